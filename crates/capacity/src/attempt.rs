@@ -4,11 +4,12 @@ use prony_model::{
     HistogramError, LatencySummary, LoadResult, NoiseCause, Outcome, Outside, OutsideServer,
     TcpEvents, noisy, worst_of,
 };
+use prony_objective::LoadFigures;
 use serde::Serialize;
 
 use crate::judge::{Judgement, judge};
 use crate::search::Purpose;
-use crate::slo::{Slo, SloFigures};
+use crate::slo::Slo;
 
 /// A rate that was tried, and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -83,7 +84,7 @@ impl RateAttempt {
             judgement: judge(load, slo, resolution)?,
             requests: load.requests,
             ok: load.outcomes[Outcome::Ok],
-            errors: SloFigures::of(load)?.errors,
+            errors: LoadFigures::of(load)?.error_share(),
             sent: load.open.as_ref().map_or(0.0, |open| open.rate_ratio),
             latency_ns: load.latency_ns.clone(),
             histogram: load.histogram.clone(),

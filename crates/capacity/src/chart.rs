@@ -1,6 +1,7 @@
 //! Latency against rate as a chart: the curve, the bounds of the objective, the capacity and the knee.
 
 use prony_model::LatencySummary;
+use prony_objective::Objective;
 use prony_present::chart::{Axis, Band, Curve, CurveChart, Dot, Level, Scale};
 use prony_present::number::{self, duration, exact_rate};
 
@@ -8,7 +9,6 @@ use crate::attempt::RateAttempt;
 use crate::curve::supports;
 use crate::result::CapacityResult;
 use crate::search::Found;
-use crate::slo::Clause;
 
 /// A curve: its name, percentile, value and style.
 type Percentile = (&'static str, f64, fn(&LatencySummary) -> u64, Dot);
@@ -40,14 +40,14 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
     });
     let levels = result
         .slo
-        .clauses()
+        .objectives()
         .iter()
-        .filter_map(|clause| match clause {
-            Clause::Latency { below, .. } => Some(Level {
-                at: below.as_nanos() as f64,
-                name: clause.to_string(),
+        .filter_map(|objective| match objective {
+            Objective::Latency { .. } => Some(Level {
+                at: objective.limit(),
+                name: objective.to_string(),
             }),
-            Clause::Errors { .. } => None,
+            Objective::Errors { .. } | Objective::Rate { .. } => None,
         });
     let levels: Vec<Level> = levels.collect();
     let points = curves

@@ -1,7 +1,9 @@
 //! Whether a running load can no longer meet the objective. It is then cut short, because a server under far more load than it
 //! can serve would have to work off the backlog.
 
-use crate::slo::{Clause, Slo, Statistic};
+use prony_objective::{Objective, Statistic};
+
+use crate::slo::Slo;
 
 /// What a running load has measured so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -25,13 +27,16 @@ const MARGIN: f64 = 10.0;
 
 /// Whether a bound is broken however the rest of the expected `requests` ends.
 pub fn is_hopeless(slo: &Slo, requests: f64, seen: &Seen) -> bool {
-    slo.clauses().iter().any(|clause| match clause {
-        Clause::Errors { below } => seen.errors as f64 > below * requests / SLACK + MARGIN,
-        Clause::Latency { statistic, below } => {
-            let beyond = seen.at_least_beyond(below.as_nanos() as f64);
+    slo.objectives().iter().any(|objective| match objective {
+        Objective::Errors { limit } => seen.errors as f64 > limit.value * requests / SLACK + MARGIN,
+        // A search chooses the rate itself.
+        Objective::Rate { .. } => false,
+        Objective::Latency { statistic, limit } => {
+            let beyond =
+                seen.at_least_beyond(objective.limit() + f64::from(u8::from(limit.inclusive)));
             match statistic {
-                Statistic::Quantile(quantile) => {
-                    beyond > (1.0 - quantile) * requests / SLACK + MARGIN
+                Statistic::Percentile(percentile) => {
+                    beyond > percentile.share_beyond() * requests / SLACK + MARGIN
                 }
                 Statistic::Max => beyond > MARGIN,
                 // Many short latencies may still make up for one that is very long.

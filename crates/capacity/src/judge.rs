@@ -1,11 +1,12 @@
 //! Whether a server sustained a rate.
 
 use prony_model::{HistogramError, LatencyHistogram, LoadResult, OpenLoop, Timeline};
+use prony_objective::{LoadFigures, Objective};
 use prony_stats::grows;
 use serde::Serialize;
 
 use crate::search::Tried;
-use crate::slo::{Broken, Clause, Slo, SloFigures};
+use crate::slo::{Broken, Slo};
 
 /// The least share of the due requests that must have been sent for the rate to count as reached.
 const SENT: f64 = 0.99;
@@ -55,14 +56,14 @@ impl Judgement {
 /// # Errors
 /// If the load's histogram cannot be read.
 pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement, HistogramError> {
-    let figures = SloFigures::of(load)?;
+    let figures = LoadFigures::of(load)?;
     let open = load.open.clone().unwrap_or_default();
     if let Some(why) = not_sent(load, &open) {
         return Ok(Judgement::Limited { why: vec![why] });
     }
     let broken = slo.broken_by(&figures);
     let mut why: Vec<String> = broken.iter().map(Broken::to_string).collect();
-    if figures.count() == 0 && broken.is_empty() {
+    if figures.latency.count() == 0 && broken.is_empty() {
         why.push("no response came during the trial; make it longer (-d)".into());
     }
     why.extend(all_connections_busy(&open));
@@ -116,17 +117,17 @@ fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, Histogr
         return Ok(None);
     }
     let lag = LatencyHistogram::from_base64(&open.schedule_lag_histogram)?;
-    let own = |one: &Broken| match one.clause {
-        Clause::Latency { statistic, below } => {
-            let (lag_ns, below_ns) = (statistic.of(&lag), below.as_nanos() as f64);
+    let own = |one: &Broken| match one.objective {
+        Objective::Latency { statistic, .. } => {
+            let (lag_ns, below_ns) = (statistic.of(&lag).unwrap_or(0.0), one.objective.limit());
             (lag_ns >= OWN_LAG * below_ns && one.was - lag_ns < below_ns).then(|| {
-                let (clause, ms) = (one.clause, lag_ns / 1e6);
+                let (objective, ms) = (one.objective, lag_ns / 1e6);
                 format!(
-                    "the generator's own schedule lag ({statistic} {ms:.1} ms) is too large to judge {clause}"
+                    "the generator's own schedule lag ({statistic} {ms:.1} ms) is too large to judge {objective}"
                 )
             })
         }
-        Clause::Errors { .. } => None,
+        Objective::Errors { .. } | Objective::Rate { .. } => None,
     };
     let all: Option<Vec<String>> = broken.iter().map(own).collect();
     Ok(all.and_then(|all| all.into_iter().next()))
@@ -316,6 +317,7 @@ mod tests {
             measured_from_s: 1.0,
             ok: vec![100; latency_mean_ns.len()],
             latency_mean_ns,
+            ..Timeline::default()
         }
     }
 

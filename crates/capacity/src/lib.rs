@@ -30,4 +30,4 @@ pub use length::Lengths;
 pub use prony_present::number::exact_rate as per_second;
 pub use result::{CapacityResult, Ended};
 pub use search::{Found, LEAST_RATE, MOST_RATE, Precision, Purpose, Search, Step, Tried};
-pub use slo::{Broken, Clause, Slo, SloError, SloFigures, Statistic};
+pub use slo::{Broken, Slo, SloError};

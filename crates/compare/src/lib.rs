@@ -11,6 +11,7 @@ mod comparison;
 mod conditions;
 mod failures;
 mod finding;
+mod junit;
 mod limit;
 mod metric;
 mod noise;
@@ -21,6 +22,7 @@ mod side;
 
 pub use comparison::{Comparison, Incomparable};
 pub use finding::{Finding, Tally};
+pub use junit::junit;
 pub use metric::{Metric, UnknownMetric};
 pub use noise::Noise;
 pub use pages::{markdown, terminal};

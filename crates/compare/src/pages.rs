@@ -250,11 +250,20 @@ fn tally(tally: &Tally) -> String {
 }
 
 /// `go-nethttp (run 20261121-203000-tour)`.
-fn side(side: &Named) -> String {
+pub(crate) fn side(side: &Named) -> String {
     match &side.server {
         Some(server) => format!("{server} (run {})", side.run),
         None => format!("run {}", side.run),
     }
+}
+
+/// `−12.4 % (95 % interval −13.0 % to −11.8 %, p < 0.001, 12 rounds, threshold 2 %)`; empty without a change.
+pub(crate) fn change_in_words(row: &MetricRow) -> String {
+    row.change.as_ref().map_or_else(String::new, |it| {
+        let [middle, low, high] = [it.ratio, it.low, it.high].map(change);
+        let grounds = grounds(it);
+        format!("{middle} (95 % interval {low} to {high}, {grounds})")
+    })
 }
 
 /// How the rounds were compared: a sentence for each basis.

@@ -6,7 +6,7 @@
 mod sample;
 
 use insta::{Settings, assert_snapshot};
-use prony_compare::{Comparison, Question, markdown, terminal};
+use prony_compare::{Comparison, Question, junit, markdown, terminal};
 use prony_model::*;
 use sample::{Made, SERVER, between, closed, made, within};
 
@@ -27,6 +27,31 @@ fn worse() {
         });
     run.run.notes.push("A note.".into());
     golden("worse", &within(&run, "x@1111111", "x@2222222"));
+}
+
+/// What a CI system shows as failed tests.
+#[test]
+fn junit_fails_what_is_worse_and_if_strict_what_is_open() {
+    let run = made("r", QUIET)
+        .with("a", SERVER, 12)
+        .with("b", SERVER.working(1.06), 12);
+    let comparison = within(&run, "a", "b");
+    let worse = failures(&junit(&comparison, false));
+    assert!(worse.iter().any(|name| name == "rate"), "{worse:?}");
+    assert_eq!(worse.len(), comparison.tally.worse);
+    let few = made("r", QUIET).with("a", SERVER, 1).with("b", SERVER, 1);
+    let few = within(&few, "a", "b");
+    assert!(failures(&junit(&few, false)).is_empty());
+    assert!(!failures(&junit(&few, true)).is_empty());
+}
+
+fn failures(xml: &str) -> Vec<String> {
+    let document = roxmltree::Document::parse(xml).unwrap();
+    let failed = document
+        .descendants()
+        .filter(|node| node.has_tag_name("failure"));
+    let name = |node: roxmltree::Node<'_, '_>| node.parent()?.attribute("name").map(str::to_owned);
+    failed.filter_map(name).collect()
 }
 
 #[test]

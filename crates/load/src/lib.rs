@@ -4,6 +4,7 @@
 //! touch a socket. [`exchange()`] sends one request and returns its whole response.
 #![forbid(unsafe_code)]
 
+mod coding;
 mod engine;
 mod exchange;
 mod plan;
@@ -14,6 +15,7 @@ mod target;
 pub mod tls;
 pub mod wire;
 
+pub use coding::{ALL_CODINGS, Accepted};
 pub use engine::{LoadError, Progress, connections_allowed, run};
 pub use exchange::{Conversation, ExchangeError, Received, exchange, negotiate};
 pub use plan::{

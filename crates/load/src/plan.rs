@@ -67,6 +67,9 @@ pub struct LoadPlan {
     pub seed: u64,
     /// Whether to measure the time to the first byte of each response.
     pub first_byte: bool,
+    /// For each of these latencies, in nanoseconds, to count the ok responses in each interval of the timeline that took
+    /// this long or longer.
+    pub slow_from_ns: Vec<u64>,
     /// Whether to read responses as event streams, and count and time their events.
     pub events: bool,
     /// How many streams to hold open beside the load, over all threads: responses to the same requests whose end nobody
@@ -164,6 +167,8 @@ pub enum PlanError {
 
 /// The most threads of a load.
 pub const MOST_THREADS: usize = 1024;
+/// The most latencies to count slow responses for.
+pub const MOST_SLOW: usize = 8;
 /// The most requests in flight over one connection.
 pub const MOST_PIPELINE: usize = 1000;
 /// The most bytes that requests in flight may take over all connections.
@@ -202,6 +207,7 @@ impl LoadPlan {
             sampling: None,
             seed: 0,
             first_byte: false,
+            slow_from_ns: Vec::new(),
             events: false,
             streams: 0,
         }
@@ -232,6 +238,8 @@ impl LoadPlan {
 
     fn validate_sizes(&self) -> Result<(), PlanError> {
         at_most("threads", self.threads as u64, MOST_THREADS as u64)?;
+        let slow = self.slow_from_ns.len() as u64;
+        at_most("percentiles with a limit", slow, MOST_SLOW as u64)?;
         let in_flight = self.pipeline as u64;
         at_most(
             self.in_flight_words().requests,

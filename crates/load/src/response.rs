@@ -44,6 +44,11 @@ pub trait ResponseCheck: Send + Sync {
         None
     }
 
+    /// The statuses of expected responses; if there are none, every 2xx and 3xx is accepted.
+    fn statuses(&self) -> Vec<u16> {
+        self.status().into_iter().collect()
+    }
+
     /// Whether [`check`](Self::check) compares more than the status and the length, which are always checked.
     fn compares(&self) -> bool {
         true

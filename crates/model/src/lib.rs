@@ -33,7 +33,7 @@ pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use json::from_json;
 pub use load::{
     Ended, Events, GeneratorCost, Handshakes, HeldStreams, LoadResult, LoadShape, LoadSpec,
-    OpenLoop, Scheduling, Target, Timeline, TlsResult, WarmupResult, WrongResponse,
+    OpenLoop, Scheduling, SlowResponses, Target, Timeline, TlsResult, WarmupResult, WrongResponse,
 };
 pub use noise::{
     CpuNoise, CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, MachineNoise, NoiseCause,
@@ -48,7 +48,7 @@ pub use run::{
 };
 pub use schedule::{Arrivals, Schedule, Stage};
 pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};
-pub use text::{RateError, exact, parse_percent, parse_rate, parse_stages, percentage};
+pub use text::{RateError, RateText, exact, parse_percent, parse_rate, parse_stages, percentage};
 pub use trial::{
     FailureKind, LogLines, Measurement, ProcessStart, ServerCost, Trial, TrialRecord, TrialResult,
     WarmUp, attempt_that_counts,

@@ -278,7 +278,7 @@ pub struct Scheduling {
 /// measured part, if there is none).
 ///
 /// It contains only full intervals. Its memory is fixed: a longer load has longer intervals.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
     /// The length of an interval, in seconds.
     pub interval_s: f64,
@@ -288,6 +288,21 @@ pub struct Timeline {
     pub ok: Vec<u64>,
     /// The mean latency of these responses, in nanoseconds; 0 if there were none.
     pub latency_mean_ns: Vec<f64>,
+    /// Requests that ended with an error in each interval; empty if none did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<u64>,
+    /// Slow ok responses, for each latency that the load had to count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slow: Vec<SlowResponses>,
+}
+
+/// The ok responses of a load that took a certain time or longer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SlowResponses {
+    /// That time, in nanoseconds.
+    pub from_ns: u64,
+    /// How many there were in each interval.
+    pub count: Vec<u64>,
 }
 
 impl Timeline {

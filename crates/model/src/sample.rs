@@ -291,6 +291,7 @@ pub fn load_result() -> LoadResult {
             measured_from_s: 0.5,
             ok: vec![5, 10],
             latency_mean_ns: vec![5000.0, 5100.5],
+            ..Timeline::default()
         }),
         tcp: Some(TcpEvents {
             retransmitted_segments: 6,

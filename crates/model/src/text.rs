@@ -197,7 +197,8 @@ impl Schedule {
 }
 
 /// A rate as [`parse_rate`] reads it: `20k/s`, `1234.5/s`.
-struct RateText(f64);
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateText(pub f64);
 
 impl fmt::Display for RateText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

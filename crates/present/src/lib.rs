@@ -4,6 +4,7 @@
 
 pub mod chart;
 mod colours;
+pub mod junit;
 pub mod load;
 pub mod markdown;
 pub mod number;

@@ -20,6 +20,8 @@ pub const FAILURE: u8 = 1;
 pub const USAGE: u8 = 2;
 /// The result is less precise than the user asked for.
 pub const IMPRECISE: u8 = 4;
+/// The load missed an objective.
+pub const MISSED: u8 = 5;
 /// The user stopped the command. What was measured is kept.
 pub const INTERRUPTED: u8 = 130;
 

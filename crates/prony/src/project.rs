@@ -5,13 +5,15 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::SystemTime;
 
-use prony_server::{Catalogue, Layout, MANIFEST_FILE, SelectError, Server};
+use prony_manifest::{FileError, UnknownName};
+use prony_server::{Catalogue, Collection, Layout, MANIFEST_FILE, SelectError, Server};
 use prony_suite::run::Task;
-use prony_suite::{Measure, Suite, SuiteError, Workloads};
+use prony_suite::{Measure, ProjectFile, Suite, SuiteError, Workload, Workloads};
 
 use crate::exit::usage;
 
-/// The layout of the given project, or of the project around the current folder.
+/// The layout of the given project, or of the project around the current folder, for commands that need only what
+/// Prony keeps there.
 pub fn layout(project: Option<&Path>) -> Result<Layout, Box<dyn Error>> {
     let start = match project {
         Some(folder) => folder.to_owned(),
@@ -20,24 +22,214 @@ pub fn layout(project: Option<&Path>) -> Result<Layout, Box<dyn Error>> {
     Ok(Layout::find(&start)?)
 }
 
+/// What can be measured: what `prony.toml` describes, what the project has in folders, and what Prony ships.
+pub struct Project {
+    pub layout: Layout,
+    file: Option<ProjectFile>,
+    /// All workloads, the project's own before the shipped ones.
+    workloads: Workloads,
+    /// The shipped ones.
+    shipped: Workloads,
+}
+
+impl Project {
+    /// The given project, or that around the current folder. Unpacks what Prony ships, if it is not there yet.
+    pub fn open(project: Option<&Path>) -> Result<Self, Box<dyn Error>> {
+        let layout = layout(project)?;
+        layout.make_state()?;
+        let unpacked = prony_shipped::unpack(&layout.unpacked())?;
+        let layout = layout.with_shipped(unpacked);
+        let (mut own, mut shipped) = (Workloads::default(), Workloads::default());
+        for folder in layout.collections().map(Collection::workloads) {
+            if !folder.exists() {
+                continue;
+            }
+            let into = match layout.is_shipped(&folder) {
+                true => &mut shipped,
+                false => &mut own,
+            };
+            *into = Workloads::read(&folder)?;
+        }
+        let mut known = own.clone();
+        shipped.iter().for_each(|one| known.add(one.clone()));
+        let file = ProjectFile::read(&layout, &known)?;
+        let mut workloads = Workloads::default();
+        let of_file = file.iter().flat_map(|file| &file.workloads);
+        for workload in of_file.chain(known.iter()) {
+            workloads.add(workload.clone());
+        }
+        Ok(Self {
+            layout,
+            file,
+            workloads,
+            shipped,
+        })
+    }
+
+    /// All servers, the project's own before the shipped ones.
+    pub fn catalogue(&self) -> Result<Catalogue, Box<dyn Error>> {
+        let mut catalogue = Catalogue::default();
+        for server in self.file.iter().flat_map(|file| &file.servers) {
+            catalogue.add(server.clone());
+        }
+        let in_folders = Catalogue::read(&self.layout)?;
+        for mut server in in_folders.servers {
+            if self.layout.is_shipped(&server.folder) {
+                let served = &mut server.manifest.workloads;
+                served.retain(|id| !self.is_another(id));
+            }
+            let name = server.id.split('@').next().unwrap_or_default();
+            if self.of_file(name).is_none() {
+                catalogue.servers.push(server);
+            }
+        }
+        let broken = in_folders.broken.into_iter();
+        catalogue.broken = broken
+            .filter(|one| self.of_file(&one.id).is_none())
+            .collect();
+        Ok(catalogue)
+    }
+
+    fn of_file(&self, id: &str) -> Option<&Server> {
+        let mut servers = self.file.iter().flat_map(|file| &file.servers);
+        servers.find(|server| server.id == id)
+    }
+
+    /// Whether the project has another workload under the id of a shipped one, which shipped servers do not serve.
+    fn is_another(&self, id: &str) -> bool {
+        match (self.workloads.get(id), self.shipped.get(id)) {
+            (Ok(own), Ok(shipped)) => !own.asks_the_same(shipped),
+            _ => false,
+        }
+    }
+
+    /// Whether Prony ships the server.
+    pub fn ships(&self, server: &Server) -> bool {
+        self.layout.is_shipped(&server.folder)
+    }
+
+    /// Whether the project describes itself in `prony.toml`.
+    pub fn file(&self) -> Option<&ProjectFile> {
+        self.file.as_ref()
+    }
+
+    /// Whether `prony.toml` describes the server.
+    pub fn describes(&self, server: &Server) -> bool {
+        self.of_file(&server.id) == Some(server)
+    }
+
+    /// What `prony.toml` in another folder says, such as another revision of the project; `None` if there is none.
+    pub fn file_in(&self, root: &Path) -> Result<Option<ProjectFile>, Box<dyn Error>> {
+        Ok(ProjectFile::read(&Layout::at(root), &self.workloads)?)
+    }
+
+    /// The project's own servers; if it has none, those that Prony ships.
+    pub fn default_servers<'a>(&self, catalogue: &'a Catalogue) -> Vec<&'a Server> {
+        let servers = || catalogue.servers.iter();
+        let own: Vec<&Server> = servers().filter(|one| !self.ships(one)).collect();
+        match own.is_empty() {
+            true => servers().collect(),
+            false => own,
+        }
+    }
+
+    /// All workloads, which must include all that the servers say they serve.
+    pub fn workloads(&self, servers: &[&Server]) -> Result<&Workloads, Box<dyn Error>> {
+        for server in servers {
+            let manifest = server.folder.join(MANIFEST_FILE);
+            for id in &server.manifest.workloads {
+                let known = self.workloads.get(id);
+                known.map_err(|error| {
+                    format!("{}: field `workloads`: {error}", manifest.display())
+                })?;
+            }
+        }
+        Ok(&self.workloads)
+    }
+
+    /// The workloads of the project alone, and those that Prony ships.
+    pub fn own_and_shipped_workloads(&self) -> [Vec<&Workload>; 2] {
+        let (shipped, own) = self
+            .workloads
+            .iter()
+            .partition(|one| self.layout.is_shipped(&one.folder));
+        [own, shipped]
+    }
+
+    /// What `prony run` measures if nothing is named: what `prony.toml` says, or else the tour.
+    pub fn default_suite(&self) -> &str {
+        self.file.as_ref().map_or(TOUR, |file| &file.suite.id)
+    }
+
+    /// The ids of the project's own suites, and of those that Prony ships.
+    pub fn own_and_shipped_suites(&self) -> Result<[Vec<String>; 2], Box<dyn Error>> {
+        let mut ids = [Vec::new(), Vec::new()];
+        ids[0].extend(self.file.iter().map(|file| file.suite.id.clone()));
+        for folder in self.layout.collections().map(Collection::suites) {
+            let which = usize::from(self.layout.is_shipped(&folder));
+            for id in suite_ids(&folder)? {
+                if ids.iter().all(|known| !known.contains(&id)) {
+                    ids[which].push(id);
+                }
+            }
+        }
+        Ok(ids)
+    }
+
+    /// The ids of the project's own suites; if it has none, of those that Prony ships.
+    pub fn default_suites(&self) -> Result<Vec<String>, Box<dyn Error>> {
+        let [own, shipped] = self.own_and_shipped_suites()?;
+        Ok(match own.is_empty() {
+            true => shipped,
+            false => own,
+        })
+    }
+
+    /// The suite with this id, or in this file: a path has a slash or ends in `.toml`.
+    pub fn suite(&self, suite: &str) -> Result<Suite, Box<dyn Error>> {
+        self.read_suite(suite).map_err(|error| match error {
+            SuiteError::Unknown(_) | SuiteError::Name(_) => usage(error),
+            SuiteError::File(_) => error.into(),
+        })
+    }
+
+    fn read_suite(&self, suite: &str) -> Result<Suite, SuiteError> {
+        if suite.contains('/') || suite.ends_with(".toml") {
+            return Suite::open(Path::new(suite));
+        }
+        if let Some(file) = self.file.as_ref().filter(|file| file.suite.id == suite) {
+            return Ok(file.suite.clone());
+        }
+        let mut known = Vec::new();
+        for folder in self.layout.collections().map(Collection::suites) {
+            let ids = suite_ids(&folder)?;
+            if ids.iter().any(|id| id == suite) {
+                return Suite::read(&folder, suite);
+            }
+            known.extend(ids);
+        }
+        let known = known.iter().map(String::as_str);
+        Err(UnknownName::new("suite", suite, known).into())
+    }
+}
+
+/// The suite that a newcomer sees.
+const TOUR: &str = "tour";
+
+/// The ids of the suites in a folder; none if there is no such folder.
+fn suite_ids(folder: &Path) -> Result<Vec<String>, FileError> {
+    match folder.exists() {
+        true => Suite::ids(folder),
+        false => Ok(Vec::new()),
+    }
+}
+
 /// `20261121-203000-tour-4711`; the process id keeps two runs of one second apart.
 pub fn run_id(suite: &str) -> String {
     let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
     let digits: String = now.chars().filter(char::is_ascii_digit).collect();
     let (day, time) = digits.split_at(8.min(digits.len()));
     format!("{day}-{time}-{suite}-{}", std::process::id())
-}
-
-/// The suite with this id, or in this file: a path has a slash or ends in `.toml`.
-pub fn suite(layout: &Layout, suite: &str) -> Result<Suite, Box<dyn Error>> {
-    let read = match suite.contains('/') || suite.ends_with(".toml") {
-        true => Suite::open(Path::new(suite)),
-        false => Suite::read(&layout.suites(), suite),
-    };
-    read.map_err(|error| match error {
-        SuiteError::Unknown(_) | SuiteError::Name(_) => usage(error),
-        SuiteError::File(_) => error.into(),
-    })
 }
 
 /// Why servers cannot be selected: an unknown name is the command line's fault, a faulty manifest is not.
@@ -67,20 +259,6 @@ pub fn outside(catalogue: &Catalogue, paths: &[ServerPath]) -> Result<Vec<Server
         }
     }
     Ok(servers)
-}
-
-/// The project's workloads, which must include all that the servers say they serve.
-pub fn workloads(layout: &Layout, servers: &[&Server]) -> Result<Workloads, Box<dyn Error>> {
-    let workloads = Workloads::read(&layout.workloads())?;
-    for server in servers {
-        let manifest = server.folder.join(MANIFEST_FILE);
-        for id in &server.manifest.workloads {
-            workloads
-                .get(id)
-                .map_err(|error| format!("{}: field `workloads`: {error}", manifest.display()))?;
-        }
-    }
-    Ok(workloads)
 }
 
 /// The workloads with these ids, each once, or all if there are no ids.

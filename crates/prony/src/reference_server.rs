@@ -43,7 +43,7 @@ impl ReferenceServers {
                 supervisor: SupervisorProgram::current()?,
                 cpus: cpus.to_vec(),
                 host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-                assets: layout.assets(),
+                assets: layout.assets_for(layout.root()),
                 certificate: None,
                 log: layout.runs().join("generators").join("reference.log"),
             },

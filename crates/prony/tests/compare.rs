@@ -34,6 +34,8 @@ fn runs_are_found_in_the_store_and_in_files() {
         "found.json",
         "--markdown",
         "pr.md",
+        "--junit",
+        "tests.xml",
     ];
     let compared = project
         .run(&[&arguments[..], &NEVER_WORSE].concat())
@@ -47,6 +49,14 @@ fn runs_are_found_in_the_store_and_in_files() {
     assert_eq!(json["cases"][0]["rows"][0]["change"]["basis"], "to-ceiling");
     let markdown = fs::read_to_string(path("pr.md")).unwrap();
     assert!(markdown.starts_with("### Prony: "), "{markdown}");
+    let xml = fs::read_to_string(path("tests.xml")).unwrap();
+    let xml = roxmltree::Document::parse(&xml).unwrap();
+    assert_eq!(xml.root_element().attribute("failures"), Some("0"));
+    let rows = json["cases"][0]["rows"].as_array().unwrap().len();
+    let cases = xml
+        .descendants()
+        .filter(|node| node.has_tag_name("testcase"));
+    assert!(cases.count() >= rows);
 
     // A file is a run as well. This one contains the newest run, so both sides are of one run.
     let sides = ["compare", "base.json:python-httpserver", "latest:ceiling"];

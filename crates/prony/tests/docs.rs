@@ -10,7 +10,7 @@ use common::{prony, repository, run};
 
 /// Flags of other programs that the documentation names: other load generators, Cargo, npm, podman, curl, scripts in
 /// `benches/`, and servers in examples.
-const FOREIGN: [&str; 46] = [
+const FOREIGN: [&str; 49] = [
     "--body-file",
     "--burst-rate",
     "--call",
@@ -23,6 +23,7 @@ const FOREIGN: [&str; 46] = [
     "--disable-keepalive",
     "--edit-last",
     "--from",
+    "--git",
     "--global",
     "--h1",
     "--host",
@@ -41,6 +42,8 @@ const FOREIGN: [&str; 46] = [
     "--port",
     "--quiet",
     "--release",
+    "--retry",
+    "--retry-connrefused",
     "--rm",
     "--rps",
     "--runs",

@@ -27,7 +27,22 @@ fn wrong_responses_under_load_end_with_status_1() {
         .run(&["verify", "half", "--workloads", "hello"])
         .with(0);
     let more = ["--rounds", "2", "--duration", "400ms"];
-    let ended = run(project.measure("good,half", "hello", &more)).with(1);
+    let files = ["--junit", "tests.xml", "--markdown", "run.md"];
+    let all = [&more[..], &files].concat();
+    let ended = run(project.measure("good,half", "hello", &all)).with(1);
+
+    let read = |name: &str| std::fs::read_to_string(project.path().join(name)).unwrap();
+    let xml = read("tests.xml");
+    let xml = roxmltree::Document::parse(&xml).unwrap();
+    let failed = xml.descendants().find(|node| node.has_tag_name("failure"));
+    let failed = failed.unwrap();
+    assert_eq!(
+        failed.parent().unwrap().attribute("classname"),
+        Some("half")
+    );
+    let message = failed.attribute("message").unwrap();
+    assert!(message.ends_with("wrong under load"), "{message}");
+    assert!(read("run.md").contains("half"));
 
     let record = project.export();
     let measured = trials(&record, "half", "measured");

@@ -9,6 +9,7 @@ mod conditions;
 mod course;
 mod figures;
 mod flags;
+mod junit;
 mod notes;
 mod pages;
 mod published;
@@ -28,6 +29,7 @@ pub use figures::{
     Attempts, CostFigures, EventFigures, Figures, GeneratorFigures, HeldFigures, Kept, Lag,
     OpenFigures, Percentile, Relative, WarmingFigures, WorstRound, WrongResponses,
 };
+pub use junit::junit;
 pub use notes::wrong as wrong_responses;
 pub use pages::{html, markdown, terminal};
 pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};

@@ -1,4 +1,4 @@
-//! The layout of a project: `servers/`, `suites/` and `workloads/`, and `.prony/` beside them.
+//! The layout of a project: its own servers, suites and workloads, those that Prony ships, and `.prony/`.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -6,80 +6,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The folders that mark the root.
+/// The file that describes a project.
+pub const PROJECT_FILE: &str = "prony.toml";
+
+/// Together, these folders mark the root of a project as well.
 const MARKS: [&str; 3] = ["servers", "suites", "workloads"];
 
-/// The folders of a project.
+/// A folder with `servers/`, `suites/`, `workloads/` and `drivers/`, or some of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct Collection {
     root: PathBuf,
 }
 
-/// Why no layout was found.
-#[derive(Debug, thiserror::Error)]
-pub enum LayoutError {
-    /// The folder to start from cannot be resolved.
-    #[error("cannot look for Prony's folders from {start}: {source}")]
-    Start {
-        /// Where the search began.
-        start: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The folder for Prony's own files cannot be created.
-    #[error("cannot create the folder {state}, where Prony keeps all its files: {source}")]
-    State {
-        /// The folder.
-        state: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// No folder from there to the root has them.
-    #[error(
-        "neither {start} nor a folder above it contains servers/, suites/ and workloads/; run prony inside of such a folder, or give it with --project"
-    )]
-    NotFound {
-        /// Where the search began.
-        start: PathBuf,
-    },
-}
-
-impl Layout {
-    /// The layout whose root is `root`, as given.
-    pub fn at(root: impl Into<PathBuf>) -> Layout {
-        Layout { root: root.into() }
-    }
-
-    /// The nearest folder from `start` upwards that holds `servers/`, `suites/` and `workloads/`.
-    ///
-    /// # Errors
-    /// If `start` does not exist, or no such folder is found.
-    pub fn find(start: &Path) -> Result<Layout, LayoutError> {
-        let absolute = start.canonicalize().map_err(|source| LayoutError::Start {
-            start: start.to_owned(),
-            source,
-        })?;
-        absolute
-            .ancestors()
-            .find(|folder| MARKS.iter().all(|mark| folder.join(mark).is_dir()))
-            .map(Layout::at)
-            .ok_or(LayoutError::NotFound { start: absolute })
-    }
-
-    /// The root itself.
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// The folder for Prony's own files: `.prony/`.
-    pub fn state(&self) -> PathBuf {
-        self.root.join(".prony")
-    }
-
-    /// Creates [`Self::state`], the only folder that Prony creates unasked, and makes Git ignore it.
-    pub fn make_state(&self) -> Result<(), LayoutError> {
-        let state = self.state();
-        ignored_folder(&state).map_err(|source| LayoutError::State { state, source })
+impl Collection {
+    /// The collection in `root`.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
     }
 
     /// The servers, one folder each.
@@ -100,6 +42,131 @@ impl Layout {
     /// The files that servers respond with.
     pub fn assets(&self) -> PathBuf {
         self.workloads().join("assets")
+    }
+
+    /// The load generators, one folder each.
+    pub fn drivers(&self) -> PathBuf {
+        self.root.join("drivers")
+    }
+}
+
+/// The folders of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    own: Collection,
+    shipped: Option<Collection>,
+}
+
+/// Why no layout was found.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    /// The folder to start from cannot be resolved.
+    #[error("cannot look for a project in {start}: {source}")]
+    Start {
+        /// Where the search began.
+        start: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The folder for Prony's own files cannot be created.
+    #[error("cannot create the folder {state}, where Prony keeps all its files: {source}")]
+    State {
+        /// The folder.
+        state: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl Layout {
+    /// The layout whose root is `root`, as given, without anything that Prony ships.
+    pub fn at(root: impl Into<PathBuf>) -> Layout {
+        Layout {
+            own: Collection::at(root),
+            shipped: None,
+        }
+    }
+
+    /// The same with what Prony ships, unpacked in the folder `shipped`.
+    pub fn with_shipped(self, shipped: impl Into<PathBuf>) -> Layout {
+        let shipped = Some(Collection::at(shipped));
+        Layout { shipped, ..self }
+    }
+
+    /// The nearest folder from `start` upwards that holds `prony.toml`, or `servers/`, `suites/` and `workloads/`; or
+    /// else `start` itself.
+    ///
+    /// # Errors
+    /// If `start` does not exist.
+    pub fn find(start: &Path) -> Result<Layout, LayoutError> {
+        let absolute = start.canonicalize().map_err(|source| LayoutError::Start {
+            start: start.to_owned(),
+            source,
+        })?;
+        let root = absolute.ancestors().find(|folder| is_root(folder));
+        Ok(Layout::at(root.unwrap_or(&absolute)))
+    }
+
+    /// The root itself.
+    pub fn root(&self) -> &Path {
+        &self.own.root
+    }
+
+    /// The project's own collection.
+    pub fn own(&self) -> &Collection {
+        &self.own
+    }
+
+    /// The project's own collection, and then the shipped one.
+    pub fn collections(&self) -> impl Iterator<Item = &Collection> {
+        std::iter::once(&self.own).chain(&self.shipped)
+    }
+
+    /// Whether Prony ships what is at `path`.
+    pub fn is_shipped(&self, path: &Path) -> bool {
+        let shipped = self.shipped.as_ref();
+        shipped.is_some_and(|shipped| path.starts_with(&shipped.root))
+    }
+
+    /// The first of the folders that exists, the project's own or the shipped one; or else its own. What Prony ships
+    /// uses only what Prony ships.
+    fn folder_for(&self, path: &Path, folder: fn(&Collection) -> PathBuf) -> PathBuf {
+        let skipped = usize::from(self.is_shipped(path));
+        let mut folders = self.collections().skip(skipped).map(folder);
+        let first = folders.find(|folder| folder.is_dir());
+        first.unwrap_or_else(|| folder(&self.own))
+    }
+
+    /// The workloads folder that a server in `folder` uses.
+    pub fn workloads_for(&self, folder: &Path) -> PathBuf {
+        self.folder_for(folder, Collection::workloads)
+    }
+
+    /// The files with which a server in `folder` responds, and from which a workload in `folder` takes its expected
+    /// response.
+    pub fn assets_for(&self, folder: &Path) -> PathBuf {
+        self.folder_for(folder, Collection::assets)
+    }
+
+    /// The load generators.
+    pub fn drivers(&self) -> PathBuf {
+        self.folder_for(self.root(), Collection::drivers)
+    }
+
+    /// The folder for Prony's own files: `.prony/`.
+    pub fn state(&self) -> PathBuf {
+        self.own.root.join(".prony")
+    }
+
+    /// Creates [`Self::state`], the only folder that Prony creates unasked, and makes Git ignore it.
+    pub fn make_state(&self) -> Result<(), LayoutError> {
+        let state = self.state();
+        ignored_folder(&state).map_err(|source| LayoutError::State { state, source })
+    }
+
+    /// Where Prony unpacks what it ships.
+    pub fn unpacked(&self) -> PathBuf {
+        self.state().join("shipped")
     }
 
     /// The builds, one folder for each server and source hash.
@@ -136,12 +203,19 @@ impl Layout {
     /// same name as another: in the shared folder the later build would overwrite the earlier one, and Prony would
     /// measure the same program twice.
     pub fn cargo_target_of(&self, id: &str, folder: &Path) -> PathBuf {
-        let own = self.servers().join(id);
-        match own.canonicalize().is_ok_and(|own| own == folder) {
+        let is_shared = |servers: PathBuf| {
+            let own = servers.join(id).canonicalize();
+            own.is_ok_and(|own| own == folder)
+        };
+        match self.collections().map(Collection::servers).any(is_shared) {
             true => self.cargo_target(),
             false => self.state().join("cargo-targets").join(id),
         }
     }
+}
+
+fn is_root(folder: &Path) -> bool {
+    folder.join(PROJECT_FILE).is_file() || MARKS.iter().all(|mark| folder.join(mark).is_dir())
 }
 
 /// Creates a folder with a `.gitignore` that names everything in it. An existing one stays as it is.
@@ -206,16 +280,35 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_without_the_marks_is_not_a_project() {
+    fn a_folder_without_the_marks_is_a_project_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let below = root.join("a/b");
+        fs::create_dir_all(&below).unwrap();
+        assert_eq!(Layout::find(&below).unwrap().root(), below);
+        fs::write(root.join(PROJECT_FILE), "").unwrap();
+        assert_eq!(Layout::find(&below).unwrap().root(), root);
         assert!(matches!(
-            Layout::find(folder.path()),
-            Err(LayoutError::NotFound { .. })
-        ));
-        assert!(matches!(
-            Layout::find(&folder.path().join("none")),
+            Layout::find(&root.join("none")),
             Err(LayoutError::Start { .. })
         ));
+    }
+
+    #[test]
+    fn shipped_servers_use_shipped_files_and_others_their_own_if_there_are_any() {
+        let folder = tempfile::tempdir().unwrap();
+        let [own, shipped] = ["own", "shipped"].map(|name| folder.path().join(name));
+        let layout = Layout::at(&own).with_shipped(&shipped);
+        let of_shipped = shipped.join("servers/bun");
+        fs::create_dir_all(shipped.join("workloads/assets")).unwrap();
+        for server in [&own, &of_shipped] {
+            assert_eq!(layout.workloads_for(server), shipped.join("workloads"));
+        }
+        fs::create_dir_all(own.join("workloads")).unwrap();
+        assert_eq!(layout.workloads_for(&own), own.join("workloads"));
+        assert_eq!(layout.workloads_for(&of_shipped), shipped.join("workloads"));
+        assert_eq!(layout.assets_for(&own), shipped.join("workloads/assets"));
+        assert!(layout.is_shipped(&of_shipped) && !layout.is_shipped(&own));
     }
 }
 

@@ -19,10 +19,11 @@ mod toolchain;
 
 pub use build::{BuildError, Built, Freshness, build};
 pub use certificate::{Certificate, CertificateError};
-pub use layout::{Layout, LayoutError};
+pub use layout::{Collection, Layout, LayoutError, PROJECT_FILE};
 pub use logs::{Logs, tail};
 pub use manifest::{
-    Class, Input, MANIFEST_FILE, Manifest, Pattern, Place, Variant, VersionSource, Word,
+    Class, Input, MANIFEST_FILE, Manifest, Pattern, Place, ServerTable, Variant, VersionSource,
+    Word,
 };
 pub use port::{FreePorts, PortSource, says_address_in_use};
 pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};

@@ -7,7 +7,7 @@ use prony_manifest::{FileError, UnknownName};
 
 use crate::Layout;
 use crate::manifest::{MANIFEST_FILE, Manifest};
-use crate::sources::{Unreadable, hash_files, source_files};
+use crate::sources::{Unreadable, hash_files, source_files, unignored_files};
 
 /// A server that can be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +76,25 @@ impl Server {
         })
     }
 
+    /// The server `id` that `prony.toml` describes, in `folder`. Its sources are the files that Git does not ignore.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or there are too many.
+    pub fn of_project(id: &str, folder: &Path, manifest: Manifest) -> Result<Server, ServerError> {
+        if !is_id(id) {
+            return Err(ServerError::BadName(id.to_owned()));
+        }
+        let unreadable = |source| Unreadable::new(folder, source);
+        let folder = folder.canonicalize().map_err(unreadable)?;
+        let source_hash = unignored_files(&folder).and_then(|files| hash_files(&folder, &files))?;
+        Ok(Server {
+            id: id.to_owned(),
+            folder,
+            manifest,
+            source_hash,
+        })
+    }
+
     /// The variant with this name, whose id is `ID@NAME`.
     ///
     /// # Errors
@@ -132,7 +151,7 @@ pub struct BrokenServer {
     pub error: ServerError,
 }
 
-/// All servers of a layout, in the order of their ids.
+/// All servers of a layout: its own in the order of their ids, and then the shipped ones.
 #[derive(Debug, Default)]
 pub struct Catalogue {
     /// Those with a valid manifest.
@@ -158,29 +177,45 @@ pub enum SelectError {
 }
 
 impl Catalogue {
-    /// Reads every folder of `servers/` with a manifest. An invalid one does not affect the others.
+    /// Reads every folder of `servers/` with a manifest, in each collection of the layout. An invalid one does not
+    /// affect the others.
     ///
     /// # Errors
     /// If `servers/` itself cannot be read.
     pub fn read(layout: &Layout) -> Result<Catalogue, ServerError> {
         let mut catalogue = Catalogue::default();
-        for folder in server_folders(layout)? {
-            match Server::open(&folder) {
-                Ok(server) => catalogue.add(server),
-                Err(error) => catalogue.broken.push(BrokenServer {
-                    id: folder
-                        .file_name()
-                        .map(|name| name.to_string_lossy().into_owned())
-                        .unwrap_or_default(),
-                    error,
-                }),
+        for collection in layout.collections() {
+            for folder in server_folders(&collection.servers())? {
+                catalogue.open(&folder);
             }
         }
         Ok(catalogue)
     }
 
+    /// Adds the server in `folder`, unless there already is one with its id.
+    fn open(&mut self, folder: &Path) {
+        let id = folder.file_name().unwrap_or_default().to_string_lossy();
+        if self.knows(&id) {
+            return;
+        }
+        match Server::open(folder) {
+            Ok(server) => self.add(server),
+            Err(error) => self.broken.push(BrokenServer {
+                id: id.into_owned(),
+                error,
+            }),
+        }
+    }
+
+    /// Whether there is a server with this id, valid or not.
+    pub fn knows(&self, id: &str) -> bool {
+        let valid = self.servers.iter().map(|server| &server.id);
+        let broken = self.broken.iter().map(|broken| &broken.id);
+        valid.chain(broken).any(|known| known == id)
+    }
+
     /// Adds a server, followed by its variants.
-    fn add(&mut self, server: Server) {
+    pub fn add(&mut self, server: Server) {
         let variants: Vec<Server> = server.variants().collect();
         self.servers.push(server);
         self.servers.extend(variants);
@@ -223,11 +258,14 @@ impl Catalogue {
     }
 }
 
-fn server_folders(layout: &Layout) -> Result<Vec<PathBuf>, Unreadable> {
-    let path = layout.servers();
-    let unreadable = |source| Unreadable::new(&path, source);
+/// The folders in `servers` with a manifest, sorted; none if there is no such folder.
+fn server_folders(servers: &Path) -> Result<Vec<PathBuf>, Unreadable> {
+    let unreadable = |source| Unreadable::new(servers, source);
     let mut folders = Vec::new();
-    for entry in fs::read_dir(&path).map_err(unreadable)? {
+    if !servers.exists() {
+        return Ok(folders);
+    }
+    for entry in fs::read_dir(servers).map_err(unreadable)? {
         let folder = entry.map_err(unreadable)?.path();
         if folder.join(MANIFEST_FILE).is_file() {
             folders.push(folder);
@@ -254,7 +292,7 @@ run = ["sh"]
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::at(folder.path());
         for (id, manifest) in servers {
-            let path = layout.servers().join(id);
+            let path = layout.own().servers().join(id);
             fs::create_dir_all(&path).unwrap();
             fs::write(path.join(MANIFEST_FILE), manifest).unwrap();
         }
@@ -278,7 +316,7 @@ run = ["sh"]
     #[test]
     fn the_hash_depends_on_sources_and_not_on_build_results() {
         let (_folder, layout) = layout(&[("one", MANIFEST)]);
-        let path = layout.servers().join("one");
+        let path = layout.own().servers().join("one");
         let hash = || Server::open(&path).unwrap().source_hash;
         let before = hash();
         for made in ["target", ".cache", "node_modules", "__pycache__"] {

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use ignore::{DirEntry, WalkBuilder};
 use sha2::{Digest, Sha256};
 
 /// Folders that builds create; they are not sources.
@@ -46,6 +47,40 @@ pub fn source_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
     walk.look_through(folder, 0)?;
     walk.files.sort();
     Ok(walk.files)
+}
+
+/// The same without what the `.gitignore` files in it name, for a folder that is not Prony's alone.
+///
+/// # Errors
+/// If a folder cannot be read, or there are too many files.
+pub fn unignored_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
+    let refused = |why: String| Unreadable::new(folder, io::Error::other(why));
+    let is_source = |entry: &DirEntry| {
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        let name = entry.file_name().to_string_lossy();
+        entry.depth() == 0 || !is_folder || is_source_folder(&name)
+    };
+    let walk = WalkBuilder::new(folder)
+        .require_git(false)
+        // Git ignores all of `.prony`, where revisions are checked out.
+        .parents(false)
+        .max_depth(Some(DEEPEST))
+        .filter_entry(is_source)
+        .build();
+    let mut files = Vec::new();
+    for (entries, entry) in walk.enumerate() {
+        if entries > MOST_ENTRIES {
+            return Err(refused(format!(
+                "there are more than {MOST_ENTRIES} files and folders, the limit for sources; add a .gitignore for what is not source"
+            )));
+        }
+        let entry = entry.map_err(|error| refused(error.to_string()))?;
+        if entry.file_type().is_some_and(|kind| kind.is_file()) {
+            files.push(entry.into_path());
+        }
+    }
+    files.sort();
+    Ok(files)
 }
 
 struct Walk {

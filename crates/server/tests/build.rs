@@ -13,7 +13,7 @@ use prony_server::{
 use support::{GO_ON, supervisor};
 
 fn server(layout: &Layout, build: &str, more: &str) -> Server {
-    server_in(&layout.servers().join("one"), build, more)
+    server_in(&layout.own().servers().join("one"), build, more)
 }
 
 fn server_in(folder: &Path, build: &str, more: &str) -> Server {
@@ -134,7 +134,7 @@ fn a_build_can_be_interrupted() {
 fn an_input_outside_the_folder_counts_as_a_source() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path().join("project"));
-    fs::create_dir_all(layout.workloads()).unwrap();
+    fs::create_dir_all(layout.own().workloads()).unwrap();
     // The server may be anywhere; the workloads are the project's.
     let script = "cat {workloads}/echo.proto > {out}/server";
     let more = "inputs = [\"{workloads}/echo.proto\"]\nartefacts = [\"{out}/server\"]";
@@ -148,7 +148,7 @@ fn an_input_outside_the_folder_counts_as_a_source() {
     );
 
     let build_with = |content| {
-        fs::write(layout.workloads().join("echo.proto"), content).unwrap();
+        fs::write(layout.own().workloads().join("echo.proto"), content).unwrap();
         run(&layout, &one).unwrap()
     };
     let built = build_with("old");
@@ -190,7 +190,7 @@ fn builds_that_share_packages_wait_for_each_other() {
     let script = "mkdir {packages}/busy && sleep 0.2 && rmdir {packages}/busy";
     std::thread::scope(|scope| {
         for id in ["one", "two", "three"] {
-            let one = server_in(&layout.servers().join(id), script, "");
+            let one = server_in(&layout.own().servers().join(id), script, "");
             let layout = &layout;
             scope.spawn(move || run(layout, &one).unwrap());
         }

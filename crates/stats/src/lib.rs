@@ -3,6 +3,7 @@
 //! Pure arithmetic on slices of numbers; it does not depend on servers or loads.
 #![forbid(unsafe_code)]
 
+mod batches;
 mod correlation;
 mod distribution;
 mod draws;
@@ -19,6 +20,7 @@ mod steady;
 mod variance;
 mod verdict;
 
+pub use batches::{Interval, LEAST_BATCHES, ratio_of_sums, share_of};
 pub use correlation::spearman;
 pub use draws::{binomial, goodness_of_fit, independence};
 pub use median::{Estimate, TARGET_COVERAGE, median};

@@ -2,18 +2,35 @@
 #![forbid(unsafe_code)]
 
 mod adaptive;
+mod files;
+mod json;
 mod message;
+mod one_or_more;
 mod plan;
+mod project_file;
+mod request;
 mod response;
 pub mod run;
 mod suite;
 mod workload;
 
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
+pub use files::{AssetError, Files};
+pub use json::Json;
+pub use message::{Message, MessageStream};
+pub use one_or_more::OneOrMore;
 pub use plan::{Measure, Plan, Planned, TrialAttempt, Warming};
-pub use response::{AssetError, ExpectedResponse};
+pub use project_file::{ProjectFile, ProjectFileError};
+pub use request::{
+    BasicAuth, HttpRequest, Part, PartContent, PrepareError, PreparedRequest, Request, RequestBody,
+    Secret, Secrets, Value, Variable,
+};
+pub use response::{
+    Amount, DeclaredResponse, ExpectedBody, ExpectedContent, ExpectedResponse, PathRule, Pattern,
+    SchemaSource, Status,
+};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
-pub use workload::{DeclaredResponse, ExpectedBody, Request, Workload, Workloads};
+pub use workload::{Workload, Workloads};
 
 /// The message of an error in a file, without the field that its reader names.
 #[cfg(test)]

@@ -1,109 +1,156 @@
 //! Expected responses: what each workload's response must be, and how others are reported.
 
+mod body;
+mod declared;
 mod draws;
+mod json_path;
 mod messages;
+mod rules;
+mod schema;
 #[cfg(test)]
 mod tests;
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
 
 use prony_load::wire::sse::{ServerSentEvent, events};
 use prony_load::{
-    Mismatch, Response, ResponseCheck, difference_at, excerpt, first_difference, same_bytes,
+    Accepted, LONGEST_BODY, Mismatch, Response, ResponseCheck, difference_at, excerpt,
+    first_difference,
 };
 
-use crate::workload::{ExpectedBody, Workload};
-use messages::Messages;
+use crate::files::{AssetError, Files};
+use crate::request::{PreparedRequest, Secrets};
+use crate::workload::Workload;
+use body::BodyCheck;
 
+pub use declared::{DeclaredResponse, ExpectedBody, ExpectedContent, Status};
 pub use draws::{CONNECTIONS, CountedDraws, DRAWS_PER_CONNECTION, Draws};
+pub use json_path::PathRule;
+pub use rules::{Amount, Pattern};
+pub use schema::SchemaSource;
 
-/// Why there is no expected response.
-#[derive(Debug, thiserror::Error)]
-pub enum AssetError {
-    /// A file that the workload names cannot be read.
-    #[error("cannot read {}, which workload `{workload}` needs: {source}", path.display())]
-    Read {
-        /// The workload's id.
-        workload: String,
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// A file of lines is empty.
-    #[error("{} has no line that workload `{workload}` could ask for", path.display())]
-    NoLines {
-        /// The workload's id.
-        workload: String,
-        /// The file.
-        path: PathBuf,
-    },
-}
+/// How much longer than its content a compressed body may be: some content cannot be compressed.
+const COMPRESSION_ROOM: u64 = 64 * 1024;
 
 /// The expected response to a workload's request.
 #[derive(Clone, Debug)]
 pub struct ExpectedResponse {
-    status: u16,
-    content_type: String,
+    /// At least one.
+    statuses: Vec<u16>,
+    content_type: Option<String>,
     /// Names in lower case.
     headers: Vec<(String, String)>,
-    body: RightBody,
-}
-
-#[derive(Clone, Debug)]
-enum RightBody {
-    Exact(Vec<u8>),
-    LineOf(LineOf),
-    Patch(Patch),
-    Messages(Messages),
+    body: BodyCheck,
+    /// `None` if the codings of bodies are not looked at.
+    accepted: Option<Accepted>,
+    secrets: Secrets,
 }
 
 impl ExpectedResponse {
-    /// The expected response of `workload`, with its content from the files in the folder `assets`.
-    pub fn new(workload: &Workload, assets: &Path) -> Result<Self, AssetError> {
+    /// The expected response of `workload`, with the content of the files that it names, to a request without secrets
+    /// that accepts no compressed body.
+    pub fn new(workload: &Workload, files: &Files) -> Result<Self, AssetError> {
         let expected = &workload.response;
         let headers = expected.headers.iter();
+        let statuses = expected.status.as_slice().iter();
         Ok(Self {
-            status: expected.status,
+            statuses: statuses.map(|status| status.code()).collect(),
             content_type: expected.content_type.clone(),
             headers: headers
                 .map(|(name, value)| (name.to_lowercase(), value.clone()))
                 .collect(),
-            body: RightBody::new(workload, assets)?,
+            body: BodyCheck::new(workload, files)?,
+            accepted: (!workload.protocol().is_grpc()).then(Accepted::default),
+            secrets: Secrets::default(),
         })
+    }
+
+    /// The same to this request, which may accept compressed bodies and have secrets.
+    pub fn to(self, request: &PreparedRequest) -> Self {
+        Self {
+            accepted: request.accepted().cloned(),
+            secrets: request.secrets().clone(),
+            ..self
+        }
     }
 
     /// The lines from which each request must draw one (see `Draws`), if there are several.
     pub fn drawn_lines(&self) -> Option<&LineOf> {
-        match &self.body {
-            RightBody::LineOf(lines) if lines.count() > 1 => Some(lines),
-            _ => None,
+        self.body.lines().filter(|lines| lines.count() > 1)
+    }
+
+    /// Which of the drawn lines the response has.
+    pub fn line(&self, response: &Response) -> Option<usize> {
+        let lines = self.drawn_lines()?;
+        lines.number(&self.decoded(response).ok()?)
+    }
+
+    /// Whether the body has the same bytes on the wire each time, which may be shown.
+    fn is_plain(&self) -> bool {
+        let accepted = self.accepted.as_ref();
+        accepted.is_none_or(Accepted::is_none) && self.secrets.is_empty()
+    }
+
+    /// The body without its codings.
+    fn decoded<'a>(&self, response: &'a Response) -> Result<Cow<'a, [u8]>, Mismatch> {
+        match &self.accepted {
+            None => Ok(Cow::Borrowed(&response.body)),
+            Some(accepted) => accepted.decoded(response, self.body.longest()),
+        }
+    }
+
+    fn compare(&self, response: &Response) -> Result<(), Mismatch> {
+        self.check_status(response)?;
+        self.check_content_type(response)?;
+        self.check_headers(response)?;
+        self.body.check(&self.decoded(response)?)
+    }
+
+    /// The mismatch without secrets, which the response may contain: it is found again in a response without them.
+    fn without_secrets(&self, response: &Response, mismatch: Mismatch) -> Mismatch {
+        let hidden = self.decoded(response).ok().and_then(|body| {
+            let fields = response.headers.iter();
+            let fields = fields.filter(|(name, _)| name != "content-encoding");
+            let shown = Response {
+                status: response.status,
+                headers: fields
+                    .map(|(name, value)| (name.clone(), self.secrets.hide_in(value)))
+                    .collect(),
+                body: self.secrets.hide_in(&body),
+            };
+            self.compare(&shown).err()
+        });
+        let Mismatch { expected, received } = hidden.unwrap_or(mismatch);
+        Mismatch {
+            expected: self.secrets.hide(&expected),
+            received: self.secrets.hide(&received),
         }
     }
 
     fn check_status(&self, response: &Response) -> Result<(), Mismatch> {
-        if response.status == self.status {
+        if self.statuses.contains(&response.status) {
             return Ok(());
         }
+        let body = self.decoded(response);
+        let body = body.as_deref().unwrap_or(&response.body);
+        let statuses: Vec<String> = self.statuses.iter().map(u16::to_string).collect();
         Err(Mismatch {
-            expected: format!("status {}", self.status),
-            received: format!(
-                "status {} with {}",
-                response.status,
-                excerpt(&response.body, 0)
-            ),
+            expected: format!("status {}", statuses.join(" or ")),
+            received: format!("status {} with {}", response.status, excerpt(body, 0)),
         })
     }
 
     fn check_content_type(&self, response: &Response) -> Result<(), Mismatch> {
+        let Some(expected) = &self.content_type else {
+            return Ok(());
+        };
         let received = response.header("content-type");
         let media_type = received.and_then(|value| value.split(';').next());
-        if media_type.is_some_and(|media| media.trim().eq_ignore_ascii_case(&self.content_type)) {
+        if media_type.is_some_and(|media| media.trim().eq_ignore_ascii_case(expected)) {
             return Ok(());
         }
         Err(Mismatch {
-            expected: format!("content-type {}", self.content_type),
+            expected: format!("content-type {expected}"),
             received: received.map_or("no content-type".into(), |received| {
                 format!("content-type {received}")
             }),
@@ -134,63 +181,38 @@ impl ExpectedResponse {
 
 impl ResponseCheck for ExpectedResponse {
     fn check(&self, response: &Response) -> Result<(), Mismatch> {
-        self.check_status(response)?;
-        self.check_content_type(response)?;
-        self.check_headers(response)?;
-        match &self.body {
-            RightBody::Exact(body) => same_bytes(body, &response.body),
-            RightBody::LineOf(lines) => lines.check(&response.body),
-            RightBody::Patch(patch) => patch.check(&response.body),
-            RightBody::Messages(messages) => messages.check(&response.body),
-        }
+        let result = self.compare(response);
+        result.map_err(|mismatch| match self.secrets.is_empty() {
+            true => mismatch,
+            false => self.without_secrets(response, mismatch),
+        })
     }
 
     fn status(&self) -> Option<u16> {
-        Some(self.status)
+        match &self.statuses[..] {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
+    fn statuses(&self) -> Vec<u16> {
+        self.statuses.clone()
     }
 
     fn body(&self) -> Option<&[u8]> {
-        match &self.body {
-            RightBody::Exact(body) => Some(body),
-            RightBody::Messages(messages) => Some(messages.body()),
-            RightBody::LineOf(_) | RightBody::Patch(_) => None,
-        }
+        self.body.exact().filter(|_| self.is_plain())
+    }
+
+    fn body_length(&self) -> Option<u64> {
+        self.body.length().filter(|_| self.is_plain())
     }
 
     fn longest_body(&self) -> u64 {
-        match &self.body {
-            RightBody::Exact(body) => body.len() as u64,
-            RightBody::LineOf(lines) => lines.longest(),
-            RightBody::Patch(patch) => patch.longest(),
-            RightBody::Messages(messages) => messages.body().len() as u64,
+        let longest = self.body.longest();
+        match self.accepted.as_ref().is_none_or(Accepted::is_none) {
+            true => longest,
+            false => (longest + longest / 8 + COMPRESSION_ROOM).min(LONGEST_BODY),
         }
-    }
-}
-
-impl RightBody {
-    fn new(workload: &Workload, assets: &Path) -> Result<Self, AssetError> {
-        let read = |name: &str| {
-            let path = assets.join(name);
-            std::fs::read(&path).map_err(|source| AssetError::Read {
-                workload: workload.id.clone(),
-                path,
-                source,
-            })
-        };
-        Ok(match &workload.response.body {
-            ExpectedBody::Text(text) => Self::Exact(text.clone().into_bytes()),
-            ExpectedBody::Message(message) => Self::Exact(message.encode()),
-            ExpectedBody::Messages(stream) => Self::Messages(Messages::new(stream)),
-            ExpectedBody::Asset(name) => Self::Exact(read(name)?),
-            ExpectedBody::DatastarPatchOf(name) => Self::Patch(Patch::of(&read(name)?)),
-            ExpectedBody::LineOf(name) => {
-                let lines = LineOf::new(name, &read(name)?).ok_or_else(|| AssetError::NoLines {
-                    workload: workload.id.clone(),
-                    path: assets.join(name),
-                })?;
-                Self::LineOf(lines)
-            }
-        })
     }
 }
 

@@ -1,16 +1,15 @@
 //! Workloads: a request and its one expected response.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
+use prony_manifest::{FileError, UnknownName};
 use prony_model::Protocol;
 
-use crate::message::{Message, MessageStream};
-use prony_manifest::FileError;
-use prony_manifest::UnknownName;
+use crate::request::Request;
+use crate::response::DeclaredResponse;
 
 /// A request and its one expected response.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -19,172 +18,47 @@ pub struct Workload {
     /// The name of its file, without `.toml`.
     #[serde(skip)]
     pub id: String,
-    /// Its name in tables.
+    /// The folder of that file.
+    #[serde(skip)]
+    pub folder: PathBuf,
+    /// Its name in tables; by default its id.
+    #[serde(default)]
     pub title: String,
     /// Its description, one sentence.
+    #[serde(default)]
     pub about: String,
     /// The benchmark that it comes from.
-    pub origin: String,
+    pub origin: Option<String>,
     /// The request.
     pub request: Request,
     /// The expected response.
     pub response: DeclaredResponse,
 }
 
-/// The request of a workload.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "RequestFields")]
-pub enum Request {
-    /// An HTTP request without a body.
-    Http {
-        /// The method, such as `GET`.
-        method: String,
-        /// The path, with its slash and its query if it has one.
-        path: String,
-        /// The version of HTTP, and whether it is encrypted.
-        protocol: Protocol,
-    },
-    /// A gRPC call with one message.
-    Grpc {
-        /// The path of the call: `/package.Service/Method`.
-        path: String,
-        /// The message.
-        message: Message,
-        /// [`Protocol::Grpc`] or [`Protocol::GrpcTls`].
-        protocol: Protocol,
-    },
-}
-
-impl Request {
-    /// How it travels.
-    pub fn protocol(&self) -> Protocol {
-        match self {
-            Self::Http { protocol, .. } | Self::Grpc { protocol, .. } => *protocol,
-        }
-    }
-}
-
-/// The fields of a request: `method` and `path`, or `grpc` and `message`; `protocol` and `tls` for both.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RequestFields {
-    #[serde(default, deserialize_with = "token")]
-    method: Option<String>,
-    #[serde(default, deserialize_with = "path")]
-    path: Option<String>,
-    #[serde(default, deserialize_with = "call")]
-    grpc: Option<String>,
-    message: Option<Message>,
-    protocol: Option<HttpVersion>,
-    #[serde(default)]
-    tls: bool,
-}
-
-/// The version of HTTP, as in a manifest.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-enum HttpVersion {
-    #[serde(rename = "http/1.1")]
-    Http11,
-    #[serde(rename = "h2")]
-    H2,
-}
-
-impl RequestFields {
-    fn http_protocol(&self) -> Protocol {
-        match (self.protocol, self.tls) {
-            (None | Some(HttpVersion::Http11), false) => Protocol::Http11,
-            (None | Some(HttpVersion::Http11), true) => Protocol::Https11,
-            (Some(HttpVersion::H2), false) => Protocol::H2c,
-            (Some(HttpVersion::H2), true) => Protocol::H2,
-        }
-    }
-
-    fn grpc_protocol(&self) -> Result<Protocol, &'static str> {
-        match (self.protocol, self.tls) {
-            (Some(HttpVersion::Http11), _) => Err(
-                "gRPC needs HTTP/2, so `protocol = \"http/1.1\"` does not go with `grpc`; remove it",
-            ),
-            (_, false) => Ok(Protocol::Grpc),
-            (_, true) => Ok(Protocol::GrpcTls),
-        }
-    }
-}
-
-impl TryFrom<RequestFields> for Request {
-    type Error = &'static str;
-
-    fn try_from(fields: RequestFields) -> Result<Self, Self::Error> {
-        let (http_protocol, grpc_protocol) = (fields.http_protocol(), fields.grpc_protocol());
-        match (fields.method, fields.path, fields.grpc, fields.message) {
-            (Some(method), Some(path), None, None) => Ok(Self::Http {
-                method,
-                path,
-                protocol: http_protocol,
-            }),
-            (None, None, Some(call), Some(message)) => Ok(Self::Grpc {
-                path: format!("/{call}"),
-                message,
-                protocol: grpc_protocol?,
-            }),
-            (_, _, Some(_), _) => {
-                Err("a gRPC call has `grpc` and `message`, and neither `method` nor `path`")
-            }
-            (None, ..) => Err("missing field `method`"),
-            (_, None, ..) => Err("missing field `path`"),
-            _ => Err("`message` is only for gRPC; name the call with `grpc`"),
-        }
-    }
-}
-
-/// The expected response.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct DeclaredResponse {
-    /// The status code.
-    #[serde(deserialize_with = "status")]
-    pub status: u16,
-    /// The media type, without parameters.
-    pub content_type: String,
-    /// The body.
-    pub body: ExpectedBody,
-    /// Further header fields that it must have: name (in any case) and value.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-    /// How many lines on standard output the server must write per request.
-    #[serde(default)]
-    pub log_lines: u32,
-}
-
-impl ExpectedBody {
-    /// Whether it is a stream of messages.
-    pub fn is_stream(&self) -> bool {
-        matches!(self, Self::Messages(_))
-    }
-}
-
-/// The expected body.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ExpectedBody {
-    /// This text.
-    Text(String),
-    /// This file of the assets, byte for byte.
-    Asset(String),
-    /// One line of this file of the assets, drawn for each request. A line feed may follow.
-    LineOf(String),
-    /// This file of the assets as one `datastar-patch-elements` event.
-    DatastarPatchOf(String),
-    /// This message, as gRPC sends it.
-    Message(Message),
-    /// These messages, as gRPC streams them.
-    Messages(MessageStream),
-}
-
 impl Workload {
     /// Reads `<folder>/<id>.toml`.
     fn read(folder: &Path, id: String) -> Result<Self, FileError> {
         let workload: Self = prony_manifest::read(&folder.join(format!("{id}.toml")))?;
-        Ok(Self { id, ..workload })
+        Ok(workload.named(id, folder))
+    }
+
+    /// The same with an id, from a file in `folder`.
+    pub fn named(self, id: String, folder: &Path) -> Self {
+        let title = match self.title.is_empty() {
+            true => id.clone(),
+            false => self.title,
+        };
+        Self {
+            id,
+            title,
+            folder: folder.to_owned(),
+            ..self
+        }
+    }
+
+    /// Whether the other has the same request and expected response, so that a server that serves one serves both.
+    pub fn asks_the_same(&self, other: &Self) -> bool {
+        (&self.request, &self.response) == (&other.request, &other.response)
     }
 
     /// How its requests and responses travel.
@@ -204,6 +78,11 @@ impl Workloads {
         ids.map(|id| Ok((id.clone(), Workload::read(folder, id)?)))
             .collect::<Result<_, _>>()
             .map(Self)
+    }
+
+    /// Adds one, unless there already is one with its id.
+    pub fn add(&mut self, workload: Workload) {
+        self.0.entry(workload.id.clone()).or_insert(workload);
     }
 
     /// All of them, sorted by id.
@@ -232,61 +111,11 @@ impl Workloads {
     }
 }
 
-/// Text that must be right, or else is not `what`.
-fn checked<'de, D: Deserializer<'de>>(
-    deserializer: D,
-    is_right: impl FnOnce(&str) -> bool,
-    what: &str,
-) -> Result<Option<String>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    match is_right(&text) {
-        true => Ok(Some(text)),
-        false => Err(D::Error::custom(format_args!("`{text}` is not {what}"))),
-    }
-}
-
-fn token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let is_token = |method: &str| {
-        !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    };
-    checked(deserializer, is_token, "a method; write one like `GET`")
-}
-
-fn call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let is_name = |part: &str| {
-        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-        !part.is_empty() && part.chars().all(is_letter)
-    };
-    let is_call = |call: &str| {
-        let parts = call.split_once('/');
-        parts.is_some_and(|(service, method)| is_name(service) && is_name(method))
-    };
-    checked(
-        deserializer,
-        is_call,
-        "a call; write one like `package.Service/Method`",
-    )
-}
-
-fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let is_path =
-        |path: &str| path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
-    let what = "a path; it must begin with `/` and contain no blanks";
-    checked(deserializer, is_path, what)
-}
-
-fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
-    match u16::deserialize(deserializer)? {
-        status @ 200..=599 => Ok(status),
-        other => Err(D::Error::custom(format!(
-            "{other} is not a final status; write one from 200 to 599"
-        ))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::HttpRequest;
+    use crate::response::{ExpectedContent, Status};
     use crate::without_field;
     use tempfile::TempDir;
 
@@ -324,23 +153,36 @@ log_lines = 1
             ("sse", "Server-sent page")
         );
         assert_eq!(
-            (sse.about.as_str(), sse.origin.as_str()),
-            ("A page as one event.", "datastar")
+            (sse.about.as_str(), sse.origin.as_deref()),
+            ("A page as one event.", Some("datastar"))
         );
-        let request = Request::Http {
-            method: "GET".into(),
-            path: "/sse".into(),
-            protocol: Protocol::Http11,
-        };
-        assert_eq!(sse.request, request);
+        let request = HttpRequest::new("GET", "/sse", Protocol::Http11);
+        assert_eq!(sse.request, Request::Http(request));
         let response = &sse.response;
-        assert_eq!((response.status, response.log_lines), (200, 1));
-        assert_eq!(response.content_type, "text/event-stream");
-        assert_eq!(
-            response.body,
-            ExpectedBody::DatastarPatchOf("page-100k.html".into())
-        );
+        assert_eq!(response.status.as_slice(), [Status::OK]);
+        assert_eq!(response.log_lines, 1);
+        assert_eq!(response.content_type.as_deref(), Some("text/event-stream"));
+        let patch = ExpectedContent::DatastarPatchOf("page-100k.html".into());
+        assert_eq!(response.body, Some(patch.into()));
         assert_eq!(response.headers["cache-control"], "no-cache");
+    }
+
+    #[test]
+    fn a_request_and_a_status_are_enough() {
+        let text = "[request]\nmethod = \"GET\"\npath = \"/\"\n[response]\nstatus = [200, 304]\n";
+        let workloads = read(text).unwrap();
+        let workload = workloads.get("sse").unwrap();
+        let shown = (workload.title.as_str(), workload.about.as_str());
+        assert_eq!((shown, &workload.origin), (("sse", ""), &None));
+        let response = &workload.response;
+        let codes: Vec<u16> = response
+            .status
+            .as_slice()
+            .iter()
+            .map(|it| it.code())
+            .collect();
+        assert_eq!(codes, [200, 304]);
+        assert_eq!((&response.content_type, &response.body), (&None, &None));
     }
 
     #[test]
@@ -438,7 +280,8 @@ body = { message = { 1 = "r" } }
         };
         assert_eq!(path, "/prony.echo.v1.Echo/Unary");
         assert_eq!(message.encode(), b"\x0a\x01r");
-        assert_eq!(call.response.body, ExpectedBody::Message(message.clone()));
+        let expected = ExpectedContent::Message(message.clone());
+        assert_eq!(call.response.body, Some(expected.into()));
         for (from, to, expected) in [
             (
                 "Echo/Unary",

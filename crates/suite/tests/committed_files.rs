@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use prony_model::{Published, PublishedFigure, PublishedRow};
 use prony_server::{Catalogue, Layout};
-use prony_suite::{Changes, ExpectedResponse, Suite, SuiteLoad, Workloads};
+use prony_suite::{Changes, ExpectedResponse, Files, Suite, SuiteLoad, Workloads};
 
 const SUITES: [&str; 7] = [
     "datastar", "franklin", "grpc", "hydragen", "tls", "tour", "zap",
@@ -27,9 +27,10 @@ fn published(id: &str) -> Published {
 fn every_workload_has_an_expected_response() {
     let folder = repository().join("workloads");
     let workloads = Workloads::read(&folder).unwrap();
+    let files = Files::new(&folder, folder.join("assets"));
     assert!(workloads.iter().count() >= 8);
     for workload in workloads.iter() {
-        let right = ExpectedResponse::new(workload, &folder.join("assets")).unwrap();
+        let right = ExpectedResponse::new(workload, &files).unwrap();
         assert_eq!(right.drawn_lines().is_some(), workload.id == "quote");
     }
 }

@@ -20,7 +20,8 @@ pub(super) struct Judge<'a> {
     /// `None` if there is nothing to compare.
     sampling: Option<&'a Sampling>,
     sampler: Sampler,
-    status: Option<u16>,
+    /// The accepted statuses; if there are none, every 2xx and 3xx is.
+    statuses: Vec<u16>,
     /// Whether the requests are gRPC calls.
     are_calls: bool,
     body_length: Option<u64>,
@@ -59,7 +60,7 @@ impl<'a> Judge<'a> {
         Self {
             sampling: compared,
             sampler: Sampler::new(choice, plan.threads, random),
-            status: sampling.and_then(|sampling| sampling.check.status()),
+            statuses: sampling.map_or(Vec::new(), |sampling| sampling.check.statuses()),
             are_calls: plan.protocol().is_grpc(),
             body_length: plan.body_length(),
             longest_body: sampling.map_or(0, |sampling| sampling.check.longest_body()),
@@ -88,9 +89,9 @@ impl<'a> Judge<'a> {
     /// `Err` with the outcome and the reason, if the response is not ok.
     #[inline]
     pub(super) fn verdict(&self, whole: Whole, kept: Kept<'_>) -> Result<(), (Outcome, String)> {
-        let status_is_right = match self.status {
-            Some(status) => whole.status == status,
-            None => (200..400).contains(&whole.status),
+        let status_is_right = match &self.statuses[..] {
+            [] => (200..400).contains(&whole.status),
+            statuses => statuses.contains(&whole.status),
         };
         if !status_is_right {
             return Err((Outcome::WrongStatus, self.wrong_status(whole.status)));
@@ -129,11 +130,17 @@ impl<'a> Judge<'a> {
 
     #[cold]
     fn wrong_status(&self, status: u16) -> String {
-        match self.status {
-            Some(expected) => format!("expected status {expected}, got {status}"),
-            None => format!("expected a status from 200 to 399, got {status}"),
+        match &self.statuses[..] {
+            [] => format!("expected a status from 200 to 399, got {status}"),
+            statuses => format!("expected status {}, got {status}", either(statuses)),
         }
     }
+}
+
+/// The statuses in a sentence: `200`, `200 or 404`.
+fn either(statuses: &[u16]) -> String {
+    let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
+    statuses.join(" or ")
 }
 
 /// The detail of a gRPC call that failed. Something in front of the server may respond without gRPC.
@@ -196,6 +203,35 @@ mod tests {
         (0..1000).for_each(|_| kept.body(&[b'x'; 10_000]));
         let kept = kept.into_response();
         assert_eq!((kept.body.len(), kept.body.capacity() < 100), (6, true));
+    }
+
+    #[test]
+    fn one_of_several_statuses_is_ok() {
+        struct Found;
+        impl crate::ResponseCheck for Found {
+            fn check(&self, _: &crate::Response) -> Result<(), crate::Mismatch> {
+                Ok(())
+            }
+
+            fn statuses(&self) -> Vec<u16> {
+                vec![201, 404]
+            }
+        }
+        let mut plan = plan(Expectation::default());
+        plan.sampling.as_mut().unwrap().check = Arc::new(Found);
+        let judge = Judge::new(&plan, fastrand::Rng::with_seed(1));
+        let verdict = |status| {
+            let whole = Whole {
+                status,
+                body_bytes: 0,
+                keep_alive: true,
+                rpc_status: None,
+            };
+            judge.verdict(whole, Kept::default())
+        };
+        assert_eq!((verdict(201), verdict(404)), (Ok(()), Ok(())));
+        let wrong = "expected status 201 or 404, got 200".to_owned();
+        assert_eq!(verdict(200), Err((Outcome::WrongStatus, wrong)));
     }
 
     #[test]

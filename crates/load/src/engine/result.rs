@@ -58,17 +58,17 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
             ..tally.checked
         }),
         generator: generator(plan, &workers, tally),
-        timeline: Some(timeline(workers)),
+        timeline: Some(timeline(plan, workers)),
         tcp: None,
         slow_because: None,
     }
 }
 
-fn timeline(workers: Vec<WorkerResult>) -> Timeline {
+fn timeline(plan: &LoadPlan, workers: Vec<WorkerResult>) -> Timeline {
     let warmups = workers.iter().filter_map(|worker| worker.warmup.as_ref());
     let measured_from = warmups.map(|warmup| warmup.duration).max();
     let recorded = workers.into_iter().map(|worker| worker.timeline).collect();
-    timeline::merge(recorded, measured_from.unwrap_or(0))
+    timeline::merge(recorded, measured_from.unwrap_or(0), &plan.slow_from_ns)
 }
 
 fn count(workers: &[WorkerResult], of: impl Fn(&ConnectionCounts) -> u64) -> u64 {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use prony_model::{Checked, LatencyHistogram, Outcome, Outcomes, WrongResponse};
 
 use super::clock::Nanoseconds;
+use crate::plan::MOST_SLOW;
 
 /// Counters of one worker and one phase. Nothing here is shared while the load runs.
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub(super) struct Tally {
     pub(super) latency: LatencyHistogram,
     /// The sum of all latencies; it wraps around.
     pub(super) latency_sum: Nanoseconds,
+    /// For each latency that the plan names, the responses that took this long or longer.
+    pub(super) slow: [u64; MOST_SLOW],
     pub(super) connect: LatencyHistogram,
     pub(super) handshakes: HandshakeTally,
     /// The time to the first byte of each response, if measured.
@@ -88,11 +91,14 @@ pub(super) struct StreamTally {
 
 impl Tally {
     #[inline]
-    pub(super) fn ok(&mut self, latency: Nanoseconds, queued: bool) {
+    pub(super) fn ok(&mut self, latency: Nanoseconds, queued: bool, slow_from: &[Nanoseconds]) {
         self.outcomes[Outcome::Ok] += 1;
         self.schedule.queued += u64::from(queued);
         self.latency.record(latency);
         self.latency_sum = self.latency_sum.wrapping_add(latency);
+        for (slow, from) in self.slow.iter_mut().zip(slow_from) {
+            *slow += u64::from(latency >= *from);
+        }
     }
 
     /// Counts a request that is not ok, and keeps the detail of the first one.

@@ -1,9 +1,10 @@
 //! The course of a load over time.
 
-use prony_model::{Outcome, Timeline};
+use prony_model::{Outcome, SlowResponses, Timeline};
 
 use super::clock::{Nanoseconds, seconds};
 use super::tally::Tally;
+use crate::plan::MOST_SLOW;
 
 /// The initial length of an interval: short enough to see a server warm up in half a second.
 const FIRST_INTERVAL: Nanoseconds = 10_000_000;
@@ -25,12 +26,17 @@ pub(super) struct TimelineRecorder {
     seen: Responses,
 }
 
-/// The ok responses of some period.
+/// The responses of some period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Responses {
+    /// Ok ones.
     count: u64,
     /// The sum of their latencies. A tally's sum may wrap around; that of an interval is too short to.
     latency: Nanoseconds,
+    /// Requests that ended with an error.
+    errors: u64,
+    /// Of the ok responses, those that were slow, for each latency that the plan names.
+    slow: [u64; MOST_SLOW],
 }
 
 impl Responses {
@@ -38,6 +44,8 @@ impl Responses {
         Self {
             count: tally.outcomes[Outcome::Ok],
             latency: tally.latency_sum,
+            errors: tally.outcomes.errors(),
+            slow: tally.slow,
         }
     }
 
@@ -45,12 +53,18 @@ impl Responses {
         Self {
             count: self.count - earlier.count,
             latency: self.latency.wrapping_sub(earlier.latency),
+            errors: self.errors - earlier.errors,
+            slow: std::array::from_fn(|index| self.slow[index] - earlier.slow[index]),
         }
     }
 
     fn add(&mut self, other: Self) {
         self.count += other.count;
         self.latency = self.latency.wrapping_add(other.latency);
+        self.errors += other.errors;
+        for (mine, theirs) in self.slow.iter_mut().zip(other.slow) {
+            *mine += theirs;
+        }
     }
 
     fn mean_latency(&self) -> f64 {
@@ -139,7 +153,11 @@ impl WorkerTimeline {
 
 /// Merges the workers' timelines, in intervals of the longest. They started together; a worker that ended earlier adds
 /// nothing from then on.
-pub(super) fn merge(mut workers: Vec<WorkerTimeline>, measured_from: Nanoseconds) -> Timeline {
+pub(super) fn merge(
+    mut workers: Vec<WorkerTimeline>,
+    measured_from: Nanoseconds,
+    slow_from_ns: &[u64],
+) -> Timeline {
     let longest = workers.iter().map(|worker| worker.interval).max();
     let interval = longest.unwrap_or(FIRST_INTERVAL);
     let lasted = workers.iter().map(|worker| worker.lasted).max();
@@ -156,7 +174,25 @@ pub(super) fn merge(mut workers: Vec<WorkerTimeline>, measured_from: Nanoseconds
         measured_from_s: seconds(measured_from),
         ok: all.iter().map(|responses| responses.count).collect(),
         latency_mean_ns: all.iter().map(Responses::mean_latency).collect(),
+        errors: match all.iter().any(|responses| responses.errors > 0) {
+            true => all.iter().map(|responses| responses.errors).collect(),
+            false => Vec::new(),
+        },
+        slow: slow(&all, slow_from_ns),
     }
+}
+
+fn slow(all: &[Responses], slow_from_ns: &[u64]) -> Vec<SlowResponses> {
+    let of = |(index, &from_ns): (usize, &u64)| SlowResponses {
+        from_ns,
+        count: all.iter().map(|responses| responses.slow[index]).collect(),
+    };
+    slow_from_ns
+        .iter()
+        .take(MOST_SLOW)
+        .enumerate()
+        .map(of)
+        .collect()
 }
 
 /// Merges each pair of adjacent intervals.
@@ -178,6 +214,7 @@ mod tests {
 
     const MS: Nanoseconds = 1_000_000;
     const BEGAN: Nanoseconds = 5 * MS;
+    const SLOW_FROM: [Nanoseconds; 2] = [50, 100];
 
     struct Load {
         recorder: TimelineRecorder,
@@ -195,7 +232,7 @@ mod tests {
         /// A response that arrives `after` the start, as a worker counts it.
         fn response(&mut self, after: Nanoseconds, latency: Nanoseconds) {
             self.pass(after);
-            self.tally.ok(latency, false);
+            self.tally.ok(latency, false, &SLOW_FROM);
         }
 
         fn pass(&mut self, after: Nanoseconds) {
@@ -225,7 +262,7 @@ mod tests {
         for (after, latency) in [(36 * MS, 80), (49 * MS, 1), (51 * MS, 1)] {
             load.response(after, latency);
         }
-        let timeline = merge(vec![load.end(52 * MS)], 35 * MS);
+        let timeline = merge(vec![load.end(52 * MS)], 35 * MS, &SLOW_FROM);
         assert_eq!(
             timeline.ok,
             [2, 1, 0, 2, 1],
@@ -248,7 +285,7 @@ mod tests {
         }
         let recorded = load.end(seconds * 1000 * MS);
         assert!(recorded.intervals.len() <= MOST_INTERVALS);
-        let timeline = merge(vec![recorded], 0);
+        let timeline = merge(vec![recorded], 0, &SLOW_FROM);
         assert_eq!(timeline.interval_s, 10.24);
         // 3600 s are 351.56 intervals; the last, incomplete one is left out.
         assert_eq!(timeline.ok.len(), 351);
@@ -258,11 +295,34 @@ mod tests {
     }
 
     #[test]
+    fn errors_and_slow_responses_are_counted_in_their_intervals() {
+        let mut load = Load::begin();
+        for (after, latency) in [
+            (0, 49),
+            (1, 50),
+            (10 * MS, 100),
+            (11 * MS, 99),
+            (12 * MS, 101),
+        ] {
+            load.response(after, latency);
+        }
+        load.tally.outcomes[Outcome::TimedOut] += 3;
+        let timeline = merge(vec![load.end(35 * MS)], 0, &SLOW_FROM);
+        assert_eq!(timeline.ok, [2, 3, 0]);
+        assert_eq!(timeline.errors, [0, 3, 0]);
+        let slow = |from_ns, count: [u64; 3]| SlowResponses {
+            from_ns,
+            count: count.into(),
+        };
+        assert_eq!(timeline.slow, [slow(50, [1, 3, 0]), slow(100, [0, 2, 0])]);
+    }
+
+    #[test]
     fn a_stall_leaves_intervals_without_responses() {
         let mut load = Load::begin();
         load.response(MS, 1);
         load.response(4_000_000 * MS, 2);
-        let timeline = merge(vec![load.end(5_000_000 * MS)], 0);
+        let timeline = merge(vec![load.end(5_000_000 * MS)], 0, &SLOW_FROM);
         assert_eq!(timeline.ok.iter().sum::<u64>(), 2);
         assert_eq!(timeline.ok[0], 1);
         let at = (4000.0 / timeline.interval_s) as usize;
@@ -279,7 +339,7 @@ mod tests {
             short.response(after * MS, 3);
         }
         let short = short.end(50 * MS);
-        let timeline = merge(vec![short, long], 0);
+        let timeline = merge(vec![short, long], 0, &SLOW_FROM);
         assert_eq!(timeline.interval_s, 0.02);
         assert_eq!(timeline.ok.len(), 303);
         assert_eq!(timeline.ok[..4], [2, 2, 1, 0]);
@@ -292,7 +352,7 @@ mod tests {
         load.tally.latency_sum = u64::MAX - 1;
         load.recorder.seen.latency = u64::MAX - 1;
         load.response(MS, 10);
-        let timeline = merge(vec![load.end(10 * MS)], 0);
+        let timeline = merge(vec![load.end(10 * MS)], 0, &SLOW_FROM);
         assert_eq!(timeline.latency_mean_ns, [10.0]);
     }
 }

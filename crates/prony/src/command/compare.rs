@@ -6,20 +6,21 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use prony_compare::{Comparison, Metric, Question, Side, Thresholds, markdown, terminal};
+use prony_compare::{Comparison, Metric, Question, Side, Thresholds, junit, markdown, terminal};
 use serde::Serialize;
 
-use super::flags::{ResultFlags, StoreFlag};
+use super::flags::{JunitFlag, ResultFlags, StoreFlag};
 use crate::exit::{Outcome, usage};
 use crate::output;
 use crate::recorded::{Recorded, RunName};
-use crate::result_file::{ResultFile, takes_stdout};
+use crate::result_file::{self, ResultFile, takes_stdout};
 
 const EXAMPLES: &str = "\
 Examples:
   prony compare latest~1 latest                the newest two runs
   prony compare latest:go-nethttp latest:bun   two servers of one run
   prony compare base.json latest --markdown -  an exported run, as Markdown
+  prony compare base.json latest --junit ab.xml  for a CI system
   prony compare base.json new.json --threshold rate=3%,p99=15% --strict
 
 A side is RUN or RUN:SERVER. RUN is the id of a run, `latest`, `latest~1` (the run \
@@ -82,10 +83,12 @@ pub struct Judging {
     strict: bool,
     #[command(flatten)]
     results: ResultFlags,
+    #[command(flatten)]
+    junit: JunitFlag,
 }
 
-/// The files for the comparison as Markdown and as JSON.
-pub type ComparisonFiles = [Option<ResultFile>; 2];
+/// The files for the comparison as Markdown, as JSON and as JUnit XML.
+pub type ComparisonFiles = [Option<ResultFile>; 3];
 
 /// The comparison as JSON.
 #[derive(Serialize)]
@@ -105,7 +108,12 @@ impl Judging {
 
     /// Tries the files that the comparison is written to.
     pub fn open(&self) -> Result<ComparisonFiles, Box<dyn Error>> {
-        self.results.open()
+        let junit = self.junit.junit.as_deref();
+        result_file::open([
+            ("--markdown", self.results.markdown.as_deref()),
+            ("--json", self.results.json.json.as_deref()),
+            ("--junit", junit),
+        ])
     }
 
     /// Shows and writes the comparison, and gives the exit code for it.
@@ -122,13 +130,16 @@ impl Judging {
             true => err!("{}", text(std::io::stderr().is_terminal())),
             false => out!("{}", text(std::io::stdout().is_terminal())),
         }
-        let [to_markdown, to_json] = files;
+        let [to_markdown, to_json, to_junit] = files;
         if let Some(file) = to_markdown {
             file.write(&markdown(comparison))?;
         }
         if let Some(file) = to_json {
             let schema = SCHEMA;
             file.write_json(&Document { schema, comparison })?;
+        }
+        if let Some(file) = to_junit {
+            file.write(&junit(comparison, self.strict))?;
         }
         // A verdict that could not be printed is not a success.
         output::check()?;

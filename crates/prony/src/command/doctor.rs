@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
-use prony_server::{Catalogue, Doctor, SupervisorProgram, ToolReport, ToolState, Toolbox};
+use prony_server::{Doctor, SupervisorProgram, ToolReport, ToolState, Toolbox};
 
 use crate::exit::{Outcome, failure_if};
-use crate::project;
+use crate::project::Project;
 use crate::view::{listing, width};
 
 const EXAMPLES: &str = "\
@@ -37,12 +37,13 @@ pub struct Arguments {
 
 /// Shows the toolchains, and installs missing ones if the user wants that.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
-    let layout = project::layout(project)?;
-    let catalogue = Catalogue::read(&layout)?;
+    let project = Project::open(project)?;
+    let layout = &project.layout;
+    let catalogue = project.catalogue()?;
     let supervisor = SupervisorProgram::current()?;
     let examine = || {
-        let toolbox = Toolbox::new(&layout, &supervisor);
-        let servers = catalogue.servers.iter();
+        let toolbox = Toolbox::new(layout, &supervisor);
+        let servers = project.default_servers(&catalogue).into_iter();
         Doctor::examine(&toolbox, servers.flat_map(|server| &server.manifest.needs))
     };
     let mut doctor = examine();

@@ -157,14 +157,22 @@ pub struct JsonFlag {
     pub json: Option<PathBuf>,
 }
 
+/// Where a result is written as a test report.
+#[derive(Args)]
+pub struct JunitFlag {
+    /// Write the verdicts as JUnit XML to this file, or to standard output with `-`
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+}
+
 /// Where a result is written, besides what is shown.
 #[derive(Args)]
 pub struct ResultFlags {
     #[command(flatten)]
-    json: JsonFlag,
+    pub json: JsonFlag,
     /// Write the result as Markdown to this file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
-    markdown: Option<PathBuf>,
+    pub markdown: Option<PathBuf>,
 }
 
 impl ResultFlags {

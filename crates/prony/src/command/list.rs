@@ -1,4 +1,4 @@
-//! `prony list`: the suites, servers and workloads of the project.
+//! `prony list`: the suites, servers and workloads of the project, and those that Prony ships.
 
 use std::error::Error;
 use std::path::Path;
@@ -7,11 +7,11 @@ use clap::Args;
 use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
 use prony_present::terminal::Paint;
 use prony_present::words::plural;
-use prony_server::{Availability, Catalogue, Layout, Server, SupervisorProgram, Toolbox};
-use prony_suite::{Request, Suite, Workloads};
+use prony_server::{Availability, Server, SupervisorProgram, Toolbox};
+use prony_suite::Request;
 
 use crate::exit::{Outcome, failure_if};
-use crate::project;
+use crate::project::Project;
 use crate::view::{listing, width};
 
 const EXAMPLES: &str = "\
@@ -43,18 +43,18 @@ enum What {
 
 /// Lists them. What cannot be read comes last, as errors.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
-    let layout = project::layout(project)?;
+    let project = Project::open(project)?;
     let wanted = |what| arguments.what.is_none_or(|chosen| chosen == what);
     let mut broken = Vec::new();
     let mut parts = Vec::new();
     if wanted(What::Suites) {
-        parts.push(suites(&layout, &mut broken)?);
+        parts.extend(suites(&project, &mut broken)?);
     }
     if wanted(What::Servers) {
-        parts.push(servers(&layout, &mut broken)?);
+        parts.extend(servers(&project, &mut broken)?);
     }
     if wanted(What::Workloads) {
-        parts.push(workloads(&layout)?);
+        parts.extend(workloads(&project));
     }
     out!("{}", parts.join("\n"));
     for text in &broken {
@@ -63,21 +63,42 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     Ok(failure_if(!broken.is_empty()))
 }
 
-fn suites(layout: &Layout, broken: &mut Vec<String>) -> Result<String, Box<dyn Error>> {
-    let mut rows = Vec::new();
-    for id in Suite::ids(&layout.suites())? {
-        match Suite::read(&layout.suites(), &id) {
-            Ok(suite) => {
-                let servers = plural(suite.servers.len(), "server");
-                let workloads = suite.workloads().join(", ");
-                let title = format!("{} ({servers}: {workloads})", suite.title);
-                rows.push((suite.id, title));
-                rows.push((String::new(), suite.about));
+/// A part with a heading for the project's own and one with a heading for the shipped; none for neither.
+fn parts<T>(
+    what: &str,
+    own_and_shipped: [Vec<T>; 2],
+    mut lines: impl FnMut(Vec<T>) -> String,
+) -> Vec<String> {
+    let [own, shipped] = own_and_shipped;
+    let own_title = format!("{what} of this project");
+    let shipped_title = format!("{what} that Prony ships");
+    [(own_title, own), (shipped_title, shipped)]
+        .into_iter()
+        .filter(|(_, things)| !things.is_empty())
+        .map(|(title, things)| format!("{title}\n{}", lines(things)))
+        .collect()
+}
+
+fn suites(project: &Project, broken: &mut Vec<String>) -> Result<Vec<String>, Box<dyn Error>> {
+    let ids = project.own_and_shipped_suites()?;
+    Ok(parts("Suites", ids, |ids| {
+        let mut rows = Vec::new();
+        for id in ids {
+            match project.suite(&id) {
+                Ok(suite) => {
+                    let servers = plural(suite.servers.len(), "server");
+                    let workloads = suite.workloads().join(", ");
+                    let title = format!("{} ({servers}: {workloads})", suite.title);
+                    rows.push((suite.id, title));
+                    if suite.about != suite.title {
+                        rows.push((String::new(), suite.about));
+                    }
+                }
+                Err(error) => broken.push(error.to_string()),
             }
-            Err(error) => broken.push(error.to_string()),
         }
-    }
-    Ok(format!("Suites\n{}", listing(&rows, width())))
+        listing(&rows, width())
+    }))
 }
 
 /// A server and whether its toolchains are installed.
@@ -98,11 +119,21 @@ fn columns<'a>() -> [Column<Listed<'a>>; 5] {
     ]
 }
 
-fn servers(layout: &Layout, broken: &mut Vec<String>) -> Result<String, Box<dyn Error>> {
-    let catalogue = Catalogue::read(layout)?;
-    let toolbox = Toolbox::new(layout, &SupervisorProgram::current()?);
-    let rows = catalogue.servers.iter().map(|server| {
-        let (toolchain, how) = toolchain(&toolbox, server);
+fn servers(project: &Project, broken: &mut Vec<String>) -> Result<Vec<String>, Box<dyn Error>> {
+    let catalogue = project.catalogue()?;
+    let toolbox = Toolbox::new(&project.layout, &SupervisorProgram::current()?);
+    let errors = catalogue.broken.iter();
+    broken.extend(errors.map(|broken| broken.error.to_string()));
+    let servers = catalogue.servers.iter();
+    let (shipped, own): (Vec<&Server>, Vec<&Server>) = servers.partition(|one| project.ships(one));
+    Ok(parts("Servers", [own, shipped], |servers| {
+        server_table(&toolbox, &servers)
+    }))
+}
+
+fn server_table(toolbox: &Toolbox, servers: &[&Server]) -> String {
+    let rows = servers.iter().map(|server| {
+        let (toolchain, how) = toolchain(toolbox, server);
         let flags = how.into_iter().map(|text| Flag {
             text,
             weight: Weight::Note,
@@ -116,9 +147,7 @@ fn servers(layout: &Layout, broken: &mut Vec<String>) -> Result<String, Box<dyn 
     let rows: Vec<_> = rows.collect();
     let table = Table::of(&columns(), rows.iter().map(|(one, row)| (one, row.clone())));
     let lines = table.terminal(width() - 2, Paint { colour: false });
-    let errors = catalogue.broken.iter();
-    broken.extend(errors.map(|broken| broken.error.to_string()));
-    Ok(format!("Servers\n  {}\n", lines.join("\n  ")))
+    format!("  {}\n", lines.join("\n  "))
 }
 
 /// Whether all toolchains of a server are installed; if not, how to get the first missing one.
@@ -135,17 +164,24 @@ fn toolchain(toolbox: &Toolbox, server: &Server) -> (&'static str, Option<String
     unmet.unwrap_or(("installed", None))
 }
 
-fn workloads(layout: &Layout) -> Result<String, Box<dyn Error>> {
-    let workloads = Workloads::read(&layout.workloads())?;
-    let mut rows = Vec::new();
-    for workload in workloads.iter() {
-        let request = match &workload.request {
-            Request::Http { method, path, .. } => format!("{method} {path}"),
-            Request::Grpc { path, .. } => format!("call {path}"),
-        };
-        let protocol = workload.protocol().name();
-        rows.push((workload.id.clone(), format!("{request} over {protocol}")));
-        rows.push((String::new(), workload.about.clone()));
-    }
-    Ok(format!("Workloads\n{}", listing(&rows, width())))
+fn workloads(project: &Project) -> Vec<String> {
+    parts(
+        "Workloads",
+        project.own_and_shipped_workloads(),
+        |workloads| {
+            let mut rows = Vec::new();
+            for workload in workloads {
+                let request = match &workload.request {
+                    Request::Http(request) => format!("{} {}", request.method, request.path),
+                    Request::Grpc { path, .. } => format!("call {path}"),
+                };
+                let protocol = workload.protocol().name();
+                rows.push((workload.id.clone(), format!("{request} over {protocol}")));
+                if !workload.about.is_empty() {
+                    rows.push((String::new(), workload.about.clone()));
+                }
+            }
+            listing(&rows, width())
+        },
+    )
 }

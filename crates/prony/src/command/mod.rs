@@ -9,6 +9,7 @@ mod export;
 mod flags;
 mod generators;
 mod grpc;
+mod init;
 mod list;
 mod load;
 mod man;
@@ -46,6 +47,8 @@ pub struct Cli {
 enum Command {
     /// Build, verify, load and compare the servers of a suite
     Run(run::Arguments),
+    /// Describe the servers of a folder in prony.toml
+    Init(init::Arguments),
     /// Load a server that is already running; takes wrk's flags
     Load(Box<load::Arguments>),
     /// Check the servers' responses, without load
@@ -109,6 +112,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
     match cli.command {
         Command::Run(arguments) => run::run(project, &arguments),
         Command::Load(arguments) => load::run(&arguments),
+        Command::Init(arguments) => init::run(project, &arguments),
         Command::Verify(arguments) => verify::run(project, &arguments),
         Command::List(arguments) => list::run(project, &arguments),
         Command::Doctor(arguments) => doctor::run(project, &arguments),

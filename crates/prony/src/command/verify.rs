@@ -13,12 +13,12 @@ use prony_system::default_assignment;
 use super::flags::BuildFlags;
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, failure_if, interrupt_on_signals, usage};
-use crate::project::{self, ServerPath};
+use crate::project::{self, Project, ServerPath};
 use crate::view::run_progress;
 
 const EXAMPLES: &str = "\
 Examples:
-  prony verify                         every server, every workload
+  prony verify                         every server of the project
   prony verify go-nethttp bun          these two servers
   prony verify --workloads sse,quote   only these workloads
   prony verify ../my-server            a server in any folder
@@ -36,7 +36,8 @@ Exit status:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Verify these servers: ids or folders (FOLDER, FOLDER@VARIANT or NAME=FOLDER) [default: all]
+    /// Verify these servers: ids or folders (FOLDER, FOLDER@VARIANT or NAME=FOLDER) [default: the
+    /// project's own, or else all that Prony ships]
     #[arg(value_parser = arguments::name)]
     servers: Vec<String>,
     /// Verify only these workloads, separated by commas
@@ -61,21 +62,24 @@ enum ServerVerdict {
 
 /// Builds the servers, then starts and checks one after the other.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
-    let layout = project::layout(project)?;
-    let catalogue = Catalogue::read(&layout)?;
+    let project = Project::open(project)?;
+    let layout = &project.layout;
+    let catalogue = project.catalogue()?;
     let outside = outside(&arguments.servers)?;
-    let servers = select(&catalogue, &outside, &arguments.servers)?;
-    let workloads = project::workloads(&layout, &servers)?;
+    let servers = match arguments.servers.is_empty() {
+        true => project.default_servers(&catalogue),
+        false => select(&catalogue, &outside, &arguments.servers)?,
+    };
+    let workloads = project.workloads(&servers)?;
     let chosen = arguments.workloads.iter().map(String::as_str);
     workloads.select(chosen.clone()).map_err(usage)?;
-    let tasks = project::tasks(&layout, &workloads, chosen)?;
-    layout.make_state()?;
+    let tasks = project::tasks(layout, workloads, chosen)?;
     let interrupt = interrupt_on_signals()?;
     // Each process has its own folder of logs.
     let id = project::run_id("verify");
     let bench = arguments
         .build
-        .bench(&layout, default_assignment()?, &id, &interrupt)?;
+        .bench(layout, default_assignment()?, &id, &interrupt)?;
     let prepared = prepare(&bench, &servers, &mut run_progress::say_what_is_built);
     let mut verdicts = Vec::new();
     // A broken manifest is a failure if all servers are verified.
@@ -110,7 +114,7 @@ fn select<'a>(
     let is_id = |name: &&String| ServerPath::of(name).is_none();
     let ids: Vec<&String> = names.iter().filter(is_id).collect();
     let mut servers: Vec<&Server> = outside.iter().collect();
-    if servers.is_empty() || !ids.is_empty() {
+    if !ids.is_empty() {
         servers.extend(catalogue.select(&ids).map_err(project::not_selected)?);
     }
     Ok(servers)

@@ -5,11 +5,12 @@ use prony_model::{
     Ended, Events, HeldStreams, LatencySummary, LoadResult, LoadSpec, OpenLoop, Outcome, Outcomes,
     Protocol, SHORTEST_TIMEOUT_NS,
 };
+use prony_objective::Judged;
 use prony_present::number::{bytes, duration, exact, seconds};
 use prony_present::{load, number, words};
 use prony_stats::supports_percentile;
 
-use super::fitted;
+use super::{fitted, objectives};
 
 /// What the summary shows in addition.
 pub struct Shown {
@@ -19,6 +20,8 @@ pub struct Shown {
     pub seed: bool,
     /// How several requests were chosen, if there are several.
     pub requests: Option<String>,
+    /// The objectives and their verdicts; empty if there are none.
+    pub objectives: Vec<Judged>,
     /// What helps, if every request failed for a reason that Prony knows.
     pub advice: Option<&'static str>,
 }
@@ -49,6 +52,7 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     let transfer = bytes(result.bytes_read_per_s());
     lines.push(format!("Transfer/sec: {transfer:>12}"));
     lines.extend(generator(result));
+    lines.extend(objectives::lines(&shown.objectives));
     if result.ended == Ended::Interrupted {
         lines.push(format!(
             "Interrupted after {measured}: the figures cover only that time."

@@ -51,6 +51,14 @@ pub fn show(run: &Run, comparison: &RunSummary) {
     }
 }
 
+/// The same on standard error, if a file takes standard output.
+pub fn show_on_stderr(run: &Run, comparison: &RunSummary) {
+    err!("{}", terminal(comparison, DEFAULT_WIDTH, false));
+    if let Some(end) = end_of_run(run) {
+        errln!("{end}");
+    }
+}
+
 /// Writes the reports of a run that has just ended into the run's own folder. If the record could not be kept, they are
 /// all that is left of it, so they go to a temporary folder if necessary.
 pub fn write_finished(

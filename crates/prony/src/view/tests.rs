@@ -245,7 +245,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
     let ids = ["go-nethttp", "java-helidon-virtual"].map(str::to_owned);
     let mut plan = Plan::interleaved(&ids, &measures, |_, _| true, 1);
     let layout = project::layout(None).unwrap();
-    let suite = Suite::read(&layout.suites(), "tour").unwrap();
+    let suite = Suite::read(&layout.own().suites(), "tour").unwrap();
     let cpus = CpuAssignment {
         server: vec![0],
         load: vec![0],

@@ -253,7 +253,7 @@ impl<'a> Build<'a> {
             prony: absolute(supervisor.path())?,
             cargo_target: absolute(&layout.cargo_target_of(&server.id, &server.folder))?,
             packages: absolute(&layout.packages())?,
-            workloads: absolute(&layout.workloads())?,
+            workloads: absolute(&layout.workloads_for(&server.folder))?,
             out,
         };
         let mut toolchain_env = environment(found);

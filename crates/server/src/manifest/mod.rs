@@ -10,6 +10,8 @@ use serde::Deserialize;
 
 use crate::toolchain::Need;
 
+pub use read::ServerTable;
+
 /// The manifest's file name.
 pub const MANIFEST_FILE: &str = "server.toml";
 

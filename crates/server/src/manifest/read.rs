@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 
 use prony_manifest::{FileError, Source};
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use toml::Spanned;
 
 use super::{Class, Input, Manifest, Place, Variant, VersionSource, Word};
@@ -49,6 +50,45 @@ const fn kept_alive() -> bool {
 }
 
 type RawCommand = Spanned<Vec<Spanned<String>>>;
+
+/// A server in `prony.toml`. Only `run` is required; a command is written as in a shell, or as a list of words.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerTable {
+    folder: Option<Spanned<String>>,
+    title: Option<Spanned<String>>,
+    #[serde(default)]
+    language: String,
+    #[serde(default)]
+    framework: String,
+    class: Option<Spanned<String>>,
+    #[serde(default = "kept_alive")]
+    keep_alive: bool,
+    workloads: Option<Spanned<Vec<Spanned<String>>>>,
+    #[serde(default)]
+    needs: Vec<Spanned<RawNeed>>,
+    version: Option<Spanned<VersionSource>>,
+    #[serde(default)]
+    inputs: Vec<Spanned<String>>,
+    #[serde(default)]
+    build: CommandLines,
+    #[serde(default)]
+    artefacts: Vec<Spanned<String>>,
+    run: Spanned<CommandLine>,
+    #[serde(default)]
+    env: RawEnv,
+    notes: Option<String>,
+}
+
+/// A command: text such as `npm run "my build"`, or its words.
+enum CommandLine {
+    Text(String),
+    Words(Vec<String>),
+}
+
+/// One command, or several.
+#[derive(Default)]
+struct CommandLines(Vec<Spanned<CommandLine>>);
 
 type RawEnv = BTreeMap<String, Spanned<String>>;
 
@@ -100,6 +140,93 @@ impl<'de> Deserialize<'de> for RawNeed {
     }
 }
 
+/// By hand, for the same reason.
+impl<'de> Deserialize<'de> for CommandLine {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CommandLine, D::Error> {
+        struct CommandVisitor;
+        impl<'de> Visitor<'de> for CommandVisitor {
+            type Value = CommandLine;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a command, such as \"npm start\", or the list of its words")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<CommandLine, E> {
+                Ok(CommandLine::Text(text.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<CommandLine, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(words)).map(CommandLine::Words)
+            }
+        }
+        deserializer.deserialize_any(CommandVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for CommandLines {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CommandLines, D::Error> {
+        let commands = Spanned::<OneOrMore>::deserialize(deserializer)?;
+        let span = commands.span();
+        Ok(CommandLines(match commands.into_inner() {
+            OneOrMore::One(text) => vec![Spanned::new(span, CommandLine::Text(text))],
+            OneOrMore::More(commands) => commands,
+        }))
+    }
+}
+
+enum OneOrMore {
+    One(String),
+    More(Vec<Spanned<CommandLine>>),
+}
+
+impl<'de> Deserialize<'de> for OneOrMore {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OneOrMore, D::Error> {
+        struct OneOrMoreVisitor;
+        impl<'de> Visitor<'de> for OneOrMoreVisitor {
+            type Value = OneOrMore;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a command, such as \"cargo build\", or a list of commands")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<OneOrMore, E> {
+                Ok(OneOrMore::One(text.to_owned()))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, commands: A) -> Result<OneOrMore, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(commands)).map(OneOrMore::More)
+            }
+        }
+        deserializer.deserialize_any(OneOrMoreVisitor)
+    }
+}
+
+impl ServerTable {
+    /// The folder in which its commands run, as written; `None` for that of the file.
+    pub fn folder(&self) -> Option<&str> {
+        self.folder.as_ref().map(|folder| folder.get_ref().as_str())
+    }
+
+    /// Where it says which workloads it serves, or else where its command is.
+    pub fn workloads_span(&self) -> Range<usize> {
+        let own = self.workloads.as_ref().map(Spanned::span);
+        own.unwrap_or_else(|| self.run.span())
+    }
+
+    /// Its manifest: as if `server.toml` had these fields. Without `workloads` it serves `all`.
+    ///
+    /// # Errors
+    /// The first fault, with file, line and field.
+    pub fn manifest(
+        self,
+        source: &Source,
+        id: &str,
+        all: &[String],
+    ) -> Result<Manifest, FileError> {
+        Checker(source).table(self, id, all)
+    }
+}
+
 impl Manifest {
     /// Parses a manifest; `file` is for the errors only.
     ///
@@ -134,6 +261,68 @@ impl Checker<'_> {
             variants: self.variants(&raw.variant)?,
             notes: raw.notes,
         })
+    }
+
+    fn table(&self, raw: ServerTable, id: &str, all: &[String]) -> Result<Manifest, FileError> {
+        let needs = self.needs(&raw.needs)?;
+        let class = raw.class.map_or(Ok(Class::Framework), |class| {
+            self.named("class", &class, Class::ALL, Class::name)
+        });
+        let title = raw.title.map(|title| self.filled(title)).transpose()?;
+        let workloads = raw.workloads.map(|list| self.workloads(list)).transpose()?;
+        let build = raw.build.0.iter();
+        let build = build.map(|command| self.command_line(command, Place::OF_BUILD));
+        Ok(Manifest {
+            title: title.unwrap_or_else(|| id.to_owned()),
+            language: raw.language,
+            framework: raw.framework,
+            class: class?,
+            keep_alive: raw.keep_alive,
+            workloads: workloads.unwrap_or_else(|| all.to_vec()),
+            version: self.version(raw.version, &needs)?,
+            needs,
+            inputs: self.inputs(&raw.inputs)?,
+            build: build.collect::<Result<_, _>>()?,
+            artefacts: self.words(&raw.artefacts, Place::OF_BUILD)?,
+            run: self.command_line(&raw.run, &Place::ALL)?,
+            env: self.env(&raw.env)?,
+            variants: Vec::new(),
+            notes: raw.notes,
+        })
+    }
+
+    /// The words of a command, which no shell will read.
+    fn command_line(
+        &self,
+        command: &Spanned<CommandLine>,
+        allowed: &[Place],
+    ) -> Result<Vec<Word>, FileError> {
+        let fault = |message: &str| Err(self.0.fault(command.span(), message));
+        let words = match command.get_ref() {
+            CommandLine::Words(words) => words.clone(),
+            CommandLine::Text(text) => match shlex::split(text) {
+                None => return fault("a quotation mark has no other end"),
+                Some(words) if words.iter().any(|word| is_for_a_shell(word)) => {
+                    return fault(
+                        "Prony starts commands without a shell; write several commands as a list, or give the words [\"sh\", \"-c\", \"…\"]",
+                    );
+                }
+                Some(words) => words,
+            },
+        };
+        match words.first() {
+            None => return fault(EMPTY),
+            Some(first) if first.trim().is_empty() => return fault(EMPTY),
+            Some(first) if first.starts_with('-') => {
+                return fault(&format!(
+                    "`{first}` is not a program; write a whole command as one text, for instance \"cargo build --release\""
+                ));
+            }
+            Some(_) => {}
+        }
+        let spanned = |word| Spanned::new(command.span(), word);
+        let words: Vec<Spanned<String>> = words.into_iter().map(spanned).collect();
+        self.words(&words, allowed)
     }
 
     fn filled(&self, value: Spanned<String>) -> Result<String, FileError> {
@@ -277,6 +466,12 @@ impl Checker<'_> {
             self.0.fault(word.span(), message)
         })
     }
+}
+
+/// Whether only a shell understands a word.
+fn is_for_a_shell(word: &str) -> bool {
+    let operators = ["&&", "||", "|", ";", "&", "<", ">", ">>", "2>&1"];
+    operators.contains(&word) || word.starts_with('$') || word.starts_with('`')
 }
 
 /// Checks a need; `Err` with the fault.

@@ -207,8 +207,7 @@ impl CountedDraws {
 impl ResponseCheck for CountedDraws {
     fn check(&self, response: &Response) -> Result<(), Mismatch> {
         self.right.check(response)?;
-        let lines = self.right.drawn_lines();
-        if let Some(line) = lines.and_then(|lines| lines.number(&response.body)) {
+        if let Some(line) = self.right.line(response) {
             self.counts[line].fetch_add(1, Relaxed);
         }
         Ok(())
@@ -216,6 +215,14 @@ impl ResponseCheck for CountedDraws {
 
     fn status(&self) -> Option<u16> {
         self.right.status()
+    }
+
+    fn statuses(&self) -> Vec<u16> {
+        self.right.statuses()
+    }
+
+    fn longest_body(&self) -> u64 {
+        self.right.longest_body()
     }
 
     fn body(&self) -> Option<&[u8]> {

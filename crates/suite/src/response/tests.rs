@@ -1,34 +1,38 @@
 use super::*;
-use crate::workload::{DeclaredResponse, Request};
+use crate::request::{HttpRequest, Request};
 use prony_model::Protocol;
 use tempfile::TempDir;
+
+fn files(assets: &std::path::Path) -> Files {
+    Files::new("no/such/folder", assets)
+}
 
 fn workload(body: ExpectedBody) -> Workload {
     Workload {
         id: "w".into(),
         title: String::new(),
         about: String::new(),
-        origin: String::new(),
-        request: Request::Http {
-            method: "GET".into(),
-            path: "/".into(),
-            protocol: Protocol::Http11,
-        },
+        origin: None,
+        folder: Default::default(),
+        request: Request::Http(HttpRequest::new("GET", "/", Protocol::Http11)),
         response: DeclaredResponse {
-            status: 200,
-            content_type: "text/plain".into(),
-            body,
+            content_type: Some("text/plain".into()),
+            body: Some(body),
             headers: [("Cache-Control".into(), "no-cache".into())].into(),
-            log_lines: 0,
+            ..DeclaredResponse::new(Status::OK)
         },
     }
 }
 
-fn right(body: ExpectedBody) -> ExpectedResponse {
+fn right(body: ExpectedContent) -> ExpectedResponse {
+    expected(body.into())
+}
+
+fn expected(body: ExpectedBody) -> ExpectedResponse {
     let assets = TempDir::new().unwrap();
     std::fs::write(assets.path().join("page.html"), "<p>\n\n  one\n</p>\n").unwrap();
     std::fs::write(assets.path().join("quotes.txt"), "haste\nwaste\n\n").unwrap();
-    ExpectedResponse::new(&workload(body), assets.path()).unwrap()
+    ExpectedResponse::new(&workload(body), &files(assets.path())).unwrap()
 }
 
 fn response(body: &str) -> Response {
@@ -56,7 +60,7 @@ fn pair(expected: &str, received: &str) -> Option<(String, String)> {
 
 #[test]
 fn status_type_and_headers_must_be_the_expected_ones() {
-    let hello = right(ExpectedBody::Text("hello\n".into()));
+    let hello = right(ExpectedContent::Text("hello\n".into()));
     let good = response("hello\n");
     assert_eq!(mismatch(&hello, &good), None);
 
@@ -97,7 +101,7 @@ fn status_type_and_headers_must_be_the_expected_ones() {
 
 #[test]
 fn a_text_or_an_asset_must_match_byte_for_byte() {
-    let page = right(ExpectedBody::Asset("page.html".into()));
+    let page = right(ExpectedContent::Asset("page.html".into()));
     assert_eq!(page.body_length(), Some(16));
     assert_eq!(mismatch(&page, &response("<p>\n\n  one\n</p>\n")), None);
     for (body, expected, received) in [
@@ -126,7 +130,7 @@ fn a_text_or_an_asset_must_match_byte_for_byte() {
 
 #[test]
 fn a_line_must_be_one_of_the_lines() {
-    let quote = right(ExpectedBody::LineOf("quotes.txt".into()));
+    let quote = right(ExpectedContent::LineOf("quotes.txt".into()));
     assert_eq!(quote.body_length(), None);
     assert_eq!(quote.drawn_lines().map(LineOf::count), Some(2));
     for body in ["haste", "waste\n"] {
@@ -144,7 +148,7 @@ fn a_line_must_be_one_of_the_lines() {
 
 #[test]
 fn a_patch_must_have_the_lines_of_the_page_in_any_framing() {
-    let patch = right(ExpectedBody::DatastarPatchOf("page.html".into()));
+    let patch = right(ExpectedContent::DatastarPatchOf("page.html".into()));
     assert_eq!(patch.body_length(), None);
     let good = "event: datastar-patch-elements\ndata: elements <p>\ndata: elements \n\
         data: elements   one\ndata: elements </p>\n\n";
@@ -195,7 +199,7 @@ fn a_patch_must_have_the_lines_of_the_page_in_any_framing() {
 
 #[test]
 fn the_draws_of_a_load_are_counted() {
-    let quote = std::sync::Arc::new(right(ExpectedBody::LineOf("quotes.txt".into())));
+    let quote = std::sync::Arc::new(right(ExpectedContent::LineOf("quotes.txt".into())));
     let verdict = |bodies: [&str; 2]| {
         let counted = CountedDraws::of(&quote).unwrap();
         let mut random = fastrand::Rng::with_seed(3);
@@ -217,35 +221,35 @@ fn the_draws_of_a_load_are_counted() {
     let few = CountedDraws::of(&quote).unwrap();
     (0..19).for_each(|_| few.check(&response("haste")).unwrap());
     assert_eq!(few.verdict(), Ok(()));
-    assert!(CountedDraws::of(&right(ExpectedBody::Text("x".into())).into()).is_none());
+    assert!(CountedDraws::of(&right(ExpectedContent::Text("x".into())).into()).is_none());
 }
 
 #[test]
 fn a_missing_or_empty_asset_is_reported() {
     let assets = TempDir::new().unwrap();
-    let made = |body| {
-        ExpectedResponse::new(&workload(body), assets.path())
+    let made = |body: ExpectedContent| {
+        ExpectedResponse::new(&workload(body.into()), &files(assets.path()))
             .unwrap_err()
             .to_string()
     };
-    let text = made(ExpectedBody::Asset("gone.html".into()));
+    let text = made(ExpectedContent::Asset("gone.html".into()));
     assert!(
         text.contains("gone.html, which workload `w` needs"),
         "{text}"
     );
     std::fs::write(assets.path().join("empty.txt"), "\n\n").unwrap();
-    let text = made(ExpectedBody::LineOf("empty.txt".into()));
+    let text = made(ExpectedContent::LineOf("empty.txt".into()));
     assert!(text.contains("empty.txt has no line"), "{text}");
 }
 
 #[test]
 fn every_expected_response_fits_into_what_is_kept_of_it() {
-    let text = right(ExpectedBody::Text("12345".into()));
+    let text = right(ExpectedContent::Text("12345".into()));
     assert_eq!(text.longest_body(), 5);
-    let quotes = right(ExpectedBody::LineOf("quotes.txt".into()));
+    let quotes = right(ExpectedContent::LineOf("quotes.txt".into()));
     assert_eq!(quotes.longest_body(), 6, "a line feed may follow");
     // Far more than one event needs, and far less than the machine's memory.
-    let page = right(ExpectedBody::DatastarPatchOf("page.html".into()));
+    let page = right(ExpectedContent::DatastarPatchOf("page.html".into()));
     assert!((60_000..100_000).contains(&page.longest_body()));
 }
 
@@ -278,7 +282,7 @@ fn a_stream_must_have_the_same_messages() {
         body: ExpectedBody,
     }
     let toml = r#"body = { messages = { count = 3, each = { 1 = "r" } } }"#;
-    let stream = right(toml::from_str::<File>(toml).unwrap().body);
+    let stream = expected(toml::from_str::<File>(toml).unwrap().body);
     assert_eq!(stream.body_length(), Some(24));
     let message = |text: &str| format!("\0\0\0\0\x03\n\x01{text}");
     let right = message("r").repeat(3);
@@ -306,5 +310,294 @@ fn a_stream_must_have_the_same_messages() {
     ] {
         let wrong = pair(expected, received);
         assert_eq!(mismatch(&stream, &response(&body)), wrong);
+    }
+}
+
+fn declared(body: &str) -> Result<ExpectedBody, String> {
+    let response = toml::from_str::<DeclaredResponse>(&format!("status = 200\nbody = {body}"));
+    response
+        .map(|response| response.body.unwrap())
+        .map_err(|error| error.message().to_owned())
+}
+
+/// What a response with this body is told, if the expected body is declared like that.
+fn told(body: &str, received: &str) -> String {
+    let right = expected(declared(body).unwrap_or_else(|error| panic!("{body}: {error}")));
+    let result = right.check(&response(received));
+    result.map_or_else(|mismatch| mismatch.to_string(), |()| String::new())
+}
+
+#[test]
+fn every_rule_of_a_body_is_checked() {
+    let body = "{ json_path = { \"$.id\" = { matches = \"^[0-9a-f]+$\" }, \"$.n\" = 3 }, \
+                schema = { type = \"object\", properties = { n = { maximum = 5 } } }, \
+                contains = [\"id\", \"n\"], matches = \"\\\"n\\\": *3\", size = { max = 40 } }";
+    assert_eq!(told(body, r#"{"id": "0af", "n": 3}"#), "");
+    for (received, message) in [
+        (
+            r#"{"id": "xyz", "n": 3}"#,
+            "expected $.id to match `^[0-9a-f]+$`, got $.id = \"xyz\"",
+        ),
+        (r#"{"id": "0af"}"#, "expected $.n = 3, got no $.n"),
+        (
+            r#"{"id": "0af", "n": 3, "x": [1,2,3,4,5,6]}"#,
+            "expected a body of at most 40 bytes bytes, got more than 40 bytes",
+        ),
+        (
+            "<p>no</p>",
+            "expected a JSON body, got 9 bytes that are not JSON (expected value at line 1 column 1): `<p>no</p>`",
+        ),
+        (
+            "",
+            "expected a JSON body, got 0 bytes that are not JSON (EOF while parsing a value at line 1 column 0): nothing",
+        ),
+    ] {
+        assert_eq!(
+            told(body, received),
+            message.replace("bytes bytes", "bytes")
+        );
+    }
+    for (body, received, message) in [
+        (
+            "{ contains = \"b\" }",
+            "aaa",
+            "expected a body that contains `b`, got 3 bytes: `aaa`",
+        ),
+        (
+            "{ matches = \"^b\" }",
+            "ab",
+            "expected a body that matches `^b`, got 2 bytes: `ab`",
+        ),
+        (
+            "{ size = 3 }",
+            "ab",
+            "expected a body of 3 bytes, got 2 bytes",
+        ),
+        (
+            "{ size = { min = 3 } }",
+            "ab",
+            "expected a body of at least 3 bytes, got 2 bytes",
+        ),
+        (
+            "{ size = { min = 3, max = 5 } }",
+            "ab",
+            "expected a body of 3 to 5 bytes, got 2 bytes",
+        ),
+        (
+            "{ json = { a = [1, 2] } }",
+            "{\"a\": [1, 3]}",
+            "expected $.a[1] = 2, got $.a[1] = 3",
+        ),
+        (
+            "{ schema = { properties = { age = { type = \"integer\" } } } }",
+            "{\"age\": \"x\"}",
+            "expected JSON that satisfies the schema: $.age is not of type \"integer\", got $.age = \"x\"",
+        ),
+        (
+            "{ text = \"abc\", contains = \"x\" }",
+            "abc",
+            "expected a body that contains `x`, got 3 bytes: `abc`",
+        ),
+        ("{ text = \"abc\", contains = \"b\" }", "abc", ""),
+    ] {
+        assert_eq!(told(body, received), message);
+    }
+}
+
+#[test]
+fn an_expected_body_that_makes_no_sense_is_refused() {
+    for (body, expected) in [
+        ("{}", "the expected body says nothing"),
+        (
+            "{ text = \"a\", asset = \"b\" }",
+            "`text` and `asset` both say what the whole body is",
+        ),
+        ("{ json_pth = {} }", "unknown field `json_pth`"),
+        (
+            "{ matches = \"a(\" }",
+            "`a(` is not a regular expression: unclosed group",
+        ),
+        (
+            "{ matches = \"(a{1000}){1000}\" }",
+            "is not a regular expression: ",
+        ),
+        (
+            "{ json_path = { \"$.a[\" = 1 } }",
+            "`$.a[` is not a JSONPath: ",
+        ),
+        (
+            "{ schema = { type = \"no such type\" } }",
+            "this is not a JSON Schema: ",
+        ),
+        (
+            "{ schema = { \"$ref\" = \"http://127.0.0.1:1/schema.json\" } }",
+            "this is not a JSON Schema: ",
+        ),
+        (
+            "{ schema = 3 }",
+            "a schema is the name of a file, or a table",
+        ),
+        ("{ size = -1 }", "a number below 0 is no amount"),
+        ("{ size = {} }", "write `min`, `max` or both"),
+        ("{ contains = [] }", "the list is empty"),
+        ("{ json = '[1,' }", "is not JSON"),
+    ] {
+        let error = declared(body).map(|_| ()).unwrap_err();
+        assert!(
+            error.contains(expected),
+            "{body}: {error}\nlacks {expected}"
+        );
+    }
+    for (status, expected) in [
+        ("99", "99 is not a final status"),
+        ("[]", "the list is empty"),
+        ("[200, 600]", "600 is not a final status"),
+    ] {
+        let error = toml::from_str::<DeclaredResponse>(&format!("status = {status}")).unwrap_err();
+        assert!(error.message().contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_schema_that_refers_to_itself_ends() {
+    assert_eq!(told("{ schema = { \"$ref\" = \"#\" } }", "[[1]]"), "");
+    let tree = "{ schema = { properties = { next = { \"$ref\" = \"#\" } }, required = [\"v\"] } }";
+    assert_eq!(told(tree, r#"{"v": 1, "next": {"v": 2}}"#), "");
+    assert_eq!(
+        told(tree, r#"{"v": 1, "next": {}}"#),
+        "expected JSON that satisfies the schema: \"v\" is a required property, got $.next = {}"
+    );
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(told("{ json = [] }", &deep).contains("recursion limit exceeded"));
+}
+
+#[test]
+fn a_schema_may_be_in_a_file() {
+    let folder = TempDir::new().unwrap();
+    let schema = |content: &str| {
+        std::fs::write(folder.path().join("schema.json"), content).unwrap();
+        let body = declared("{ schema = \"schema.json\" }").unwrap();
+        let files = Files::new(folder.path(), "no/such/folder");
+        let right = ExpectedResponse::new(&workload(body), &files);
+        right.map_err(|error| error.to_string())
+    };
+    let right = schema("{\"type\": \"array\"}").unwrap();
+    assert_eq!(mismatch(&right, &response("[]")), None);
+    assert_eq!(
+        mismatch(&right, &response("{}")),
+        pair(
+            "JSON that satisfies the schema schema.json: $ is not of type \"array\"",
+            "$ = {}"
+        )
+    );
+    for (content, expected) in [
+        (
+            "",
+            "schema.json is not a JSON Schema, and workload `w` needs one: EOF while parsing",
+        ),
+        (
+            "{\"type\": 3}",
+            "schema.json is not a JSON Schema, and workload `w` needs one: ",
+        ),
+    ] {
+        let error = schema(content).map(|_| ()).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+    std::fs::remove_file(folder.path().join("schema.json")).unwrap();
+    let body = declared("{ schema = \"schema.json\" }").unwrap();
+    let files = Files::new(folder.path(), "no/such/folder");
+    let error = ExpectedResponse::new(&workload(body), &files)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("schema.json, which workload `w` needs: No such file"),
+        "{error}"
+    );
+}
+
+#[test]
+fn one_of_several_statuses_is_right() {
+    let mut workload = workload(ExpectedContent::Text("x".into()).into());
+    workload.response = toml::from_str("status = [201, 404]").unwrap();
+    let right = ExpectedResponse::new(&workload, &files("".as_ref())).unwrap();
+    assert_eq!((right.status(), right.statuses()), (None, vec![201, 404]));
+    let with = |status| Response {
+        status,
+        ..response("x")
+    };
+    assert_eq!(mismatch(&right, &with(404)), None);
+    let wrong = pair("status 201 or 404", "status 200 with `x`");
+    assert_eq!(mismatch(&right, &with(200)), wrong);
+}
+
+fn requested(body: &str, lines: &str) -> ExpectedResponse {
+    let text = format!(
+        "[request]\nmethod = \"GET\"\npath = \"/\"\n{lines}\n[response]\nstatus = 200\nbody = {body}\n"
+    );
+    let workload: Workload = toml::from_str(&text).unwrap();
+    let files = files("".as_ref());
+    let request = PreparedRequest::new(&workload, &files).unwrap();
+    ExpectedResponse::new(&workload, &files)
+        .unwrap()
+        .to(&request)
+}
+
+#[test]
+fn a_compressed_body_is_decoded_before_it_is_compared() {
+    // `hello\n` in a block of deflate that is not compressed.
+    let deflated = b"\x01\x06\x00\xf9\xffhello\n".to_vec();
+    let compressed = |body: &[u8]| Response {
+        headers: vec![("content-encoding".into(), b"deflate".to_vec())],
+        body: body.to_vec(),
+        status: 200,
+    };
+    let right = requested("{ text = \"hello\\n\" }", "compressed = true");
+    assert_eq!(mismatch(&right, &compressed(&deflated)), None);
+    assert_eq!(mismatch(&right, &response("hello\n")), None);
+    assert_eq!((right.body(), right.body_length()), (None, None));
+    assert!(
+        right.longest_body() > 1000,
+        "a compressed body may be longer"
+    );
+    let broken = mismatch(&right, &compressed(&deflated[..7])).unwrap();
+    assert_eq!(broken.0, "a body that deflate can decode");
+    let wrong = requested("{ text = \"help!\\n\" }", "compressed = true");
+    let (_, received) = mismatch(&wrong, &compressed(&deflated)).unwrap();
+    assert_eq!(received, "6 bytes, at byte 3: `lo\\n`");
+    let plain = requested("{ text = \"hello\\n\" }", "");
+    assert_eq!(plain.body(), Some(&b"hello\n"[..]));
+    assert_eq!(
+        mismatch(&plain, &compressed(&deflated)),
+        pair(
+            "no content-encoding, because the request accepts none",
+            "content-encoding deflate"
+        )
+    );
+}
+
+#[test]
+fn a_mismatch_shows_no_secret() {
+    let auth = "basic_auth = { user = \"ann\", password = \"swordfish\" }";
+    let right = requested("{ text = \"hello\" }", auth);
+    assert_eq!((right.body(), right.body_length()), (None, None));
+    for body in [
+        "your password is swordfish",
+        "you sent YW5uOnN3b3JkZmlzaA== there",
+        // Messages show 40 bytes, which end within the secret.
+        "this response has a password in it: swordfish",
+    ] {
+        let (_, received) = mismatch(&right, &response(body)).unwrap();
+        assert!(received.contains("***"), "{received}");
+        assert!(
+            !received.contains("swordf") && !received.contains("YW5u"),
+            "{received}"
+        );
+        let mut wrong = response(body);
+        wrong.status = 401;
+        let (_, received) = mismatch(&right, &wrong).unwrap();
+        assert!(
+            received.contains("***") && !received.contains("swordf"),
+            "{received}"
+        );
     }
 }

@@ -10,13 +10,17 @@ use prony_load::tls::{Offer, TlsClient, TlsError, TlsSettings, Trust};
 use prony_model::{CpuAssignment, Protocol};
 use prony_server::{Certificate, CertificateError, Freshness, Layout, SupervisorProgram};
 
-use crate::response::{AssetError, ExpectedResponse};
+use crate::files::{AssetError, Files};
+use crate::request::{PrepareError, PreparedRequest};
+use crate::response::ExpectedResponse;
 use crate::workload::Workload;
 
 /// A workload with its expected response.
 pub struct Task {
     /// The workload.
     pub workload: Workload,
+    /// Its request.
+    pub request: PreparedRequest,
     /// Its expected response.
     pub expected: Arc<ExpectedResponse>,
     /// How it is encrypted, if it is requested over TLS.
@@ -34,6 +38,9 @@ pub struct TaskTls {
 /// Why a workload cannot be requested.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
+    /// Its request cannot be sent.
+    #[error(transparent)]
+    Request(#[from] PrepareError),
     /// Its expected response cannot be read.
     #[error(transparent)]
     Asset(#[from] AssetError),
@@ -46,13 +53,17 @@ pub enum TaskError {
 }
 
 impl Task {
-    /// Reads the workload's expected response, whose body may be a file in the layout's `assets`, and the layout's
-    /// certificate if the workload needs it.
+    /// Reads the environment variables and the files that a workload of the layout names, and the layout's certificate
+    /// if the workload needs it.
     pub fn new(workload: &Workload, layout: &Layout) -> Result<Self, TaskError> {
+        let assets = layout.assets_for(&workload.folder);
+        let files = &Files::new(&workload.folder, assets);
         let protocol = workload.protocol();
         let tls = protocol.is_tls().then(|| TaskTls::new(protocol, layout));
+        let request = PreparedRequest::new(workload, files)?;
         Ok(Self {
-            expected: ExpectedResponse::new(workload, &layout.assets())?.into(),
+            expected: ExpectedResponse::new(workload, files)?.to(&request).into(),
+            request,
             tls: tls.transpose()?,
             workload: workload.clone(),
         })

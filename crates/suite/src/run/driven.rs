@@ -9,7 +9,9 @@ use prony_model::{
     LoadSpec, Outcome, Outcomes, Schedule, Target, WarmupResult, WrongResponse,
 };
 
-use crate::workload::{Request, Workload};
+use super::bench::Task;
+use crate::request::{HttpRequest, PreparedHttp, Request};
+use crate::workload::Workload;
 
 /// A tool that was busy for more than this share of its threads' time may have been the bottleneck; the load engine has
 /// the same rule.
@@ -47,14 +49,18 @@ pub fn note(tool: &Tool) -> String {
 
 /// A load as drivers describe it.
 fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'static str> {
-    let Request::Http {
+    let Request::Http(request) = &workload.request else {
+        return Err("gRPC");
+    };
+    if request.has_secret() {
+        return Err("secrets: a command line shows them to every user of the machine");
+    }
+    let HttpRequest {
         method,
         path,
         protocol,
-    } = &workload.request
-    else {
-        return Err("gRPC");
-    };
+        ..
+    } = request;
     let scheme = protocol.scheme();
     let arrivals = match &spec.shape {
         LoadShape::Closed => Arrivals::Closed,
@@ -112,8 +118,35 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
         method: (method != "GET").then(|| method.clone()),
         timeout: Duration::try_from_secs_f64(spec.timeout_s)
             .map_or(LONGEST_TIMEOUT, |timeout| timeout.min(LONGEST_TIMEOUT)),
+        headers: stand_ins(request),
+        body: stand_in_body(request),
         ..Load::new(format!("{scheme}://{host}{path}"))
     })
+}
+
+/// Header fields in place of those of the request, whose values are not known before it is prepared.
+fn stand_ins(request: &HttpRequest) -> Vec<String> {
+    let stand_in = request.has_headers().then(|| "accept: */*".to_owned());
+    stand_in.into_iter().collect()
+}
+
+/// A body in place of that of the request.
+fn stand_in_body(request: &HttpRequest) -> Vec<u8> {
+    match request.body {
+        None => Vec::new(),
+        Some(_) => b"x".to_vec(),
+    }
+}
+
+/// The load with the request as it is sent.
+fn with_request(load: Load, request: &PreparedHttp, host: &str) -> Load {
+    let scheme = load.protocol.scheme();
+    Load {
+        url: format!("{scheme}://{host}{}", request.target),
+        headers: request.headers.clone(),
+        body: request.body.clone(),
+        ..load
+    }
 }
 
 /// The warm-up before `load`; `None` if there is none.
@@ -138,7 +171,7 @@ fn even_rate(schedule: &Schedule) -> Result<f64, &'static str> {
 /// A driver and the server that it loads.
 pub struct Drive<'a> {
     pub tool: &'a Tool,
-    pub workload: &'a Workload,
+    pub task: &'a Task,
     pub spec: &'a LoadSpec,
     /// Where the server listens.
     pub host: String,
@@ -151,7 +184,7 @@ impl Drive<'_> {
     /// # Errors
     /// If the tool fails or `interrupt` is set.
     pub fn run(&self, interrupt: &AtomicBool) -> Result<LoadResult, DriveError> {
-        let load = load(self.workload, self.spec, &self.host);
+        let load = self.load();
         // This does not happen: loads that the tool cannot generate are not planned.
         let load = load.map_err(|what| DriveError::Unsupported(what.into()))?;
         let limits = Resources {
@@ -163,6 +196,12 @@ impl Drive<'_> {
             .transpose()?;
         let measured = self.tool.run(&load, &limits, interrupt)?;
         Ok(self.result(&load, warmup.as_ref(), &measured))
+    }
+
+    fn load(&self) -> Result<Load, &'static str> {
+        let request = self.task.request.http().ok_or("gRPC")?;
+        let load = load(&self.task.workload, self.spec, &self.host)?;
+        Ok(with_request(load, request, &self.host))
     }
 
     fn result(
@@ -178,7 +217,7 @@ impl Drive<'_> {
             target: Target {
                 url: load.url.clone(),
                 method: method.unwrap_or_else(|| "GET".to_owned()),
-                protocol: self.workload.protocol(),
+                protocol: self.task.workload.protocol(),
                 address: self.host.clone(),
             },
             load: self.spec.clone(),

@@ -140,6 +140,7 @@ mod tests {
             measured_from_s: 0.2,
             ok: ok.collect(),
             latency_mean_ns: vec![0.0; 80],
+            ..Timeline::default()
         });
         rising
     }

@@ -18,7 +18,7 @@ use prony_server::{BringUpError, Built, NotReady, PortSource, Probe, RunningServ
 use super::bench::{Bench, Task, now};
 use super::driven::Drive;
 use super::kept::Running;
-use super::verify::{RESPONSE_TIMEOUT, request, request_once, settle_log, start};
+use super::verify::{RESPONSE_TIMEOUT, request_once, settle_log, start};
 use super::warming::{WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
@@ -245,7 +245,7 @@ impl TrialSetup<'_> {
     fn drive(&self, tool: &Tool, server: &mut RunningServer) -> Result<LoadResult, Stop> {
         let drive = Drive {
             tool,
-            workload: &self.task.workload,
+            task: self.task,
             spec: self.load,
             host: server.address().to_string(),
             cpus: &self.bench.cpus.load,
@@ -267,7 +267,8 @@ impl TrialSetup<'_> {
 
     fn plan(&self, address: SocketAddr, check: Arc<dyn ResponseCheck>) -> Result<LoadPlan, Stop> {
         let spec = self.load;
-        let (url, request) = request(address, self.task).map_err(failed(FailureKind::Load))?;
+        let request = self.task.request.encode(address);
+        let (url, request) = request.map_err(failed(FailureKind::Load))?;
         Ok(LoadPlan {
             shape: spec.shape.clone(),
             connections: spec.connections,
@@ -285,7 +286,7 @@ impl TrialSetup<'_> {
             spin: spec.spin,
             streams: spec.streams,
             first_byte: spec.first_byte,
-            events: spec.events || self.task.workload.response.body.is_stream(),
+            events: spec.events || self.task.workload.response.is_stream(),
             cpus: self.bench.cpus.load.clone(),
             sampling: Some(Sampling {
                 check,
@@ -311,7 +312,7 @@ impl TrialSetup<'_> {
                 FailureKind::ServerExited,
                 format!(
                     "the server {exit} during the load; {}",
-                    server.logs().shown()
+                    self.task.request.secrets().hide(&server.logs().shown())
                 ),
             )),
         }

@@ -5,12 +5,8 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::wire::grpc::{Call, CallKind};
-use prony_load::{
-    Conversation, HttpUrl, Mismatch, RequestParts, RequestSet, Response, ResponseCheck,
-    TargetError, WireRequest, exchange,
-};
-use prony_model::{Protocol, VerifyResult, VerifyVerdict};
+use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck, exchange};
+use prony_model::{VerifyResult, VerifyVerdict};
 use prony_server::{
     BringUpError, Built, Launch, Logs, NotReady, PortSource, Probe, Ready, RunningServer, Server,
     bring_up,
@@ -18,7 +14,6 @@ use prony_server::{
 
 use super::bench::{Bench, Task};
 use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws, LineOf};
-use crate::workload;
 
 /// How long one response may take while there is no load.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -121,10 +116,6 @@ fn verify_tasks(
             logs: Vec::new(),
         };
     };
-    // A request that Prony cannot send needs no server.
-    if let Err(reason) = request((Ipv4Addr::LOCALHOST, 1).into(), first) {
-        return Verification::NotStarted(reason);
-    }
     // Any response counts as ready here: wrong ones are reported workload by workload.
     let mut probe = |address| match request_once(address, first, Duration::from_secs(1)) {
         Ok(_) => Probe::Right,
@@ -184,7 +175,7 @@ fn ended(server: &mut RunningServer, task: &Task, time: Duration) -> Option<Stri
     Some(format!(
         "the server {exit} while Prony requested `{}`; {}",
         task.workload.id,
-        server.logs().shown()
+        task.request.secrets().hide(&server.logs().shown())
     ))
 }
 
@@ -201,48 +192,12 @@ pub(super) fn start(
         supervisor: bench.supervisor.clone(),
         cpus: bench.cpus.server.clone(),
         host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        assets: bench.layout.assets(),
+        assets: bench.layout.assets_for(&built.folder),
         certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
         log: bench.logs.join(format!("{name}.log")),
     };
     let (timeout, interrupt) = (bench.ready_timeout, &bench.interrupt);
     bring_up(built, &launch, ports, probe, timeout, interrupt)
-}
-
-/// The URL and request of a workload on a server.
-pub(super) fn request(address: SocketAddr, task: &Task) -> Result<(String, WireRequest), String> {
-    let protocol = task.workload.protocol();
-    let scheme = protocol.scheme();
-    match &task.workload.request {
-        workload::Request::Http { method, path, .. } => {
-            let url = format!("{scheme}://{address}{path}");
-            http_request(&url, method, protocol)
-        }
-        workload::Request::Grpc { path, message, .. } => {
-            let (authority, message) = (address.to_string(), message.encode());
-            let call = Call {
-                scheme,
-                kind: CallKind::of(false, task.workload.response.body.is_stream()),
-                ..Call::unary(path, &authority, &message)
-            };
-            let call = call.encode().map_err(|error| error.to_string())?;
-            Ok((format!("{scheme}://{address}{path}"), call.into()))
-        }
-    }
-}
-
-fn http_request(
-    url: &str,
-    method: &str,
-    protocol: Protocol,
-) -> Result<(String, WireRequest), String> {
-    let parsed: HttpUrl = url
-        .parse()
-        .map_err(|error: TargetError| error.to_string())?;
-    let request = RequestParts::new(method, &parsed, &[], b"")
-        .and_then(|parts| RequestSet::from(parts).encode(protocol.into()))
-        .map_err(|error| error.to_string())?;
-    Ok((url.to_owned(), request))
 }
 
 /// Sends one request, over its own connection.
@@ -251,9 +206,10 @@ pub(super) fn request_once(
     task: &Task,
     timeout: Duration,
 ) -> Result<Response, String> {
-    let (_, request) = request(address, task)?;
+    let (_, request) = task.request.encode(address)?;
     let client = task.tls.as_ref().map(|tls| &tls.client);
-    exchange(&address.into(), &request, client, timeout).map_err(|error| error.to_string())
+    let response = exchange(&address.into(), &request, client, timeout);
+    response.map_err(|error| task.request.secrets().hide(&error.to_string()))
 }
 
 /// What verifying a workload took: all requests had the expected response.
@@ -291,7 +247,10 @@ impl From<Fault> for Mismatch {
 fn verify_task(server: &mut RunningServer, task: &Task, keep_alive: bool) -> Result<(), Fault> {
     let log_lines = task.workload.response.log_lines;
     let before = (log_lines > 0).then(|| Lines::of(server));
-    let (_, request) = request(server.address(), task).map_err(no_response)?;
+    let (_, request) = task
+        .request
+        .encode(server.address())
+        .map_err(Fault::NoResponse)?;
     let (endpoint, client) = (
         server.address().into(),
         task.tls.as_ref().map(|tls| &tls.client),
@@ -318,7 +277,7 @@ fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Verifi
         _ => LOGGED_REQUESTS,
     };
     for _ in 0..requests {
-        let response = conversation.request().map_err(no_response)?;
+        let response = requested(&mut conversation, task)?;
         task.expected.check(&response)?;
     }
     Ok(Verified {
@@ -336,7 +295,7 @@ fn verify_draws<'a>(
     lines: &LineOf,
 ) -> Result<Verified, Fault> {
     let deadline = Instant::now() + LONGEST_DRAWING;
-    let draw = || draw(converse(), task, lines, deadline);
+    let draw = || draw(converse(), task, deadline);
     let mut drawn = vec![draw()?];
     let others = CONNECTIONS - 1;
     if drawn[0].kept_open {
@@ -371,14 +330,13 @@ struct Drawn {
 fn draw(
     mut conversation: Conversation<'_>,
     task: &Task,
-    lines: &LineOf,
     deadline: Instant,
 ) -> Result<Drawn, Fault> {
     let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
     while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
-        let response = conversation.request().map_err(no_response)?;
+        let response = requested(&mut conversation, task)?;
         task.expected.check(&response)?;
-        drawn.extend(lines.number(&response.body));
+        drawn.extend(task.expected.line(&response));
     }
     Ok(Drawn {
         lines: drawn,
@@ -386,8 +344,10 @@ fn draw(
     })
 }
 
-fn no_response(received: impl ToString) -> Fault {
-    Fault::NoResponse(received.to_string())
+fn requested(conversation: &mut Conversation<'_>, task: &Task) -> Result<Response, Fault> {
+    let hide = |error: ExchangeError| task.request.secrets().hide(&error.to_string());
+    let response = conversation.request();
+    response.map_err(|error| Fault::NoResponse(hide(error)))
 }
 
 fn not_kept_open() -> Mismatch {

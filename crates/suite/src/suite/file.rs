@@ -31,17 +31,101 @@ struct RawSuite {
 
 /// How long all trials together may take.
 #[derive(Clone, Copy, Deserialize)]
-struct Budget(#[serde(deserialize_with = "fields::some_duration")] Duration);
+pub(crate) struct Budget(#[serde(deserialize_with = "fields::some_duration")] Duration);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawMeasure {
+pub(crate) struct RawMeasure {
     id: Option<Spanned<String>>,
     #[serde(deserialize_with = "fields::names")]
     workloads: Vec<String>,
     load: SuiteLoad,
     rounds: Option<NonZeroU32>,
     quick: Option<Spanned<Changes>>,
+}
+
+/// A measure of `prony.toml`, where every field is optional.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct MeasureTable {
+    id: Option<Spanned<String>>,
+    workloads: Option<Spanned<Vec<String>>>,
+    load: SuiteLoad,
+    rounds: Option<NonZeroU32>,
+    quick: Option<Spanned<Changes>>,
+}
+
+impl MeasureTable {
+    /// The measure, by default of `all` workloads; each must be one of those that `is_known`.
+    fn of(
+        self,
+        source: &Source,
+        all: &[String],
+        is_known: &dyn Fn(&str) -> Result<(), UnknownName>,
+    ) -> Result<RawMeasure, FileError> {
+        let workloads = match self.workloads {
+            None => all.to_vec(),
+            Some(list) => {
+                let known = list.get_ref().iter().try_for_each(|id| is_known(id));
+                known.map_err(|unknown| source.fault(list.span(), unknown))?;
+                list.into_inner()
+            }
+        };
+        Ok(RawMeasure {
+            id: self.id,
+            workloads,
+            load: self.load,
+            rounds: self.rounds,
+            quick: self.quick,
+        })
+    }
+}
+
+/// What `prony.toml` says about its suite.
+pub(crate) struct SuiteTable {
+    pub title: Option<String>,
+    pub rounds: Option<NonZeroU32>,
+    pub precision: Option<Precision>,
+    pub budget: Option<Spanned<Budget>>,
+    pub measures: Vec<MeasureTable>,
+}
+
+/// The rounds of a project's suite that does not say how many.
+const USUAL_ROUNDS: NonZeroU32 = NonZeroU32::new(6).unwrap();
+
+impl SuiteTable {
+    /// The suite `id` of these servers, which measures `all` workloads unless its measures name others.
+    pub(crate) fn suite(
+        self,
+        source: &Source,
+        id: &str,
+        servers: Vec<String>,
+        all: &[String],
+        is_known: &dyn Fn(&str) -> Result<(), UnknownName>,
+    ) -> Result<Suite, FileError> {
+        let mut measures = self.measures;
+        if measures.is_empty() {
+            measures.push(MeasureTable::default());
+        }
+        let measures = measures.into_iter();
+        let measures: Vec<RawMeasure> = measures
+            .map(|measure| measure.of(source, all, is_known))
+            .collect::<Result<_, _>>()?;
+        no_id_twice(source, &measures)?;
+        let rounds = self.rounds.unwrap_or(USUAL_ROUNDS);
+        let measures = measures.into_iter();
+        let measures = measures.map(|one| one.check(source, rounds, Changes::default()));
+        Ok(Suite {
+            adaptive: adaptive(source, self.precision, self.budget.as_ref())?,
+            measures: measures.collect::<Result<_, _>>()?,
+            ..Suite::made_up(
+                id,
+                self.title.unwrap_or_else(|| id.to_owned()),
+                Vec::new(),
+                servers,
+            )
+        })
+    }
 }
 
 /// Why a suite cannot be read.
@@ -62,7 +146,7 @@ pub enum SuiteError {
 }
 
 /// Whether it can be part of a run's id, and so of a folder's name.
-fn is_id(name: &str) -> bool {
+pub(crate) fn is_id(name: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     !name.is_empty() && name.chars().all(is_letter)
 }

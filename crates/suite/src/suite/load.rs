@@ -26,6 +26,24 @@ pub struct SuiteLoad {
 /// The default limit of a server's warm-up.
 pub const WARMUP_LIMIT: Duration = Duration::from_secs(20);
 
+/// 64 connections in a closed loop for 2 s.
+impl Default for SuiteLoad {
+    fn default() -> Self {
+        Self {
+            spec: LoadSpec {
+                shape: LoadShape::Closed,
+                connections: 64,
+                duration_s: Some(2.0),
+                warmup_s: usual_warmup().as_secs_f64(),
+                timeout_s: usual_timeout().as_secs_f64(),
+                ..LoadSpec::default()
+            },
+            threads: None,
+            warmup_limit: None,
+        }
+    }
+}
+
 impl SuiteLoad {
     /// How long a server may take to warm up under this load; 0 for a load without a warm-up, whose first requests are
     /// meant to be measured.
@@ -83,6 +101,14 @@ fn staged_s(schedule: &Schedule) -> f64 {
     times.sum()
 }
 
+const fn usual_warmup() -> Duration {
+    Duration::from_millis(500)
+}
+
+const fn usual_timeout() -> Duration {
+    Duration::from_secs(5)
+}
+
 /// The fields of all shapes; which belong together is checked after parsing.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -104,11 +130,11 @@ struct Fields {
     #[serde(default, deserialize_with = "fields::maybe_some_duration")]
     duration: Option<Duration>,
     requests: Option<NonZeroU64>,
-    #[serde(deserialize_with = "fields::duration")]
+    #[serde(default = "usual_warmup", deserialize_with = "fields::duration")]
     warmup: Duration,
     #[serde(default, deserialize_with = "fields::maybe_duration")]
     warmup_limit: Option<Duration>,
-    #[serde(deserialize_with = "fields::some_duration")]
+    #[serde(default = "usual_timeout", deserialize_with = "fields::some_duration")]
     timeout: Duration,
     #[serde(default, deserialize_with = "fields::maybe_some_duration")]
     deadline: Option<Duration>,

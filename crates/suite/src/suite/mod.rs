@@ -14,6 +14,7 @@ use prony_model::Published;
 use serde::Deserialize;
 
 pub use file::SuiteError;
+pub(crate) use file::{Budget, MeasureTable, SuiteTable, is_id};
 pub use load::{SuiteLoad, WARMUP_LIMIT};
 use published::Document;
 

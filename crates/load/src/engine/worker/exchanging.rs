@@ -281,7 +281,8 @@ impl<W: Wire> Worker<'_, W> {
             Ok(()) if is_load => {
                 self.in_flight -= 1;
                 let latency = self.now.saturating_sub(request.from.unwrap_or(self.now));
-                self.tally.ok(latency, request.queued);
+                let slow_from = &self.shared.plan.slow_from_ns;
+                self.tally.ok(latency, request.queued, slow_from);
                 self.check_warmup_end();
             }
             Ok(()) => self.tally.streams.outcomes[Outcome::Ok] += 1,

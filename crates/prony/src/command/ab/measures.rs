@@ -1,25 +1,31 @@
 //! What is measured of two revisions: which workloads, under which load, how often, and whether that was enough.
 
 use std::error::Error;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use clap::Args;
 use prony_compare::{Comparison, Metric, What};
 use prony_model::{EnoughRounds, LoadShape, LoadSpec, Run};
 use prony_present::number;
-use prony_server::{Layout, Server};
+use prony_server::Server;
 use prony_suite::run::Task;
-use prony_suite::{AdaptiveRounds, Measure, Precision, Request, WARMUP_LIMIT, Workloads};
+use prony_suite::{
+    AdaptiveRounds, Measure, Precision, ProjectFile, Request, WARMUP_LIMIT, Workloads,
+};
 
 use crate::arguments;
 use crate::command::flags::TrialFlags;
-use crate::project;
+use crate::project::{self, Project};
 
 /// How many workloads are measured by default: with more, each would get too few rounds.
 const DEFAULT_WORKLOADS: usize = 3;
 /// How long a response may take.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// How many connections load a server by default.
+const CONNECTIONS: usize = 64;
+/// How long a trial is measured by default.
+const DURATION: Duration = Duration::from_secs(1);
 /// How long each trial is loaded before it is measured, by default.
 const WARMUP: Duration = Duration::from_millis(500);
 
@@ -34,12 +40,13 @@ pub struct MeasureFlags {
     /// Measure only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     workloads: Vec<String>,
-    /// Load each server over this many connections, in a closed loop
-    #[arg(long, value_name = "N", default_value = "64", value_parser = arguments::connections)]
-    connections: usize,
-    /// Measure each trial for this long
-    #[arg(long, default_value = "1s", value_parser = arguments::measured_duration)]
-    duration: Duration,
+    /// Load each server over this many connections [default: what prony.toml says, or else 64, in a
+    /// closed loop]
+    #[arg(long, value_name = "N", value_parser = arguments::connections)]
+    connections: Option<usize>,
+    /// Measure each trial for this long [default: what prony.toml says, or else 1s]
+    #[arg(long, value_parser = arguments::measured_duration)]
+    duration: Option<Duration>,
     /// Add rounds until the change of every rate is known to within this; takes at least 12 rounds,
     /// unless --budget ends first
     #[arg(long, default_value = "2%", value_name = "PERCENT")]
@@ -65,35 +72,97 @@ impl MeasureFlags {
     /// What is measured of two servers.
     pub fn choose(
         &self,
-        layout: &Layout,
+        project: &Project,
         pair: [&Server; 2],
         load_cpus: usize,
     ) -> Result<Measures, Box<dyn Error>> {
-        let workloads = project::workloads(layout, &pair)?;
-        let ids = match self.workloads.is_empty() {
-            true => default_ids(&workloads, pair)?,
-            false => chosen_ids(&workloads, pair, &self.workloads)?,
+        let workloads = project.workloads(&pair)?;
+        let chosen = match self.workloads.is_empty() {
+            true => None,
+            false => Some(chosen_ids(workloads, pair, &self.workloads)?),
         };
-        let load = LoadSpec {
-            shape: LoadShape::Closed,
-            connections: self.connections,
-            // A thread without a connection would have nothing to do.
-            threads: load_cpus.clamp(1, self.connections),
-            duration_s: Some(self.duration.as_secs_f64()),
-            warmup_s: self.trials.warmup.unwrap_or(WARMUP).as_secs_f64(),
-            timeout_s: TIMEOUT.as_secs_f64(),
-            ..LoadSpec::default()
+        let measures = match self.of_file(project, pair, load_cpus, chosen.as_deref()) {
+            measures if !measures.is_empty() => measures,
+            _ => {
+                let ids = chosen.map_or_else(|| default_ids(workloads, pair), Ok)?;
+                let measure = |workload: &String| self.measure(workload, load_cpus);
+                ids.iter().map(measure).collect()
+            }
         };
-        let measure = |workload: &String| Measure {
-            workload: workload.clone(),
-            load: load.clone(),
+        let ids = measures.iter().map(|measure| measure.workload.as_str());
+        Ok(Measures {
+            tasks: project::tasks(&project.layout, workloads, ids)?,
+            measures,
+        })
+    }
+
+    /// The measures of `prony.toml` of these workloads, or of all that both servers serve, as far as the command line
+    /// does not change them; none if the servers are not the project's.
+    fn of_file(
+        &self,
+        project: &Project,
+        pair: [&Server; 2],
+        load_cpus: usize,
+        chosen: Option<&[String]>,
+    ) -> Vec<Measure> {
+        let name = |server: &Server| server.id.split('@').next().map(str::to_owned);
+        let is_of = |file: &&ProjectFile| {
+            let mut ids = file.servers.iter().map(|server| Some(server.id.clone()));
+            ids.any(|id| id == name(pair[0]))
+        };
+        let Some(file) = project.file().filter(is_of) else {
+            return Vec::new();
+        };
+        let cpus = NonZeroUsize::new(load_cpus).unwrap_or(NonZeroUsize::MIN);
+        let mut measures = file.suite.measures_on(cpus);
+        measures.retain(|measure| {
+            let id = &measure.workload;
+            let is_served = pair.iter().all(|one| one.manifest.workloads.contains(id));
+            is_served && chosen.is_none_or(|chosen| chosen.contains(id))
+        });
+        for measure in &mut measures {
+            self.change(measure);
+        }
+        measures
+    }
+
+    /// Changes a measure as the command line says.
+    fn change(&self, measure: &mut Measure) {
+        let (load, trials) = (&mut measure.load, &self.trials);
+        if let Some(duration) = self.duration {
+            load.duration_s = Some(duration.as_secs_f64());
+        }
+        if let Some(connections) = self.connections {
+            load.connections = connections;
+            load.threads = load.threads.min(connections);
+        }
+        if let Some(warmup) = trials.warmup {
+            load.warmup_s = warmup.as_secs_f64();
+        }
+        if trials.warmup.is_some() || trials.warmup_limit.is_some() {
+            measure.warmup_limit_s = self.warmup_limit().as_secs_f64();
+        }
+        measure.rounds = self.most_rounds();
+    }
+
+    /// The measure of a workload as the command line says.
+    fn measure(&self, workload: &str, load_cpus: usize) -> Measure {
+        let connections = self.connections.unwrap_or(CONNECTIONS);
+        Measure {
+            workload: workload.to_owned(),
+            load: LoadSpec {
+                shape: LoadShape::Closed,
+                connections,
+                // A thread without a connection would have nothing to do.
+                threads: load_cpus.clamp(1, connections),
+                duration_s: Some(self.duration.unwrap_or(DURATION).as_secs_f64()),
+                warmup_s: self.trials.warmup.unwrap_or(WARMUP).as_secs_f64(),
+                timeout_s: TIMEOUT.as_secs_f64(),
+                ..LoadSpec::default()
+            },
             rounds: self.most_rounds(),
             warmup_limit_s: self.warmup_limit().as_secs_f64(),
-        };
-        Ok(Measures {
-            tasks: project::tasks(layout, &workloads, ids.iter().map(String::as_str))?,
-            measures: ids.iter().map(measure).collect(),
-        })
+        }
     }
 
     /// A warm-up of a given length without a limit is exactly as long as that.
@@ -182,7 +251,7 @@ fn default_ids(workloads: &Workloads, pair: [&Server; 2]) -> Result<Vec<String>,
     let both: Vec<&String> = base.iter().filter(|id| new.contains(id)).collect();
     let over_http = |id: &&&String| {
         let workload = workloads.get(id);
-        workload.is_ok_and(|workload| matches!(workload.request, Request::Http { .. }))
+        workload.is_ok_and(|workload| matches!(workload.request, Request::Http(_)))
     };
     let mut chosen: Vec<&String> = both.iter().copied().filter(|id| over_http(&id)).collect();
     if chosen.is_empty() {

@@ -27,12 +27,14 @@ use super::compare::{ComparisonFiles, Judging};
 use super::flags::{BuildFlags, CpuFlags, StoreFlag};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
-use crate::project::{self, ServerPath};
+use crate::project::{self, Project, ServerPath};
 use crate::view::{report_files, run_progress};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony ab main --server go-nethttp         main, and the working tree as it is
+  prony ab main                             main, and the working tree as it is: the
+                                            server of prony.toml
+  prony ab main --server go-nethttp         another server
   prony ab HEAD~1 HEAD --server go-nethttp  the last commit
   prony ab v1.2 v1.3 --server ../my-server --workloads hello,page
   prony ab HEAD HEAD --server bun           the same twice, to see the noise
@@ -43,8 +45,9 @@ working tree in place. It builds and verifies both, and measures them interleave
 the ceiling (reference server) in one run, which it records and reports like any other. \
 Then it compares the two as `prony compare` does.
 
-By default Prony measures the first three HTTP workloads that both revisions serve, \
-each after a warm-up of 500 ms once the server has stopped getting faster.
+By default Prony measures what prony.toml says of its servers, and of others the first \
+three HTTP workloads that both revisions serve over 64 connections for 1 s, each after a \
+warm-up of 500 ms once the server has stopped getting faster.
 
 Exit status:
   0    nothing is worse
@@ -67,8 +70,9 @@ pub struct Arguments {
     #[arg(default_value = ".")]
     rev2: String,
     /// Measure this server: an id, or its folder in any git repository (FOLDER or FOLDER@VARIANT)
+    /// [default: the first server of prony.toml]
     #[arg(long, value_name = "ID|FOLDER", value_parser = arguments::name)]
-    server: String,
+    server: Option<String>,
     #[command(flatten)]
     measures: MeasureFlags,
     #[command(flatten)]
@@ -102,18 +106,15 @@ fn compare_revisions(
 ) -> Outcome {
     // Errors in the command line are reported before anything is checked out.
     let files = arguments.judging.open()?;
-    let layout = project::layout(project)?;
-    let catalogue = Catalogue::read(&layout)?;
-    let server = match ServerPath::of(&arguments.server) {
-        Some(path) => path?.open_unnamed()?,
-        None => catalogue.get(&arguments.server)?.clone(),
-    };
+    let project = Project::open(project)?;
+    let layout = &project.layout;
+    let catalogue = project.catalogue()?;
+    let server = arguments.server(&project, &catalogue)?;
     let repository = Repository::of(&server.folder)?;
-    layout.make_state()?;
     let shelf = Shelf::open(&layout.state(), arguments.keep)?;
     let [base, new] = Wanted::two(&repository, &server, [&arguments.rev1, &arguments.rev2])?;
-    let base = base.fetch(&repository, &shelf, &layout)?;
-    let new = new.fetch(&repository, &shelf, &layout)?;
+    let base = base.fetch(&repository, &shelf, &project)?;
+    let new = new.fetch(&repository, &shelf, &project)?;
     if interrupt.load(Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -122,7 +123,8 @@ fn compare_revisions(
         errln!("note: the files of {id} are the same in both revisions");
     }
     let session = RevisionSession {
-        layout: &layout,
+        project: &project,
+        layout,
         arguments,
         interrupt,
         pair: [&base.server, &new.server],
@@ -136,6 +138,27 @@ fn compare_revisions(
 }
 
 impl Arguments {
+    /// The server that the command line names, or else the first one of the project.
+    fn server(&self, project: &Project, catalogue: &Catalogue) -> Result<Server, Box<dyn Error>> {
+        let Some(name) = &self.server else {
+            let servers = project.file().map_or(&[][..], |file| &file.servers);
+            let Some(first) = servers.first() else {
+                return Err("which server? Name it with --server, or describe the project's own in prony.toml (`prony init` writes it)".into());
+            };
+            if servers.len() > 1 {
+                errln!(
+                    "note: measures {}, the first server of prony.toml; --server chooses another",
+                    first.id
+                );
+            }
+            return Ok(first.clone());
+        };
+        match ServerPath::of(name) {
+            Some(path) => path?.open_unnamed(),
+            None => Ok(catalogue.get(name)?.clone()),
+        }
+    }
+
     /// The reference server, as the control, if the project has it.
     fn ceiling<'a>(&self, catalogue: &'a Catalogue, server: &Server) -> Option<&'a Server> {
         let mut servers = catalogue.servers.iter();
@@ -156,6 +179,7 @@ enum Measured {
 
 /// Two revisions that are measured in one run.
 struct RevisionSession<'a> {
+    project: &'a Project,
     layout: &'a Layout,
     arguments: &'a Arguments,
     interrupt: &'a Arc<AtomicBool>,
@@ -170,7 +194,7 @@ impl RevisionSession<'_> {
         let arguments = self.arguments;
         let cpus = arguments.cpus.assign()?;
         let measures = &arguments.measures;
-        let chosen = measures.choose(self.layout, self.pair, cpus.load.len())?;
+        let chosen = measures.choose(self.project, self.pair, cpus.load.len())?;
         let ceiling = self
             .ceiling
             .filter(|one| project::serves_any(one, &chosen.measures));

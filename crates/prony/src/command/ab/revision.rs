@@ -2,8 +2,13 @@
 
 use std::error::Error;
 use std::fs;
+use std::path::Path;
 
-use prony_server::{Layout, MANIFEST_FILE, Manifest, Place, Server, ServerError, Word};
+use prony_server::{
+    Layout, MANIFEST_FILE, Manifest, PROJECT_FILE, Place, Server, ServerError, Word,
+};
+
+use crate::project::Project;
 
 use super::git::{Checkout, Commit, Repository, Shelf};
 
@@ -80,7 +85,7 @@ impl<'s> Wanted<'s> {
         &self,
         repository: &'a Repository,
         shelf: &Shelf,
-        layout: &Layout,
+        project: &Project,
     ) -> Result<Revision<'a>, Box<dyn Error>> {
         let checkout = match &self.named {
             Named::WorkingTree => None,
@@ -91,12 +96,12 @@ impl<'s> Wanted<'s> {
         };
         let mut server = match &checkout {
             None => self.server.clone(),
-            Some(checkout) => self.open_in(checkout, repository)?,
+            Some(checkout) => self.open_in(checkout, repository, project)?,
         };
         server.id = format!("{}@{}", self.server.id, self.label);
         build_apart(&mut server.manifest)?;
         if checkout.is_none() {
-            rebuild(&server, layout);
+            rebuild(&server, &project.layout);
         }
         Ok(Revision {
             server,
@@ -108,8 +113,12 @@ impl<'s> Wanted<'s> {
         &self,
         checkout: &Checkout<'_>,
         repository: &Repository,
+        project: &Project,
     ) -> Result<Server, Box<dyn Error>> {
         let folder = checkout.folder().join(&repository.inside);
+        if project.describes(self.server) {
+            return self.open_as_described(&folder, project);
+        }
         if !folder.join(MANIFEST_FILE).is_file() {
             return Err(format!(
                 "the revision {} has no server `{}`: it has no {}",
@@ -131,6 +140,36 @@ impl<'s> Wanted<'s> {
             Some((_, variant)) => Ok(server.variant(variant).map_err(of_revision)?),
             None => Ok(server),
         }
+    }
+}
+
+impl Wanted<'_> {
+    /// The server in `folder`, as the `prony.toml` of its revision describes it, or that of the working tree if the
+    /// revision does not.
+    fn open_as_described(
+        &self,
+        folder: &Path,
+        project: &Project,
+    ) -> Result<Server, Box<dyn Error>> {
+        let id = &self.server.id;
+        let below = self.server.folder.strip_prefix(project.layout.root());
+        let depth = below.map_or(0, |below| below.components().count());
+        let root = folder.ancestors().nth(depth).unwrap_or(folder);
+        let of_revision = |error: &dyn Error| format!("revision {}: {error}", self.label);
+        let described = project
+            .file_in(root)
+            .map_err(|error| of_revision(&*error))?;
+        let mut servers = described.into_iter().flat_map(|file| file.servers);
+        if let Some(server) = servers.find(|server| server.id == *id) {
+            return Ok(server);
+        }
+        errln!(
+            "note: {PROJECT_FILE} of {} does not describe {id}; Prony builds and runs it as that of the working tree says",
+            self.label
+        );
+        let manifest = self.server.manifest.clone();
+        let server = Server::of_project(id, folder, manifest);
+        Ok(server.map_err(|error| of_revision(&error))?)
     }
 }
 

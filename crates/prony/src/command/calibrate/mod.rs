@@ -21,7 +21,7 @@ use self::bench::{CalibrationBench, MeasuringTimes};
 use self::calibration::Calibration;
 use super::flags::{CpuFlags, JsonFlag};
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals};
-use crate::project;
+use crate::project::Project;
 use crate::reference_server::ReferenceServers;
 use crate::result_file;
 use crate::view::width;
@@ -57,7 +57,7 @@ pub struct Arguments {
 
 /// Measures, shows and writes the machine's limits.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
-    let layout = project::layout(project)?;
+    let layout = Project::open(project)?.layout;
     let cpus = arguments.cpus.assign()?;
     layout.make_state()?;
     let files = result_file::open([("--json", arguments.result.json.as_deref())])?;

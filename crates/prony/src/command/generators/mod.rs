@@ -27,7 +27,7 @@ use self::tables::CaseTable;
 use super::flags::{CpuFlags, ResultFlags};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, failure_if, interrupt_on_signals, usage};
-use crate::project;
+use crate::project::Project;
 use crate::reference_server::ReferenceServers;
 use crate::result_file;
 use crate::view::width;
@@ -106,7 +106,7 @@ struct Document<'a> {
 
 /// Measures, shows and writes the comparison.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
-    let layout = project::layout(project)?;
+    let layout = Project::open(project)?.layout;
     let tools = tools(&layout, &arguments.tools)?;
     let mut cpus = arguments.cpus.assign()?;
     if arguments.cpus.load_cpus.is_none() {
@@ -134,9 +134,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             counters,
         },
         servers: ReferenceServers::on(&cpus.server, &layout)?,
-        proto: layout.workloads().join("echo.proto"),
+        proto: layout.workloads_for(layout.root()).join("echo.proto"),
     };
-    layout.make_state()?;
     let files = arguments.results.open()?;
     let interrupt = interrupt_on_signals()?;
     let mut results = Vec::new();
@@ -166,7 +165,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 
 /// The tools with these names, or all, without those that are not installed.
 fn tools(layout: &Layout, named: &[String]) -> Result<Vec<Tool>, Box<dyn Error>> {
-    let catalogue = Catalogue::read(&layout.root().join("drivers"))?;
+    let catalogue = Catalogue::read(&layout.drivers())?;
     let prony = std::env::current_exe()?;
     let ids: Vec<&str> = match named.is_empty() {
         true => catalogue.ids().collect(),

@@ -72,7 +72,7 @@ fn result(case: &str, tools: Vec<ToolResult>) -> CaseResult {
 
 /// The drivers of this project, with a program that every machine has.
 fn tools() -> Vec<Tool> {
-    let drivers = project::layout(None).unwrap().root().join("drivers");
+    let drivers = project::layout(None).unwrap().drivers();
     let folder = tempfile::tempdir().unwrap();
     for id in ["wrk", "prony"] {
         let text = fs::read_to_string(drivers.join(id).join("driver.toml")).unwrap();

@@ -3,6 +3,7 @@
 mod call;
 mod capacity;
 mod connections;
+mod objectives;
 mod protocol;
 mod requests;
 mod responses;
@@ -15,22 +16,25 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
 use prony_model::{Ended, LoadResult, LoadShape, Outcome as RequestOutcome};
+use prony_objective::{Judged, Objectives, is_missed, judge};
+use serde::Serialize;
 
 use self::call::CallArguments;
 use self::capacity::{CapacityArguments, Search};
 use self::connections::ConnectionArguments;
+use self::objectives::ObjectiveArguments;
 use self::protocol::{ProtocolArguments, Transport};
 use self::requests::{Content, RequestArguments, Requests};
 use self::responses::ResponseArguments;
 use self::shape::{ShapeArguments, TimeArguments};
-use super::flags::JsonFlag;
+use super::flags::{JunitFlag, ResultFlags};
 use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
-use crate::result_file;
+use crate::exit::{FAILURE, INTERRUPTED, MISSED, Outcome, interrupt_on_signals, usage};
+use crate::result_file::{self, ResultFile};
 use crate::tls::{TlsFlags, speaks_tls};
 use crate::view::load_progress::LoadProgress;
 use crate::view::load_summary::{self, Shown};
-use crate::view::width;
+use crate::view::{load_report, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,6 +42,8 @@ Examples:
   prony load -t2 -c400 -d30s --latency http://localhost:8080/
   prony load -n 100k -c64 http://localhost:8080/hello  a number of requests
   prony load -c64 --rate 5k/s http://localhost:8080/   5,000 requests per second
+  prony load --objective 'p99 < 50ms, errors < 0.1%' http://localhost:8080/
+                                                       pass or fail
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' http://localhost:8080/
                                                        the highest rate
   prony load --insecure https://localhost:8443/        TLS, HTTP/2 if offered
@@ -82,6 +88,9 @@ Examples:
   prony load --grpc shop.Orders/Watch --proto shop.proto -H 'token: secret' \\
     https://localhost:50051/            a file provides it; messages are timed
 
+  prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
+    --junit load.xml --markdown load.md http://localhost:8080/
+                                        pass or fail, for a CI system
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
     http://localhost:8080/              the highest rate
 
@@ -93,6 +102,7 @@ Exit status:
   1    none were, or the load could not be run
   2    the command line is wrong
   4    --find-capacity: the capacity is not known to within --precision
+  5    --objective: the load missed an objective
   130  you stopped it; what was measured is shown";
 
 /// What to load, and how. Most short flags are wrk's.
@@ -112,6 +122,8 @@ pub struct Arguments {
     tls: TlsFlags,
     #[command(flatten)]
     shape: ShapeArguments,
+    #[command(flatten)]
+    objectives: ObjectiveArguments,
     #[command(flatten)]
     capacity: CapacityArguments,
     #[command(flatten)]
@@ -134,7 +146,9 @@ struct OutputArguments {
     #[arg(long)]
     latency: bool,
     #[command(flatten)]
-    result: JsonFlag,
+    result: ResultFlags,
+    #[command(flatten)]
+    junit: JunitFlag,
 }
 
 /// How the load is generated.
@@ -180,12 +194,24 @@ struct Described {
     requests: Option<String>,
     /// Whether anything is drawn at random, so that the seed matters.
     is_random: bool,
+    /// What is required, if anything is.
+    objectives: Option<Objectives>,
+}
+
+/// The result as JSON.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    result: &'a LoadResult,
+    #[serde(skip_serializing_if = "<[Judged]>::is_empty")]
+    objectives: &'a [Judged],
 }
 
 /// Runs the load, and shows and writes the result.
 pub fn run(arguments: &Arguments) -> Outcome {
     let described = arguments.described()?;
-    let json = arguments.output.result.json.as_deref();
+    let output = &arguments.output;
+    let json = output.result.json.json.as_deref();
     if arguments.capacity.is_asked() {
         let search = Search {
             plan: &described.plan,
@@ -196,24 +222,55 @@ pub fn run(arguments: &Arguments) -> Outcome {
         };
         return capacity::run(&arguments.capacity, search);
     }
-    let files = result_file::open([("--json", json)])?;
+    let files = result_file::open([
+        ("--json", json),
+        ("--markdown", output.result.markdown.as_deref()),
+        ("--junit", output.junit.junit.as_deref()),
+    ])?;
     let interrupt = interrupt_on_signals()?;
     let mut view = LoadProgress::start(&described.plan);
     let show = &mut |progress| view.show(&progress);
     let result = prony_load::run(&described.plan, &interrupt, show)?;
     view.finish();
+    let judged = match &described.objectives {
+        Some(objectives) => judge(objectives, &result)?,
+        None => Vec::new(),
+    };
     let shown = Shown {
+        objectives: judged.clone(),
         distribution: arguments.output.latency,
         seed: described.is_random,
         requests: described.requests,
         advice: advice(&described.plan, &result),
     };
     result_file::show(&load_summary::text(&result, &shown, width()), &files);
-    if let [Some(file)] = files {
-        file.write_json(&result)?;
-    }
-    Ok(exit_code(&result))
+    write(files, &result, &shown)?;
+    Ok(exit_code(&result, &judged))
 }
+
+/// Writes the result as JSON, as Markdown and as JUnit XML. An error in one file must not keep the others from being
+/// written.
+fn write(
+    [json, markdown, junit]: [Option<ResultFile>; 3],
+    result: &LoadResult,
+    shown: &Shown,
+) -> Result<(), Box<dyn Error>> {
+    let objectives = &shown.objectives;
+    let json = json.map_or(Ok(()), |file| {
+        file.write_json(&Document { result, objectives })
+    });
+    let markdown = markdown.map_or(Ok(()), |file| {
+        let summary = load_summary::text(result, shown, MARKDOWN_WIDTH);
+        file.write(&load_report::markdown(result, objectives, &summary))
+    });
+    let junit = junit.map_or(Ok(()), |file| {
+        file.write(&load_report::junit(result, objectives, is_measured(result)))
+    });
+    json.and(markdown).and(junit)
+}
+
+/// The longest line of the summary in a Markdown file.
+const MARKDOWN_WIDTH: usize = 100;
 
 impl Arguments {
     /// Reads the command line, and looks for the server if nothing else is wrong.
@@ -228,6 +285,7 @@ impl Arguments {
         let cpus = self.generator.cpus.as_deref();
         let cpus = cpus.map_or(Ok(Vec::new()), |list| arguments::cpus("--cpus", list));
         let cpus = cpus.map_err(usage)?;
+        let objectives = self.objectives.read()?;
         let load_shape = shape.shape(self.capacity.is_asked()).map_err(usage)?;
         let stages = shape
             .stages_last(time.duration, time.requests.is_some())
@@ -262,6 +320,9 @@ impl Arguments {
             sampling: responses.sampling()?,
             seed: shape.seed(),
             first_byte: responses.first_byte,
+            slow_from_ns: objectives
+                .as_ref()
+                .map_or(Vec::new(), Objectives::slow_from_ns),
             events: responses.sse || responses.streams.is_some(),
             streams: responses.streams.unwrap_or(0),
             ..LoadPlan::new(nowhere, &sent.url, request)
@@ -273,6 +334,7 @@ impl Arguments {
             plan,
             requests: sent.described,
             is_random,
+            objectives,
         })
     }
 
@@ -315,13 +377,18 @@ fn advice(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
     is_tls.then_some("The server speaks TLS: use https://")
 }
 
-fn exit_code(result: &LoadResult) -> ExitCode {
+/// Whether there are figures. A stream that never ends is never ok; its events show that it was right.
+fn is_measured(result: &LoadResult) -> bool {
     let held = result.streams.as_ref();
-    // A stream that never ends is never ok; its events show that it was right.
     let has_events = held.is_some_and(|held| held.events.count > 0);
+    result.outcomes[RequestOutcome::Ok] > 0 || has_events
+}
+
+fn exit_code(result: &LoadResult, judged: &[Judged]) -> ExitCode {
     match result.ended {
         Ended::Interrupted => ExitCode::from(INTERRUPTED),
-        _ if result.outcomes[RequestOutcome::Ok] > 0 || has_events => ExitCode::SUCCESS,
-        _ => ExitCode::from(FAILURE),
+        _ if !is_measured(result) => ExitCode::from(FAILURE),
+        _ if is_missed(judged) => ExitCode::from(MISSED),
+        _ => ExitCode::SUCCESS,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -13,13 +14,14 @@ use prony_suite::run::{Task, cannot_drive, driver_note};
 use prony_suite::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads};
 
 use crate::arguments;
-use crate::command::flags::{BuildFlags, CpuFlags, StoreFlag, TrialFlags};
+use crate::command::flags::{BuildFlags, CpuFlags, JunitFlag, StoreFlag, TrialFlags};
 use crate::exit::usage;
-use crate::project::{self, ServerPath};
+use crate::project::{self, Project, ServerPath};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony run                                    the suite `tour`: a first look
+  prony run                                    what prony.toml says, or else the
+                                               suite `tour`: a first look
   prony run zap                                another suite (see `prony list`)
   prony run zap --quick                        the same load, about 40 s
   prony run --all --quick                      every suite, one after the other
@@ -35,6 +37,7 @@ Examples:
                                                ±3 %, or for 10 minutes
   prony run zap --baseline go-nethttp          compare the others with Go's
   prony run zap --quick --driver wrk           let wrk generate the load
+  prony run --junit tests.xml                  verdicts for a CI system
   prony run --server-cpus 0-3 --load-cpus 4-7  choose the CPUs
 
 Exit status (with --all, the highest of all suites):
@@ -49,11 +52,13 @@ Exit status (with --all, the highest of all suites):
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// Run this suite: its name, or the path of its file
-    #[arg(default_value = "tour", value_parser = arguments::name)]
-    pub suite: String,
-    /// Run every suite, one after the other, each with its own report
-    #[arg(long, conflicts_with = "suite")]
+    /// Run this suite: its name, or the path of its file [default: what prony.toml says, or else
+    /// `tour`]
+    #[arg(value_parser = arguments::name)]
+    pub suite: Option<String>,
+    /// Run every suite of the project, or else every one that Prony ships, one after the other, each
+    /// with its own report
+    #[arg(long, conflicts_with_all = ["suite", "junit"])]
     pub all: bool,
     /// Run the suite's quick version: the same kinds of load, with fewer or shorter trials
     #[arg(long)]
@@ -102,11 +107,16 @@ pub struct Arguments {
     cpus: CpuFlags,
     #[command(flatten)]
     pub store: StoreFlag,
+    /// Write the report as Markdown to this file, or to standard output with `-`
+    #[arg(long, value_name = "FILE", conflicts_with = "all")]
+    pub markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub junit: JunitFlag,
 }
 
 /// What the project offers to run, read before anything changes on this machine.
 pub struct Ground<'a> {
-    pub layout: &'a Layout,
+    pub project: &'a Project,
     pub cpus: CpuAssignment,
     /// The tool that generates the load; `None` for Prony's own engine.
     pub driver: Option<Tool>,
@@ -132,13 +142,13 @@ pub enum Choice<'a> {
 }
 
 impl<'a> Ground<'a> {
-    pub fn survey(layout: &'a Layout, arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
-        let catalogue = Catalogue::read(layout)?;
+    pub fn survey(project: &'a Project, arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
+        let catalogue = project.catalogue()?;
         let outside = project::outside(&catalogue, &arguments.outside)?;
         Ok(Self {
-            layout,
+            project,
             cpus: arguments.cpus.assign()?,
-            driver: driver(layout, arguments.driver.as_deref())?,
+            driver: driver(&project.layout, arguments.driver.as_deref())?,
             catalogue,
             outside,
         })
@@ -146,20 +156,20 @@ impl<'a> Ground<'a> {
 
     /// What the command line leaves of the suite with this id.
     pub fn choose(&self, suite: &str, arguments: &Arguments) -> Result<Choice<'_>, Box<dyn Error>> {
-        let mut suite = project::suite(self.layout, suite)?;
+        let mut suite = self.project.suite(suite)?;
         let mut notes = change(&mut suite, arguments)?;
         let mut servers = self.servers(&suite, arguments)?;
         let ceiling = self.ceiling(&servers, arguments)?;
         let all: Vec<&Server> = servers.iter().copied().chain(ceiling).collect();
-        let workloads = project::workloads(self.layout, &all)?;
-        let Some(mut measures) = self.measures(&suite, &workloads, &arguments.workloads)? else {
+        let workloads = self.project.workloads(&all)?;
+        let Some(mut measures) = self.measures(&suite, workloads, &arguments.workloads)? else {
             return Ok(Choice::Nothing(format!(
                 "the suite `{}` has none of these workloads; it has: {}",
                 suite.id,
                 suite.workloads().join(", ")
             )));
         };
-        notes.extend(self.without_the_undrivable(&workloads, &mut measures)?);
+        notes.extend(self.without_the_undrivable(workloads, &mut measures)?);
         if measures.is_empty() {
             return Ok(Choice::Nothing(notes.join("\n")));
         }
@@ -189,7 +199,7 @@ impl<'a> Ground<'a> {
         let ids = measures.iter().map(|measure| measure.workload.as_str());
         check_baseline(arguments.baseline.as_deref(), &suite, &servers)?;
         Ok(Choice::Chosen(Box::new(Chosen {
-            tasks: project::tasks(self.layout, &workloads, ids)?,
+            tasks: project::tasks(&self.project.layout, workloads, ids)?,
             suite,
             servers,
             measures,
@@ -306,7 +316,7 @@ fn driver(layout: &Layout, id: Option<&str>) -> Result<Option<Tool>, Box<dyn Err
     let Some(id) = id else {
         return Ok(None);
     };
-    let drivers = Drivers::read(&layout.root().join("drivers"))?;
+    let drivers = Drivers::read(&layout.drivers())?;
     let manifest = drivers.get(id).map_err(usage)?;
     let prony = std::env::current_exe()?;
     Ok(Some(Tool::find(id, manifest, &prony)?))

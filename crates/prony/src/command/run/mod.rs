@@ -11,31 +11,37 @@ use std::time::{Duration, Instant};
 
 use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
 use prony_present::words::plural;
-use prony_report::RunSummary;
+use prony_report::{RunSummary, junit, markdown};
 use prony_server::FreePorts;
 use prony_store::Store;
-use prony_suite::Suite;
 use prony_suite::run::{Finished, RunRequest};
 
 pub use self::choice::Arguments;
 use self::choice::{Choice, Chosen, Ground};
 use crate::exit::{self, FAILURE, INTERRUPTED, Outcome, Usage, interrupt_on_signals, usage};
-use crate::project;
+use crate::project::{self, Project};
+use crate::result_file::{self, ResultFile};
 use crate::view::{listing, minutes, report_files, run_progress, width};
 
 /// Runs the suite, or all of them, shows the comparison and writes the reports.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
-    let layout = project::layout(project)?;
-    let ground = Ground::survey(&layout, arguments)?;
+    let project = Project::open(project)?;
+    let ground = Ground::survey(&project, arguments)?;
     if arguments.all {
         return run_all(&ground, arguments);
     }
-    let chosen = match ground.choose(&arguments.suite, arguments)? {
+    let named = arguments.suite.as_deref();
+    let suite = named.unwrap_or_else(|| project.default_suite());
+    let chosen = match ground.choose(suite, arguments)? {
         Choice::Chosen(chosen) => chosen,
         Choice::Nothing(why) => return Err(usage(why)),
     };
+    let files = result_file::open([
+        ("--markdown", arguments.markdown.as_deref()),
+        ("--junit", arguments.junit.junit.as_deref()),
+    ])?;
     let session = SuiteSession::open(&ground, arguments)?;
-    let end = session.measure(*chosen)?;
+    let end = session.measure(*chosen, files)?;
     Ok(ExitCode::from(end.code))
 }
 
@@ -81,7 +87,7 @@ fn run_all(ground: &Ground<'_>, arguments: &Arguments) -> Outcome {
             }
             Ok(chosen) => {
                 errln!("suite {} of {count}: {suite}", index + 1);
-                let end = session.measure(*chosen);
+                let end = session.measure(*chosen, [None, None]);
                 end.unwrap_or_else(|error| SuiteEnd::failed(error.as_ref()))
             }
         };
@@ -108,7 +114,7 @@ fn choose_all<'a>(
 ) -> Result<Vec<Intent<'a>>, Box<dyn Error>> {
     let mut suites = Vec::new();
     let mut something = false;
-    for id in Suite::ids(&ground.layout.suites())? {
+    for id in ground.project.default_suites()? {
         let intent = match ground.choose(&id, arguments) {
             Ok(Choice::Chosen(chosen)) => Ok(chosen),
             Ok(Choice::Nothing(why)) => Err(SuiteEnd::without_a_run(format!("left out: {why}"), 0)),
@@ -137,13 +143,17 @@ impl<'a> SuiteSession<'a> {
         Ok(Self {
             ground,
             arguments,
-            store: arguments.store.open(ground.layout)?,
+            store: arguments.store.open(&ground.project.layout)?,
             interrupt: interrupt_on_signals()?,
         })
     }
 
     /// Runs what was chosen, shows the comparison and writes its reports.
-    fn measure(&self, chosen: Chosen<'_>) -> Result<SuiteEnd, Box<dyn Error>> {
+    fn measure(
+        &self,
+        chosen: Chosen<'_>,
+        results: [Option<ResultFile>; 2],
+    ) -> Result<SuiteEnd, Box<dyn Error>> {
         let begun = Instant::now();
         let (ground, arguments) = (self.ground, self.arguments);
         chosen.notes.iter().for_each(|line| errln!("{line}"));
@@ -152,7 +162,7 @@ impl<'a> SuiteSession<'a> {
         let request = RunRequest {
             bench: arguments
                 .build
-                .bench(ground.layout, cpus, &id, &self.interrupt)?,
+                .bench(&ground.project.layout, cpus, &id, &self.interrupt)?,
             suite: &chosen.suite,
             servers: chosen.servers,
             tasks: chosen.tasks,
@@ -169,14 +179,19 @@ impl<'a> SuiteSession<'a> {
         };
         let finished = run_progress::run(request, &self.store)?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
-        let files = report_files::write_finished(ground.layout, &finished, &comparison);
+        let files = report_files::write_finished(&ground.project.layout, &finished, &comparison);
         if let Ok(files) = &files {
             let places = report_files::places(files, &self.store, &finished.run);
-            outln!("{places}\n");
+            result_file::show(&format!("{places}\n\n"), &results);
         }
         // The result comes last, where a terminal shows it, even if the reports could not be written.
-        report_files::show(&finished.run, &comparison);
+        match result_file::takes_stdout(&results) {
+            true => report_files::show_on_stderr(&finished.run, &comparison),
+            false => report_files::show(&finished.run, &comparison),
+        }
+        let written = write(results, &finished, &comparison);
         files?;
+        written?;
         let failures = Failures::of(&finished, &comparison);
         Ok(SuiteEnd {
             code: failures.exit_code(&finished),
@@ -184,6 +199,19 @@ impl<'a> SuiteSession<'a> {
             run: Some((finished.run.id, begun.elapsed())),
         })
     }
+}
+
+/// Writes the report as Markdown and the verdicts as JUnit XML. An error in one file must not keep the other from being
+/// written.
+fn write(
+    [to_markdown, to_junit]: [Option<ResultFile>; 2],
+    finished: &Finished,
+    comparison: &RunSummary,
+) -> Result<(), Box<dyn Error>> {
+    let (run, trials) = (&finished.run, &finished.trials);
+    let markdown = to_markdown.map_or(Ok(()), |file| file.write(&markdown(run, comparison)));
+    let junit = to_junit.map_or(Ok(()), |file| file.write(&junit(run, trials)));
+    markdown.and(junit)
 }
 
 /// What went wrong in a run.

@@ -290,12 +290,14 @@ fn calls() -> LoadResult {
 #[test]
 fn summaries_are_the_golden_ones() {
     let plain = Shown {
+        objectives: Vec::new(),
         distribution: false,
         seed: false,
         requests: None,
         advice: None,
     };
     let all = Shown {
+        objectives: Vec::new(),
         distribution: true,
         seed: true,
         requests: Some("2 URLs, at random".into()),

@@ -108,11 +108,7 @@ fn unsupported_loads_are_reported() {
 fn a_tool_speaks_the_protocol_of_the_workload() {
     let workloads = Workloads::read(&repository().join("workloads")).unwrap();
     let over = |protocol| Workload {
-        request: Request::Http {
-            method: "GET".into(),
-            path: "/hello".into(),
-            protocol,
-        },
+        request: Request::Http(HttpRequest::new("GET", "/hello", protocol)),
         ..workloads.get("hello").unwrap().clone()
     };
     let (https, h2) = (over(Protocol::Https11), over(Protocol::H2));
@@ -134,6 +130,54 @@ fn a_tool_speaks_the_protocol_of_the_workload() {
     assert_eq!((over_h2.pipeline, over_h2.streams), (1, 8));
     let over_https = load(&https, &in_flight, "h:1").unwrap();
     assert_eq!((over_https.pipeline, over_https.streams), (8, 1));
+}
+
+#[test]
+fn a_tool_sends_the_request_of_the_workload_or_refuses_it() {
+    let own = |lines: &str| -> Workload {
+        let text = format!(
+            "[request]\nmethod = \"POST\"\npath = \"/\"\n{lines}\n[response]\nstatus = 200\n"
+        );
+        toml::from_str(&text).unwrap()
+    };
+    let refused = |argument: &str, lines: &str| {
+        let tool = tool_without("wrk", Some(argument));
+        cannot_drive(&tool, &own(lines), &spec())
+    };
+    let body = "query = { q = \"a b\" }\nbody = { json = { a = 1 } }";
+    assert_eq!(cannot_drive(&tool("wrk"), &own(body), &spec()), None);
+    let why = |what: &str| Some(format!("it does not support {what}"));
+    assert_eq!(refused("header", body), why("request headers"));
+    assert_eq!(refused("body", body), why("a request body"));
+    assert_eq!(
+        refused("header", "cookies = { a = 1 }"),
+        why("request headers")
+    );
+    assert_eq!(
+        refused("header", "compressed = true"),
+        why("request headers")
+    );
+    assert_eq!(refused("header", "query = { a = 1 }"), None);
+    for secret in [
+        "basic_auth = { user = \"a\", password = \"b\" }",
+        "headers = { x = { env = \"HOME\", secret = true } }",
+        "body = { form = { x = { env = \"HOME\", secret = true } } }",
+    ] {
+        let why = cannot_drive(&tool("wrk"), &own(secret), &spec()).unwrap();
+        assert!(why.starts_with("it does not support secrets"), "{why}");
+    }
+
+    let workload = own(body);
+    let files = crate::files::Files::new(".", ".");
+    let request = crate::request::PreparedRequest::new(&workload, &files).unwrap();
+    let http = request.http().unwrap();
+    let sent = with_request(load(&workload, &spec(), "h:1").unwrap(), http, "h:1");
+    assert_eq!(sent.url, "http://h:1/?q=a%20b");
+    assert_eq!(sent.headers, ["content-type: application/json"]);
+    assert_eq!(
+        (&*sent.body, sent.method),
+        (&b"{\"a\":1}"[..], Some("POST".into()))
+    );
 }
 
 #[test]

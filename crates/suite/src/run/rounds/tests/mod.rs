@@ -93,6 +93,7 @@ fn course(rises: bool) -> Timeline {
         measured_from_s: 0.0,
         ok: (0..80).map(|i| level(i) + i % 3).collect(),
         latency_mean_ns: vec![0.0; 80],
+        ..Timeline::default()
     }
 }
 

@@ -1,0 +1,77 @@
+//! The comparison as JUnit XML, for a CI system.
+
+use prony_present::junit::{Case as TestCase, CaseResult, Report, Suite};
+
+use crate::comparison::Comparison;
+use crate::finding::Finding;
+use crate::pages::{change_in_words, side};
+use crate::row::{Case, MetricRow};
+
+/// A test case for each comparison. What is inconclusive, not comparable or missing is skipped, or failed if the check is
+/// `strict`.
+pub fn junit(comparison: &Comparison, strict: bool) -> String {
+    let rows = comparison.cases.iter();
+    let rows = rows.flat_map(|case| case.rows.iter().map(move |row| (case, row)));
+    let mut cases: Vec<TestCase> = rows.map(|(case, row)| of_row(case, row, strict)).collect();
+    if comparison.new_is_wrong {
+        let message = "NEW sent wrong responses".to_owned();
+        cases.push(test_case(
+            "responses",
+            "expected responses",
+            failed(message),
+        ));
+    }
+    let missing = comparison.left_out.iter();
+    cases.extend(missing.map(|text| test_case("not compared", text, open(text.clone(), strict))));
+    let (base, new) = (side(&comparison.base), side(&comparison.new));
+    let suite = Suite {
+        name: format!("{base} and {new}"),
+        cases,
+    };
+    Report {
+        suites: vec![suite],
+    }
+    .xml()
+}
+
+fn of_row(case: &Case, row: &MetricRow, strict: bool) -> TestCase {
+    let text = [row.finding.name().to_owned(), change_in_words(row)];
+    let texts = text
+        .iter()
+        .chain(&row.notes)
+        .filter(|text| !text.is_empty());
+    let text = texts.cloned().collect::<Vec<_>>().join("; ");
+    let result = match row.finding {
+        Finding::Worse => failed(text.clone()),
+        Finding::Inconclusive | Finding::Limited => open(text.clone(), strict),
+        Finding::Improved | Finding::NoChangeSeen => CaseResult::Passed,
+    };
+    TestCase {
+        output: text,
+        ..test_case(&case.place(&case.new), row.what.name(), result)
+    }
+}
+
+fn test_case(class: &str, name: &str, result: CaseResult) -> TestCase {
+    TestCase {
+        class: class.to_owned(),
+        name: name.to_owned(),
+        seconds: None,
+        result,
+        output: String::new(),
+    }
+}
+
+fn open(message: String, strict: bool) -> CaseResult {
+    match strict {
+        true => failed(message),
+        false => CaseResult::Skipped { message },
+    }
+}
+
+fn failed(message: String) -> CaseResult {
+    CaseResult::Failed {
+        details: message.clone(),
+        message,
+    }
+}

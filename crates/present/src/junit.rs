@@ -1,0 +1,225 @@
+//! JUnit XML, which the CI systems show as test results.
+
+/// A report.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Its suites.
+    pub suites: Vec<Suite>,
+}
+
+/// Cases that belong together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Suite {
+    /// Its name.
+    pub name: String,
+    /// Its cases.
+    pub cases: Vec<Case>,
+}
+
+/// A case.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// What it belongs to: CI systems group by it.
+    pub class: String,
+    /// Its name.
+    pub name: String,
+    /// How long it took, in seconds, if that is known.
+    pub seconds: Option<f64>,
+    /// The result.
+    pub result: CaseResult,
+    /// What else there is to say.
+    pub output: String,
+}
+
+/// The result of a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CaseResult {
+    /// As required.
+    Passed,
+    /// Not as required.
+    Failed {
+        /// What went wrong, in a line.
+        message: String,
+        /// What went wrong in full.
+        details: String,
+    },
+    /// Without a result.
+    Skipped {
+        /// Why.
+        message: String,
+    },
+}
+
+impl Report {
+    /// The report as XML.
+    pub fn xml(&self) -> String {
+        let all = Counts::of(self.suites.iter().flat_map(|suite| &suite.cases));
+        let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+        out += &format!("<testsuites name=\"prony\" {}>\n", all.attributes());
+        self.suites.iter().for_each(|suite| suite.write(&mut out));
+        out + "</testsuites>\n"
+    }
+}
+
+impl Suite {
+    fn write(&self, out: &mut String) {
+        let (name, counts) = (escaped(&self.name), Counts::of(&self.cases).attributes());
+        *out += &format!("  <testsuite name=\"{name}\" {counts}>\n");
+        self.cases.iter().for_each(|case| case.write(out));
+        *out += "  </testsuite>\n";
+    }
+}
+
+impl Case {
+    fn write(&self, out: &mut String) {
+        let (class, name) = (escaped(&self.class), escaped(&self.name));
+        let time = self
+            .seconds
+            .map(|seconds| format!(" time=\"{seconds:.3}\""));
+        let time = time.unwrap_or_default();
+        *out += &format!("    <testcase classname=\"{class}\" name=\"{name}\"{time}>\n");
+        match &self.result {
+            CaseResult::Passed => {}
+            CaseResult::Failed { message, details } => {
+                let (message, details) = (escaped(message), escaped(details));
+                *out += &format!("      <failure message=\"{message}\">{details}</failure>\n");
+            }
+            CaseResult::Skipped { message } => {
+                *out += &format!("      <skipped message=\"{}\"/>\n", escaped(message));
+            }
+        }
+        if !self.output.is_empty() {
+            *out += &format!("      <system-out>{}</system-out>\n", escaped(&self.output));
+        }
+        *out += "    </testcase>\n";
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    tests: usize,
+    failures: usize,
+    skipped: usize,
+}
+
+impl Counts {
+    fn of<'a>(cases: impl IntoIterator<Item = &'a Case>) -> Self {
+        let mut counts = Self::default();
+        for case in cases {
+            counts.tests += 1;
+            match case.result {
+                CaseResult::Passed => {}
+                CaseResult::Failed { .. } => counts.failures += 1,
+                CaseResult::Skipped { .. } => counts.skipped += 1,
+            }
+        }
+        counts
+    }
+
+    fn attributes(&self) -> String {
+        let Self {
+            tests,
+            failures,
+            skipped,
+        } = self;
+        format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"")
+    }
+}
+
+/// The text for an attribute or an element. A character that XML 1.0 does not allow, such as the escape of a terminal's
+/// colours, becomes U+FFFD.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            // As they are, a parser turns them into spaces in an attribute.
+            '\n' | '\t' | '\r' => safe += &format!("&#{};", u32::from(c)),
+            '\u{fffe}' | '\u{ffff}' => safe.push(char::REPLACEMENT_CHARACTER),
+            c if c < ' ' => safe.push(char::REPLACEMENT_CHARACTER),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn case(name: &str, result: CaseResult, output: &str) -> Case {
+        Case {
+            class: "hello".into(),
+            name: name.into(),
+            seconds: Some(1.5),
+            result,
+            output: output.into(),
+        }
+    }
+
+    fn report(cases: Vec<Case>) -> Report {
+        let name = "tour".into();
+        Report {
+            suites: vec![Suite { name, cases }],
+        }
+    }
+
+    #[test]
+    fn results_are_counted_and_written() {
+        let failed = CaseResult::Failed {
+            message: "p99 < 50ms: 60 ms".into(),
+            details: "a\nb".into(),
+        };
+        let skipped = CaseResult::Skipped {
+            message: "no Go".into(),
+        };
+        let xml = report(vec![
+            case("a", CaseResult::Passed, ""),
+            case("b", failed, "more"),
+            case("c", skipped, ""),
+        ])
+        .xml();
+        let document = roxmltree::Document::parse(&xml).unwrap();
+        let of = |tag: &str| {
+            document
+                .descendants()
+                .find(|node| node.has_tag_name(tag))
+                .unwrap()
+        };
+        for tag in ["testsuites", "testsuite"] {
+            let counts =
+                ["tests", "failures", "errors", "skipped"].map(|name| of(tag).attribute(name));
+            assert_eq!(counts, ["3", "1", "0", "1"].map(Some), "{tag}");
+        }
+        assert_eq!(of("testcase").attribute("time"), Some("1.500"));
+        assert_eq!(
+            of("failure").attribute("message"),
+            Some("p99 < 50ms: 60 ms")
+        );
+        assert_eq!(of("failure").text(), Some("a\nb"));
+        assert_eq!(of("skipped").attribute("message"), Some("no Go"));
+        assert_eq!(of("system-out").text(), Some("more"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_well_formed(text in any::<String>()) {
+            let failed = CaseResult::Failed { message: text.clone(), details: text.clone() };
+            let xml = report(vec![case(&text, failed, &text)]).xml();
+            let document = roxmltree::Document::parse(&xml).unwrap();
+            let name = document.descendants().find_map(|node| node.attribute("classname").and(node.attribute("name")));
+            let expected: String = text.chars().map(|c| match c {
+                '\n' | '\t' | '\r' => c,
+                '\u{fffe}' | '\u{ffff}' => '\u{fffd}',
+                c if c < ' ' => '\u{fffd}',
+                c => c,
+            }).collect();
+            prop_assert_eq!(name, Some(expected.as_str()));
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The text of a new `prony.toml`.
+
+use super::candidates::Candidate;
+use super::observe::Observed;
+
+/// A longer body is expected by its size alone.
+const LONGEST_TEXT: usize = 2048;
+
+/// A server and what it responded; nothing if that is not known.
+pub struct Described {
+    pub candidate: Candidate,
+    pub observed: Vec<Observed>,
+}
+
+const HEADING: &str = "\
+# What Prony measures in this project.
+#
+#   prony verify    build and start the servers, check their responses
+#   prony run       the same, then load them and compare
+#   prony ab main   is the working tree slower than main?
+#
+# docs/project-file.md in Prony's repository explains all fields.
+";
+
+const MEASURE: &str = "
+# The load. A [[measure]] may name its workloads; there may be several.
+[[measure]]
+load = { shape = \"closed\", connections = 64, duration = \"2s\" }
+# load = { shape = \"rate\", rate = \"1k/s\", connections = 64, duration = \"10s\" }   # an open loop
+";
+
+/// The text of the file for these servers.
+pub fn text(servers: &[Described]) -> String {
+    let mut text = HEADING.to_owned();
+    for server in servers {
+        text += &server_table(server, servers.len() > 1);
+    }
+    for server in servers {
+        let own = server.observed.iter();
+        text.extend(
+            own.map(|one| workload_table(&workload_id(server, one, servers.len() > 1), one)),
+        );
+    }
+    text + MEASURE
+}
+
+fn server_table(server: &Described, is_one_of_several: bool) -> String {
+    let candidate = &server.candidate;
+    let mut text = format!(
+        "\n# Found by {}. HOST, PORT and CPUS are set when it runs.\n",
+        candidate.found_by
+    );
+    text += &format!("[server.{}]\n", candidate.id);
+    if !candidate.language.is_empty() {
+        text += &format!("language = {}\n", quoted(candidate.language));
+    }
+    match candidate.build.as_slice() {
+        [] => {}
+        [one] => text += &format!("build = {}\n", quoted(one)),
+        several => {
+            let lines = several
+                .iter()
+                .map(|command| format!("  {},\n", quoted(command)));
+            text += &format!("build = [\n{}]\n", lines.collect::<String>());
+        }
+    }
+    text += &format!("run = {}\n", quoted(&candidate.run));
+    match candidate.env.as_slice() {
+        [] => text += "# env = { DATABASE_URL = \"postgres://localhost/test\" }\n",
+        env => {
+            let env = env
+                .iter()
+                .map(|(name, value)| format!("{name} = {}", quoted(value)));
+            text += &format!("env = {{ {} }}\n", env.collect::<Vec<_>>().join(", "));
+        }
+    }
+    if is_one_of_several {
+        let ids = server
+            .observed
+            .iter()
+            .map(|one| quoted(&workload_id(server, one, true)));
+        text += &format!("workloads = [{}]\n", ids.collect::<Vec<_>>().join(", "));
+    }
+    text
+}
+
+/// `home` for `/`, `api-users` for `/api/users`; with the server's id before it if there are several servers.
+fn workload_id(server: &Described, observed: &Observed, is_one_of_several: bool) -> String {
+    let path = observed.path.split('?').next().unwrap_or_default();
+    let letters = path
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
+    let id: String = letters.collect();
+    let id = match id.trim_matches('-') {
+        "" => "home",
+        id => id,
+    };
+    match is_one_of_several {
+        true => format!("{}-{id}", server.candidate.id),
+        false => id.to_owned(),
+    }
+}
+
+fn workload_table(id: &str, observed: &Observed) -> String {
+    let mut text = format!(
+        "\n# Prony requested this path, and expects what it received then.\n[workload.{id}]\n"
+    );
+    text += &format!(
+        "request = {{ method = \"GET\", path = {} }}\n",
+        quoted(&observed.path)
+    );
+    text += &format!("[workload.{id}.response]\nstatus = {}\n", observed.status);
+    if let Some(content_type) = &observed.content_type {
+        text += &format!("content_type = {}\n", quoted(content_type));
+    }
+    let body = observed.body.as_deref();
+    text += &match body.map(std::str::from_utf8) {
+        Some(Ok(body)) if body.len() <= LONGEST_TEXT => {
+            format!("body = {{ text = {} }}\n", quoted(body))
+        }
+        Some(_) => format!("body = {{ size = {} }}\n", body.map_or(0, <[u8]>::len)),
+        None => "# The body differed from response to response. Check what all have in common, for instance:\n\
+                 # body = { contains = \"…\" }\n"
+            .to_owned(),
+    };
+    text
+}
+
+/// As a TOML string on one line.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => quoted += "\\\"",
+            '\\' => quoted += "\\\\",
+            '\n' => quoted += "\\n",
+            '\t' => quoted += "\\t",
+            '\r' => quoted += "\\r",
+            c if c.is_control() => quoted += &format!("\\u{:04X}", u32::from(c)),
+            c => quoted.push(c),
+        }
+    }
+    quoted + "\""
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quoted_text_is_read_as_it_was() {
+        for text in ["a \"b\" \\ c", "1\n2\r\n\t3\u{7f}\u{1}", "für {host}"] {
+            let table: toml::Table = format!("text = {}", quoted(text)).parse().unwrap();
+            assert_eq!(table["text"].as_str(), Some(text));
+        }
+    }
+
+    fn described(id: &str, path: &str, body: Option<&str>) -> Described {
+        Described {
+            candidate: Candidate {
+                id: id.to_owned(),
+                found_by: "package.json",
+                language: "JavaScript",
+                build: vec!["npm ci".to_owned(), "npm run build".to_owned()],
+                run: "node server.js".to_owned(),
+                ..Candidate::default()
+            },
+            observed: vec![Observed {
+                path: path.to_owned(),
+                status: 200,
+                content_type: Some("application/json".to_owned()),
+                body: body.map(|body| body.as_bytes().to_vec()),
+            }],
+        }
+    }
+
+    #[test]
+    fn one_server_is_the_golden_file() {
+        let long = "x".repeat(LONGEST_TEXT + 1);
+        let mut server = described("shop", "/", Some("{\"a\": 1}\n"));
+        server
+            .observed
+            .extend(described("", "/api/items?page=2", None).observed);
+        server
+            .observed
+            .extend(described("", "/long", Some(&long)).observed);
+        insta::assert_snapshot!(text(&[server]));
+    }
+
+    #[test]
+    fn several_servers_have_workloads_of_their_own() {
+        let text = text(&[described("shop", "/", None), described("admin", "/", None)]);
+        assert!(text.contains("workloads = [\"shop-home\"]"), "{text}");
+        assert!(text.contains("[workload.admin-home]"), "{text}");
+        let _: toml::Table = text.parse().unwrap();
+    }
+}

@@ -1,0 +1,282 @@
+//! `prony init`: describes the servers of a folder in `prony.toml`.
+
+mod candidates;
+mod file;
+mod observe;
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+use clap::Args;
+use prony_server::{Layout, PROJECT_FILE};
+use prony_suite::{ProjectFile, Workloads};
+use prony_system::default_assignment;
+
+use self::candidates::Candidate;
+use self::file::Described;
+use super::flags::BuildFlags;
+use crate::arguments;
+use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
+use crate::project;
+
+const EXAMPLES: &str = "\
+Examples:
+  prony init                              ask which server, and which path
+  prony init --yes                        take what Prony finds
+  prony init --yes --path / --path /api/items
+                                          request these paths
+  prony init --run 'node server.js' --build 'npm ci'
+                                          describe the server yourself
+
+Prony looks for Cargo.toml, go.mod, package.json, pom.xml, build.gradle, Gemfile, \
+requirements.txt, pyproject.toml and Python programs. It builds each server that it finds, \
+starts it, requests the paths three times, and writes the responses that it received into \
+prony.toml as the expected ones. Check them.
+
+Exit status:
+  0    prony.toml is written, and its servers respond
+  1    prony.toml is written, but no server responds yet
+  2    the command line is wrong, there is a prony.toml already, or nothing was
+       found
+  130  you stopped it; nothing is written";
+
+/// What to describe.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// Ask nothing: take every server that responds
+    #[arg(long, short)]
+    yes: bool,
+    /// Request this path; repeatable [default: `/`, or else the first of some usual paths]
+    #[arg(long = "path", value_name = "PATH")]
+    paths: Vec<String>,
+    /// Run this command as the server, instead of looking for one
+    #[arg(long, value_name = "COMMAND", value_parser = arguments::name)]
+    run: Option<String>,
+    /// Build it with this command first; repeatable
+    #[arg(long, value_name = "COMMAND", requires = "run", value_parser = arguments::name)]
+    build: Vec<String>,
+    /// Replace an existing prony.toml
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    building: BuildFlags,
+}
+
+/// Looks, asks, observes and writes.
+pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+    let folder = project.unwrap_or(Path::new(".")).canonicalize();
+    let folder = folder.map_err(|error| usage(format!("cannot open the folder: {error}")))?;
+    let path = folder.join(PROJECT_FILE);
+    if path.exists() && !arguments.force {
+        return Err(usage(format!(
+            "{} exists already; edit it, or replace it with --force",
+            path.display()
+        )));
+    }
+    if let Some(wrong) = arguments.paths.iter().find(|path| !path.starts_with('/')) {
+        return Err(usage(format!("--path {wrong}: a path begins with `/`")));
+    }
+    let (candidates, paths) = arguments.choose(&folder)?;
+    let interrupt = interrupt_on_signals()?;
+    let observer = Observer {
+        layout: Layout::at(&folder),
+        arguments,
+        interrupt: &interrupt,
+    };
+    let described = observer.describe(candidates, &paths)?;
+    if interrupt.load(Relaxed) {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    write(&path, &file::text(&described), arguments.force)?;
+    Ok(said(&path, &described))
+}
+
+/// Says what was written and what to do next.
+fn said(path: &Path, described: &[Described]) -> ExitCode {
+    let responds = described.iter().any(|one| !one.observed.is_empty());
+    outln!("written  {}", path.display());
+    for server in described {
+        let id = &server.candidate.id;
+        for observed in &server.observed {
+            outln!(
+                "responds {id}: GET {} with status {}",
+                observed.path,
+                observed.status
+            );
+        }
+    }
+    match responds {
+        true => {
+            outln!("\nNext: check the expected responses in {PROJECT_FILE}, then: prony run");
+            ExitCode::SUCCESS
+        }
+        false => {
+            outln!("\nNext: correct {PROJECT_FILE}, then: prony verify");
+            ExitCode::from(FAILURE)
+        }
+    }
+}
+
+fn write(path: &Path, text: &str, replace: bool) -> Result<(), Box<dyn Error>> {
+    let file = match replace {
+        true => File::create(path),
+        false => File::create_new(path),
+    };
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| format!("cannot write {}: {error}", path.display()).into())
+}
+
+impl Arguments {
+    /// The candidates that the user wants, and the paths to request.
+    fn choose(&self, folder: &Path) -> Result<(Vec<Candidate>, Vec<String>), Box<dyn Error>> {
+        if let Some(run) = &self.run {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            let candidate = Candidate {
+                id: candidates::id_of(&name),
+                found_by: "the command line",
+                build: self.build.clone(),
+                run: run.clone(),
+                ..Candidate::default()
+            };
+            return Ok((vec![candidate], self.paths.clone()));
+        }
+        let found = candidates::look(folder);
+        if found.is_empty() {
+            return Err(usage(format!(
+                "{} has nothing that Prony knows how to start; give the command with --run, for instance: prony init --run 'npm start'",
+                folder.display()
+            )));
+        }
+        if self.yes {
+            return Ok((found, self.paths.clone()));
+        }
+        if !io::stdin().is_terminal() {
+            return Err(usage(
+                "standard input is not a terminal; use --yes to take what Prony finds",
+            ));
+        }
+        let chosen = ask_which(found)?;
+        let paths = match self.paths.is_empty() {
+            true => ask_paths()?,
+            false => self.paths.clone(),
+        };
+        Ok((vec![chosen], paths))
+    }
+}
+
+/// Asks which of the candidates is the server; the first if the answer is empty.
+fn ask_which(mut found: Vec<Candidate>) -> Result<Candidate, Box<dyn Error>> {
+    for (index, candidate) in found.iter().enumerate() {
+        outln!(
+            "  {}  {} ({}): {}",
+            index + 1,
+            candidate.id,
+            candidate.found_by,
+            candidate.run
+        );
+    }
+    let count = found.len();
+    let answer = ask(&format!(
+        "Which is the server? [1–{count}, or another command; default 1] "
+    ))?;
+    match answer.parse::<usize>() {
+        Ok(number) if (1..=count).contains(&number) => Ok(found.swap_remove(number - 1)),
+        Ok(number) => Err(usage(format!("{number} is none of them"))),
+        Err(_) if answer.is_empty() => Ok(found.swap_remove(0)),
+        Err(_) => Ok(Candidate {
+            run: answer,
+            ..found.swap_remove(0)
+        }),
+    }
+}
+
+fn ask_paths() -> Result<Vec<String>, Box<dyn Error>> {
+    let answer = ask("Which paths should Prony request, separated by blanks? [default: /] ")?;
+    let paths: Vec<String> = answer.split_whitespace().map(str::to_owned).collect();
+    match paths.iter().find(|path| !path.starts_with('/')) {
+        Some(wrong) => Err(usage(format!("{wrong}: a path begins with `/`"))),
+        None => Ok(paths),
+    }
+}
+
+fn ask(question: &str) -> io::Result<String> {
+    out!("{question}");
+    io::stdout().flush()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(answer.trim().to_owned())
+}
+
+/// Tries servers.
+struct Observer<'a> {
+    layout: Layout,
+    arguments: &'a Arguments,
+    interrupt: &'a Arc<AtomicBool>,
+}
+
+impl Observer<'_> {
+    /// The candidates that respond, with their responses; if none does, the first one without.
+    fn describe(
+        &self,
+        candidates: Vec<Candidate>,
+        paths: &[String],
+    ) -> Result<Vec<Described>, Box<dyn Error>> {
+        self.layout.make_state()?;
+        let mut described: Vec<Described> = Vec::new();
+        let mut silent = Vec::new();
+        for candidate in candidates {
+            if self.interrupt.load(Relaxed) {
+                break;
+            }
+            match self.observe(&candidate, paths) {
+                Ok(observed) => described.push(Described {
+                    candidate,
+                    observed,
+                }),
+                Err(reason) => {
+                    errln!("FAILED   {}: {reason}", candidate.id);
+                    silent.push(candidate);
+                }
+            }
+        }
+        if described.is_empty() {
+            described.extend(silent.into_iter().next().map(|candidate| Described {
+                candidate,
+                observed: Vec::new(),
+            }));
+        }
+        Ok(described)
+    }
+
+    fn observe(
+        &self,
+        candidate: &Candidate,
+        paths: &[String],
+    ) -> Result<Vec<observe::Observed>, String> {
+        let alone = [Described {
+            candidate: candidate.clone(),
+            observed: Vec::new(),
+        }];
+        let path = self.layout.root().join(PROJECT_FILE);
+        let file = ProjectFile::of(&path, &file::text(&alone), &Workloads::default());
+        let file = file.map_err(|error| error.to_string())?;
+        let server = file.servers.first().ok_or("it has no server")?;
+        let id = project::run_id("init");
+        let cpus = default_assignment().map_err(|error| error.to_string())?;
+        let bench = self
+            .arguments
+            .building
+            .bench(&self.layout, cpus, &id, self.interrupt);
+        let bench = bench.map_err(|error| error.to_string())?;
+        let observed = observe::observe(&bench, server, paths);
+        // Removes the folders only if they are empty, which they are if the server responded.
+        let _ = [&bench.logs, &self.layout.runs().join(id)].map(std::fs::remove_dir);
+        observed
+    }
+}

@@ -1,0 +1,157 @@
+//! What a server responds, so that its responses need not be described by hand.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use prony_load::{HttpUrl, Request, Response, exchange};
+use prony_server::{FreePorts, Launch, Probe, RunningServer, Server, bring_up};
+use prony_suite::run::{Bench, prepare};
+
+use crate::view::run_progress;
+
+/// How long one response may take.
+const RESPONSE_TIME: Duration = Duration::from_secs(10);
+/// How long the server's end may take.
+const STOP_TIME: Duration = Duration::from_secs(2);
+/// How often each path is requested, to see what stays the same.
+const REQUESTS: usize = 3;
+/// What Prony tries if `/` has no page.
+const USUAL_PATHS: [&str; 8] = [
+    "/",
+    "/health",
+    "/healthz",
+    "/api",
+    "/hello",
+    "/ping",
+    "/status",
+    "/index.html",
+];
+
+/// What a server responded to requests for one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Observed {
+    pub path: String,
+    pub status: u16,
+    /// The media type, without parameters.
+    pub content_type: Option<String>,
+    /// The body, if it was the same each time.
+    pub body: Option<Vec<u8>>,
+}
+
+impl Observed {
+    fn of(path: &str, responses: &[Response]) -> Option<Self> {
+        let (first, others) = responses.split_first()?;
+        let content_type = first.header("content-type");
+        let content_type = content_type.and_then(|value| value.split(';').next());
+        let is_same = others.iter().all(|other| other.body == first.body);
+        Some(Self {
+            path: path.to_owned(),
+            status: first.status,
+            content_type: content_type.map(|media| media.trim().to_owned()),
+            body: is_same.then(|| first.body.clone()),
+        })
+    }
+
+    fn is_fit(&self) -> bool {
+        self.status < 400
+    }
+}
+
+/// Builds and starts the server, and requests `paths`, or else the first of the usual paths that it has. `Err` with the
+/// reason if it cannot be built or started, or has none of them.
+pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<Observed>, String> {
+    let prepared = prepare(bench, &[server], &mut run_progress::say_what_is_built);
+    let prepared = prepared.into_iter().next().ok_or("interrupted")?;
+    let Some(built) = prepared.built else {
+        let line = run_progress::status_line(&server.id, &prepared.record.status);
+        return Err(line.unwrap_or_default());
+    };
+    let launch = Launch {
+        supervisor: bench.supervisor.clone(),
+        cpus: bench.cpus.server.clone(),
+        host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        assets: bench.layout.assets_for(&built.folder),
+        certificate: None,
+        log: bench.logs.join(format!("{}-init.log", server.id)),
+    };
+    let mut probe = |address| match request(address, "/") {
+        Ok(_) => Probe::Right,
+        Err(reason) => Probe::NotYet(reason),
+    };
+    let started = bring_up(
+        &built,
+        &launch,
+        &mut FreePorts,
+        &mut probe,
+        bench.ready_timeout,
+        &bench.interrupt,
+    );
+    let (mut running, _) = started.map_err(|error| error.to_string())?;
+    let observed = observe_paths(&running, paths);
+    running.stop(STOP_TIME);
+    if observed.is_ok() {
+        running.logs().discard();
+    }
+    observed
+}
+
+fn observe_paths(running: &RunningServer, paths: &[String]) -> Result<Vec<Observed>, String> {
+    if !paths.is_empty() {
+        return paths
+            .iter()
+            .map(|path| observe_path(running, path))
+            .collect();
+    }
+    let mut statuses = Vec::new();
+    for path in USUAL_PATHS {
+        let observed = observe_path(running, path)?;
+        if observed.is_fit() {
+            return Ok(vec![observed]);
+        }
+        statuses.push(format!("{path}: {}", observed.status));
+    }
+    Err(format!(
+        "it has none of the usual paths ({}); name one with --path",
+        statuses.join(", ")
+    ))
+}
+
+fn observe_path(running: &RunningServer, path: &str) -> Result<Observed, String> {
+    let responses = (0..REQUESTS).map(|_| request(running.address(), path));
+    let responses: Vec<Response> = responses.collect::<Result<_, _>>()?;
+    Observed::of(path, &responses).ok_or_else(|| "there was no response".to_owned())
+}
+
+fn request(address: SocketAddr, path: &str) -> Result<Response, String> {
+    let url: HttpUrl = format!("http://{address}{path}")
+        .parse()
+        .map_err(|error| format!("{path}: {error}"))?;
+    let request = Request::new("GET", &url, &[], b"").map_err(|error| error.to_string())?;
+    let response = exchange(&address.into(), &request.into(), None, RESPONSE_TIME);
+    response.map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(body: &str) -> Response {
+        Response {
+            status: 200,
+            headers: vec![(
+                "content-type".to_owned(),
+                b"text/html; charset=utf-8".to_vec(),
+            )],
+            body: body.as_bytes().to_vec(),
+        }
+    }
+
+    #[test]
+    fn a_body_is_expected_only_if_it_stays_the_same() {
+        let [a, b] = ["a", "b"].map(response);
+        let same = Observed::of("/", &[a.clone(), a.clone()]).unwrap();
+        assert_eq!(same.body.as_deref(), Some(&b"a"[..]));
+        assert_eq!(same.content_type.as_deref(), Some("text/html"));
+        assert_eq!(Observed::of("/", &[a, b]).unwrap().body, None);
+    }
+}

@@ -1,0 +1,186 @@
+//! The objectives of a load and their verdicts, in words.
+
+use prony_model::percentage;
+use prony_objective::{Evidence, Judged, Objective, Verdict};
+use prony_present::number::{self, duration, exact_rate};
+
+/// A heading, and a line for each objective.
+pub fn lines(judged: &[Judged]) -> Vec<String> {
+    if judged.is_empty() {
+        return Vec::new();
+    }
+    let heading = format!("Objectives:   {}", overall(judged));
+    let lines = judged.iter().map(|one| {
+        let verdict = one.verdict.name();
+        format!("  {verdict:<9}  {:#}: {}", one.objective, reason(one))
+    });
+    std::iter::once(heading).chain(lines).collect()
+}
+
+/// `all 3 met`, `1 of 3 missed`, or `none missed, 2 of 3 not clear`.
+pub fn overall(judged: &[Judged]) -> String {
+    let count = judged.len();
+    let number = |is: fn(&Judged) -> bool| judged.iter().filter(|one| is(one)).count();
+    let missed = number(Judged::is_missed);
+    let unclear = number(|one| one.verdict == Verdict::NotClear && one.holds);
+    match (missed, unclear) {
+        (0, 0) => format!("all {count} met"),
+        (0, _) => format!("none missed, {unclear} of {count} not clear"),
+        _ => format!("{missed} of {count} missed"),
+    }
+}
+
+/// The figure, its interval, and what it means for the verdict.
+pub fn reason(judged: &Judged) -> String {
+    let mut text = figure(judged);
+    if let Some(interval) = interval(judged) {
+        text += &format!(" ({interval})");
+    }
+    if judged.verdict == Verdict::NotClear {
+        text += match (&judged.evidence, judged.holds) {
+            (None, true) => "; the load is too short for an interval",
+            (None, false) => {
+                "; the load is too short for an interval, and its figure counts as missed"
+            }
+            (Some(_), true) => "; a longer load narrows the interval",
+            (Some(_), false) => "; the figure of the whole load counts as missed",
+        };
+    }
+    if judged.is_missed() && judged.client_limited && depends_on_the_generator(&judged.objective) {
+        text += "; the generator may have been the bottleneck (CLIENT-LIMITED), so the server may be faster";
+    }
+    text
+}
+
+fn depends_on_the_generator(objective: &Objective) -> bool {
+    !matches!(objective, Objective::Errors { .. })
+}
+
+/// The figure of the whole load: `42.1 ms`.
+pub fn figure(judged: &Judged) -> String {
+    match (judged.figure, &judged.objective) {
+        (None, Objective::Latency { .. }) => "no response was ok".into(),
+        (None, _) => number::NONE.into(),
+        (Some(figure), objective) => shown(objective, figure),
+    }
+}
+
+/// `95 % interval 41–43 ms`; for a percentile that of the share of slower responses.
+pub fn interval(judged: &Judged) -> Option<String> {
+    let Evidence {
+        estimate,
+        low,
+        high,
+        limit,
+        ..
+    } = judged.evidence?;
+    let objective = &judged.objective;
+    Some(match objective.percentile() {
+        None => format!(
+            "95 % interval {}",
+            between(low, high, |it| shown(objective, it))
+        ),
+        Some(_) => format!(
+            "{} took {}, 95 % interval {}, allowed {}",
+            share(estimate),
+            too_long(objective),
+            between(low, high, share),
+            share(limit)
+        ),
+    })
+}
+
+/// `50ms or longer`.
+fn too_long(objective: &Objective) -> String {
+    let limit = objective.limit_text();
+    match objective {
+        Objective::Latency { limit: of, .. } if of.inclusive => format!("longer than {limit}"),
+        _ => format!("{limit} or longer"),
+    }
+}
+
+fn between(low: f64, high: f64, shown: impl Fn(f64) -> String) -> String {
+    format!("{} to {}", shown(low), shown(high))
+}
+
+fn shown(objective: &Objective, figure: f64) -> String {
+    match objective {
+        Objective::Latency { .. } => duration(figure),
+        Objective::Errors { .. } => share(figure),
+        Objective::Rate { .. } => exact_rate(figure),
+    }
+}
+
+/// Three significant digits: 0.0999 % must not look like 0.1 %.
+fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent == 0.0 {
+        return "0 %".into();
+    }
+    let digits = 2 - percent.abs().log10().floor() as i32;
+    let scale = 10_f64.powi(digits.clamp(0, 9));
+    percentage((percent * scale).round() / scale / 100.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_objective::Objectives;
+
+    use super::*;
+
+    fn judged(text: &str, figure: f64, verdict: Verdict, low: f64, high: f64) -> Judged {
+        let objective = text.parse::<Objectives>().unwrap().all()[0];
+        Judged {
+            objective,
+            limit: objective.limit(),
+            figure: Some(figure),
+            holds: objective.is_met_by(figure),
+            verdict,
+            evidence: Some(Evidence {
+                estimate: (low + high) / 2.0,
+                low,
+                high,
+                limit: objective
+                    .percentile()
+                    .map_or(objective.limit(), |percentile| percentile.share_beyond()),
+                batches: 20,
+            }),
+            client_limited: false,
+        }
+    }
+
+    #[test]
+    fn each_objective_has_a_line_with_figure_limit_and_verdict() {
+        let limited = Judged {
+            client_limited: true,
+            ..judged("mean<1ms", 2e6, Verdict::Missed, 1.9e6, 2.1e6)
+        };
+        let short = Judged {
+            evidence: None,
+            ..judged("rate>5k/s", 5100.0, Verdict::NotClear, 0.0, 0.0)
+        };
+        let all = [
+            judged("p99<50ms", 42e6, Verdict::Met, 0.003, 0.005),
+            judged("errors<=0.1%", 0.001_049, Verdict::NotClear, 0.0, 0.002),
+            limited,
+            short,
+        ];
+        let expected = "\
+Objectives:   2 of 4 missed
+  met        p99 < 50ms: 42.0 ms (0.4 % took 50ms or longer, 95 % interval 0.3 % to 0.5 %, allowed 1 %)
+  not clear  errors <= 0.1%: 0.105 % (95 % interval 0 % to 0.2 %); the figure of the whole load counts as missed
+  missed     mean < 1ms: 2.00 ms (95 % interval 1.90 ms to 2.10 ms); the generator may have been the bottleneck \
+         (CLIENT-LIMITED), so the server may be faster
+  not clear  rate > 5k/s: 5,100/s; the load is too short for an interval";
+        assert_eq!(lines(&all).join("\n"), expected.replace("          ", " "));
+        assert!(lines(&[]).is_empty());
+    }
+
+    #[test]
+    fn the_overall_verdict_counts() {
+        let met = || judged("p99<50ms", 42e6, Verdict::Met, 0.003, 0.005);
+        let unclear = judged("p99<50ms", 42e6, Verdict::NotClear, 0.003, 0.02);
+        assert_eq!(overall(&[met(), met()]), "all 2 met");
+        assert_eq!(overall(&[met(), unclear]), "none missed, 1 of 2 not clear");
+    }
+}

@@ -1,0 +1,212 @@
+//! A run as JUnit XML, for a CI system: a test case for each server and workload.
+
+use std::collections::BTreeSet;
+
+use prony_model::{Run, ServerRecord, ServerStatus, TrialRecord, TrialResult, VerifyVerdict};
+use prony_present::junit::{Case, CaseResult, Report, Suite};
+use prony_present::words::plural;
+
+/// The workloads of each server: verified, measured, and without a wrong response. A server that was not built or started
+/// has a single case.
+pub fn junit(run: &Run, trials: &[TrialRecord]) -> String {
+    let cases = run
+        .servers
+        .iter()
+        .flat_map(|server| of_server(server, trials));
+    let suite = Suite {
+        name: run.suite.clone(),
+        cases: cases.collect(),
+    };
+    Report {
+        suites: vec![suite],
+    }
+    .xml()
+}
+
+fn of_server(server: &ServerRecord, trials: &[TrialRecord]) -> Vec<Case> {
+    let whole = |name: &str, result| vec![case(server, name, result)];
+    match &server.status {
+        ServerStatus::Ready => {}
+        ServerStatus::Skipped { missing, install } => {
+            let message = format!("{missing} is not installed: {install}");
+            return whole("build", CaseResult::Skipped { message });
+        }
+        ServerStatus::BuildFailed { output } => {
+            return whole("build", failed("the build failed".into(), output.clone()));
+        }
+        ServerStatus::StartFailed { reason } => {
+            let message = reason
+                .lines()
+                .next()
+                .unwrap_or("it did not start")
+                .to_owned();
+            return whole("start", failed(message, reason.clone()));
+        }
+    }
+    let own: Vec<&TrialRecord> = { trials.iter() }
+        .filter(|record| record.trial.server == server.id)
+        .collect();
+    let verified = server.verified.iter().map(|one| one.workload.as_str());
+    let loaded = own.iter().map(|record| record.trial.workload.as_str());
+    let workloads: BTreeSet<&str> = verified.chain(loaded).collect();
+    workloads
+        .into_iter()
+        .map(|workload| of_workload(server, workload, &own))
+        .collect()
+}
+
+fn of_workload(server: &ServerRecord, workload: &str, own: &[&TrialRecord]) -> Case {
+    let trials: Vec<&TrialRecord> = { own.iter().copied() }
+        .filter(|record| record.trial.workload == workload)
+        .collect();
+    let result = unverified(server, workload)
+        .or_else(|| wrong(&trials))
+        .or_else(|| not_measured(&trials));
+    let measured = trials.iter().filter_map(|record| measured(record));
+    let seconds: f64 = measured.clone().map(|trial| trial.load.duration_s).sum();
+    let count = measured.count();
+    Case {
+        seconds: Some(seconds),
+        output: format!("{} measured", plural(count, "trial")),
+        ..case(server, workload, result.unwrap_or(CaseResult::Passed))
+    }
+}
+
+fn unverified(server: &ServerRecord, workload: &str) -> Option<CaseResult> {
+    let mut verified = server.verified.iter();
+    match &verified.find(|one| one.workload == workload)?.verdict {
+        VerifyVerdict::Right => None,
+        VerifyVerdict::Wrong { expected, received } => Some(failed(
+            "the response is not the expected one".into(),
+            format!("expected: {expected}\nreceived: {received}"),
+        )),
+    }
+}
+
+fn wrong(trials: &[&TrialRecord]) -> Option<CaseResult> {
+    let measured = trials.iter().filter_map(|record| measured(record));
+    let wrong: u64 = measured
+        .clone()
+        .map(|trial| trial.load.outcomes.wrong())
+        .sum();
+    let mut first = measured.filter_map(|trial| trial.load.first_wrong.as_ref());
+    let details = first.next().map_or(String::new(), |one| one.detail.clone());
+    let message = format!("{} wrong under load", plural(wrong as usize, "response"));
+    (wrong > 0).then(|| failed(message, details))
+}
+
+fn not_measured(trials: &[&TrialRecord]) -> Option<CaseResult> {
+    let failures = trials.iter().filter_map(|record| match &record.result {
+        TrialResult::Measured(_) => None,
+        TrialResult::Failed { message, .. } => Some(message),
+    });
+    let count = failures.clone().count();
+    if trials.is_empty() {
+        let message = "it was not measured".into();
+        return Some(CaseResult::Skipped { message });
+    }
+    let details = failures.into_iter().next()?;
+    let message = format!("{} of {} failed", count, plural(trials.len(), "trial"));
+    Some(failed(message, details.clone()))
+}
+
+fn measured(record: &TrialRecord) -> Option<&prony_model::Measurement> {
+    match &record.result {
+        TrialResult::Measured(measurement) => Some(measurement),
+        TrialResult::Failed { .. } => None,
+    }
+}
+
+fn failed(message: String, details: String) -> CaseResult {
+    CaseResult::Failed { message, details }
+}
+
+fn case(server: &ServerRecord, name: &str, result: CaseResult) -> Case {
+    Case {
+        class: server.id.clone(),
+        name: name.to_owned(),
+        seconds: None,
+        result,
+        output: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_model::{Outcome, VerifyResult, sample};
+    use roxmltree::Document;
+
+    use super::*;
+
+    /// The name of a server's only case of a kind, and its message.
+    fn messages(xml: &str, kind: &str) -> Vec<(String, String)> {
+        let document = Document::parse(xml).unwrap();
+        let found = document
+            .descendants()
+            .filter(|node| node.has_tag_name(kind));
+        let of = |node: roxmltree::Node<'_, '_>| {
+            let case = node.parent().unwrap();
+            let [class, name] = ["classname", "name"].map(|it| case.attribute(it).unwrap());
+            let message = node.attribute("message").unwrap_or_default();
+            (format!("{class} {name}"), message.to_owned())
+        };
+        found.map(of).collect()
+    }
+
+    fn pair(of: &str, message: &str) -> (String, String) {
+        (of.to_owned(), message.to_owned())
+    }
+
+    #[test]
+    fn each_server_and_workload_has_its_verdict() {
+        let run = sample::run("r");
+        let good = sample::measured("go-nethttp", 1);
+        let workload = good.trial.workload.clone();
+        let mut bad = sample::measured("bun", 1);
+        if let TrialResult::Measured(measured) = &mut bad.result {
+            measured.load.outcomes[Outcome::WrongBody] = 3;
+        }
+        let mut run = run;
+        run.servers.truncate(4);
+        for server in &mut run.servers {
+            server.verified.clear();
+        }
+        let xml = junit(&run, &[good, bad]);
+        let failures = messages(&xml, "failure");
+        assert!(
+            failures.contains(&pair(
+                &format!("bun {workload}"),
+                "3 responses wrong under load"
+            )),
+            "{failures:?}"
+        );
+        assert!(
+            failures
+                .iter()
+                .any(|(of, why)| of.ends_with(" build") && why == "the build failed")
+        );
+        assert!(!failures.iter().any(|(of, _)| of.starts_with("go-nethttp")));
+        assert_eq!(messages(&xml, "skipped").len(), 1);
+    }
+
+    #[test]
+    fn verification_comes_before_what_was_measured() {
+        let mut run = sample::run("r");
+        run.servers.truncate(1);
+        run.servers[0].verified = vec![VerifyResult {
+            workload: "w".into(),
+            verdict: VerifyVerdict::Wrong {
+                expected: "a".into(),
+                received: "b".into(),
+            },
+        }];
+        let id = run.servers[0].id.clone();
+        let xml = junit(&run, &[]);
+        let expected = pair(&format!("{id} w"), "the response is not the expected one");
+        assert_eq!(messages(&xml, "failure"), [expected]);
+        run.servers[0].verified[0].verdict = VerifyVerdict::Right;
+        let xml = junit(&run, &[]);
+        let expected = pair(&format!("{id} w"), "it was not measured");
+        assert_eq!(messages(&xml, "skipped"), [expected]);
+    }
+}

@@ -1,0 +1,343 @@
+//! `prony.toml`: a project's servers, workloads and suite in one file.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+
+use prony_manifest::{FileError, Source, UnknownName, fields};
+use prony_server::{Layout, PROJECT_FILE, Server, ServerError, ServerTable};
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::adaptive::Precision;
+use crate::suite::{Budget, MeasureTable, Suite, SuiteTable, is_id};
+use crate::workload::{Workload, Workloads};
+
+/// The id of the suite of a project whose folder has a name that cannot be one.
+const UNNAMED: &str = "project";
+
+/// What a project measures, as its `prony.toml` says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProjectFile {
+    /// Where the file is.
+    pub path: PathBuf,
+    /// Its servers, in the order of the file.
+    pub servers: Vec<Server>,
+    /// Its workloads, in the order of the file.
+    pub workloads: Vec<Workload>,
+    /// What `prony run` measures by default.
+    pub suite: Suite,
+}
+
+/// Why a project file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ProjectFileError {
+    /// It cannot be read, or something in it is wrong.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The folder of one of its servers cannot be read.
+    #[error("{}: server `{id}`: {error}", path.display())]
+    Server {
+        /// The file.
+        path: PathBuf,
+        /// The server.
+        id: String,
+        /// What is wrong.
+        error: ServerError,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawProject {
+    title: Option<String>,
+    rounds: Option<NonZeroU32>,
+    precision: Option<Precision>,
+    budget: Option<Spanned<Budget>>,
+    /// Servers that Prony ships, to compare with.
+    #[serde(default, deserialize_with = "fields::names")]
+    beside: Vec<String>,
+    #[serde(default)]
+    server: Tables<ServerTable>,
+    #[serde(default)]
+    workload: Tables<Workload>,
+    #[serde(default)]
+    measure: Vec<MeasureTable>,
+}
+
+/// The tables `[kind.NAME]`, by name.
+type Tables<T> = BTreeMap<String, Spanned<T>>;
+
+/// The tables with their names, in the order of the file.
+fn in_order<T>(tables: Tables<T>) -> Vec<(String, Spanned<T>)> {
+    let mut tables: Vec<_> = tables.into_iter().collect();
+    tables.sort_by_key(|(_, table)| table.span().start);
+    tables
+}
+
+impl ProjectFile {
+    /// Reads `prony.toml` in the root of `layout`; `None` if there is none. Its suite and servers may use the workloads
+    /// in `known` as well as its own.
+    ///
+    /// # Errors
+    /// If it cannot be read or is invalid, with file, line and field.
+    pub fn read(layout: &Layout, known: &Workloads) -> Result<Option<Self>, ProjectFileError> {
+        let path = layout.root().join(PROJECT_FILE);
+        match path.is_file() {
+            true => Self::parse(&Source::open(&path)?, &path, known).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// The file with this text, as if it were at `path`.
+    ///
+    /// # Errors
+    /// If it is invalid, with file, line and field.
+    pub fn of(path: &Path, text: &str, known: &Workloads) -> Result<Self, ProjectFileError> {
+        Self::parse(&Source::new(path, text), path, known)
+    }
+
+    fn parse(source: &Source, path: &Path, known: &Workloads) -> Result<Self, ProjectFileError> {
+        let raw: RawProject = source.parse()?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let workloads = workloads(source, folder, raw.workload)?;
+        let all: Vec<String> = workloads.iter().map(|one| one.id.clone()).collect();
+        let is_known = |id: &str| match all.iter().any(|own| own == id) {
+            true => Ok(()),
+            false => known.get(id).map(drop).map_err(|_| {
+                let ids = all.iter().map(String::as_str).chain(known.ids());
+                UnknownName::new("workload", id, ids)
+            }),
+        };
+        let mut servers = Vec::new();
+        for (id, table) in in_order(raw.server) {
+            let span = table.span();
+            let server = server(source, folder, &id, table.into_inner(), &all, &is_known);
+            servers.push(server.map_err(|error| match error {
+                ServerError::Manifest(error) => error.into(),
+                ServerError::BadName(_) => ProjectFileError::File(source.fault(
+                    span,
+                    format!("`{id}` is not a valid server name: use lower-case letters, digits and hyphens"),
+                )),
+                error => ProjectFileError::Server {
+                    path: path.to_owned(),
+                    id: id.clone(),
+                    error,
+                },
+            })?);
+        }
+        let ids = servers.iter().map(|server| server.id.clone());
+        let ids: Vec<String> = ids.chain(raw.beside).collect();
+        if ids.is_empty() {
+            return Err(source.fault(0..0, "it has no server; add one, for instance `[server.web]` with `run = \"npm start\"`").into());
+        }
+        let suite = SuiteTable {
+            title: raw.title,
+            rounds: raw.rounds,
+            precision: raw.precision,
+            budget: raw.budget,
+            measures: raw.measure,
+        };
+        let served = served(&servers, &all);
+        Ok(Self {
+            suite: suite.suite(source, &suite_id(folder), ids, &served, &is_known)?,
+            path: path.to_owned(),
+            servers,
+            workloads,
+        })
+    }
+}
+
+/// What is measured by default: the file's own workloads, or else all that its servers serve.
+fn served(servers: &[Server], own: &[String]) -> Vec<String> {
+    if !own.is_empty() {
+        return own.to_vec();
+    }
+    let mut served: Vec<String> = Vec::new();
+    for id in servers.iter().flat_map(|server| &server.manifest.workloads) {
+        if !served.contains(id) {
+            served.push(id.clone());
+        }
+    }
+    served
+}
+
+fn workloads(
+    source: &Source,
+    folder: &Path,
+    tables: Tables<Workload>,
+) -> Result<Vec<Workload>, FileError> {
+    let tables = in_order(tables).into_iter();
+    tables
+        .map(|(id, table)| match is_id(&id) {
+            true => Ok(table.into_inner().named(id, folder)),
+            false => Err(source.fault(
+                table.span(),
+                format!("`{id}` is not a valid workload name: use letters, digits, hyphens and underscores"),
+            )),
+        })
+        .collect()
+}
+
+fn server(
+    source: &Source,
+    folder: &Path,
+    id: &str,
+    table: ServerTable,
+    all: &[String],
+    is_known: &dyn Fn(&str) -> Result<(), UnknownName>,
+) -> Result<Server, ServerError> {
+    let own = match table.folder() {
+        Some(below) => folder.join(below),
+        None => folder.to_owned(),
+    };
+    let span = table.workloads_span();
+    let manifest = table.manifest(source, id, all)?;
+    let known = manifest.workloads.iter().try_for_each(|id| is_known(id));
+    known.map_err(|unknown| source.fault(span, unknown))?;
+    Server::of_project(id, &own, manifest)
+}
+
+/// The name of the folder, without what a run's id cannot contain.
+fn suite_id(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.to_lowercase().replace([' ', '.'], "-");
+    match is_id(&name) {
+        true => name,
+        false => UNNAMED.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"rounds = 3
+
+[server.web]
+build = ["cargo build --release", "touch 'a b'"]
+run = "{cargo_target}/release/web --quiet"
+env = { ADDRESS = "{host}:{port}" }
+
+[server.old]
+folder = "old"
+run = ["node", "server.js"]
+workloads = ["home"]
+
+[workload.home]
+request = { method = "GET", path = "/" }
+response = { status = 200, content_type = "text/html", body = { text = "hi" } }
+
+[workload.about]
+request = { method = "GET", path = "/about" }
+response = { status = 200, content_type = "text/html", body = { text = "hi" } }
+
+[[measure]]
+load = { shape = "closed", connections = 8, duration = "1s" }
+"#;
+
+    fn read(text: &str) -> Result<ProjectFile, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("My shop");
+        std::fs::create_dir_all(root.join("old")).unwrap();
+        std::fs::write(root.join(PROJECT_FILE), text).unwrap();
+        let read = ProjectFile::read(&Layout::at(&root), &Workloads::default());
+        let place = format!("{}/", root.display());
+        read.map(Option::unwrap)
+            .map_err(|error| error.to_string().replace(&place, ""))
+    }
+
+    #[test]
+    fn servers_workloads_and_measures_are_read_in_their_order() {
+        let file = read(FILE).unwrap();
+        let ids: Vec<&str> = file.servers.iter().map(|one| one.id.as_str()).collect();
+        assert_eq!(ids, ["web", "old"]);
+        let web = &file.servers[0].manifest;
+        let words = |command: &[prony_server::Word]| {
+            let words = command.iter().map(ToString::to_string);
+            words.collect::<Vec<String>>()
+        };
+        assert_eq!(words(&web.build[0]), ["cargo", "build", "--release"]);
+        assert_eq!(words(&web.build[1]), ["touch", "a b"]);
+        assert_eq!(words(&web.run), ["{cargo_target}/release/web", "--quiet"]);
+        assert_eq!(web.workloads, ["home", "about"]);
+        let old = &file.servers[1];
+        assert!(old.folder.ends_with("old"), "{}", old.folder.display());
+        assert_eq!(words(&old.manifest.run), ["node", "server.js"]);
+        assert_eq!(old.manifest.workloads, ["home"]);
+        assert_eq!(
+            (file.suite.id.as_str(), file.suite.rounds()),
+            ("my-shop", 3)
+        );
+        assert_eq!(file.suite.servers, ["web", "old"]);
+        assert_eq!(file.suite.workloads(), ["home", "about"]);
+    }
+
+    #[test]
+    fn without_measures_there_is_a_usual_one() {
+        let text = FILE.split("[[measure]]").next().unwrap();
+        let file = read(&text.replace("rounds = 3", "")).unwrap();
+        assert_eq!((file.suite.measures.len(), file.suite.rounds()), (1, 6));
+        assert_eq!(file.suite.workloads(), ["home", "about"]);
+    }
+
+    #[test]
+    fn faults_are_reported_with_file_line_and_what_to_write() {
+        for (from, to, expected) in [
+            (
+                "[server.web]",
+                "[sever.web]",
+                "prony.toml:3: unknown field `sever`",
+            ),
+            ("[server.web]", "[sever.web]", "did you mean `server`?"),
+            (
+                "[server.web]",
+                "[server.Web]",
+                "`Web` is not a valid server name",
+            ),
+            (
+                "[workload.home]",
+                "[workload.\"a b\"]",
+                "`a b` is not a valid workload name",
+            ),
+            ("run = [\"node\"", "rnu = [\"node\"", "did you mean `run`?"),
+            (
+                "\"cargo build --release\", ",
+                "\"cargo build && true\", ",
+                "prony.toml:4: field `build`: Prony starts commands without a shell",
+            ),
+            (
+                "[\"cargo build --release\", \"touch 'a b'\"]",
+                "[\"cargo\", \"build\", \"--release\"]",
+                "`--release` is not a program; write a whole command as one text",
+            ),
+            ("'a b'\"", "'a b\"", "a quotation mark has no other end"),
+            (
+                "{cargo_target}",
+                "{cargo_targt}",
+                "did you mean `cargo_target`?",
+            ),
+            (
+                "workloads = [\"home\"]",
+                "workloads = [\"hoem\"]",
+                "prony.toml:11: field `workloads`: there is no workload `hoem`; did you mean `home`?",
+            ),
+            (
+                "[[measure]]",
+                "[[measure]]\nworkloads = [\"hme\"]",
+                "there is no workload `hme`; did you mean `home`?",
+            ),
+            (
+                "folder = \"old\"",
+                "folder = \"odl\"",
+                "server `old`: cannot read ",
+            ),
+        ] {
+            assert!(FILE.contains(from), "{from}");
+            let error = read(&FILE.replace(from, to)).unwrap_err();
+            assert!(error.contains(expected), "{error}\nlacks {expected}");
+        }
+        let error = read("rounds = 3").unwrap_err();
+        assert!(error.contains("it has no server; add one"), "{error}");
+    }
+}
