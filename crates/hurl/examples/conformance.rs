@@ -1,0 +1,100 @@
+//! Parses every file of a folder and compares what the parser says with what Hurl says.
+//!
+//! `cargo run -p prony-hurl --example conformance -- FOLDER`, with a folder such as `integration/hurl/tests_ok` or
+//! `integration/hurl/tests_error_parser` of Hurl's repository. If `name.err` is a parser's error, `name.hurl` must give
+//! the same text; any other `name.hurl` must be accepted.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::{env, fs, io};
+
+fn main() -> ExitCode {
+    let Some(folder) = env::args_os().nth(1).map(PathBuf::from) else {
+        eprintln!("usage: conformance FOLDER");
+        return ExitCode::from(2);
+    };
+    match compare_all(&folder) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("cannot read {}: {error}", folder.display());
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Prints a line for each file, and returns how many differ.
+fn compare_all(folder: &Path) -> io::Result<usize> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        files.push(entry?.path());
+    }
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "hurl")
+    });
+    files.sort();
+    let mut differences = 0;
+    for file in &files {
+        let (expected, actual) = (expected(file), actual(file)?);
+        let is_same = expected == actual;
+        differences += usize::from(!is_same);
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        println!(
+            "{:<9}  {:<8}  {name}",
+            if is_same { "same" } else { "DIFFERENT" },
+            kind(&actual)
+        );
+        if !is_same {
+            println!(
+                "--- Hurl\n{}\n--- Prony\n{}\n---",
+                shown(&expected),
+                shown(&actual)
+            );
+        }
+    }
+    println!("{} files, {differences} different", files.len());
+    Ok(differences)
+}
+
+/// The error, if the file is refused.
+type Verdict = Option<String>;
+
+fn kind(verdict: &Verdict) -> &'static str {
+    if verdict.is_some() {
+        "refused"
+    } else {
+        "accepted"
+    }
+}
+
+fn shown(verdict: &Verdict) -> &str {
+    verdict.as_deref().unwrap_or("accepted")
+}
+
+/// What Hurl says: the error in the `.err` file, if it is the parser's.
+fn expected(file: &Path) -> Verdict {
+    let text = fs::read_to_string(file.with_extension("err")).ok()?;
+    let start = text.find("error: Parsing")? + "error: ".len();
+    let error = &text[start..];
+    let end = error.find("\n\n").unwrap_or(error.len());
+    Some(error[..end].trim_end().to_owned())
+}
+
+/// What the parser says. Hurl's files name theirs with the folder.
+fn actual(file: &Path) -> io::Result<Verdict> {
+    let text = match String::from_utf8(fs::read(file)?) {
+        Ok(text) => text,
+        Err(_) => return Ok(Some("not UTF-8".into())),
+    };
+    let part = |path: Option<&Path>| {
+        path.and_then(Path::file_name)
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let name = format!("{}/{}", part(file.parent()), part(Some(file)));
+    Ok(prony_hurl::parse(&text)
+        .err()
+        .map(|error| error.render(&name, &text).trim_end().to_owned()))
+}

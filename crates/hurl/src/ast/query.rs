@@ -1,0 +1,89 @@
+//! Queries: what is taken from a response.
+
+use super::Template;
+use crate::position::Span;
+
+/// What is taken from a response.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// What it is.
+    pub value: QueryValue,
+    /// Where it is.
+    pub span: Span,
+}
+
+/// The kinds of queries.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each has the name of its keyword")]
+pub enum QueryValue {
+    Status,
+    Version,
+    Url,
+    Header(Template),
+    Cookie(CookiePath),
+    Body,
+    XPath(Template),
+    JsonPath(Template),
+    Regex(RegexValue),
+    Variable(Template),
+    Duration,
+    Bytes,
+    RawBytes,
+    Sha256,
+    Md5,
+    Certificate(CertificateField),
+    Ip,
+    Redirects,
+}
+
+/// `"name[attribute]"`
+#[derive(Clone, Debug)]
+pub struct CookiePath {
+    /// The cookie's name.
+    pub name: Template,
+    /// The attribute, or its value if there is none.
+    pub attribute: Option<CookieAttribute>,
+}
+
+/// What is taken from a cookie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "RFC 6265 defines them")]
+pub enum CookieAttribute {
+    Value,
+    Expires,
+    MaxAge,
+    Domain,
+    Path,
+    Secure,
+    HttpOnly,
+    SameSite,
+}
+
+/// What is taken from a server's certificate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "RFC 5280 defines them")]
+pub enum CertificateField {
+    Subject,
+    Issuer,
+    StartDate,
+    ExpireDate,
+    SerialNumber,
+    SubjectAltName,
+    Value,
+}
+
+/// A regular expression.
+#[derive(Clone, Debug)]
+pub enum RegexValue {
+    /// `"…"`, compiled when it is used.
+    Template(Template),
+    /// `/…/`
+    Literal(RegexLiteral),
+}
+
+/// `/…/`
+#[derive(Clone, Debug)]
+pub struct RegexLiteral {
+    /// The compiled expression.
+    pub regex: regex::Regex,
+}

@@ -1,0 +1,60 @@
+//! Texts with placeholders.
+
+use crate::position::Span;
+
+/// A text in which `{{name}}` stands for the value of a variable.
+#[derive(Clone, Debug)]
+pub struct Template {
+    /// Texts and placeholders, in their order.
+    pub elements: Vec<TemplateElement>,
+    /// Where it is, with its quotes.
+    pub span: Span,
+}
+
+impl Template {
+    /// The text, if there is no placeholder in it.
+    pub fn literal(&self) -> Option<&str> {
+        match self.elements.as_slice() {
+            [] => Some(""),
+            [TemplateElement::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The placeholders, in their order.
+    pub fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
+        self.elements.iter().filter_map(|element| match element {
+            TemplateElement::Text(_) => None,
+            TemplateElement::Placeholder(placeholder) => Some(placeholder),
+        })
+    }
+}
+
+/// A piece of a template.
+#[derive(Clone, Debug)]
+pub enum TemplateElement {
+    /// A text, without escapes.
+    Text(String),
+    /// What stands for a value.
+    Placeholder(Placeholder),
+}
+
+/// What stands between `{{` and `}}`.
+#[derive(Clone, Debug)]
+pub struct Placeholder {
+    /// What its value is.
+    pub expression: Expression,
+    /// Where the expression is.
+    pub span: Span,
+}
+
+/// What the value of a placeholder is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Expression {
+    /// That of a variable.
+    Variable(String),
+    /// The present time: `newDate`.
+    NewDate,
+    /// A random UUID: `newUuid`.
+    NewUuid,
+}

@@ -1,0 +1,116 @@
+//! Bytes as base64 and hexadecimal digits, and names of files.
+
+use super::combine::{Parsed, fatal, optional};
+use super::key;
+use super::primitive::{hex_digit, literal, skip_spaces, try_literal};
+use crate::ast::Template;
+use crate::error::ParseErrorKind;
+use crate::reader::Reader;
+
+/// `file,name;`
+pub(super) fn file(reader: &mut Reader<'_>) -> Parsed<Template> {
+    open(reader, "file")?;
+    let name = key::file(reader)?;
+    close(reader)?;
+    Ok(name)
+}
+
+/// `hex,00ff;`
+pub(super) fn hex(reader: &mut Reader<'_>) -> Parsed<Vec<u8>> {
+    open(reader, "hex")?;
+    let mut digits = Vec::new();
+    while let Some(digit) = optional(reader, hex_digit)? {
+        digits.push(digit as u8);
+    }
+    let (pairs, []) = digits.as_chunks::<2>() else {
+        return fatal(reader.position(), ParseErrorKind::OddNumberOfHexDigits);
+    };
+    let bytes = pairs.iter().map(|[high, low]| high << 4 | low).collect();
+    close(reader)?;
+    Ok(bytes)
+}
+
+/// `base64,AA==;`
+pub(super) fn base64(reader: &mut Reader<'_>) -> Parsed<Vec<u8>> {
+    open(reader, "base64")?;
+    let mut digits = Vec::new();
+    while let Some(character) = reader.peek() {
+        match sextet(character) {
+            Some(value) => digits.push(value),
+            None if matches!(character, ' ' | '\n' | '\t') => {}
+            None => break,
+        }
+        reader.read();
+    }
+    // Padding ends the digits, whether it is needed or not.
+    reader.read_while(|character| character == '=');
+    close(reader)?;
+    Ok(digits.chunks(4).flat_map(decoded).collect())
+}
+
+fn open(reader: &mut Reader<'_>, keyword: &str) -> Parsed<()> {
+    try_literal(reader, keyword)?;
+    literal(reader, ",")?;
+    skip_spaces(reader);
+    Ok(())
+}
+
+fn close(reader: &mut Reader<'_>) -> Parsed<()> {
+    skip_spaces(reader);
+    literal(reader, ";")
+}
+
+/// The six bits of a digit of base64.
+fn sextet(character: char) -> Option<u8> {
+    let byte = u8::try_from(character).ok()?;
+    Some(match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    })
+}
+
+/// The bytes of up to four digits. A single digit has no byte.
+fn decoded(digits: &[u8]) -> impl Iterator<Item = u8> {
+    let bits = digits
+        .iter()
+        .chain(&[0; 3])
+        .take(4)
+        .fold(0_u32, |bits, digit| bits << 6 | u32::from(*digit));
+    let [_, bytes @ ..] = bits.to_be_bytes();
+    bytes.into_iter().take(digits.len() - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(parser: fn(&mut Reader<'_>) -> Parsed<Vec<u8>>, text: &str) -> Option<Vec<u8>> {
+        parser(&mut Reader::new(text)).ok()
+    }
+
+    #[test]
+    fn base64_may_lack_padding_and_have_white_space() {
+        assert_eq!(
+            bytes(base64, "base64,YW55IGNhcm5hbCBwbGVhcw==;"),
+            Some(b"any carnal pleas".to_vec())
+        );
+        assert_eq!(
+            bytes(base64, "base64, YW55\n IGNhcm5hbCBwbGVhcw ;"),
+            Some(b"any carnal pleas".to_vec())
+        );
+        assert_eq!(bytes(base64, "base64,YWI;"), Some(b"ab".to_vec()));
+        assert_eq!(bytes(base64, "base64,Y;"), Some(Vec::new()));
+        assert_eq!(bytes(base64, "base64,Y*;"), None);
+    }
+
+    #[test]
+    fn hexadecimal_digits_come_in_pairs() {
+        assert_eq!(bytes(hex, "hex, 00fF ;"), Some(vec![0, 255]));
+        assert_eq!(bytes(hex, "hex,;"), Some(Vec::new()));
+        assert_eq!(bytes(hex, "hex,0;"), None);
+    }
+}

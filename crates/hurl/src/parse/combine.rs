@@ -1,0 +1,89 @@
+//! How parsers are combined. As in Hurl, an error is either *soft* (this is something else: try the next parser) or
+//! fatal, because errors are to be the same.
+
+use crate::error::{ParseError, ParseErrorKind};
+use crate::position::Position;
+use crate::reader::Reader;
+
+/// Why a parser refuses a text.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    pub(super) error: ParseError,
+    pub(super) is_fatal: bool,
+}
+
+impl Refusal {
+    pub(super) fn is_soft(&self) -> bool {
+        !self.is_fatal
+    }
+
+    pub(super) fn into_fatal(self) -> Self {
+        Self {
+            is_fatal: true,
+            ..self
+        }
+    }
+
+    pub(super) fn into_soft(self) -> Self {
+        Self {
+            is_fatal: false,
+            ..self
+        }
+    }
+}
+
+pub(super) type Parsed<T> = Result<T, Refusal>;
+
+pub(super) type Parser<T> = for<'a> fn(&mut Reader<'a>) -> Parsed<T>;
+
+pub(super) fn soft<T>(position: Position, kind: ParseErrorKind) -> Parsed<T> {
+    Err(Refusal {
+        error: ParseError { position, kind },
+        is_fatal: false,
+    })
+}
+
+pub(super) fn fatal<T>(position: Position, kind: ParseErrorKind) -> Parsed<T> {
+    Err(Refusal {
+        error: ParseError { position, kind },
+        is_fatal: true,
+    })
+}
+
+/// The parser's value, or nothing if it softly refuses.
+pub(super) fn optional<T>(reader: &mut Reader<'_>, parser: Parser<T>) -> Parsed<Option<T>> {
+    let start = reader.cursor();
+    match parser(reader) {
+        Ok(value) => Ok(Some(value)),
+        Err(refusal) if refusal.is_soft() => {
+            reader.seek(start);
+            Ok(None)
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+/// The parser's values until it softly refuses or the text ends.
+pub(super) fn zero_or_more<T>(reader: &mut Reader<'_>, parser: Parser<T>) -> Parsed<Vec<T>> {
+    let mut values = Vec::new();
+    while !reader.is_at_end() {
+        match optional(reader, parser)? {
+            Some(value) => values.push(value),
+            None => break,
+        }
+    }
+    Ok(values)
+}
+
+/// The value of the first parser that does not softly refuse. The refusal is the last one's.
+pub(super) fn choice<T>(reader: &mut Reader<'_>, parsers: &[Parser<T>]) -> Parsed<T> {
+    let start = reader.cursor();
+    let (last, others) = parsers.split_last().expect("a choice has parsers");
+    for parser in others {
+        match parser(reader) {
+            Err(refusal) if refusal.is_soft() => reader.seek(start),
+            result => return result,
+        }
+    }
+    last(reader)
+}

@@ -1,0 +1,314 @@
+//! JSON with placeholders.
+
+use super::combine::{Parsed, Refusal, choice, fatal, soft};
+use super::primitive::{boolean, hex_digit, literal, try_literal};
+use super::template::{self, Encoded, Piece};
+use super::text::{control_escape, is_control};
+use crate::MAX_JSON_DEPTH;
+use crate::ast::{Json, JsonPiece, Placeholder};
+use crate::error::ParseErrorKind;
+use crate::reader::Reader;
+
+/// JSON as it is in the file, with its white space.
+pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Json> {
+    let mut writer = Writer {
+        json: Json::default(),
+        keeps_white_space: true,
+    };
+    writer.value(reader, 0)?;
+    Ok(writer.json)
+}
+
+/// A JSON object without its white space.
+pub(super) fn compact_object(reader: &mut Reader<'_>) -> Parsed<Json> {
+    let mut writer = Writer {
+        json: Json::default(),
+        keeps_white_space: false,
+    };
+    writer.object(reader, 0)?;
+    Ok(writer.json)
+}
+
+/// A value that has no other values within.
+enum Scalar {
+    Text(String),
+    Pieces(Vec<Piece>),
+    Placeholder(Placeholder),
+}
+
+/// Collects the pieces of the values that it parses.
+struct Writer {
+    json: Json,
+    keeps_white_space: bool,
+}
+
+impl Writer {
+    fn text(&mut self, text: &str) {
+        if let Some(JsonPiece::Text(last)) = self.json.pieces.last_mut() {
+            last.push_str(text);
+        } else {
+            self.json.pieces.push(JsonPiece::Text(text.to_owned()));
+        }
+    }
+
+    fn white_space(&mut self, reader: &mut Reader<'_>) {
+        let space = reader.read_while(is_white_space);
+        if self.keeps_white_space && !space.is_empty() {
+            self.text(space);
+        }
+    }
+
+    fn value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
+        let start = reader.cursor();
+        match choice(reader, &[null, boolean_text, string, number, placeholder]) {
+            Ok(Scalar::Text(text)) => self.text(&text),
+            Ok(Scalar::Pieces(pieces)) => self.string(pieces),
+            Ok(Scalar::Placeholder(placeholder)) => {
+                self.json.pieces.push(JsonPiece::Value(placeholder))
+            }
+            Err(refusal) if refusal.is_soft() => {
+                reader.seek(start);
+                return match reader.peek() {
+                    Some('[') => self.list(reader, depth),
+                    _ => self.object(reader, depth),
+                };
+            }
+            Err(refusal) => return Err(refusal),
+        }
+        Ok(())
+    }
+
+    /// A value where nothing else may be.
+    fn inner_value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
+        if reader.peek() == Some(',') {
+            return fatal(reader.position(), ParseErrorKind::JsonEmptyElement);
+        }
+        self.value(reader, depth)
+            .or_else(|refusal| match refusal.is_fatal {
+                true => Err(refusal),
+                false => fatal(refusal.error.position, ParseErrorKind::JsonExpectingElement),
+            })
+    }
+
+    fn string(&mut self, pieces: Vec<Piece>) {
+        self.text("\"");
+        for piece in pieces {
+            match piece {
+                Piece::Text { source, .. } => self.text(&source),
+                Piece::Placeholder(placeholder) => {
+                    self.json.pieces.push(JsonPiece::InString(placeholder))
+                }
+            }
+        }
+        self.text("\"");
+    }
+
+    fn list(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
+        self.elements(reader, depth, "[", "]", Self::list_element)
+    }
+
+    fn object(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
+        self.elements(reader, depth, "{", "}", Self::member)
+    }
+
+    fn elements(
+        &mut self,
+        reader: &mut Reader<'_>,
+        depth: usize,
+        open: &str,
+        close: &str,
+        element: fn(&mut Self, &mut Reader<'_>, usize) -> Parsed<()>,
+    ) -> Parsed<()> {
+        let start = reader.position();
+        try_literal(reader, open)?;
+        if depth >= MAX_JSON_DEPTH {
+            return fatal(start, ParseErrorKind::JsonTooDeep);
+        }
+        self.text(open);
+        self.white_space(reader);
+        if !reader.rest().starts_with(close) {
+            element(self, reader, depth + 1)?;
+            while reader.peek() == Some(',') {
+                let comma = reader.position();
+                reader.read();
+                if reader
+                    .rest()
+                    .trim_start_matches(is_white_space)
+                    .starts_with(close)
+                {
+                    return fatal(comma, ParseErrorKind::JsonTrailingComma);
+                }
+                self.text(",");
+                element(self, reader, depth + 1)?;
+            }
+        }
+        literal(reader, close)?;
+        self.text(close);
+        Ok(())
+    }
+
+    fn list_element(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
+        self.white_space(reader);
+        self.inner_value(reader, depth)?;
+        self.white_space(reader);
+        Ok(())
+    }
+
+    fn member(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
+        self.white_space(reader);
+        let name = string_pieces(reader).map_err(Refusal::into_fatal)?;
+        self.string(name);
+        self.white_space(reader);
+        literal(reader, ":")?;
+        self.text(":");
+        let colon = reader.position();
+        self.white_space(reader);
+        if matches!(reader.peek(), None | Some('}')) {
+            return fatal(colon, ParseErrorKind::JsonEmptyElement);
+        }
+        self.inner_value(reader, depth)?;
+        self.white_space(reader);
+        Ok(())
+    }
+}
+
+fn is_white_space(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r')
+}
+
+fn null(reader: &mut Reader<'_>) -> Parsed<Scalar> {
+    try_literal(reader, "null")?;
+    Ok(Scalar::Text("null".into()))
+}
+
+fn boolean_text(reader: &mut Reader<'_>) -> Parsed<Scalar> {
+    boolean(reader).map(|value| Scalar::Text(value.to_string()))
+}
+
+fn placeholder(reader: &mut Reader<'_>) -> Parsed<Scalar> {
+    template::placeholder(reader).map(Scalar::Placeholder)
+}
+
+fn number(reader: &mut Reader<'_>) -> Parsed<Scalar> {
+    number_text(reader).map(Scalar::Text)
+}
+
+/// The text of a number, which may end in an exponent without digits.
+pub(super) fn number_text(reader: &mut Reader<'_>) -> Parsed<String> {
+    let start = reader.cursor();
+    reader.skip("-");
+    let integer_start = reader.position();
+    let is_digit = |character: char| character.is_ascii_digit();
+    if !reader.skip("0") && reader.read_while(is_digit).is_empty() {
+        return soft(integer_start, ParseErrorKind::expecting("number"));
+    }
+    if reader.skip(".") && reader.read_while(is_digit).is_empty() {
+        return fatal(reader.position(), ParseErrorKind::expecting("digits"));
+    }
+    if reader.skip("e") || reader.skip("E") {
+        let _ = reader.skip("-") || reader.skip("+");
+        reader.read_while(is_digit);
+    }
+    Ok(reader.since(start).to_owned())
+}
+
+fn string(reader: &mut Reader<'_>) -> Parsed<Scalar> {
+    string_pieces(reader).map(Scalar::Pieces)
+}
+
+fn string_pieces(reader: &mut Reader<'_>) -> Parsed<Vec<Piece>> {
+    try_literal(reader, "\"")?;
+    let mut characters = Vec::new();
+    while !matches!(reader.peek(), None | Some('"')) {
+        characters.push(character(reader)?);
+    }
+    let end = reader.position();
+    literal(reader, "\"")?;
+    template::pieces(&characters, end)
+}
+
+fn character<'a>(reader: &mut Reader<'a>) -> Parsed<Encoded<'a>> {
+    let start = reader.cursor();
+    let value = match reader.read() {
+        Some('\\') => escaped(reader)?,
+        Some(value) if !is_control(value) => value,
+        _ => return soft(start.position, ParseErrorKind::expecting("char")),
+    };
+    Ok(Encoded {
+        value,
+        source: reader.since(start),
+        position: start.position,
+    })
+}
+
+fn escaped(reader: &mut Reader<'_>) -> Parsed<char> {
+    let start = reader.position();
+    match reader.read() {
+        Some(character @ ('"' | '\\' | '/')) => Ok(character),
+        Some('u') => unicode(reader),
+        Some(character) => match control_escape(character) {
+            Some(control) => Ok(control),
+            None => fatal(start, ParseErrorKind::EscapeChar),
+        },
+        None => fatal(start, ParseErrorKind::EscapeChar),
+    }
+}
+
+/// Four digits, or two surrogates of four digits each.
+fn unicode(reader: &mut Reader<'_>) -> Parsed<char> {
+    let mut start = reader.position();
+    let mut units = vec![utf16_unit(reader)?];
+    if (0xd800..0xe000).contains(&units[0]) {
+        literal(reader, "\\u")?;
+        start = reader.position();
+        units.push(utf16_unit(reader)?);
+    }
+    match char::decode_utf16(units).next() {
+        Some(Ok(character)) => Ok(character),
+        _ => fatal(start, ParseErrorKind::Unicode),
+    }
+}
+
+fn utf16_unit(reader: &mut Reader<'_>) -> Parsed<u16> {
+    let mut unit = 0;
+    for _ in 0..4 {
+        let digit = hex_digit(reader).map_err(Refusal::into_fatal)?;
+        unit = unit << 4 | digit as u16;
+    }
+    Ok(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(json: &Json) -> String {
+        let piece = |piece: &JsonPiece| match piece {
+            JsonPiece::Text(text) => text.clone(),
+            JsonPiece::InString(_) => "<in string>".into(),
+            JsonPiece::Value(_) => "<value>".into(),
+        };
+        json.pieces.iter().map(piece).collect()
+    }
+
+    #[test]
+    fn json_keeps_its_text_but_for_placeholders() {
+        let source = "{ \"a\\u0041{{x}}\" : [ 1.50, -0e+1 , {{y}} ,null],\n\"\": {} }";
+        let json = parse(&mut Reader::new(source)).expect("JSON");
+        let expected = "{ \"a\\u0041<in string>\" : [ 1.50, -0e+1 , <value> ,null],\n\"\": {} }";
+        assert_eq!(text(&json), expected);
+    }
+
+    #[test]
+    fn a_compact_object_has_no_white_space_outside_of_strings() {
+        let json = compact_object(&mut Reader::new("{ \"a b\" : [ 1 , true ] }")).expect("JSON");
+        assert_eq!(text(&json), "{\"a b\":[1,true]}");
+    }
+
+    #[test]
+    fn nesting_is_limited() {
+        let refusal = parse(&mut Reader::new(&"[".repeat(1_000_000))).expect_err("too deep");
+        assert_eq!(refusal.error.kind, ParseErrorKind::JsonTooDeep);
+        assert_eq!(refusal.error.position.column, MAX_JSON_DEPTH + 1);
+    }
+}

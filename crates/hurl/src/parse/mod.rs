@@ -1,0 +1,43 @@
+//! The parser, after Hurl's grammar and the behaviour of Hurl 8.1.
+
+mod bytes;
+mod combine;
+mod entry;
+mod filter;
+mod json;
+mod key;
+mod multiline;
+mod number;
+mod option;
+mod predicate;
+mod primitive;
+mod query;
+mod regex;
+mod section;
+mod template;
+#[cfg(test)]
+mod tests;
+mod text;
+mod xml;
+
+use crate::MAX_FILE_BYTES;
+use crate::ast::HurlFile;
+use crate::error::{ParseError, ParseErrorKind};
+use crate::position::Position;
+use crate::reader::Reader;
+
+/// Parses a Hurl file. A byte order mark at its start is ignored.
+///
+/// # Errors
+///
+/// The text is not a Hurl file, or longer than [`MAX_FILE_BYTES`].
+pub fn parse(text: &str) -> Result<HurlFile, ParseError> {
+    if text.len() > MAX_FILE_BYTES {
+        return Err(ParseError {
+            position: Position::START,
+            kind: ParseErrorKind::TooLong,
+        });
+    }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    entry::file(&mut Reader::new(text)).map_err(|refusal| refusal.error)
+}

@@ -1,0 +1,96 @@
+//! Numbers and times.
+
+use super::combine::{Parsed, fatal, soft};
+use crate::ast::{Count, Duration, DurationUnit, Number};
+use crate::error::ParseErrorKind;
+use crate::reader::Reader;
+
+/// A number without a sign.
+pub(super) fn natural(reader: &mut Reader<'_>) -> Parsed<u64> {
+    let start = reader.position();
+    match digits(reader, "natural")?.parse() {
+        Ok(value) => Ok(value),
+        Err(_) => fatal(start, ParseErrorKind::expecting("natural")),
+    }
+}
+
+/// A number with or without a sign.
+pub(super) fn integer(reader: &mut Reader<'_>) -> Parsed<i64> {
+    let start = reader.position();
+    let sign = if reader.skip("-") { -1 } else { 1 };
+    match digits(reader, "integer")?.parse::<i64>() {
+        Ok(value) => Ok(sign * value),
+        Err(_) => fatal(start, ParseErrorKind::expecting("integer")),
+    }
+}
+
+/// Digits without a leading zero.
+fn digits<'a>(reader: &mut Reader<'a>, expecting: &str) -> Parsed<&'a str> {
+    let start = reader.position();
+    let digits = reader.read_while(|character| character.is_ascii_digit());
+    if digits.is_empty() {
+        return soft(start, ParseErrorKind::expecting(expecting));
+    }
+    if digits.len() > 1 && digits.starts_with('0') {
+        return fatal(start.right(1), ParseErrorKind::expecting(expecting));
+    }
+    Ok(digits)
+}
+
+/// A number with or without a sign and decimals.
+pub(super) fn number(reader: &mut Reader<'_>) -> Parsed<Number> {
+    let start = reader.cursor();
+    reader.skip("-");
+    let integer = reader.read_while(|character| character.is_ascii_digit());
+    if integer.is_empty() {
+        return soft(reader.position(), ParseErrorKind::expecting("number"));
+    }
+    if integer.len() > 1 && integer.starts_with('0') {
+        return fatal(reader.position(), ParseErrorKind::expecting("natural"));
+    }
+    if reader.skip(".") {
+        let decimals_start = reader.position();
+        if reader
+            .read_while(|character| character.is_ascii_digit())
+            .is_empty()
+        {
+            return fatal(decimals_start, ParseErrorKind::expecting("decimal digits"));
+        }
+        return match reader.since(start).parse() {
+            Ok(value) => Ok(Number::Float(value)),
+            Err(_) => fatal(start.position, ParseErrorKind::expecting("float")),
+        };
+    }
+    let text = reader.since(start);
+    Ok(match text.parse() {
+        Ok(value) => Number::Integer(value),
+        Err(_) => Number::BigInteger(text.to_owned()),
+    })
+}
+
+/// A number of times, or `-1` for without end.
+pub(super) fn count(reader: &mut Reader<'_>) -> Parsed<Count> {
+    let start = reader.position();
+    match integer(reader)? {
+        -1 => Ok(Count::Infinite),
+        value => match u64::try_from(value) {
+            Ok(value) => Ok(Count::Finite(value)),
+            Err(_) => fatal(start, ParseErrorKind::expecting("integer >= -1")),
+        },
+    }
+}
+
+/// A number with or without a unit of time.
+pub(super) fn duration(reader: &mut Reader<'_>) -> Parsed<Duration> {
+    let value = natural(reader)?;
+    let start = reader.position();
+    let unit = match reader.read_while(|character| character.is_ascii_alphabetic()) {
+        "" => None,
+        "ms" => Some(DurationUnit::Millisecond),
+        "s" => Some(DurationUnit::Second),
+        "m" => Some(DurationUnit::Minute),
+        "h" => Some(DurationUnit::Hour),
+        unit => return fatal(start, ParseErrorKind::DurationUnit(unit.to_owned())),
+    };
+    Ok(Duration { value, unit })
+}

@@ -1,0 +1,157 @@
+//! Options.
+
+use super::combine::{Parsed, Parser, Refusal, choice, fatal, soft};
+use super::primitive::{boolean, line_end, literal, skip_spaces, skip_to_item, try_literal};
+use super::{key, number, template, text};
+use crate::ast::{
+    CountOption, DurationOption, EntryOption, FileOption, FlagOption, OptionValue, Setting,
+    TextOption, VariableDefinition, VariableValue, Verbosity,
+};
+use crate::error::{ParseError, ParseErrorKind};
+use crate::reader::Reader;
+
+pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<EntryOption> {
+    skip_to_item(reader);
+    let start = reader.cursor();
+    // No name has an underscore, but a wrong name may.
+    let name = reader.read_while(|character| {
+        character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '_')
+    });
+    let span = reader.span_since(start);
+    skip_spaces(reader);
+    try_literal(reader, ":")?;
+    skip_spaces(reader);
+    let Some(value) = value(reader, name) else {
+        return fatal(span.start, ParseErrorKind::OptionName(name.to_owned()));
+    };
+    let value = value?;
+    line_end(reader)?;
+    Ok(EntryOption { value, span })
+}
+
+fn value(reader: &mut Reader<'_>, name: &str) -> Option<Parsed<OptionValue>> {
+    if let Some(option) = FlagOption::named(name) {
+        return Some(
+            setting(reader, boolean, "true|false").map(|value| OptionValue::Flag(option, value)),
+        );
+    }
+    if let Some(option) = TextOption::named(name) {
+        return Some(text::unquoted(reader).map(|value| OptionValue::Text(option, value)));
+    }
+    if let Some(option) = FileOption::named(name) {
+        return Some(file(reader, option).map(|value| OptionValue::File(option, value)));
+    }
+    if let Some(option) = DurationOption::named(name) {
+        return Some(duration(reader).map(|value| OptionValue::Duration(option, value)));
+    }
+    if let Some(option) = CountOption::named(name) {
+        return Some(
+            setting(reader, number::count, "integer >= -1")
+                .map(|value| OptionValue::Count(option, value)),
+        );
+    }
+    match name {
+        "limit-rate" => {
+            Some(setting(reader, number::natural, "integer >= 0").map(OptionValue::LimitRate))
+        }
+        "variable" => Some(variable(reader).map(OptionValue::Variable)),
+        "verbosity" => Some(verbosity(reader).map(OptionValue::Verbosity)),
+        _ => None,
+    }
+}
+
+/// A value or a placeholder.
+fn setting<T>(reader: &mut Reader<'_>, parser: Parser<T>, expecting: &str) -> Parsed<Setting<T>> {
+    let start = reader.cursor();
+    if let Ok(value) = parser(reader) {
+        return Ok(Setting::Literal(value));
+    }
+    reader.seek(start);
+    placeholder(reader, expecting)
+}
+
+fn placeholder<T>(reader: &mut Reader<'_>, expecting: &str) -> Parsed<Setting<T>> {
+    let refuse =
+        |refusal: Refusal| fatal(refusal.error.position, ParseErrorKind::expecting(expecting));
+    template::placeholder(reader)
+        .map(Setting::Placeholder)
+        .or_else(refuse)
+}
+
+fn duration(reader: &mut Reader<'_>) -> Parsed<Setting<crate::ast::Duration>> {
+    let start = reader.cursor();
+    match number::duration(reader) {
+        Ok(value) => Ok(Setting::Literal(value)),
+        Err(refusal) if refusal.is_soft() => {
+            reader.seek(start);
+            placeholder(reader, "integer")
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+fn file(reader: &mut Reader<'_>, option: FileOption) -> Parsed<crate::ast::Template> {
+    match option {
+        FileOption::ClientCertificate => key::file_with_password(reader),
+        FileOption::CaCertificate | FileOption::ClientKey | FileOption::Output => key::file(reader),
+    }
+}
+
+fn verbosity(reader: &mut Reader<'_>) -> Parsed<Verbosity> {
+    let start = reader.position();
+    match reader.read_while(|character| character.is_ascii_alphabetic()) {
+        "brief" => Ok(Verbosity::Brief),
+        "verbose" => Ok(Verbosity::Verbose),
+        "debug" => Ok(Verbosity::Debug),
+        _ => fatal(start, ParseErrorKind::expecting("brief|verbose|debug")),
+    }
+}
+
+fn variable(reader: &mut Reader<'_>) -> Parsed<VariableDefinition> {
+    let start = reader.position();
+    let name = reader.read_while(template::is_name);
+    match name {
+        "" => return fatal(start, ParseErrorKind::expecting("variable name")),
+        "getEnv" | "newDate" | "newUuid" => {
+            return fatal(start, ParseErrorKind::ReservedVariable(name.to_owned()));
+        }
+        _ => {}
+    }
+    skip_spaces(reader);
+    literal(reader, "=")?;
+    skip_spaces(reader);
+    Ok(VariableDefinition {
+        name: name.to_owned(),
+        value: variable_value(reader)?,
+    })
+}
+
+fn variable_value(reader: &mut Reader<'_>) -> Parsed<VariableValue> {
+    let kinds: &[Parser<VariableValue>] = &[
+        |reader| try_literal(reader, "null").and_then(|()| whole(reader, VariableValue::Null)),
+        |reader| boolean(reader).and_then(|value| whole(reader, VariableValue::Bool(value))),
+        |reader| {
+            number::number(reader).and_then(|value| whole(reader, VariableValue::Number(value)))
+        },
+        |reader| text::quoted(reader).map(VariableValue::Text),
+        |reader| text::unquoted(reader).map(VariableValue::Text),
+    ];
+    choice(reader, kinds).map_err(|refusal| Refusal {
+        error: ParseError {
+            kind: ParseErrorKind::expecting("variable value"),
+            ..refusal.error
+        },
+        is_fatal: true,
+    })
+}
+
+/// The value, if its text ends here: `11aa` is a text.
+fn whole(reader: &mut Reader<'_>, value: VariableValue) -> Parsed<VariableValue> {
+    match reader.peek() {
+        None | Some(' ' | '\t' | '\r' | '\n' | '#') => Ok(value),
+        Some(_) => soft(
+            reader.position(),
+            ParseErrorKind::expecting("variable value"),
+        ),
+    }
+}

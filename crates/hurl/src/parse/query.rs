@@ -1,0 +1,118 @@
+//! Queries.
+
+use super::combine::{Parsed, Refusal, fatal, optional, soft};
+use super::primitive::{literal, skip_spaces, spaces, try_literal};
+use super::{regex, text};
+use crate::ast::{CertificateField, CookieAttribute, CookiePath, Query, QueryValue, Template};
+use crate::error::ParseErrorKind;
+use crate::reader::Reader;
+
+pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Query> {
+    let start = reader.cursor();
+    let value = value(reader)?;
+    Ok(Query {
+        value,
+        span: reader.span_since(start),
+    })
+}
+
+fn value(reader: &mut Reader<'_>) -> Parsed<QueryValue> {
+    let start = reader.position();
+    let plain = [
+        ("status", QueryValue::Status),
+        ("version", QueryValue::Version),
+        ("url", QueryValue::Url),
+        ("body", QueryValue::Body),
+        ("duration", QueryValue::Duration),
+        ("bytes", QueryValue::Bytes),
+        ("rawbytes", QueryValue::RawBytes),
+        ("sha256", QueryValue::Sha256),
+        ("md5", QueryValue::Md5),
+        ("ip", QueryValue::Ip),
+        ("redirects", QueryValue::Redirects),
+    ];
+    for (keyword, value) in plain {
+        if reader.skip(keyword) {
+            return Ok(value);
+        }
+    }
+    if reader.skip("header") {
+        quoted_argument(reader).map(QueryValue::Header)
+    } else if reader.skip("cookie") {
+        spaces(reader)?;
+        cookie_path(reader).map(QueryValue::Cookie)
+    } else if reader.skip("xpath") {
+        quoted_argument(reader).map(QueryValue::XPath)
+    } else if reader.skip("jsonpath") {
+        quoted_argument(reader).map(QueryValue::JsonPath)
+    } else if reader.skip("regex") {
+        spaces(reader)?;
+        regex::value(reader).map(QueryValue::Regex)
+    } else if reader.skip("variable") {
+        quoted_argument(reader).map(QueryValue::Variable)
+    } else if reader.skip("certificate") {
+        spaces(reader)?;
+        certificate_field(reader).map(QueryValue::Certificate)
+    } else {
+        soft(start, ParseErrorKind::expecting("redirects"))
+    }
+}
+
+/// Spaces and a text between quotes.
+pub(super) fn quoted_argument(reader: &mut Reader<'_>) -> Parsed<Template> {
+    spaces(reader)?;
+    text::quoted(reader).map_err(Refusal::into_fatal)
+}
+
+fn cookie_path(reader: &mut Reader<'_>) -> Parsed<CookiePath> {
+    let start = reader.position();
+    let path = text::quoted_verbatim(reader)?;
+    let mut reader = Reader::starting_at(path, start.right(1));
+    let name_start = reader.position();
+    let name = reader.read_while(|character| character != '[');
+    let name = text::unquoted(&mut Reader::starting_at(name, name_start))?;
+    let attribute = optional(&mut reader, cookie_attribute)?;
+    Ok(CookiePath { name, attribute })
+}
+
+fn cookie_attribute(reader: &mut Reader<'_>) -> Parsed<CookieAttribute> {
+    try_literal(reader, "[")?;
+    skip_spaces(reader);
+    let start = reader.position();
+    let name = reader.read_while(|character| character.is_alphabetic() || character == '-');
+    let attribute = match name.to_lowercase().as_str() {
+        "value" => CookieAttribute::Value,
+        "expires" => CookieAttribute::Expires,
+        "max-age" => CookieAttribute::MaxAge,
+        "domain" => CookieAttribute::Domain,
+        "path" => CookieAttribute::Path,
+        "secure" => CookieAttribute::Secure,
+        "httponly" => CookieAttribute::HttpOnly,
+        "samesite" => CookieAttribute::SameSite,
+        _ => return fatal(start, ParseErrorKind::CookieAttribute),
+    };
+    skip_spaces(reader);
+    literal(reader, "]")?;
+    Ok(attribute)
+}
+
+fn certificate_field(reader: &mut Reader<'_>) -> Parsed<CertificateField> {
+    literal(reader, "\"")?;
+    let fields = [
+        ("Subject\"", CertificateField::Subject),
+        ("Issuer\"", CertificateField::Issuer),
+        ("Start-Date\"", CertificateField::StartDate),
+        ("Expire-Date\"", CertificateField::ExpireDate),
+        ("Serial-Number\"", CertificateField::SerialNumber),
+        ("Subject-Alt-Name\"", CertificateField::SubjectAltName),
+        ("Value\"", CertificateField::Value),
+    ];
+    for (name, field) in fields {
+        if reader.skip(name) {
+            return Ok(field);
+        }
+    }
+    let expecting = "Field <Subject>, <Issuer>, <Start-Date>, <Expire-Date>, <Serial-Number>, <Subject-Alt-Name> or \
+                     <Value>";
+    fatal(reader.position(), ParseErrorKind::expecting(expecting))
+}

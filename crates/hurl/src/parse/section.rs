@@ -1,0 +1,149 @@
+//! Sections of requests and responses.
+
+use super::combine::{Parsed, fatal, optional, soft, zero_or_more};
+use super::primitive::{
+    key_colon, key_value, line_end, literal, skip_spaces, skip_to_item, spaces, try_literal,
+};
+use super::{filter, key, option, predicate, query, text};
+use crate::ast::{Assert, Capture, EntryOption, FilePart, KeyValue, Part, Template};
+use crate::error::ParseErrorKind;
+use crate::position::Position;
+use crate::reader::Reader;
+
+/// A section with its name, as duplicates are refused by name.
+pub(super) struct Section<T> {
+    pub(super) name: String,
+    pub(super) position: Position,
+    pub(super) content: T,
+}
+
+pub(super) enum RequestSection {
+    Query(Vec<KeyValue>),
+    BasicAuth(Option<KeyValue>),
+    Form(Vec<KeyValue>),
+    Multipart(Vec<Part>),
+    Cookies(Vec<KeyValue>),
+    Options(Vec<EntryOption>),
+}
+
+pub(super) enum ResponseSection {
+    Captures(Vec<Capture>),
+    Asserts(Vec<Assert>),
+}
+
+pub(super) fn request(reader: &mut Reader<'_>) -> Parsed<Section<RequestSection>> {
+    let (name, position) = header(reader)?;
+    let content = match name.as_str() {
+        "Query" | "QueryStringParams" => RequestSection::Query(zero_or_more(reader, key_value)?),
+        "BasicAuth" => RequestSection::BasicAuth(optional(reader, key_value)?),
+        "Form" | "FormParams" => RequestSection::Form(zero_or_more(reader, key_value)?),
+        "Multipart" | "MultipartFormData" => RequestSection::Multipart(zero_or_more(reader, part)?),
+        "Cookies" => RequestSection::Cookies(zero_or_more(reader, key_value)?),
+        "Options" => RequestSection::Options(zero_or_more(reader, option::parse)?),
+        _ => return fatal(position.right(1), ParseErrorKind::RequestSectionName(name)),
+    };
+    Ok(Section {
+        name,
+        position,
+        content,
+    })
+}
+
+pub(super) fn response(reader: &mut Reader<'_>) -> Parsed<Section<ResponseSection>> {
+    let (name, position) = header(reader)?;
+    let content = match name.as_str() {
+        "Captures" => ResponseSection::Captures(zero_or_more(reader, capture)?),
+        "Asserts" => ResponseSection::Asserts(zero_or_more(reader, assert)?),
+        _ => return fatal(position.right(1), ParseErrorKind::ResponseSectionName(name)),
+    };
+    Ok(Section {
+        name,
+        position,
+        content,
+    })
+}
+
+/// `[Name]`. Anything else may be a body: `[1, 2]`.
+fn header(reader: &mut Reader<'_>) -> Parsed<(String, Position)> {
+    skip_to_item(reader);
+    let position = reader.position();
+    try_literal(reader, "[")?;
+    let name = reader.read_while(char::is_alphanumeric).to_owned();
+    if name.is_empty() {
+        return soft(position, ParseErrorKind::expecting("a valid section name"));
+    }
+    try_literal(reader, "]")?;
+    line_end(reader)?;
+    Ok((name, position))
+}
+
+fn part(reader: &mut Reader<'_>) -> Parsed<Part> {
+    match optional(reader, file_part)? {
+        Some(part) => Ok(Part::File(part)),
+        None => key_value(reader).map(Part::Value),
+    }
+}
+
+fn file_part(reader: &mut Reader<'_>) -> Parsed<FilePart> {
+    let key = key_colon(reader)?;
+    try_literal(reader, "file,")?;
+    skip_spaces(reader);
+    let file = key::file(reader)?;
+    skip_spaces(reader);
+    literal(reader, ";")?;
+    let content_type = content_type(reader)?;
+    line_end(reader)?;
+    Ok(FilePart {
+        key,
+        file,
+        content_type,
+    })
+}
+
+fn content_type(reader: &mut Reader<'_>) -> Parsed<Option<Template>> {
+    let start = reader.cursor();
+    let is_line_end = line_end(reader).is_ok();
+    reader.seek(start);
+    if is_line_end {
+        return Ok(None);
+    }
+    skip_spaces(reader);
+    let start = reader.position();
+    match text::unquoted(reader) {
+        Ok(content_type) => Ok(Some(content_type)),
+        Err(_) => fatal(start, ParseErrorKind::FileContentType),
+    }
+}
+
+fn capture(reader: &mut Reader<'_>) -> Parsed<Capture> {
+    let name = key_colon(reader)?;
+    let query = query::parse(reader)?;
+    let filters = filter::list(reader)?;
+    let is_redacted = optional(reader, redact)?.is_some();
+    line_end(reader)?;
+    Ok(Capture {
+        name,
+        query,
+        filters,
+        is_redacted,
+    })
+}
+
+fn redact(reader: &mut Reader<'_>) -> Parsed<()> {
+    skip_spaces(reader);
+    try_literal(reader, "redact")
+}
+
+fn assert(reader: &mut Reader<'_>) -> Parsed<Assert> {
+    skip_to_item(reader);
+    let query = query::parse(reader)?;
+    let filters = filter::list(reader)?;
+    spaces(reader)?;
+    let predicate = predicate::parse(reader)?;
+    line_end(reader)?;
+    Ok(Assert {
+        query,
+        filters,
+        predicate,
+    })
+}

@@ -1,0 +1,246 @@
+//! What the parser accepts and refuses, as Hurl does.
+
+use proptest::prelude::*;
+
+use super::parse;
+use crate::ast::*;
+
+fn parsed(text: &str) -> HurlFile {
+    parse(text).unwrap_or_else(|error| panic!("{}", error.render("test.hurl", text)))
+}
+
+/// The place and the reason for which a text is refused.
+fn refusal(text: &str) -> String {
+    parse(text).expect_err("the text is refused").to_string()
+}
+
+fn literal(template: &Template) -> &str {
+    template.literal().expect("no placeholder")
+}
+
+#[test]
+fn an_empty_file_has_no_entries() {
+    assert!(parsed("").entries.is_empty());
+    assert!(parsed("\u{feff}# only a comment\n \t\n").entries.is_empty());
+}
+
+#[test]
+fn a_request_has_all_its_sections() {
+    let file = parsed(
+        "# comment\nPOST http://host/a?b={{c}} # comment\nAccept: */*\nX-A\\:b: 1 \\# 2\n[Query]\nq: 1\n[Form]\nf: {{v}}\n\
+         [Multipart]\nm: file,a\\ b.txt; text/plain\nn: value\n[Cookies]\nc: d\n[BasicAuth]\nbob: secret\n[Options]\n\
+         retry: -1\ndelay: 3s\nskip: {{skip}}\nvariable: n=11aa\n`body {{x}}`\n",
+    );
+    let request = &file.entries[0].request;
+    assert_eq!(request.method, "POST");
+    assert_eq!(request.url.placeholders().count(), 1);
+    assert_eq!(request.headers.len(), 2);
+    assert_eq!(
+        (
+            literal(&request.headers[1].key),
+            literal(&request.headers[1].value)
+        ),
+        ("X-A:b", "1 # 2")
+    );
+    assert_eq!(
+        (
+            request.query.len(),
+            request.form.len(),
+            request.cookies.len()
+        ),
+        (1, 1, 1)
+    );
+    let [Part::File(part), Part::Value(_)] = request.multipart.as_slice() else {
+        panic!("a file and a value")
+    };
+    assert_eq!(literal(&part.file), "a b.txt");
+    assert_eq!(part.content_type.as_ref().map(literal), Some("text/plain"));
+    assert_eq!(
+        request.basic_auth.as_ref().map(|auth| literal(&auth.key)),
+        Some("bob")
+    );
+    assert!(matches!(
+        request.options[0].value,
+        OptionValue::Count(CountOption::Retry, Setting::Literal(Count::Infinite))
+    ));
+    assert!(matches!(
+        request.options[2].value,
+        OptionValue::Flag(FlagOption::Skip, Setting::Placeholder(_))
+    ));
+    let OptionValue::Variable(variable) = &request.options[3].value else {
+        panic!("a variable")
+    };
+    assert!(matches!(&variable.value, VariableValue::Text(text) if literal(text) == "11aa"));
+    assert!(matches!(
+        request.body.as_ref().map(|body| &body.value),
+        Some(BodyValue::Oneline(_))
+    ));
+}
+
+#[test]
+fn a_response_has_captures_asserts_and_a_body() {
+    let file = parsed(
+        "GET http://host\nHTTP/2 200\nA: b\n[Captures]\nid: jsonpath \"$.id\" toInt redact\n[Asserts]\n\
+         header \"Location\" not contains \"x\"\ncookie \"a[Max-Age]\" >= 3.5\nbody matches /a\\/b/\n{\"a\": {{b}}}",
+    );
+    let response = file.entries[0].response.as_ref().expect("a response");
+    assert_eq!(response.version.value, VersionValue::Http2);
+    assert_eq!(response.status.value, StatusValue::Exactly(200));
+    assert!(response.captures[0].is_redacted);
+    assert!(matches!(
+        response.captures[0].filters[0].value,
+        FilterValue::ToInt
+    ));
+    assert!(response.asserts[0].predicate.is_negated);
+    let QueryValue::Cookie(path) = &response.asserts[1].query.value else {
+        panic!("a cookie")
+    };
+    assert_eq!(path.attribute, Some(CookieAttribute::MaxAge));
+    assert!(
+        matches!(&response.asserts[2].predicate.test, Test::Matches(PredicateValue::Regex(regex))
+        if regex.regex.as_str() == "a/b")
+    );
+    assert!(matches!(
+        response.body.as_ref().map(|body| &body.value),
+        Some(BodyValue::Json(_))
+    ));
+}
+
+#[test]
+fn multiline_texts_have_hints() {
+    let body = |text: &str| match parsed(&format!("POST x\n{text}\n"))
+        .entries
+        .remove(0)
+        .request
+        .body
+    {
+        Some(Body {
+            value: BodyValue::Multiline(multiline),
+            ..
+        }) => multiline,
+        _ => panic!("a multiline text"),
+    };
+    assert!(matches!(body("```\na\\n\n```"), Multiline::Text(text) if literal(&text) == "a\\n\n"));
+    assert!(matches!(body("```raw\n{{a}}```"), Multiline::Raw(text) if text == "{{a}}"));
+    assert!(matches!(body("```json\n{}\n```"), Multiline::Json(_)));
+    assert!(matches!(body("```xml\n<a>\n```"), Multiline::Xml(_)));
+    let graphql = body("```graphql\n{ a }\nvariables {\"b\": 1}\n```");
+    assert!(
+        matches!(graphql, Multiline::GraphQl { query, variables: Some(_) } if literal(&query) == "{ a }\n")
+    );
+    assert_eq!(
+        refusal("POST x\n```yaml\n```"),
+        "2:4: Invalid language hint yaml"
+    );
+}
+
+#[test]
+fn placeholders_are_variables_and_functions() {
+    let file = parsed("GET http://{{host}}/{{ newUuid }}/{x}/\\u{7b}{{newDate}}\n");
+    let url = &file.entries[0].request.url;
+    let expressions: Vec<&Expression> = url
+        .placeholders()
+        .map(|placeholder| &placeholder.expression)
+        .collect();
+    assert_eq!(
+        expressions,
+        [
+            &Expression::Variable("host".into()),
+            &Expression::NewUuid,
+            &Expression::NewDate
+        ]
+    );
+    assert!(matches!(&url.elements[4], TemplateElement::Text(text) if text == "/{x}/{"));
+}
+
+#[test]
+fn errors_are_those_of_hurl() {
+    let cases = [
+        (
+            "get http://x",
+            "1:1: the HTTP method <get> is not valid. Did you mean GET?",
+        ),
+        ("GET", "1:4: expecting a space"),
+        (
+            "GET x\n[Bad]\n",
+            "2:2: the section is not valid. Valid values are Query, Form, Multipart, Cookies, Options",
+        ),
+        (
+            "GET x\n[Form]\n[Form]\n",
+            "3:1: the section is already defined",
+        ),
+        (
+            "GET x\nHTTP/1.2 200",
+            "2:1: HTTP version must be HTTP, HTTP/1.0, HTTP/1.1, HTTP/2 or HTTP/3",
+        ),
+        ("GET x\nHTTP abc", "2:6: HTTP status code is not valid"),
+        ("GET {{a", "1:8: expecting '}}'"),
+        ("GET {{}}", "1:7: expecting a variable"),
+        ("GET x\n{\"a\": 1,}", "2:8: trailing comma is not allowed"),
+        (
+            "GET x\n[Options]\nretry: x",
+            "3:8: expecting 'integer >= -1'",
+        ),
+        (
+            "GET x\n[Options]\ndelay: 3d",
+            "3:9: the duration unit is not valid. Did you mean s?",
+        ),
+        (
+            "GET x\n[Options]\nvariable: newUuid=1",
+            "3:11: conflicts with the newUuid function, use a different name",
+        ),
+        (
+            "GET x\nHTTP 200\n[Asserts]\nstatus == ",
+            "4:11: invalid predicate value",
+        ),
+        (
+            "GET x\nHTTP 200\n[Asserts]\nbody matches /x{a}/",
+            "4:15: invalid Regex expression: repetition quantifier \
+          expects a valid decimal",
+        ),
+        (
+            "GET x\nhex,0;",
+            "2:6: expecting an even number of hex digits",
+        ),
+        ("GET a\\x", "1:7: the escaping sequence is not valid"),
+        ("GET \\u{110000}", "1:14: Invalid unicode literal"),
+        (
+            "GET \\u{fffffffffffffffff}",
+            "1:25: Invalid unicode literal",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(refusal(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_too_long_is_refused() {
+    let text = "#".repeat(crate::MAX_FILE_BYTES + 1);
+    assert_eq!(
+        refusal(&text),
+        format!(
+            "1:1: the file is longer than {} bytes",
+            crate::MAX_FILE_BYTES
+        )
+    );
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_parsed_or_refused(text in any::<String>()) {
+        if let Err(error) = parse(&text) {
+            error.render("test.hurl", &text);
+        }
+    }
+
+    #[test]
+    fn a_broken_file_is_parsed_or_refused(
+        text in "(GET http://x\n|HTTP 200\n|\\[(Asserts|Captures|Options|Form)\\]\n|[a-z]{1,3}: |status|jsonpath \"\\$\"|\
+                 \\{\\{|\\}\\}|==|\"|`|```|\n| |\\\\|<a>|</a>|\\[|\\{|hex,|file,|/|;|1){0,40}",
+    ) {
+        if let Err(error) = parse(&text) {
+            error.render("test.hurl", &text);
+        }
+    }
+}

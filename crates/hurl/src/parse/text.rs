@@ -1,0 +1,127 @@
+//! Texts with escapes: up to the end of the line, between quotes and between backticks.
+
+use super::combine::{Parsed, fatal};
+use super::primitive::{hex_number, literal, try_literal};
+use super::template::{self, Encoded};
+use crate::ast::Template;
+use crate::error::ParseErrorKind;
+use crate::reader::Reader;
+
+/// A text up to the end of the line or a comment, without the spaces at its end.
+pub(super) fn unquoted(reader: &mut Reader<'_>) -> Parsed<Template> {
+    let start = reader.cursor();
+    let mut characters = Vec::new();
+    let mut length = 0;
+    let mut end = start;
+    while let Some(character) = character_except(reader, '#')? {
+        let is_space = character.source == " ";
+        characters.push(character);
+        if !is_space {
+            length = characters.len();
+            end = reader.cursor();
+        }
+    }
+    characters.truncate(length);
+    reader.seek(end);
+    let span = reader.span_since(start);
+    Ok(Template {
+        elements: template::elements(&characters, span.end)?,
+        span,
+    })
+}
+
+/// A text between quotes.
+pub(super) fn quoted(reader: &mut Reader<'_>) -> Parsed<Template> {
+    enclosed(reader, '"')
+}
+
+/// A text between backticks, on one line.
+pub(super) fn backtick(reader: &mut Reader<'_>) -> Parsed<Template> {
+    enclosed(reader, '`')
+}
+
+fn enclosed(reader: &mut Reader<'_>, quote: char) -> Parsed<Template> {
+    let mut buffer = [0; 4];
+    let quote_text = &*quote.encode_utf8(&mut buffer);
+    let start = reader.cursor();
+    try_literal(reader, quote_text)?;
+    let mut characters = Vec::new();
+    let mut end = start.position;
+    while let Some(character) = character_except(reader, quote)? {
+        characters.push(character);
+        end = reader.position();
+    }
+    literal(reader, quote_text)?;
+    Ok(Template {
+        elements: template::elements(&characters, end)?,
+        span: reader.span_since(start),
+    })
+}
+
+/// A text between quotes whose escapes mean nothing yet.
+pub(super) fn quoted_verbatim<'a>(reader: &mut Reader<'a>) -> Parsed<&'a str> {
+    literal(reader, "\"")?;
+    let text = reader.read_while(|character| character != '"' && character != '\n');
+    literal(reader, "\"")?;
+    Ok(text)
+}
+
+/// The next character or escape, if it may be in a text and is not `except`.
+fn character_except<'a>(reader: &mut Reader<'a>, except: char) -> Parsed<Option<Encoded<'a>>> {
+    let start = reader.cursor();
+    let value = match reader.peek() {
+        Some(value) if value != except && !is_control(value) => value,
+        _ => return Ok(None),
+    };
+    reader.read();
+    let value = if value == '\\' {
+        escaped(reader)?
+    } else {
+        value
+    };
+    Ok(Some(Encoded {
+        value,
+        source: reader.since(start),
+        position: start.position,
+    }))
+}
+
+/// Characters that are only in texts as escapes.
+pub(super) fn is_control(character: char) -> bool {
+    matches!(character, '\x08' | '\n' | '\x0c' | '\r' | '\t')
+}
+
+fn escaped(reader: &mut Reader<'_>) -> Parsed<char> {
+    let start = reader.position();
+    match reader.read() {
+        Some(character @ ('#' | '"' | '`' | '\\' | '/')) => Ok(character),
+        Some('u') => unicode(reader),
+        Some(character) => match control_escape(character) {
+            Some(control) => Ok(control),
+            None => fatal(start, ParseErrorKind::EscapeChar),
+        },
+        None => fatal(start, ParseErrorKind::EscapeChar),
+    }
+}
+
+/// What the letter of an escape stands for.
+pub(super) fn control_escape(letter: char) -> Option<char> {
+    match letter {
+        'b' => Some('\x08'),
+        'f' => Some('\x0c'),
+        'n' => Some('\n'),
+        'r' => Some('\r'),
+        't' => Some('\t'),
+        _ => None,
+    }
+}
+
+/// `{1F600}`, behind `\u`.
+pub(super) fn unicode(reader: &mut Reader<'_>) -> Parsed<char> {
+    literal(reader, "{")?;
+    let Some(character) = char::from_u32(hex_number(reader)?) else {
+        return fatal(reader.position(), ParseErrorKind::Unicode);
+    };
+    literal(reader, "}")?;
+    Ok(character)
+}

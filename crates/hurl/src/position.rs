@@ -1,0 +1,56 @@
+//! Places in the text of a file.
+
+/// A line and a column, both from 1, as Hurl counts them: combining characters take no column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+}
+
+impl Position {
+    /// The first character of a text.
+    pub const START: Position = Position { line: 1, column: 1 };
+
+    /// The position after `character` at this one.
+    #[must_use]
+    pub fn after(self, character: char) -> Position {
+        match character {
+            '\n' => Position {
+                line: self.line + 1,
+                column: 1,
+            },
+            '\u{301}'..='\u{36e}' => self,
+            _ => self.right(1),
+        }
+    }
+
+    /// The position `columns` further to the right.
+    #[must_use]
+    pub fn right(self, columns: usize) -> Position {
+        Position {
+            column: self.column + columns,
+            ..self
+        }
+    }
+}
+
+/// From the first character of something to the one after its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The first character.
+    pub start: Position,
+    /// The character after the last.
+    pub end: Position,
+}
+
+impl Span {
+    /// A span without a width.
+    pub fn at(position: Position) -> Span {
+        Span {
+            start: position,
+            end: position,
+        }
+    }
+}
