@@ -1,8 +1,15 @@
-//! Hurl files: a parser with the errors of Hurl.
+//! Hurl files: a parser and the evaluation of queries, captures and asserts, without I/O.
+//!
+//! ```
+//! let text = "GET http://{{host}}/items\nHTTP 200\n[Asserts]\njsonpath \"$.count\" > 3\n";
+//! let file = prony_hurl::parse(text).map_err(|error| error.render("items.hurl", text));
+//! assert_eq!(file.map(|file| file.entries.len()), Ok(1));
+//! ```
 #![forbid(unsafe_code)]
 
 pub mod ast;
 mod error;
+pub mod evaluate;
 mod listing;
 mod parse;
 mod position;

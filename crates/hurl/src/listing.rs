@@ -19,7 +19,6 @@ pub(crate) enum Reason<'a> {
     /// Behind carets, below the place in question.
     Carets(&'a str),
     /// Lines as they are.
-    #[allow(dead_code, reason = "for errors while an entry runs")]
     Lines(&'a str),
 }
 

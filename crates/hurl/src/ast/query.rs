@@ -36,6 +36,32 @@ pub enum QueryValue {
     Redirects,
 }
 
+impl QueryValue {
+    /// The keyword.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Version => "version",
+            Self::Url => "url",
+            Self::Header(_) => "header",
+            Self::Cookie(_) => "cookie",
+            Self::Body => "body",
+            Self::XPath(_) => "xpath",
+            Self::JsonPath(_) => "jsonpath",
+            Self::Regex(_) => "regex",
+            Self::Variable(_) => "variable",
+            Self::Duration => "duration",
+            Self::Bytes => "bytes",
+            Self::RawBytes => "rawbytes",
+            Self::Sha256 => "sha256",
+            Self::Md5 => "md5",
+            Self::Certificate(_) => "certificate",
+            Self::Ip => "ip",
+            Self::Redirects => "redirects",
+        }
+    }
+}
+
 /// `"name[attribute]"`
 #[derive(Clone, Debug)]
 pub struct CookiePath {

@@ -41,3 +41,18 @@ pub fn parse(text: &str) -> Result<HurlFile, ParseError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     entry::file(&mut Reader::new(text)).map_err(|refusal| refusal.error)
 }
+
+/// Whether a text begins with a number, a boolean or null of JSON.
+pub(crate) fn begins_with_json_scalar(text: &str) -> bool {
+    let is_word = ["true", "false", "null"]
+        .iter()
+        .any(|word| text.starts_with(word));
+    is_word || json::number_text(&mut Reader::new(text)).is_ok()
+}
+
+/// The time of a text, if it is one.
+pub(crate) fn duration(text: &str) -> Option<crate::ast::Duration> {
+    let mut reader = Reader::new(text);
+    let duration = number::duration(&mut reader).ok()?;
+    reader.is_at_end().then_some(duration)
+}

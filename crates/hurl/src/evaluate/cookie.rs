@@ -1,0 +1,71 @@
+//! Cookies that a response sets.
+
+use super::date;
+use super::failure::{Failure, FailureKind, fail};
+use super::response::Response;
+use super::value::Value;
+use crate::ast::CookieAttribute;
+use crate::position::Span;
+
+/// The value or an attribute of the first cookie of that name, if the response sets one.
+pub(super) fn attribute(
+    response: &Response<'_>,
+    name: &str,
+    attribute: CookieAttribute,
+    span: Span,
+) -> Result<Option<Value>, Failure> {
+    let cookies = response
+        .header("set-cookie")
+        .filter_map(|cookie| cookie.split_once('='));
+    let Some((_, cookie)) = cookies.into_iter().find(|(cookie, _)| *cookie == name) else {
+        return Ok(None);
+    };
+    let (value, attributes) = cookie.split_once(';').unwrap_or((cookie, ""));
+    let text = |name| {
+        with_value(attributes, name)
+            .next()
+            .map(|value| Value::Text(value.to_owned()))
+    };
+    let flag = |name| is_flag(attributes, name).then_some(Value::Unit);
+    Ok(match attribute {
+        CookieAttribute::Value => Some(Value::Text(value.to_owned())),
+        CookieAttribute::Domain => text("Domain"),
+        CookieAttribute::Path => text("Path"),
+        CookieAttribute::SameSite => text("SameSite"),
+        CookieAttribute::Secure => flag("Secure"),
+        CookieAttribute::HttpOnly => flag("HttpOnly"),
+        CookieAttribute::MaxAge => with_value(attributes, "Max-Age")
+            .find_map(|value| value.parse::<i64>().ok())
+            .map(Value::integer),
+        CookieAttribute::Expires => match with_value(attributes, "Expires").next() {
+            None => None,
+            Some(value) => match date::cookie_expires(value) {
+                Some(date) => Some(Value::Date(date)),
+                None => {
+                    return fail(
+                        span,
+                        FailureKind::CookieExpires {
+                            value: value.to_owned(),
+                        },
+                    );
+                }
+            },
+        },
+    })
+}
+
+/// The values of the attributes of a name, up to another `=`.
+fn with_value<'a>(attributes: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+    let pairs = attributes
+        .split(';')
+        .filter_map(|attribute| attribute.split_once('='));
+    pairs
+        .filter(move |(attribute, _)| attribute.trim().eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.split('=').next().unwrap_or_default())
+}
+
+fn is_flag(attributes: &str, name: &str) -> bool {
+    attributes
+        .split(';')
+        .any(|attribute| attribute.trim().eq_ignore_ascii_case(name))
+}

@@ -1,0 +1,24 @@
+//! What a Hurl file means: texts from templates, values from responses, and whether a response is as expected.
+
+mod check;
+mod cookie;
+mod date;
+mod failure;
+mod filter;
+mod number;
+mod predicate;
+mod query;
+mod response;
+mod scope;
+#[cfg(test)]
+mod tests;
+mod url;
+mod value;
+mod variables;
+
+pub use check::{Captured, Evaluation};
+pub use failure::{Failure, FailureKind};
+pub use response::{HttpVersion, Response};
+pub use scope::{Environment, FileError, Scope};
+pub use value::{Number, Value};
+pub use variables::{Variable, Variables};

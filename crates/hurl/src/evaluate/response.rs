@@ -1,0 +1,122 @@
+//! A response that was received.
+
+use std::cell::OnceCell;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use super::failure::FailureKind;
+
+/// A response that was received.
+#[derive(Clone, Debug)]
+pub struct Response<'a> {
+    /// The version of HTTP.
+    pub version: HttpVersion,
+    /// The status.
+    pub status: u16,
+    /// The header fields, in their order.
+    pub headers: &'a [(&'a str, &'a str)],
+    /// The body without its content encoding.
+    pub body: &'a [u8],
+    /// The body as it was received.
+    pub raw_body: &'a [u8],
+    /// The URL of the request.
+    pub url: &'a str,
+    /// From the request to the end of the response.
+    pub duration: Duration,
+    /// The address of the server.
+    pub ip: IpAddr,
+}
+
+/// The version of HTTP of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.0
+    Http10,
+    /// HTTP/1.1
+    Http11,
+    /// HTTP/2
+    Http2,
+    /// HTTP/3
+    Http3,
+}
+
+impl HttpVersion {
+    /// The number.
+    pub fn number(self) -> &'static str {
+        match self {
+            Self::Http10 => "1.0",
+            Self::Http11 => "1.1",
+            Self::Http2 => "2",
+            Self::Http3 => "3",
+        }
+    }
+}
+
+impl<'a> Response<'a> {
+    /// The values of the fields of a name.
+    pub fn header(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.headers
+            .iter()
+            .filter(move |(field, _)| field.eq_ignore_ascii_case(name))
+            .map(|(_, value)| *value)
+    }
+
+    /// The encoding that `content-type` gives for texts.
+    fn encoding(&self) -> Result<&'static encoding_rs::Encoding, FailureKind> {
+        let charset = self.header("content-type").next().and_then(charset);
+        match charset {
+            None => Ok(encoding_rs::UTF_8),
+            Some(charset) => {
+                encoding_rs::Encoding::for_label(charset.as_bytes()).ok_or_else(|| {
+                    FailureKind::Charset {
+                        charset: charset.to_owned(),
+                    }
+                })
+            }
+        }
+    }
+}
+
+fn charset(content_type: &str) -> Option<&str> {
+    content_type.split(';').find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        name.trim()
+            .eq_ignore_ascii_case("charset")
+            .then_some(value.trim())
+    })
+}
+
+/// What is computed of a response once.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    text: OnceCell<Result<String, FailureKind>>,
+    json: OnceCell<Option<serde_json::Value>>,
+}
+
+impl Cache {
+    /// The body as a text.
+    pub(super) fn text(&self, response: &Response<'_>) -> Result<&str, FailureKind> {
+        let decode = || {
+            let encoding = response.encoding()?;
+            match encoding.decode_without_bom_handling_and_without_replacement(response.body) {
+                Some(text) => Ok(text.into_owned()),
+                None => Err(FailureKind::Decoding {
+                    charset: encoding.name().to_owned(),
+                }),
+            }
+        };
+        self.text
+            .get_or_init(decode)
+            .as_deref()
+            .map_err(Clone::clone)
+    }
+
+    /// The body as JSON.
+    pub(super) fn json(&self, response: &Response<'_>) -> Result<&serde_json::Value, FailureKind> {
+        let text = self.text(response)?;
+        self.json
+            .get_or_init(|| serde_json::from_str(text).ok())
+            .as_ref()
+            .ok_or(FailureKind::ResponseNotJson)
+    }
+}

@@ -1,0 +1,351 @@
+//! Texts, values and bodies from templates.
+
+use std::time::SystemTime;
+
+use super::failure::{Failure, FailureKind, fail};
+use super::value::{Number, Value};
+use super::variables::Variables;
+use crate::ast::{
+    Body, BodyValue, Count, Expression, Json, JsonPiece, Multiline, Placeholder, RegexValue,
+    Setting, Template, TemplateElement, VariableDefinition, VariableValue,
+};
+use crate::position::Span;
+
+/// What evaluation needs from outside.
+pub trait Environment {
+    /// The present time, for `newDate`, `daysAfterNow` and `daysBeforeNow`.
+    fn now(&mut self) -> SystemTime;
+
+    /// A random number, for `newUuid`.
+    fn random(&mut self) -> u128;
+
+    /// What is in a file that a body or a predicate names.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or the Hurl file may not name it.
+    fn file(&mut self, name: &str) -> Result<Vec<u8>, FileError>;
+}
+
+/// Why a file has no content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileError {
+    /// It cannot be read, for this reason.
+    Unreadable(String),
+    /// It is outside of the folders that a Hurl file may read.
+    Forbidden,
+}
+
+/// Variables and what is outside of the file: all that a template depends on.
+pub struct Scope<'a> {
+    variables: &'a Variables,
+    environment: &'a mut dyn Environment,
+}
+
+impl<'a> Scope<'a> {
+    /// The scope of a user.
+    pub fn new(variables: &'a Variables, environment: &'a mut dyn Environment) -> Self {
+        Self {
+            variables,
+            environment,
+        }
+    }
+
+    pub(super) fn variables(&self) -> &'a Variables {
+        self.variables
+    }
+
+    pub(super) fn now(&mut self) -> SystemTime {
+        self.environment.now()
+    }
+
+    /// The value of a placeholder.
+    ///
+    /// # Errors
+    ///
+    /// The variable is not defined.
+    pub fn value(&mut self, placeholder: &Placeholder) -> Result<Value, Failure> {
+        match &placeholder.expression {
+            Expression::Variable(name) => match self.variables.get(name) {
+                Some(variable) => Ok(variable.value.clone()),
+                None => fail(
+                    placeholder.span,
+                    FailureKind::Undefined { name: name.clone() },
+                ),
+            },
+            Expression::NewDate => Ok(Value::Date(self.now().into())),
+            Expression::NewUuid => Ok(Value::Text(uuid(self.environment.random()))),
+        }
+    }
+
+    fn rendered(&mut self, placeholder: &Placeholder) -> Result<String, Failure> {
+        let value = self.value(placeholder)?;
+        match value.rendered() {
+            Some(text) => Ok(text),
+            None => fail(
+                placeholder.span,
+                FailureKind::Unrenderable {
+                    value: value.to_string(),
+                },
+            ),
+        }
+    }
+
+    /// The text of a template.
+    ///
+    /// # Errors
+    ///
+    /// A variable is not defined or is no text.
+    pub fn text(&mut self, template: &Template) -> Result<String, Failure> {
+        let mut text = String::new();
+        self.append(template, &mut text)?;
+        Ok(text)
+    }
+
+    /// Appends the text of a template to `text`, so that its memory can be used again.
+    ///
+    /// # Errors
+    ///
+    /// A variable is not defined or is no text.
+    pub fn append(&mut self, template: &Template, text: &mut String) -> Result<(), Failure> {
+        for element in &template.elements {
+            match element {
+                TemplateElement::Text(piece) => text.push_str(piece),
+                TemplateElement::Placeholder(placeholder) => {
+                    text.push_str(&self.rendered(placeholder)?)
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of JSON.
+    ///
+    /// # Errors
+    ///
+    /// A variable is not defined, or is no number, boolean or null where JSON needs one.
+    pub fn json(&mut self, json: &Json) -> Result<String, Failure> {
+        let mut text = String::new();
+        for piece in &json.pieces {
+            match piece {
+                JsonPiece::Text(piece) => text.push_str(piece),
+                JsonPiece::InString(placeholder) => {
+                    append_json_string(&self.rendered(placeholder)?, &mut text)
+                }
+                JsonPiece::Value(placeholder) => {
+                    let value = self.rendered(placeholder)?;
+                    if !crate::parse::begins_with_json_scalar(&value) {
+                        return fail(placeholder.span, FailureKind::InvalidJson { value });
+                    }
+                    text.push_str(&value);
+                }
+            }
+        }
+        Ok(text)
+    }
+
+    /// The text between lines of backticks. A GraphQL query becomes JSON.
+    ///
+    /// # Errors
+    ///
+    /// A variable is not defined or is no text.
+    pub fn multiline(&mut self, multiline: &Multiline) -> Result<String, Failure> {
+        match multiline {
+            Multiline::Text(template) | Multiline::Json(template) | Multiline::Xml(template) => {
+                self.text(template)
+            }
+            Multiline::Raw(text) => Ok(text.clone()),
+            Multiline::GraphQl { query, variables } => {
+                let query = serde_json::Value::from(self.text(query)?.trim());
+                match variables {
+                    None => Ok(format!("{{\"query\":{query}}}")),
+                    Some(variables) => Ok(format!(
+                        "{{\"query\":{query},\"variables\":{}}}",
+                        self.json(variables)?
+                    )),
+                }
+            }
+        }
+    }
+
+    /// The bytes of a body.
+    ///
+    /// # Errors
+    ///
+    /// A variable is not defined or is no text, or a file cannot be read.
+    pub fn body(&mut self, body: &Body) -> Result<Vec<u8>, Failure> {
+        match &body.value {
+            BodyValue::Json(json) => self.json(json).map(String::into_bytes),
+            BodyValue::Xml(text) => Ok(text.clone().into_bytes()),
+            BodyValue::Oneline(template) => self.text(template).map(String::into_bytes),
+            BodyValue::Multiline(multiline) => self.multiline(multiline).map(String::into_bytes),
+            BodyValue::Bytes(bytes) => Ok(bytes.clone()),
+            BodyValue::File(name) => self.file(name),
+        }
+    }
+
+    /// What is in a file.
+    ///
+    /// # Errors
+    ///
+    /// A variable is not defined or is no text, or the file cannot be read.
+    pub fn file(&mut self, name: &Template) -> Result<Vec<u8>, Failure> {
+        let text = self.text(name)?;
+        self.environment.file(&text).or_else(|error| {
+            let kind = match error {
+                FileError::Unreadable(reason) => FailureKind::FileUnreadable { name: text, reason },
+                FileError::Forbidden => FailureKind::FileForbidden { name: text },
+            };
+            fail(name.span, kind)
+        })
+    }
+
+    pub(super) fn regex(&mut self, value: &RegexValue) -> Result<regex::Regex, Failure> {
+        match value {
+            RegexValue::Literal(literal) => Ok(literal.regex.clone()),
+            RegexValue::Template(template) => {
+                let pattern = self.text(template)?;
+                regex::Regex::new(&pattern)
+                    .or_else(|_| fail(template.span, FailureKind::InvalidRegex))
+            }
+        }
+    }
+
+    pub(super) fn index(&mut self, setting: &Setting<i64>) -> Result<i64, Failure> {
+        self.setting(setting, "integer", |value| match value {
+            Value::Number(Number::Integer(value)) => Some(*value),
+            _ => None,
+        })
+    }
+
+    /// Whether an option is on.
+    ///
+    /// # Errors
+    ///
+    /// The variable is not defined or no boolean.
+    pub fn flag(&mut self, setting: &Setting<bool>) -> Result<bool, Failure> {
+        self.setting(setting, "boolean", |value| match value {
+            Value::Bool(value) => Some(*value),
+            _ => None,
+        })
+    }
+
+    /// How often, by an option.
+    ///
+    /// # Errors
+    ///
+    /// The variable is not defined or no integer from -1 on.
+    pub fn count(&mut self, setting: &Setting<Count>) -> Result<Count, Failure> {
+        self.setting(setting, "integer >= -1", |value| match value {
+            Value::Number(Number::Integer(-1)) => Some(Count::Infinite),
+            Value::Number(Number::Integer(value)) => u64::try_from(*value).ok().map(Count::Finite),
+            _ => None,
+        })
+    }
+
+    /// A time, by an option. A variable has the unit in its text, or is a number without one.
+    ///
+    /// # Errors
+    ///
+    /// The variable is not defined or no time.
+    pub fn duration(
+        &mut self,
+        setting: &Setting<crate::ast::Duration>,
+    ) -> Result<crate::ast::Duration, Failure> {
+        self.setting(setting, "duration", |value| match value {
+            Value::Number(Number::Integer(value)) => u64::try_from(*value)
+                .ok()
+                .map(|value| crate::ast::Duration { value, unit: None }),
+            Value::Text(text) => crate::parse::duration(text),
+            _ => None,
+        })
+    }
+
+    fn setting<T: Clone>(
+        &mut self,
+        setting: &Setting<T>,
+        expected: &'static str,
+        convert: impl Fn(&Value) -> Option<T>,
+    ) -> Result<T, Failure> {
+        match setting {
+            Setting::Literal(value) => Ok(value.clone()),
+            Setting::Placeholder(placeholder) => {
+                let value = self.value(placeholder)?;
+                match convert(&value) {
+                    Some(value) => Ok(value),
+                    None => fail(
+                        placeholder.span,
+                        FailureKind::ExpressionType {
+                            value: value.described(),
+                            expected,
+                        },
+                    ),
+                }
+            }
+        }
+    }
+
+    /// The value that the option `variable` gives.
+    ///
+    /// # Errors
+    ///
+    /// A variable is not defined or is no text.
+    pub fn definition(&mut self, definition: &VariableDefinition) -> Result<Value, Failure> {
+        match &definition.value {
+            VariableValue::Null => Ok(Value::Null),
+            VariableValue::Bool(value) => Ok(Value::Bool(*value)),
+            VariableValue::Number(number) => Ok(Value::Number(number.into())),
+            VariableValue::Text(template) => self.text(template).map(Value::Text),
+        }
+    }
+
+    /// The text of a body that is compared as a text, and where it begins; nothing for bytes.
+    pub(super) fn body_text(&mut self, body: &Body) -> Result<Option<(String, Span)>, Failure> {
+        let start = Span::at(body.span.start);
+        Ok(match &body.value {
+            BodyValue::Json(json) => Some((self.json(json)?, start)),
+            BodyValue::Xml(text) => Some((text.clone(), start)),
+            BodyValue::Oneline(template) => Some((self.text(template)?, template.span)),
+            BodyValue::Multiline(multiline) => {
+                let span = match multiline {
+                    Multiline::Text(template)
+                    | Multiline::Json(template)
+                    | Multiline::Xml(template)
+                    | Multiline::GraphQl {
+                        query: template, ..
+                    } => template.span,
+                    Multiline::Raw(_) => Span::at(body.span.start.after('\n')),
+                };
+                Some((self.multiline(multiline)?, span))
+            }
+            BodyValue::Bytes(_) | BodyValue::File(_) => None,
+        })
+    }
+}
+
+fn append_json_string(value: &str, text: &mut String) {
+    for character in value.chars() {
+        match character {
+            '"' => text.push_str("\\\""),
+            '\\' => text.push_str("\\\\"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            '\t' => text.push_str("\\t"),
+            character => text.push(character),
+        }
+    }
+}
+
+/// A UUID of version 4 (RFC 9562).
+fn uuid(random: u128) -> String {
+    let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
+    let digits = format!("{bits:032x}");
+    [
+        &digits[..8],
+        &digits[8..12],
+        &digits[12..16],
+        &digits[16..20],
+        &digits[20..],
+    ]
+    .join("-")
+}

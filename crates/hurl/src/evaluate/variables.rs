@@ -1,0 +1,54 @@
+//! Variables.
+
+use std::collections::HashMap;
+
+use super::value::Value;
+
+/// The variables of a user.
+#[derive(Clone, Debug, Default)]
+pub struct Variables {
+    values: HashMap<String, Variable>,
+}
+
+/// The value of a variable.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// The value.
+    pub value: Value,
+    /// Whether reports must not show it.
+    pub is_secret: bool,
+}
+
+impl Variables {
+    /// Sets a variable. One that was secret stays so.
+    pub fn set(&mut self, name: impl Into<String>, value: Value) {
+        self.insert(name.into(), value, false);
+    }
+
+    /// Sets a variable that reports must not show.
+    pub fn set_secret(&mut self, name: impl Into<String>, value: Value) {
+        self.insert(name.into(), value, true);
+    }
+
+    fn insert(&mut self, name: String, value: Value, is_secret: bool) {
+        let is_secret = is_secret
+            || self
+                .values
+                .get(&name)
+                .is_some_and(|variable| variable.is_secret);
+        self.values.insert(name, Variable { value, is_secret });
+    }
+
+    /// The variable of that name.
+    pub fn get(&self, name: &str) -> Option<&Variable> {
+        self.values.get(name)
+    }
+
+    /// The texts that reports must not show.
+    pub fn secrets(&self) -> impl Iterator<Item = String> {
+        self.values
+            .values()
+            .filter(|variable| variable.is_secret)
+            .filter_map(|variable| variable.value.rendered())
+    }
+}
