@@ -14,10 +14,12 @@ mod listing;
 mod parse;
 mod position;
 mod reader;
+mod unsupported;
 
 pub use error::{ParseError, ParseErrorKind};
 pub use parse::parse;
 pub use position::{Position, Span};
+pub use unsupported::{Unsupported, unsupported};
 
 /// The longest file that [`parse`] reads.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
