@@ -23,10 +23,19 @@ pub enum BodyValue {
     Oneline(Template),
     /// A text between lines of three backticks.
     Multiline(Multiline),
-    /// Bytes, from `base64,…;` or `hex,…;`.
-    Bytes(Vec<u8>),
+    /// `base64,…;` or `hex,…;`
+    Bytes(Bytes),
     /// `file,name;`
     File(Template),
+}
+
+/// Bytes, from their digits.
+#[derive(Clone, Debug)]
+pub struct Bytes {
+    /// The bytes.
+    pub value: Vec<u8>,
+    /// Where the digits are.
+    pub span: Span,
 }
 
 /// A text between lines of three backticks.

@@ -1,6 +1,6 @@
 //! Filters: what is done to the value of a query.
 
-use super::{RegexValue, Setting, Template};
+use super::{JsonPath, RegexValue, Setting, Template};
 use crate::position::Span;
 
 /// What is done to a value.
@@ -30,7 +30,7 @@ pub enum FilterValue {
     Format(Template),
     HtmlEscape,
     HtmlUnescape,
-    JsonPath(Template),
+    JsonPath(JsonPath),
     Last,
     Location,
     Nth(Setting<i64>),

@@ -8,7 +8,7 @@ mod predicate;
 mod query;
 mod template;
 
-pub use body::{Body, BodyValue, Json, JsonPiece, Multiline};
+pub use body::{Body, BodyValue, Bytes, Json, JsonPiece, Multiline};
 pub use entry::{
     Assert, Capture, Entry, FilePart, HurlFile, KeyValue, Part, Request, Response, Status,
     StatusValue, Version, VersionValue,
@@ -20,6 +20,7 @@ pub use option::{
 };
 pub use predicate::{Number, Predicate, PredicateValue, Test};
 pub use query::{
-    CertificateField, CookieAttribute, CookiePath, Query, QueryValue, RegexLiteral, RegexValue,
+    CertificateField, CookieAttribute, CookiePath, JsonPath, Query, QueryValue, RegexLiteral,
+    RegexTemplate, RegexValue,
 };
 pub use template::{Expression, Placeholder, Template, TemplateElement};

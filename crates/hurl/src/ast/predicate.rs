@@ -1,6 +1,6 @@
 //! Predicates: what a value is to be.
 
-use super::{Multiline, Placeholder, RegexLiteral, Template};
+use super::{Multiline, Placeholder, RegexLiteral, RegexValue, Template};
 use crate::position::Span;
 
 /// What a value is to be.
@@ -28,7 +28,7 @@ pub enum Test {
     EndsWith(PredicateValue),
     Contains(PredicateValue),
     Includes(PredicateValue),
-    Matches(PredicateValue),
+    Matches(RegexValue),
     Exists,
     IsBoolean,
     IsCollection,

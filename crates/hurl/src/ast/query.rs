@@ -23,7 +23,7 @@ pub enum QueryValue {
     Cookie(CookiePath),
     Body,
     XPath(Template),
-    JsonPath(Template),
+    JsonPath(JsonPath),
     Regex(RegexValue),
     Variable(Template),
     Duration,
@@ -101,10 +101,46 @@ pub enum CertificateField {
 /// A regular expression.
 #[derive(Clone, Debug)]
 pub enum RegexValue {
-    /// `"…"`, compiled when it is used.
-    Template(Template),
+    /// `"…"`
+    Template(RegexTemplate),
     /// `/…/`
     Literal(RegexLiteral),
+}
+
+/// `"…"`, a regular expression with placeholders.
+#[derive(Clone, Debug)]
+pub struct RegexTemplate {
+    /// The text.
+    pub template: Template,
+    /// The expression, if there is no placeholder in the text and it is valid.
+    pub(crate) regex: Option<regex::Regex>,
+}
+
+impl RegexTemplate {
+    pub(crate) fn new(template: Template) -> Self {
+        let regex = template
+            .literal()
+            .and_then(|pattern| regex::Regex::new(pattern).ok());
+        Self { template, regex }
+    }
+}
+
+/// A JSONPath with placeholders.
+#[derive(Clone, Debug)]
+pub struct JsonPath {
+    /// The text.
+    pub template: Template,
+    /// The path, if there is no placeholder in the text and it is valid.
+    pub(crate) path: Option<serde_json_path::JsonPath>,
+}
+
+impl JsonPath {
+    pub(crate) fn new(template: Template) -> Self {
+        let path = template
+            .literal()
+            .and_then(|path| serde_json_path::JsonPath::parse(path).ok());
+        Self { template, path }
+    }
 }
 
 /// `/…/`

@@ -9,7 +9,7 @@ use super::response::{Cache, Response};
 use super::scope::{Environment, Scope};
 use super::value::{Value, hexadecimal};
 use super::variables::Variables;
-use crate::ast::{self, Assert, Body, Capture, KeyValue, StatusValue, VersionValue};
+use crate::ast::{self, Assert, Body, BodyValue, Capture, KeyValue, StatusValue, VersionValue};
 use crate::position::{Position, Span};
 
 /// A response and what was computed of it.
@@ -199,8 +199,12 @@ impl<'a> Evaluation<'a> {
             if expected == self.response.body {
                 return Ok(());
             }
+            let span = match &body.value {
+                BodyValue::Bytes(bytes) => bytes.span,
+                _ => Span::at(body.span.start),
+            };
             return fail(
-                Span::at(body.span.start),
+                span,
                 FailureKind::Body {
                     actual: hexadecimal(self.response.body),
                 },

@@ -9,7 +9,7 @@ use super::query::{first_group, json_path};
 use super::scope::Scope;
 use super::value::{Number, Value, hexadecimal};
 use super::{date, url};
-use crate::ast::{Filter, FilterValue, Template};
+use crate::ast::{Filter, FilterValue, JsonPath, Template};
 
 const NOT_BASE64: &str = "string is not base64";
 
@@ -235,7 +235,7 @@ impl Input<'_> {
         }
     }
 
-    fn json_path(&self, path: &Template, scope: &mut Scope<'_>) -> Filtered {
+    fn json_path(&self, path: &JsonPath, scope: &mut Scope<'_>) -> Filtered {
         match serde_json::from_str(self.text()?) {
             Ok(json) => json_path(&json, path, scope, self.coerces),
             Err(_) => self.invalid("value is not a valid JSON"),

@@ -4,7 +4,7 @@ use super::date;
 use super::failure::{Failure, FailureKind, fail};
 use super::scope::Scope;
 use super::value::{Mismatch, Number, Value, is_ip, is_uuid};
-use crate::ast::{Predicate, PredicateValue, Test};
+use crate::ast::{Predicate, PredicateValue, RegexValue, Test};
 use crate::position::{Position, Span};
 
 /// How a test ended.
@@ -149,21 +149,23 @@ fn is_empty(value: &Value) -> Outcome {
 }
 
 fn matches(
-    pattern: &PredicateValue,
+    pattern: &RegexValue,
     span: Span,
     value: &Value,
     scope: &mut Scope<'_>,
 ) -> Result<Outcome, Failure> {
-    let pattern = expected_value(pattern, scope)?;
-    let regex = match &pattern {
-        Value::Regex(regex) => regex.clone(),
-        other => regex::Regex::new(&other.to_string())
-            .or_else(|_| fail(span, FailureKind::InvalidRegex))?,
+    let regex = scope.regex(pattern).map_err(|failure| match failure.kind {
+        FailureKind::InvalidRegex => Failure { span, ..failure },
+        _ => failure,
+    })?;
+    let shown = match pattern {
+        RegexValue::Literal(literal) => Value::Regex(literal.regex.clone()).to_string(),
+        RegexValue::Template(_) => regex.as_str().to_owned(),
     };
     Ok(Outcome {
         is_passed: value.text().map(|text| regex.is_match(text)),
         actual: value.described(),
-        expected: format!("matches regex <{pattern}>"),
+        expected: format!("matches regex <{shown}>"),
     })
 }
 
@@ -201,9 +203,9 @@ fn expected_of_nothing(test: &Test, scope: &mut Scope<'_>) -> Result<String, Fai
         Test::Contains(value) => return with(value, "contains ", ""),
         Test::Includes(value) => return with(value, "include ", ""),
         Test::Matches(value) => {
-            let pattern = match expected_value(value, scope)? {
-                Value::Regex(regex) => regex.as_str().to_owned(),
-                other => other.to_string(),
+            let pattern = match value {
+                RegexValue::Literal(literal) => literal.regex.as_str().to_owned(),
+                RegexValue::Template(pattern) => scope.text(&pattern.template)?,
             };
             return Ok(format!("matches regex <{pattern}>"));
         }

@@ -1,7 +1,6 @@
 //! Values of queries.
 
 use md5::Md5;
-use serde_json_path::JsonPath;
 use sha2::{Digest, Sha256};
 
 use super::check::Evaluation;
@@ -9,7 +8,7 @@ use super::cookie;
 use super::failure::{Failure, FailureKind, fail};
 use super::scope::Scope;
 use super::value::Value;
-use crate::ast::{CookieAttribute, Query, QueryValue, Template};
+use crate::ast::{CookieAttribute, JsonPath, Query, QueryValue};
 
 impl Evaluation<'_> {
     /// The value of a query, if the response has one.
@@ -84,15 +83,12 @@ impl Evaluation<'_> {
 /// What a path finds: nothing, a value or a list. Without coercion, always a list.
 pub(super) fn json_path(
     json: &serde_json::Value,
-    path: &Template,
+    path: &JsonPath,
     scope: &mut Scope<'_>,
     coerces: bool,
 ) -> Result<Option<Value>, Failure> {
-    let text = scope.text(path)?;
-    let Ok(parsed) = JsonPath::parse(&text) else {
-        return fail(path.span, FailureKind::InvalidJsonPath { value: text });
-    };
-    let mut found: Vec<Value> = parsed
+    let path = scope.json_path(path)?;
+    let mut found: Vec<Value> = path
         .query(json)
         .iter()
         .map(|value| Value::from_json(value))

@@ -1,13 +1,15 @@
 //! Texts, values and bodies from templates.
 
+use std::borrow::Cow;
 use std::time::SystemTime;
 
 use super::failure::{Failure, FailureKind, fail};
 use super::value::{Number, Value};
 use super::variables::Variables;
 use crate::ast::{
-    Body, BodyValue, Count, Expression, Json, JsonPiece, Multiline, Placeholder, RegexValue,
-    Setting, Template, TemplateElement, VariableDefinition, VariableValue,
+    Body, BodyValue, Count, Expression, Json, JsonPath, JsonPiece, Multiline, Placeholder,
+    RegexTemplate, RegexValue, Setting, Template, TemplateElement, VariableDefinition,
+    VariableValue,
 };
 use crate::position::Span;
 
@@ -179,7 +181,7 @@ impl<'a> Scope<'a> {
             BodyValue::Xml(text) => Ok(text.clone().into_bytes()),
             BodyValue::Oneline(template) => self.text(template).map(String::into_bytes),
             BodyValue::Multiline(multiline) => self.multiline(multiline).map(String::into_bytes),
-            BodyValue::Bytes(bytes) => Ok(bytes.clone()),
+            BodyValue::Bytes(bytes) => Ok(bytes.value.clone()),
             BodyValue::File(name) => self.file(name),
         }
     }
@@ -200,14 +202,34 @@ impl<'a> Scope<'a> {
         })
     }
 
-    pub(super) fn regex(&mut self, value: &RegexValue) -> Result<regex::Regex, Failure> {
-        match value {
-            RegexValue::Literal(literal) => Ok(literal.regex.clone()),
-            RegexValue::Template(template) => {
-                let pattern = self.text(template)?;
-                regex::Regex::new(&pattern)
-                    .or_else(|_| fail(template.span, FailureKind::InvalidRegex))
-            }
+    pub(super) fn regex<'v>(
+        &mut self,
+        value: &'v RegexValue,
+    ) -> Result<Cow<'v, regex::Regex>, Failure> {
+        let RegexTemplate { template, regex } = match value {
+            RegexValue::Literal(literal) => return Ok(Cow::Borrowed(&literal.regex)),
+            RegexValue::Template(template) => template,
+        };
+        if let Some(regex) = regex {
+            return Ok(Cow::Borrowed(regex));
+        }
+        match regex::Regex::new(&self.text(template)?) {
+            Ok(regex) => Ok(Cow::Owned(regex)),
+            Err(_) => fail(template.span, FailureKind::InvalidRegex),
+        }
+    }
+
+    pub(super) fn json_path<'v>(
+        &mut self,
+        path: &'v JsonPath,
+    ) -> Result<Cow<'v, serde_json_path::JsonPath>, Failure> {
+        if let Some(path) = &path.path {
+            return Ok(Cow::Borrowed(path));
+        }
+        let value = self.text(&path.template)?;
+        match serde_json_path::JsonPath::parse(&value) {
+            Ok(path) => Ok(Cow::Owned(path)),
+            Err(_) => fail(path.template.span, FailureKind::InvalidJsonPath { value }),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::combine::{Parsed, fatal, optional};
 use super::key;
 use super::primitive::{hex_digit, literal, skip_spaces, try_literal};
-use crate::ast::Template;
+use crate::ast::{Bytes, Template};
 use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
@@ -16,8 +16,9 @@ pub(super) fn file(reader: &mut Reader<'_>) -> Parsed<Template> {
 }
 
 /// `hex,00ff;`
-pub(super) fn hex(reader: &mut Reader<'_>) -> Parsed<Vec<u8>> {
+pub(super) fn hex(reader: &mut Reader<'_>) -> Parsed<Bytes> {
     open(reader, "hex")?;
+    let start = reader.cursor();
     let mut digits = Vec::new();
     while let Some(digit) = optional(reader, hex_digit)? {
         digits.push(digit as u8);
@@ -25,14 +26,16 @@ pub(super) fn hex(reader: &mut Reader<'_>) -> Parsed<Vec<u8>> {
     let (pairs, []) = digits.as_chunks::<2>() else {
         return fatal(reader.position(), ParseErrorKind::OddNumberOfHexDigits);
     };
-    let bytes = pairs.iter().map(|[high, low]| high << 4 | low).collect();
+    let value = pairs.iter().map(|[high, low]| high << 4 | low).collect();
+    let span = reader.span_since(start);
     close(reader)?;
-    Ok(bytes)
+    Ok(Bytes { value, span })
 }
 
 /// `base64,AA==;`
-pub(super) fn base64(reader: &mut Reader<'_>) -> Parsed<Vec<u8>> {
+pub(super) fn base64(reader: &mut Reader<'_>) -> Parsed<Bytes> {
     open(reader, "base64")?;
+    let start = reader.cursor();
     let mut digits = Vec::new();
     while let Some(character) = reader.peek() {
         match sextet(character) {
@@ -44,8 +47,12 @@ pub(super) fn base64(reader: &mut Reader<'_>) -> Parsed<Vec<u8>> {
     }
     // Padding ends the digits, whether it is needed or not.
     reader.read_while(|character| character == '=');
+    let span = reader.span_since(start);
     close(reader)?;
-    Ok(digits.chunks(4).flat_map(decoded).collect())
+    Ok(Bytes {
+        value: digits.chunks(4).flat_map(decoded).collect(),
+        span,
+    })
 }
 
 fn open(reader: &mut Reader<'_>, keyword: &str) -> Parsed<()> {
@@ -88,8 +95,8 @@ fn decoded(digits: &[u8]) -> impl Iterator<Item = u8> {
 mod tests {
     use super::*;
 
-    fn bytes(parser: fn(&mut Reader<'_>) -> Parsed<Vec<u8>>, text: &str) -> Option<Vec<u8>> {
-        parser(&mut Reader::new(text)).ok()
+    fn bytes(parser: fn(&mut Reader<'_>) -> Parsed<Bytes>, text: &str) -> Option<Vec<u8>> {
+        parser(&mut Reader::new(text)).ok().map(|bytes| bytes.value)
     }
 
     #[test]

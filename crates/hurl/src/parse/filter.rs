@@ -4,7 +4,7 @@ use super::combine::{Parsed, Refusal, fatal, optional, soft};
 use super::primitive::{skip_spaces, spaces};
 use super::query::quoted_argument;
 use super::{number, regex, template, text};
-use crate::ast::{Filter, FilterValue, Setting, Template};
+use crate::ast::{Filter, FilterValue, JsonPath, Setting, Template};
 use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
@@ -70,7 +70,7 @@ fn value(reader: &mut Reader<'_>) -> Parsed<FilterValue> {
     } else if reader.skip("toDate") {
         lenient_argument(reader).map(FilterValue::ToDate)
     } else if reader.skip("jsonpath") {
-        quoted_argument(reader).map(FilterValue::JsonPath)
+        quoted_argument(reader).map(|path| FilterValue::JsonPath(JsonPath::new(path)))
     } else if reader.skip("xpath") {
         quoted_argument(reader).map(FilterValue::XPath)
     } else if reader.skip("split") {

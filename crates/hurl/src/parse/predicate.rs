@@ -3,7 +3,7 @@
 use super::combine::{Parsed, Refusal, choice, fatal};
 use super::primitive::{boolean, skip_spaces, spaces, try_literal};
 use super::{bytes, multiline, number, regex, template, text};
-use crate::ast::{Predicate, PredicateValue, Test};
+use crate::ast::{Predicate, PredicateValue, RegexTemplate, RegexValue, Test};
 use crate::error::{ParseError, ParseErrorKind};
 use crate::reader::Reader;
 
@@ -60,80 +60,55 @@ fn test(reader: &mut Reader<'_>) -> Parsed<Test> {
 /// A keyword before a value.
 struct Operator {
     keyword: &'static str,
-    test: fn(PredicateValue) -> Test,
     /// Whether the value may follow without spaces.
     is_symbol: bool,
-    takes: fn(&PredicateValue) -> bool,
+    /// The test with a value, if it takes such a value.
+    test: fn(PredicateValue) -> Option<Test>,
+}
+
+impl Operator {
+    const fn symbol(keyword: &'static str, test: fn(PredicateValue) -> Option<Test>) -> Self {
+        Self {
+            keyword,
+            is_symbol: true,
+            test,
+        }
+    }
+
+    const fn word(keyword: &'static str, test: fn(PredicateValue) -> Option<Test>) -> Self {
+        Self {
+            keyword,
+            is_symbol: false,
+            test,
+        }
+    }
 }
 
 /// The operators. One that begins like another comes first.
 const OPERATORS: [Operator; 11] = [
-    Operator {
-        keyword: "==",
-        test: Test::Equal,
-        is_symbol: true,
-        takes: |_| true,
-    },
-    Operator {
-        keyword: "!=",
-        test: Test::NotEqual,
-        is_symbol: true,
-        takes: |_| true,
-    },
-    Operator {
-        keyword: ">=",
-        test: Test::GreaterOrEqual,
-        is_symbol: true,
-        takes: is_comparable,
-    },
-    Operator {
-        keyword: ">",
-        test: Test::Greater,
-        is_symbol: true,
-        takes: is_comparable,
-    },
-    Operator {
-        keyword: "<=",
-        test: Test::LessOrEqual,
-        is_symbol: true,
-        takes: is_comparable,
-    },
-    Operator {
-        keyword: "<",
-        test: Test::Less,
-        is_symbol: true,
-        takes: is_comparable,
-    },
-    Operator {
-        keyword: "startsWith",
-        test: Test::StartsWith,
-        is_symbol: false,
-        takes: is_text_or_bytes,
-    },
-    Operator {
-        keyword: "endsWith",
-        test: Test::EndsWith,
-        is_symbol: false,
-        takes: is_text_or_bytes,
-    },
-    Operator {
-        keyword: "contains",
-        test: Test::Contains,
-        is_symbol: false,
-        takes: |_| true,
-    },
-    Operator {
-        keyword: "includes",
-        test: Test::Includes,
-        is_symbol: false,
-        takes: |_| true,
-    },
-    Operator {
-        keyword: "matches",
-        test: Test::Matches,
-        is_symbol: false,
-        takes: is_pattern,
-    },
+    Operator::symbol("==", |value| Some(Test::Equal(value))),
+    Operator::symbol("!=", |value| Some(Test::NotEqual(value))),
+    Operator::symbol(">=", |value| {
+        is_comparable(&value).then(|| Test::GreaterOrEqual(value))
+    }),
+    Operator::symbol(">", |value| {
+        is_comparable(&value).then(|| Test::Greater(value))
+    }),
+    Operator::symbol("<=", |value| {
+        is_comparable(&value).then(|| Test::LessOrEqual(value))
+    }),
+    Operator::symbol("<", |value| {
+        is_comparable(&value).then(|| Test::Less(value))
+    }),
+    Operator::word("startsWith", |value| {
+        is_text_or_bytes(&value).then(|| Test::StartsWith(value))
+    }),
+    Operator::word("endsWith", |value| {
+        is_text_or_bytes(&value).then(|| Test::EndsWith(value))
+    }),
+    Operator::word("contains", |value| Some(Test::Contains(value))),
+    Operator::word("includes", |value| Some(Test::Includes(value))),
+    Operator::word("matches", |value| pattern(value).map(Test::Matches)),
 ];
 
 fn operator(reader: &mut Reader<'_>) -> Option<&'static Operator> {
@@ -151,10 +126,9 @@ impl Operator {
         }
         let start = reader.position();
         let value = value(reader)?;
-        if (self.takes)(&value) {
-            Ok((self.test)(value))
-        } else {
-            fatal(start, ParseErrorKind::PredicateValue)
+        match (self.test)(value) {
+            Some(test) => Ok(test),
+            None => fatal(start, ParseErrorKind::PredicateValue),
         }
     }
 }
@@ -170,8 +144,12 @@ fn is_text_or_bytes(value: &PredicateValue) -> bool {
     matches!(value, PredicateValue::Text(_) | PredicateValue::Bytes(_))
 }
 
-fn is_pattern(value: &PredicateValue) -> bool {
-    matches!(value, PredicateValue::Text(_) | PredicateValue::Regex(_))
+fn pattern(value: PredicateValue) -> Option<RegexValue> {
+    match value {
+        PredicateValue::Text(template) => Some(RegexValue::Template(RegexTemplate::new(template))),
+        PredicateValue::Regex(literal) => Some(RegexValue::Literal(literal)),
+        _ => None,
+    }
 }
 
 fn value(reader: &mut Reader<'_>) -> Parsed<PredicateValue> {
@@ -180,8 +158,8 @@ fn value(reader: &mut Reader<'_>) -> Parsed<PredicateValue> {
         |reader| boolean(reader).map(PredicateValue::Bool),
         |reader| number::number(reader).map(PredicateValue::Number),
         |reader| bytes::file(reader).map(PredicateValue::File),
-        |reader| bytes::hex(reader).map(PredicateValue::Bytes),
-        |reader| bytes::base64(reader).map(PredicateValue::Bytes),
+        |reader| bytes::hex(reader).map(|bytes| PredicateValue::Bytes(bytes.value)),
+        |reader| bytes::base64(reader).map(|bytes| PredicateValue::Bytes(bytes.value)),
         |reader| template::placeholder(reader).map(PredicateValue::Placeholder),
         |reader| text::quoted(reader).map(PredicateValue::Text),
         |reader| multiline::parse(reader).map(PredicateValue::Multiline),

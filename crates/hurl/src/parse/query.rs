@@ -3,7 +3,9 @@
 use super::combine::{Parsed, Refusal, fatal, optional, soft};
 use super::primitive::{literal, skip_spaces, spaces, try_literal};
 use super::{regex, text};
-use crate::ast::{CertificateField, CookieAttribute, CookiePath, Query, QueryValue, Template};
+use crate::ast::{
+    CertificateField, CookieAttribute, CookiePath, JsonPath, Query, QueryValue, Template,
+};
 use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
@@ -44,7 +46,7 @@ fn value(reader: &mut Reader<'_>) -> Parsed<QueryValue> {
     } else if reader.skip("xpath") {
         quoted_argument(reader).map(QueryValue::XPath)
     } else if reader.skip("jsonpath") {
-        quoted_argument(reader).map(QueryValue::JsonPath)
+        quoted_argument(reader).map(|path| QueryValue::JsonPath(JsonPath::new(path)))
     } else if reader.skip("regex") {
         spaces(reader)?;
         regex::value(reader).map(QueryValue::Regex)

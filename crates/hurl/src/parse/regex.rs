@@ -3,7 +3,7 @@
 use super::combine::{Parsed, Refusal, choice, fatal};
 use super::primitive::try_literal;
 use super::text;
-use crate::ast::{RegexLiteral, RegexValue};
+use crate::ast::{RegexLiteral, RegexTemplate, RegexValue};
 use crate::error::{ParseError, ParseErrorKind};
 use crate::reader::Reader;
 
@@ -45,7 +45,9 @@ fn message(error: &regex::Error) -> String {
 
 /// `"…"` or `/…/`. As in Hurl, every error says that one of them is expected.
 pub(super) fn value(reader: &mut Reader<'_>) -> Parsed<RegexValue> {
-    let template = |reader: &mut Reader<'_>| text::quoted(reader).map(RegexValue::Template);
+    let template = |reader: &mut Reader<'_>| {
+        text::quoted(reader).map(|template| RegexValue::Template(RegexTemplate::new(template)))
+    };
     let regex = |reader: &mut Reader<'_>| literal(reader).map(RegexValue::Literal);
     choice(reader, &[template, regex]).map_err(|refusal| Refusal {
         error: ParseError {

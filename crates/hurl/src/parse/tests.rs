@@ -97,7 +97,7 @@ fn a_response_has_captures_asserts_and_a_body() {
     };
     assert_eq!(path.attribute, Some(CookieAttribute::MaxAge));
     assert!(
-        matches!(&response.asserts[2].predicate.test, Test::Matches(PredicateValue::Regex(regex))
+        matches!(&response.asserts[2].predicate.test, Test::Matches(RegexValue::Literal(regex))
         if regex.regex.as_str() == "a/b")
     );
     assert!(matches!(
