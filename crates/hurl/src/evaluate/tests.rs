@@ -232,6 +232,10 @@ fn failures_say_what_was_expected() {
             "unauthorized access to file ../secret",
         ),
         (
+            "variable \"unknown\" not == {{unknown}}",
+            "you must set the variable unknown",
+        ),
+        (
             "redirects count == 0",
             "the query redirects is not supported",
         ),
@@ -510,7 +514,8 @@ proptest! {
              header \"set-cookie\" urlQueryParam \"a\" exists\nheader \"set-cookie\" base64Decode exists\n`x`",
         );
         let expected = file.entries[0].response.as_ref().expect("a response");
-        for failure in Evaluation::new(&response).entry(expected, &mut Variables::default(), &mut Fixed).err().into_iter().flatten() {
+        let result = Evaluation::new(&response).entry(expected, &mut Variables::default(), &mut Fixed);
+        for failure in result.err().into_iter().flatten() {
             failure.render("test.hurl", "", crate::Position::START);
         }
     }
