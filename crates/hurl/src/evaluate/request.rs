@@ -8,6 +8,8 @@ use super::scope::Scope;
 use super::url;
 use crate::ast::{BodyValue, FilePart, KeyValue, Multiline, Part, Request};
 
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// A request without placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
@@ -99,6 +101,8 @@ impl Scope<'_> {
     fn content(&mut self, request: &Request) -> Result<(Vec<u8>, Option<String>), Failure> {
         if let Some(body) = &request.body {
             let content_type = match &body.value {
+                // Hurl takes the type of the form and the bytes of the body.
+                _ if !request.form.is_empty() => Some(FORM.to_owned()),
                 BodyValue::Json(_)
                 | BodyValue::Multiline(Multiline::Json(_) | Multiline::GraphQl { .. }) => {
                     Some("application/json".to_owned())
@@ -118,7 +122,7 @@ impl Scope<'_> {
         }
         if !request.form.is_empty() {
             let body = self.parameters(&request.form)?.into_bytes();
-            return Ok((body, Some("application/x-www-form-urlencoded".to_owned())));
+            return Ok((body, Some(FORM.to_owned())));
         }
         Ok((Vec::new(), None))
     }

@@ -506,6 +506,10 @@ fn bodies_have_a_content_type_unless_the_file_gives_one() {
     );
     assert_eq!(content_type("<a/>").as_deref(), Some("application/xml"));
     assert_eq!(content_type("`a`"), None);
+    assert_eq!(
+        content_type("[Form]\na: b\n<a/>").as_deref(),
+        Some("application/x-www-form-urlencoded")
+    );
     let form = rendered("POST http://host\n[Form]\na: b c\nd: {{name}}\n").expect("a request");
     assert_eq!(String::from_utf8_lossy(&form.body), "a=b%20c&d=Bob");
     assert_eq!(form.headers[0].1, "application/x-www-form-urlencoded");
