@@ -46,7 +46,7 @@ pub enum ProjectFileError {
         /// The server.
         id: String,
         /// What is wrong.
-        error: ServerError,
+        error: Box<ServerError>,
     },
 }
 
@@ -126,7 +126,7 @@ impl ProjectFile {
                 error => ProjectFileError::Server {
                     path: path.to_owned(),
                     id: id.clone(),
-                    error,
+                    error: Box::new(error),
                 },
             })?);
         }

@@ -20,7 +20,9 @@ use prony_suite::run::{Finished, RunRequest};
 pub use self::choice::Arguments;
 use self::choice::{Choice, Chosen, Ground};
 use self::objectives::Verdicts;
-use crate::exit::{self, FAILURE, INTERRUPTED, MISSED, Outcome, Usage, interrupt_on_signals, usage};
+use crate::exit::{
+    self, FAILURE, INTERRUPTED, MISSED, Outcome, Usage, interrupt_on_signals, usage,
+};
 use crate::project::{self, Project};
 use crate::result_file::{self, ResultFile};
 use crate::view::{listing, minutes, report_files, run_progress, width};

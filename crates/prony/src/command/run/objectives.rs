@@ -25,7 +25,8 @@ impl Verdicts {
     /// If the histogram of a trial cannot be read.
     pub fn of(file: Option<&ProjectFile>, finished: &Finished) -> Result<Self, Box<dyn Error>> {
         let mut cases = Vec::new();
-        let Some((file, objectives)) = file.and_then(|file| Some((file, file.objectives.as_ref()?)))
+        let Some((file, objectives)) =
+            file.and_then(|file| Some((file, file.objectives.as_ref()?)))
         else {
             return Ok(Self(cases));
         };
