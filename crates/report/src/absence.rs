@@ -6,6 +6,9 @@ use prony_model::{
 
 use crate::table::ResultTable;
 
+/// Why a row is empty if the user did not ask for it.
+pub const NOT_REQUESTED: &str = "not requested";
+
 /// A server that is missing from one table or from all of its tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Absence {
@@ -161,7 +164,7 @@ pub fn why_absent(
     load: &LoadSpec,
 ) -> &'static str {
     let Some(server) = run.server(server) else {
-        return "not requested";
+        return NOT_REQUESTED;
     };
     let wrong = || wrong(server).find(|why| why.workload() == Some(workload));
     match not_ready(server).or_else(wrong) {

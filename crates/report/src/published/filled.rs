@@ -12,12 +12,13 @@ use prony_stats::Known;
 use super::document::{Document, DocumentRow, DocumentTable};
 use super::measured::Measured;
 use super::{held, measured};
+use crate::absence::NOT_REQUESTED;
 use crate::absence::why_absent;
 use crate::figures::OpenFigures;
 use crate::table::{ResultTable, ServerRow};
 
 impl Document {
-    /// The document of a run, filled from its trials; `None` if the run has none.
+    /// The document of a run, filled from its trials; `None` if the run has none, or too little of it was requested.
     pub(crate) fn of(
         run: &Run,
         trials: &[TrialRecord],
@@ -38,13 +39,24 @@ impl Document {
             }
             .table(i + 1)
         };
-        Some(Document {
+        let tables = sources.into_iter().enumerate().map(fill);
+        // With one row or none there is no order to compare with that of the document.
+        let tables: Vec<_> = tables.filter(has_two_requested_rows).collect();
+        (!tables.is_empty()).then_some(Document {
             name: document,
             machine,
             method,
-            tables: sources.into_iter().enumerate().map(fill).collect(),
+            tables,
         })
     }
+}
+
+/// Whether the user asked for two rows, or for all that there are.
+fn has_two_requested_rows(table: &DocumentTable) -> bool {
+    let rows = table.rows.iter().filter(|row| row.in_document);
+    let (requested, others): (Vec<_>, Vec<_>) =
+        rows.partition(|row| row.absent != Some(NOT_REQUESTED));
+    requested.len() >= 2 || others.is_empty()
 }
 
 /// The data that a table is filled from.
