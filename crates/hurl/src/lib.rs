@@ -21,8 +21,8 @@ pub use parse::parse;
 pub use position::{Position, Span};
 pub use unsupported::{Unsupported, unsupported};
 
-/// The longest file that [`parse`] reads.
-pub const MAX_FILE_BYTES: usize = 16 << 20;
+/// The longest file that [`parse`] reads: parsing takes up to 100 times as much memory.
+pub const MAX_FILE_BYTES: usize = 4 << 20;
 
 /// How deep the lists and objects of JSON may be nested, as in Hurl.
 pub const MAX_JSON_DEPTH: usize = 128;

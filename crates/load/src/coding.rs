@@ -230,6 +230,7 @@ mod tests {
 
     use flate2::Compression;
     use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
+    use proptest::prelude::*;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
     use super::*;
@@ -329,6 +330,33 @@ mod tests {
         for (coding, mut body) in [("gzip", gzip(TEXT)), ("deflate", zlib(TEXT))] {
             body.extend(b"more");
             assert!(decoded(coding, &body, 1000).is_err(), "{coding}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_data_are_decoded_or_broken(
+            bytes in proptest::collection::vec(any::<u8>(), 0..200),
+            changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        ) {
+            for (coding, body) in [
+                ("gzip", gzip(&bytes)),
+                ("deflate", zlib(&bytes)),
+                ("deflate", deflate(&bytes)),
+                ("br", BROTLI.to_vec()),
+                ("zstd", zstd(&bytes)),
+            ] {
+                let mut changed = body;
+                for (at, byte) in &changes {
+                    let at = at.index(changed.len());
+                    changed[at] = *byte;
+                }
+                for data in [&changed, &bytes] {
+                    if let Ok(decoded) = decoded(coding, data, 1000) {
+                        prop_assert!(decoded.len() <= 1000);
+                    }
+                }
+            }
         }
     }
 

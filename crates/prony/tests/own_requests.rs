@@ -150,6 +150,20 @@ fn a_response_that_is_never_right_is_shown_without_its_secret() {
 }
 
 #[test]
+fn the_log_of_a_server_that_ends_is_shown_without_a_secret() {
+    let project = project();
+    let ends = SERVER.replace(
+        "        order = {",
+        "        print(\"got\", self.headers[\"authorization\"], flush=True)\n        os._exit(3)\n        order = {",
+    );
+    fs::write(project.path().join("servers/orders/server.py"), ends).unwrap();
+    let arguments = ["verify", "orders", "--workloads", "orders"];
+    let told = run(with_token(&project, &arguments)).with(1).all();
+    assert!(told.contains("got Bearer ***"), "{told}");
+    assert!(!told.contains("s3cr3t"), "{told}");
+}
+
+#[test]
 fn faults_of_a_workload_are_reported_before_anything_runs() {
     let project = project();
     let verify = ["verify", "orders", "--workloads", "orders"];

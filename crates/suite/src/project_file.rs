@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use prony_manifest::{FileError, Source, UnknownName, fields};
+use prony_objective::Objectives;
 use prony_server::{Layout, PROJECT_FILE, Server, ServerError, ServerTable};
 use serde::Deserialize;
 use toml::Spanned;
@@ -27,6 +28,8 @@ pub struct ProjectFile {
     pub workloads: Vec<Workload>,
     /// What `prony run` measures by default.
     pub suite: Suite,
+    /// What each of its servers must achieve under each of its loads.
+    pub objectives: Option<Objectives>,
 }
 
 /// Why a project file cannot be used.
@@ -43,7 +46,7 @@ pub enum ProjectFileError {
         /// The server.
         id: String,
         /// What is wrong.
-        error: ServerError,
+        error: Box<ServerError>,
     },
 }
 
@@ -54,6 +57,7 @@ struct RawProject {
     rounds: Option<NonZeroU32>,
     precision: Option<Precision>,
     budget: Option<Spanned<Budget>>,
+    objectives: Option<Objectives>,
     /// Servers that Prony ships, to compare with.
     #[serde(default, deserialize_with = "fields::names")]
     beside: Vec<String>,
@@ -122,7 +126,7 @@ impl ProjectFile {
                 error => ProjectFileError::Server {
                     path: path.to_owned(),
                     id: id.clone(),
-                    error,
+                    error: Box::new(error),
                 },
             })?);
         }
@@ -142,6 +146,7 @@ impl ProjectFile {
         Ok(Self {
             suite: suite.suite(source, &suite_id(folder), ids, &served, &is_known)?,
             path: path.to_owned(),
+            objectives: raw.objectives,
             servers,
             workloads,
         })
@@ -213,6 +218,7 @@ mod tests {
     use super::*;
 
     const FILE: &str = r#"rounds = 3
+objectives = "p99 < 50ms"
 
 [server.web]
 build = ["cargo build --release", "touch 'a b'"]
@@ -269,6 +275,8 @@ load = { shape = "closed", connections = 8, duration = "1s" }
             (file.suite.id.as_str(), file.suite.rounds()),
             ("my-shop", 3)
         );
+        let objectives = file.objectives.map(|objectives| objectives.to_string());
+        assert_eq!(objectives.as_deref(), Some("p99<50ms,errors<0.1%"));
         assert_eq!(file.suite.servers, ["web", "old"]);
         assert_eq!(file.suite.workloads(), ["home", "about"]);
     }
@@ -287,7 +295,7 @@ load = { shape = "closed", connections = 8, duration = "1s" }
             (
                 "[server.web]",
                 "[sever.web]",
-                "prony.toml:3: unknown field `sever`",
+                "prony.toml:4: unknown field `sever`",
             ),
             ("[server.web]", "[sever.web]", "did you mean `server`?"),
             (
@@ -304,7 +312,7 @@ load = { shape = "closed", connections = 8, duration = "1s" }
             (
                 "\"cargo build --release\", ",
                 "\"cargo build && true\", ",
-                "prony.toml:4: field `build`: Prony starts commands without a shell",
+                "prony.toml:5: field `build`: Prony starts commands without a shell",
             ),
             (
                 "[\"cargo build --release\", \"touch 'a b'\"]",
@@ -320,12 +328,17 @@ load = { shape = "closed", connections = 8, duration = "1s" }
             (
                 "workloads = [\"home\"]",
                 "workloads = [\"hoem\"]",
-                "prony.toml:11: field `workloads`: there is no workload `hoem`; did you mean `home`?",
+                "prony.toml:12: field `workloads`: there is no workload `hoem`; did you mean `home`?",
             ),
             (
                 "[[measure]]",
                 "[[measure]]\nworkloads = [\"hme\"]",
                 "there is no workload `hme`; did you mean `home`?",
+            ),
+            (
+                "p99 < 50ms",
+                "p99 < 50",
+                "prony.toml:2: field `objectives`: `p99 < 50`",
             ),
             (
                 "folder = \"old\"",

@@ -8,6 +8,7 @@ mod filter;
 mod number;
 mod predicate;
 mod query;
+mod request;
 mod response;
 mod scope;
 #[cfg(test)]
@@ -18,6 +19,7 @@ mod variables;
 
 pub use check::{Captured, Evaluation};
 pub use failure::{Failure, FailureKind};
+pub use request::Rendered;
 pub use response::{HttpVersion, Response};
 pub use scope::{Environment, FileError, Scope};
 pub use value::{Number, Value};

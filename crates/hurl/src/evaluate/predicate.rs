@@ -1,5 +1,8 @@
 //! Whether a value is as expected.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use super::date;
 use super::failure::{Failure, FailureKind, fail};
 use super::scope::Scope;
@@ -7,11 +10,29 @@ use super::value::{Mismatch, Number, Value, is_ip, is_uuid};
 use crate::ast::{Predicate, PredicateValue, RegexValue, Test};
 use crate::position::{Position, Span};
 
-/// How a test ended.
-struct Outcome {
+/// How a test ended, and what its message is about. Only a failure takes the time to write a message.
+struct Outcome<'a> {
     is_passed: Result<bool, Mismatch>,
-    actual: String,
-    expected: String,
+    actual: Actual,
+    expected: Expected<'a>,
+}
+
+/// How a message shows the value.
+enum Actual {
+    /// With its type.
+    Described,
+    /// Alone.
+    Text,
+    /// By its size.
+    Size(usize),
+}
+
+/// How a message shows what was expected.
+enum Expected<'a> {
+    Word(&'static str),
+    /// Words, then a value with its type.
+    Value(&'static str, Value),
+    Regex(&'a RegexValue, Cow<'a, regex::Regex>),
 }
 
 /// Checks a value, or that there is none.
@@ -20,26 +41,41 @@ pub(super) fn check(
     value: Option<&Value>,
     scope: &mut Scope<'_>,
 ) -> Result<(), Failure> {
-    let outcome = match value {
-        Some(value) => outcome(predicate, value, scope)?,
-        None => Outcome {
-            is_passed: Ok(false),
-            actual: "none".into(),
-            expected: expected_of_nothing(&predicate.test, scope)?,
-        },
+    let Some(value) = value else {
+        let expected = expected_of_nothing(&predicate.test, scope)?;
+        if predicate.is_negated {
+            return Ok(());
+        }
+        return failure(predicate, "none".into(), &expected, false);
     };
+    let outcome = outcome(predicate, value, scope)?;
     let is_type_mismatch = match outcome.is_passed {
         Ok(is_passed) if is_passed != predicate.is_negated => return Ok(()),
         Ok(_) => false,
         Err(Mismatch) => true,
     };
-    // `!=` is a negation of its own.
-    let not = if predicate.is_negated != matches!(predicate.test, Test::NotEqual(_)) {
-        "not "
-    } else {
-        ""
+    let actual = match outcome.actual {
+        Actual::Described => value.described(),
+        Actual::Text => value.to_string(),
+        Actual::Size(size) => format!("count equals to {size}"),
     };
-    let expected = format!("{not}{}", outcome.expected);
+    failure(
+        predicate,
+        actual,
+        &outcome.expected.to_string(),
+        is_type_mismatch,
+    )
+}
+
+fn failure(
+    predicate: &Predicate,
+    actual: String,
+    expected: &str,
+    is_type_mismatch: bool,
+) -> Result<(), Failure> {
+    // `!=` is a negation of its own.
+    let is_negated = predicate.is_negated != matches!(predicate.test, Test::NotEqual(_));
+    let expected = format!("{}{expected}", if is_negated { "not " } else { "" });
     // Column 0: the message shows no caret.
     let span = Span::at(Position {
         line: predicate.span.start.line,
@@ -48,59 +84,61 @@ pub(super) fn check(
     fail(
         span,
         FailureKind::Predicate {
-            actual: outcome.actual,
+            actual,
             expected,
             is_type_mismatch,
         },
     )
 }
 
-fn outcome(
-    predicate: &Predicate,
+impl fmt::Display for Expected<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word(word) => formatter.write_str(word),
+            Self::Value(words, value) => write!(formatter, "{words}{}", value.described()),
+            Self::Regex(RegexValue::Template(_), regex) => {
+                write!(formatter, "matches regex <{regex}>")
+            }
+            Self::Regex(RegexValue::Literal(_), regex) => {
+                write!(
+                    formatter,
+                    "matches regex <{}>",
+                    Value::Regex(regex.clone().into_owned())
+                )
+            }
+        }
+    }
+}
+
+fn outcome<'p>(
+    predicate: &'p Predicate,
     value: &Value,
     scope: &mut Scope<'_>,
-) -> Result<Outcome, Failure> {
-    let described = || value.described();
-    let of_type = |is_passed: bool, expected: &str| Outcome {
-        is_passed: Ok(is_passed),
-        actual: described(),
-        expected: expected.into(),
-    };
-    let of_text = |is_passed: fn(&str) -> bool, expected: &str| match value.text() {
-        Ok(text) => Outcome {
-            is_passed: Ok(is_passed(text)),
-            actual: text.into(),
-            expected: expected.into(),
-        },
-        Err(mismatch) => Outcome {
-            is_passed: Err(mismatch),
-            actual: described(),
-            expected: "string".into(),
-        },
-    };
+) -> Result<Outcome<'p>, Failure> {
+    let is = of_type;
     let mut compare =
-        |other: &PredicateValue, words: &str, test: &dyn Fn(&Value) -> Result<bool, Mismatch>| {
+        |other: &PredicateValue, words, test: &dyn Fn(&Value) -> Result<bool, Mismatch>| {
             let other = expected_value(other, scope)?;
             Ok(Outcome {
                 is_passed: test(&other),
-                actual: described(),
-                expected: format!("{words}{}", other.described()),
+                actual: Actual::Described,
+                expected: Expected::Value(words, other),
             })
         };
     Ok(match &predicate.test {
         Test::Equal(other) => compare(other, "", &|other| Ok(value == other))?,
         Test::NotEqual(other) => compare(other, "", &|other| Ok(value != other))?,
         Test::Greater(other) => compare(other, "greater than ", &|other| {
-            value.order(other).map(|order| order.is_gt())
+            Ok(value.order(other)?.is_gt())
         })?,
         Test::GreaterOrEqual(other) => compare(other, "greater or equal than ", &|other| {
-            value.order(other).map(|order| order.is_ge())
+            Ok(value.order(other)?.is_ge())
         })?,
         Test::Less(other) => compare(other, "less than ", &|other| {
-            value.order(other).map(|order| order.is_lt())
+            Ok(value.order(other)?.is_lt())
         })?,
         Test::LessOrEqual(other) => compare(other, "less or equal than ", &|other| {
-            value.order(other).map(|order| order.is_le())
+            Ok(value.order(other)?.is_le())
         })?,
         Test::StartsWith(other) => {
             compare(other, "starts with ", &|other| value.starts_with(other))?
@@ -109,63 +147,89 @@ fn outcome(
         Test::Contains(other) => compare(other, "contains ", &|other| value.contains(other))?,
         Test::Includes(other) => compare(other, "includes ", &|other| value.includes(other))?,
         Test::Matches(pattern) => matches(pattern, predicate.span, value, scope)?,
-        Test::Exists => of_type(true, "something"),
-        Test::IsBoolean => of_type(matches!(value, Value::Bool(_)), "boolean"),
-        Test::IsCollection => of_type(
+        Test::Exists => is(true, "something"),
+        Test::IsBoolean => is(matches!(value, Value::Bool(_)), "boolean"),
+        Test::IsCollection => is(
             matches!(value, Value::Bytes(_) | Value::List(_) | Value::Object(_)),
             "collection",
         ),
-        Test::IsDate => of_type(matches!(value, Value::Date(_)), "date"),
+        Test::IsDate => is(matches!(value, Value::Date(_)), "date"),
         Test::IsEmpty => is_empty(value),
-        Test::IsFloat => of_type(value.type_name() == "float", "float"),
-        Test::IsInteger => of_type(value.type_name() == "integer", "integer"),
-        Test::IsList => of_type(matches!(value, Value::Bytes(_) | Value::List(_)), "list"),
-        Test::IsNumber => of_type(matches!(value, Value::Number(_)), "number"),
-        Test::IsObject => of_type(matches!(value, Value::Object(_)), "object"),
-        Test::IsString => of_type(matches!(value, Value::Text(_)), "string"),
+        Test::IsFloat => is(value.type_name() == "float", "float"),
+        Test::IsInteger => is(value.type_name() == "integer", "integer"),
+        Test::IsList => is(matches!(value, Value::Bytes(_) | Value::List(_)), "list"),
+        Test::IsNumber => is(matches!(value, Value::Number(_)), "number"),
+        Test::IsObject => is(matches!(value, Value::Object(_)), "object"),
+        Test::IsString => is(matches!(value, Value::Text(_)), "string"),
         Test::IsIpv4 => of_text(
+            value,
             |text| is_ip(text, |address| address.is_ipv4()),
             "string in IPv4 format",
         ),
         Test::IsIpv6 => of_text(
+            value,
             |text| is_ip(text, |address| address.is_ipv6()),
             "string in IPv6 format",
         ),
-        Test::IsIsoDate => of_text(date::is_iso, "string with format YYYY-MM-DDTHH:mm:ss.sssZ"),
-        Test::IsUuid => of_text(is_uuid, "string in UUID format"),
+        Test::IsIsoDate => of_text(
+            value,
+            date::is_iso,
+            "string with format YYYY-MM-DDTHH:mm:ss.sssZ",
+        ),
+        Test::IsUuid => of_text(value, is_uuid, "string in UUID format"),
     })
 }
 
-fn is_empty(value: &Value) -> Outcome {
+fn of_type(is_passed: bool, word: &'static str) -> Outcome<'static> {
+    Outcome {
+        is_passed: Ok(is_passed),
+        actual: Actual::Described,
+        expected: Expected::Word(word),
+    }
+}
+
+fn of_text(value: &Value, is_passed: fn(&str) -> bool, word: &'static str) -> Outcome<'static> {
+    match value.text() {
+        Ok(text) => Outcome {
+            is_passed: Ok(is_passed(text)),
+            actual: Actual::Text,
+            expected: Expected::Word(word),
+        },
+        Err(mismatch) => Outcome {
+            is_passed: Err(mismatch),
+            actual: Actual::Described,
+            expected: Expected::Word("string"),
+        },
+    }
+}
+
+fn is_empty(value: &Value) -> Outcome<'static> {
     let (is_passed, actual) = match value.size() {
-        Ok(size) => (Ok(size == 0), format!("count equals to {size}")),
-        Err(mismatch) => (Err(mismatch), value.described()),
+        Ok(size) => (Ok(size == 0), Actual::Size(size)),
+        Err(mismatch) => (Err(mismatch), Actual::Described),
     };
     Outcome {
         is_passed,
         actual,
-        expected: "count equals to 0".into(),
+        expected: Expected::Word("count equals to 0"),
     }
 }
 
-fn matches(
-    pattern: &RegexValue,
+fn matches<'p>(
+    pattern: &'p RegexValue,
     span: Span,
     value: &Value,
     scope: &mut Scope<'_>,
-) -> Result<Outcome, Failure> {
+) -> Result<Outcome<'p>, Failure> {
     let regex = scope.regex(pattern).map_err(|failure| match failure.kind {
         FailureKind::InvalidRegex => Failure { span, ..failure },
         _ => failure,
     })?;
-    let shown = match pattern {
-        RegexValue::Literal(literal) => Value::Regex(literal.regex.clone()).to_string(),
-        RegexValue::Template(_) => regex.as_str().to_owned(),
-    };
+    let is_passed = value.text().map(|text| regex.is_match(text));
     Ok(Outcome {
-        is_passed: value.text().map(|text| regex.is_match(text)),
-        actual: value.described(),
-        expected: format!("matches regex <{shown}>"),
+        is_passed,
+        actual: Actual::Described,
+        expected: Expected::Regex(pattern, regex),
     })
 }
 

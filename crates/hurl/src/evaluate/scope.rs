@@ -57,6 +57,10 @@ impl<'a> Scope<'a> {
         self.variables
     }
 
+    pub(super) fn random(&mut self) -> u128 {
+        self.environment.random()
+    }
+
     pub(super) fn now(&mut self) -> SystemTime {
         self.environment.now()
     }

@@ -232,6 +232,10 @@ fn failures_say_what_was_expected() {
             "unauthorized access to file ../secret",
         ),
         (
+            "variable \"unknown\" not == {{unknown}}",
+            "you must set the variable unknown",
+        ),
+        (
             "redirects count == 0",
             "the query redirects is not supported",
         ),
@@ -462,6 +466,85 @@ fn requests_are_rendered() {
     );
 }
 
+fn rendered(text: &str) -> Result<Rendered, Failure> {
+    let file = parsed(text);
+    let variables = variables();
+    Scope::new(&variables, &mut Fixed).request(&file.entries[0].request)
+}
+
+#[test]
+fn sections_become_header_fields_and_the_query() {
+    let request = rendered(
+        "GET http://{{name}}/?a=b\nAccept: x\n[Query]\nq: a b/{{name}}\nr: é\n[BasicAuth]\nbob: secret\n[Cookies]\na: 1\nb: {{three}}\n",
+    )
+    .expect("a request");
+    assert_eq!(request.url, "http://Bob/?a=b&q=a%20b%2FBob&r=%C3%A9");
+    let expected = [
+        ("Accept", "x"),
+        ("authorization", "Basic Ym9iOnNlY3JldA=="),
+        ("cookie", "a=1; b=3"),
+    ];
+    assert_eq!(
+        request.headers,
+        expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
+    );
+    assert!(request.body.is_empty());
+}
+
+#[test]
+fn bodies_have_a_content_type_unless_the_file_gives_one() {
+    let content_type = |text: &str| {
+        let mut headers = rendered(&format!("POST http://host\n{text}\n"))
+            .expect("a request")
+            .headers;
+        headers.pop().map(|(_, value)| value)
+    };
+    assert_eq!(content_type("{}").as_deref(), Some("application/json"));
+    assert_eq!(
+        content_type("Content-Type: a/b\n{}").as_deref(),
+        Some("a/b")
+    );
+    assert_eq!(content_type("<a/>").as_deref(), Some("application/xml"));
+    assert_eq!(content_type("`a`"), None);
+    assert_eq!(
+        content_type("[Form]\na: b\n<a/>").as_deref(),
+        Some("application/x-www-form-urlencoded")
+    );
+    let form = rendered("POST http://host\n[Form]\na: b c\nd: {{name}}\n").expect("a request");
+    assert_eq!(String::from_utf8_lossy(&form.body), "a=b%20c&d=Bob");
+    assert_eq!(form.headers[0].1, "application/x-www-form-urlencoded");
+}
+
+#[test]
+fn parts_are_between_boundaries() {
+    let request = rendered("POST http://host\n[Multipart]\na: {{name}}\nb: file,data.bin;\n")
+        .expect("a request");
+    let boundary = "-".repeat(24) + &"f".repeat(32);
+    assert_eq!(
+        request.headers[0].1,
+        format!("multipart/form-data; boundary={boundary}")
+    );
+    let expected = format!(
+        "--{boundary}\r\ncontent-disposition: form-data; name=\"a\"\r\n\r\nBob\r\n--{boundary}\r\n\
+         content-disposition: form-data; name=\"b\"; filename=\"data.bin\"\r\n\
+         content-type: application/octet-stream\r\n\r\n\u{1}\u{2}\r\n--{boundary}--\r\n"
+    );
+    assert_eq!(String::from_utf8_lossy(&request.body), expected);
+}
+
+#[test]
+fn a_url_needs_a_scheme_of_http() {
+    let failure = rendered("GET {{name}}/a\n").expect_err("no scheme");
+    let message = "Missing scheme <http://> or <https://>";
+    assert_eq!(
+        failure.kind,
+        FailureKind::InvalidUrl {
+            url: "Bob/a".into(),
+            message
+        }
+    );
+}
+
 #[test]
 fn a_text_is_no_value_of_json() {
     let file = parsed("POST http://host\n{\"a\": {{name}}}\n");
@@ -510,7 +593,8 @@ proptest! {
              header \"set-cookie\" urlQueryParam \"a\" exists\nheader \"set-cookie\" base64Decode exists\n`x`",
         );
         let expected = file.entries[0].response.as_ref().expect("a response");
-        for failure in Evaluation::new(&response).entry(expected, &mut Variables::default(), &mut Fixed).err().into_iter().flatten() {
+        let result = Evaluation::new(&response).entry(expected, &mut Variables::default(), &mut Fixed);
+        for failure in result.err().into_iter().flatten() {
             failure.render("test.hurl", "", crate::Position::START);
         }
     }

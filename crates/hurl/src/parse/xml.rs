@@ -1,5 +1,7 @@
 //! XML documents, of which Hurl only needs to know where they end.
 
+use std::collections::HashSet;
+
 use super::combine::{Parsed, fatal, soft};
 use crate::error::ParseErrorKind;
 use crate::position::Position;
@@ -159,7 +161,7 @@ impl<'a> Scanner<'_, 'a> {
 
     /// Whether a text is a list of different attributes, each behind white space.
     fn are_attributes(text: &str) -> bool {
-        let mut names: Vec<&str> = Vec::new();
+        let mut names = HashSet::new();
         let mut rest = text;
         loop {
             let trimmed = rest.trim_start_matches(is_white_space);
@@ -171,14 +173,13 @@ impl<'a> Scanner<'_, 'a> {
             };
             let is_separate = trimmed.len() < rest.len();
             if !is_separate
-                || names.contains(&name)
+                || !names.insert(name)
                 || value.contains('<')
                 || !value.chars().all(is_character)
                 || !are_references(value)
             {
                 return false;
             }
-            names.push(name);
             rest = next;
         }
     }
@@ -319,6 +320,16 @@ mod tests {
                 Some(text)
             );
         }
+    }
+
+    #[test]
+    fn many_attributes_and_elements_take_linear_time() {
+        let attributes: String = (0..100_000)
+            .map(|number| format!(" a{number}='{number}'"))
+            .collect();
+        let elements = "<b>".repeat(100_000) + &"</b>".repeat(100_000);
+        let text = format!("<a{attributes}>{elements}</a>");
+        assert_eq!(document(&text).as_deref(), Some(text.as_str()));
     }
 
     #[test]

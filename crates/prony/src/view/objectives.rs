@@ -38,9 +38,9 @@ pub fn reason(judged: &Judged) -> String {
     }
     if judged.verdict == Verdict::NotClear {
         text += match (&judged.evidence, judged.holds) {
-            (None, true) => "; the load is too short for an interval",
+            (None, true) => "; too little was measured for an interval",
             (None, false) => {
-                "; the load is too short for an interval, and its figure counts as missed"
+                "; too little was measured for an interval, and its figure counts as missed"
             }
             (Some(_), true) => "; a longer load narrows the interval",
             (Some(_), false) => "; the figure of the whole load counts as missed",
@@ -171,7 +171,7 @@ Objectives:   2 of 4 missed
   not clear  errors <= 0.1%: 0.105 % (95 % interval 0 % to 0.2 %); the figure of the whole load counts as missed
   missed     mean < 1ms: 2.00 ms (95 % interval 1.90 ms to 2.10 ms); the generator may have been the bottleneck \
          (CLIENT-LIMITED), so the server may be faster
-  not clear  rate > 5k/s: 5,100/s; the load is too short for an interval";
+  not clear  rate > 5k/s: 5,100/s; too little was measured for an interval";
         assert_eq!(lines(&all).join("\n"), expected.replace("          ", " "));
         assert!(lines(&[]).is_empty());
     }

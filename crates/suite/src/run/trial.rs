@@ -206,7 +206,10 @@ impl TrialSetup<'_> {
                 Ok(Running::new(server, ready.startup_ns))
             }
             Err(BringUpError::NotReady(NotReady::Interrupted)) => Err(Stop::Interrupted),
-            Err(error) => Err(Stop::Failed(FailureKind::NotReady, error.to_string())),
+            Err(error) => {
+                let reason = self.task.request.secrets().hide(&error.to_string());
+                Err(Stop::Failed(FailureKind::NotReady, reason))
+            }
         }
     }
 

@@ -127,7 +127,11 @@ fn verify_tasks(
     let (mut running, _) = match started {
         Ok(started) => started,
         Err(BringUpError::NotReady(NotReady::Interrupted)) => return Verification::Interrupted,
-        Err(error) => return Verification::NotStarted(error.to_string()),
+        Err(error) => {
+            // What the server wrote may contain a secret of any request.
+            let hide = |text: String, task: &&Task| task.request.secrets().hide(&text);
+            return Verification::NotStarted(tasks.iter().fold(error.to_string(), hide));
+        }
     };
     let mut verified = Vec::with_capacity(tasks.len());
     for &task in tasks {

@@ -31,7 +31,7 @@ compressed = true
 fn workload(protocol: &str, request: &str, response: &str) -> Workload {
     let text = format!("{request}protocol = \"{protocol}\"\n[response]\n{response}\n");
     let workload: Workload = toml::from_str(&text).unwrap();
-    workload.named("orders".into())
+    workload.named("orders".into(), std::path::Path::new(""))
 }
 
 fn load(workload: &Workload, server: &Server, event_loop: EventLoopChoice) -> LoadResult {

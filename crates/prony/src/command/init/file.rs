@@ -18,11 +18,15 @@ const HEADING: &str = "\
 #   prony verify    build and start the servers, check their responses
 #   prony run       the same, then load them and compare
 #   prony ab main   is the working tree slower than main?
+#   prony load NAME, prony capacity NAME   one server under a load of your choice
 #
 # docs/project-file.md in Prony's repository explains all fields.
 ";
 
 const MEASURE: &str = "
+# What each server must achieve; `prony run` has exit status 5 if one does not.
+# objectives = \"p99 < 50ms, errors < 0.1%\"   # before the first [table]
+
 # The load. A [[measure]] may name its workloads; there may be several.
 [[measure]]
 load = { shape = \"closed\", connections = 64, duration = \"2s\" }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use prony_load::{Order, RequestSet, SampleChoice, Sampling};
 use prony_model::{CpuAssignment, Protocol};
-use prony_server::{FreePorts, RunningServer, Server};
+use prony_server::{FreePorts, RunningServer, SelectError, Server};
 use prony_suite::Workload;
 use prony_suite::run::{Task, prepare, start_ready};
 use prony_system::{default_assignment, format_cpu_list};
@@ -54,7 +54,12 @@ impl Named {
             None => {
                 let server = catalogue.get(target);
                 let server = server.map_err(|error| {
-                    usage(format!("{error}; a URL begins with http:// or https://"))
+                    usage(match error {
+                        SelectError::Unknown(unknown) => {
+                            format!("{unknown} (a URL begins with http:// or https://)")
+                        }
+                        broken => broken.to_string(),
+                    })
                 });
                 server?.clone()
             }

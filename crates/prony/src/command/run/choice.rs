@@ -46,6 +46,7 @@ Exit status (with --all, the highest of all suites):
   1    a build, start, verification or trial failed, or a response was wrong;
        the report is written nevertheless
   2    the command line is wrong
+  5    a server of prony.toml missed one of its objectives
   130  you stopped it; what was measured is kept";
 
 /// What to run, and how.

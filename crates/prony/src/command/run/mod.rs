@@ -1,6 +1,7 @@
 //! `prony run [SUITE]`: measures the servers of a suite, or of every suite.
 
 mod choice;
+mod objectives;
 
 use std::error::Error;
 use std::path::Path;
@@ -18,7 +19,10 @@ use prony_suite::run::{Finished, RunRequest};
 
 pub use self::choice::Arguments;
 use self::choice::{Choice, Chosen, Ground};
-use crate::exit::{self, FAILURE, INTERRUPTED, Outcome, Usage, interrupt_on_signals, usage};
+use self::objectives::Verdicts;
+use crate::exit::{
+    self, FAILURE, INTERRUPTED, MISSED, Outcome, Usage, interrupt_on_signals, usage,
+};
 use crate::project::{self, Project};
 use crate::result_file::{self, ResultFile};
 use crate::view::{listing, minutes, report_files, run_progress, width};
@@ -192,9 +196,15 @@ impl<'a> SuiteSession<'a> {
         let written = write(results, &finished, &comparison);
         files?;
         written?;
+        let verdicts = Verdicts::of(ground.project.file(), &finished)?;
+        out!("{}", verdicts.text());
         let failures = Failures::of(&finished, &comparison);
+        let code = failures.exit_code(&finished);
         Ok(SuiteEnd {
-            code: failures.exit_code(&finished),
+            code: match code == 0 && verdicts.is_missed() {
+                true => MISSED,
+                false => code,
+            },
             outcome: failures.outcome(&finished),
             run: Some((finished.run.id, begun.elapsed())),
         })
