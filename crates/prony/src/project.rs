@@ -36,8 +36,7 @@ impl Project {
     /// The given project, or that around the current folder. Unpacks what Prony ships, if it is not there yet.
     pub fn open(project: Option<&Path>) -> Result<Self, Box<dyn Error>> {
         let layout = layout(project)?;
-        layout.make_state()?;
-        let unpacked = prony_shipped::unpack(&layout.unpacked())?;
+        let unpacked = unpack(&layout)?;
         let layout = layout.with_shipped(unpacked);
         let (mut own, mut shipped) = (Workloads::default(), Workloads::default());
         for folder in layout.collections().map(Collection::workloads) {
@@ -211,6 +210,23 @@ impl Project {
         let known = known.iter().map(String::as_str);
         Err(UnknownName::new("suite", suite, known).into())
     }
+}
+
+/// Unpacks what Prony ships to the user's cache, or to the project if there is no cache. In the cache no file of a project
+/// above it, such as `go.work` or `rust-toolchain.toml`, changes how it is built.
+fn unpack(layout: &Layout) -> Result<PathBuf, Box<dyn Error>> {
+    let absolute = |folder: &PathBuf| folder.is_absolute();
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(absolute);
+    let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
+    let in_cache = cache.and_then(|cache| prony_shipped::unpack(&cache.join("prony")).ok());
+    let unpacked = match in_cache {
+        Some(unpacked) => unpacked,
+        None => {
+            layout.make_state()?;
+            prony_shipped::unpack(&layout.unpacked())?
+        }
+    };
+    Ok(unpacked.canonicalize()?)
 }
 
 /// The suite that a newcomer sees.

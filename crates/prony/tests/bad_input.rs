@@ -171,11 +171,13 @@ fn a_broken_suite_is_reported_with_file_and_line() {
         .run(&["run", "workload", "--only", "ceiling"])
         .with(1)
         .says("did you mean `hello`?");
-    // A suite whose servers the project does not have.
+    // A suite with a server that neither the project has nor Prony ships.
+    let server = right.replacen("\"nginx\"", "\"ngnix\"", 1);
+    fs::write(suites.join("server.toml"), server).unwrap();
     project
-        .run(&["run", "tour"])
+        .run(&["run", "server"])
         .with(1)
-        .says("the suite `tour`: there is no server `nginx`");
+        .says("the suite `server`: there is no server `ngnix`; did you mean `nginx`?");
     project
         .run(&["list", "suites"])
         .with(1)
@@ -185,26 +187,28 @@ fn a_broken_suite_is_reported_with_file_and_line() {
 }
 
 #[test]
-fn outside_a_project_the_error_names_the_missing_folders() {
+fn an_empty_folder_has_what_prony_ships() {
     let folder = tempfile::tempdir().unwrap();
-    for arguments in [
-        &["run"][..],
-        &["verify"],
-        &["list"],
-        &["doctor"],
-        &["report"],
-        &["export"],
-    ] {
+    let here = |arguments: &[&str]| {
         let mut command = common::prony(arguments);
         command.current_dir(&folder);
         run(command)
-            .with(1)
-            .says("servers/, suites/ and workloads/")
-            .says("--project");
-    }
-    let mut command = common::prony(["list", "--project", "nowhere"]);
-    command.current_dir(&folder);
-    run(command).with(1).says("nowhere");
+    };
+    let listed = here(&["list"]).with(0);
+    listed
+        .prints("Servers that Prony ships")
+        .prints("go-nethttp");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    let measure = ["--only", "ceiling", "--workloads", "hello", "--rounds", "1"];
+    let measure = [&["run", "tour", "--duration", "100ms"][..], &measure].concat();
+    here(&measure).with(0).prints("ceiling (reference)");
+    let made: Vec<_> = fs::read_dir(&folder).unwrap().collect();
+    assert_eq!(made.len(), 1);
+    assert_eq!(made[0].as_ref().unwrap().file_name(), ".prony");
+    here(&["export"]).with(0);
+    here(&["list", "--project", "nowhere"])
+        .with(1)
+        .says("nowhere");
     // With it, the current folder does not matter.
     let project = Project::new().with(&["ceiling"]);
     let mut command = common::prony(["list", "servers", "--project"]);

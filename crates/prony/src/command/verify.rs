@@ -74,6 +74,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let chosen = arguments.workloads.iter().map(String::as_str);
     workloads.select(chosen.clone()).map_err(usage)?;
     let tasks = project::tasks(layout, workloads, chosen)?;
+    layout.make_state()?;
     let interrupt = interrupt_on_signals()?;
     // Each process has its own folder of logs.
     let id = project::run_id("verify");

@@ -32,7 +32,7 @@ use crate::view::{report_files, run_progress};
 
 const EXAMPLES: &str = "\
 Examples:
-  prony ab main                             main, and the working tree as it is: the
+  prony ab main                             main, and the working tree: the
                                             server of prony.toml
   prony ab main --server go-nethttp         another server
   prony ab HEAD~1 HEAD --server go-nethttp  the last commit

@@ -136,6 +136,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         servers: ReferenceServers::on(&cpus.server, &layout)?,
         proto: layout.workloads_for(layout.root()).join("echo.proto"),
     };
+    layout.make_state()?;
     let files = arguments.results.open()?;
     let interrupt = interrupt_on_signals()?;
     let mut results = Vec::new();

@@ -18,7 +18,7 @@ const HEADING: &str = "\
 #   prony verify    build and start the servers, check their responses
 #   prony run       the same, then load them and compare
 #   prony ab main   is the working tree slower than main?
-#   prony load NAME, prony capacity NAME   one server under a load of your choice
+#   prony capacity NAME   how much load does the server NAME take?
 #
 # docs/project-file.md in Prony's repository explains all fields.
 ";
@@ -77,6 +77,9 @@ fn server_table(server: &Described, is_one_of_several: bool) -> String {
                 .map(|(name, value)| format!("{name} = {}", quoted(value)));
             text += &format!("env = {{ {} }}\n", env.collect::<Vec<_>>().join(", "));
         }
+    }
+    if server.observed.iter().any(|one| !one.keeps_alive) {
+        text += "keep_alive = false   # it closes connections after a response\n";
     }
     if is_one_of_several {
         let ids = server
@@ -174,6 +177,7 @@ mod tests {
                 status: 200,
                 content_type: Some("application/json".to_owned()),
                 body: body.map(|body| body.as_bytes().to_vec()),
+                keeps_alive: body.is_some(),
             }],
         }
     }

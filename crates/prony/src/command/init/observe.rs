@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use prony_load::{HttpUrl, Request, Response, exchange};
+use prony_load::{Conversation, HttpUrl, Request, Response};
 use prony_server::{FreePorts, Launch, Probe, RunningServer, Server, bring_up};
 use prony_suite::run::{Bench, prepare};
 
@@ -36,10 +36,12 @@ pub struct Observed {
     pub content_type: Option<String>,
     /// The body, if it was the same each time.
     pub body: Option<Vec<u8>>,
+    /// Whether the server kept the connection open between the requests.
+    pub keeps_alive: bool,
 }
 
 impl Observed {
-    fn of(path: &str, responses: &[Response]) -> Option<Self> {
+    fn of(path: &str, responses: &[Response], keeps_alive: bool) -> Option<Self> {
         let (first, others) = responses.split_first()?;
         let content_type = first.header("content-type");
         let content_type = content_type.and_then(|value| value.split(';').next());
@@ -49,6 +51,7 @@ impl Observed {
             status: first.status,
             content_type: content_type.map(|media| media.trim().to_owned()),
             body: is_same.then(|| first.body.clone()),
+            keeps_alive,
         })
     }
 
@@ -74,7 +77,7 @@ pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<O
         certificate: None,
         log: bench.logs.join(format!("{}-init.log", server.id)),
     };
-    let mut probe = |address| match request(address, "/") {
+    let mut probe = |address| match request(address, "/", 1) {
         Ok(_) => Probe::Right,
         Err(reason) => Probe::NotYet(reason),
     };
@@ -117,18 +120,24 @@ fn observe_paths(running: &RunningServer, paths: &[String]) -> Result<Vec<Observ
 }
 
 fn observe_path(running: &RunningServer, path: &str) -> Result<Observed, String> {
-    let responses = (0..REQUESTS).map(|_| request(running.address(), path));
-    let responses: Vec<Response> = responses.collect::<Result<_, _>>()?;
-    Observed::of(path, &responses).ok_or_else(|| "there was no response".to_owned())
+    let (responses, connections) = request(running.address(), path, REQUESTS)?;
+    let observed = Observed::of(path, &responses, connections == 1);
+    observed.ok_or_else(|| "there was no response".to_owned())
 }
 
-fn request(address: SocketAddr, path: &str) -> Result<Response, String> {
+/// The responses to `count` requests, and over how many connections they came.
+fn request(address: SocketAddr, path: &str, count: usize) -> Result<(Vec<Response>, u64), String> {
     let url: HttpUrl = format!("http://{address}{path}")
         .parse()
         .map_err(|error| format!("{path}: {error}"))?;
     let request = Request::new("GET", &url, &[], b"").map_err(|error| error.to_string())?;
-    let response = exchange(&address.into(), &request.into(), None, RESPONSE_TIME);
-    response.map_err(|error| error.to_string())
+    let request = request.into();
+    let endpoint = address.into();
+    let mut conversation = Conversation::new(&endpoint, &request, None, RESPONSE_TIME);
+    let responses = (0..count).map(|_| conversation.request());
+    let responses = responses.collect::<Result<_, _>>();
+    let responses = responses.map_err(|error| error.to_string())?;
+    Ok((responses, conversation.connections()))
 }
 
 #[cfg(test)]
@@ -149,9 +158,9 @@ mod tests {
     #[test]
     fn a_body_is_expected_only_if_it_stays_the_same() {
         let [a, b] = ["a", "b"].map(response);
-        let same = Observed::of("/", &[a.clone(), a.clone()]).unwrap();
+        let same = Observed::of("/", &[a.clone(), a.clone()], true).unwrap();
         assert_eq!(same.body.as_deref(), Some(&b"a"[..]));
         assert_eq!(same.content_type.as_deref(), Some("text/html"));
-        assert_eq!(Observed::of("/", &[a, b]).unwrap().body, None);
+        assert_eq!(Observed::of("/", &[a, b], true).unwrap().body, None);
     }
 }

@@ -51,7 +51,7 @@ Examples:
                                                        the highest rate
   prony load --insecure https://localhost:8443/        TLS, HTTP/2 if offered
   prony load --grpc shop.Orders/List http://localhost:50051/
-  prony load shop                                      the server `shop` of prony.toml
+  prony load shop                                      a server of prony.toml
 
 `--help` shows all flags, and more examples.";
 
@@ -95,7 +95,7 @@ Examples:
   prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
     --junit load.xml --markdown load.md http://localhost:8080/
                                         pass or fail, for a CI system
-  prony load shop --workload cart       builds and starts a server of the project
+  prony load shop --workload cart       builds and starts a server
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
     http://localhost:8080/              the highest rate
 

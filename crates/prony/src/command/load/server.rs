@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_load::{Order, RequestSet, SampleChoice, Sampling};
+use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
-use prony_server::{FreePorts, RunningServer, SelectError, Server};
+use prony_server::{FreePorts, MANIFEST_FILE, RunningServer, SelectError, Server};
 use prony_suite::Workload;
 use prony_suite::run::{Task, prepare, start_ready};
 use prony_system::{default_assignment, format_cpu_list};
@@ -44,25 +45,30 @@ pub struct Named {
 impl Named {
     /// The server that `target` names; `None` if it is a URL.
     pub fn of(project: Option<&Path>, target: &str) -> Result<Option<Self>, Box<dyn Error>> {
-        if target.contains([':', '.']) && ServerPath::of(target).is_none() {
+        let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-@".contains(c);
+        let is_id = !target.is_empty() && target.chars().all(is_letter);
+        let is_folder = Path::new(target).join(MANIFEST_FILE).is_file();
+        if !is_id && !is_folder {
             return Ok(None);
         }
         let project = Project::open(project)?;
+        if is_folder {
+            let path: ServerPath = target.parse().map_err(usage)?;
+            let server = path.open()?;
+            return Ok(Some(Self { project, server }));
+        }
         let catalogue = project.catalogue()?;
-        let server = match ServerPath::of(target) {
-            Some(path) => path.map_err(usage)?.open()?,
-            None => {
-                let server = catalogue.get(target);
-                let server = server.map_err(|error| {
-                    usage(match error {
-                        SelectError::Unknown(unknown) => {
-                            format!("{unknown} (a URL begins with http:// or https://)")
-                        }
-                        broken => broken.to_string(),
-                    })
-                });
-                server?.clone()
+        let ids = catalogue.servers.iter().map(|server| server.id.as_str());
+        let server = match catalogue.get(target) {
+            Ok(server) => server.clone(),
+            // A host, which is more likely than a server with an entirely different name.
+            Err(SelectError::Unknown(_)) if nearest(target, ids).is_none() => return Ok(None),
+            Err(SelectError::Unknown(unknown)) => {
+                return Err(usage(format!(
+                    "{unknown} (a URL begins with http:// or https://)"
+                )));
             }
+            Err(error) => return Err(error.into()),
         };
         Ok(Some(Self { project, server }))
     }
