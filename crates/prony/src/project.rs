@@ -229,6 +229,10 @@ fn unpack(layout: &Layout) -> Result<PathBuf, Box<dyn Error>> {
     Ok(unpacked.canonicalize()?)
 }
 
+/// What is wrong if nothing can be requested of a server.
+pub const NO_WORKLOAD: &str = "it has no workload, so nothing can be requested of it; describe one in prony.toml, for instance: [workload.home] with \
+     request = { method = \"GET\", path = \"/\" } and response = { status = 200 }";
+
 /// The suite that a newcomer sees.
 const TOUR: &str = "tour";
 

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::layout::PROJECT_FILE;
 use ignore::{DirEntry, WalkBuilder};
 use sha2::{Digest, Sha256};
 
@@ -75,7 +76,9 @@ pub fn unignored_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
             )));
         }
         let entry = entry.map_err(|error| refused(error.to_string()))?;
-        if entry.file_type().is_some_and(|kind| kind.is_file()) {
+        // What it says about builds is in the commands; the rest must not cause another build.
+        let is_project_file = entry.file_name() == PROJECT_FILE;
+        if !is_project_file && entry.file_type().is_some_and(|kind| kind.is_file()) {
             files.push(entry.into_path());
         }
     }

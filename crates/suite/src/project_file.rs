@@ -321,6 +321,21 @@ load = { shape = "closed", connections = 8, duration = "1s" }
             ),
             ("'a b'\"", "'a b\"", "a quotation mark has no other end"),
             (
+                "--quiet",
+                "--port=$PORT",
+                "field `run`: Prony starts commands without a shell",
+            ),
+            (
+                "\"{cargo_target}",
+                "\"PORT=1 {cargo_target}",
+                "set variables in `env`",
+            ),
+            (
+                "[[measure]]",
+                "[[measure]]\nworkloads = []",
+                "field `workloads`: it must not be empty",
+            ),
+            (
                 "{cargo_target}",
                 "{cargo_targt}",
                 "did you mean `cargo_target`?",

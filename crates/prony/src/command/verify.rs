@@ -128,6 +128,10 @@ fn verify_one(
     tasks: &[Task],
 ) -> ServerVerdict {
     let id = &server.id;
+    if server.manifest.workloads.is_empty() {
+        outln!("FAILED   {id}: {}", project::NO_WORKLOAD);
+        return ServerVerdict::Failed;
+    }
     let Some(built) = &prepared.built else {
         return not_verified(id, &prepared.record.status);
     };

@@ -33,7 +33,7 @@ fn a_wrong_command_line_is_reported_and_ends_with_2() {
         (&["-n", "many", url], "`many` is not a count"),
         (&["--cpus", "x", url], "`x` is neither a CPU"),
         (&["--latncy", url], "--latency"),
-        (&[], "<URL>"),
+        (&[], "<URL|SERVER>"),
         (&["--rate", "fast", url], "`fast` is no"),
         (&["--rate", "0", url], "a rate must be more than 0"),
         (&["--stages", "1k/s,2k/s:1s", url], "the last"),

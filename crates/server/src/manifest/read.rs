@@ -304,7 +304,12 @@ impl Checker<'_> {
                 None => return fault("a quotation mark has no other end"),
                 Some(words) if words.iter().any(|word| is_for_a_shell(word)) => {
                     return fault(
-                        "Prony starts commands without a shell; write several commands as a list, or give the words [\"sh\", \"-c\", \"…\"]",
+                        "Prony starts commands without a shell; write several commands as a list, variables as {host} and {port}, or give the words [\"sh\", \"-c\", \"…\"]",
+                    );
+                }
+                Some(words) if words.first().is_some_and(|first| first.contains('=')) => {
+                    return fault(
+                        "a command begins with its program; set variables in `env`, for instance env = { DEBUG = \"1\" }",
                     );
                 }
                 Some(words) => words,
@@ -471,7 +476,7 @@ impl Checker<'_> {
 /// Whether only a shell understands a word.
 fn is_for_a_shell(word: &str) -> bool {
     let operators = ["&&", "||", "|", ";", "&", "<", ">", ">>", "2>&1"];
-    operators.contains(&word) || word.starts_with('$') || word.starts_with('`')
+    operators.contains(&word) || word.contains(['$', '`'])
 }
 
 /// Checks a need; `Err` with the fault.

@@ -65,6 +65,9 @@ impl MeasureTable {
     ) -> Result<RawMeasure, FileError> {
         let workloads = match self.workloads {
             None => all.to_vec(),
+            Some(list) if list.get_ref().is_empty() => {
+                return Err(source.fault(list.span(), "it must not be empty"));
+            }
             Some(list) => {
                 let known = list.get_ref().iter().try_for_each(|id| is_known(id));
                 known.map_err(|unknown| source.fault(list.span(), unknown))?;

@@ -23,6 +23,14 @@ const HEADING: &str = "\
 # docs/project-file.md in Prony's repository explains all fields.
 ";
 
+/// Instead of what Prony observed.
+const NO_WORKLOAD: &str = "
+# The server did not respond, so describe a request and the response that you expect.
+# [workload.home]
+# request = { method = \"GET\", path = \"/\" }
+# response = { status = 200 }
+";
+
 const MEASURE: &str = "
 # What each server must achieve; `prony run` has exit status 5 if one does not.
 # objectives = \"p99 < 50ms, errors < 0.1%\"   # before the first [table]
@@ -44,6 +52,9 @@ pub fn text(servers: &[Described]) -> String {
         text.extend(
             own.map(|one| workload_table(&workload_id(server, one, servers.len() > 1), one)),
         );
+    }
+    if servers.iter().all(|server| server.observed.is_empty()) {
+        text += NO_WORKLOAD;
     }
     text + MEASURE
 }

@@ -163,6 +163,10 @@ impl<'a> Ground<'a> {
         let ceiling = self.ceiling(&servers, arguments)?;
         let all: Vec<&Server> = servers.iter().copied().chain(ceiling).collect();
         let workloads = self.project.workloads(&all)?;
+        if suite.workloads().is_empty() {
+            let id = &suite.id;
+            return Err(format!("the suite `{id}`: {}", project::NO_WORKLOAD).into());
+        }
         let Some(mut measures) = self.measures(&suite, workloads, &arguments.workloads)? else {
             return Ok(Choice::Nothing(format!(
                 "the suite `{}` has none of these workloads; it has: {}",
