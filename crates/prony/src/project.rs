@@ -126,7 +126,8 @@ impl Project {
     pub fn default_servers<'a>(&self, catalogue: &'a Catalogue) -> Vec<&'a Server> {
         let servers = || catalogue.servers.iter();
         let own: Vec<&Server> = servers().filter(|one| !self.ships(one)).collect();
-        match own.is_empty() {
+        // Prony ships no broken servers.
+        match own.is_empty() && catalogue.broken.is_empty() {
             true => servers().collect(),
             false => own,
         }

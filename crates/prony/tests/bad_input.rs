@@ -172,12 +172,12 @@ fn a_broken_suite_is_reported_with_file_and_line() {
         .with(1)
         .says("did you mean `hello`?");
     // A suite with a server that neither the project has nor Prony ships.
-    let server = right.replacen("\"nginx\"", "\"ngnix\"", 1);
+    let server = right.replacen("\"nginx\"", "\"nginxx\"", 1);
     fs::write(suites.join("server.toml"), server).unwrap();
     project
         .run(&["run", "server"])
         .with(1)
-        .says("the suite `server`: there is no server `ngnix`; did you mean `nginx`?");
+        .says("the suite `server`: there is no server `nginxx`; did you mean `nginx`?");
     project
         .run(&["list", "suites"])
         .with(1)

@@ -429,7 +429,7 @@ fn a_rebuild_runs_the_build_again() {
     project.run(&[&verify[..], &["--rebuild"]].concat()).with(0);
     assert_eq!(times(), 2);
     let run = |more: &[&str]| {
-        let more = [more, &["--rounds", "1", "--no-ceiling"]].concat();
+        let more = [more, &["--rounds", "1"]].concat();
         common::run(project.measure("mine", "hello", &more)).with(0);
     };
     run(&[]);

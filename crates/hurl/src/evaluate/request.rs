@@ -174,7 +174,7 @@ fn quoted(name: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-/// The type that Hurl takes for a file of that name.
+/// The media type of a file of that name, as in Hurl.
 fn type_of_file(name: &str) -> &'static str {
     match name.rsplit_once('.').map(|(_, extension)| extension) {
         Some("gif") => "image/gif",

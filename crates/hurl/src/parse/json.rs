@@ -78,7 +78,7 @@ impl Writer {
         Ok(())
     }
 
-    /// A value where nothing else may be.
+    /// The only value that may be here.
     fn inner_value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
         if reader.peek() == Some(',') {
             return fatal(reader.position(), ParseErrorKind::JsonEmptyElement);

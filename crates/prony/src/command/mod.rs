@@ -87,9 +87,25 @@ fn definition() -> clap::Command {
     Cli::command()
 }
 
+const CAPACITY_EXAMPLES: &str = "\
+Examples:
+  prony capacity shop                     a server of the project, which Prony
+                                          builds and starts
+  prony capacity http://localhost:8080/   a server that runs
+  prony capacity shop --slo 'p99<10ms,errors<0.1%' --budget 10m
+
+All flags of `prony load` that go with --find-capacity may follow.
+
+Exit status:
+  0    the capacity was found
+  1    it was not, or the server could not be started
+  2    the command line is wrong
+  4    the capacity is not known to within --precision
+  130  you stopped it; what was measured is shown";
+
 /// The words after `prony capacity`, which are those of `prony load`.
 #[derive(Args)]
-#[command(disable_help_flag = true)]
+#[command(disable_help_flag = true, after_help = CAPACITY_EXAMPLES)]
 struct CapacityWords {
     /// A URL, or a server of the project, and flags of `prony load`
     #[arg(

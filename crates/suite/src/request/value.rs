@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 
 /// What stands for a secret.
 const HIDDEN: &str = "***";
-/// Messages show the start of a long text: a shorter start of a secret says nothing.
+/// Messages show the start of a long text: a shorter start of a secret reveals nothing.
 const SHORTEST_START: usize = 4;
 /// No message shows more of a text, even if it escapes every byte.
 const LONGEST_START: usize = 256;

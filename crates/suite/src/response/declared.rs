@@ -183,7 +183,7 @@ impl TryFrom<BodyFields> for ExpectedBody {
             size: fields.size,
         };
         match body == Self::default() {
-            true => Err("the expected body says nothing; write for example `{ contains = \"text\" }`, or leave `body` out".into()),
+            true => Err("the expected body is empty; write for example `{ contains = \"text\" }`, or leave `body` out".into()),
             false => Ok(body),
         }
     }

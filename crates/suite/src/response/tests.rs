@@ -320,7 +320,7 @@ fn declared(body: &str) -> Result<ExpectedBody, String> {
         .map_err(|error| error.message().to_owned())
 }
 
-/// What a response with this body is told, if the expected body is declared like that.
+/// What Prony reports of a response with this body, if the expected body is declared like that.
 fn told(body: &str, received: &str) -> String {
     let right = expected(declared(body).unwrap_or_else(|error| panic!("{body}: {error}")));
     let result = right.check(&response(received));
@@ -407,7 +407,7 @@ fn every_rule_of_a_body_is_checked() {
 #[test]
 fn an_expected_body_that_makes_no_sense_is_refused() {
     for (body, expected) in [
-        ("{}", "the expected body says nothing"),
+        ("{}", "the expected body is empty"),
         (
             "{ text = \"a\", asset = \"b\" }",
             "`text` and `asset` both say what the whole body is",

@@ -170,7 +170,7 @@ impl Arguments {
     }
 }
 
-/// Asks which of the candidates is the server; the first if the answer is empty.
+/// Asks which of the candidates is the server; the first if the reply is empty.
 fn ask_which(mut found: Vec<Candidate>) -> Result<Candidate, Box<dyn Error>> {
     for (index, candidate) in found.iter().enumerate() {
         outln!(
@@ -182,23 +182,23 @@ fn ask_which(mut found: Vec<Candidate>) -> Result<Candidate, Box<dyn Error>> {
         );
     }
     let count = found.len();
-    let answer = ask(&format!(
+    let reply = ask(&format!(
         "Which is the server? [1–{count}, or another command; default 1] "
     ))?;
-    match answer.parse::<usize>() {
+    match reply.parse::<usize>() {
         Ok(number) if (1..=count).contains(&number) => Ok(found.swap_remove(number - 1)),
         Ok(number) => Err(usage(format!("{number} is none of them"))),
-        Err(_) if answer.is_empty() => Ok(found.swap_remove(0)),
+        Err(_) if reply.is_empty() => Ok(found.swap_remove(0)),
         Err(_) => Ok(Candidate {
-            run: answer,
+            run: reply,
             ..found.swap_remove(0)
         }),
     }
 }
 
 fn ask_paths() -> Result<Vec<String>, Box<dyn Error>> {
-    let answer = ask("Which paths should Prony request, separated by blanks? [default: /] ")?;
-    let paths: Vec<String> = answer.split_whitespace().map(str::to_owned).collect();
+    let reply = ask("Which paths should Prony request, separated by blanks? [default: /] ")?;
+    let paths: Vec<String> = reply.split_whitespace().map(str::to_owned).collect();
     match paths.iter().find(|path| !path.starts_with('/')) {
         Some(wrong) => Err(usage(format!("{wrong}: a path begins with `/`"))),
         None => Ok(paths),
@@ -208,9 +208,9 @@ fn ask_paths() -> Result<Vec<String>, Box<dyn Error>> {
 fn ask(question: &str) -> io::Result<String> {
     out!("{question}");
     io::stdout().flush()?;
-    let mut answer = String::new();
-    io::stdin().read_line(&mut answer)?;
-    Ok(answer.trim().to_owned())
+    let mut reply = String::new();
+    io::stdin().read_line(&mut reply)?;
+    Ok(reply.trim().to_owned())
 }
 
 /// Tries servers.

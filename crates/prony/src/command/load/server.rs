@@ -185,7 +185,7 @@ impl StartedServer {
         }
     }
 
-    /// How it ended, if it has, which spoils the load.
+    /// How it ended, if it has, which disturbs the load.
     pub fn ended(&mut self) -> Option<String> {
         let exit = self.running.exited()?;
         Some(format!(
