@@ -375,6 +375,7 @@ fn python_command(
     let is_program = text.contains("__main__") || !path.contains('/');
     let serves = [
         "HTTPServer(",
+        "serve_forever(",
         "make_server(",
         "web.run_app(",
         "uvicorn.run(",
