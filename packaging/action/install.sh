@@ -5,7 +5,10 @@
 set -euo pipefail
 
 readonly source=${PRONY_SOURCE:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)}
-version=${PRONY_VERSION:-$(sed -n 's/^version = "\(.*\)"$/\1/p' "$source/Cargo.toml" | head -n 1)}
+own=$(sed -n 's/^version = "\(.*\)"$/\1/p' "$source/Cargo.toml" | head -n 1)
+readonly own
+version=${PRONY_VERSION:-$own}
+version=${version#v}
 readonly releases=${GITHUB_SERVER_URL:-https://github.com}/${PRONY_REPOSITORY:-prony-bench/prony}/releases/download
 readonly folder=${RUNNER_TEMP:-/tmp}/prony-program
 
@@ -31,7 +34,11 @@ mkdir -p "$folder"
 if [[ $version == source ]]; then
   install_source
 elif ! install_release; then
-  echo "There is no program of Prony $version for $(uname -m), so it is built from source." >&2
+  if [[ $version != "$own" ]]; then
+    echo "error: cannot download Prony $version for $(uname -m) from $releases" >&2
+    exit 1
+  fi
+  echo "There is no release of Prony $version for $(uname -m); building it from source." >&2
   install_source
 fi
 # Later steps find it.

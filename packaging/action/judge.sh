@@ -14,6 +14,9 @@ set -euo pipefail
 readonly base=${PRONY_BASE:?names the revision to compare with}
 readonly server=${PRONY_SERVER:-}
 readonly folder=${PRONY_FOLDER:-.}
+# Builds and servers of the pull request must not inherit the token.
+readonly token=${GITHUB_TOKEN:-}
+unset GITHUB_TOKEN
 readonly api=${GITHUB_API_URL:-https://api.github.com}
 readonly repository=${GITHUB_REPOSITORY:-}
 readonly pull_request=${PRONY_PULL_REQUEST:-}
@@ -59,9 +62,9 @@ compare() {
 title() {
   case $1 in
     0) echo 'nothing is worse' ;;
-    1) echo 'something is worse' ;;
+    1) echo 'something is worse, or the change does not build or sends wrong responses' ;;
     2) echo 'the two cannot be compared' ;;
-    3) echo 'nothing is worse, but a comparison is inconclusive' ;;
+    3) echo 'nothing is worse, but something is inconclusive, not comparable or missing' ;;
     *) echo "stopped with status $1" ;;
   esac
 }
@@ -88,7 +91,7 @@ api_call() {
   if [[ -n ${3:-} ]]; then data=(--data-binary "@$3"); fi
   curl -fsS --retry 3 --max-time 60 -X "$1" -H @- \
     -H 'Accept: application/vnd.github+json' -H 'Content-Type: application/json' \
-    ${data[@]+"${data[@]}"} "$api/repos/$repository/$2" <<<"Authorization: Bearer ${GITHUB_TOKEN:-}"
+    ${data[@]+"${data[@]}"} "$api/repos/$repository/$2" <<<"Authorization: Bearer $token"
 }
 
 # earlier_comment: the id of the comment with the marker, if there is one.

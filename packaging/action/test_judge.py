@@ -30,6 +30,8 @@ TOKEN = "secret-token"
 # Stands in for Prony: writes what it was called with, and ends as the test says.
 FAKE_PRONY = """#!/usr/bin/env bash
 printf '%s\\n' "$@" >"$FAKE_ARGUMENTS"
+# Builds and servers inherit this environment.
+env >"$FAKE_ARGUMENTS.env"
 echo 'a line of the log' >&2
 while (($# > 0)); do
   if [[ $1 == --markdown && -n ${FAKE_MARKDOWN:-} ]]; then cat "$FAKE_MARKDOWN" >"$2"; fi
@@ -244,6 +246,8 @@ def with_a_fake_prony(folder: Path) -> None:
     expect((folder / "output").read_text() == "status=1\n", "the output", ended)
     expect("### Prony: worse" in (folder / "summary").read_text(), "the summary", ended)
     expect(TOKEN not in ended.stdout + ended.stderr, "the token is not shown", ended)
+    inherited = (folder / "arguments.env").read_text()
+    expect(TOKEN not in inherited, "servers do not inherit the token", ended)
 
     markdown.write_text("### Prony: no change seen\n")
     ended = run(FAKE_STATUS="0")
