@@ -97,7 +97,7 @@ impl Project {
     /// Whether the project has another workload under the id of a shipped one, which shipped servers do not serve.
     fn is_another(&self, id: &str) -> bool {
         match (self.workloads.get(id), self.shipped.get(id)) {
-            (Ok(own), Ok(shipped)) => !own.asks_the_same(shipped),
+            (Ok(own), Ok(shipped)) => !own.has_the_same_request_and_response(shipped),
             _ => false,
         }
     }
@@ -145,6 +145,11 @@ impl Project {
             }
         }
         Ok(&self.workloads)
+    }
+
+    /// Whether there is a workload with this id.
+    pub fn has_workload(&self, id: &str) -> bool {
+        self.workloads.get(id).is_ok()
     }
 
     /// The workloads of the project alone, and those that Prony ships.

@@ -69,7 +69,7 @@ pub enum LayoutError {
         source: io::Error,
     },
     /// The folder for Prony's own files cannot be created.
-    #[error("cannot create the folder {state}, where Prony keeps all its files: {source}")]
+    #[error("cannot create the folder {state}, where Prony keeps its builds and results: {source}")]
     State {
         /// The folder.
         state: PathBuf,
@@ -158,7 +158,7 @@ impl Layout {
         self.own.root.join(".prony")
     }
 
-    /// Creates [`Self::state`], the only folder that Prony creates unasked, and makes Git ignore it.
+    /// Creates [`Self::state`] and makes Git ignore it.
     pub fn make_state(&self) -> Result<(), LayoutError> {
         let state = self.state();
         ignored_folder(&state).map_err(|source| LayoutError::State { state, source })

@@ -12,7 +12,7 @@ use crate::sources::{Unreadable, hash_files, source_files, unignored_files};
 /// A server that can be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Its id: the name of its folder.
+    /// Its id: the name of its folder, or of its table in `prony.toml`.
     pub id: String,
     /// Its folder, absolute.
     pub folder: PathBuf,

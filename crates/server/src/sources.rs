@@ -63,9 +63,13 @@ pub fn unignored_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
     };
     let walk = WalkBuilder::new(folder)
         .require_git(false)
+        // The hash must not depend on the user's own files.
+        .git_global(false)
+        .git_exclude(false)
+        .ignore(false)
         // Git ignores all of `.prony`, where revisions are checked out.
         .parents(false)
-        .max_depth(Some(DEEPEST))
+        .max_depth(Some(DEEPEST + 1))
         .filter_entry(is_source)
         .build();
     let mut files = Vec::new();
@@ -76,9 +80,12 @@ pub fn unignored_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
             )));
         }
         let entry = entry.map_err(|error| refused(error.to_string()))?;
+        if entry.depth() > DEEPEST {
+            return Err(refused("folders are nested too deeply".to_owned()));
+        }
         // What it says about builds is in the commands; the rest must not cause another build.
         let is_project_file = entry.file_name() == PROJECT_FILE;
-        if !is_project_file && entry.file_type().is_some_and(|kind| kind.is_file()) {
+        if !is_project_file && entry.path().is_file() {
             files.push(entry.into_path());
         }
     }

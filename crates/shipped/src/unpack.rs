@@ -1,7 +1,7 @@
 //! Unpacks the archive so that its folder is there whole or not at all.
 
 use std::fs::{self, Permissions};
-use std::io::{self, ErrorKind};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -76,7 +76,7 @@ pub fn unpack(archive: &[u8], name: &str, parent: &Path) -> Result<PathBuf, Unpa
 /// A new folder in `parent`, removed on drop.
 fn temporary_folder(parent: &Path) -> io::Result<TempDir> {
     fs::create_dir_all(parent)?;
-    remove_abandoned(parent)?;
+    remove_abandoned(parent);
     tempfile::Builder::new()
         .prefix(TEMPORARY)
         // Servers may run as another user.
@@ -84,20 +84,16 @@ fn temporary_folder(parent: &Path) -> io::Result<TempDir> {
         .tempdir_in(parent)
 }
 
-/// Removes the temporary folders of processes that were killed.
-fn remove_abandoned(parent: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(parent)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if name.to_string_lossy().starts_with(TEMPORARY) && is_abandoned(&entry.path()) {
-            match fs::remove_dir_all(entry.path()) {
-                // Another process removes it too.
-                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-                _ => {}
-            }
+/// Removes the temporary folders of processes that were killed, as far as possible: another process may remove one too,
+/// or it may belong to another user.
+fn remove_abandoned(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().unwrap_or_default();
+        if name.to_string_lossy().starts_with(TEMPORARY) && is_abandoned(&path) {
+            let _ = fs::remove_dir_all(path);
         }
     }
-    Ok(())
 }
 
 fn is_abandoned(folder: &Path) -> bool {

@@ -57,7 +57,7 @@ impl Workload {
     }
 
     /// Whether the other has the same request and expected response, so that a server that serves one serves both.
-    pub fn asks_the_same(&self, other: &Self) -> bool {
+    pub fn has_the_same_request_and_response(&self, other: &Self) -> bool {
         (&self.request, &self.response) == (&other.request, &other.response)
     }
 

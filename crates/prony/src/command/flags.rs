@@ -96,7 +96,7 @@ pub struct BuildFlags {
     ready_timeout: Duration,
     /// Rebuild the servers, even if nothing has changed
     #[arg(long)]
-    rebuild: bool,
+    pub rebuild: bool,
 }
 
 impl BuildFlags {

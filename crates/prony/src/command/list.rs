@@ -63,7 +63,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     Ok(failure_if(!broken.is_empty()))
 }
 
-/// A part with a heading for the project's own and one with a heading for the shipped; none for neither.
+/// One part for what the project has and one for what Prony ships, each with a heading; an empty part is left out.
 fn parts<T>(
     what: &str,
     own_and_shipped: [Vec<T>; 2],

@@ -404,13 +404,22 @@ fn verified(server: &ServerRecord) -> Vec<String> {
 
 /// Why a server is not measured, in a line; `None` if it is ready.
 pub fn status_line(id: &str, status: &ServerStatus) -> Option<String> {
+    let label = match status {
+        ServerStatus::Skipped { .. } => "SKIPPED ",
+        _ => "FAILED  ",
+    };
+    not_ready(status).map(|reason| format!("{label} {id}: {reason}"))
+}
+
+/// Why a server is not measured; `None` if it is ready.
+pub fn not_ready(status: &ServerStatus) -> Option<String> {
     match status {
         ServerStatus::Ready => None,
-        ServerStatus::Skipped { missing, install } => Some(format!(
-            "SKIPPED  {id}: {missing} is missing; to install it: {install}"
-        )),
+        ServerStatus::Skipped { missing, install } => {
+            Some(format!("{missing} is missing; to install it: {install}"))
+        }
         ServerStatus::BuildFailed { output: reason } | ServerStatus::StartFailed { reason } => {
-            Some(format!("FAILED   {id}: {reason}"))
+            Some(reason.clone())
         }
     }
 }

@@ -304,7 +304,7 @@ impl Checker<'_> {
                 None => return fault("a quotation mark has no other end"),
                 Some(words) if words.iter().any(|word| is_for_a_shell(word)) => {
                     return fault(
-                        "Prony starts commands without a shell; write several commands as a list, variables as {host} and {port}, or give the words [\"sh\", \"-c\", \"…\"]",
+                        "Prony starts commands without a shell; write several commands of a build as a list, use a placeholder such as {port} instead of a variable, or give the words [\"sh\", \"-c\", \"…\"]",
                     );
                 }
                 Some(words) if words.first().is_some_and(|first| first.contains('=')) => {
@@ -475,8 +475,12 @@ impl Checker<'_> {
 
 /// Whether only a shell understands a word.
 fn is_for_a_shell(word: &str) -> bool {
-    let operators = ["&&", "||", "|", ";", "&", "<", ">", ">>", "2>&1"];
-    operators.contains(&word) || word.contains(['$', '`'])
+    let operators = ["&&", "||", "|", "&"];
+    let redirection = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&');
+    operators.contains(&word)
+        || redirection.starts_with(['<', '>'])
+        || word.ends_with(';')
+        || word.contains(['$', '`'])
 }
 
 /// Checks a need; `Err` with the fault.

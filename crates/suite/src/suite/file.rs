@@ -69,6 +69,11 @@ impl MeasureTable {
                 return Err(source.fault(list.span(), "it must not be empty"));
             }
             Some(list) => {
+                let ids = list.get_ref();
+                let mut twice = ids.iter().enumerate();
+                if let Some((_, id)) = twice.find(|(i, id)| ids[..*i].contains(id)) {
+                    return Err(source.fault(list.span(), format!("`{id}` is named twice")));
+                }
                 let known = list.get_ref().iter().try_for_each(|id| is_known(id));
                 known.map_err(|unknown| source.fault(list.span(), unknown))?;
                 list.into_inner()

@@ -81,7 +81,7 @@ impl MeasureFlags {
             true => None,
             false => Some(chosen_ids(workloads, pair, &self.workloads)?),
         };
-        let measures = match self.of_file(project, pair, load_cpus, chosen.as_deref()) {
+        let measures = match self.of_file(project, workloads, pair, load_cpus, chosen.as_deref()) {
             measures if !measures.is_empty() => measures,
             _ => {
                 let ids = chosen.map_or_else(|| default_ids(workloads, pair), Ok)?;
@@ -101,6 +101,7 @@ impl MeasureFlags {
     fn of_file(
         &self,
         project: &Project,
+        workloads: &Workloads,
         pair: [&Server; 2],
         load_cpus: usize,
         chosen: Option<&[String]>,
@@ -121,20 +122,23 @@ impl MeasureFlags {
             is_served && chosen.is_none_or(|chosen| chosen.contains(id))
         });
         for measure in &mut measures {
-            self.change(measure);
+            if let Ok(workload) = workloads.get(&measure.workload) {
+                measure.load = measure.load.clone().over(workload.protocol());
+            }
+            self.change(measure, load_cpus);
         }
         measures
     }
 
     /// Changes a measure as the command line says.
-    fn change(&self, measure: &mut Measure) {
+    fn change(&self, measure: &mut Measure, load_cpus: usize) {
         let (load, trials) = (&mut measure.load, &self.trials);
         if let Some(duration) = self.duration {
             load.duration_s = Some(duration.as_secs_f64());
         }
         if let Some(connections) = self.connections {
             load.connections = connections;
-            load.threads = load.threads.min(connections);
+            load.threads = load_cpus.clamp(1, connections);
         }
         if let Some(warmup) = trials.warmup {
             load.warmup_s = warmup.as_secs_f64();

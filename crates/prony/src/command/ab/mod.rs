@@ -45,9 +45,9 @@ working tree in place. It builds and verifies both, and measures them interleave
 the ceiling (reference server) in one run, which it records and reports like any other. \
 Then it compares the two as `prony compare` does.
 
-By default Prony measures what prony.toml says of its servers, and of others the first \
-three HTTP workloads that both revisions serve over 64 connections for 1 s, each after a \
-warm-up of 500 ms once the server has stopped getting faster.
+By default Prony measures a server of prony.toml as that file says. For any other server \
+it measures the first three HTTP workloads that both revisions serve, over 64 connections \
+for 1 s each, after a warm-up of 500 ms once the server has stopped getting faster.
 
 Exit status:
   0    nothing is worse

@@ -160,7 +160,10 @@ impl Wanted<'_> {
             .file_in(root)
             .map_err(|error| of_revision(&*error))?;
         let mut servers = described.into_iter().flat_map(|file| file.servers);
-        if let Some(server) = servers.find(|server| server.id == *id) {
+        if let Some(mut server) = servers.find(|server| server.id == *id) {
+            // Prony sends the requests of the working tree, which may no longer have a workload of that name.
+            let served = &mut server.manifest.workloads;
+            served.retain(|id| project.has_workload(id));
             return Ok(server);
         }
         errln!(

@@ -13,6 +13,9 @@ const MOST_FILES: usize = 200;
 /// The most bytes that are read of a file.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// What only a shell understands.
+const FOR_A_SHELL: [char; 8] = ['&', '|', ';', '<', '>', '$', '`', '*'];
+
 /// A program that may be a server, and how to build and run it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
@@ -32,7 +35,10 @@ pub struct Candidate {
 pub fn look(folder: &Path) -> Vec<Candidate> {
     let kinds: [fn(&Path) -> Vec<Candidate>; 6] = [rust, go, node, java, ruby, python];
     let mut candidates: Vec<Candidate> = kinds.iter().flat_map(|look| look(folder)).collect();
-    candidates.truncate(MOST);
+    if candidates.len() > MOST {
+        errln!("note: Prony looks at the first {MOST} programs only; name another with --run");
+        candidates.truncate(MOST);
+    }
     for index in 0..candidates.len() {
         let id = candidates[index].id.clone();
         if candidates[..index].iter().any(|other| other.id == id) {
@@ -64,16 +70,22 @@ fn text(file: &Path) -> Option<String> {
     is_small.then(|| fs::read_to_string(file).ok()).flatten()
 }
 
-/// What a tool of the language prints about the folder.
-fn asked(folder: &Path, command: &[&str]) -> Option<String> {
+/// What a tool of the language prints about the folder. Says why if it fails.
+fn printed(folder: &Path, command: &[&str]) -> Option<String> {
     let (program, arguments) = command.split_first()?;
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .ok()?;
-    let printed = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then_some(printed)
+    let mut tool = Command::new(program);
+    match tool.args(arguments).current_dir(folder).output() {
+        Ok(output) if output.status.success() => String::from_utf8(output.stdout).ok(),
+        Ok(output) => {
+            let reason = String::from_utf8_lossy(&output.stderr);
+            errln!("note: `{}` failed: {}", command.join(" "), reason.trim());
+            None
+        }
+        Err(error) => {
+            errln!("note: cannot run `{program}`: {error}");
+            None
+        }
+    }
 }
 
 /// The programs of the package or workspace.
@@ -82,7 +94,7 @@ fn rust(folder: &Path) -> Vec<Candidate> {
         return Vec::new();
     }
     let command = ["cargo", "metadata", "--no-deps", "--format-version", "1"];
-    let metadata = asked(folder, &command);
+    let metadata = printed(folder, &command);
     let metadata: Option<Value> = metadata.and_then(|text| serde_json::from_str(&text).ok());
     let packages = metadata.as_ref().and_then(|all| all["packages"].as_array());
     let targets = packages.into_iter().flatten();
@@ -110,7 +122,7 @@ fn go(folder: &Path) -> Vec<Candidate> {
     if !folder.join("go.mod").is_file() {
         return Vec::new();
     }
-    let listed = asked(
+    let listed = printed(
         folder,
         &[
             "go",
@@ -157,7 +169,9 @@ fn node(folder: &Path) -> Vec<Candidate> {
     let main = main.or_else(|| usual.into_iter().find(|file| folder.join(file).is_file()));
     let run = match (package["scripts"]["start"].as_str(), main) {
         // npm would be one more process between Prony and the server.
-        (Some(start), _) if start.starts_with("node ") => start.to_owned(),
+        (Some(start), _) if start.starts_with("node ") && !start.contains(FOR_A_SHELL) => {
+            start.to_owned()
+        }
         (Some(_), _) => "npm start".to_owned(),
         (None, Some(main)) => format!("node {main}"),
         (None, None) => return Vec::new(),

@@ -25,7 +25,7 @@ const HEADING: &str = "\
 
 /// Instead of what Prony observed.
 const NO_WORKLOAD: &str = "
-# The server did not respond, so describe a request and the response that you expect.
+# Prony received no usable response. Describe a request and the response that you expect.
 # [workload.home]
 # request = { method = \"GET\", path = \"/\" }
 # response = { status = 200 }
@@ -44,14 +44,15 @@ load = { shape = \"closed\", connections = 64, duration = \"2s\" }
 /// The text of the file for these servers.
 pub fn text(servers: &[Described]) -> String {
     let mut text = HEADING.to_owned();
-    for server in servers {
-        text += &server_table(server, servers.len() > 1);
+    let ids = workload_ids(servers);
+    for (server, ids) in servers.iter().zip(&ids) {
+        // One server serves all workloads of the file.
+        let named = if servers.len() > 1 { &ids[..] } else { &[] };
+        text += &server_table(server, named);
     }
-    for server in servers {
-        let own = server.observed.iter();
-        text.extend(
-            own.map(|one| workload_table(&workload_id(server, one, servers.len() > 1), one)),
-        );
+    for (server, ids) in servers.iter().zip(&ids) {
+        let own = ids.iter().zip(&server.observed);
+        text.extend(own.map(|(id, one)| workload_table(id, one)));
     }
     if servers.iter().all(|server| server.observed.is_empty()) {
         text += NO_WORKLOAD;
@@ -59,10 +60,11 @@ pub fn text(servers: &[Described]) -> String {
     text + MEASURE
 }
 
-fn server_table(server: &Described, is_one_of_several: bool) -> String {
+/// The table of a server that serves the workloads with these ids; all of the file if there are none.
+fn server_table(server: &Described, workloads: &[String]) -> String {
     let candidate = &server.candidate;
     let mut text = format!(
-        "\n# Found by {}. HOST, PORT and CPUS are set when it runs.\n",
+        "\n# From {}. Prony sets HOST, PORT and CPUS when it starts the server.\n",
         candidate.found_by
     );
     text += &format!("[server.{}]\n", candidate.id);
@@ -92,14 +94,29 @@ fn server_table(server: &Described, is_one_of_several: bool) -> String {
     if server.observed.iter().any(|one| !one.keeps_alive) {
         text += "keep_alive = false   # it closes connections after a response\n";
     }
-    if is_one_of_several {
-        let ids = server
-            .observed
-            .iter()
-            .map(|one| quoted(&workload_id(server, one, true)));
-        text += &format!("workloads = [{}]\n", ids.collect::<Vec<_>>().join(", "));
+    if !workloads.is_empty() {
+        let ids: Vec<String> = workloads.iter().map(|id| quoted(id)).collect();
+        text += &format!("workloads = [{}]\n", ids.join(", "));
     }
     text
+}
+
+/// The ids of the workloads of each server, each once: `/a?page=1` and `/a?page=2` are `a` and `a-2`.
+fn workload_ids(servers: &[Described]) -> Vec<Vec<String>> {
+    let mut known: Vec<String> = Vec::new();
+    let mut unique = |id: String| {
+        let numbered = (2..).map(|number| format!("{id}-{number}"));
+        let mut candidates = std::iter::once(id.clone()).chain(numbered);
+        let free = candidates.find(|id| !known.contains(id));
+        known.extend(free.clone());
+        free.unwrap_or(id.clone())
+    };
+    let ids = servers.iter().map(|server| {
+        let own = server.observed.iter();
+        own.map(|one| unique(workload_id(server, one, servers.len() > 1)))
+            .collect()
+    });
+    ids.collect()
 }
 
 /// `home` for `/`, `api-users` for `/api/users`; with the server's id before it if there are several servers.
@@ -120,9 +137,8 @@ fn workload_id(server: &Described, observed: &Observed, is_one_of_several: bool)
 }
 
 fn workload_table(id: &str, observed: &Observed) -> String {
-    let mut text = format!(
-        "\n# Prony requested this path, and expects what it received then.\n[workload.{id}]\n"
-    );
+    let mut text =
+        format!("\n# Prony received this response. Check that it is right.\n[workload.{id}]\n");
     text += &format!(
         "request = {{ method = \"GET\", path = {} }}\n",
         quoted(&observed.path)
@@ -204,6 +220,17 @@ mod tests {
             .observed
             .extend(described("", "/long", Some(&long)).observed);
         insta::assert_snapshot!(text(&[server]));
+    }
+
+    #[test]
+    fn paths_that_look_alike_have_workloads_of_their_own() {
+        let mut server = described("shop", "/a?page=1", None);
+        for path in ["/a?page=2", "/a", "/", "/home"] {
+            server.observed.extend(described("", path, None).observed);
+        }
+        let table: toml::Table = text(&[server]).parse().unwrap();
+        let ids: Vec<&String> = table["workload"].as_table().unwrap().keys().collect();
+        assert_eq!(ids, ["a", "a-2", "a-3", "home", "home-2"]);
     }
 
     #[test]

@@ -36,7 +36,9 @@ Examples:
 Prony looks for Cargo.toml, go.mod, package.json, pom.xml, build.gradle, Gemfile, \
 requirements.txt, pyproject.toml and Python programs. It builds each server that it finds, \
 starts it, requests the paths three times, and writes the responses that it received into \
-prony.toml as the expected ones. Check them.
+prony.toml as the expected ones. Check them. With --yes, it starts every program of a \
+Cargo or Go project, even one that is not a server: if one changes data, name the server \
+with --run.
 
 Exit status:
   0    prony.toml is written, and its servers respond

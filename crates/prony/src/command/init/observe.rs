@@ -66,8 +66,8 @@ pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<O
     let prepared = prepare(bench, &[server], &mut run_progress::say_what_is_built);
     let prepared = prepared.into_iter().next().ok_or("interrupted")?;
     let Some(built) = prepared.built else {
-        let line = run_progress::status_line(&server.id, &prepared.record.status);
-        return Err(line.unwrap_or_default());
+        let reason = run_progress::not_ready(&prepared.record.status);
+        return Err(reason.unwrap_or_default());
     };
     let launch = Launch {
         supervisor: bench.supervisor.clone(),
@@ -121,6 +121,14 @@ fn observe_paths(running: &RunningServer, paths: &[String]) -> Result<Vec<Observ
 
 fn observe_path(running: &RunningServer, path: &str) -> Result<Observed, String> {
     let (responses, connections) = request(running.address(), path, REQUESTS)?;
+    let mut statuses = responses.iter().map(|response| response.status);
+    let first = statuses.next();
+    if let Some(other) = statuses.find(|status| Some(*status) != first) {
+        let first = first.unwrap_or_default();
+        return Err(format!(
+            "{path}: the status differs from response to response: {first}, then {other}"
+        ));
+    }
     let observed = Observed::of(path, &responses, connections == 1);
     observed.ok_or_else(|| "there was no response".to_owned())
 }

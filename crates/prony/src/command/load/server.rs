@@ -1,7 +1,7 @@
 //! A server of the project, which Prony builds and starts for the load.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -79,12 +79,14 @@ pub struct StartedServer {
     running: RunningServer,
     task: Task,
     cpus: CpuAssignment,
+    logs: PathBuf,
 }
 
 impl ServerArguments {
-    /// Whether a flag was given that means nothing for a URL.
+    /// The flag that was given although it means nothing for a URL.
     pub fn needs_a_server(&self) -> Option<&'static str> {
-        self.workload.is_some().then_some("--workload")
+        let workload = self.workload.is_some().then_some("--workload");
+        workload.or_else(|| self.building.rebuild.then_some("--rebuild"))
     }
 
     /// Builds the server and starts it; `None` if the user stopped that.
@@ -106,8 +108,8 @@ impl ServerArguments {
             return Ok(None);
         };
         let Some(built) = &prepared.built else {
-            let line = run_progress::status_line(&server.id, &prepared.record.status);
-            return Err(line.unwrap_or_default().into());
+            let reason = run_progress::not_ready(&prepared.record.status);
+            return Err(format!("{}: {}", server.id, reason.unwrap_or_default()).into());
         };
         let name = format!("{}-load", server.id);
         let running = match start_ready(&bench, &name, built, &task, &mut FreePorts) {
@@ -126,6 +128,7 @@ impl ServerArguments {
             running,
             task,
             cpus,
+            logs: bench.logs,
         }))
     }
 
@@ -185,7 +188,7 @@ impl StartedServer {
         }
     }
 
-    /// How it ended, if it has, which disturbs the load.
+    /// How the server ended, if it did so during the load.
     pub fn ended(&mut self) -> Option<String> {
         let exit = self.running.exited()?;
         Some(format!(
@@ -201,6 +204,9 @@ impl Drop for StartedServer {
         self.running.stop(STOP_TIME);
         if !has_ended {
             self.running.logs().discard();
+            // Removes the folders only if they are empty.
+            let run = self.logs.parent().unwrap_or(&self.logs);
+            let _ = [&self.logs, run].map(std::fs::remove_dir);
         }
     }
 }

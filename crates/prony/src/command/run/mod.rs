@@ -193,11 +193,15 @@ impl<'a> SuiteSession<'a> {
             true => report_files::show_on_stderr(&finished.run, &comparison),
             false => report_files::show(&finished.run, &comparison),
         }
+        let is_stdout_taken = result_file::takes_stdout(&results);
         let written = write(results, &finished, &comparison);
         files?;
         written?;
         let verdicts = Verdicts::of(ground.project.file(), &finished)?;
-        out!("{}", verdicts.text());
+        match is_stdout_taken {
+            true => err!("{}", verdicts.text()),
+            false => out!("{}", verdicts.text()),
+        }
         let failures = Failures::of(&finished, &comparison);
         let code = failures.exit_code(&finished);
         Ok(SuiteEnd {

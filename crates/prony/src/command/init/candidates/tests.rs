@@ -61,6 +61,8 @@ fn npm_is_used_only_if_it_is_needed() {
             "node --enable-source-maps dist/a.js"
         )
     );
+    let two = package("\"scripts\": { \"start\": \"node build.js && node server.js\" }");
+    assert_eq!(commands(&[("package.json", &two)]), one(&[], "npm start"));
     let tool = package("\"scripts\": { \"start\": \"next start\" }");
     assert_eq!(commands(&[("package.json", &tool)]), one(&[], "npm start"));
     let folder = folder(&[("package.json", &plain), server]);
