@@ -93,9 +93,25 @@ impl Accepted {
         response: &'a Response,
         longest: u64,
     ) -> Result<Cow<'a, [u8]>, Mismatch> {
-        let mut body = Cow::Borrowed(&response.body[..]);
+        let fields = response.headers.iter();
+        let fields = fields.filter(|(name, _)| name == "content-encoding");
+        self.decoded_body(fields.map(|(_, value)| &value[..]), &response.body, longest)
+    }
+
+    /// A body without its codings, which these values of `content-encoding` name, if it takes at most `longest` bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the request does not accept one of them, the data are broken, or they are longer.
+    pub fn decoded_body<'a>(
+        &self,
+        content_encodings: impl Iterator<Item = &'a [u8]>,
+        body: &'a [u8],
+        longest: u64,
+    ) -> Result<Cow<'a, [u8]>, Mismatch> {
+        let mut body = Cow::Borrowed(body);
         // The last one was applied last. The response to a HEAD names the codings of a body that it does not have.
-        for coding in self.codings_of(response)?.into_iter().rev() {
+        for coding in self.codings(content_encodings)?.into_iter().rev() {
             if body.is_empty() {
                 break;
             }
@@ -104,11 +120,12 @@ impl Accepted {
         Ok(body)
     }
 
-    fn codings_of(&self, response: &Response) -> Result<Vec<Coding>, Mismatch> {
-        let fields = response.headers.iter();
-        let fields = fields.filter(|(name, _)| name == "content-encoding");
+    fn codings<'a>(
+        &self,
+        content_encodings: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Vec<Coding>, Mismatch> {
         let mut codings = Vec::new();
-        for (_, value) in fields {
+        for value in content_encodings {
             let value = String::from_utf8_lossy(value);
             let names = value.split(',').map(str::trim);
             let names = names.filter(|name| !name.is_empty());

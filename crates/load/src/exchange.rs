@@ -10,6 +10,7 @@ use socket2::Socket;
 use crate::engine::{Mode, socket_for};
 use crate::request::WireRequest;
 use crate::response::{Response, excerpt};
+use crate::scenario::ScenarioRequest;
 use crate::target::Endpoint;
 use crate::tls::{HttpVersion, TlsClient};
 use crate::wire::h1::{Collect, H1Wire, Ignore};
@@ -160,9 +161,11 @@ impl<'a> Conversation<'a> {
         timeout: Duration,
     ) -> Self {
         let wire = match request {
-            WireRequest::Http1(requests) => {
-                over(H1Wire::new(requests, false), tls, HttpVersion::Http1)
-            }
+            WireRequest::Http1(requests) => over(
+                H1Wire::new(requests.requests(), false),
+                tls,
+                HttpVersion::Http1,
+            ),
             WireRequest::Http2(requests) => {
                 let wire = H2Wire::new(requests.requests(), false);
                 over(wire, tls, HttpVersion::Http2)
@@ -401,6 +404,8 @@ impl Wire for Silence {
     fn open(&mut self) {}
 
     fn request(&mut self, _: Which) {}
+
+    fn request_own(&mut self, _: &ScenarioRequest, _: bool) {}
 
     fn unsent(&mut self) -> &[u8] {
         &[]

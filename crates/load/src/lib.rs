@@ -11,6 +11,7 @@ mod plan;
 mod request;
 mod request_file;
 mod response;
+mod scenario;
 mod target;
 pub mod tls;
 pub mod wire;
@@ -22,11 +23,12 @@ pub use plan::{
     EventLoopChoice, LoadPlan, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice, Sampling,
 };
 pub use request::{
-    Order, Request, RequestError, RequestParts, RequestSet, WireRequest, header_field,
+    LoadRequest, Order, Request, RequestError, RequestParts, RequestSet, WireRequest, header_field,
 };
 pub use request_file::{LONGEST_REQUEST_FILE, RequestFile, RequestFileError};
 pub use response::{
     Expectation, LONGEST_BODY, Mismatch, Response, ResponseCheck, difference_at, excerpt,
     first_difference, same_bytes,
 };
+pub use scenario::{Entry, Keep, Rejection, Reply, Scenario, ScenarioRequest, Sending, Turn, User};
 pub use target::{Endpoint, HttpUrl, Scheme, TargetError};

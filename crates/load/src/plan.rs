@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use prony_model::{LoadShape, LoadSpec, Protocol, Schedule, Stage, Target};
 
-use crate::request::WireRequest;
+use crate::request::{LoadRequest, WireRequest};
 use crate::response::ResponseCheck;
 use crate::target::Endpoint;
-use crate::tls::TlsClient;
+use crate::tls::{HttpVersion, TlsClient};
 
 /// A load on one target: everything that [`crate::run`] needs.
 #[derive(Clone)]
@@ -21,11 +21,14 @@ pub struct LoadPlan {
     /// The URL, for the result.
     pub url: String,
     /// What to send.
-    pub request: WireRequest,
+    pub request: LoadRequest,
     /// How to set up TLS; `None` to send in the clear.
     pub tls: Option<TlsClient>,
     /// When requests are due.
     pub shape: LoadShape,
+    /// The mean time (exponentially distributed) that a user of a scenario waits between two requests of a flow; `None`
+    /// for no time.
+    pub flow_think_time: Option<Duration>,
     /// How many connections, over all threads; or users, with a connection each. A closed loop opens no more than it
     /// has `requests`.
     pub connections: usize,
@@ -43,7 +46,7 @@ pub struct LoadPlan {
     /// connection, at most as long as a response may take. Otherwise a machine that stands still for the whole time
     /// would leave no result.
     pub overtime: bool,
-    /// The most requests to measure. If more are in flight when the time of the warm-up is up, those that end first still
+    /// The most requests to measure, or flows if there is a scenario. If more are in flight when the time of the warm-up is up, those that end first still
     /// belong to it.
     pub requests: Option<u64>,
     /// How long to send requests before measuring.
@@ -181,7 +184,7 @@ impl LoadPlan {
     pub fn new(
         endpoint: Endpoint,
         url: impl Into<String>,
-        request: impl Into<WireRequest>,
+        request: impl Into<LoadRequest>,
     ) -> Self {
         Self {
             endpoint,
@@ -189,6 +192,7 @@ impl LoadPlan {
             request: request.into(),
             tls: None,
             shape: LoadShape::Closed,
+            flow_think_time: None,
             connections: 1,
             max_connections: 1,
             pipeline: 1,
@@ -292,8 +296,18 @@ impl LoadPlan {
         if self.deadline.is_some() && !self.shape.is_open() {
             return contradiction("a deadline, which needs a schedule,", "a closed loop");
         }
-        if self.streams > 0 && matches!(self.request, WireRequest::Grpc(_)) {
+        if self.streams > 0 && self.request.is_grpc() {
             return contradiction("held streams", "gRPC");
+        }
+        if let LoadRequest::Scenario(..) = self.request {
+            let one = match () {
+                () if self.pipeline > 1 => self.in_flight_words().several,
+                () if self.streams > 0 => "held streams",
+                () if self.events => "event streams",
+                () if self.sampling.is_some() => "one expected response",
+                () => return Ok(()),
+            };
+            return contradiction(one, "a scenario");
         }
         Ok(())
     }
@@ -308,7 +322,7 @@ impl LoadPlan {
         let sampling = self.sampling.as_ref()?;
         let at_random = sampling.choice == SampleChoice::AtRandom;
         // Events are read from the body as it arrives, and a gRPC message is split into frames.
-        let is_plain = !matches!(self.request, WireRequest::Grpc(_)) && !self.events;
+        let is_plain = !self.request.is_grpc() && !self.events;
         let body = sampling.check.body().filter(|_| at_random && is_plain)?;
         (body.len() <= SHORT_BODY).then_some(body)
     }
@@ -335,7 +349,8 @@ impl LoadPlan {
             streams: self.streams,
             first_byte: self.first_byte,
             events: self.events,
-            messages: self.events && matches!(self.request, WireRequest::Grpc(_)),
+            messages: self.events && self.request.is_grpc(),
+            flows: matches!(self.request, LoadRequest::Scenario(..)),
         }
         .over(self.protocol())
     }
@@ -358,13 +373,20 @@ impl LoadPlan {
 
     /// How its requests travel.
     pub fn protocol(&self) -> Protocol {
-        match (&self.request, self.tls.is_some()) {
-            (WireRequest::Http1(_), false) => Protocol::Http11,
-            (WireRequest::Http1(_), true) => Protocol::Https11,
-            (WireRequest::Http2(_), false) => Protocol::H2c,
-            (WireRequest::Http2(_), true) => Protocol::H2,
-            (WireRequest::Grpc(_), false) => Protocol::Grpc,
-            (WireRequest::Grpc(_), true) => Protocol::GrpcTls,
+        let http = match &self.request {
+            LoadRequest::Set(WireRequest::Http1(_)) => HttpVersion::Http1,
+            LoadRequest::Set(WireRequest::Http2(_)) => HttpVersion::Http2,
+            LoadRequest::Set(WireRequest::Grpc(_)) => match self.tls {
+                None => return Protocol::Grpc,
+                Some(_) => return Protocol::GrpcTls,
+            },
+            LoadRequest::Scenario(_, http) => *http,
+        };
+        match (http, self.tls.is_some()) {
+            (HttpVersion::Http1, false) => Protocol::Http11,
+            (HttpVersion::Http1, true) => Protocol::Https11,
+            (HttpVersion::Http2, false) => Protocol::H2c,
+            (HttpVersion::Http2, true) => Protocol::H2,
         }
     }
 

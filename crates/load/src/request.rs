@@ -1,7 +1,11 @@
 //! The requests of a load, encoded once.
 
+use std::io::Write as _;
+use std::sync::Arc;
+
 use http::{HeaderName, HeaderValue, Method};
 
+use crate::scenario::{Entry, Scenario};
 use crate::target::HttpUrl;
 use crate::tls::HttpVersion;
 use crate::wire::h1::RequestKind;
@@ -21,6 +25,10 @@ pub enum RequestError {
     HeaderValue(String),
     #[error("header `{0}` frames the body: Prony sets it itself, so leave it out")]
     Framing(String),
+    #[error("`{0}` is not the path of a URL")]
+    Path(String),
+    #[error("CONNECT opens a tunnel, which no further request can use")]
+    Tunnel,
     #[error(transparent)]
     Http2(#[from] StreamRequestError),
     #[error("a load needs at least one request")]
@@ -58,40 +66,61 @@ impl RequestParts {
         })
     }
 
+    /// A request of these fields, none of which frames the body.
+    pub fn of_fields(
+        method: &str,
+        url: HttpUrl,
+        fields: Vec<(HeaderName, HeaderValue)>,
+        body: Vec<u8>,
+    ) -> Result<Self, RequestError> {
+        Ok(Self {
+            method: Method::from_bytes(method.as_bytes())
+                .map_err(|_| RequestError::Method(method.into()))?,
+            url,
+            fields,
+            body,
+        })
+    }
+
     /// The request for HTTP/1.1. `Host` and `Content-Length` are added if they are missing.
     pub fn http1(&self) -> Request {
+        let (mut encoded, mut encoded_closing) = (Vec::new(), Vec::new());
+        self.encode_http1(false, &mut encoded);
+        self.encode_http1(true, &mut encoded_closing);
+        Request {
+            kind: RequestKind::of(&self.method),
+            method: self.method.clone(),
+            encoded_closing,
+            encoded,
+            closes: self.fields.iter().any(closes),
+        }
+    }
+
+    /// Appends the request for HTTP/1.1 to `encoded`; `closing` adds `Connection: close`, unless it has that.
+    pub(crate) fn encode_http1(&self, closing: bool, encoded: &mut Vec<u8>) {
         let Self { method, fields, .. } = self;
-        let has = |name: &str| fields.iter().any(|(field, _)| field == name);
-        let closes = fields.iter().any(closes);
-        let line = format!("{method} {} HTTP/1.1\r\n", self.url.path()).into_bytes();
-        let mut encoded = Vec::new();
-        if !has("host") {
-            encoded.extend_from_slice(format!("Host: {}\r\n", self.url.host_header()).as_bytes());
+        let mut add = |parts: &[&[u8]]| {
+            for part in parts {
+                encoded.extend_from_slice(part);
+            }
+        };
+        add(&[method.as_str().as_bytes(), b" ", self.url.path().as_bytes()]);
+        add(&[b" HTTP/1.1\r\n"]);
+        if closing && !fields.iter().any(closes) {
+            add(&[b"Connection: close\r\n"]);
+        }
+        if !fields.iter().any(|(name, _)| name == "host") {
+            add(&[b"Host: ", self.url.host_header().as_bytes(), b"\r\n"]);
         }
         for (name, value) in fields {
-            encoded.extend_from_slice(name.as_str().as_bytes());
-            encoded.extend_from_slice(b": ");
-            encoded.extend_from_slice(value.as_bytes());
-            encoded.extend_from_slice(b"\r\n");
+            add(&[name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"]);
         }
         if expects_length(method, &self.body) {
-            let length = format!("Content-Length: {}\r\n", self.body.len());
-            encoded.extend_from_slice(length.as_bytes());
+            // Writing to memory cannot fail.
+            let _ = write!(encoded, "Content-Length: {}\r\n", self.body.len());
         }
         encoded.extend_from_slice(b"\r\n");
         encoded.extend_from_slice(&self.body);
-        let close: &[u8] = if closes {
-            b""
-        } else {
-            b"Connection: close\r\n"
-        };
-        Request {
-            kind: RequestKind::of(method),
-            method: method.clone(),
-            encoded_closing: [&line, close, &encoded].concat(),
-            encoded: [line, encoded].concat(),
-            closes,
-        }
     }
 
     /// The request for HTTP/2.
@@ -100,15 +129,57 @@ impl RequestParts {
     ///
     /// If HTTP/2 cannot express it.
     pub fn http2(&self) -> Result<StreamRequest, RequestError> {
+        match self.method == Method::CONNECT {
+            true => Err(StreamRequestError::Connect.into()),
+            false => Ok(self.plain_http2()),
+        }
+    }
+
+    /// The same, if the method is certainly not CONNECT.
+    pub(crate) fn plain_http2(&self) -> StreamRequest {
         let url = &self.url;
-        Ok(StreamRequest::http(
+        StreamRequest::plain(
             &self.method,
             url.scheme().name(),
             url.host_header(),
             url.path(),
             &self.fields,
             &self.body,
-        )?)
+        )
+    }
+
+    /// The method.
+    pub fn method(&self) -> &Method {
+        &self.method
+    }
+
+    /// The URL.
+    pub fn url(&self) -> &HttpUrl {
+        &self.url
+    }
+
+    /// The header fields, without those that the encoding adds.
+    pub fn fields(&self) -> &[(HeaderName, HeaderValue)] {
+        &self.fields
+    }
+
+    pub(crate) fn fields_mut(&mut self) -> &mut Vec<(HeaderName, HeaderValue)> {
+        &mut self.fields
+    }
+
+    /// The body.
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    pub(crate) fn body_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.body
+    }
+
+    pub(crate) fn set_path(&mut self, path: &str) -> Result<(), RequestError> {
+        self.url
+            .set_path(path)
+            .map_err(|_| RequestError::Path(path.into()))
     }
 }
 
@@ -212,12 +283,15 @@ impl<R> RequestSet<R> {
     pub fn order(&self) -> &Order {
         &self.order
     }
+}
 
-    /// Their method, if they all have the same; `method` tells that of one.
-    fn common_method<'a>(&'a self, method: impl Fn(&'a R) -> &'a str) -> &'a str {
-        let first = method(&self.requests[0]);
-        let is_common = self.requests.iter().all(|it| method(it) == first);
-        if is_common { first } else { "various" }
+/// The method of several requests, if they all have the same; `method` tells that of one.
+fn common_method<'a, R>(requests: &'a [R], method: impl Fn(&'a R) -> &'a str) -> &'a str {
+    let mut methods = requests.iter().map(method);
+    let first = methods.next().unwrap_or_default();
+    match methods.all(|other| other == first) {
+        true => first,
+        false => "various",
     }
 }
 
@@ -290,8 +364,8 @@ impl WireRequest {
     /// The method's name.
     pub fn method(&self) -> &str {
         match self {
-            Self::Http1(requests) => requests.common_method(Request::method),
-            Self::Http2(requests) => requests.common_method(StreamRequest::method),
+            Self::Http1(requests) => common_method(&requests.requests, Request::method),
+            Self::Http2(requests) => common_method(&requests.requests, StreamRequest::method),
             Self::Grpc(_) => "POST",
         }
     }
@@ -331,6 +405,64 @@ impl WireRequest {
             Self::Http1(set) => set.requests[number].closes(),
             Self::Http2(_) | Self::Grpc(_) => false,
         }
+    }
+}
+
+/// What a load sends.
+#[derive(Clone)]
+pub enum LoadRequest {
+    /// Requests of a set, which do not depend on responses.
+    Set(WireRequest),
+    /// What each user of a scenario sends, over that version of HTTP.
+    Scenario(Arc<dyn Scenario>, HttpVersion),
+}
+
+impl<T: Into<WireRequest>> From<T> for LoadRequest {
+    fn from(request: T) -> Self {
+        Self::Set(request.into())
+    }
+}
+
+impl LoadRequest {
+    /// The requests, if they do not depend on responses.
+    pub fn set(&self) -> Option<&WireRequest> {
+        match self {
+            Self::Set(requests) => Some(requests),
+            Self::Scenario(..) => None,
+        }
+    }
+
+    /// Whether these are gRPC calls.
+    pub(crate) fn is_grpc(&self) -> bool {
+        matches!(self, Self::Set(WireRequest::Grpc(_)))
+    }
+
+    /// The method's name, if there is only one.
+    pub fn method(&self) -> &str {
+        match self {
+            Self::Set(requests) => requests.method(),
+            Self::Scenario(scenario, _) => common_method(scenario.entries(), Entry::method),
+        }
+    }
+
+    /// How many bytes of memory each request in flight may take until it is sent, if there may be several over a
+    /// connection.
+    pub(crate) fn longest_bytes(&self) -> u64 {
+        self.set().map_or(0, WireRequest::longest_bytes)
+    }
+
+    /// Whether that request may be sent again if the first attempt has no known result.
+    pub(crate) fn is_idempotent(&self, number: usize) -> bool {
+        match self {
+            Self::Set(requests) => requests.is_idempotent(number),
+            Self::Scenario(scenario, _) => scenario.entries()[number].is_idempotent(),
+        }
+    }
+
+    /// Whether that request asks the server to close the connection after the response. What a user sends is not known
+    /// before; its server then says that it closes.
+    pub(crate) fn closes(&self, number: usize) -> bool {
+        self.set().is_some_and(|requests| requests.closes(number))
     }
 }
 

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use http::Uri;
-use http::uri::Authority;
+use http::uri::{Authority, InvalidUri, PathAndQuery};
 use nix::errno::Errno;
 
 /// Why a target is unusable.
@@ -176,6 +176,21 @@ impl HttpUrl {
     /// If no URL may have that path.
     pub fn with_path(&self, path: &str) -> Result<Self, TargetError> {
         format!("{}://{}{path}", self.scheme.name(), self.host_header).parse()
+    }
+
+    /// Goes to another path (with its query) on the same server.
+    ///
+    /// # Errors
+    ///
+    /// If no URL may have that path.
+    pub(crate) fn set_path(&mut self, path: &str) -> Result<(), InvalidUri> {
+        let path = path.split('#').next().unwrap_or_default();
+        self.path.clear();
+        if !path.starts_with('/') {
+            self.path.push('/');
+        }
+        self.path.push_str(path);
+        PathAndQuery::try_from(self.path.as_str()).map(drop)
     }
 
     /// Whether both name the same server: the same scheme, the same host, ignoring case, and the same port.

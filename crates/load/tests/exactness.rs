@@ -242,7 +242,7 @@ fn a_rate_beyond_one_thread_is_marked_with_evidence() {
         // A request every 50 ns.
         ..plan(listener.local_addr().unwrap(), 20e6)
     };
-    let WireRequest::Http1(requests) = &plan.request else {
+    let Some(WireRequest::Http1(requests)) = plan.request.set() else {
         panic!("the load sends an HTTP request");
     };
     serve_at_once(listener, requests.requests()[0].bytes().len());

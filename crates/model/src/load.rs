@@ -102,6 +102,9 @@ pub struct LoadSpec {
     /// Whether the events are the messages of gRPC streams.
     #[serde(default)]
     pub messages: bool,
+    /// Whether arrivals and `requests` count flows of a scenario instead of single requests.
+    #[serde(default)]
+    pub flows: bool,
 }
 
 impl LoadSpec {
@@ -147,6 +150,7 @@ impl Default for LoadSpec {
             first_byte: false,
             events: false,
             messages: false,
+            flows: false,
         }
     }
 }
@@ -369,6 +373,46 @@ pub struct HeldStreams {
     pub events: Events,
 }
 
+/// What the users of a scenario did: each went through its requests in order, over and over. One pass is a flow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Flows {
+    /// How many flows had all their responses, each as expected.
+    pub ok: u64,
+    /// How many ended early: a request was not ok, or the flow could not go on. Flows that were too late to begin are
+    /// included.
+    pub failed: u64,
+    /// How many were in progress at the end of the load.
+    pub unfinished: u64,
+    /// Flows per second that were ok.
+    pub rate_per_s: f64,
+    /// How long the flows took that were ok, pauses included: from the first request (in a load with a schedule: from
+    /// the scheduled arrival of the flow) to the last byte of the last response. `None` if there was none.
+    pub duration_ns: Option<LatencySummary>,
+    /// The histogram behind `duration_ns`: HdrHistogram V2, base64.
+    pub histogram: String,
+    /// Why a flow failed that could not go on although no request had failed: the first such reason.
+    pub first_failure: Option<String>,
+    /// The requests of the scenario, in order.
+    pub entries: Vec<FlowEntry>,
+}
+
+/// One request of a scenario, in all flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlowEntry {
+    /// Its name, such as `POST /orders`.
+    pub name: String,
+    /// How often it was sent or due: the sum of `outcomes`.
+    pub requests: u64,
+    /// Its outcomes.
+    pub outcomes: Outcomes,
+    /// Its latency, of ok responses only; `None` if there was none.
+    pub latency_ns: Option<LatencySummary>,
+    /// The histogram behind `latency_ns`: HdrHistogram V2, base64.
+    pub histogram: String,
+    /// The first wrong response to it, if there was one.
+    pub first_wrong: Option<WrongResponse>,
+}
+
 /// The result of one load on one target.
 ///
 /// A request belongs to the phase (warm-up or measured) in which it ended.
@@ -426,6 +470,9 @@ pub struct LoadResult {
     /// The streams that were held open beside the load.
     #[serde(default)]
     pub streams: Option<HeldStreams>,
+    /// The flows of a scenario, if the load had one.
+    #[serde(default)]
+    pub flows: Option<Flows>,
     /// How long connections took to open; `None` if none was opened.
     pub connect_ns: Option<LatencySummary>,
     /// What TLS agreed on, and how long that took; `None` without TLS.

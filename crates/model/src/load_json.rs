@@ -40,6 +40,7 @@ fn whole(shape: LoadShape) -> LoadSpec {
         first_byte: true,
         events: true,
         messages: true,
+        flows: true,
     }
 }
 

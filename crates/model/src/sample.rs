@@ -205,6 +205,35 @@ pub fn measured(server: &str, round: u32) -> TrialRecord {
     }
 }
 
+/// The flows of a scenario of two requests.
+pub fn flows(histogram: &LatencyHistogram) -> Flows {
+    let entry = |name: &str, ok, wrong| {
+        let mut outcomes = Outcomes::default();
+        (outcomes[Outcome::Ok], outcomes[Outcome::WrongBody]) = (ok, wrong);
+        FlowEntry {
+            name: name.into(),
+            requests: outcomes.total(),
+            outcomes,
+            latency_ns: histogram.summary(),
+            histogram: histogram.to_base64(),
+            first_wrong: (wrong > 0).then(|| WrongResponse {
+                outcome: "wrong_body".into(),
+                detail: "expected `new`, got `old`".into(),
+            }),
+        }
+    };
+    Flows {
+        ok: 48,
+        failed: 2,
+        unfinished: 1,
+        rate_per_s: 48.0,
+        duration_ns: histogram.summary(),
+        histogram: histogram.to_base64(),
+        first_failure: Some("`id` is not defined".into()),
+        entries: vec![entry("GET /items", 52, 0), entry("POST /orders", 48, 2)],
+    }
+}
+
 /// The result of a closed loop.
 pub fn load_result() -> LoadResult {
     let mut histogram = LatencyHistogram::new();
@@ -256,6 +285,7 @@ pub fn load_result() -> LoadResult {
             outcomes: held,
             events: events(&histogram, 500),
         }),
+        flows: Some(flows(&histogram)),
         statuses: BTreeMap::from([(200, 100)]),
         latency_ns: histogram.summary(),
         connect_ns: None,

@@ -170,6 +170,7 @@ fn arrivals(load: &LoadSpec) -> Vec<Part> {
             let stages = schedule.stages_text();
             let most = load.max_connections.unwrap_or(count);
             let burst = schedule.burst;
+            let of_what = if load.flows { "flows at " } else { "" };
             // `rate-20k`, `rate-1k-10s-1k..5k-30s`.
             let slug = stages
                 .replace("/s", "")
@@ -177,7 +178,10 @@ fn arrivals(load: &LoadSpec) -> Vec<Part> {
                 .replace(':', "-");
             let at_most = format!("at most {}", plural(most, "connection"));
             vec![
-                part(format!("{stages}, open loop"), format!("rate-{slug}")),
+                part(
+                    format!("{of_what}{stages}, open loop"),
+                    format!("rate-{slug}"),
+                ),
                 part(schedule.arrivals.to_string(), schedule.arrivals.name()),
                 part_if(
                     burst > 1,
@@ -239,9 +243,14 @@ fn in_flight(load: &LoadSpec) -> Part {
     }
 }
 
+/// How many requests, or flows, a load makes.
+fn counted(load: &LoadSpec, count: u64) -> String {
+    plural(count as usize, if load.flows { "flow" } else { "request" })
+}
+
 /// When the load ends, and which protocol and generator it uses.
 fn extent(load: &LoadSpec) -> [Part; 5] {
-    let requests = load.requests.map(|n| format!("{} requests", exact(n)));
+    let requests = load.requests.map(|n| counted(load, n));
     let duration = load.duration_s.map(seconds);
     [
         part(
@@ -269,7 +278,7 @@ fn extent(load: &LoadSpec) -> [Part; 5] {
 
 /// `10,000 requests or 2 s after 0.5 s of warm-up`.
 fn end(load: &LoadSpec) -> Option<String> {
-    let requests = load.requests.map(|n| format!("{} requests", exact(n)));
+    let requests = load.requests.map(|n| counted(load, n));
     let ends: Vec<String> = requests
         .into_iter()
         .chain(load.duration_s.map(seconds))

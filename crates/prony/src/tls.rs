@@ -55,10 +55,11 @@ pub struct TlsFlags {
 
 impl TlsFlags {
     /// How connections to that server are encrypted; `None` if its URL is of plain HTTP.
-    pub fn of(&self, server: &HttpUrl) -> Result<Option<Tls>, String> {
+    /// `insecure` is the same as the flag, for servers with TLS.
+    pub fn of(&self, server: &HttpUrl, insecure: bool) -> Result<Option<Tls>, String> {
         match (server.scheme(), self.first_given()) {
             (Scheme::Https, _) => Ok(Some(Tls {
-                settings: self.settings(),
+                settings: self.settings(insecure),
                 host: server.host().to_owned(),
             })),
             (Scheme::Http, None) => Ok(None),
@@ -84,11 +85,12 @@ impl TlsFlags {
         given.map(|(flag, _)| flag)
     }
 
-    fn settings(&self) -> TlsSettings {
+    fn settings(&self, insecure: bool) -> TlsSettings {
         let all = Versions::default();
         TlsSettings {
             trust: match &self.cacert {
                 _ if self.insecure => Trust::Any,
+                None if insecure => Trust::Any,
                 Some(file) => Trust::File(file.clone()),
                 None => Trust::Roots,
             },

@@ -4,6 +4,7 @@ mod clock;
 mod connection;
 mod cost;
 mod event_loop;
+mod flows;
 mod judge;
 mod pacer;
 mod phase;
@@ -32,16 +33,17 @@ use prony_model::{LoadResult, LoadShape};
 use clock::{Clock, nanoseconds};
 use event_loop::{EventLoop, LONG_BODY};
 pub(crate) use event_loop::{Mode, socket_for};
+use flows::Flows;
 use judge::Judge;
 use pacer::{Closed, ClosedUser, OpenUser, Pacer, Part, Rate, SharedBudget, Users, random_source};
 pub use progress::Progress;
 use progress::WorkerProgress;
 use request_mix::RequestMix;
 use start_line::{Place, StartLine};
-use worker::{Share, Shared, Worker, WorkerResult};
+use worker::{Requests, Share, Shared, Worker, WorkerResult};
 
 use crate::plan::{EventLoopChoice, LoadPlan, PlanError, share_of};
-use crate::request::WireRequest;
+use crate::request::{LoadRequest, WireRequest};
 use crate::tls::HttpVersion;
 use crate::wire::Wire;
 use crate::wire::h1::H1Wire;
@@ -203,7 +205,8 @@ fn work<'a>(
     let worker = Unwired {
         io: event_loop(plan, share.slots())?,
         // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
-        mix: RequestMix::new(&plan.request, random_source(!plan.seed, index as u64)),
+        mix: RequestMix::new(plan.request.set(), random_source(!plan.seed, index as u64)),
+        flows: Flows::of(plan, index),
         judge: Judge::new(plan, random_source(plan.seed ^ SAMPLES, index as u64)),
         shared,
         share,
@@ -211,16 +214,20 @@ fn work<'a>(
         place,
     };
     let short_body = plan.body_compared_always().map(<[u8]>::len);
+    let h1 = |requests| H1Wire::new(requests, plan.events).keeping_bodies(short_body);
+    let h2 = |requests| H2Wire::new(requests, plan.events).keeping_bodies(short_body);
     let result = match &plan.request {
-        WireRequest::Http1(requests) => worker.run(HttpVersion::Http1, &|| {
-            H1Wire::new(requests, plan.events).keeping_bodies(short_body)
-        }),
-        WireRequest::Http2(requests) => worker.run(HttpVersion::Http2, &|| {
-            H2Wire::new(requests.requests(), plan.events).keeping_bodies(short_body)
-        }),
-        WireRequest::Grpc(call) => worker.run(HttpVersion::Http2, &|| {
-            H2Wire::new(std::slice::from_ref(call), plan.events)
-        }),
+        LoadRequest::Set(WireRequest::Http1(requests)) => {
+            worker.run(HttpVersion::Http1, &|| h1(requests.requests()))
+        }
+        LoadRequest::Set(WireRequest::Http2(requests)) => {
+            worker.run(HttpVersion::Http2, &|| h2(requests.requests()))
+        }
+        LoadRequest::Set(WireRequest::Grpc(call)) => {
+            worker.run(HttpVersion::Http2, &|| h2(std::slice::from_ref(call)))
+        }
+        LoadRequest::Scenario(_, HttpVersion::Http1) => worker.run(HttpVersion::Http1, &|| h1(&[])),
+        LoadRequest::Scenario(_, HttpVersion::Http2) => worker.run(HttpVersion::Http2, &|| h2(&[])),
     };
     result.map_err(refused("wait for events"))
 }
@@ -232,6 +239,7 @@ struct Unwired<'a, 'p> {
     share: Share,
     pacer: Box<dyn Pacer + 'a>,
     mix: RequestMix,
+    flows: Option<Flows<'a>>,
     judge: Judge<'a>,
     place: Place<'p>,
 }
@@ -254,7 +262,16 @@ impl Unwired<'_, '_> {
             shared, io, share, ..
         } = self;
         Worker::new(
-            shared, io, share, new_wire, self.pacer, self.mix, self.judge,
+            shared,
+            io,
+            share,
+            new_wire,
+            self.pacer,
+            Requests {
+                mix: self.mix,
+                flows: self.flows,
+            },
+            self.judge,
         )
         .run(self.place)
     }
@@ -273,8 +290,11 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<(EventLoop, Option<u64>),
         (EventLoopChoice::Auto, Some(length)) => (length < LONG_BODY, None),
         (EventLoopChoice::Auto, None) => match &plan.request {
             // They must include every response of a mix.
-            WireRequest::Http1(set) if !plan.events && plan.tls.is_none() => {
+            LoadRequest::Set(WireRequest::Http1(set)) if !plan.events && plan.tls.is_none() => {
                 (false, Some(set.requests().len() as u64))
+            }
+            LoadRequest::Scenario(scenario, HttpVersion::Http1) if plan.tls.is_none() => {
+                (false, Some(scenario.entries().len() as u64))
             }
             // The parser looks at each byte of the bodies, so length makes no difference.
             _ => (true, None),

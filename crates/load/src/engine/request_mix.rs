@@ -23,9 +23,9 @@ enum Choice {
 }
 
 impl RequestMix {
-    /// Random choices come from `random`.
-    pub(super) fn new(request: &WireRequest, random: fastrand::Rng) -> Self {
-        let choice = match request.order() {
+    /// Chooses one of the set, if there is one. Random choices come from `random`.
+    pub(super) fn new(request: Option<&WireRequest>, random: fastrand::Rng) -> Self {
+        let choice = match request.map_or((1, &Order::InTurn), WireRequest::order) {
             (1, _) => Choice::One,
             (count, Order::InTurn) => Choice::InTurn { next: 0, count },
             (_, Order::Random(weights)) => Choice::Random {
@@ -71,7 +71,7 @@ mod tests {
             .map(|_| Request::new("GET", &url, &[], b"").unwrap())
             .collect();
         let set = RequestSet::new(requests, order).unwrap();
-        RequestMix::new(&set.into(), fastrand::Rng::with_seed(7))
+        RequestMix::new(Some(&set.into()), fastrand::Rng::with_seed(7))
     }
 
     #[test]

@@ -1,18 +1,20 @@
 //! Merges what the workers counted into the result.
 
 use prony_model::{
-    Checked, Ended, Events, GeneratorCost, Handshakes, HeldStreams, LatencyHistogram, LoadResult,
-    OpenLoop, Outcome, Scheduling, Timeline, TlsResult, WarmupResult,
+    Checked, Ended, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams,
+    LatencyHistogram, LoadResult, OpenLoop, Outcome, Scheduling, Timeline, TlsResult, WarmupResult,
 };
 
 use prony_kernel::CounterValues;
 
 use super::clock::{Nanoseconds, seconds};
 use super::phase::PhaseResult;
-use super::tally::{EventTally, HandshakeTally, Tally};
+use super::tally::{EntryTally, EventTally, FlowTally, HandshakeTally, Tally};
 use super::timeline;
 use super::worker::{ConnectionCounts, WorkerResult};
 use crate::plan::LoadPlan;
+use crate::request::LoadRequest;
+use crate::scenario::Entry;
 
 /// A worker busier than this counts as the bottleneck.
 const CLIENT_LIMITED_ABOVE: f64 = 0.90;
@@ -45,6 +47,7 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
             .events
             .then(|| events(&tally.events, measured.duration_s)),
         streams: held_streams(plan, &measured, &workers),
+        flows: flows(plan, &measured),
         statuses: tally.statuses(),
         rpc_statuses: tally.rpc_statuses.clone(),
         latency_ns: tally.latency.summary(),
@@ -96,6 +99,37 @@ fn events(tally: &EventTally, duration_s: f64) -> Events {
         first_ns: tally.first.summary(),
         gap_ns: tally.gap.summary(),
     }
+}
+
+fn flows(plan: &LoadPlan, merged: &Merged) -> Option<Flows> {
+    let LoadRequest::Scenario(scenario, _) = &plan.request else {
+        return None;
+    };
+    let none = FlowTally::default();
+    let tally = merged.tally.counted_flows().unwrap_or(&none);
+    let names = scenario.entries().iter().map(Entry::name);
+    let entries = names.enumerate().map(|(position, name)| {
+        let none = EntryTally::default();
+        let entry = tally.entries.get(position).unwrap_or(&none);
+        FlowEntry {
+            name: name.into(),
+            requests: entry.outcomes.total(),
+            outcomes: entry.outcomes,
+            latency_ns: entry.latency.summary(),
+            histogram: entry.latency.to_base64(),
+            first_wrong: entry.first_wrong.clone(),
+        }
+    });
+    Some(Flows {
+        ok: tally.ok,
+        failed: tally.failed,
+        unfinished: tally.unfinished,
+        rate_per_s: per(tally.ok as f64, merged.duration_s),
+        duration_ns: tally.duration.summary(),
+        histogram: tally.duration.to_base64(),
+        first_failure: tally.first_failure.clone(),
+        entries: entries.collect(),
+    })
 }
 
 fn tls(tally: &HandshakeTally, workers: &[WorkerResult]) -> TlsResult {

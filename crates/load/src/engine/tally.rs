@@ -33,6 +33,31 @@ pub(super) struct Tally {
     pub(super) first_wrong: Option<WrongResponse>,
     /// The responses that were compared whole.
     pub(super) checked: Checked,
+    /// What the users of a scenario did; `None` before that.
+    flows: Option<Box<FlowTally>>,
+}
+
+/// Flows of a scenario, and the requests of each of its entries.
+#[derive(Debug, Default)]
+pub(super) struct FlowTally {
+    pub(super) ok: u64,
+    pub(super) failed: u64,
+    /// Those in progress at the end.
+    pub(super) unfinished: u64,
+    /// How long those took that were ok.
+    pub(super) duration: LatencyHistogram,
+    /// Why the first one failed that failed without a request.
+    pub(super) first_failure: Option<String>,
+    /// By the position of the entry, as far as any had a request.
+    pub(super) entries: Vec<EntryTally>,
+}
+
+/// The requests of an entry.
+#[derive(Debug, Default)]
+pub(super) struct EntryTally {
+    pub(super) outcomes: Outcomes,
+    pub(super) latency: LatencyHistogram,
+    pub(super) first_wrong: Option<WrongResponse>,
 }
 
 /// The most different values of `grpc-status` to count.
@@ -101,6 +126,16 @@ impl Tally {
         }
     }
 
+    /// What the users of the load's scenario do.
+    pub(super) fn flows(&mut self) -> &mut FlowTally {
+        self.flows.get_or_insert_default()
+    }
+
+    /// The same, if there is any.
+    pub(super) fn counted_flows(&self) -> Option<&FlowTally> {
+        self.flows.as_deref()
+    }
+
     /// Counts a request that is not ok, and keeps the detail of the first one.
     #[cold]
     pub(super) fn not_ok(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
@@ -159,8 +194,80 @@ impl Tally {
             *self.rpc_statuses.entry(status).or_default() += count;
         }
         self.checked.merge(&other.checked);
+        if let Some(flows) = &other.flows {
+            self.flows().merge(flows);
+        }
         if self.first_wrong.is_none() {
             self.first_wrong.clone_from(&other.first_wrong);
+        }
+    }
+}
+
+impl FlowTally {
+    /// Counts a flow that is ok.
+    pub(super) fn ok(&mut self, took: Nanoseconds) {
+        self.ok += 1;
+        self.duration.record(took);
+    }
+
+    /// Counts a flow that failed although no request did.
+    #[cold]
+    pub(super) fn failed_without_request(&mut self, reason: String) {
+        self.failed += 1;
+        self.first_failure.get_or_insert(reason);
+    }
+
+    /// Counts a flow that was too late to begin.
+    #[cold]
+    pub(super) fn shed(&mut self, detail: &str) {
+        self.failed += 1;
+        self.entry_not_ok(0, Outcome::Shed, detail);
+    }
+
+    /// Counts a request of an entry that is ok.
+    #[inline]
+    pub(super) fn entry_ok(&mut self, entry: usize, latency: Nanoseconds) {
+        let tally = self.entry(entry);
+        tally.outcomes[Outcome::Ok] += 1;
+        tally.latency.record(latency);
+    }
+
+    /// Counts one that is not ok.
+    #[cold]
+    pub(super) fn entry_not_ok(&mut self, entry: usize, outcome: Outcome, detail: &str) {
+        let tally = self.entry(entry);
+        tally.outcomes[outcome] += 1;
+        if outcome.is_error() && tally.first_wrong.is_none() {
+            tally.first_wrong = Some(WrongResponse {
+                outcome: outcome.name().into(),
+                detail: detail.into(),
+            });
+        }
+    }
+
+    #[inline]
+    pub(super) fn entry(&mut self, entry: usize) -> &mut EntryTally {
+        if self.entries.len() <= entry {
+            self.entries.resize_with(entry + 1, EntryTally::default);
+        }
+        &mut self.entries[entry]
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.ok += other.ok;
+        self.failed += other.failed;
+        self.unfinished += other.unfinished;
+        self.duration.merge(&other.duration);
+        if self.first_failure.is_none() {
+            self.first_failure.clone_from(&other.first_failure);
+        }
+        for (entry, theirs) in other.entries.iter().enumerate() {
+            let mine = self.entry(entry);
+            mine.outcomes.merge(&theirs.outcomes);
+            mine.latency.merge(&theirs.latency);
+            if mine.first_wrong.is_none() {
+                mine.first_wrong.clone_from(&theirs.first_wrong);
+            }
         }
     }
 }

@@ -10,6 +10,8 @@ pub mod tls;
 use h1::{Collect, Ignore};
 use prony_model::Outcome;
 
+use crate::scenario::ScenarioRequest;
+
 /// The client's side of one connection.
 ///
 /// The event loop owns the socket: it sends [`Wire::unsent`] and passes what it received to [`Wire::eat`]. Wire and
@@ -53,6 +55,9 @@ pub trait Wire {
 
     /// Queues another request. Call it only if the wire [is ready](Wire::is_ready) and has [room](Wire::room).
     fn request(&mut self, which: Which);
+
+    /// Queues a request that belongs to no set; `last` says whether it is the last one on its connection.
+    fn request_own(&mut self, request: &ScenarioRequest, last: bool);
 
     /// The queued bytes that are not sent yet.
     fn unsent(&mut self) -> &[u8];

@@ -33,7 +33,7 @@ fn plan(endpoint: Endpoint, method: Method, body: usize, requests: u64) -> LoadP
     let body = vec![b'x'; body];
     let request = StreamRequest::http(&method, "http", "localhost", "/", &[], &body).unwrap();
     LoadPlan {
-        request: WireRequest::from(request),
+        request: WireRequest::from(request).into(),
         connections: 1,
         max_connections: 1,
         threads: 1,

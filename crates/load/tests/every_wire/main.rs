@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use prony_load::tls::{Offer, TlsSettings, Trust};
 use prony_load::wire::grpc::Call;
-use prony_load::{EventLoopChoice, LoadPlan, Order, RequestParts, RequestSet, WireRequest, run};
+use prony_load::{
+    EventLoopChoice, LoadPlan, LoadRequest, Order, RequestParts, RequestSet, WireRequest, run,
+};
 use prony_model::{Arrivals, Ended, LoadShape, Outcome, Protocol, Schedule, Stage};
 
 use server::CountingServer;
@@ -51,9 +53,9 @@ const SHAPES: [Shape; 11] = [
     Shape {
         name: "a mix",
         apply: |plan| match &mut plan.request {
-            WireRequest::Http1(set) => *set = mixed(set),
-            WireRequest::Http2(set) => *set = mixed(set),
-            WireRequest::Grpc(_) => {}
+            LoadRequest::Set(WireRequest::Http1(set)) => *set = mixed(set),
+            LoadRequest::Set(WireRequest::Http2(set)) => *set = mixed(set),
+            LoadRequest::Set(WireRequest::Grpc(_)) | LoadRequest::Scenario(..) => {}
         },
     },
     Shape {

@@ -25,7 +25,7 @@ fn over_each(events: u64, check: impl Fn(&CountingServer, LoadPlan, &str)) {
         for event_loop in LOOPS {
             let server = CountingServer::start(protocol);
             let plan = LoadPlan {
-                request: http_request(&server, protocol, &format!("events/{events}")),
+                request: http_request(&server, protocol, &format!("events/{events}")).into(),
                 events: true,
                 ..plan(&server, protocol, event_loop)
             };

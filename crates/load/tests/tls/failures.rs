@@ -104,7 +104,7 @@ fn the_server_must_choose_the_http_version_of_the_wire() {
     let set = requests(b"");
     let shaken = |offer, speaks, alpn: &[&str]| {
         let client = certificate.trusted().client("localhost", offer).unwrap();
-        let mut channel = Channel::new(H1Wire::new(&set, false), &client, Some(speaks));
+        let mut channel = Channel::new(H1Wire::new(set.requests(), false), &client, Some(speaks));
         channel.open();
         let mut config = certificate.server();
         config.alpn_protocols = alpn.iter().map(|&name| name.into()).collect();

@@ -190,7 +190,7 @@ pub fn client(settings: &TlsSettings) -> TlsClient {
 
 pub fn channel<'a>(requests: &'a RequestSet, client: &TlsClient) -> Channel<H1Wire<'a>> {
     let mut channel = Channel::new(
-        H1Wire::new(requests, false),
+        H1Wire::new(requests.requests(), false),
         client,
         Some(HttpVersion::Http1),
     );

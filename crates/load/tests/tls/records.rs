@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use prony_load::ScenarioRequest;
 use prony_load::wire::h1::{Collect, H1Wire};
 use prony_load::wire::tls::Channel;
 use prony_load::wire::{Eaten, Fault, OnClose, Responses, Which, Wire};
@@ -138,6 +139,8 @@ impl Wire for Sender {
     fn open(&mut self) {}
 
     fn request(&mut self, _: Which) {}
+
+    fn request_own(&mut self, _: &ScenarioRequest, _: bool) {}
 
     fn unsent(&mut self) -> &[u8] {
         &self.bytes[self.sent.iter().sum()..]

@@ -2,8 +2,8 @@
 
 use prony_load::wire::grpc::Status;
 use prony_model::{
-    Ended, Events, HeldStreams, LatencySummary, LoadResult, LoadSpec, OpenLoop, Outcome, Outcomes,
-    Protocol, SHORTEST_TIMEOUT_NS,
+    Ended, Events, FlowEntry, Flows, HeldStreams, LatencySummary, LoadResult, LoadSpec, OpenLoop,
+    Outcome, Outcomes, Protocol, SHORTEST_TIMEOUT_NS,
 };
 use prony_objective::Judged;
 use prony_present::number::{bytes, duration, exact, seconds};
@@ -48,6 +48,7 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     };
     lines.extend(result.events.iter().flat_map(|all| events("  ", noun, all)));
     lines.extend(result.streams.iter().flat_map(held_streams));
+    lines.extend(result.flows.iter().flat_map(flows));
     lines.push(format!("Requests/sec: {:>12.2}", result.rate_per_s));
     let transfer = bytes(result.bytes_read_per_s());
     lines.push(format!("Transfer/sec: {transfer:>12}"));
@@ -64,10 +65,12 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
 /// The load, and the warm-up.
 fn conditions(result: &LoadResult, shown: &Shown) -> Vec<String> {
     let (target, load) = (&result.target, &result.load);
-    let mut lines = vec![format!(
-        "{} {} ({})",
-        target.method, target.url, target.address
-    )];
+    let what = match &result.flows {
+        None => format!("{} {}", target.method, target.url),
+        // The entries have the methods.
+        Some(_) => target.url.clone(),
+    };
+    let mut lines = vec![format!("{what} ({})", target.address)];
     lines.extend(shown.requests.iter().map(|how| format!("  {how}")));
     lines.extend(protocol(result));
     lines.push(format!("  {}", load::shape(load)));
@@ -262,7 +265,12 @@ fn outcomes(result: &LoadResult) -> Vec<String> {
     if unfinished > 0 {
         lines.push(format!("  In flight at the end: {}", exact(unfinished)));
     }
-    lines.extend(result.first_wrong.as_ref().map(|wrong| {
+    // The table of a scenario's requests has the first error of each.
+    let wrong = result
+        .first_wrong
+        .as_ref()
+        .filter(|_| result.flows.is_none());
+    lines.extend(wrong.map(|wrong| {
         let outcome = wrong.outcome.replace('_', " ");
         format!("  First error ({outcome}): {}", wrong.detail)
     }));
@@ -341,6 +349,57 @@ fn delays(result: &LoadResult) -> Vec<String> {
         lines.push(format!(
             "  {waits} for a free local port: the system has too few for this many connections"
         ));
+    }
+    lines
+}
+
+/// The flows of a scenario, and a table of its requests.
+fn flows(flows: &Flows) -> Vec<String> {
+    let ended = [
+        (flows.failed, "failed"),
+        (flows.unfinished, "in progress at the end"),
+    ];
+    let ended = ended.into_iter().filter(|(count, _)| *count > 0);
+    let ended: String = ended
+        .map(|(count, how)| format!(", {} {how}", exact(count)))
+        .collect();
+    let (ok, rate) = (counted(flows.ok, "ok flow"), number::rate(flows.rate_per_s));
+    let mut lines = vec![format!("  {ok}, {rate}{ended}")];
+    let duration = flows.duration_ns.as_ref();
+    lines.extend(duration.map(|times| format!("  Flow (pauses included): {}", quantiles(times))));
+    let failure = flows.first_failure.as_ref();
+    lines.extend(failure.map(|reason| format!("  First flow that could not go on: {reason}")));
+    lines.extend(entries(&flows.entries));
+    lines
+}
+
+/// A line for each request of a scenario, in columns.
+fn entries(entries: &[FlowEntry]) -> Vec<String> {
+    const LONGEST_NAME: usize = 40;
+    let width = entries.iter().map(|entry| entry.name.chars().count());
+    let width = width.max().unwrap_or(0).clamp(7, LONGEST_NAME);
+    let title = |name: &str, figures: [&str; 5]| {
+        let [requests, not_ok, p50, p99, max] = figures;
+        format!("  {name:<width$} {requests:>10} {not_ok:>8} {p50:>9} {p99:>9} {max:>9}")
+    };
+    let mut lines = vec![title("Request", ["sent", "not ok", "p50", "p99", "max"])];
+    for entry in entries {
+        let not_ok = entry.outcomes.errors();
+        let times = entry.latency_ns.as_ref();
+        let times = times.map_or(["-"; 3].map(String::from), |it| {
+            [it.p50, it.p99, it.max].map(time)
+        });
+        let [p50, p99, max] = &times;
+        let name: String = match entry.name.char_indices().nth(width) {
+            None => entry.name.clone(),
+            Some(_) => entry.name.chars().take(width - 1).chain(['…']).collect(),
+        };
+        let counts = [entry.requests, not_ok].map(exact);
+        lines.push(title(&name, [&counts[0], &counts[1], p50, p99, max]));
+        lines.extend(entry.first_wrong.as_ref().map(|wrong| {
+            let outcome = wrong.outcome.replace('_', " ");
+            format!("    First error ({outcome}): {}", wrong.detail)
+        }));
     }
     lines
 }

@@ -245,6 +245,7 @@ impl Drive<'_> {
             first_byte_ns: None,
             events: None,
             streams: None,
+            flows: None,
             connect_ns: None,
             tls: None,
             rpc_statuses: Default::default(),

@@ -3,7 +3,7 @@
 use std::f64::consts::TAU;
 
 /// A number from the exponential distribution with mean 1.
-pub(super) fn exponential(random: &mut fastrand::Rng) -> f64 {
+pub(in crate::engine) fn exponential(random: &mut fastrand::Rng) -> f64 {
     // 1 - [0, 1) is never 0, whose logarithm would be infinite.
     -(1.0 - random.f64()).ln()
 }

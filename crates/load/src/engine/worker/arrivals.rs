@@ -5,6 +5,7 @@ use prony_model::Outcome;
 use super::{BEGIN_AT_ONCE, Worker};
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Connection, InFlight, Role};
+use crate::engine::flows::Step;
 use crate::engine::pacer::{Arrival, Next};
 use crate::wire::Wire;
 
@@ -43,6 +44,12 @@ impl<W: Wire> Worker<'_, W> {
                 break;
             }
             left -= 1;
+            if self.is_in_flow(index) {
+                match self.go_on(index) {
+                    true => continue,
+                    false => break,
+                }
+            }
             match self.pacer.next(index - self.share.streams, now) {
                 Next::Now(arrival) => {
                     self.begin(index, arrival);
@@ -81,12 +88,12 @@ impl<W: Wire> Worker<'_, W> {
             false => Nanoseconds::MAX,
         };
         let due = self.timetable.next().min(arrival);
-        // What is due after the end of the phase does not begin in it.
-        if due < self.phase.ends {
-            due
-        } else {
-            Nanoseconds::MAX
-        }
+        // What is due after the end of the phase does not begin in it, but what has begun goes on.
+        let begins = match due < self.phase.ends {
+            true => due,
+            false => Nanoseconds::MAX,
+        };
+        begins.min(self.pauses.next())
     }
 
     fn can_take_arrival(&self) -> bool {
@@ -105,6 +112,14 @@ impl<W: Wire> Worker<'_, W> {
         self.read_clock();
         for _ in 0..BEGIN_AT_ONCE {
             let Some(index) = self.timetable.take_due(self.horizon()) else {
+                break;
+            };
+            self.connections[index].is_timed = false;
+            self.free(index);
+            self.read_clock();
+        }
+        for _ in 0..BEGIN_AT_ONCE {
+            let Some(index) = self.pauses.take_due(self.now) else {
                 break;
             };
             self.connections[index].is_timed = false;
@@ -133,6 +148,10 @@ impl<W: Wire> Worker<'_, W> {
             None => (self.grow(), at),
         };
         self.begin(index, Arrival::Scheduled { at, free_since });
+        if self.is_in_flow(index) {
+            self.free(index);
+            return true;
+        }
         self.flush(index);
         if self.has_room(index) {
             self.wait_for_arrival(index);
@@ -176,7 +195,37 @@ impl<W: Wire> Worker<'_, W> {
         self.connections.len() - 1
     }
 
-    /// Begins a request; if it is too late to send, that is its outcome.
+    #[inline]
+    fn is_in_flow(&self, index: usize) -> bool {
+        let flows = self.flows.as_ref();
+        flows.is_some_and(|flows| flows.is_in_flow(index - self.share.streams))
+    }
+
+    /// The user of the connection goes on in its flow, with a request or to its end. Returns false if the user waits.
+    fn go_on(&mut self, index: usize) -> bool {
+        let user = index - self.share.streams;
+        let Some(flows) = &mut self.flows else {
+            return true;
+        };
+        match flows.step(user, self.now, self.tally.flows()) {
+            Step::Send { entry, from } => {
+                self.begin_request(index, entry, from, false);
+                true
+            }
+            Step::Pause(until) => {
+                self.connections[index].is_timed = true;
+                self.pauses.add(until, index);
+                self.check_warmup_end();
+                false
+            }
+            Step::Ended => {
+                self.check_warmup_end();
+                true
+            }
+        }
+    }
+
+    /// Begins a request, or a flow of requests; if it is too late to send, that is its outcome.
     #[inline]
     fn begin(&mut self, index: usize, arrival: Arrival) {
         let mut from = None;
@@ -190,8 +239,25 @@ impl<W: Wire> Worker<'_, W> {
             }
             from = Some(at);
         }
+        match &mut self.flows {
+            None => {
+                let number = self.mix.next();
+                self.begin_request(index, number, from, queued);
+            }
+            Some(flows) => flows.begin(index - self.share.streams, from, self.now),
+        }
+    }
+
+    /// Begins a request, whose latency runs from its due time if there is one.
+    #[inline]
+    fn begin_request(
+        &mut self,
+        index: usize,
+        number: usize,
+        from: Option<Nanoseconds>,
+        queued: bool,
+    ) {
         self.in_flight += 1;
-        let number = self.mix.next();
         let latest_send = from.map_or(Nanoseconds::MAX, |at| self.latest_send(at));
         // Until it is sent.
         let deadline = self.latest_response(from).min(latest_send);
@@ -254,9 +320,13 @@ impl<W: Wire> Worker<'_, W> {
     #[cold]
     fn shed(&mut self) {
         let deadline = self.shared.plan.deadline.unwrap_or_default();
-        self.tally.not_ok(Outcome::Shed, || {
-            format!("no connection was free until more than {deadline:?} after the request was due")
-        });
+        let detail = format!(
+            "no connection was free until more than {deadline:?} after the request was due"
+        );
+        if self.flows.is_some() {
+            self.tally.flows().shed(&detail);
+        }
+        self.tally.not_ok(Outcome::Shed, || detail);
     }
 
     /// At the end of the load, counts overdue requests as unfinished.
@@ -265,7 +335,10 @@ impl<W: Wire> Worker<'_, W> {
         self.drop_lost_idle();
         let lacked_none = self.can_take_arrival();
         let overdue = self.pacer.overdue(horizon, self.phase.began);
-        self.tally.outcomes[Outcome::Unfinished] += overdue.count;
+        self.count_unfinished(0, overdue.count);
+        if self.flows.is_some() {
+            self.tally.flows().unfinished += overdue.count;
+        }
         let schedule = &mut self.tally.schedule;
         schedule.due += overdue.in_phase;
         if lacked_none {

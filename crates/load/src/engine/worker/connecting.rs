@@ -121,8 +121,8 @@ impl<W: Wire> Worker<'_, W> {
     }
 
     fn give_up(&mut self, index: usize, outcome: Outcome, detail: impl Fn() -> String) {
-        while self.connections[index].in_flight.pop_front().is_some() {
-            self.count(index, outcome, &detail);
+        while let Some(request) = self.connections[index].in_flight.pop_front() {
+            self.count(index, request.number, outcome, &detail);
         }
     }
 

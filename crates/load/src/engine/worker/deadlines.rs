@@ -92,8 +92,9 @@ impl<W: Wire> Worker<'_, W> {
                 }
                 _ => format!("no {missing} within {:?}", plan.timeout),
             };
+            let number = request.number;
             self.connections[index].in_flight.remove(position);
-            self.count(index, outcome, detail);
+            self.count(index, number, outcome, detail);
         }
     }
 
@@ -110,9 +111,11 @@ impl<W: Wire> Worker<'_, W> {
                 let detail = self.no_response_in_time();
                 return self.failed_at(index, position, Outcome::TimedOut, || detail);
             }
-            self.take_passed(index, position);
+            let Some(request) = self.take_passed(index, position) else {
+                return;
+            };
             let detail = self.no_response_in_time();
-            self.count(index, Outcome::TimedOut, || detail);
+            self.count(index, request.number, Outcome::TimedOut, || detail);
         }
     }
 

@@ -9,7 +9,7 @@ use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::{Chunk, ReadNext};
-use crate::engine::judge::Kept;
+use crate::engine::judge::{Kept, Sample};
 use crate::engine::tally::Tally;
 use crate::wire::h1::Collect;
 use crate::wire::{Eaten, End, Ended, Fault, Responses, Which, Whole, Wire};
@@ -35,12 +35,25 @@ impl<W: Wire> Worker<'_, W> {
             let request = &mut connection.in_flight[connection.passed];
             request.deadline = latest;
             request.from.get_or_insert(now);
-            request.sample = is_load.then(|| self.judge.sample_next(now)).flatten();
+            match self.flows.as_mut().filter(|_| is_load) {
+                None => {
+                    request.sample = is_load.then(|| self.judge.sample_next(now)).flatten();
+                    connection.wire.request(Which {
+                        number: request.number,
+                        last: request.last,
+                    });
+                }
+                Some(flows) => {
+                    let user = index - self.share.streams;
+                    let most = flows.timeout(user).unwrap_or(Nanoseconds::MAX);
+                    request.deadline = latest.min(now.saturating_add(most));
+                    request.sample = flows.sample(user);
+                    connection
+                        .wire
+                        .request_own(flows.request(user), request.last);
+                }
+            }
             deadline = deadline.min(request.deadline);
-            connection.wire.request(Which {
-                number: request.number,
-                last: request.last,
-            });
             connection.passed += 1;
         }
         self.watch_deadline(index, deadline);
@@ -258,35 +271,37 @@ impl<W: Wire> Worker<'_, W> {
             }
         }
         let compared = request.sample.is_some();
-        let wire = &self.connections[index].wire;
-        let kept = Kept {
-            sample: request.sample,
-            short_body: wire.short_body(),
-            message: wire.message(),
+        let latency = self.now.saturating_sub(request.from.unwrap_or(self.now));
+        let (number, queued) = (request.number, request.queued);
+        let is_late = request.deadline <= self.now;
+        let verdict = match self.flows.as_mut().filter(|_| is_load) {
+            None => self.verdict(index, whole, request.sample),
+            Some(flows) => {
+                let user = index - self.share.streams;
+                flows.respond(user, whole.status, request.sample, latency)
+            }
         };
-        let verdict = self.judge.verdict(whole, kept);
-        if compared {
-            self.tally.checked.count(verdict.is_err());
-        }
         match verdict {
             // The worker may look at a response before the timetable, although both are due.
-            _ if request.deadline <= self.now => {
+            _ if is_late => {
                 let detail = self.no_response_in_time();
-                self.count(index, Outcome::TimedOut, || detail);
+                self.count(index, number, Outcome::TimedOut, || detail);
             }
             // Counted as ok, a response to what the server has not read would be the fastest of all.
-            Ok(()) if !was_sent => self.count(index, Outcome::Malformed, || {
+            Ok(()) if !was_sent => self.count(index, number, Outcome::Malformed, || {
                 "the whole response arrived before the request was fully sent".into()
             }),
             Ok(()) if is_load => {
                 self.in_flight -= 1;
-                let latency = self.now.saturating_sub(request.from.unwrap_or(self.now));
                 let slow_from = &self.shared.plan.slow_from_ns;
-                self.tally.ok(latency, request.queued, slow_from);
+                self.tally.ok(latency, queued, slow_from);
+                if self.flows.is_some() {
+                    self.tally.flows().entry_ok(number, latency);
+                }
                 self.check_warmup_end();
             }
             Ok(()) => self.tally.streams.outcomes[Outcome::Ok] += 1,
-            Err((outcome, detail)) => self.count(index, outcome, || detail),
+            Err((outcome, detail)) => self.count(index, number, outcome, || detail),
         }
         if compared {
             // The next response is not charged the time of the comparison.
@@ -294,18 +309,48 @@ impl<W: Wire> Worker<'_, W> {
         }
     }
 
-    /// Counts the outcome of a request that is not ok.
+    /// The verdict on a whole response to a request of the set.
+    #[inline]
+    fn verdict(
+        &mut self,
+        index: usize,
+        whole: Whole,
+        sample: Option<Box<Sample>>,
+    ) -> Result<(), (Outcome, String)> {
+        let compared = sample.is_some();
+        let wire = &self.connections[index].wire;
+        let kept = Kept {
+            sample,
+            short_body: wire.short_body(),
+            message: wire.message(),
+        };
+        let verdict = self.judge.verdict(whole, kept);
+        if compared {
+            self.tally.checked.count(verdict.is_err());
+        }
+        verdict
+    }
+
+    /// Counts the outcome of a request that is not ok, by its number in the set or the scenario.
     #[cold]
     pub(super) fn count(
         &mut self,
         index: usize,
+        number: usize,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
         match self.connections[index].role {
             Role::Load => {
                 self.in_flight -= 1;
-                self.tally.not_ok(outcome, detail);
+                match &mut self.flows {
+                    None => self.tally.not_ok(outcome, detail),
+                    Some(flows) => {
+                        let (user, detail) = (index - self.share.streams, detail());
+                        flows.failed(user, number, self.tally.flows(), (outcome, &detail));
+                        self.tally.not_ok(outcome, || detail);
+                    }
+                }
                 self.check_warmup_end();
             }
             Role::Stream => {

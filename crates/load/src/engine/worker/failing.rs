@@ -49,8 +49,8 @@ impl<W: Wire> Worker<'_, W> {
     /// The wire reported that a response will not be whole; its connection stays usable.
     #[cold]
     pub(super) fn response_failed(&mut self, index: usize, position: usize, fault: &Fault) {
-        if self.take_passed(index, position).is_some() {
-            self.count(index, fault.outcome(), || fault.to_string());
+        if let Some(request) = self.take_passed(index, position) {
+            self.count(index, request.number, fault.outcome(), || fault.to_string());
         }
     }
 
@@ -61,7 +61,7 @@ impl<W: Wire> Worker<'_, W> {
             return;
         };
         if request.resent {
-            return self.count(index, Outcome::Reset, || fault.to_string());
+            return self.count(index, request.number, Outcome::Reset, || fault.to_string());
         }
         self.counts.resent += 1;
         request.prepare_resend();
@@ -162,8 +162,8 @@ impl<W: Wire> Worker<'_, W> {
     ) {
         let detail = detail();
         let sent = self.sent_requests(index);
-        if self.take_passed(index, position).is_some() {
-            self.count(index, outcome, || detail.clone());
+        if let Some(request) = self.take_passed(index, position) {
+            self.count(index, request.number, outcome, || detail.clone());
         }
         let others = sent - usize::from(position < sent);
         self.resend_or_fail(index, others, outcome, &detail);
@@ -202,19 +202,19 @@ impl<W: Wire> Worker<'_, W> {
     fn resend_or_fail(&mut self, index: usize, sent: usize, outcome: Outcome, detail: &str) {
         self.close(index, Activity::Closed);
         let mut requests = std::mem::take(&mut self.connections[index].in_flight);
-        let (mut number, mut begun, mut not_begun) = (0, 0, 0);
+        let (mut position, mut begun, mut not_begun) = (0, Vec::new(), Vec::new());
         requests.retain_mut(|request| {
-            number += 1;
-            if number > sent {
+            position += 1;
+            if position > sent {
                 request.response_begun = false;
                 return true;
             }
             if request.response_begun {
-                begun += 1;
+                begun.push(request.number);
                 return false;
             }
             if !self.is_repeatable(request) {
-                not_begun += 1;
+                not_begun.push(request.number);
                 return false;
             }
             request.prepare_resend();
@@ -226,8 +226,11 @@ impl<W: Wire> Worker<'_, W> {
             Outcome::Truncated => ((outcome, detail), (Outcome::Reset, NO_RESPONSE)),
             _ => ((outcome, detail), (outcome, detail)),
         };
-        (0..begun).for_each(|_| self.count(index, of_begun.0, || of_begun.1.into()));
-        (0..not_begun).for_each(|_| self.count(index, of_not_begun.0, || of_not_begun.1.into()));
+        for (numbers, (outcome, detail)) in [(begun, of_begun), (not_begun, of_not_begun)] {
+            for number in numbers {
+                self.count(index, number, outcome, || detail.into());
+            }
+        }
         let some_left = !requests.is_empty();
         let connection = &mut self.connections[index];
         connection.in_flight = requests;

@@ -19,6 +19,7 @@ use super::clock::{Clock, Nanoseconds, Timetable, nanoseconds};
 use super::connection::{Activity, Connection, Role};
 use super::cost::{SchedulingMeter, ThreadUsage, WorkerCost};
 use super::event_loop::{EventLoop, LONG_BODY, SocketEvent};
+use super::flows::Flows;
 use super::judge::Judge;
 use super::pacer::Pacer;
 use super::phase::{Phase, PhaseResult};
@@ -84,7 +85,7 @@ pub(super) struct ConnectionCounts {
 struct WarmupEnd {
     /// When measuring begins; `None` if that is when the warm-up is over.
     at: Option<Nanoseconds>,
-    /// How many of the requests in flight to measure.
+    /// How many of the requests, or flows, in progress to measure.
     measured: u64,
 }
 
@@ -114,6 +115,13 @@ impl Share {
     }
 }
 
+/// What a worker sends.
+pub(super) struct Requests<'a> {
+    pub(super) mix: RequestMix,
+    /// The users of a scenario, if there is one.
+    pub(super) flows: Option<Flows<'a>>,
+}
+
 pub(super) struct Worker<'a, W> {
     shared: Shared<'a>,
     io: EventLoop,
@@ -126,8 +134,12 @@ pub(super) struct Worker<'a, W> {
     sources: SourceAddresses,
     pacer: Box<dyn Pacer + 'a>,
     mix: RequestMix,
+    /// The users of a scenario, if there is one.
+    flows: Option<Flows<'a>>,
     /// Users who wait for their due times.
     timetable: Timetable,
+    /// Users who wait in the middle of a flow.
+    pauses: Timetable,
     /// Connections to retry.
     retries: Timetable,
     /// When to check the deadlines of each connection.
@@ -171,7 +183,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         share: Share,
         new_wire: &'a dyn Fn() -> W,
         pacer: Box<dyn Pacer + 'a>,
-        mix: RequestMix,
+        Requests { mix, flows }: Requests<'a>,
         judge: Judge<'a>,
     ) -> Self {
         let plan = shared.plan;
@@ -187,7 +199,9 @@ impl<'a, W: Wire> Worker<'a, W> {
             sources: SourceAddresses::of(plan),
             pacer,
             mix,
+            flows,
             timetable: Timetable::default(),
+            pauses: Timetable::default(),
             retries: Timetable::default(),
             deadlines: Timetable::default(),
             idle: VecDeque::new(),
@@ -368,6 +382,14 @@ impl<'a, W: Wire> Worker<'a, W> {
         }
     }
 
+    /// What the pacer has begun and has not ended: requests, or flows of a scenario.
+    fn in_progress(&self) -> u64 {
+        match &self.flows {
+            None => self.in_flight,
+            Some(flows) => flows.in_progress(),
+        }
+    }
+
     /// Requests due before this may begin: now, but within the phase.
     fn horizon(&self) -> Nanoseconds {
         self.now.min(self.phase.ends.saturating_sub(1))
@@ -384,7 +406,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             }
             self.end_warmup();
         }
-        let all_done = self.in_flight == 0 && self.pacer.exhausted();
+        let all_done = self.in_progress() == 0 && self.pacer.exhausted();
         all_done.then_some(Ended::Requests)
     }
 
@@ -396,7 +418,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         if !self.shared.plan.shape.is_open() {
             return (!self.is_in_overtime()).then_some(Ended::Duration);
         }
-        let none_left = self.in_flight == 0 && self.pacer.next_arrival() >= self.phase.ends;
+        let none_left = self.in_progress() == 0 && self.pacer.next_arrival() >= self.phase.ends;
         let too_long = self.now >= self.phase.ends.saturating_add(self.timeout);
         (none_left || too_long).then_some(Ended::Duration)
     }
@@ -413,9 +435,10 @@ impl<'a, W: Wire> Worker<'a, W> {
     /// Ends the warm-up, whose time is up.
     fn end_warmup(&mut self) {
         let ends = self.phase.ends;
-        let measured = self.pacer.begin_measuring(self.in_flight, ends);
+        let in_progress = self.in_progress();
+        let measured = self.pacer.begin_measuring(in_progress, ends);
         let stood_still = self.now - ends > STANDSTILL;
-        let is_late = stood_still || self.in_flight > measured;
+        let is_late = stood_still || in_progress > measured;
         // Every worker sees the end a little late, and a schedule runs by the clock. Otherwise the measured time must not
         // be over before it starts.
         let at = (self.shared.plan.shape.is_open() || !is_late).then_some(ends);
@@ -428,7 +451,7 @@ impl<'a, W: Wire> Worker<'a, W> {
     #[inline]
     fn check_warmup_end(&mut self) {
         if let Some(end) = self.warmup_end
-            && self.in_flight <= end.measured
+            && self.in_progress() <= end.measured
         {
             self.warmup_end = None;
             self.begin_measuring(end.at.unwrap_or(self.now));
@@ -453,9 +476,12 @@ impl<'a, W: Wire> Worker<'a, W> {
 
     fn end(mut self, ended: Ended) -> WorkerResult {
         self.count_overdue();
-        self.tally.outcomes[Outcome::Unfinished] += self.unfinished();
+        self.count_in_flight();
         self.end_streams();
         self.publish();
+        if let Some(flows) = &self.flows {
+            self.tally.flows().unfinished += flows.in_progress();
+        }
         let cost = self.cost();
         let timeline = self.timeline.end(self.now, &self.tally);
         let last = self.phase.close(self.now, cost, self.tally);
@@ -476,11 +502,24 @@ impl<'a, W: Wire> Worker<'a, W> {
         }
     }
 
-    /// Requests in flight. One that waits for its connection without a schedule was never sent and does not count.
-    fn unfinished(&self) -> u64 {
+    /// Counts the requests in flight as unfinished. One that waits for its connection without a schedule was never sent
+    /// and does not count.
+    fn count_in_flight(&mut self) {
         let load = self.connections.iter().filter(|it| it.role == Role::Load);
         let requests = load.flat_map(|it| &it.in_flight);
-        requests.filter(|request| request.from.is_some()).count() as u64
+        let sent = requests.filter(|request| request.from.is_some());
+        let numbers: Vec<usize> = sent.map(|request| request.number).collect();
+        for number in numbers {
+            self.count_unfinished(number, 1);
+        }
+    }
+
+    /// Counts unfinished requests of that number in the set or the scenario.
+    fn count_unfinished(&mut self, number: usize, count: u64) {
+        self.tally.outcomes[Outcome::Unfinished] += count;
+        if self.flows.is_some() && count > 0 {
+            self.tally.flows().entry(number).outcomes[Outcome::Unfinished] += count;
+        }
     }
 
     fn cost(&self) -> WorkerCost {

@@ -1,5 +1,7 @@
 //! What a server says about a call that failed.
 
+use std::borrow::Cow;
+
 use crate::wire::h2::hpack::Fields;
 
 const MESSAGE: &str = "grpc-message";
@@ -14,10 +16,10 @@ pub(in crate::wire) fn read_message(fields: &Fields, message: &mut String) {
 }
 
 /// The value of a field for humans.
-pub(in crate::wire) fn text_of(name: &str, value: &[u8]) -> Vec<u8> {
-    match name {
-        MESSAGE => percent_decoded(value),
-        _ => value.to_vec(),
+pub(in crate::wire) fn text_of<'a>(name: &[u8], value: &'a [u8]) -> Cow<'a, [u8]> {
+    match name == MESSAGE.as_bytes() {
+        true => Cow::Owned(percent_decoded(value)),
+        false => Cow::Borrowed(value),
     }
 }
 

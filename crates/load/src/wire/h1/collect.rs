@@ -1,5 +1,7 @@
 //! Keeps a response while it is read.
 
+use std::ops::Range;
+
 use super::fields::{FieldLine, trim};
 use super::head::status_line;
 use super::lines::Lines;
@@ -22,11 +24,23 @@ impl Keep for Ignore {
     fn body(&mut self, _: &[u8]) {}
 }
 
-/// Keeps a [`Response`], with a limited number of body bytes.
+/// Keeps a response, with a limited number of body bytes. Its memory can be used again for the next one.
 #[derive(Clone, Debug)]
 pub struct Collect {
-    response: Response,
+    status: u16,
+    is_http10: bool,
+    /// The names and values of the header fields, one after the other.
+    text: Vec<u8>,
+    fields: Vec<KeptField>,
+    body: Vec<u8>,
     limit: BodyLimit,
+}
+
+/// Where a field is in the text.
+#[derive(Clone, Debug)]
+struct KeptField {
+    name: Range<usize>,
+    value: Range<usize>,
 }
 
 impl Default for Collect {
@@ -40,67 +54,121 @@ impl Collect {
     /// Keeps a body of up to `longest` bytes, and shows that a longer one is longer.
     pub fn of_bodies_up_to(longest: u64) -> Self {
         Self {
-            response: Response::default(),
+            status: 0,
+            is_http10: false,
+            text: Vec::new(),
+            fields: Vec::new(),
+            body: Vec::new(),
             limit: BodyLimit(longest.min(LONGEST_BODY) as usize),
         }
     }
 
-    /// The response, once it is whole.
-    pub fn into_response(self) -> Response {
-        self.response
+    /// The status; 0 until the head has arrived.
+    pub fn status(&self) -> u16 {
+        self.status
     }
 
-    /// Keeps the head of a response whose wire has no textual head.
-    pub fn set_head(&mut self, status: u16, headers: Vec<(String, Vec<u8>)>) {
-        self.response.status = status;
-        self.response.headers = headers;
+    /// Whether the response says HTTP/1.0.
+    pub fn is_http10(&self) -> bool {
+        self.is_http10
+    }
+
+    /// The header fields in the order received: names in lower case, values unchanged.
+    pub fn fields(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        self.fields.iter().map(|field| {
+            (
+                &self.text[field.name.clone()],
+                &self.text[field.value.clone()],
+            )
+        })
+    }
+
+    /// The body, as far as it is kept.
+    pub fn kept_body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// Whether the body was too long to be kept whole.
+    pub fn is_cut(&self) -> bool {
+        self.body.len() > self.limit.0
+    }
+
+    /// Forgets the response, but not the memory, and keeps the next body up to `longest` bytes.
+    pub fn restart(&mut self, longest: u64) {
+        self.begin_head(0);
+        self.body.clear();
+        self.limit = BodyLimit(longest.min(LONGEST_BODY) as usize);
+    }
+
+    /// The response, once it is whole.
+    pub fn into_response(self) -> Response {
+        let field = |(name, value): (&[u8], &[u8])| {
+            (String::from_utf8_lossy(name).into_owned(), value.to_vec())
+        };
+        Response {
+            status: self.status,
+            headers: self.fields().map(field).collect(),
+            body: self.body,
+        }
+    }
+
+    /// Keeps the head of a response, which has these fields so far: none.
+    pub fn begin_head(&mut self, status: u16) {
+        (self.status, self.is_http10) = (status, false);
+        self.text.clear();
+        self.fields.clear();
     }
 
     /// Keeps one more field, such as a trailer.
-    pub fn add_header(&mut self, name: String, value: Vec<u8>) {
-        self.response.headers.push((name, value));
+    pub fn add_field(&mut self, name: &[u8], value: &[u8]) {
+        let name_at = self.text.len();
+        self.text.extend_from_slice(name);
+        let value_at = self.text.len();
+        self.text[name_at..].make_ascii_lowercase();
+        self.text.extend_from_slice(value);
+        self.fields.push(KeptField {
+            name: name_at..value_at,
+            value: value_at..self.text.len(),
+        });
+    }
+
+    /// Continues the last field. A fold counts as one space (RFC 9112, section 5.2).
+    fn unfold(&mut self, line: &[u8]) {
+        let Some(KeptField { value, .. }) = self.fields.last_mut() else {
+            return;
+        };
+        if value.start < value.end && !line.is_empty() {
+            self.text.push(b' ');
+        }
+        self.text.extend_from_slice(line);
+        value.end = self.text.len();
     }
 
     fn take_line(&mut self, line: &[u8]) {
         match FieldLine::read(line, true) {
             Ok(FieldLine::Begins { name, value_at }) => {
-                let name = String::from_utf8_lossy(name).to_ascii_lowercase();
-                self.add_header(name, trim(&line[value_at..]).to_vec());
+                self.add_field(name, trim(&line[value_at..]));
             }
-            Ok(FieldLine::Continues) => {
-                if let Some((_, value)) = self.response.headers.last_mut() {
-                    unfold(value, trim(line));
-                }
-            }
+            Ok(FieldLine::Continues) => self.unfold(trim(line)),
             // The reader accepts no head with such a line.
             Err(_) => {}
         }
     }
 }
 
-/// A fold counts as one space (RFC 9112, section 5.2).
-fn unfold(value: &mut Vec<u8>, line: &[u8]) {
-    if !value.is_empty() && !line.is_empty() {
-        value.push(b' ');
-    }
-    value.extend_from_slice(line);
-}
-
 impl Keep for Collect {
     fn head(&mut self, bytes: &[u8]) {
         let mut lines = Lines::default();
         let first = lines.next(bytes).map(|line| status_line(&bytes[line]));
-        self.response.status = match first {
-            Some(Ok((_, status))) => status,
-            _ => 0,
-        };
-        self.response.headers.clear();
+        let (minor, status) = first.and_then(Result::ok).unwrap_or_default();
+        self.begin_head(status);
+        self.is_http10 = minor == 0 && status != 0;
         while let Some(line) = lines.next(bytes).filter(|line| !line.is_empty()) {
             self.take_line(&bytes[line]);
         }
     }
 
     fn body(&mut self, bytes: &[u8]) {
-        self.limit.add(&mut self.response.body, bytes);
+        self.limit.add(&mut self.body, bytes);
     }
 }

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use super::head::status_line;
 use super::{Collect, Ignore, Keep, Malformed, ReadBytes, RequestKind, ResponseReader};
-use crate::request::RequestSet;
+use crate::request::{Request, RequestParts};
+use crate::scenario::ScenarioRequest;
 use crate::wire::body_limit::BodyLimit;
 use crate::wire::sse::EventCounter;
 use crate::wire::{Eaten, End, Ended, Fault, OnClose, Responses, Which, Whole, Wire};
@@ -12,7 +13,7 @@ use crate::wire::{Eaten, End, Ended, Fault, OnClose, Responses, Which, Whole, Wi
 /// One connection that sends requests of a set, one or several at a time.
 #[derive(Debug)]
 pub struct H1Wire<'a> {
-    requests: &'a RequestSet,
+    requests: &'a [Request],
     outgoing: Outgoing<'a>,
     /// The responses that are due; the first is being read.
     due: VecDeque<Due>,
@@ -43,7 +44,7 @@ struct Due {
 
 impl<'a> H1Wire<'a> {
     /// Sends requests of `requests`; `counts_events` treats their responses as event streams.
-    pub fn new(requests: &'a RequestSet, counts_events: bool) -> Self {
+    pub fn new(requests: &'a [Request], counts_events: bool) -> Self {
         Self {
             requests,
             outgoing: Outgoing::nothing(),
@@ -119,6 +120,19 @@ impl<'a> H1Wire<'a> {
         })
     }
 
+    /// Expects a response to a request of that many bytes.
+    #[inline]
+    fn expect(&mut self, kind: RequestKind, request_bytes: usize) {
+        self.due.push_back(Due {
+            kind,
+            request_bytes,
+        });
+        self.due_bytes += request_bytes;
+        if self.due.len() == 1 {
+            self.expect_next();
+        }
+    }
+
     fn expect_next(&mut self) {
         if let Some(due) = self.due.front() {
             self.reader.responds_to(due.kind);
@@ -152,16 +166,28 @@ impl<'a> Outgoing<'a> {
             (self.one, self.sent) = (request, 0);
             return;
         }
+        self.collect();
+        self.several.extend_from_slice(request);
+    }
+
+    /// Adds a request that must be encoded, and returns how many bytes it has.
+    fn encode(&mut self, request: &RequestParts, last: bool) -> usize {
+        self.collect();
+        let before = self.several.len();
+        request.encode_http1(last, &mut self.several);
+        self.several.len() - before
+    }
+
+    /// Gets ready to add to the bytes of several requests. Sent bytes are not kept for ever.
+    fn collect(&mut self) {
         if self.several.is_empty() {
             self.several.extend_from_slice(&self.one[self.sent..]);
-            self.sent = 0;
+            (self.one, self.sent) = (&[], 0);
         }
-        // Sent bytes are not kept for ever.
         if self.sent > self.several.len() / 2 {
             self.several.drain(..self.sent);
             self.sent = 0;
         }
-        self.several.extend_from_slice(request);
     }
 }
 
@@ -178,20 +204,19 @@ impl Wire for H1Wire<'_> {
 
     #[inline]
     fn request(&mut self, which: Which) {
-        let request = &self.requests.requests()[which.number];
+        let request = &self.requests[which.number];
         let bytes = match which.last {
             true => request.closing_bytes(),
             false => request.bytes(),
         };
         self.outgoing.add(bytes);
-        self.due.push_back(Due {
-            kind: request.kind(),
-            request_bytes: bytes.len(),
-        });
-        self.due_bytes += bytes.len();
-        if self.due.len() == 1 {
-            self.expect_next();
-        }
+        self.expect(request.kind(), bytes.len());
+    }
+
+    fn request_own(&mut self, request: &ScenarioRequest, last: bool) {
+        let parts = request.parts();
+        let length = self.outgoing.encode(parts, last);
+        self.expect(RequestKind::of(parts.method()), length);
     }
 
     #[inline]

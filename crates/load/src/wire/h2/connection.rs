@@ -10,8 +10,8 @@ use super::outgoing::Outgoing;
 use super::response::ResponseReader;
 use super::settings::{self, PeerSettings};
 use super::short_bodies::ShortBodies;
-use super::streams::{Stream, Streams};
-use super::{ErrorCode, Kind, Malformed, StreamRequest};
+use super::streams::{Stream, StreamRequestRef, Streams};
+use super::{ErrorCode, Kind, Malformed};
 use crate::wire::{End, Ended, Fault, Responses};
 
 /// The last number that a stream may have.
@@ -375,12 +375,13 @@ impl Connection<'_> {
 impl<'a> Connection<'a> {
     /// Opens a stream for `request`. Call it only if there is [room](Connection::room).
     #[inline]
-    pub(super) fn request(&mut self, request: &'a StreamRequest) {
+    pub(super) fn request(&mut self, request: StreamRequestRef<'a>) {
         let number = self.next_stream;
         self.next_stream += 2;
-        self.heads.encode(request, number, &mut self.out);
+        self.heads.encode(&request, number, &mut self.out);
         let bodies = self.short_bodies.as_mut();
         let short_body = bodies.map(ShortBodies::memory).unwrap_or_default();
+        let has_body = !request.body().is_empty();
         let mut stream = Stream {
             number,
             request,
@@ -389,7 +390,7 @@ impl<'a> Connection<'a> {
             receive: ReceiveWindow::FULL,
             head_end_at: self.out.all_bytes(),
             body_queued: 0,
-            end_at: request.body().is_empty().then(|| self.out.all_bytes()),
+            end_at: (!has_body).then(|| self.out.all_bytes()),
         };
         // If other bodies wait, this one goes after them.
         if stream.end_at.is_none() && !self.may_fill {
@@ -469,6 +470,7 @@ fn check_stream(kind: Kind, stream: u32) -> Result<(), Malformed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::h2::StreamRequest;
     use http::Method;
 
     #[test]
@@ -477,7 +479,7 @@ mod tests {
         let mut connection = Connection::new(false, false);
         connection.next_stream = LAST_STREAM;
         assert_eq!(connection.room(), 1);
-        connection.request(&request);
+        connection.request(StreamRequestRef::OfSet(&request));
         assert_eq!(connection.streams.last().unwrap().number, LAST_STREAM);
         assert_eq!((connection.room(), connection.takes_streams()), (0, false));
         connection.open();

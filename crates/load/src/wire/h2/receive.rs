@@ -64,7 +64,7 @@ impl Connection<'_> {
             short_bodies: self.short_bodies.as_ref(),
             counts_events: self.counts_events,
         };
-        let events = stream.response.data(stream.request, bytes, sink)?;
+        let events = stream.response.data(&stream.request, bytes, sink)?;
         if events > 0 && self.counts_events {
             responses.events(position, events);
         }
@@ -155,7 +155,7 @@ impl Connection<'_> {
             },
         };
         let response = &mut stream.response;
-        if let Err(fault) = response.fields(stream.request, &meaning, block.end_stream) {
+        if let Err(fault) = response.fields(&stream.request, &meaning, block.end_stream) {
             return Ok(Err(fault));
         }
         if response.has_head() {
@@ -176,19 +176,12 @@ impl Connection<'_> {
     /// Keeps the fields of the last block.
     #[cold]
     fn collect(&self, place: Place, status: u16, keep: &mut Collect) {
-        let fields = self
-            .blocks
-            .fields()
-            .iter()
-            .filter(|(name, _)| !name.starts_with(b":"))
-            .map(|(name, value)| {
-                let name = String::from_utf8_lossy(name).into_owned();
-                let value = grpc::text_of(&name, value);
-                (name, value)
-            });
-        match place {
-            Place::Head => keep.set_head(status, fields.collect()),
-            Place::Trailers => fields.for_each(|(name, value)| keep.add_header(name, value)),
+        if matches!(place, Place::Head) {
+            keep.begin_head(status);
+        }
+        let fields = self.blocks.fields().iter();
+        for (name, value) in fields.filter(|(name, _)| !name.starts_with(b":")) {
+            keep.add_field(name, &grpc::text_of(name, value));
         }
     }
 
@@ -196,7 +189,7 @@ impl Connection<'_> {
     #[inline]
     fn whole(&mut self, position: usize) -> Result<Option<Ended>, Fault> {
         let stream = self.streams.get(position);
-        let mut whole = match stream.response.end(stream.request) {
+        let mut whole = match stream.response.end(&stream.request) {
             Ok(whole) => whole,
             Err(fault) => return self.fail(position, fault, true).map(Some),
         };
@@ -213,7 +206,7 @@ impl Connection<'_> {
             // The server needs no more of it (section 8.1).
             self.out.reset(number, super::ErrorCode::CANCEL)?;
         }
-        if let Some(why) = stream.response.lacks_rpc_status(stream.request) {
+        if let Some(why) = stream.response.lacks_rpc_status(&stream.request) {
             self.rpc_message.clear();
             self.rpc_message.push_str(why);
         }

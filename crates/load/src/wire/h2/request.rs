@@ -57,14 +57,26 @@ impl StreamRequest {
         fields: &[(HeaderName, HeaderValue)],
         body: &[u8],
     ) -> Result<Self, StreamRequestError> {
-        if method == Method::CONNECT {
-            return Err(StreamRequestError::Connect);
+        match method == Method::CONNECT {
+            true => Err(StreamRequestError::Connect),
+            false => Ok(Self::plain(method, scheme, authority, path, fields, body)),
         }
+    }
+
+    /// The same, if the method is certainly not CONNECT.
+    pub(crate) fn plain(
+        method: &Method,
+        scheme: &str,
+        authority: &str,
+        path: &str,
+        fields: &[(HeaderName, HeaderValue)],
+        body: &[u8],
+    ) -> Self {
         let mut head = head(method, scheme, authority, path, fields);
         if expects_length(method, body) {
             head.push((b"content-length".to_vec(), body.len().to_string().into()));
         }
-        Ok(Self::encode(method, path, None, &head, body))
+        Self::encode(method, path, None, &head, body)
     }
 
     /// A gRPC call; the body has messages with their prefixes.

@@ -1,6 +1,7 @@
 //! The streams of a connection.
 
 use std::collections::VecDeque;
+use std::ops::Deref;
 
 use prony_http2::SendWindow;
 
@@ -9,11 +10,32 @@ use super::flow::ReceiveWindow;
 use super::outgoing::Outgoing;
 use super::response::ResponseReader;
 
+/// A request on its stream.
+#[derive(Debug)]
+pub(super) enum StreamRequestRef<'a> {
+    /// One of the set.
+    OfSet(&'a StreamRequest),
+    /// One that belongs to the stream alone.
+    Own(Box<StreamRequest>),
+}
+
+impl Deref for StreamRequestRef<'_> {
+    type Target = StreamRequest;
+
+    #[inline]
+    fn deref(&self) -> &StreamRequest {
+        match self {
+            Self::OfSet(request) => request,
+            Self::Own(request) => request,
+        }
+    }
+}
+
 /// A stream whose response is due.
 #[derive(Debug)]
 pub(super) struct Stream<'a> {
     pub(super) number: u32,
-    pub(super) request: &'a StreamRequest,
+    pub(super) request: StreamRequestRef<'a>,
     pub(super) response: ResponseReader,
     pub(super) send: SendWindow,
     pub(super) receive: ReceiveWindow,

@@ -2,7 +2,9 @@
 
 use super::connection::Connection;
 use super::short_bodies::ShortBodies;
+use super::streams::StreamRequestRef;
 use super::{FrameReader, StreamRequest};
+use crate::scenario::ScenarioRequest;
 use crate::wire::{Eaten, Fault, OnClose, Responses, Which, Wire};
 
 /// One connection that sends requests of a set, each over a stream of its own.
@@ -55,7 +57,13 @@ impl Wire for H2Wire<'_> {
     /// The server decides when the connection ends, so no request is the last.
     #[inline]
     fn request(&mut self, which: Which) {
-        self.connection.request(&self.requests[which.number]);
+        let request = &self.requests[which.number];
+        self.connection.request(StreamRequestRef::OfSet(request));
+    }
+
+    fn request_own(&mut self, request: &ScenarioRequest, _: bool) {
+        let request = Box::new(request.http2());
+        self.connection.request(StreamRequestRef::Own(request));
     }
 
     #[inline]

@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::Failure;
 use super::session::{Session, Turn};
+use crate::scenario::ScenarioRequest;
 use crate::tls::{HttpVersion, TlsClient};
 use crate::wire::{Eaten, Ended, Fault, Handshake, OnClose, Responses, Which, Wire};
 
@@ -217,6 +218,12 @@ impl<W: Wire> Wire for Channel<W> {
     fn request(&mut self, which: Which) {
         self.in_flight += 1;
         self.inner.request(which);
+    }
+
+    #[inline]
+    fn request_own(&mut self, request: &ScenarioRequest, last: bool) {
+        self.in_flight += 1;
+        self.inner.request_own(request, last);
     }
 
     #[inline]

@@ -34,7 +34,7 @@ pub fn http2_plan_to(address: SocketAddr, requests: u64) -> LoadPlan {
     let authority = address.to_string();
     let request = StreamRequest::http(&Method::GET, "http", &authority, "/path", &[], b"");
     LoadPlan {
-        request: WireRequest::from(request.unwrap()),
+        request: WireRequest::from(request.unwrap()).into(),
         ..plan_to(address, "GET", &[], b"", requests)
     }
 }

@@ -7,6 +7,7 @@ mod objectives;
 mod protocol;
 mod requests;
 mod responses;
+mod scenario;
 mod server;
 mod shape;
 
@@ -28,6 +29,7 @@ use self::objectives::ObjectiveArguments;
 use self::protocol::{ProtocolArguments, Transport};
 use self::requests::{Content, RequestArguments, Requests};
 use self::responses::ResponseArguments;
+use self::scenario::ScenarioArguments;
 use self::server::{Named, ServerArguments, StartedServer};
 use self::shape::{ShapeArguments, TimeArguments};
 use super::flags::{JunitFlag, ResultFlags};
@@ -134,6 +136,8 @@ pub struct Arguments {
     capacity: CapacityArguments,
     #[command(flatten)]
     requests: RequestArguments,
+    #[command(flatten)]
+    scenario: ScenarioArguments,
     #[command(flatten)]
     call: CallArguments,
     #[command(flatten)]
@@ -295,6 +299,9 @@ const MARKDOWN_WIDTH: usize = 100;
 impl Arguments {
     /// The server of the project that the command line names instead of a URL.
     fn named(&self, project: Option<&Path>) -> Result<Option<Named>, Box<dyn Error>> {
+        if self.hurl_file()?.is_some() {
+            return Ok(None);
+        }
         let named = match self.urls.as_slice() {
             [target] => Named::of(project, target)?,
             _ => None,
@@ -311,6 +318,38 @@ impl Arguments {
             (Some(flag), Some(_)) => Err(usage(format!(
                 "{flag} needs a URL: what Prony requests of a server of the project is its workload, which --workload chooses"
             ))),
+        }
+    }
+
+    /// The Hurl file that the command line names instead of a URL, if the other flags fit it.
+    fn hurl_file(&self) -> Result<Option<&Path>, Box<dyn Error>> {
+        let Some(file) = scenario::file_of(&self.urls)? else {
+            return match self.scenario.changed() {
+                None => Ok(None),
+                Some(flag) => Err(usage(format!(
+                    "{flag} needs a Hurl file, for instance: prony load checkout.hurl {flag} …"
+                ))),
+            };
+        };
+        let of_requests = { self.requests.changed() }
+            .or_else(|| self.call.changed())
+            .or_else(|| self.responses.changed());
+        let name = file.display();
+        if let Some(flag) = of_requests {
+            return Err(usage(format!(
+                "{flag} does not go with a Hurl file; write it into {name}"
+            )));
+        }
+        if let Some(flag) = self.server.needs_a_server() {
+            return Err(usage(format!(
+                "{flag} needs a server of the project, not a Hurl file"
+            )));
+        }
+        match self.capacity.is_asked() {
+            true => Err(usage(format!(
+                "--find-capacity needs a URL: the rate of {name} would be one of flows"
+            ))),
+            false => Ok(Some(file)),
         }
     }
 
@@ -338,20 +377,30 @@ impl Arguments {
         let sizes = connections
             .sizes(shape.connections(), is_rate, cpus.len())
             .map_err(usage)?;
-        let mut sent = match &server {
-            Some(server) => server.requests()?,
-            None => self
-                .requests
-                .requests(&self.urls, &self.call, connections.no_keepalive)?,
+        let file = self.hurl_file()?;
+        let mut sent = match (&server, file) {
+            (Some(server), _) => server.requests()?,
+            (None, Some(file)) => self.scenario.requests(file)?,
+            (None, None) => {
+                self.requests
+                    .requests(&self.urls, &self.call, connections.no_keepalive)?
+            }
         };
         connections.check_addresses(&sent.server).map_err(usage)?;
-        let tls = self.tls.of(&sent.server).map_err(usage)?;
+        let insecure = match &sent.content {
+            Content::Scenario(scenario) => scenario.connection().insecure,
+            Content::Http(_) | Content::Grpc(_) => false,
+        };
+        let tls = self.tls.of(&sent.server, insecure).map_err(usage)?;
         let transport = Transport::new(&self.protocol, connections, tls, &sent.content)?;
-        let is_random = shape::is_random(&load_shape) || sent.are_random;
+        let flow_think_time = shape.flow_think_time(file.is_some()).map_err(usage)?;
+        let is_random =
+            shape::is_random(&load_shape) || sent.are_random || flow_think_time.is_some();
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
         let request = sent.content.encode(transport.expected())?;
         let mut plan = LoadPlan {
             shape: load_shape,
+            flow_think_time,
             connections: sizes.connections,
             max_connections: sizes.max_connections,
             threads: sizes.threads,

@@ -51,8 +51,15 @@ impl<'a> Transport<'a> {
             _ if protocol.http1 => Offer::Only(HttpVersion::Http1),
             Content::Grpc(_) => Offer::Only(HttpVersion::Http2),
             Content::Http(_) if protocol.http2 => Offer::Only(HttpVersion::Http2),
-            Content::Http(_) if tls.is_some() => Offer::Both,
-            Content::Http(_) => Offer::Only(HttpVersion::Http1),
+            Content::Scenario(_) if protocol.http2 => Offer::Only(HttpVersion::Http2),
+            Content::Scenario(scenario) if scenario.connection().http2 => {
+                Offer::Only(HttpVersion::Http2)
+            }
+            Content::Scenario(scenario) if scenario.connection().http1 => {
+                Offer::Only(HttpVersion::Http1)
+            }
+            Content::Http(_) | Content::Scenario(_) if tls.is_some() => Offer::Both,
+            Content::Http(_) | Content::Scenario(_) => Offer::Only(HttpVersion::Http1),
         };
         let tls = tls.map(|tls| tls.client(offer).map(|client| (tls, client)));
         Ok(Self {
@@ -62,7 +69,7 @@ impl<'a> Transport<'a> {
             offer,
             choice: match content {
                 Content::Grpc(_) => HttpChoice::Grpc,
-                Content::Http(_) => HttpChoice::Flags,
+                Content::Http(_) | Content::Scenario(_) => HttpChoice::Flags,
             },
         })
     }
@@ -111,8 +118,10 @@ impl<'a> Transport<'a> {
         plan.request = content.encode(http)?;
         plan.pipeline = pipeline.max(streams);
         plan.requests_per_connection = match http {
-            // It has no header for that.
-            HttpVersion::Http2 if self.connections.no_keepalive => Some(NonZeroU64::MIN),
+            // HTTP/2 has no header for that, and the requests of a scenario are not its own.
+            _ if self.connections.no_keepalive && closes_itself(content, http) => {
+                Some(NonZeroU64::MIN)
+            }
             _ => self.connections.requests_per_connection,
         };
         Ok(())
@@ -140,4 +149,9 @@ impl<'a> Transport<'a> {
             Offer::Both => Ok((Some(tls.client(Offer::Only(http))?), http)),
         }
     }
+}
+
+/// Whether Prony closes a connection itself after its last response, instead of a header of each request.
+fn closes_itself(content: &Content, http: HttpVersion) -> bool {
+    http == HttpVersion::Http2 || matches!(content, Content::Scenario(_))
 }

@@ -4,14 +4,16 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use prony_load::tls::HttpVersion;
 use prony_load::{
-    HttpUrl, Order, RequestFile, RequestFileError, RequestParts, RequestSet, TargetError,
-    WireRequest,
+    HttpUrl, LoadRequest, Order, RequestFile, RequestFileError, RequestParts, RequestSet,
+    TargetError,
 };
 use prony_present::words::plural;
+use prony_scenario::HurlScenario;
 
 use super::call::{CallArguments, GrpcCall};
 use crate::arguments;
@@ -73,15 +75,17 @@ pub struct Requests {
 pub enum Content {
     Http(RequestSet<RequestParts>),
     Grpc(Box<GrpcCall>),
+    Scenario(Arc<HurlScenario>),
 }
 
 impl Content {
     /// The requests for that version of HTTP. A call that only the server can describe is known without its message.
-    pub fn encode(&self, http: HttpVersion) -> Result<WireRequest, Box<dyn Error>> {
-        match self {
-            Self::Http(requests) => requests.clone().encode(http).map_err(usage),
-            Self::Grpc(call) => call.encode_locally(),
-        }
+    pub fn encode(&self, http: HttpVersion) -> Result<LoadRequest, Box<dyn Error>> {
+        Ok(match self {
+            Self::Http(requests) => requests.clone().encode(http).map_err(usage)?.into(),
+            Self::Grpc(call) => call.encode_locally()?.into(),
+            Self::Scenario(scenario) => LoadRequest::Scenario(scenario.clone(), http),
+        })
     }
 }
 

@@ -40,6 +40,19 @@ pub struct ResponseArguments {
 }
 
 impl ResponseArguments {
+    /// A flag that says what every response must be, or how to read it, if one was given.
+    pub fn changed(&self) -> Option<&'static str> {
+        [
+            ("--expect-status", self.expect_status.is_some()),
+            ("--expect-length", self.expect_length.is_some()),
+            ("--expect-body", self.expect_body.is_some()),
+            ("--sse", self.sse),
+            ("--streams", self.streams.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+
     /// How responses are compared; `None` if nothing is expected of them.
     pub fn sampling(&self) -> Result<Option<Sampling>, Box<dyn std::error::Error>> {
         let body = self

@@ -8,6 +8,9 @@ use prony_model::{Arrivals, LoadShape, RateError, Schedule, Stage, parse_stages}
 
 use crate::arguments;
 
+/// How long users think on average, unless the command line says otherwise.
+const THINK_TIME: Duration = Duration::from_secs(1);
+
 /// When the load ends, and each request.
 #[derive(Args)]
 #[command(next_help_heading = "Time")]
@@ -16,7 +19,7 @@ pub struct TimeArguments {
     /// long as the --stages; with --find-capacity 5s per rate]
     #[arg(short, long, value_parser = arguments::measured_duration)]
     pub duration: Option<Duration>,
-    /// Measure this many requests: 1000, 10k, 2M
+    /// Measure this many requests, or flows of a Hurl file: 1000, 10k, 2M
     #[arg(short = 'n', long, value_name = "N", value_parser = arguments::some_count)]
     pub requests: Option<NonZeroU64>,
     /// Send requests for this long before measuring [default: 0s, with --find-capacity 1s]
@@ -62,10 +65,10 @@ pub struct ShapeArguments {
     #[arg(long, value_name = "N", value_parser = arguments::connections,
         conflicts_with_all = ["schedule", "connections"])]
     users: Option<usize>,
-    /// Let users think for this long on average (exponentially distributed)
-    #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, default_value = "1s",
-        requires = "users", hide_short_help = true)]
-    think_time: Duration,
+    /// Let users think for this long on average (exponentially distributed) before each request, also
+    /// between those of a Hurl file [default: 1s with --users, otherwise none]
+    #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, hide_short_help = true)]
+    think_time: Option<Duration>,
     /// Let users send on a schedule, regardless of response times; requests that come due while one
     /// is in flight follow it back to back
     #[arg(long, requires = "users", hide_short_help = true)]
@@ -134,7 +137,7 @@ impl ShapeArguments {
     }
 
     fn arrivals(&self) -> LoadShape {
-        let think_time_s = self.think_time.as_secs_f64();
+        let think_time_s = self.think_time.unwrap_or(THINK_TIME).as_secs_f64();
         let schedule = match (&self.stages, self.rate, self.users) {
             (Some(Stages(stages)), _, _) => Schedule {
                 stages: stages.clone(),
@@ -146,6 +149,20 @@ impl ShapeArguments {
             (None, None, None) => return LoadShape::Closed,
         };
         self.schedule(schedule)
+    }
+
+    /// The mean time between two requests of a flow, if there are flows.
+    ///
+    /// # Errors
+    ///
+    /// If nobody thinks.
+    pub fn flow_think_time(&self, has_flows: bool) -> Result<Option<Duration>, &'static str> {
+        match (self.users, self.think_time, has_flows) {
+            (None, Some(_), false) => Err("--think-time needs --users, or a Hurl file"),
+            (_, _, false) => Ok(None),
+            (Some(_), think_time, true) => Ok(Some(think_time.unwrap_or(THINK_TIME))),
+            (None, think_time, true) => Ok(think_time),
+        }
     }
 
     fn spaced(&self, unless_said: Arrivals) -> Arrivals {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::request::{Order, Request};
+use crate::request::{Order, Request, RequestSet};
 
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -29,7 +29,7 @@ fn whole(wire: &mut H1Wire<'_>, bytes: &[u8]) -> Option<(u16, u64, usize)> {
 fn a_request_is_sent_in_pieces_and_repeatedly() {
     let set = set(&["GET"]);
     let request = set.requests()[0].bytes();
-    let mut wire = H1Wire::new(&set, false);
+    let mut wire = H1Wire::new(set.requests(), false);
     assert!(wire.unsent().is_empty());
     for _ in 0..2 {
         wire.request(number(0));
@@ -48,7 +48,7 @@ fn a_request_is_sent_in_pieces_and_repeatedly() {
 fn a_request_is_unsent_until_its_first_byte_is() {
     let set = set(&["GET"]);
     let length = set.requests()[0].bytes().len();
-    let mut wire = H1Wire::new(&set, false);
+    let mut wire = H1Wire::new(set.requests(), false);
     (0..3).for_each(|_| wire.request(number(0)));
     assert_eq!(wire.unsent_requests(), 3);
     for (sent, unsent) in [(1, 2), (length - 1, 2), (1, 1), (length, 0)] {
@@ -61,7 +61,7 @@ fn a_request_is_unsent_until_its_first_byte_is() {
 fn several_requests_are_sent_together_and_their_responses_read_in_order() {
     let set = set(&["GET", "HEAD"]);
     let bytes = |number: usize| set.requests()[number].bytes();
-    let mut wire = H1Wire::new(&set, false);
+    let mut wire = H1Wire::new(set.requests(), false);
     wire.request(number(0));
     wire.sent(3);
     wire.request(number(1));
@@ -86,7 +86,7 @@ fn several_requests_are_sent_together_and_their_responses_read_in_order() {
 #[test]
 fn the_last_request_of_a_connection_says_so() {
     let set = set(&["GET"]);
-    let mut wire = H1Wire::new(&set, false);
+    let mut wire = H1Wire::new(set.requests(), false);
     wire.request(Which {
         number: 0,
         last: true,
@@ -99,7 +99,7 @@ fn the_last_request_of_a_connection_says_so() {
 fn unexpected_bytes_are_a_fault() {
     let excess = Fault::H1(Malformed::ExcessBytes);
     let set = set(&["GET"]);
-    let mut wire = H1Wire::new(&set, false);
+    let mut wire = H1Wire::new(set.requests(), false);
     assert_eq!(wire.eat(RESPONSE, &mut Ignore), Err(excess.clone()));
     wire.request(number(0));
     assert_eq!(
@@ -115,7 +115,7 @@ fn unexpected_bytes_are_a_fault() {
 #[test]
 fn an_unexpected_408_is_an_orderly_end() {
     let set = set(&["GET"]);
-    let mut wire = H1Wire::new(&set, false);
+    let mut wire = H1Wire::new(set.requests(), false);
     let notice = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
     for bytes in [&notice[..], b"HTTP/1.0 408"] {
         let fault = wire.eat(bytes, &mut Ignore).unwrap_err();
@@ -136,7 +136,7 @@ fn an_unexpected_408_is_an_orderly_end() {
 #[test]
 fn bytes_after_a_2xx_to_connect_belong_to_the_tunnel() {
     let set = set(&["CONNECT", "GET"]);
-    let mut wire = H1Wire::new(&set, false);
+    let mut wire = H1Wire::new(set.requests(), false);
     wire.request(number(0));
     let tunnel = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nSSH-2.0-x\r\n";
     let eaten = wire.eat(tunnel, &mut Ignore).unwrap();
@@ -170,7 +170,7 @@ impl Responses for Events {
 #[test]
 fn events_are_counted_over_the_pieces_of_a_response() {
     let set = set(&["GET"]);
-    let mut wire = H1Wire::new(&set, true);
+    let mut wire = H1Wire::new(set.requests(), true);
     wire.request(number(0));
     let body = "data: a\n\ndata: b\n\n";
     let response = format!(

@@ -1,0 +1,266 @@
+//! The users of a scenario: where each is in its flow.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use prony_model::Outcome;
+
+use super::clock::{Nanoseconds, nanoseconds};
+use super::judge::Sample;
+use super::pacer::{exponential, random_source};
+use super::tally::FlowTally;
+use crate::plan::LoadPlan;
+use crate::request::LoadRequest;
+use crate::response::LONGEST_BODY;
+use crate::scenario::{Keep, Reply, Scenario, ScenarioRequest, Sending, Turn, User};
+use crate::target::Endpoint;
+use crate::tls::HttpVersion;
+
+/// How many bytes the bodies that all users keep may take, unless each keeps [`LEAST_BODY`].
+const MOST_KEPT: u64 = 1 << 30;
+const LEAST_BODY: u64 = 64 * 1024;
+/// How long a user waits after a flow that has sent nothing: otherwise it would occupy the thread.
+const AFTER_NOTHING: Nanoseconds = 10_000_000;
+/// Derives the users' random source from the seed of the load.
+const USERS: u64 = 0xa5a5_a5a5_a5a5_a5a5;
+
+/// The users of one worker.
+pub(super) struct Flows<'a> {
+    scenario: &'a dyn Scenario,
+    http: HttpVersion,
+    users: Vec<FlowUser<'a>>,
+    worker: u64,
+    workers: u64,
+    seed: u64,
+    think: Option<ThinkTime>,
+    longest_body: u64,
+    /// The address of the server, if it has one.
+    server: Option<IpAddr>,
+    /// Flows that have begun and not ended.
+    in_progress: u64,
+}
+
+/// Random times between two requests of a flow.
+struct ThinkTime {
+    mean: Nanoseconds,
+    random: fastrand::Rng,
+}
+
+struct FlowUser<'a> {
+    user: Box<dyn User + 'a>,
+    flow: Option<Flow>,
+    /// Memory for the next response.
+    spare: Option<Box<Sample>>,
+}
+
+/// A flow that has begun.
+#[derive(Default)]
+struct Flow {
+    began: Nanoseconds,
+    /// The start of the first request's latency, if that is due and not sent.
+    first_from: Option<Nanoseconds>,
+    /// Whether a request was sent.
+    has_sent: bool,
+    /// What is sent after a pause.
+    waiting: Option<Sending>,
+    /// What was sent last.
+    sent: Option<Sending>,
+}
+
+/// What a user does next.
+pub(super) enum Step {
+    /// Sends a request of that entry, whose latency runs from a due time if there is one.
+    Send {
+        entry: usize,
+        from: Option<Nanoseconds>,
+    },
+    /// Waits until then.
+    Pause(Nanoseconds),
+    /// Nothing more: the flow has ended, and another may begin.
+    Ended,
+}
+
+impl<'a> Flows<'a> {
+    /// Those of one worker; `None` if the load has no scenario.
+    pub(super) fn of(plan: &'a LoadPlan, worker: usize) -> Option<Self> {
+        let LoadRequest::Scenario(scenario, http) = &plan.request else {
+            return None;
+        };
+        let users = plan.connections.max(plan.max_connections) as u64;
+        Some(Self {
+            scenario: &**scenario,
+            http: *http,
+            users: Vec::new(),
+            worker: worker as u64,
+            workers: plan.threads as u64,
+            seed: plan.seed ^ USERS,
+            think: plan.flow_think_time.map(|mean| ThinkTime {
+                mean: nanoseconds(mean),
+                random: random_source(plan.seed.rotate_left(32), worker as u64),
+            }),
+            longest_body: (MOST_KEPT / users.max(1)).clamp(LEAST_BODY, LONGEST_BODY),
+            server: match &plan.endpoint {
+                Endpoint::Tcp(address) => Some(address.ip()),
+                Endpoint::Unix(_) => None,
+            },
+            in_progress: 0,
+        })
+    }
+
+    pub(super) fn in_progress(&self) -> u64 {
+        self.in_progress
+    }
+
+    pub(super) fn is_in_flow(&self, user: usize) -> bool {
+        self.users.get(user).is_some_and(|user| user.flow.is_some())
+    }
+
+    /// Begins a flow, which was due at `from` if it was due at all.
+    pub(super) fn begin(&mut self, user: usize, from: Option<Nanoseconds>, now: Nanoseconds) {
+        while self.users.len() <= user {
+            let number = self.worker + self.users.len() as u64 * self.workers;
+            let seed = random_source(self.seed, number).u64(..);
+            self.users.push(FlowUser {
+                user: self.scenario.user(number, seed),
+                flow: None,
+                spare: None,
+            });
+        }
+        let user = &mut self.users[user];
+        user.user.begin();
+        user.flow = Some(Flow {
+            began: from.unwrap_or(now),
+            first_from: from,
+            ..Flow::default()
+        });
+        self.in_progress += 1;
+    }
+
+    /// What a user who is in a flow, and has no request in flight, does next.
+    pub(super) fn step(&mut self, user: usize, now: Nanoseconds, tally: &mut FlowTally) -> Step {
+        let FlowUser { user, flow, .. } = &mut self.users[user];
+        let Some(running) = flow else {
+            return Step::Ended;
+        };
+        if let Some(sending) = running.waiting.take() {
+            return running.send(sending, None);
+        }
+        let failure = match user.next() {
+            Turn::Send(sending) => {
+                let think = self.think.as_mut().filter(|_| running.has_sent);
+                let think = think.map_or(0, ThinkTime::draw);
+                let pause = nanoseconds(sending.pause).saturating_add(think);
+                if pause == 0 {
+                    let from = running.first_from.take();
+                    return running.send(sending, from);
+                }
+                running.waiting = Some(sending);
+                return Step::Pause(now.saturating_add(pause));
+            }
+            Turn::End => None,
+            Turn::Fail(reason) => Some(reason),
+        };
+        let has_sent = running.has_sent;
+        match failure {
+            None => tally.ok(now.saturating_sub(running.began)),
+            Some(reason) => tally.failed_without_request(reason),
+        }
+        *flow = None;
+        self.in_progress -= 1;
+        match has_sent {
+            true => Step::Ended,
+            false => Step::Pause(now.saturating_add(AFTER_NOTHING)),
+        }
+    }
+
+    /// The request that the user sends now.
+    pub(super) fn request(&self, user: usize) -> &ScenarioRequest {
+        self.users[user].user.request()
+    }
+
+    /// How long its response may take, if the entry says so.
+    pub(super) fn timeout(&self, user: usize) -> Option<Nanoseconds> {
+        let sent = self.users[user].flow.as_ref()?.sent.as_ref()?;
+        sent.timeout.map(nanoseconds)
+    }
+
+    /// Keeps as much of its response as the user needs.
+    pub(super) fn sample(&mut self, user: usize) -> Option<Box<Sample>> {
+        let user = &mut self.users[user];
+        let keep = user.flow.as_ref()?.sent.as_ref()?.keep;
+        let longest = match keep {
+            Keep::Status => return None,
+            Keep::Head => 0,
+            Keep::All => self.longest_body,
+        };
+        let mut sample = user.spare.take().unwrap_or_default();
+        sample.collect.restart(longest);
+        Some(sample)
+    }
+
+    /// The user takes a whole response.
+    ///
+    /// # Errors
+    ///
+    /// The outcome and the reason, if the response is not as expected.
+    pub(super) fn respond(
+        &mut self,
+        user: usize,
+        status: u16,
+        sample: Option<Box<Sample>>,
+        latency: Nanoseconds,
+    ) -> Result<(), (Outcome, String)> {
+        let user = &mut self.users[user];
+        let sent = user.flow.as_ref().and_then(|flow| flow.sent.as_ref());
+        let needs_body = sent.is_some_and(|sent| sent.keep == Keep::All);
+        let kept = sample.as_ref().map(|sample| &sample.collect);
+        if needs_body && kept.is_some_and(|kept| kept.is_cut()) {
+            let longest = self.longest_body;
+            let detail = format!(
+                "the body is longer than the {longest} bytes that Prony keeps for each of this many users"
+            );
+            return Err((Outcome::WrongBody, detail));
+        }
+        let reply = Reply {
+            status,
+            http: self.http,
+            kept,
+            duration: Duration::from_nanos(latency),
+            server: self.server,
+        };
+        let result = user.user.respond(&reply);
+        // A long body is rare, and must not occupy memory for ever.
+        user.spare = sample.filter(|sample| sample.collect.kept_body().len() as u64 <= LEAST_BODY);
+        result.map_err(|rejection| (rejection.outcome, rejection.detail))
+    }
+
+    /// Ends a flow, because its last request was not ok. `entry` is that of the request.
+    pub(super) fn failed(
+        &mut self,
+        user: usize,
+        entry: usize,
+        tally: &mut FlowTally,
+        (outcome, detail): (Outcome, &str),
+    ) {
+        tally.entry_not_ok(entry, outcome, detail);
+        if self.users[user].flow.take().is_some() {
+            tally.failed += 1;
+            self.in_progress -= 1;
+        }
+    }
+}
+
+impl Flow {
+    fn send(&mut self, sending: Sending, from: Option<Nanoseconds>) -> Step {
+        let entry = sending.entry;
+        self.has_sent = true;
+        self.sent = Some(sending);
+        Step::Send { entry, from }
+    }
+}
+
+impl ThinkTime {
+    fn draw(&mut self) -> Nanoseconds {
+        (exponential(&mut self.random) * self.mean as f64) as Nanoseconds
+    }
+}

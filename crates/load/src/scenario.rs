@@ -1,0 +1,180 @@
+//! Scenarios: what users send if a request may depend on earlier responses.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue, Method};
+use prony_model::Outcome;
+
+use crate::request::{RequestError, RequestParts};
+use crate::tls::HttpVersion;
+use crate::wire::h1::Collect;
+use crate::wire::h2::StreamRequest;
+
+/// What each user of a load does: several requests in an order, and then again from the first. One pass is a flow.
+pub trait Scenario: Send + Sync {
+    /// Its requests, in their order; at least one.
+    fn entries(&self) -> &[Entry];
+
+    /// A new user, by number among those of all threads. Random values of the user come from `seed`.
+    fn user(&self, number: u64, seed: u64) -> Box<dyn User + '_>;
+}
+
+/// A request of a scenario, as the result names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    name: String,
+    method: Method,
+}
+
+impl Entry {
+    /// A request by its name, such as `POST /orders`.
+    ///
+    /// # Errors
+    ///
+    /// If `method` is none.
+    pub fn new(name: impl Into<String>, method: &str) -> Result<Self, RequestError> {
+        Ok(Self {
+            name: name.into(),
+            method: Method::from_bytes(method.as_bytes())
+                .map_err(|_| RequestError::Method(method.into()))?,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The method's name.
+    pub fn method(&self) -> &str {
+        self.method.as_str()
+    }
+
+    pub(crate) fn is_idempotent(&self) -> bool {
+        self.method.is_idempotent()
+    }
+}
+
+/// A user of a [`Scenario`].
+pub trait User {
+    /// Begins the next flow.
+    fn begin(&mut self);
+
+    /// What the user does next in the flow.
+    fn next(&mut self) -> Turn;
+
+    /// The request of the last [`Turn::Send`].
+    fn request(&self) -> &ScenarioRequest;
+
+    /// Takes the response to it.
+    ///
+    /// # Errors
+    ///
+    /// If it is not as expected. That ends the flow.
+    fn respond(&mut self, reply: &Reply<'_>) -> Result<(), Rejection>;
+}
+
+/// What a user does next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Sends a request.
+    Send(Sending),
+    /// The flow is over.
+    End,
+    /// The flow cannot go on, for this reason.
+    Fail(String),
+}
+
+/// How to send a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sending {
+    /// The position of its entry.
+    pub entry: usize,
+    /// How long to wait before.
+    pub pause: Duration,
+    /// How long the response may take; at most as long as every response of the load.
+    pub timeout: Option<Duration>,
+    /// What [`User::respond`] needs of the response.
+    pub keep: Keep,
+}
+
+/// What is kept of a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// Only the status.
+    Status,
+    /// The status and the header fields.
+    Head,
+    /// Everything.
+    All,
+}
+
+/// A response for a [`User`].
+#[derive(Clone, Copy, Debug)]
+pub struct Reply<'a> {
+    /// The status.
+    pub status: u16,
+    /// The version of HTTP that the connection speaks.
+    pub http: HttpVersion,
+    /// The rest, if the user needs it.
+    pub kept: Option<&'a Collect>,
+    /// From the begin of the request to the end of the response.
+    pub duration: Duration,
+    /// The address of the server; `None` if the connection is no TCP connection.
+    pub server: Option<IpAddr>,
+}
+
+/// Why a response is not ok.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// The outcome of its request.
+    pub outcome: Outcome,
+    /// What was expected, and what came.
+    pub detail: String,
+}
+
+/// A request that a user sends.
+#[derive(Clone, Debug)]
+pub struct ScenarioRequest(RequestParts);
+
+impl ScenarioRequest {
+    /// # Errors
+    ///
+    /// If the method is CONNECT: a connection that has become a tunnel carries no further request.
+    pub fn new(parts: RequestParts) -> Result<Self, RequestError> {
+        match *parts.method() == Method::CONNECT {
+            true => Err(RequestError::Tunnel),
+            false => Ok(Self(parts)),
+        }
+    }
+
+    /// Without its encoding.
+    pub fn parts(&self) -> &RequestParts {
+        &self.0
+    }
+
+    /// Changes the path and query.
+    ///
+    /// # Errors
+    ///
+    /// If no URL may have them.
+    pub fn set_path(&mut self, path: &str) -> Result<(), RequestError> {
+        self.0.set_path(path)
+    }
+
+    /// Changes the header fields.
+    pub fn fields_mut(&mut self) -> &mut Vec<(HeaderName, HeaderValue)> {
+        self.0.fields_mut()
+    }
+
+    /// Changes the body.
+    pub fn body_mut(&mut self) -> &mut Vec<u8> {
+        self.0.body_mut()
+    }
+
+    /// For HTTP/2.
+    pub(crate) fn http2(&self) -> StreamRequest {
+        self.0.plain_http2()
+    }
+}

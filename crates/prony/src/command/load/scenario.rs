@@ -1,0 +1,169 @@
+//! A Hurl file instead of URLs: its variables, and where their values come from.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use prony_load::Scenario;
+use prony_present::words::plural;
+use prony_scenario::{HurlScenario, Sources, SourcesError};
+
+use super::requests::{Content, Requests};
+use crate::exit::usage;
+
+/// The longest Hurl file that is read.
+const LONGEST_FILE: u64 = 4 << 20;
+/// The start of the names of environment variables that set variables, as in Hurl.
+const FROM_ENVIRONMENT: &str = "HURL_VARIABLE_";
+
+/// What only a Hurl file needs.
+#[derive(Args)]
+#[command(next_help_heading = "Hurl file")]
+pub struct ScenarioArguments {
+    /// Set this variable of the file; repeatable. HURL_VARIABLE_NAME in the environment does so too
+    #[arg(long = "variable", value_name = "NAME=VALUE")]
+    variables: Vec<String>,
+    /// Set a variable that no output shows; repeatable
+    #[arg(long = "secret", value_name = "NAME=VALUE", hide_short_help = true)]
+    secrets: Vec<String>,
+    /// Give each flow the next row of this file, whose columns are variables: CSV with a line of names,
+    /// or JSON lines (.jsonl, .ndjson)
+    #[arg(long, value_name = "FILE")]
+    rows: Vec<PathBuf>,
+    /// Give each flow the next whole number in this variable, from 1 or FIRST on
+    #[arg(long = "counter", value_name = "NAME[=FIRST]", hide_short_help = true)]
+    counters: Vec<String>,
+    /// Give each flow a random whole number in this variable
+    #[arg(
+        long = "random",
+        value_name = "NAME=LEAST..MOST",
+        hide_short_help = true
+    )]
+    randoms: Vec<String>,
+}
+
+/// The Hurl file that is given instead of a URL, if one is.
+pub fn file_of(targets: &[String]) -> Result<Option<&Path>, Box<dyn Error>> {
+    let is_hurl = |target: &&String| {
+        let path = Path::new(target.as_str());
+        !target.contains("://")
+            && path
+                .extension()
+                .is_some_and(|extension| extension == "hurl")
+    };
+    match (targets.iter().find(is_hurl), targets.len()) {
+        (None, _) => Ok(None),
+        (Some(file), 1) => Ok(Some(Path::new(file))),
+        (Some(file), _) => Err(usage(format!(
+            "{file} must be the only target: a load runs one Hurl file, whose requests name the server"
+        ))),
+    }
+}
+
+impl ScenarioArguments {
+    /// A flag that needs a Hurl file, if one was given.
+    pub fn changed(&self) -> Option<&'static str> {
+        [
+            ("--variable", !self.variables.is_empty()),
+            ("--secret", !self.secrets.is_empty()),
+            ("--rows", !self.rows.is_empty()),
+            ("--counter", !self.counters.is_empty()),
+            ("--random", !self.randoms.is_empty()),
+        ]
+        .into_iter()
+        .find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+
+    /// What the users of a file send.
+    pub fn requests(&self, file: &Path) -> Result<Requests, Box<dyn Error>> {
+        let name = file.display().to_string();
+        let failed = |reason: String| -> Box<dyn Error> { format!("{name}: {reason}").into() };
+        let length = file
+            .metadata()
+            .map_err(|error| failed(error.to_string()))?
+            .len();
+        if length > LONGEST_FILE {
+            return Err(failed(format!(
+                "it is longer than {} MiB",
+                LONGEST_FILE >> 20
+            )));
+        }
+        let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+        let mut sources = self.sources()?;
+        let folder = file
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty());
+        sources.set_folder(folder.unwrap_or(Path::new(".")).to_path_buf());
+        let scenario = HurlScenario::new(&name, &text, sources).map_err(usage)?;
+        let entries = plural(scenario.entries().len(), "request");
+        Ok(Requests {
+            server: scenario.server().clone(),
+            url: scenario.server().as_str().to_owned(),
+            described: Some(format!("{entries} of {name} in each flow")),
+            are_random: scenario.is_random(),
+            content: Content::Scenario(Arc::new(scenario)),
+        })
+    }
+
+    fn sources(&self) -> Result<Sources, Box<dyn Error>> {
+        let mut sources = Sources::default();
+        for (name, value) in std::env::vars() {
+            if let Some(name) = name.strip_prefix(FROM_ENVIRONMENT) {
+                sources.set(name, &value);
+            }
+        }
+        for text in &self.variables {
+            let (name, value) = pair("--variable", text)?;
+            sources.set(name, value);
+        }
+        for text in &self.secrets {
+            let (name, value) = pair("--secret", text)?;
+            sources.set_secret(name, value);
+        }
+        for file in &self.rows {
+            add_rows(&mut sources, file)
+                .map_err(|error| usage(format!("{} {error}", file.display())))?;
+        }
+        for text in &self.counters {
+            let (name, first) = text.split_once('=').unwrap_or((text, "1"));
+            let first = first
+                .parse()
+                .map_err(|_| usage(format!("--counter {text}: `{first}` is not a whole number")))?;
+            sources.add_counter(name, first).map_err(usage)?;
+        }
+        for text in &self.randoms {
+            let (name, range) = pair("--random", text)?;
+            let (least, most) = range_of(range).ok_or_else(|| {
+                usage(format!(
+                    "--random {text}: write the least and the most whole number, for instance {name}=1..1000"
+                ))
+            })?;
+            sources.add_random(name, least, most).map_err(usage)?;
+        }
+        Ok(sources)
+    }
+}
+
+fn add_rows(sources: &mut Sources, file: &Path) -> Result<(), SourcesError> {
+    let text = BufReader::new(File::open(file)?);
+    let extension = file.extension().and_then(|extension| extension.to_str());
+    match extension {
+        Some("jsonl" | "ndjson") => sources.add_json_lines(text),
+        _ => sources.add_csv(text),
+    }
+}
+
+fn pair<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str), Box<dyn Error>> {
+    let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    pair.ok_or_else(|| usage(format!("{flag} {text}: write NAME=VALUE")))
+}
+
+/// The bounds of `1..1000`, which are in order.
+fn range_of(text: &str) -> Option<(i64, i64)> {
+    let (least, most) = text.split_once("..")?;
+    let (least, most) = (least.parse().ok()?, most.parse().ok()?);
+    (least <= most).then_some((least, most))
+}

@@ -1,0 +1,242 @@
+//! The cookies that a user keeps (RFC 6265), all of one server.
+
+use std::net::IpAddr;
+
+use cookie::Cookie;
+use prony_load::{HttpUrl, Scheme};
+use time::OffsetDateTime;
+
+/// The most cookies of a user, and the most bytes of one: a server must not fill the memory.
+const MOST_COOKIES: usize = 200;
+const LONGEST_COOKIE: usize = 8192;
+
+/// The cookies of a user.
+#[derive(Debug, Default)]
+pub(crate) struct CookieJar {
+    /// The oldest first.
+    cookies: Vec<Kept>,
+}
+
+/// A cookie that the server has set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Kept {
+    name: String,
+    value: String,
+    path: String,
+    needs_tls: bool,
+    expires: Option<OffsetDateTime>,
+}
+
+impl CookieJar {
+    pub(crate) fn clear(&mut self) {
+        self.cookies.clear();
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.cookies.is_empty()
+    }
+
+    /// Takes the value of a `Set-Cookie` field in the response to a request for `path` on `server`. A cookie that the
+    /// server may not set is ignored, as browsers do.
+    pub(crate) fn take(&mut self, field: &str, server: &HttpUrl, path: &str) {
+        if field.len() > LONGEST_COOKIE {
+            return;
+        }
+        let Ok(cookie) = Cookie::parse(field) else {
+            return;
+        };
+        if !cookie
+            .domain()
+            .is_none_or(|domain| is_domain_of(domain, server.host()))
+        {
+            return;
+        }
+        let now = OffsetDateTime::now_utc();
+        let expires = match (cookie.max_age(), cookie.expires_datetime()) {
+            (Some(age), _) => Some(now.checked_add(age).unwrap_or(now)),
+            (None, expires) => expires,
+        };
+        let kept = Kept {
+            name: cookie.name().to_owned(),
+            value: cookie.value().to_owned(),
+            path: match cookie.path() {
+                Some(path) if path.starts_with('/') => path.to_owned(),
+                _ => default_path(path).to_owned(),
+            },
+            needs_tls: cookie.secure() == Some(true),
+            expires,
+        };
+        let is_same = |it: &Kept| (&it.name, &it.path) == (&kept.name, &kept.path);
+        let is_expired = kept.is_expired(now);
+        match self.cookies.iter().position(is_same) {
+            Some(at) if is_expired => drop(self.cookies.remove(at)),
+            // It keeps its place (section 5.3, step 11).
+            Some(at) => self.cookies[at] = kept,
+            None if is_expired => {}
+            None => {
+                if self.cookies.len() == MOST_COOKIES {
+                    self.cookies.remove(0);
+                }
+                self.cookies.push(kept);
+            }
+        }
+    }
+
+    /// The value of the `Cookie` field for a request for `path`; `None` if no cookie is for that.
+    pub(crate) fn field(&self, server: &HttpUrl, path: &str) -> Option<String> {
+        let path = path.split('?').next().unwrap_or_default();
+        let now = OffsetDateTime::now_utc();
+        let is_secure = server.scheme() == Scheme::Https || is_loopback(server.host());
+        let is_sent = |it: &&Kept| {
+            (is_secure || !it.needs_tls) && !it.is_expired(now) && is_path_of(&it.path, path)
+        };
+        let mut sent: Vec<&Kept> = self.cookies.iter().filter(is_sent).collect();
+        // The longest path first (section 5.4, step 2); the sort keeps the order of the others.
+        sent.sort_by_key(|it| std::cmp::Reverse(it.path.len()));
+        let pairs = sent.iter().map(|it| format!("{}={}", it.name, it.value));
+        let pairs: Vec<String> = pairs.collect();
+        (!pairs.is_empty()).then(|| pairs.join("; "))
+    }
+}
+
+impl Kept {
+    fn is_expired(&self, now: OffsetDateTime) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
+    }
+}
+
+/// Section 5.1.3.
+fn is_domain_of(domain: &str, host: &str) -> bool {
+    let domain = domain.strip_prefix('.').unwrap_or(domain);
+    if domain.is_empty() || host.eq_ignore_ascii_case(domain) {
+        return true;
+    }
+    let begins = host.len().checked_sub(domain.len());
+    let is_suffix = begins.is_some_and(|at| {
+        at > 0
+            && host.is_char_boundary(at)
+            && host.as_bytes()[at - 1] == b'.'
+            && host[at..].eq_ignore_ascii_case(domain)
+    });
+    is_suffix && host.parse::<IpAddr>().is_err()
+}
+
+/// Section 5.1.4.
+fn default_path(path: &str) -> &str {
+    let path = path.split('?').next().unwrap_or_default();
+    match path.rfind('/') {
+        None | Some(0) => "/",
+        Some(at) => &path[..at],
+    }
+}
+
+/// Section 5.1.4.
+fn is_path_of(cookie: &str, path: &str) -> bool {
+    match path.strip_prefix(cookie) {
+        None => false,
+        Some(rest) => rest.is_empty() || cookie.ends_with('/') || rest.starts_with('/'),
+    }
+}
+
+/// As in curl and in browsers, a cookie for TLS also goes to a server on the same machine.
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(url: &str) -> HttpUrl {
+        url.parse().expect("a URL")
+    }
+
+    /// What is sent to `path` after these fields arrived from `/a/b`.
+    fn sent(host: &str, fields: &[&str], path: &str) -> String {
+        let mut jar = CookieJar::default();
+        for field in fields {
+            jar.take(field, &server(host), "/a/b?q=/x/");
+        }
+        jar.field(&server(host), path).unwrap_or_default()
+    }
+
+    #[test]
+    fn the_longest_path_goes_first_and_then_the_oldest() {
+        let fields = ["x=1; Path=/", "y=2; Path=/a", "z=3; Path=/", "x=4; path=/"];
+        assert_eq!(sent("http://h", &fields, "/a/c?d"), "y=2; x=4; z=3");
+        assert_eq!(sent("http://h", &fields, "/ab"), "x=4; z=3");
+    }
+
+    #[test]
+    fn without_a_path_a_cookie_is_for_the_folder_of_the_request() {
+        assert_eq!(sent("http://h", &["x=1"], "/a/other"), "x=1");
+        assert_eq!(sent("http://h", &["x=1"], "/a"), "x=1");
+        assert_eq!(sent("http://h", &["x=1"], "/"), "");
+        assert_eq!(sent("http://h", &["x=1; Path=rel"], "/a/c"), "x=1");
+    }
+
+    #[test]
+    fn an_expired_cookie_removes_the_one_of_its_name() {
+        let past = "x=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT";
+        assert_eq!(sent("http://h", &["x=1; Path=/", past], "/"), "");
+        assert_eq!(
+            sent("http://h", &["x=1; Path=/", "x=; Path=/; Max-Age=0"], "/"),
+            ""
+        );
+        let later = "x=1; Path=/; Max-Age=100; Expires=Thu, 01 Jan 1970 00:00:00 GMT";
+        assert_eq!(sent("http://h", &[later], "/"), "x=1");
+    }
+
+    #[test]
+    fn only_domains_of_the_host_are_accepted() {
+        for (domain, accepted) in [
+            ("example.com", true),
+            (".example.com", true),
+            ("www.Example.com", true),
+            ("ample.com", false),
+            ("other.com", false),
+            ("a.www.example.com", false),
+        ] {
+            let field = format!("x=1; Path=/; Domain={domain}");
+            let expected = if accepted { "x=1" } else { "" };
+            assert_eq!(
+                sent("http://www.example.com", &[&field], "/"),
+                expected,
+                "{domain}"
+            );
+        }
+        assert_eq!(
+            sent("http://10.0.0.1", &["x=1; Path=/; Domain=0.0.1"], "/"),
+            ""
+        );
+    }
+
+    #[test]
+    fn a_cookie_for_tls_is_not_sent_without_it() {
+        let field = ["x=1; Path=/; Secure"];
+        assert_eq!(sent("http://h", &field, "/"), "");
+        assert_eq!(sent("https://h", &field, "/"), "x=1");
+        assert_eq!(sent("http://localhost:1", &field, "/"), "x=1");
+    }
+
+    #[test]
+    fn the_number_of_cookies_is_bounded() {
+        let mut jar = CookieJar::default();
+        for number in 0..1000 {
+            jar.take(&format!("c{number}=1"), &server("http://h"), "/");
+        }
+        jar.take(
+            &format!("long={}", "x".repeat(10_000)),
+            &server("http://h"),
+            "/",
+        );
+        let sent = jar.field(&server("http://h"), "/").unwrap();
+        assert!(
+            sent.starts_with("c800=1; ") && sent.ends_with("; c999=1"),
+            "{sent}"
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! Why a file cannot be run.
+
+use prony_load::TargetError;
+
+/// Why a file cannot be run as a scenario. The messages name the file and the line.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
+pub enum ScenarioError {
+    #[error("{0}")]
+    Parse(String),
+    #[error("{}", .0.join("\n"))]
+    Unsupported(Vec<String>),
+    #[error("{file} has no entries")]
+    Empty { file: String },
+    #[error("{file} has {given} entries: at most {most} are possible")]
+    TooMany {
+        file: String,
+        given: usize,
+        most: usize,
+    },
+    #[error("{place}: the variable `{name}` is not defined; give it with --variable {name}=VALUE")]
+    Undefined { place: String, name: String },
+    #[error(
+        "{place}: the server must be known before the load, but `{url}` takes it from a value that differs between flows"
+    )]
+    UnknownServer { place: String, url: String },
+    #[error("{place}: {url} is on another server than {server}; a load needs one server")]
+    OtherServer {
+        place: String,
+        url: String,
+        server: String,
+    },
+    #[error("{place}: {source}")]
+    Target { place: String, source: TargetError },
+    #[error("{place}: {reason}")]
+    Invalid { place: String, reason: String },
+    #[error(
+        "{file}: `{option}` must be the same in every entry, because a user has one connection"
+    )]
+    Differs { file: String, option: &'static str },
+}

@@ -1,0 +1,32 @@
+//! Hurl files as scenarios of a load: each user goes through the entries of a file, over and over.
+//!
+//! ```
+//! use prony_scenario::{HurlScenario, Sources};
+//!
+//! let text = "GET http://{{host}}/items/{{item}}\nHTTP 200\n";
+//! let mut sources = Sources::default();
+//! sources.set("host", "localhost:8080");
+//! sources.add_random("item", 1, 100)?;
+//! let scenario = HurlScenario::new("items.hurl", text, sources)?;
+//! assert_eq!(scenario.server().as_str(), "http://localhost:8080/");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod constants;
+mod cookies;
+mod environment;
+mod error;
+mod options;
+mod prepare;
+mod request;
+mod response;
+mod sources;
+mod user;
+
+pub use error::ScenarioError;
+pub use prepare::{ConnectionOptions, HurlScenario};
+pub use sources::{Sources, SourcesError};
+
+/// The most entries of a file: each has a histogram per thread.
+pub const MOST_ENTRIES: usize = 500;

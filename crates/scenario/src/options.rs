@@ -1,0 +1,116 @@
+//! The options of an entry, without placeholders.
+
+use std::time::Duration;
+
+use prony_hurl::ast::{
+    self, Count, CountOption, DurationOption, DurationUnit, EntryOption, FlagOption, OptionValue,
+};
+use prony_hurl::evaluate::{Environment, Failure, Scope, Variables};
+
+/// How to run an entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EntryOptions {
+    pub(crate) is_skipped: bool,
+    /// How often to send it.
+    pub(crate) repeat: u64,
+    /// How often to send it again if its response is not as expected; `None` for any number.
+    pub(crate) retry: Option<u64>,
+    pub(crate) retry_interval: Duration,
+    pub(crate) delay: Duration,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) coerces_json_path: bool,
+    pub(crate) is_compressed: bool,
+}
+
+impl Default for EntryOptions {
+    fn default() -> Self {
+        Self {
+            is_skipped: false,
+            repeat: 1,
+            retry: Some(0),
+            retry_interval: Duration::from_secs(1),
+            delay: Duration::ZERO,
+            timeout: None,
+            coerces_json_path: true,
+            is_compressed: false,
+        }
+    }
+}
+
+impl EntryOptions {
+    /// Those of an entry. Sets the variables that they define, in their order.
+    ///
+    /// # Errors
+    ///
+    /// If a variable is not defined or has another type.
+    pub(crate) fn evaluate(
+        options: &[EntryOption],
+        variables: &mut Variables,
+        environment: &mut dyn Environment,
+    ) -> Result<Self, Failure> {
+        let mut evaluated = Self::default();
+        for option in options {
+            evaluated.take(&option.value, variables, environment)?;
+        }
+        Ok(evaluated)
+    }
+
+    fn take(
+        &mut self,
+        option: &OptionValue,
+        variables: &mut Variables,
+        environment: &mut dyn Environment,
+    ) -> Result<(), Failure> {
+        let mut scope = Scope::new(variables, environment);
+        match option {
+            OptionValue::Flag(FlagOption::Skip, setting) => {
+                self.is_skipped = scope.flag(setting)?;
+            }
+            OptionValue::Flag(FlagOption::Compressed, setting) => {
+                self.is_compressed = scope.flag(setting)?;
+            }
+            OptionValue::Flag(FlagOption::NoJsonPathCoercion, setting) => {
+                self.coerces_json_path = !scope.flag(setting)?;
+            }
+            OptionValue::Count(CountOption::Repeat, setting) => {
+                self.repeat = finite(scope.count(setting)?).unwrap_or(u64::MAX);
+            }
+            OptionValue::Count(CountOption::Retry, setting) => {
+                self.retry = finite(scope.count(setting)?);
+            }
+            OptionValue::Duration(DurationOption::Delay, setting) => {
+                self.delay = duration(scope.duration(setting)?, DurationUnit::Millisecond);
+            }
+            OptionValue::Duration(DurationOption::RetryInterval, setting) => {
+                self.retry_interval = duration(scope.duration(setting)?, DurationUnit::Millisecond);
+            }
+            OptionValue::Duration(DurationOption::MaxTime, setting) => {
+                self.timeout = Some(duration(scope.duration(setting)?, DurationUnit::Second));
+            }
+            OptionValue::Variable(definition) => {
+                let value = scope.definition(definition)?;
+                variables.set(definition.name.as_str(), value);
+            }
+            // The others concern the connection or the request, or are not supported.
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn finite(count: Count) -> Option<u64> {
+    match count {
+        Count::Finite(count) => Some(count),
+        Count::Infinite => None,
+    }
+}
+
+fn duration(duration: ast::Duration, without_unit: DurationUnit) -> Duration {
+    let milliseconds = match duration.unit.unwrap_or(without_unit) {
+        DurationUnit::Millisecond => 1,
+        DurationUnit::Second => 1000,
+        DurationUnit::Minute => 60_000,
+        DurationUnit::Hour => 3_600_000,
+    };
+    Duration::from_millis(duration.value.saturating_mul(milliseconds))
+}

@@ -1,0 +1,493 @@
+//! Prepares a file: everything that is the same in all flows is done once.
+
+use prony_hurl::ast::{
+    Assert, Capture, Entry, Expression, FlagOption, HurlFile, KeyValue, OptionValue, Placeholder,
+    Query, QueryValue, Setting, StatusValue, Template, TemplateElement, VersionValue,
+};
+use prony_hurl::evaluate::{Scope, Variables};
+use prony_hurl::{Position, parse, unsupported};
+use prony_load::{
+    Entry as NamedEntry, HttpUrl, Keep, RequestParts, Scenario, ScenarioRequest, User,
+};
+
+use crate::MOST_ENTRIES;
+use crate::constants::Constants;
+use crate::environment::UserEnvironment;
+use crate::error::ScenarioError;
+use crate::options::EntryOptions;
+use crate::request::{request, url_of};
+use crate::sources::Sources;
+use crate::user::HurlUser;
+
+/// A Hurl file, ready to be run by any number of users.
+#[derive(Debug)]
+pub struct HurlScenario {
+    pub(crate) file: String,
+    pub(crate) entries: Vec<PreparedEntry>,
+    pub(crate) server: HttpUrl,
+    pub(crate) sources: Sources,
+    /// Whether an entry sets variables.
+    pub(crate) changes_variables: bool,
+    /// What is sent before anything else is known: nothing ever is.
+    pub(crate) root: ScenarioRequest,
+    /// Whether a response may set a cookie for a later request of the flow.
+    pub(crate) keeps_cookies: bool,
+    names: Vec<NamedEntry>,
+    connection: ConnectionOptions,
+}
+
+/// Options of a file that concern the connection of a user.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ConnectionOptions {
+    /// `insecure`
+    pub insecure: bool,
+    /// `http1.1`
+    pub http1: bool,
+    /// `http2` or `http2-prior-knowledge`
+    pub http2: bool,
+}
+
+/// An entry of a file.
+#[derive(Debug)]
+pub(crate) struct PreparedEntry {
+    pub(crate) entry: Entry,
+    /// Its options, if they are always the same and set no variable.
+    pub(crate) options: Option<EntryOptions>,
+    /// Its request, if it is always the same.
+    pub(crate) request: Option<ScenarioRequest>,
+    pub(crate) keep: Keep,
+}
+
+impl HurlScenario {
+    /// Prepares the text of a file, whose name is for messages.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not Hurl, has something that Prony does not run, uses a variable that is not defined, or needs
+    /// several servers.
+    pub fn new(file: &str, text: &str, sources: Sources) -> Result<Self, ScenarioError> {
+        let mut parsed =
+            parse(text).map_err(|error| ScenarioError::Parse(error.render(file, text)))?;
+        let refused = unsupported(&parsed);
+        if !refused.is_empty() {
+            let lines = refused.iter().map(|it| it.render(file, text));
+            return Err(ScenarioError::Unsupported(lines.collect()));
+        }
+        check_count(file, &parsed)?;
+        check_variables(file, &parsed, &sources)?;
+        let connection = ConnectionOptions::of(file, &parsed)?;
+        let names = names(file, &parsed)?;
+        let constants = Constants::of(&parsed, &sources.variables, sources.changing());
+        let constant: Vec<bool> = { parsed.entries.iter_mut() }
+            .map(|entry| constants.put_into(entry))
+            .collect();
+        let server = server(file, &parsed)?;
+        let root = root(file, &server)?;
+        let changes_variables = parsed.entries.iter().any(sets_variables);
+        // Only a later request can send a cookie.
+        let keeps_cookies = parsed.entries.len() > 1 || sends_again(&parsed.entries[0]);
+        let prepare = Prepare {
+            file,
+            server: &server,
+            sources: &sources,
+            keeps_cookies,
+        };
+        let entries = { parsed.entries.into_iter().zip(constant) }
+            .map(|(entry, is_constant)| prepare.entry(entry, is_constant))
+            .collect::<Result<Vec<_>, _>>()?;
+        if entries.iter().all(PreparedEntry::is_never_sent) {
+            return Err(ScenarioError::Invalid {
+                place: file.to_owned(),
+                reason: "every entry is skipped".into(),
+            });
+        }
+        Ok(Self {
+            file: file.to_owned(),
+            entries,
+            server,
+            changes_variables,
+            root,
+            sources,
+            keeps_cookies,
+            names,
+            connection,
+        })
+    }
+
+    /// The URL of the server.
+    pub fn server(&self) -> &HttpUrl {
+        &self.server
+    }
+
+    /// The options of the file that concern connections.
+    pub fn connection(&self) -> ConnectionOptions {
+        self.connection
+    }
+
+    /// Whether values are drawn at random, so that the seed of the load matters.
+    pub fn is_random(&self) -> bool {
+        self.sources.is_random()
+    }
+}
+
+impl Scenario for HurlScenario {
+    fn entries(&self) -> &[NamedEntry] {
+        &self.names
+    }
+
+    fn user(&self, _: u64, seed: u64) -> Box<dyn User + '_> {
+        Box::new(HurlUser::new(self, seed))
+    }
+}
+
+impl PreparedEntry {
+    fn is_never_sent(&self) -> bool {
+        let options = self.options.as_ref();
+        options.is_some_and(|options| options.is_skipped || options.repeat == 0)
+    }
+}
+
+impl ConnectionOptions {
+    fn of(file: &str, parsed: &HurlFile) -> Result<Self, ScenarioError> {
+        let mut all = parsed.entries.iter().map(|entry| {
+            let has = |flag| has_flag(entry, flag);
+            Self {
+                insecure: has(FlagOption::Insecure),
+                http1: has(FlagOption::Http11),
+                http2: has(FlagOption::Http2) || has(FlagOption::Http2PriorKnowledge),
+            }
+        });
+        let first = all.next().unwrap_or_default();
+        let option = all.find_map(|other| match other {
+            _ if other.insecure != first.insecure => Some("insecure"),
+            _ if other.http1 != first.http1 => Some("http1.1"),
+            _ if other.http2 != first.http2 => Some("http2"),
+            _ => None,
+        });
+        match option {
+            None => Ok(first),
+            Some(option) => Err(ScenarioError::Differs {
+                file: file.to_owned(),
+                option,
+            }),
+        }
+    }
+}
+
+fn has_flag(entry: &Entry, wanted: FlagOption) -> bool {
+    entry.request.options.iter().any(|option| {
+        matches!(&option.value, OptionValue::Flag(flag, Setting::Literal(true)) if *flag == wanted)
+    })
+}
+
+fn check_count(file: &str, parsed: &HurlFile) -> Result<(), ScenarioError> {
+    match parsed.entries.len() {
+        0 => Err(ScenarioError::Empty {
+            file: file.to_owned(),
+        }),
+        1..=MOST_ENTRIES => Ok(()),
+        given => Err(ScenarioError::TooMany {
+            file: file.to_owned(),
+            given,
+            most: MOST_ENTRIES,
+        }),
+    }
+}
+
+/// Checks that every variable of a request is known by then.
+fn check_variables(file: &str, parsed: &HurlFile, sources: &Sources) -> Result<(), ScenarioError> {
+    let mut known: Vec<&str> = sources.changing().collect();
+    for entry in &parsed.entries {
+        let options = entry.request.options.iter();
+        known.extend(options.filter_map(|option| match &option.value {
+            OptionValue::Variable(definition) => Some(definition.name.as_str()),
+            _ => None,
+        }));
+        for Placeholder { expression, span } in request_placeholders(entry) {
+            let Expression::Variable(name) = expression else {
+                continue;
+            };
+            if !known.contains(&name.as_str()) && sources.variables.get(name).is_none() {
+                return Err(ScenarioError::Undefined {
+                    place: place(file, span.start),
+                    name: name.clone(),
+                });
+            }
+        }
+        for Capture { name, .. } in entry.response.iter().flat_map(|it| &it.captures) {
+            match name.literal() {
+                Some(name) => known.push(name),
+                // It may set any variable.
+                None => return Ok(()),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The placeholders of a request's URL, header fields and parameters.
+fn request_placeholders(entry: &Entry) -> impl Iterator<Item = &Placeholder> {
+    let request = &entry.request;
+    let pairs = [
+        &request.headers,
+        &request.query,
+        &request.form,
+        &request.cookies,
+    ];
+    let pairs = pairs.into_iter().flatten().chain(&request.basic_auth);
+    let of_pairs = pairs.flat_map(|KeyValue { key, value }| [key, value]);
+    let templates = std::iter::once(&request.url).chain(of_pairs);
+    templates.flat_map(Template::placeholders)
+}
+
+/// What each entry is called in the result: its method and its path.
+fn names(file: &str, parsed: &HurlFile) -> Result<Vec<NamedEntry>, ScenarioError> {
+    let short = |entry: &Entry| {
+        let request = &entry.request;
+        format!("{} {}", request.method, path_of(&request.url))
+    };
+    let all: Vec<String> = parsed.entries.iter().map(short).collect();
+    { parsed.entries.iter().zip(&all) }
+        .map(|(entry, name)| {
+            let request = &entry.request;
+            let is_alone = all.iter().filter(|other| *other == name).count() == 1;
+            let name = match is_alone {
+                true => name.clone(),
+                false => format!("{name} (line {})", request.position.line),
+            };
+            NamedEntry::new(name, &request.method).map_err(|error| ScenarioError::Invalid {
+                place: place(file, request.position),
+                reason: error.to_string(),
+            })
+        })
+        .collect()
+}
+
+/// The path of a URL as the file has it, without its query.
+fn path_of(url: &Template) -> String {
+    let pieces = url.elements.iter().map(|element| match element {
+        TemplateElement::Text(text) => text.clone(),
+        TemplateElement::Placeholder(placeholder) => match &placeholder.expression {
+            Expression::Variable(name) => format!("{{{{{name}}}}}"),
+            Expression::NewDate => "{{newDate}}".to_owned(),
+            Expression::NewUuid => "{{newUuid}}".to_owned(),
+        },
+    });
+    let text: String = pieces.collect();
+    let without_scheme = text
+        .split_once("://")
+        .map_or(text.as_str(), |(_, rest)| rest);
+    let path = match without_scheme.find('/') {
+        Some(at) => &without_scheme[at..],
+        None => "/",
+    };
+    path.split(['?', '#']).next().unwrap_or(path).to_owned()
+}
+
+/// The one server of all entries, as far as their URLs say which it is. The others are checked when they are sent.
+fn server(file: &str, parsed: &HurlFile) -> Result<HttpUrl, ScenarioError> {
+    let mut server: Option<HttpUrl> = None;
+    for Entry { request, .. } in &parsed.entries {
+        let place = || place(file, request.url.span.start);
+        let Some(url) = known_server(&request.url) else {
+            match server {
+                Some(_) => continue,
+                None => {
+                    return Err(ScenarioError::UnknownServer {
+                        place: place(),
+                        url: path_of(&request.url),
+                    });
+                }
+            }
+        };
+        let url = url_of(&url).map_err(|source| ScenarioError::Target {
+            place: place(),
+            source,
+        })?;
+        match &server {
+            None => server = Some(url),
+            Some(server) if server.is_same_server(&url) => {}
+            Some(server) => {
+                return Err(ScenarioError::OtherServer {
+                    place: place(),
+                    url: url.as_str().to_owned(),
+                    server: server.as_str().to_owned(),
+                });
+            }
+        }
+    }
+    server.ok_or_else(|| ScenarioError::Empty {
+        file: file.to_owned(),
+    })
+}
+
+/// The URL up to its path, if no placeholder is before that.
+fn known_server(url: &Template) -> Option<String> {
+    let text = match url.elements.first()? {
+        TemplateElement::Text(text) => text,
+        TemplateElement::Placeholder(_) => return None,
+    };
+    let Some((scheme, rest)) = text.split_once("://") else {
+        // As a whole it is wrong, which its parser explains.
+        return (url.elements.len() == 1).then(|| text.clone());
+    };
+    match rest.find(['/', '?', '#']) {
+        Some(at) => Some(format!("{scheme}://{}/", &rest[..at])),
+        None => (url.elements.len() == 1).then(|| text.clone()),
+    }
+}
+
+/// A request for the URL of a server.
+fn root(file: &str, server: &HttpUrl) -> Result<ScenarioRequest, ScenarioError> {
+    RequestParts::new("GET", server, &[], b"")
+        .and_then(ScenarioRequest::new)
+        .map_err(|error| ScenarioError::Invalid {
+            place: file.to_owned(),
+            reason: error.to_string(),
+        })
+}
+
+fn sets_variables(entry: &Entry) -> bool {
+    let captures = entry
+        .response
+        .iter()
+        .flat_map(|response| &response.captures);
+    let options = entry.request.options.iter();
+    captures.count() > 0 || { options }
+        .any(|option| matches!(option.value, OptionValue::Variable(_)))
+}
+
+fn sends_again(entry: &Entry) -> bool {
+    entry.request.options.iter().any(|option| {
+        use prony_hurl::ast::CountOption::{Repeat, Retry};
+        matches!(option.value, OptionValue::Count(Repeat | Retry, _))
+    })
+}
+
+pub(crate) fn place(file: &str, position: Position) -> String {
+    format!("{file}:{}:{}", position.line, position.column)
+}
+
+/// What all entries are prepared with.
+struct Prepare<'a> {
+    file: &'a str,
+    server: &'a HttpUrl,
+    sources: &'a Sources,
+    keeps_cookies: bool,
+}
+
+impl Prepare<'_> {
+    fn entry(&self, entry: Entry, is_constant: bool) -> Result<PreparedEntry, ScenarioError> {
+        let options = self.options(&entry)?;
+        let request = match &options {
+            Some(options) if is_constant => Some(self.request(&entry, options)?),
+            _ => None,
+        };
+        let keep = match needs(&entry) {
+            Keep::Status if self.keeps_cookies => Keep::Head,
+            keep => keep,
+        };
+        Ok(PreparedEntry {
+            entry,
+            options,
+            request,
+            keep,
+        })
+    }
+
+    /// The options of an entry, if they have no placeholders and set no variables.
+    fn options(&self, entry: &Entry) -> Result<Option<EntryOptions>, ScenarioError> {
+        let options = &entry.request.options;
+        let is_literal = |value: &OptionValue| match value {
+            OptionValue::Flag(_, setting) => matches!(setting, Setting::Literal(_)),
+            OptionValue::Count(_, setting) => matches!(setting, Setting::Literal(_)),
+            OptionValue::Duration(_, setting) => matches!(setting, Setting::Literal(_)),
+            OptionValue::Variable(_) => false,
+            OptionValue::Text(..)
+            | OptionValue::File(..)
+            | OptionValue::LimitRate(_)
+            | OptionValue::Verbosity(_) => true,
+        };
+        if !options.iter().all(|option| is_literal(&option.value)) {
+            return Ok(None);
+        }
+        let mut environment = self.environment();
+        EntryOptions::evaluate(options, &mut Variables::default(), &mut environment)
+            .map(Some)
+            .map_err(|failure| ScenarioError::Invalid {
+                place: format!("{}:{}", self.file, failure.span.start.line),
+                reason: failure.to_string(),
+            })
+    }
+
+    fn request(
+        &self,
+        entry: &Entry,
+        options: &EntryOptions,
+    ) -> Result<ScenarioRequest, ScenarioError> {
+        let mut environment = self.environment();
+        let mut scope = Scope::new(&self.sources.variables, &mut environment);
+        request(
+            &entry.request,
+            options.is_compressed,
+            self.server,
+            &mut scope,
+        )
+        .map_err(|failure| ScenarioError::Invalid {
+            place: place(self.file, entry.request.position),
+            reason: failure.to_string(),
+        })
+    }
+
+    /// Boundaries of multipart bodies are random, and the same in all flows.
+    fn environment(&self) -> UserEnvironment {
+        UserEnvironment::new(self.sources.folder.as_deref(), 0)
+    }
+}
+
+/// What an entry needs of its response.
+fn needs(entry: &Entry) -> Keep {
+    let Some(response) = &entry.response else {
+        return Keep::Status;
+    };
+    let captures = response.captures.iter().map(|Capture { query, .. }| query);
+    let asserts = response.asserts.iter().map(|Assert { query, .. }| query);
+    if response.body.is_some() || captures.clone().chain(asserts.clone()).any(needs_body) {
+        return Keep::All;
+    }
+    let is_status_enough = response.version.value == VersionValue::Any
+        && response.headers.is_empty()
+        && captures.count() + asserts.count() == 0;
+    match is_status_enough {
+        true => Keep::Status,
+        false => Keep::Head,
+    }
+}
+
+fn needs_body(query: &Query) -> bool {
+    !matches!(
+        query.value,
+        QueryValue::Status
+            | QueryValue::Version
+            | QueryValue::Url
+            | QueryValue::Header(_)
+            | QueryValue::Cookie(_)
+            | QueryValue::Variable(_)
+            | QueryValue::Duration
+            | QueryValue::Ip
+    )
+}
+
+/// The status that an entry expects; `None` if its file says `HTTP *`. Without a response the entry accepts what every
+/// load does.
+pub(crate) fn accepts(entry: &Entry, status: u16) -> bool {
+    match entry
+        .response
+        .as_ref()
+        .map(|response| response.status.value)
+    {
+        None => (200..400).contains(&status),
+        Some(StatusValue::Any) => true,
+        Some(StatusValue::Exactly(expected)) => u64::from(status) == expected,
+    }
+}

@@ -1,0 +1,95 @@
+//! Checks responses, and captures what later requests need.
+
+use std::borrow::Cow;
+use std::net::{IpAddr, Ipv4Addr};
+
+use prony_hurl::ast::Entry;
+use prony_hurl::evaluate::{
+    Environment, Evaluation, Failure, FailureKind, HttpVersion, Response, Variables,
+};
+use prony_load::tls::HttpVersion as WireVersion;
+use prony_load::wire::h1::Collect;
+use prony_load::{Accepted, LONGEST_BODY, Reply};
+use prony_model::Outcome;
+
+/// Why a response is not as expected.
+pub(crate) enum Unexpected {
+    /// The status or the version.
+    Status(Vec<Failure>),
+    /// Anything else, by the file.
+    Content(Vec<Failure>),
+    /// What the file does not say, with its outcome.
+    Other(Outcome, String),
+}
+
+/// Evaluates the captures and asserts of an entry on a response to `url`.
+pub(crate) fn evaluate(
+    entry: &Entry,
+    coerces_json_path: bool,
+    url: &str,
+    (reply, kept): (&Reply<'_>, &Collect),
+    variables: &mut Variables,
+    environment: &mut dyn Environment,
+) -> Result<(), Unexpected> {
+    let Some(expected) = &entry.response else {
+        return Ok(());
+    };
+    let body = decoded(kept).map_err(|reason| Unexpected::Other(Outcome::WrongBody, reason))?;
+    let texts: Vec<(Cow<'_, str>, Cow<'_, str>)> = kept
+        .fields()
+        .map(|(name, value)| {
+            (
+                String::from_utf8_lossy(name),
+                String::from_utf8_lossy(value),
+            )
+        })
+        .collect();
+    let headers: Vec<(&str, &str)> = texts
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
+    let response = Response {
+        version: version(reply.http, kept),
+        status: reply.status,
+        headers: &headers,
+        body: &body,
+        raw_body: kept.kept_body(),
+        url,
+        duration: reply.duration,
+        ip: reply.server.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+    };
+    let mut evaluation = Evaluation::new(&response);
+    if !coerces_json_path {
+        evaluation = evaluation.without_json_path_coercion();
+    }
+    let failures = match evaluation.entry(expected, variables, environment) {
+        Ok(()) => return Ok(()),
+        Err(failures) => failures,
+    };
+    let is_status = |failure: &Failure| {
+        matches!(
+            failure.kind,
+            FailureKind::Status { .. } | FailureKind::Version { .. }
+        )
+    };
+    Err(match failures.iter().any(is_status) {
+        true => Unexpected::Status(failures),
+        false => Unexpected::Content(failures),
+    })
+}
+
+fn decoded(kept: &Collect) -> Result<Cow<'_, [u8]>, String> {
+    let is_coding = |(name, _): &(&[u8], &[u8])| *name == b"content-encoding";
+    let codings = kept.fields().filter(is_coding).map(|(_, value)| value);
+    Accepted::all()
+        .decoded_body(codings, kept.kept_body(), LONGEST_BODY)
+        .map_err(|mismatch| mismatch.to_string())
+}
+
+fn version(http: WireVersion, kept: &Collect) -> HttpVersion {
+    match http {
+        WireVersion::Http1 if kept.is_http10() => HttpVersion::Http10,
+        WireVersion::Http1 => HttpVersion::Http11,
+        WireVersion::Http2 => HttpVersion::Http2,
+    }
+}

@@ -1,0 +1,289 @@
+//! Where the values of variables come from.
+
+use std::collections::HashSet;
+use std::io::{self, BufRead, Read};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};
+
+use prony_hurl::evaluate::{Number, Value, Variables};
+
+/// The most bytes of a data file, and the most rows.
+const LONGEST_DATA: u64 = 256 * 1024 * 1024;
+const MOST_ROWS: usize = 10_000_000;
+
+/// Why a source of values is unusable.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
+pub enum SourcesError {
+    #[error("cannot be read: {0}")]
+    Read(#[from] io::Error),
+    #[error("{0}")]
+    Csv(#[from] csv::Error),
+    #[error("line {line} is not a JSON object: {reason}")]
+    Json { line: usize, reason: String },
+    #[error("line {line} has other names than the first one: {reason}")]
+    Names { line: usize, reason: String },
+    #[error("the column {0} has no name")]
+    Unnamed(usize),
+    #[error("has no rows")]
+    Empty,
+    #[error("is longer than {} MiB", LONGEST_DATA / 1024 / 1024)]
+    TooLong,
+    #[error("has more than {MOST_ROWS} rows")]
+    TooMany,
+    #[error("the variable `{0}` has two sources")]
+    Twice(String),
+}
+
+/// The variables of every flow: constants, and what differs from flow to flow.
+#[derive(Debug, Default)]
+pub struct Sources {
+    pub(crate) variables: Variables,
+    data: Vec<Data>,
+    counters: Vec<Counter>,
+    randoms: Vec<Random>,
+    names: HashSet<String>,
+    /// The folder whose files a Hurl file may name.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// Rows of values, of which each flow takes the next one.
+#[derive(Debug)]
+struct Data {
+    names: Vec<String>,
+    rows: Vec<Vec<Value>>,
+    next: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Counter {
+    name: String,
+    next: AtomicI64,
+}
+
+#[derive(Debug)]
+struct Random {
+    name: String,
+    least: i64,
+    most: i64,
+}
+
+impl Sources {
+    /// Sets a variable from text, as Hurl does: `true`, `false`, `null`, a number, or a text.
+    pub fn set(&mut self, name: &str, text: &str) {
+        self.variables.set(name, value_of(text));
+    }
+
+    /// Sets a variable that no output may show.
+    pub fn set_secret(&mut self, name: &str, text: &str) {
+        self.variables
+            .set_secret(name, Value::Text(text.to_owned()));
+    }
+
+    /// Lets the file name files of this folder, and of those in it.
+    pub fn set_folder(&mut self, folder: PathBuf) {
+        self.folder = Some(folder);
+    }
+
+    /// Gives each flow the next whole number in this variable, from `first` on.
+    ///
+    /// # Errors
+    ///
+    /// If the variable has another source.
+    pub fn add_counter(&mut self, name: &str, first: i64) -> Result<(), SourcesError> {
+        self.claim(name)?;
+        self.counters.push(Counter {
+            name: name.to_owned(),
+            next: AtomicI64::new(first),
+        });
+        Ok(())
+    }
+
+    /// Gives each flow a random whole number in this variable, from `least` to `most`.
+    ///
+    /// # Errors
+    ///
+    /// If the variable has another source.
+    pub fn add_random(&mut self, name: &str, least: i64, most: i64) -> Result<(), SourcesError> {
+        self.claim(name)?;
+        self.randoms.push(Random {
+            name: name.to_owned(),
+            least: least.min(most),
+            most: most.max(least),
+        });
+        Ok(())
+    }
+
+    /// Gives each flow the next row of a CSV file, whose first line names the variables. After the last row comes the
+    /// first one again.
+    ///
+    /// # Errors
+    ///
+    /// If the text is no CSV, has no rows, or a variable has another source.
+    pub fn add_csv(&mut self, text: impl Read) -> Result<(), SourcesError> {
+        let mut reader = csv::ReaderBuilder::new()
+            .trim(csv::Trim::Headers)
+            .from_reader(Bounded::new(text));
+        let names: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
+        if let Some(unnamed) = names.iter().position(String::is_empty) {
+            return Err(SourcesError::Unnamed(unnamed + 1));
+        }
+        let mut rows = Vec::new();
+        for record in reader.records() {
+            rows.push(record?.iter().map(value_of).collect());
+            if rows.len() > MOST_ROWS {
+                return Err(SourcesError::TooMany);
+            }
+        }
+        self.add_rows(names, rows)
+    }
+
+    /// Gives each flow the next object of a file of JSON lines, whose names are those of the variables. After the last
+    /// object comes the first one again.
+    ///
+    /// # Errors
+    ///
+    /// If a line is no object or has other names than the first one, there is none, or a variable has another source.
+    pub fn add_json_lines(&mut self, text: impl BufRead) -> Result<(), SourcesError> {
+        let mut names: Vec<String> = Vec::new();
+        let mut rows = Vec::new();
+        for (number, line) in io::BufReader::new(Bounded::new(text)).lines().enumerate() {
+            let line = line?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let row = object_of(&line, number + 1)?;
+            let names_of_row: Vec<&String> = row.keys().collect();
+            if rows.is_empty() {
+                names = names_of_row.into_iter().cloned().collect();
+            } else if !names.iter().eq(names_of_row.iter().copied()) {
+                let reason = format!("{names_of_row:?} instead of {names:?}");
+                return Err(SourcesError::Names {
+                    line: number + 1,
+                    reason,
+                });
+            }
+            rows.push(row.values().map(Value::from_json).collect());
+            if rows.len() > MOST_ROWS {
+                return Err(SourcesError::TooMany);
+            }
+        }
+        self.add_rows(names, rows)
+    }
+
+    fn add_rows(&mut self, names: Vec<String>, rows: Vec<Vec<Value>>) -> Result<(), SourcesError> {
+        if rows.is_empty() {
+            return Err(SourcesError::Empty);
+        }
+        names.iter().try_for_each(|name| self.claim(name))?;
+        self.data.push(Data {
+            names,
+            rows,
+            next: AtomicUsize::new(0),
+        });
+        Ok(())
+    }
+
+    fn claim(&mut self, name: &str) -> Result<(), SourcesError> {
+        let is_new = self.variables.get(name).is_none() && self.names.insert(name.to_owned());
+        match is_new {
+            true => Ok(()),
+            false => Err(SourcesError::Twice(name.to_owned())),
+        }
+    }
+
+    /// The variables that differ from flow to flow.
+    pub(crate) fn changing(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
+    /// Whether values are drawn at random.
+    pub fn is_random(&self) -> bool {
+        !self.randoms.is_empty()
+    }
+
+    /// Sets the variables of the next flow.
+    pub(crate) fn fill(&self, variables: &mut Variables, random: &mut fastrand::Rng) {
+        for data in &self.data {
+            // Users of all threads share the rows: each row is taken once before any comes again.
+            let row = &data.rows[data.next.fetch_add(1, Relaxed) % data.rows.len()];
+            for (name, value) in data.names.iter().zip(row) {
+                variables.set(name.as_str(), value.clone());
+            }
+        }
+        for Counter { name, next } in &self.counters {
+            variables.set(name.as_str(), Value::integer(next.fetch_add(1, Relaxed)));
+        }
+        for Random { name, least, most } in &self.randoms {
+            variables.set(name.as_str(), Value::integer(random.i64(*least..=*most)));
+        }
+    }
+}
+
+fn object_of(
+    line: &str,
+    number: usize,
+) -> Result<serde_json::Map<String, serde_json::Value>, SourcesError> {
+    match serde_json::from_str(line) {
+        Ok(serde_json::Value::Object(row)) => Ok(row),
+        Ok(_) => Err(SourcesError::Json {
+            line: number,
+            reason: "it is another value".into(),
+        }),
+        Err(error) => Err(SourcesError::Json {
+            line: number,
+            reason: error.to_string(),
+        }),
+    }
+}
+
+/// The value that a text stands for, as for Hurl's `--variable`.
+fn value_of(text: &str) -> Value {
+    match text {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        "null" => Value::Null,
+        _ => match (text.parse::<i64>(), text.parse::<f64>()) {
+            // A number with leading zeros, or a sign that would be lost, is a text.
+            (Ok(number), _) if number.to_string() == text => Value::Number(Number::Integer(number)),
+            (Err(_), Ok(number)) if is_decimal(text) => Value::Number(Number::Float(number)),
+            _ => Value::Text(text.to_owned()),
+        },
+    }
+}
+
+/// Whether a text is digits, a point and digits.
+fn is_decimal(text: &str) -> bool {
+    let text = text.strip_prefix('-').unwrap_or(text);
+    let is_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once('.')
+        .is_some_and(|(whole, fraction)| is_digits(whole) && is_digits(fraction))
+}
+
+/// Reads at most [`LONGEST_DATA`].
+struct Bounded<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R> Bounded<R> {
+    fn new(inner: R) -> Self {
+        Self {
+            inner,
+            left: LONGEST_DATA,
+        }
+    }
+}
+
+impl<R: Read> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        match self.left.checked_sub(length as u64) {
+            Some(left) => {
+                self.left = left;
+                Ok(length)
+            }
+            None => Err(io::Error::other(SourcesError::TooLong)),
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! A user, who goes through the entries of a file.
+
+use std::time::Duration;
+
+use prony_hurl::evaluate::{Failure, FailureKind, Scope, Variables};
+use prony_load::{Rejection, Reply, ScenarioRequest, Sending, Turn, User};
+use prony_model::Outcome;
+
+use crate::cookies::CookieJar;
+use crate::environment::UserEnvironment;
+use crate::options::EntryOptions;
+use crate::prepare::{HurlScenario, PreparedEntry, accepts, place};
+use crate::request::{RequestFailure, add_cookies, request};
+use crate::response::{Unexpected, evaluate};
+
+/// The most characters of a reason that are shown.
+const LONGEST_REASON: usize = 400;
+
+/// A user of a [`HurlScenario`].
+pub(crate) struct HurlUser<'a> {
+    scenario: &'a HurlScenario,
+    environment: UserEnvironment,
+    variables: Variables,
+    cookies: CookieJar,
+    /// The position of the entry that is sent.
+    position: usize,
+    /// How far that entry is; `None` if its options are not read yet.
+    run: Option<Run>,
+    request: Current<'a>,
+}
+
+/// An entry that is sent, perhaps several times.
+struct Run {
+    options: EntryOptions,
+    /// How often it is sent again if all goes well.
+    repeats: u64,
+    /// How often it may be sent again if its response is not as expected; `None` for any number.
+    retries: Option<u64>,
+    /// How long to wait before the next time.
+    pause: Duration,
+}
+
+/// What is sent.
+enum Current<'a> {
+    /// The same as in all flows.
+    Prepared(&'a ScenarioRequest),
+    /// What this flow makes of the entry.
+    Own(Box<ScenarioRequest>),
+}
+
+impl Current<'_> {
+    fn get(&self) -> &ScenarioRequest {
+        match self {
+            Self::Prepared(request) => request,
+            Self::Own(request) => request,
+        }
+    }
+}
+
+impl<'a> HurlUser<'a> {
+    pub(crate) fn new(scenario: &'a HurlScenario, seed: u64) -> Self {
+        Self {
+            scenario,
+            environment: UserEnvironment::new(scenario.sources.folder.as_deref(), seed),
+            variables: scenario.sources.variables.clone(),
+            cookies: CookieJar::default(),
+            position: 0,
+            run: None,
+            request: Current::Prepared(&scenario.root),
+        }
+    }
+
+    fn entry(&self) -> Option<&'a PreparedEntry> {
+        self.scenario.entries.get(self.position)
+    }
+
+    fn advance(&mut self) -> Result<Turn, RequestFailure> {
+        while let Some(entry) = self.entry() {
+            let mut run = match self.run.take() {
+                Some(run) => run,
+                None => match self.begin_entry(entry)? {
+                    Some(run) => run,
+                    None => {
+                        self.position += 1;
+                        continue;
+                    }
+                },
+            };
+            self.prepare_request(entry, &run.options)?;
+            let sending = Sending {
+                entry: self.position,
+                pause: std::mem::replace(&mut run.pause, run.options.delay),
+                timeout: run.options.timeout,
+                keep: entry.keep,
+            };
+            self.run = Some(run);
+            return Ok(Turn::Send(sending));
+        }
+        Ok(Turn::End)
+    }
+
+    /// Reads the options of an entry; `None` if it is not sent.
+    fn begin_entry(&mut self, entry: &PreparedEntry) -> Result<Option<Run>, Failure> {
+        let options = match &entry.options {
+            Some(options) => options.clone(),
+            None => EntryOptions::evaluate(
+                &entry.entry.request.options,
+                &mut self.variables,
+                &mut self.environment,
+            )?,
+        };
+        let is_sent = !options.is_skipped && options.repeat > 0;
+        Ok(is_sent.then(|| Run {
+            repeats: options.repeat - 1,
+            retries: options.retry,
+            pause: options.delay,
+            options,
+        }))
+    }
+
+    fn prepare_request(
+        &mut self,
+        entry: &'a PreparedEntry,
+        options: &EntryOptions,
+    ) -> Result<(), RequestFailure> {
+        let server = &self.scenario.server;
+        let mut own = match &entry.request {
+            Some(prepared) if self.cookies.is_empty() => {
+                self.request = Current::Prepared(prepared);
+                return Ok(());
+            }
+            Some(prepared) => prepared.clone(),
+            None => {
+                let mut scope = Scope::new(&self.variables, &mut self.environment);
+                request(
+                    &entry.entry.request,
+                    options.is_compressed,
+                    server,
+                    &mut scope,
+                )?
+            }
+        };
+        if let Some(cookies) = self.cookies.field(server, own.parts().url().path()) {
+            add_cookies(&mut own, &cookies);
+        }
+        self.request = Current::Own(Box::new(own));
+        Ok(())
+    }
+
+    /// Keeps the cookies of a response.
+    fn take_cookies(&mut self, reply: &Reply<'_>) {
+        let Some(kept) = reply.kept.filter(|_| self.scenario.keeps_cookies) else {
+            return;
+        };
+        for (_, value) in kept.fields().filter(|(name, _)| *name == b"set-cookie") {
+            if let Ok(field) = std::str::from_utf8(value) {
+                let path = self.request.get().parts().url().path();
+                self.cookies.take(field, &self.scenario.server, path);
+            }
+        }
+    }
+
+    fn check(&mut self, entry: &PreparedEntry, reply: &Reply<'_>) -> Result<(), Unexpected> {
+        if !accepts(&entry.entry, reply.status) {
+            return Err(wrong_status(entry, reply.status));
+        }
+        let Some(kept) = reply.kept else {
+            return Ok(());
+        };
+        let coerces = { self.run.as_ref() }.is_none_or(|run| run.options.coerces_json_path);
+        evaluate(
+            &entry.entry,
+            coerces,
+            self.request.get().parts().url().as_str(),
+            (reply, kept),
+            &mut self.variables,
+            &mut self.environment,
+        )
+    }
+
+    /// After a response that is as expected: the entry is sent again, or the next one.
+    fn go_on(&mut self) {
+        match &mut self.run {
+            Some(run) if run.repeats > 0 => {
+                run.repeats -= 1;
+                run.retries = run.options.retry;
+            }
+            _ => {
+                self.run = None;
+                self.position += 1;
+            }
+        }
+    }
+
+    /// After one that is not: whether the entry is sent again.
+    fn retries(&mut self) -> bool {
+        let Some(run) = &mut self.run else {
+            return false;
+        };
+        if run.retries == Some(0) {
+            return false;
+        }
+        run.retries = run.retries.map(|retries| retries - 1);
+        run.pause = run.options.retry_interval;
+        true
+    }
+
+    fn rejection(&self, entry: &PreparedEntry, unexpected: &Unexpected) -> Rejection {
+        let (outcome, reason) = match unexpected {
+            Unexpected::Status(failures) => (Outcome::WrongStatus, self.described(failures)),
+            Unexpected::Content(failures) => (Outcome::WrongBody, self.described(failures)),
+            Unexpected::Other(outcome, reason) => {
+                let position = entry.entry.request.position;
+                let detail = format!("{}: {reason}", place(&self.scenario.file, position));
+                (*outcome, detail)
+            }
+        };
+        Rejection {
+            outcome,
+            detail: self.without_secrets(reason),
+        }
+    }
+
+    /// The first failure with its place, and how many others there are.
+    fn described(&self, failures: &[Failure]) -> String {
+        let Some((first, others)) = failures.split_first() else {
+            return String::new();
+        };
+        let others = match others.len() {
+            0 => String::new(),
+            count => format!(" (and {count} more)"),
+        };
+        format!("{}{others}", described(&self.scenario.file, first))
+    }
+
+    fn without_secrets(&self, text: String) -> String {
+        let mut text = text;
+        for secret in self.variables.secrets().filter(|secret| !secret.is_empty()) {
+            text = text.replace(&secret, "***");
+        }
+        text
+    }
+}
+
+/// A failure in a line.
+pub(crate) fn described(file: &str, failure: &Failure) -> String {
+    let reason = failure.kind.reason();
+    let words: Vec<&str> = reason.split_whitespace().collect();
+    let mut reason = words.join(" ");
+    if let Some((end, _)) = reason.char_indices().nth(LONGEST_REASON) {
+        reason.truncate(end);
+        reason.push('…');
+    }
+    let place = place(file, failure.span.start);
+    format!("{place}: {}: {reason}", failure.kind.title())
+}
+
+fn wrong_status(entry: &PreparedEntry, actual: u16) -> Unexpected {
+    match &entry.entry.response {
+        Some(response) => Unexpected::Status(vec![Failure {
+            span: response.status.span,
+            kind: FailureKind::Status { actual },
+        }]),
+        None => Unexpected::Other(
+            Outcome::WrongStatus,
+            format!("expected a status from 200 to 399, got {actual}"),
+        ),
+    }
+}
+
+impl User for HurlUser<'_> {
+    fn begin(&mut self) {
+        self.position = 0;
+        self.run = None;
+        self.cookies.clear();
+        let sources = &self.scenario.sources;
+        if self.scenario.changes_variables {
+            self.variables.clone_from(&sources.variables);
+        }
+        sources.fill(&mut self.variables, &mut self.environment.random);
+    }
+
+    fn next(&mut self) -> Turn {
+        match self.advance() {
+            Ok(turn) => turn,
+            Err(RequestFailure::Failure(failure)) => {
+                let reason = described(&self.scenario.file, &failure);
+                Turn::Fail(self.without_secrets(reason))
+            }
+            Err(failure) => {
+                let position = self.entry().map(|entry| entry.entry.request.position);
+                let position = position.unwrap_or(prony_hurl::Position::START);
+                let reason = format!("{}: {failure}", place(&self.scenario.file, position));
+                Turn::Fail(self.without_secrets(reason))
+            }
+        }
+    }
+
+    fn request(&self) -> &ScenarioRequest {
+        self.request.get()
+    }
+
+    fn respond(&mut self, reply: &Reply<'_>) -> Result<(), Rejection> {
+        let Some(entry) = self.entry() else {
+            return Ok(());
+        };
+        self.take_cookies(reply);
+        match self.check(entry, reply) {
+            Ok(()) => self.go_on(),
+            Err(unexpected) => {
+                if !self.retries() {
+                    return Err(self.rejection(entry, &unexpected));
+                }
+            }
+        }
+        Ok(())
+    }
+}
