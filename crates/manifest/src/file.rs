@@ -60,7 +60,7 @@ pub fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
 }
 
 /// The text of a file, in which faults are located.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     path: PathBuf,
     text: String,

@@ -65,7 +65,7 @@ impl Project {
         })
     }
 
-    /// All servers, the project's own before the shipped ones.
+    /// All servers, the project's own before the shipped ones. `prony.toml` names only such servers.
     pub fn catalogue(&self) -> Result<Catalogue, Box<dyn Error>> {
         let mut catalogue = Catalogue::default();
         for server in self.file.iter().flat_map(|file| &file.servers) {
@@ -86,6 +86,9 @@ impl Project {
         catalogue.broken = broken
             .filter(|one| self.of_file(&one.id).is_none())
             .collect();
+        if let Some(file) = &self.file {
+            file.check_beside(&catalogue)?;
+        }
         Ok(catalogue)
     }
 

@@ -129,3 +129,15 @@ fn a_folder_without_a_program_is_reported_with_what_to_do() {
         .with(2)
         .says("a path begins with `/`");
 }
+
+#[test]
+fn an_unknown_server_to_compare_with_is_reported_with_the_nearest() {
+    let folder = folder("");
+    let file = "beside = [\"go-nethtp\"]\n[server.web]\nrun = \"true\"\n";
+    fs::write(folder.path().join("prony.toml"), file).unwrap();
+    let known =
+        "prony.toml:1: field `beside`: there is no server `go-nethtp`; did you mean `go-nethttp`?";
+    for command in ["verify", "list"] {
+        here(&folder, &[command]).with(1).says(known);
+    }
+}
