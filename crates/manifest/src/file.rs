@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::name::{UnknownName, did_you_mean, nearest};
+use crate::wording::plain;
 
 /// Why a file of the project could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +96,7 @@ impl Source {
     /// If it is not TOML or not a `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, FileError> {
         toml::from_str(&self.text).map_err(|error| {
-            let message = error.message().trim().replace('\n', "; ");
+            let message = plain(&error.message().trim().replace('\n', "; "));
             let message = format!("{message}{}", did_you_mean(&meant(&message)));
             match error.span() {
                 Some(span) => self.fault(span, message),
@@ -111,7 +112,8 @@ impl Source {
         let (message, field) = (message.to_string(), self.field_at(before, line));
         let names_its_field = |field: &String| message.contains(&format!("`{field}`"));
         // Serde's messages name fields that are unknown or missing.
-        let named = message.starts_with("unknown ") || message.starts_with("missing field");
+        let mut naming = ["unknown field", "missing field"].into_iter();
+        let named = naming.any(|start| message.starts_with(start));
         let message = match field.filter(|field| !named && !names_its_field(field)) {
             Some(field) => format!("field `{field}`: {message}"),
             None => message,
@@ -214,7 +216,7 @@ mod tests {
         assert_eq!(error("words = []"), "x.toml:1: missing field `title`");
         assert_eq!(
             error("\ntitle = 3"),
-            "x.toml:2: field `title`: invalid type: integer `3`, expected a string"
+            "x.toml:2: field `title`: expected text in quotation marks, not the number 3"
         );
         assert!(error("title = \"a").starts_with("x.toml:1: field `title`: "));
     }
