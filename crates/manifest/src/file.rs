@@ -90,6 +90,11 @@ impl Source {
         }
     }
 
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Parses the text as a `T`.
     ///
     /// # Errors
@@ -155,10 +160,12 @@ impl Source {
 }
 
 fn key_at_start(line: &str) -> Option<String> {
-    key(match line.trim_start_matches('[') {
-        table if table.len() < line.len() => table.split_once(']')?.0,
-        _ => line.split_once('=')?.0,
-    })
+    let Some(table) = line.strip_prefix('[') else {
+        return key(line.split_once('=')?.0);
+    };
+    // A header's name may be in quotation marks, or not be one at all; a list of several elements is none.
+    let name = table.trim_start_matches('[').split_once(']')?.0.trim();
+    (!name.is_empty() && !name.contains(',')).then(|| name.to_owned())
 }
 
 fn key(name: &str) -> Option<String> {

@@ -20,6 +20,9 @@ pub fn plain(message: &str) -> String {
             .to_owned();
     }
     let plain = match message {
+        "invalid unquoted key, expected letters, numbers, `-`, `_`" => {
+            "put a name in quotation marks if it has anything else than letters (a to z), digits, `-` and `_`"
+        }
         "wanted string or table" => "expected text in quotation marks, or a table with one field",
         "wanted exactly 1 element, found 0 elements" => "the table is empty; it needs one field",
         "wanted exactly 1 element, more than 1 element" => {

@@ -1,5 +1,7 @@
 //! `prony.toml`: a project's servers, workloads and suite in one file.
 
+mod outline;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -110,7 +112,8 @@ impl ProjectFile {
     }
 
     fn parse(source: &Source, path: &Path, known: &Workloads) -> Result<Self, ProjectFileError> {
-        let raw: RawProject = source.parse()?;
+        let raw = source.parse::<RawProject>();
+        let raw = raw.map_err(|error| outline::fault(source).unwrap_or(error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let workloads = workloads(source, folder, raw.workload)?;
         let all: Vec<String> = workloads.iter().map(|one| one.id.clone()).collect();
@@ -129,7 +132,7 @@ impl ProjectFile {
                 ServerError::Manifest(error) => error.into(),
                 ServerError::BadName(_) => ProjectFileError::File(source.fault(
                     span,
-                    format!("`{id}` is not a valid server name: use lower-case letters, digits and hyphens"),
+                    format!("`{id}` is not a valid server name: use lower-case letters, digits and hyphens{}", instead("server", &id.to_lowercase().replace('_', "-"))),
                 )),
                 error => ProjectFileError::Server {
                     path: path.to_owned(),
@@ -217,10 +220,19 @@ fn workloads(
             true => Ok(table.into_inner().named(id, folder)),
             false => Err(source.fault(
                 table.span(),
-                format!("`{id}` is not a valid workload name: use letters, digits, hyphens and underscores"),
+                format!("`{id}` is not a valid workload name: use letters, digits, hyphens and underscores{}", instead("workload", &id)),
             )),
         })
         .collect()
+}
+
+/// The header with a valid name that is like this one.
+fn instead(kind: &str, name: &str) -> String {
+    let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
+    match name.trim_matches('-') {
+        "" => String::new(),
+        name => format!(", for instance [{kind}.{name}]"),
+    }
 }
 
 fn server(

@@ -30,7 +30,7 @@ load = { shape = "closed", connections = 8, duration = "1s" }
 "#;
 
 fn read(text: &str) -> Result<ProjectFile, String> {
-    let read = ProjectFile::of(Path::new("prony.toml"), text, &Workloads::default());
+    let read = ProjectFile::of(Path::new("./prony.toml"), text, &Workloads::default());
     read.map_err(|error| error.to_string())
 }
 
@@ -151,6 +151,71 @@ fn values_of_another_kind_are_reported_in_words_of_toml() {
             "path = \"/\" }",
             "path = \"/\", tls = 1 }",
             "15: field `tls`: expected `true` or `false`, not the number 1",
+        ),
+    ] {
+        assert!(FILE.contains(from), "{from}");
+        let error = read(&FILE.replacen(from, to, 1)).unwrap_err();
+        assert!(error.contains(expected), "{error}\nlacks {expected}");
+    }
+}
+
+#[test]
+fn headers_that_mean_something_else_are_reported_with_what_to_write() {
+    for (from, to, expected) in [
+        (
+            "[workload.about]",
+            "[workload.home.about]",
+            "18: field `workload.home.about`: because of the dot, `about` is a field of the workload `home`; a workload has no dot in its name: write [workload.home-about]",
+        ),
+        (
+            "[server.old]",
+            "[server.web.old]",
+            "a server has no dot in its name: write [server.web-old]",
+        ),
+        (
+            "[workload.about]",
+            "[workload.\"about.us\"]",
+            "18: field `workload.\"about.us\"`: `about.us` is not a valid workload name: use letters, digits, hyphens and underscores, for instance [workload.about-us]",
+        ),
+        (
+            "[workload.about]",
+            "[workload.über]",
+            "18: field `workload.über`: put a name in quotation marks if it has anything else than letters",
+        ),
+        (
+            "[workload.about]",
+            "[workload.\"\"]",
+            "`` is not a valid workload name: use letters, digits, hyphens and underscores",
+        ),
+        (
+            "[workload.about]",
+            "[workload]",
+            "a workload needs a name: write its header as [workload.NAME]",
+        ),
+        (
+            "[workload.about]",
+            "[workloads.about]",
+            "18: unknown field `workloads`, expected one of",
+        ),
+        (
+            "[server.web]",
+            "[server]",
+            "4: field `server`: a server needs a name: write its header as [server.NAME]",
+        ),
+        (
+            "[server.old]",
+            "[[server.old]]",
+            "9: field `server.old`: write the header with one pair of brackets: [server.old]",
+        ),
+        (
+            "[server.old]",
+            "[server.Old_one]",
+            "for instance [server.old-one]",
+        ),
+        (
+            "[server.old]",
+            "[server.old.evn]\nA = \"1\"\n[server.old]",
+            "9: unknown field `evn`",
         ),
     ] {
         assert!(FILE.contains(from), "{from}");
