@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::project::{Project, trials};
+use common::project::{Project, manifest, trials};
 use common::{
     LONG_WITH_BUILDS, Running, leave_out, prony, repository, run, toolchains_are_required,
 };
@@ -436,6 +436,21 @@ fn a_rebuild_runs_the_build_again() {
     assert_eq!(times(), 2);
     run(&["--rebuild"]);
     assert_eq!(times(), 3);
+}
+
+#[test]
+fn only_servers_with_a_build_are_said_to_be_built() {
+    let project = Project::new();
+    project.command("plain", &["false"]);
+    let built = manifest(&["false"]) + "build = [[\"true\"]]\n";
+    project.manifest("built", &built);
+    let ended = project.run(&["verify", "plain", "built"]).with(1);
+    assert!(!ended.stderr.contains("building plain"), "{}", ended.stderr);
+    let line = ended
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("building built"));
+    assert!(line.is_some(), "{}", ended.stderr);
 }
 
 #[test]
