@@ -57,9 +57,11 @@ fn out_of_range(found: &str, expected: &str) -> Option<String> {
 fn mismatch(found: &str, expected: &str) -> String {
     let hint = match (expected, found) {
         ("a sequence", "map") => {
-            "; the header of a table in a list has two brackets, as in [[measure]]"
+            "; the header of a table in a list has two pairs of brackets, as in [[measure]]"
         }
-        ("a map", "sequence") => "; the header of a table has one bracket, as in [server.web]",
+        ("a map", "sequence") => {
+            "; the header of a table has one pair of brackets, as in [server.web]"
+        }
         _ => "",
     };
     format!("expected {}, not {}{hint}", kind(expected), value(found))
@@ -145,11 +147,11 @@ mod tests {
             ),
             (
                 "invalid type: map, expected a sequence",
-                "expected a list, not a table; the header of a table in a list has two brackets, as in [[measure]]",
+                "expected a list, not a table; the header of a table in a list has two pairs of brackets, as in [[measure]]",
             ),
             (
                 "invalid type: sequence, expected a map",
-                "expected a table, not a list; the header of a table has one bracket, as in [server.web]",
+                "expected a table, not a list; the header of a table has one pair of brackets, as in [server.web]",
             ),
             (
                 "invalid type: integer `3`, expected a command",

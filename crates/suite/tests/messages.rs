@@ -95,7 +95,7 @@ fn values_of_another_kind_are_reported_in_words_of_toml() {
         (
             "[[measure]]",
             "[measure]",
-            "22: field `measure`: expected a list, not a table; the header of a table in a list has two brackets",
+            "22: field `measure`: expected a list, not a table; the header of a table in a list has two pairs of brackets",
         ),
         (
             "[server.old]\nfolder = \"src\"\n",

@@ -116,7 +116,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 fn say_how_many(servers: &[&Server]) {
     let is_built = |server: &&&Server| !server.manifest.build.is_empty();
     errln!(
-        "no server of a project is here, so Prony verifies all {} that it ships and builds {} of them, which can take \
+        "this folder has no servers of its own, so Prony verifies all {} that it ships and builds {} of them, which can take \
          minutes; name the ones to verify, for instance: prony verify go-nethttp",
         servers.len(),
         servers.iter().filter(is_built).count(),
