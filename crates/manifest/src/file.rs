@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use toml::Spanned;
 
 use crate::name::{UnknownName, did_you_mean, nearest};
+use crate::wording::plain;
 
 /// Why a file of the project could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +61,7 @@ pub fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
 }
 
 /// The text of a file, in which faults are located.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     path: PathBuf,
     text: String,
@@ -89,13 +90,18 @@ impl Source {
         }
     }
 
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Parses the text as a `T`.
     ///
     /// # Errors
     /// If it is not TOML or not a `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, FileError> {
         toml::from_str(&self.text).map_err(|error| {
-            let message = error.message().trim().replace('\n', "; ");
+            let message = plain(&error.message().trim().replace('\n', "; "));
             let message = format!("{message}{}", did_you_mean(&meant(&message)));
             match error.span() {
                 Some(span) => self.fault(span, message),
@@ -111,7 +117,8 @@ impl Source {
         let (message, field) = (message.to_string(), self.field_at(before, line));
         let names_its_field = |field: &String| message.contains(&format!("`{field}`"));
         // Serde's messages name fields that are unknown or missing.
-        let named = message.starts_with("unknown ") || message.starts_with("missing field");
+        let mut naming = ["unknown field", "missing field"].into_iter();
+        let named = naming.any(|start| message.starts_with(start));
         let message = match field.filter(|field| !named && !names_its_field(field)) {
             Some(field) => format!("field `{field}`: {message}"),
             None => message,
@@ -153,10 +160,12 @@ impl Source {
 }
 
 fn key_at_start(line: &str) -> Option<String> {
-    key(match line.trim_start_matches('[') {
-        table if table.len() < line.len() => table.split_once(']')?.0,
-        _ => line.split_once('=')?.0,
-    })
+    let Some(table) = line.strip_prefix('[') else {
+        return key(line.split_once('=')?.0);
+    };
+    // A header's name may be in quotation marks, or not be one at all; a list of several elements is none.
+    let name = table.trim_start_matches('[').split_once(']')?.0.trim();
+    (!name.is_empty() && !name.contains(',')).then(|| name.to_owned())
 }
 
 fn key(name: &str) -> Option<String> {
@@ -214,7 +223,7 @@ mod tests {
         assert_eq!(error("words = []"), "x.toml:1: missing field `title`");
         assert_eq!(
             error("\ntitle = 3"),
-            "x.toml:2: field `title`: invalid type: integer `3`, expected a string"
+            "x.toml:2: field `title`: expected text in quotation marks, not the number 3"
         );
         assert!(error("title = \"a").starts_with("x.toml:1: field `title`: "));
     }

@@ -6,6 +6,7 @@ pub mod fields;
 mod file;
 mod name;
 mod template;
+mod wording;
 
 pub use file::{FileError, Source, ids, read};
 pub use name::{UnknownName, did_you_mean, nearest};

@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use prony_manifest::{FileError, UnknownName};
 use prony_server::{Catalogue, Collection, Layout, MANIFEST_FILE, SelectError, Server};
+use prony_shipped::Unpacked;
 use prony_suite::run::Task;
 use prony_suite::{Measure, ProjectFile, Suite, SuiteError, Workload, Workloads};
 
@@ -30,6 +31,8 @@ pub struct Project {
     workloads: Workloads,
     /// The shipped ones.
     shipped: Workloads,
+    /// No other process removes what Prony ships while this one uses it.
+    _unpacked: Unpacked,
 }
 
 impl Project {
@@ -37,7 +40,7 @@ impl Project {
     pub fn open(project: Option<&Path>) -> Result<Self, Box<dyn Error>> {
         let layout = layout(project)?;
         let unpacked = unpack(&layout)?;
-        let layout = layout.with_shipped(unpacked);
+        let layout = layout.with_shipped(unpacked.path().canonicalize()?);
         let (mut own, mut shipped) = (Workloads::default(), Workloads::default());
         for folder in layout.collections().map(Collection::workloads) {
             if !folder.exists() {
@@ -62,10 +65,11 @@ impl Project {
             file,
             workloads,
             shipped,
+            _unpacked: unpacked,
         })
     }
 
-    /// All servers, the project's own before the shipped ones.
+    /// All servers, the project's own before the shipped ones. `prony.toml` names only such servers.
     pub fn catalogue(&self) -> Result<Catalogue, Box<dyn Error>> {
         let mut catalogue = Catalogue::default();
         for server in self.file.iter().flat_map(|file| &file.servers) {
@@ -86,6 +90,9 @@ impl Project {
         catalogue.broken = broken
             .filter(|one| self.of_file(&one.id).is_none())
             .collect();
+        if let Some(file) = &self.file {
+            file.check_beside(&catalogue)?;
+        }
         Ok(catalogue)
     }
 
@@ -220,19 +227,18 @@ impl Project {
 
 /// Unpacks what Prony ships to the user's cache, or to the project if there is no cache. In the cache no file of a project
 /// above it, such as `go.work` or `rust-toolchain.toml`, changes how it is built.
-fn unpack(layout: &Layout) -> Result<PathBuf, Box<dyn Error>> {
+fn unpack(layout: &Layout) -> Result<Unpacked, Box<dyn Error>> {
     let absolute = |folder: &PathBuf| folder.is_absolute();
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(absolute);
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
     let in_cache = cache.and_then(|cache| prony_shipped::unpack(&cache.join("prony")).ok());
-    let unpacked = match in_cache {
-        Some(unpacked) => unpacked,
+    match in_cache {
+        Some(unpacked) => Ok(unpacked),
         None => {
             layout.make_state()?;
-            prony_shipped::unpack(&layout.unpacked())?
+            Ok(prony_shipped::unpack(&layout.unpacked())?)
         }
-    };
-    Ok(unpacked.canonicalize()?)
+    }
 }
 
 /// What is wrong if nothing can be requested of a server.

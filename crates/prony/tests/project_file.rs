@@ -112,6 +112,46 @@ fn a_server_that_does_not_respond_is_described_for_the_user_to_correct() {
     here(&folder, &["run"]).with(1).says("it has no workload");
 }
 
+/// Changes of the server: a method that responds late to a path.
+fn late(path: &str, method: &str) -> String {
+    let get = format!("    def do_GET(self):\n        if self.path == '{path}':\n{method}");
+    SERVER.replace("    def do_GET(self):\n", &get)
+}
+
+#[test]
+fn a_first_response_may_take_longer_than_the_others() {
+    // Whoever gives up before the first response has to wait for it again.
+    let first = "            if not getattr(Handler, 'is_warm', False):
+                __import__('time').sleep(3)
+                Handler.is_warm = not self.is_closed()
+";
+    let is_closed = "    def is_closed(self):
+        try:
+            return self.connection.recv(1, 66) == b''  # MSG_PEEK | MSG_DONTWAIT
+        except BlockingIOError:
+            return False
+
+    def do_GET";
+    let folder = folder(&late("/", first).replacen("    def do_GET", is_closed, 1));
+    let init = ["init", "--yes", "--path", "/hello", "--timeout", "2s"];
+    here(&folder, &init)
+        .with(0)
+        .prints("GET /hello with status 200");
+}
+
+#[test]
+fn a_path_without_a_response_in_time_is_reported_with_the_flag() {
+    let folder = folder(&late(
+        "/late",
+        "            __import__('time').sleep(600)\n",
+    ));
+    let init = ["init", "--yes", "--path", "/late", "--timeout", "300ms"];
+    here(&folder, &init)
+        .with(1)
+        .says("/late: timed out after 300ms")
+        .says("give it longer with --timeout");
+}
+
 #[test]
 fn a_folder_without_a_program_is_reported_with_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
@@ -128,4 +168,16 @@ fn a_folder_without_a_program_is_reported_with_what_to_do() {
     here(&program, &["init", "--yes", "--path", "hello"])
         .with(2)
         .says("a path begins with `/`");
+}
+
+#[test]
+fn an_unknown_server_to_compare_with_is_reported_with_the_nearest() {
+    let folder = folder("");
+    let file = "beside = [\"go-nethtp\"]\n[server.web]\nrun = \"true\"\n";
+    fs::write(folder.path().join("prony.toml"), file).unwrap();
+    let known =
+        "prony.toml:1: field `beside`: there is no server `go-nethtp`; did you mean `go-nethttp`?";
+    for command in ["verify", "list"] {
+        here(&folder, &[command]).with(1).says(known);
+    }
 }

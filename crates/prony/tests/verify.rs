@@ -2,7 +2,9 @@
 
 mod common;
 
-use common::project::{Project, trials};
+use nix::sys::signal::Signal;
+
+use common::project::{Project, manifest, trials};
 use common::{
     LONG_WITH_BUILDS, Running, leave_out, prony, repository, run, toolchains_are_required,
 };
@@ -439,6 +441,21 @@ fn a_rebuild_runs_the_build_again() {
 }
 
 #[test]
+fn only_servers_with_a_build_are_said_to_be_built() {
+    let project = Project::new();
+    project.command("plain", &["false"]);
+    let built = manifest(&["false"]) + "build = [[\"true\"]]\n";
+    project.manifest("built", &built);
+    let ended = project.run(&["verify", "plain", "built"]).with(1);
+    assert!(!ended.stderr.contains("building plain"), "{}", ended.stderr);
+    let line = ended
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("building built"));
+    assert!(line.is_some(), "{}", ended.stderr);
+}
+
+#[test]
 fn a_wrong_server_is_neither_measured_nor_ranked() {
     let project = Project::new().with(&["ceiling"]);
     for lie in LIES.iter().filter(|lie| lie.workload == "page") {
@@ -525,4 +542,17 @@ fn a_missing_toolchain_is_skipped_or_an_error_if_it_is_required() {
     assert!(skipped[0].contains("to install it: "), "{}", skipped[0]);
     let required = ["verify", "--workloads", "hello", "--require-toolchains"];
     project.run(&required).with(1);
+}
+
+#[test]
+fn in_an_empty_folder_it_says_how_many_servers_it_verifies_and_how_to_choose() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut verify = prony(["verify"]);
+    verify.current_dir(&folder);
+    let mut running = Running::start(verify);
+    running.await_stderr("name the ones to verify, for instance: prony verify go-nethttp");
+    running.signal(Signal::SIGINT);
+    let ended = running.end().with(130);
+    let first = ended.stderr.lines().next().unwrap();
+    assert!(first.contains("so Prony verifies all "), "{first}");
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod unpack;
+mod unused;
 
 #[cfg(test)]
 #[path = "../build/archive.rs"]
@@ -9,9 +10,9 @@ mod archive;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-pub use unpack::UnpackError;
+pub use unpack::{UnpackError, Unpacked};
 
 /// The folders that [`unpack`] writes.
 pub const FOLDERS: [&str; 4] = ["servers", "suites", "workloads", "drivers"];
@@ -23,10 +24,11 @@ pub const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shipped.tar
 pub const NAME: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("SHIPPED_HASH"));
 
 /// Unpacks the shipped files to a folder in `parent`, unless an earlier call or another process already has, and
-/// returns the folder, `parent/`[`NAME`]. The folder appears with all its files at once.
+/// returns the folder, `parent/`[`NAME`]. The folder appears with all its files at once. Removes folders of other versions
+/// that nobody has used for 30 days, one with each call.
 ///
 /// # Errors
 /// If a folder or file cannot be written.
-pub fn unpack(parent: &Path) -> Result<PathBuf, UnpackError> {
+pub fn unpack(parent: &Path) -> Result<Unpacked, UnpackError> {
     unpack::unpack(ARCHIVE, NAME, parent)
 }

@@ -74,19 +74,20 @@ fn names(folder: &Path) -> Vec<String> {
 #[test]
 fn every_file_of_the_repository_is_unpacked_to_the_byte() {
     let parent = tempdir().unwrap();
-    let folder = crate::unpack(&parent.path().join("new/folder")).unwrap();
+    let unpacked = crate::unpack(&parent.path().join("new/folder")).unwrap();
+    let folder = unpacked.path();
     assert_eq!(folder, parent.path().join("new/folder").join(NAME));
     let expected = contents(&repository());
     assert!(expected.contains_key(Path::new("servers/go-nethttp/server.toml")));
     // Whole contents would be a long message.
-    let unpacked = contents(&folder);
+    let unpacked = contents(folder);
     assert!(unpacked.keys().eq(expected.keys()), "{:?}", unpacked.keys());
     for (path, contents) in expected {
         assert!(unpacked[&path] == contents, "{} differs", path.display());
     }
     let mut folders = FOLDERS.map(str::to_owned);
     folders.sort();
-    assert_eq!(names(&folder), folders);
+    assert_eq!(names(folder), folders);
 }
 
 #[test]
@@ -98,8 +99,9 @@ fn the_folders_are_those_that_are_packed() {
 fn only_sources_are_packed_and_executables_stay_executable() {
     let root = sources();
     let parent = tempdir().unwrap();
-    let folder = unpack(&packed(root.path()), "x", parent.path()).unwrap();
-    assert_eq!(names(&folder), ["servers"]);
+    let unpacked = unpack(&packed(root.path()), "x", parent.path()).unwrap();
+    let folder = unpacked.path();
+    assert_eq!(names(folder), ["servers"]);
     assert_eq!(names(&folder.join("servers/a")), ["run", "server.toml"]);
     let mode = |path: &str| {
         fs::metadata(folder.join(path))
@@ -140,9 +142,10 @@ fn a_missing_folder_fails_the_build() {
 #[test]
 fn an_unpacked_folder_is_used_as_it_is() {
     let parent = tempdir().unwrap();
-    let folder = crate::unpack(parent.path()).unwrap();
+    let unpacked = crate::unpack(parent.path()).unwrap();
+    let folder = unpacked.path();
     fs::write(folder.join("suites/mine.toml"), "").unwrap();
-    assert_eq!(crate::unpack(parent.path()).unwrap(), folder);
+    assert_eq!(crate::unpack(parent.path()).unwrap().path(), folder);
     assert!(folder.join("suites/mine.toml").exists());
 }
 
@@ -158,9 +161,68 @@ fn a_half_unpacked_folder_is_never_used_and_is_removed_after_an_hour() {
     half(".unpacking-new", Duration::from_secs(10 * 60));
     half(".unpacking-old", Duration::from_secs(2 * 60 * 60));
     half("somebody's", Duration::from_secs(2 * 60 * 60));
-    let folder = crate::unpack(parent.path()).unwrap();
-    assert!(!folder.join("servers/half").exists());
+    let unpacked = crate::unpack(parent.path()).unwrap();
+    assert!(!unpacked.path().join("servers/half").exists());
     assert_eq!(names(parent.path()), [".unpacking-new", NAME, "somebody's"]);
+}
+
+/// A folder with the files of another version, unused for this many days.
+fn other_version(folder: PathBuf, unused_days: u64) -> PathBuf {
+    for name in FOLDERS {
+        fs::create_dir_all(folder.join(name).join("a")).unwrap();
+    }
+    let time = SystemTime::now() - Duration::from_secs(unused_days * 24 * 60 * 60);
+    let times = FileTimes::new().set_modified(time);
+    File::open(&folder).unwrap().set_times(times).unwrap();
+    folder
+}
+
+#[test]
+fn files_of_other_versions_are_removed_after_30_unused_days() {
+    let parent = tempdir().unwrap();
+    let other = |name: &str, days| other_version(parent.path().join(name), days);
+    let old = [
+        other("0.0.1-0123456789ab", 31),
+        other("0.0.2-beta.1-0123456789ab", 400),
+    ];
+    other("0.0.3-0123456789ab", 29);
+    other("notes-0123456789ab", 31);
+    other("0.0.4-mine", 31);
+    fs::write(parent.path().join("0.0.5-0123456789ab"), "a file").unwrap();
+    for removed in 1..=3 {
+        crate::unpack(parent.path()).unwrap();
+        let left = old.iter().filter(|folder| folder.exists()).count();
+        assert_eq!(
+            left,
+            old.len().saturating_sub(removed),
+            "one with each call"
+        );
+    }
+    let left = [
+        "0.0.3-0123456789ab",
+        "0.0.4-mine",
+        "0.0.5-0123456789ab",
+        NAME,
+        "notes-0123456789ab",
+    ];
+    assert_eq!(names(parent.path()), left);
+}
+
+#[test]
+fn files_of_another_version_stay_while_a_process_uses_them() {
+    let parent = tempdir().unwrap();
+    let name = "0.0.1-0123456789ab";
+    let folder = other_version(parent.path().join(name), 31);
+    // Using them marks them as used; here that was long ago.
+    let in_use = unpack(crate::ARCHIVE, name, parent.path()).unwrap();
+    crate::unpack(parent.path()).unwrap();
+    assert!(folder.exists(), "used today");
+    other_version(folder.clone(), 31);
+    crate::unpack(parent.path()).unwrap();
+    assert!(folder.exists(), "in use");
+    drop(in_use);
+    crate::unpack(parent.path()).unwrap();
+    assert_eq!(names(parent.path()), [NAME]);
 }
 
 #[test]
@@ -173,8 +235,8 @@ fn many_at_once_get_the_same_whole_folder() {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 begin.wait();
-                let folder = crate::unpack(parent.path()).unwrap();
-                assert_eq!(contents(&folder).len(), expected);
+                let unpacked = crate::unpack(parent.path()).unwrap();
+                assert_eq!(contents(unpacked.path()).len(), expected);
             });
         }
     });

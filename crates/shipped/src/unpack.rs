@@ -1,6 +1,6 @@
 //! Unpacks the archive so that its folder is there whole or not at all.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::unused::{mark_as_used, remove_unused};
+
 /// How the names of temporary folders begin.
-const TEMPORARY: &str = ".unpacking-";
+pub const TEMPORARY: &str = ".unpacking-";
 
 /// Unpacking takes less than a second, so the process that created an older temporary folder has ended.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
@@ -47,12 +49,42 @@ pub enum UnpackError {
     },
 }
 
-/// Unpacks an archive to `parent/name`, unless that folder exists.
-pub fn unpack(archive: &[u8], name: &str, parent: &Path) -> Result<PathBuf, UnpackError> {
-    let folder = parent.join(name);
-    if folder.is_dir() {
-        return Ok(folder);
+/// The folder with the shipped files. No other process removes it as long as this exists.
+#[derive(Debug)]
+pub struct Unpacked {
+    path: PathBuf,
+    _in_use: Option<File>,
+}
+
+impl Unpacked {
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
+
+    /// `None` if there is no such folder.
+    fn find(path: &Path) -> Option<Self> {
+        let in_use = path.is_dir().then(|| mark_as_used(path)).flatten();
+        // Only now can no other process remove it.
+        path.is_dir().then(|| Self {
+            path: path.to_owned(),
+            _in_use: in_use,
+        })
+    }
+}
+
+/// Unpacks an archive to `parent/name`, unless that folder exists, and removes what other versions have left there.
+pub fn unpack(archive: &[u8], name: &str, parent: &Path) -> Result<Unpacked, UnpackError> {
+    let folder = parent.join(name);
+    let found = Unpacked::find(&folder);
+    remove_unused(parent, name);
+    match found {
+        Some(found) => Ok(found),
+        None => write_whole(archive, folder, parent),
+    }
+}
+
+fn write_whole(archive: &[u8], folder: PathBuf, parent: &Path) -> Result<Unpacked, UnpackError> {
     let temporary = temporary_folder(parent).map_err(|source| UnpackError::Folder {
         path: parent.to_owned(),
         source,
@@ -70,7 +102,11 @@ pub fn unpack(archive: &[u8], name: &str, parent: &Path) -> Result<PathBuf, Unpa
             return Err(UnpackError::Rename { path, source });
         }
     }
-    Ok(folder)
+    let in_use = mark_as_used(&folder);
+    Ok(Unpacked {
+        path: folder,
+        _in_use: in_use,
+    })
 }
 
 /// A new folder in `parent`, removed on drop.

@@ -1,12 +1,16 @@
 //! `prony.toml`: a project's servers, workloads and suite in one file.
 
+mod outline;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use prony_manifest::{FileError, Source, UnknownName, fields};
 use prony_objective::Objectives;
-use prony_server::{Layout, PROJECT_FILE, Server, ServerError, ServerTable};
+use prony_server::{
+    Catalogue, Layout, PROJECT_FILE, SelectError, Server, ServerError, ServerTable,
+};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -30,6 +34,9 @@ pub struct ProjectFile {
     pub suite: Suite,
     /// What each of its servers must achieve under each of its loads.
     pub objectives: Option<Objectives>,
+    /// The ids of the servers to compare them with.
+    beside: Option<Spanned<Names>>,
+    source: Source,
 }
 
 /// Why a project file cannot be used.
@@ -59,8 +66,7 @@ struct RawProject {
     budget: Option<Spanned<Budget>>,
     objectives: Option<Objectives>,
     /// Servers that Prony ships, to compare with.
-    #[serde(default, deserialize_with = "fields::names")]
-    beside: Vec<String>,
+    beside: Option<Spanned<Names>>,
     #[serde(default)]
     server: Tables<ServerTable>,
     #[serde(default)]
@@ -68,6 +74,10 @@ struct RawProject {
     #[serde(default)]
     measure: Vec<MeasureTable>,
 }
+
+/// A non-empty list of different names.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+struct Names(#[serde(deserialize_with = "fields::names")] Vec<String>);
 
 /// The tables `[kind.NAME]`, by name.
 type Tables<T> = BTreeMap<String, Spanned<T>>;
@@ -102,7 +112,8 @@ impl ProjectFile {
     }
 
     fn parse(source: &Source, path: &Path, known: &Workloads) -> Result<Self, ProjectFileError> {
-        let raw: RawProject = source.parse()?;
+        let raw = source.parse::<RawProject>();
+        let raw = raw.map_err(|error| outline::fault(source).unwrap_or(error))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let workloads = workloads(source, folder, raw.workload)?;
         let all: Vec<String> = workloads.iter().map(|one| one.id.clone()).collect();
@@ -121,7 +132,7 @@ impl ProjectFile {
                 ServerError::Manifest(error) => error.into(),
                 ServerError::BadName(_) => ProjectFileError::File(source.fault(
                     span,
-                    format!("`{id}` is not a valid server name: use lower-case letters, digits and hyphens"),
+                    format!("`{id}` is not a valid server name: use lower-case letters, digits and hyphens{}", instead("server", &id.to_lowercase().replace('_', "-"))),
                 )),
                 error => ProjectFileError::Server {
                     path: path.to_owned(),
@@ -130,11 +141,13 @@ impl ProjectFile {
                 },
             })?);
         }
-        let ids = servers.iter().map(|server| server.id.clone());
-        let ids: Vec<String> = ids.chain(raw.beside).collect();
-        if ids.is_empty() {
-            return Err(source.fault(0..0, "it has no server; add one, for instance `[server.web]` with `run = \"npm start\"`").into());
+        let beside = raw.beside;
+        if servers.is_empty() {
+            return Err(no_server(source, beside.as_ref()).into());
         }
+        let ids = servers.iter().map(|server| &server.id);
+        let also = beside.iter().flat_map(|names| &names.get_ref().0);
+        let ids: Vec<String> = ids.chain(also).cloned().collect();
         let suite = SuiteTable {
             title: raw.title,
             rounds: raw.rounds,
@@ -149,7 +162,36 @@ impl ProjectFile {
             objectives: raw.objectives,
             servers,
             workloads,
+            beside,
+            source: source.clone(),
         })
+    }
+
+    /// Checks that each server to compare with is in `catalogue`.
+    ///
+    /// # Errors
+    /// The first that is not, with file, line and nearest name.
+    pub fn check_beside(&self, catalogue: &Catalogue) -> Result<(), FileError> {
+        let Some(beside) = &self.beside else {
+            return Ok(());
+        };
+        for id in &beside.get_ref().0 {
+            if let Err(SelectError::Unknown(unknown)) = catalogue.get(id) {
+                return Err(self.source.fault(beside.span(), unknown));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn no_server(source: &Source, beside: Option<&Spanned<Names>>) -> FileError {
+    const ADD: &str = "add one, for instance `[server.web]` with `run = \"npm start\"`";
+    match beside {
+        None => source.fault(0..0, format!("it has no server; {ADD}")),
+        Some(beside) => source.fault(
+            beside.span(),
+            format!("the file has no server that these could be compared with; {ADD}"),
+        ),
     }
 }
 
@@ -178,10 +220,19 @@ fn workloads(
             true => Ok(table.into_inner().named(id, folder)),
             false => Err(source.fault(
                 table.span(),
-                format!("`{id}` is not a valid workload name: use letters, digits, hyphens and underscores"),
+                format!("`{id}` is not a valid workload name: use letters, digits, hyphens and underscores{}", instead("workload", &id)),
             )),
         })
         .collect()
+}
+
+/// The header with a valid name that is like this one.
+fn instead(kind: &str, name: &str) -> String {
+    let name = name.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
+    match name.trim_matches('-') {
+        "" => String::new(),
+        name => format!(", for instance [{kind}.{name}]"),
+    }
 }
 
 fn server(
@@ -367,5 +418,28 @@ load = { shape = "closed", connections = 8, duration = "1s" }
         }
         let error = read("rounds = 3").unwrap_err();
         assert!(error.contains("it has no server; add one"), "{error}");
+    }
+
+    #[test]
+    fn servers_to_compare_with_exist_and_are_compared_with_something() {
+        let error = read("title = \"a\"\nbeside = [\"go\"]").unwrap_err();
+        assert_eq!(
+            error,
+            "prony.toml:2: field `beside`: the file has no server that these could be compared with; add one, for \
+             instance `[server.web]` with `run = \"npm start\"`"
+        );
+        let file = read(&format!("\nbeside = [\"older\"]\n{FILE}")).unwrap();
+        assert_eq!(file.suite.servers, ["web", "old", "older"]);
+        let mut catalogue = Catalogue::default();
+        catalogue.add(file.servers[1].clone());
+        let error = file.check_beside(&catalogue).unwrap_err().to_string();
+        assert!(
+            error.ends_with(
+                "prony.toml:2: field `beside`: there is no server `older`; did you mean `old`?"
+            ),
+            "{error}"
+        );
+        catalogue.servers[0].id = "older".to_owned();
+        assert!(file.check_beside(&catalogue).is_ok());
     }
 }

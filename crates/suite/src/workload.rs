@@ -204,13 +204,13 @@ log_lines = 1
             (
                 "200",
                 "\"ok\"",
-                "sse.toml:8: invalid type: string \"ok\", expected u16",
+                "sse.toml:8: expected a whole number, not the text \"ok\"",
             ),
             ("[response]", "[response", "sse.toml:7: "),
             (
                 "[response]",
                 "protocol = \"h3\"\n[response]",
-                "sse.toml:7: unknown variant `h3`, expected `http/1.1` or `h2`",
+                "sse.toml:7: unknown name `h3`, expected `http/1.1` or `h2`",
             ),
             (
                 "[response]",
@@ -225,7 +225,7 @@ log_lines = 1
             (
                 "[response]",
                 "tls = \"yes\"\n[response]",
-                "sse.toml:7: invalid type: string \"yes\", expected a boolean",
+                "sse.toml:7: expected `true` or `false`, not the text \"yes\"",
             ),
         ] {
             let error = read(&SSE.replace(from, to)).unwrap_err();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prony_suite::Workload;
+use prony_suite::{Workload, Workloads};
 
 const REQUEST: &str = "[request]\nmethod = \"GET\"\npath = \"/\"\n";
 const RESPONSE: &str = "[response]\nstatus = 200\n";
@@ -24,7 +24,12 @@ fn whole_files_can_be_read() {
     let blocks: Vec<&str> = guide.split("```toml\n").skip(1).collect();
     assert!(!blocks.is_empty());
     for block in blocks {
-        read(block.split_once("```").unwrap().0);
+        let folder = tempfile::tempdir().unwrap();
+        let text = block.split_once("```").unwrap().0;
+        std::fs::write(folder.path().join("example.toml"), text).unwrap();
+        let workloads =
+            Workloads::read(folder.path()).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert!(workloads.get("example").is_ok());
     }
 }
 

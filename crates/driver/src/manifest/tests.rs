@@ -70,7 +70,7 @@ fn faults_are_reported_with_their_line() {
         (
             "\"text\"",
             "\"xml\"",
-            "driver.toml:11: unknown variant `xml`",
+            "driver.toml:11: field `format`: unknown name `xml`",
         ),
         ("closed = []", "", "`[arguments]` needs `closed` or `rate`"),
         (
@@ -96,7 +96,7 @@ fn faults_are_reported_with_their_line() {
         (
             "\"written\"",
             "\"weeks\"",
-            "driver.toml:13: unknown variant `weeks`",
+            "driver.toml:13: field `unit`: unknown name `weeks`",
         ),
     ];
     for (old, new, expected) in cases {
@@ -118,7 +118,7 @@ fn faults_of_protocols_are_reported() {
     let cases = [
         (
             "h3 = {}",
-            "driver.toml:11: unknown variant `h3`, expected one of",
+            "driver.toml:11: unknown name `h3`, expected one of",
         ),
         ("h2 = { args = [] }", "driver.toml:11: unknown field `args`"),
         (

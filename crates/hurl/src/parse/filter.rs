@@ -1,7 +1,7 @@
 //! Filters.
 
 use super::combine::{Parsed, Refusal, fatal, optional, soft};
-use super::primitive::{skip_spaces, spaces};
+use super::primitive::{keyword, skip_spaces, spaces};
 use super::query::quoted_argument;
 use super::{number, regex, template, text};
 use crate::ast::{Filter, FilterValue, JsonPath, Setting, Template};
@@ -54,10 +54,8 @@ fn value(reader: &mut Reader<'_>) -> Parsed<FilterValue> {
         ("utf8Decode", FilterValue::Utf8Decode),
         ("utf8Encode", FilterValue::Utf8Encode),
     ];
-    for (keyword, value) in plain {
-        if reader.skip(keyword) {
-            return Ok(value);
-        }
+    if let Some(value) = keyword(reader, plain) {
+        return Ok(value);
     }
     if reader.skip("charsetDecode") {
         lenient_argument(reader).map(FilterValue::CharsetDecode)

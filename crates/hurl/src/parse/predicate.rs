@@ -1,7 +1,7 @@
 //! Predicates.
 
 use super::combine::{Parsed, Refusal, choice, fatal};
-use super::primitive::{boolean, skip_spaces, spaces, try_literal};
+use super::primitive::{boolean, keyword, skip_spaces, spaces, try_literal};
 use super::{bytes, multiline, number, regex, template, text};
 use crate::ast::{Predicate, PredicateValue, RegexTemplate, RegexValue, Test};
 use crate::error::{ParseError, ParseErrorKind};
@@ -46,10 +46,8 @@ fn test(reader: &mut Reader<'_>) -> Parsed<Test> {
         ("isIpv6", Test::IsIpv6),
         ("isUuid", Test::IsUuid),
     ];
-    for (keyword, test) in plain {
-        if reader.skip(keyword) {
-            return Ok(test);
-        }
+    if let Some(test) = keyword(reader, plain) {
+        return Ok(test);
     }
     match operator(reader) {
         Some(operator) => operator.test(reader),

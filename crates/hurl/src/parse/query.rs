@@ -1,7 +1,7 @@
 //! Queries.
 
 use super::combine::{Parsed, Refusal, fatal, optional, soft};
-use super::primitive::{literal, skip_spaces, spaces, try_literal};
+use super::primitive::{keyword, literal, skip_spaces, spaces, try_literal};
 use super::{regex, text};
 use crate::ast::{
     CertificateField, CookieAttribute, CookiePath, JsonPath, Query, QueryValue, Template,
@@ -33,10 +33,8 @@ fn value(reader: &mut Reader<'_>) -> Parsed<QueryValue> {
         ("ip", QueryValue::Ip),
         ("redirects", QueryValue::Redirects),
     ];
-    for (keyword, value) in plain {
-        if reader.skip(keyword) {
-            return Ok(value);
-        }
+    if let Some(value) = keyword(reader, plain) {
+        return Ok(value);
     }
     if reader.skip("header") {
         quoted_argument(reader).map(QueryValue::Header)
@@ -109,10 +107,8 @@ fn certificate_field(reader: &mut Reader<'_>) -> Parsed<CertificateField> {
         ("Subject-Alt-Name\"", CertificateField::SubjectAltName),
         ("Value\"", CertificateField::Value),
     ];
-    for (name, field) in fields {
-        if reader.skip(name) {
-            return Ok(field);
-        }
+    if let Some(field) = keyword(reader, fields) {
+        return Ok(field);
     }
     let expecting = "Field <Subject>, <Issuer>, <Start-Date>, <Expire-Date>, <Serial-Number>, <Subject-Alt-Name> or \
                      <Value>";

@@ -76,12 +76,23 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let tasks = project::tasks(layout, workloads, chosen)?;
     layout.make_state()?;
     let interrupt = interrupt_on_signals()?;
+    let is_shipped = |server: &&Server| project.ships(server);
+    if arguments.servers.is_empty() && !servers.is_empty() && servers.iter().all(is_shipped) {
+        say_how_many(&servers);
+    }
     // Each process has its own folder of logs.
     let id = project::run_id("verify");
     let bench = arguments
         .build
         .bench(layout, default_assignment()?, &id, &interrupt)?;
-    let prepared = prepare(&bench, &servers, &mut run_progress::say_what_is_built);
+    let prepared = match servers.len() {
+        1 => prepare(&bench, &servers, &mut run_progress::say_what_is_built),
+        count => prepare(
+            &bench,
+            &servers,
+            &mut run_progress::say_what_is_built_of(count),
+        ),
+    };
     let mut verdicts = Vec::new();
     // A broken manifest is a failure if all servers are verified.
     if arguments.servers.is_empty() {
@@ -99,6 +110,17 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         return Ok(ExitCode::from(INTERRUPTED));
     }
     Ok(exit_code(&verdicts, arguments.require_toolchains))
+}
+
+/// Says that every shipped server is built, because nobody may expect that in an empty folder.
+fn say_how_many(servers: &[&Server]) {
+    let is_built = |server: &&&Server| !server.manifest.build.is_empty();
+    errln!(
+        "this folder has no servers of its own, so Prony verifies all {} that it ships and builds {} of them, which can take \
+         minutes; name the ones to verify, for instance: prony verify go-nethttp",
+        servers.len(),
+        servers.iter().filter(is_built).count(),
+    );
 }
 
 /// The servers that were given as folders.

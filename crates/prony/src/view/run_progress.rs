@@ -34,12 +34,29 @@ pub fn run(request: RunRequest<'_>, store: &Store) -> Result<Finished, Box<dyn E
 
 /// Says which server is built now, for commands without the live view.
 pub fn say_what_is_built(event: RunEvent<'_>) {
-    if let RunEvent::Preparing {
-        server,
-        step: "building",
-    } = event
-    {
+    if let Some(server) = built_now(&event) {
         errln!("building {server}");
+    }
+}
+
+/// The same, with how many of this many servers are done.
+pub fn say_what_is_built_of(servers: usize) -> impl FnMut(RunEvent<'_>) {
+    let mut done = 0;
+    move |event| {
+        done += usize::from(matches!(event, RunEvent::Prepared { .. }));
+        if let Some(server) = built_now(&event) {
+            errln!("building {server} ({done} of {servers} done)");
+        }
+    }
+}
+
+fn built_now<'a>(event: &RunEvent<'a>) -> Option<&'a str> {
+    match *event {
+        RunEvent::Preparing {
+            server,
+            step: "building",
+        } => Some(server),
+        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A server's manifest, `server.toml`.
 
 mod read;
+mod text_or_list;
 
 use std::collections::BTreeMap;
 

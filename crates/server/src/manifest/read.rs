@@ -7,10 +7,11 @@ use std::path::Path;
 
 use prony_manifest::{FileError, Source};
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
+use super::text_or_list::{Element, TextOrList};
 use super::{Class, Input, Manifest, Place, Variant, VersionSource, Word};
 use crate::server::is_id;
 use crate::toolchain::{Need, Program, Version};
@@ -81,10 +82,7 @@ pub struct ServerTable {
 }
 
 /// A command: text such as `npm run "my build"`, or its words.
-enum CommandLine {
-    Text(String),
-    Words(Vec<String>),
-}
+type CommandLine = TextOrList<String>;
 
 /// One command, or several.
 #[derive(Default)]
@@ -140,64 +138,22 @@ impl<'de> Deserialize<'de> for RawNeed {
     }
 }
 
-/// By hand, for the same reason.
-impl<'de> Deserialize<'de> for CommandLine {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CommandLine, D::Error> {
-        struct CommandVisitor;
-        impl<'de> Visitor<'de> for CommandVisitor {
-            type Value = CommandLine;
+impl Element for String {
+    const EXPECTED: &'static str = "a command, such as \"npm start\", or the list of its words";
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a command, such as \"npm start\", or the list of its words")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<CommandLine, E> {
-                Ok(CommandLine::Text(text.to_owned()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, words: A) -> Result<CommandLine, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(words)).map(CommandLine::Words)
-            }
-        }
-        deserializer.deserialize_any(CommandVisitor)
-    }
+impl Element for Spanned<CommandLine> {
+    const EXPECTED: &'static str = "a command, such as \"cargo build\", or a list of commands";
 }
 
 impl<'de> Deserialize<'de> for CommandLines {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<CommandLines, D::Error> {
-        let commands = Spanned::<OneOrMore>::deserialize(deserializer)?;
+        let commands = Spanned::deserialize(deserializer)?;
         let span = commands.span();
         Ok(CommandLines(match commands.into_inner() {
-            OneOrMore::One(text) => vec![Spanned::new(span, CommandLine::Text(text))],
-            OneOrMore::More(commands) => commands,
+            TextOrList::Text(text) => vec![Spanned::new(span, CommandLine::Text(text))],
+            TextOrList::List(commands) => commands,
         }))
-    }
-}
-
-enum OneOrMore {
-    One(String),
-    More(Vec<Spanned<CommandLine>>),
-}
-
-impl<'de> Deserialize<'de> for OneOrMore {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<OneOrMore, D::Error> {
-        struct OneOrMoreVisitor;
-        impl<'de> Visitor<'de> for OneOrMoreVisitor {
-            type Value = OneOrMore;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a command, such as \"cargo build\", or a list of commands")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<OneOrMore, E> {
-                Ok(OneOrMore::One(text.to_owned()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, commands: A) -> Result<OneOrMore, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(commands)).map(OneOrMore::More)
-            }
-        }
-        deserializer.deserialize_any(OneOrMoreVisitor)
     }
 }
 
@@ -299,7 +255,7 @@ impl Checker<'_> {
     ) -> Result<Vec<Word>, FileError> {
         let fault = |message: &str| Err(self.0.fault(command.span(), message));
         let words = match command.get_ref() {
-            CommandLine::Words(words) => words.clone(),
+            CommandLine::List(words) => words.clone(),
             CommandLine::Text(text) => match shlex::split(text) {
                 None => return fault("a quotation mark has no other end"),
                 Some(words) if words.iter().any(|word| is_for_a_shell(word)) => {

@@ -65,10 +65,11 @@ impl Status {
 
 impl<'de> Deserialize<'de> for Status {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match u16::deserialize(deserializer)? {
-            status @ 200..=599 => Ok(Self(status)),
-            other => Err(D::Error::custom(format_args!(
-                "{other} is not a final status; write one from 200 to 599"
+        let number = i64::deserialize(deserializer)?;
+        match u16::try_from(number) {
+            Ok(status @ 200..=599) => Ok(Self(status)),
+            _ => Err(D::Error::custom(format_args!(
+                "{number} is not a final status; write one from 200 to 599"
             ))),
         }
     }

@@ -105,7 +105,9 @@ fn prepare_one(
         }
         Err(ProvideError::Interrupted) => return None,
     };
-    step("building");
+    if !server.manifest.build.is_empty() {
+        step("building");
+    }
     let (layout, supervisor) = (&bench.layout, &bench.supervisor);
     match build(
         server,

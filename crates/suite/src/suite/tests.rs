@@ -376,12 +376,12 @@ fn faults_in_a_published_table_are_reported_with_their_line() {
             (
                 "\"mean\"",
                 "\"average\"",
-                "tour.toml:27: unknown variant `average`",
+                "tour.toml:27: unknown name `average`",
             ),
             (
                 "\"rate\", \"transfer\"",
                 "\"rat\", \"transfer\"",
-                "tour.toml:29: unknown variant `rat`",
+                "tour.toml:29: unknown name `rat`",
             ),
             (
                 "\"rate\", \"transfer\"",

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 use clap::Args;
 use prony_server::{Layout, PROJECT_FILE};
@@ -63,6 +64,10 @@ pub struct Arguments {
     /// Build it with this command first; repeatable
     #[arg(long, value_name = "COMMAND", requires = "run", value_parser = arguments::name)]
     build: Vec<String>,
+    /// Give up on a response that is not complete this long after its request was sent; for the first
+    /// one of a server --ready-timeout counts
+    #[arg(long, value_name = "DURATION", value_parser = arguments::timeout, default_value = "10s")]
+    timeout: Duration,
     /// Replace an existing prony.toml
     #[arg(long)]
     force: bool,
@@ -276,7 +281,7 @@ impl Observer<'_> {
             .building
             .bench(&self.layout, cpus, &id, self.interrupt);
         let bench = bench.map_err(|error| error.to_string())?;
-        let observed = observe::observe(&bench, server, paths);
+        let observed = observe::observe(&bench, server, paths, self.arguments.timeout);
         // Removes the folders only if they are empty, which they are if the server responded.
         let _ = [&bench.logs, &self.layout.runs().join(id)].map(std::fs::remove_dir);
         observed

@@ -1,16 +1,17 @@
 //! What a server responds, so that its responses need not be described by hand.
 
+use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, HttpUrl, Request, Response};
+use prony_load::{Conversation, ExchangeError, HttpUrl, Request, Response};
 use prony_server::{FreePorts, Launch, Probe, RunningServer, Server, bring_up};
 use prony_suite::run::{Bench, prepare};
 
 use crate::view::run_progress;
 
-/// How long one response may take.
-const RESPONSE_TIME: Duration = Duration::from_secs(10);
+/// The least time for a first response, even if the server took nearly all of its time to listen.
+const LEAST_TIME: Duration = Duration::from_secs(1);
 /// How long the server's end may take.
 const STOP_TIME: Duration = Duration::from_secs(2);
 /// How often each path is requested, to see what stays the same.
@@ -60,9 +61,15 @@ impl Observed {
     }
 }
 
-/// Builds and starts the server, and requests `paths`, or else the first of the usual paths that it has. `Err` with the
-/// reason if it cannot be built or started, or has none of them.
-pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<Observed>, String> {
+/// Builds and starts the server, and requests `paths`, or else the first of the usual paths that it has. The first response
+/// may take as long as the server has to be ready, each other one `timeout`. `Err` with the reason if the server cannot be
+/// built or started, or has none of the paths.
+pub fn observe(
+    bench: &Bench,
+    server: &Server,
+    paths: &[String],
+    timeout: Duration,
+) -> Result<Vec<Observed>, String> {
     let prepared = prepare(bench, &[server], &mut run_progress::say_what_is_built);
     let prepared = prepared.into_iter().next().ok_or("interrupted")?;
     let Some(built) = prepared.built else {
@@ -77,9 +84,13 @@ pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<O
         certificate: None,
         log: bench.logs.join(format!("{}-init.log", server.id)),
     };
-    let mut probe = |address| match request(address, "/", 1) {
-        Ok(_) => Probe::Right,
-        Err(reason) => Probe::NotYet(reason),
+    let begin = Instant::now();
+    let mut probe = |address| {
+        let left = bench.ready_timeout.saturating_sub(begin.elapsed());
+        match request(address, "/", 1, left.max(LEAST_TIME)) {
+            Ok(_) => Probe::Right,
+            Err(error) => Probe::NotYet(error.to_string()),
+        }
     };
     let started = bring_up(
         &built,
@@ -90,7 +101,7 @@ pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<O
         &bench.interrupt,
     );
     let (mut running, _) = started.map_err(|error| error.to_string())?;
-    let observed = observe_paths(&running, paths);
+    let observed = observe_paths(&running, paths, timeout);
     running.stop(STOP_TIME);
     if observed.is_ok() {
         running.logs().discard();
@@ -98,16 +109,20 @@ pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<O
     observed
 }
 
-fn observe_paths(running: &RunningServer, paths: &[String]) -> Result<Vec<Observed>, String> {
+fn observe_paths(
+    running: &RunningServer,
+    paths: &[String],
+    timeout: Duration,
+) -> Result<Vec<Observed>, String> {
     if !paths.is_empty() {
         return paths
             .iter()
-            .map(|path| observe_path(running, path))
+            .map(|path| observe_path(running, path, timeout))
             .collect();
     }
     let mut statuses = Vec::new();
     for path in USUAL_PATHS {
-        let observed = observe_path(running, path)?;
+        let observed = observe_path(running, path, timeout)?;
         if observed.is_fit() {
             return Ok(vec![observed]);
         }
@@ -119,8 +134,19 @@ fn observe_paths(running: &RunningServer, paths: &[String]) -> Result<Vec<Observ
     ))
 }
 
-fn observe_path(running: &RunningServer, path: &str) -> Result<Observed, String> {
-    let (responses, connections) = request(running.address(), path, REQUESTS)?;
+fn observe_path(
+    running: &RunningServer,
+    path: &str,
+    timeout: Duration,
+) -> Result<Observed, String> {
+    let (responses, connections) =
+        request(running.address(), path, REQUESTS, timeout).map_err(|error| {
+            let longer = match error.downcast_ref() {
+                Some(ExchangeError::TimedOut { .. }) => "; give it longer with --timeout",
+                _ => "",
+            };
+            format!("{path}: {error}{longer}")
+        })?;
     let mut statuses = responses.iter().map(|response| response.status);
     let first = statuses.next();
     if let Some(other) = statuses.find(|status| Some(*status) != first) {
@@ -134,17 +160,18 @@ fn observe_path(running: &RunningServer, path: &str) -> Result<Observed, String>
 }
 
 /// The responses to `count` requests, and over how many connections they came.
-fn request(address: SocketAddr, path: &str, count: usize) -> Result<(Vec<Response>, u64), String> {
-    let url: HttpUrl = format!("http://{address}{path}")
-        .parse()
-        .map_err(|error| format!("{path}: {error}"))?;
-    let request = Request::new("GET", &url, &[], b"").map_err(|error| error.to_string())?;
-    let request = request.into();
+fn request(
+    address: SocketAddr,
+    path: &str,
+    count: usize,
+    timeout: Duration,
+) -> Result<(Vec<Response>, u64), Box<dyn Error>> {
+    let url: HttpUrl = format!("http://{address}{path}").parse()?;
+    let request = Request::new("GET", &url, &[], b"")?.into();
     let endpoint = address.into();
-    let mut conversation = Conversation::new(&endpoint, &request, None, RESPONSE_TIME);
+    let mut conversation = Conversation::new(&endpoint, &request, None, timeout);
     let responses = (0..count).map(|_| conversation.request());
-    let responses = responses.collect::<Result<_, _>>();
-    let responses = responses.map_err(|error| error.to_string())?;
+    let responses = responses.collect::<Result<_, _>>()?;
     Ok((responses, conversation.connections()))
 }
 

@@ -113,13 +113,13 @@ fn a_misspelt_field_is_reported_with_its_line_and_the_nearest() {
     assert_fault(
         "{ toolchain =",
         "{ tolchain =",
-        "8: unknown variant `tolchain`",
+        "8: field `version`: unknown name `tolchain`",
         "did you mean `toolchain`?",
     );
     assert_fault(
         "toolchain = \"go\"",
         "go_mud = \"go\"",
-        "8: unknown variant `go_mud`",
+        "8: field `version`: unknown name `go_mud`",
         "did you mean `go_mod`?",
     );
 }
@@ -182,7 +182,12 @@ fn versions_and_needs_are_checked() {
 
 #[test]
 fn wrong_types_and_syntax_errors_are_located() {
-    assert_fault("\"Go\"", "3", "2: field `language`", "expected a string");
+    assert_fault(
+        "\"Go\"",
+        "3",
+        "2: field `language`",
+        "expected text in quotation marks",
+    );
     assert_fault("\"Go\"", "\"Go", "2: field `language`", "");
 }
 
