@@ -46,7 +46,8 @@ impl LoadProgress {
 
     pub(super) fn on(line: LiveLine, plan: &LoadPlan, now: Instant) -> Self {
         let scheduled = match &plan.shape {
-            LoadShape::Rate(schedule) => Some(Scheduled {
+            // The figures are those of single requests.
+            LoadShape::Rate(schedule) if plan.request.set().is_some() => Some(Scheduled {
                 stages: schedule.stages.clone(),
                 ends: plan.duration,
                 responses: VecDeque::from([(Duration::ZERO, 0)]),

@@ -218,7 +218,7 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
         0 => format!("  Schedule: {queued}"),
         due => format!(
             "  Schedule: {} due, {sent}, {queued}",
-            counted(due, "request")
+            counted(due, if result.load.flows { "flow" } else { "request" })
         ),
     }];
     let lag = open.schedule_lag_ns.as_ref();
@@ -363,8 +363,8 @@ fn flows(flows: &Flows) -> Vec<String> {
     let ended: String = ended
         .map(|(count, how)| format!(", {} {how}", exact(count)))
         .collect();
-    let (ok, rate) = (counted(flows.ok, "ok flow"), number::rate(flows.rate_per_s));
-    let mut lines = vec![format!("  {ok}, {rate}{ended}")];
+    let (ok, rate) = (counted(flows.ok, "ok flow"), number::count(flows.rate_per_s));
+    let mut lines = vec![format!("  {ok}, {rate}/s{ended}")];
     let duration = flows.duration_ns.as_ref();
     lines.extend(duration.map(|times| format!("  Flow (pauses included): {}", quantiles(times))));
     let failure = flows.first_failure.as_ref();
