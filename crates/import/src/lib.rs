@@ -10,6 +10,7 @@
 
 mod curl;
 mod har;
+mod openapi;
 mod scenario;
 mod shell;
 mod url;
@@ -17,6 +18,7 @@ mod write;
 
 pub use curl::{CurlError, Files, NoFiles, curl};
 pub use har::{HarError, HarOptions, har};
+pub use openapi::{OpenApiError, openapi};
 pub use scenario::{
     Content, Entry, Method, MethodError, Options, Part, Scenario, Status, Text, Variable,
     VariableName, Version,

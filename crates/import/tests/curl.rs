@@ -244,6 +244,7 @@ fn prony_sends_what_curl_sends() {
             .env("NO_PROXY", "*")
             .env("HOME", folder.path())
             .stdout(Stdio::null())
+            .stderr(Stdio::null())
             .status()
             .expect("bash");
         assert!(status.success(), "{command}: {status}");
