@@ -15,7 +15,7 @@ use prony_load::{Endpoint, ExchangeError, HttpUrl, Scheme, negotiate};
 use crate::exit::usage;
 
 /// How connections to `https://` URLs are set up.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "TLS (https:// URLs)")]
 pub struct TlsFlags {
     /// Accept any server certificate without verifying it
@@ -67,6 +67,13 @@ impl TlsFlags {
                 server.as_str()
             )),
         }
+    }
+
+    /// The same for the request of a curl command, whose `-k` means nothing without TLS.
+    pub fn of_command(&self, server: &HttpUrl, is_insecure: bool) -> Result<Option<Tls>, String> {
+        let mut flags = self.clone();
+        flags.insecure |= is_insecure && server.scheme() == Scheme::Https;
+        flags.of(server)
     }
 
     fn first_given(&self) -> Option<&'static str> {

@@ -79,6 +79,7 @@ Examples:
 
   prony load http://localhost:8080/a http://localhost:8080/b --weights 3,1
   prony load --requests-file orders.jsonl --order random http://localhost:8080/
+  prony load --curl @command.txt        a request that a browser copied as cURL
   prony load --expect-body @page.html --check-every 1 http://localhost:8080/
   prony load --streams 1000 http://localhost:8080/events
 
@@ -116,7 +117,7 @@ Exit status:
 pub struct Arguments {
     /// Request these URLs, all on one server, round-robin if there are several; or build, start and load
     /// this server of the project (its id, or its folder)
-    #[arg(value_name = "URL|SERVER", required_unless_present = "requests_file")]
+    #[arg(value_name = "URL|SERVER", required_unless_present_any = ["requests_file", "curl"])]
     urls: Vec<String>,
     #[command(flatten)]
     time: TimeArguments,
@@ -345,8 +346,10 @@ impl Arguments {
                 .requests(&self.urls, &self.call, connections.no_keepalive)?,
         };
         connections.check_addresses(&sent.server).map_err(usage)?;
-        let tls = self.tls.of(&sent.server).map_err(usage)?;
-        let transport = Transport::new(&self.protocol, connections, tls, &sent.content)?;
+        let protocol = self.protocol.with(sent.curl.version);
+        let tls = self.tls.of_command(&sent.server, sent.curl.insecure);
+        let tls = tls.map_err(usage)?;
+        let transport = Transport::new(&protocol, connections, tls, &sent.content)?;
         let is_random = shape::is_random(&load_shape) || sent.are_random;
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
         let request = sent.content.encode(transport.expected())?;

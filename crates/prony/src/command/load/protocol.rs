@@ -8,6 +8,8 @@ use clap::Args;
 use prony_load::tls::{HttpVersion, Offer, TlsClient};
 use prony_load::{Endpoint, LoadPlan, MOST_PIPELINE, negotiate};
 
+use prony_import::Version;
+
 use super::connections::ConnectionArguments;
 use super::requests::Content;
 use crate::arguments;
@@ -15,7 +17,7 @@ use crate::exit::usage;
 use crate::tls::{HttpChoice, Tls, with_advice};
 
 /// The version of HTTP.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Protocol (default: HTTP/1.1; over https:// the server's choice)")]
 pub struct ProtocolArguments {
     /// Use HTTP/2 only; over http:// by prior knowledge (h2c), without an upgrade
@@ -28,6 +30,18 @@ pub struct ProtocolArguments {
     #[arg(long, value_name = "N", value_parser = arguments::whole(1..=MOST_PIPELINE), default_value = "1",
         conflicts_with_all = ["pipeline", "users"])]
     streams_per_connection: usize,
+}
+
+impl ProtocolArguments {
+    /// With the version of a curl command, unless a flag has one.
+    pub fn with(&self, version: Option<Version>) -> Self {
+        let mut with = self.clone();
+        if !self.http1 && !self.http2 {
+            with.http1 = version == Some(Version::Http11);
+            with.http2 = version == Some(Version::Http2PriorKnowledge);
+        }
+        with
+    }
 }
 
 /// How requests reach the server.

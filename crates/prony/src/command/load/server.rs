@@ -172,6 +172,7 @@ impl StartedServer {
             url,
             described: None,
             are_random: false,
+            curl: Default::default(),
         })
     }
 
