@@ -65,8 +65,8 @@ impl Url {
         })
     }
 
-    /// The host in small letters, and its port if it is not the usual one: a server is often asked first over http and
-    /// then over https.
+    /// The host in small letters, and its port if it is not the usual one: a page over http often redirects to the
+    /// same host over https.
     pub(crate) fn host(&self) -> String {
         let authority = self.authority.to_ascii_lowercase();
         let usual = [":80", ":443"];

@@ -85,7 +85,7 @@ HTTP 200
     let written = || fs::read_to_string(folder.path().join("shop.hurl")).unwrap();
     assert_eq!(written(), expected);
 
-    // It is replaced only if that is asked for.
+    // Only --force replaces it.
     let flags = [
         "har",
         "shop.har",

@@ -8,7 +8,7 @@ use super::{CurlError, Files, text};
 use crate::scenario::{Content, Entry, Method, Options, Part, Text, Version, has_header};
 use crate::url::Url;
 
-/// What `--compressed` of curl asks for.
+/// The content codings that `--compressed` of curl accepts.
 const CODINGS: &str = "deflate, gzip, br, zstd";
 
 const FORM: &str = "application/x-www-form-urlencoded";

@@ -41,6 +41,8 @@ pub(super) struct HarRequest {
     #[serde(default)]
     pub(super) headers: Vec<Header>,
     pub(super) post_data: Option<PostData>,
+    /// How long the body was, or -1.
+    pub(super) body_size: Option<f64>,
 }
 
 #[derive(Deserialize)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
-use self::format::{Har, HarEntry};
+use self::format::{Har, HarEntry, HarRequest};
 use crate::scenario::{Content, Part, Scenario};
 use crate::url::Url;
 use crate::{Imported, MAX_INPUT_BYTES};
@@ -80,7 +80,9 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, HarError> {
         let mut entry = entry::entry(recorded, &url, number)?;
         let delay = times.delay(recorded);
         entry.options.delay = delay.filter(|_| options.think_time);
-        imported.notes.extend(note_on_files(&entry.content, number));
+        let note = note_on_content(&entry.content, &recorded.request);
+        let note = note.map(|note| format!("entry {number}, {url}: {note}"));
+        imported.notes.extend(note);
         imported.scenario.entries.push(entry);
     }
     let told = left_out.told(log.entries.len());
@@ -105,21 +107,39 @@ fn first_host(entries: &[HarEntry], page: Option<&str>) -> Option<String> {
         .or_else(|| entries.iter().find_map(host))
 }
 
-fn note_on_files(content: &Content, number: usize) -> Option<String> {
-    let Content::Multipart(parts) = content else {
-        return None;
-    };
-    let is_file = |part: &Part| matches!(part, Part::File(..));
-    parts.iter().any(is_file).then(|| {
-        format!("entry {number} sends files, which the recording does not contain; put them beside the Hurl file")
-    })
+/// What a request sent and the recording does not contain.
+fn note_on_content(content: &Content, request: &HarRequest) -> Option<String> {
+    match content {
+        Content::Multipart(parts) => {
+            let is_file = |part: &Part| matches!(part, Part::File(..));
+            parts.iter().any(is_file).then(|| {
+                "the recording does not contain its files; put them beside the Hurl file".into()
+            })
+        }
+        // Chromium leaves out bodies with files.
+        Content::None => {
+            let length = sent_length(request).filter(|length| *length > 0.0)?;
+            Some(format!(
+                "the recording does not contain its body of {length} bytes; add it to the Hurl file"
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// How long the body was.
+fn sent_length(request: &HarRequest) -> Option<f64> {
+    let mut headers = request.headers.iter();
+    let length = headers.find(|header| header.name.eq_ignore_ascii_case("content-length"));
+    let length = length.and_then(|header| header.value.trim().parse().ok());
+    length.or(request.body_size)
 }
 
 /// What is not imported.
 #[derive(Default)]
 struct LeftOut {
     other_schemes: usize,
-    unanswered: usize,
+    without_response: usize,
     other_hosts: usize,
     hosts: BTreeSet<String>,
     assets: usize,
@@ -135,7 +155,7 @@ impl LeftOut {
         let status = recorded.response.as_ref().map(|response| response.status);
         let own = url.host();
         if status.is_some_and(|status| !(200..=999).contains(&status)) {
-            self.unanswered += 1;
+            self.without_response += 1;
         } else if host.is_some_and(|host| host != own) {
             self.other_hosts += 1;
             self.hosts.insert(own);
@@ -167,7 +187,7 @@ impl LeftOut {
                 self.other_schemes,
                 "not over HTTP, such as ws: or data:".into(),
             ),
-            (self.unanswered, "without a response".into()),
+            (self.without_response, "without a response".into()),
         ];
         let total: usize = kinds.iter().map(|(count, _)| count).sum();
         let kinds: Vec<String> = kinds

@@ -205,6 +205,18 @@ fn bodies_of_every_kind() {
 }
 
 #[test]
+fn a_note_names_bodies_that_are_not_recorded() {
+    let length = r#"{"name": "Content-Length", "value": "286"}"#;
+    let (text, notes) = hurl(&posted("null", length), HarOptions::default());
+    assert_eq!(text, "POST http://a/\n");
+    let note = "entry 1, http://a/: the recording does not contain its body of 286 bytes; add it to the Hurl file";
+    assert_eq!(notes, [note]);
+    let length = r#"{"name": "Content-Length", "value": "0"}"#;
+    let (_, notes) = hurl(&posted("null", length), HarOptions::default());
+    assert_eq!(notes, [""; 0]);
+}
+
+#[test]
 fn other_files_are_refused() {
     let deep = format!("{{\"log\": {{\"entries\": {}", "[".repeat(100_000));
     let only_ws = r#"{"log": {"entries": [{"request": {"method": "GET", "url": "ws://a/"}}]}}"#;

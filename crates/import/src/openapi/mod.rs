@@ -230,7 +230,8 @@ impl Operation<'_> {
 
 /// A path, in which variables stand for what the document does not describe.
 fn path(path: &str, variables: &mut Variables) -> Text {
-    let mut text = Text::default();
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let mut text = Text::from(slash);
     let mut rest = path;
     while let Some((before, (name, behind))) = rest
         .split_once('{')
