@@ -248,6 +248,10 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn texts(text: &str) -> Result<Vec<String>, ShellError> {
@@ -309,6 +313,33 @@ mod tests {
             let error = texts(text).map_err(|error| error.to_string());
             let error = error.expect_err("not words");
             assert!(error.contains(message), "{text}: {error}");
+        }
+    }
+
+    /// Pieces of words without what starts a command, expands or redirects.
+    fn pieces() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            " ", "\n", "\t", "'", "\"", "\\", "$'", "$\"", "a", "é", "#", "=", "%", "\\n", "\\x41",
+            "\\xe9", "\\u00e9", "\\U1f600", "\\101", "\\cA", "\\'", "\\\"", "\\\\", "\\\n",
+        ]);
+        prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn bash_reads_the_same_words(text in pieces()) {
+            let Ok(own) = words(&text) else { return Ok(()) };
+            // Line feeds separate the words of an array, too.
+            let script = format!("words=(first {text}\n)\nprintf '%s\\0' \"${{words[@]}}\"");
+            // Without bash there is nothing to compare with.
+            let Ok(output) = Command::new("bash").args(["-c", &script]).env("LC_ALL", "C.UTF-8").output() else {
+                return Ok(());
+            };
+            let mut read: Vec<_> = output.stdout.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect();
+            read.pop();
+            let mut expected = vec![b"first".to_vec()];
+            expected.extend(own);
+            prop_assert_eq!(read, expected, "{}", script);
         }
     }
 }
