@@ -74,7 +74,7 @@ pub enum CurlError {
     NoPassword(String),
     #[error("the part `{0}` of the form: {1}")]
     Part(String, &'static str),
-    #[error("{0} and {1} do not go together, for curl neither; remove one")]
+    #[error("{0} and {1} exclude each other, as in curl; remove one")]
     Conflict(&'static str, &'static str),
     #[error("cannot read the file `{name}` of the command: {reason}")]
     File { name: String, reason: String },

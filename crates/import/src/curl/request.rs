@@ -129,17 +129,15 @@ impl Command {
     fn entry(mut self, files: &mut dyn Files) -> Result<Entry, CurlError> {
         let mut url = self.url()?;
         self.check_content()?;
-        let mut method = match (self.has(Flag::Head), self.sends_data()) {
-            (true, _) => "HEAD".parse()?,
-            (false, true) => Method::post(),
-            (false, false) => Method::get(),
+        let method = match self.method.take() {
+            Some(method) => method,
+            None if self.has(Flag::Head) => "HEAD".parse()?,
+            None if self.sends_data() => Method::post(),
+            None => Method::get(),
         };
         let is_json = self.is_json;
         let is_form = !self.data.is_empty() && !self.has(Flag::Get);
         let content = self.content(&mut url, files)?;
-        if let Some(chosen) = self.method.take() {
-            method = chosen;
-        }
         let user = self.user.take().or_else(|| user_of(&url));
         let basic_auth = self.password(user)?;
         if is_json {
@@ -210,6 +208,13 @@ impl Command {
     fn content(&mut self, url: &mut Url, files: &mut dyn Files) -> Result<Content, CurlError> {
         let data = std::mem::take(&mut self.data);
         if !self.parts.is_empty() {
+            // The boundary is missing in it.
+            self.headers.retain(|(name, value)| {
+                let is_type = name
+                    .literal()
+                    .is_some_and(|name| name.eq_ignore_ascii_case("content-type"));
+                !(is_type && value.literal() == Some("multipart/form-data"))
+            });
             return Ok(Content::Multipart(std::mem::take(&mut self.parts)));
         }
         if data.is_empty() {
