@@ -95,7 +95,7 @@ HTTP 200
         "--no-assets",
     ];
     run(import(folder.path(), &flags))
-        .with(1)
+        .with(2)
         .says("`shop.hurl` exists; name another file with -o, or replace it with --force");
     assert_eq!(written(), expected);
     let forced = [&flags[..], &["--force"]].concat();

@@ -32,7 +32,8 @@ server with it. https://hurl.dev describes the format.
 Exit status:
   0  the Hurl file was written
   1  it could not be written, or the input could not be read
-  2  the input is invalid or has no requests, or the command line is wrong";
+  2  the input is invalid or has no requests, the file exists, or the command
+     line is wrong";
 
 /// What to import.
 #[derive(Args)]
@@ -146,11 +147,10 @@ impl FileArguments {
     fn open(&self) -> Result<ResultFile, Box<dyn Error>> {
         let output = self.output.as_deref().unwrap_or(Path::new("-"));
         if output.is_file() && !self.force {
-            return Err(format!(
+            return Err(usage(format!(
                 "`{}` exists; name another file with -o, or replace it with --force",
                 output.display()
-            )
-            .into());
+            )));
         }
         Ok(ResultFile::open(output)?)
     }
