@@ -81,6 +81,7 @@ Examples:
 
   prony load http://localhost:8080/a http://localhost:8080/b --weights 3,1
   prony load --requests-file orders.jsonl --order random http://localhost:8080/
+  prony load --curl @command.txt        a request that a browser copied as cURL
   prony load --expect-body @page.html --check-every 1 http://localhost:8080/
   prony load --streams 1000 http://localhost:8080/events
 
@@ -118,7 +119,7 @@ Exit status:
 pub struct Arguments {
     /// Request these URLs, all on one server, round-robin if there are several; or build, start and load
     /// this server of the project (its id, or its folder)
-    #[arg(value_name = "URL|SERVER", required_unless_present = "requests_file")]
+    #[arg(value_name = "URL|SERVER", required_unless_present_any = ["requests_file", "curl"])]
     urls: Vec<String>,
     #[command(flatten)]
     time: TimeArguments,
@@ -387,12 +388,11 @@ impl Arguments {
             }
         };
         connections.check_addresses(&sent.server).map_err(usage)?;
-        let insecure = match &sent.content {
-            Content::Scenario(scenario) => scenario.connection().insecure,
-            Content::Http(_) | Content::Grpc(_) => false,
-        };
-        let tls = self.tls.of(&sent.server, insecure).map_err(usage)?;
-        let transport = Transport::new(&self.protocol, connections, tls, &sent.content)?;
+        let preferred = sent.preferred;
+        let protocol = self.protocol.with(preferred.version);
+        let tls = self.tls.or_insecure(&sent.server, preferred.insecure);
+        let tls = tls.map_err(usage)?;
+        let transport = Transport::new(&protocol, connections, tls, &sent.content)?;
         let flow_think_time = shape.flow_think_time(file.is_some()).map_err(usage)?;
         let is_random =
             shape::is_random(&load_shape) || sent.are_random || flow_think_time.is_some();

@@ -11,7 +11,7 @@ use prony_load::Scenario;
 use prony_present::words::plural;
 use prony_scenario::{HurlScenario, Sources, SourcesError};
 
-use super::requests::{Content, Requests};
+use super::requests::{Content, Preferred, Requests};
 use crate::exit::usage;
 
 /// The longest Hurl file that is read.
@@ -104,6 +104,7 @@ impl ScenarioArguments {
             url: scenario.server().as_str().to_owned(),
             described: Some(format!("{entries} of {name} in each flow")),
             are_random: scenario.is_random(),
+            preferred: Preferred::of_scenario(&scenario),
             content: Content::Scenario(Arc::new(scenario)),
         })
     }
