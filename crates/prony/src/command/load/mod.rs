@@ -53,6 +53,8 @@ Examples:
                                                        the highest rate
   prony load --insecure https://localhost:8443/        TLS, HTTP/2 if offered
   prony load --grpc shop.Orders/List http://localhost:50051/
+  prony load checkout.hurl --users 200 --variable host=localhost:8080
+                                                       the requests of a Hurl file
   prony load shop                                      a server of prony.toml
 
 `--help` shows all flags, and more examples.";
@@ -95,6 +97,11 @@ Examples:
   prony load --grpc shop.Orders/Watch --proto shop.proto -H 'token: secret' \\
     https://localhost:50051/            a file provides it; messages are timed
 
+  prony load checkout.hurl --users 200 --think-time 2s --variable host=localhost:8080
+                                        users go through the requests of a Hurl file
+  prony load checkout.hurl --rate 50/s --rows accounts.csv --random item=1..500
+                                        50 flows begin per second, each with a row
+
   prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
     --junit load.xml --markdown load.md http://localhost:8080/
                                         pass or fail, for a CI system
@@ -103,7 +110,7 @@ Examples:
     http://localhost:8080/              the highest rate
 
 docs/load.md explains each kind of load, its latency, and the flags of other \
-tools. docs/capacity.md explains how Prony finds the highest rate.
+tools, docs/scenarios.md Hurl files. docs/capacity.md explains how Prony finds the highest rate.
 
 Exit status:
   0    ok responses, streamed events or a capacity were measured
@@ -117,9 +124,9 @@ Exit status:
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub struct Arguments {
-    /// Request these URLs, all on one server, round-robin if there are several; or build, start and load
-    /// this server of the project (its id, or its folder)
-    #[arg(value_name = "URL|SERVER", required_unless_present_any = ["requests_file", "curl"])]
+    /// Request these URLs, all on one server, round-robin if there are several; or let users go through
+    /// this Hurl file (.hurl); or build, start and load this server of the project (its id, or its folder)
+    #[arg(value_name = "URL|FILE.hurl|SERVER", required_unless_present_any = ["requests_file", "curl"])]
     urls: Vec<String>,
     #[command(flatten)]
     time: TimeArguments,

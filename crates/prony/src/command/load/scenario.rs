@@ -133,7 +133,9 @@ impl ScenarioArguments {
             let first = first
                 .parse()
                 .map_err(|_| usage(format!("--counter {text}: `{first}` is not a whole number")))?;
-            sources.add_counter(name, first).map_err(usage)?;
+            sources
+                .add_counter(name, first)
+                .map_err(|error| usage(format!("--counter {text} {error}")))?;
         }
         for text in &self.randoms {
             let (name, range) = pair("--random", text)?;
@@ -142,7 +144,9 @@ impl ScenarioArguments {
                     "--random {text}: write the least and the most whole number, for instance {name}=1..1000"
                 ))
             })?;
-            sources.add_random(name, least, most).map_err(usage)?;
+            sources
+                .add_random(name, least, most)
+                .map_err(|error| usage(format!("--random {text} {error}")))?;
         }
         Ok(sources)
     }
