@@ -54,11 +54,18 @@ pub struct TlsFlags {
 }
 
 impl TlsFlags {
-    /// How connections to that server are encrypted; `None` if its URL is of plain HTTP.
-    pub fn of(&self, server: &HttpUrl) -> Result<Option<Tls>, String> {
-        match (server.scheme(), self.first_given()) {
+    /// How connections to that server are encrypted: as these flags say, or else as the project does; `None` if its URL
+    /// is of plain HTTP.
+    pub fn of(
+        &self,
+        server: &HttpUrl,
+        of_project: Option<&TlsSettings>,
+    ) -> Result<Option<Tls>, String> {
+        let given = self.first_given();
+        let settings = of_project.filter(|_| given.is_none()).cloned();
+        match (server.scheme(), given) {
             (Scheme::Https, _) => Ok(Some(Tls {
-                settings: self.settings(),
+                settings: settings.unwrap_or_else(|| self.settings()),
                 host: server.host().to_owned(),
             })),
             (Scheme::Http, None) => Ok(None),
@@ -234,7 +241,7 @@ mod tests {
     #[test]
     fn each_flag_needs_https() {
         let plain: HttpUrl = "http://localhost/".parse().unwrap();
-        assert!(flags(&[]).of(&plain).unwrap().is_none());
+        assert!(flags(&[]).of(&plain, None).unwrap().is_none());
         for words in [
             &["--insecure"][..],
             &["--cacert", "a"],
@@ -245,7 +252,7 @@ mod tests {
             &["--sni", "a"],
             &["--tls-resume"],
         ] {
-            let error = flags(words).of(&plain).err().unwrap();
+            let error = flags(words).of(&plain, None).err().unwrap();
             assert!(
                 error.starts_with(&format!("{} needs TLS", words[0])),
                 "{error}"

@@ -132,10 +132,10 @@ fn verify_one(
         outln!("FAILED   {id}: {}", project::NO_WORKLOAD);
         return ServerVerdict::Failed;
     }
-    let Some(built) = &prepared.built else {
+    let Some(access) = &prepared.access else {
         return not_verified(id, &prepared.record.status);
     };
-    match verify_server(bench, server, built, tasks, &mut FreePorts) {
+    match verify_server(bench, server, access, tasks, &mut FreePorts) {
         Verification::Interrupted => ServerVerdict::Interrupted,
         Verification::NotStarted(reason) => not_verified(id, &ServerStatus::StartFailed { reason }),
         Verification::Ended {

@@ -491,15 +491,13 @@ fn warm_up_text(warm_up: &WarmUp) -> Option<(&'static str, String)> {
     }
     // Only the report shows a shorter one.
     let warm_s = warm_up.time_to_warm_s.filter(|_| warm_up.is_slow())?;
-    let again = match warm_up.process {
-        ProcessStart::Restarted => ", after a restart",
-        ProcessStart::New | ProcessStart::Kept => "",
+    let and = match warm_up.process {
+        ProcessStart::Restarted => ", after a restart; Prony keeps it running",
+        ProcessStart::New | ProcessStart::Kept => "; Prony keeps it running",
+        ProcessStart::Outside => ", although it already ran",
     };
     let warm = tenths(warm_s);
-    Some((
-        "warm",
-        format!("took {warm} under load to warm up{again}; Prony keeps it running"),
-    ))
+    Some(("warm", format!("took {warm} under load to warm up{and}")))
 }
 
 fn tenths(seconds: f64) -> String {

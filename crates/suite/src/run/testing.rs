@@ -46,7 +46,7 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
             tcp: None,
             slow_because: None,
         },
-        server: ServerCost::default(),
+        server: Some(ServerCost::default()),
         startup_ns: Some(1),
         warm_up: None,
         noise: MachineNoise::default(),

@@ -4,8 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use prony_load::{Conversation, HttpUrl, Request, Response};
-use prony_server::{FreePorts, Launch, Probe, RunningServer, Server, bring_up};
-use prony_suite::run::{Bench, prepare};
+use prony_model::Protocol;
+use prony_server::{Built, FreePorts, Launch, Outside, Probe, Server, bring_up};
+use prony_suite::run::{Access, Bench, OutsideProcess, Target, prepare};
 
 use crate::view::run_progress;
 
@@ -60,15 +61,37 @@ impl Observed {
     }
 }
 
-/// Builds and starts the server, and requests `paths`, or else the first of the usual paths that it has. `Err` with the
-/// reason if it cannot be built or started, or has none of them.
+/// Builds and starts the server, unless it already runs, and requests `paths`, or else the first of the usual paths that it has. `Err` with the
+/// reason if it cannot be built or started, does not respond, or has none of them.
 pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<Observed>, String> {
     let prepared = prepare(bench, &[server], &mut run_progress::say_what_is_built);
     let prepared = prepared.into_iter().next().ok_or("interrupted")?;
-    let Some(built) = prepared.built else {
-        let reason = run_progress::not_ready(&prepared.record.status);
-        return Err(reason.unwrap_or_default());
+    match &prepared.access {
+        Some(Access::Start(built)) => observe_started(bench, server, built, paths),
+        Some(Access::Outside(outside)) => observe_outside(outside, paths),
+        None => {
+            let reason = run_progress::not_ready(&prepared.record.status);
+            Err(reason.unwrap_or_default())
+        }
+    }
+}
+
+fn observe_outside(outside: &Outside, paths: &[String]) -> Result<Vec<Observed>, String> {
+    let process = OutsideProcess::find(outside).map_err(|error| error.to_string())?;
+    let protocol = match outside.url.is_tls() {
+        true => Protocol::Https11,
+        false => Protocol::Http11,
     };
+    let target = process.target(protocol);
+    observe_paths(&target.map_err(|error| error.to_string())?, paths)
+}
+
+fn observe_started(
+    bench: &Bench,
+    server: &Server,
+    built: &Built,
+    paths: &[String],
+) -> Result<Vec<Observed>, String> {
     let launch = Launch {
         supervisor: bench.supervisor.clone(),
         cpus: bench.cpus.server.clone(),
@@ -77,12 +100,12 @@ pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<O
         certificate: None,
         log: bench.logs.join(format!("{}-init.log", server.id)),
     };
-    let mut probe = |address| match request(address, "/", 1) {
+    let mut probe = |address| match request(&plain(address), "/", 1) {
         Ok(_) => Probe::Right,
         Err(reason) => Probe::NotYet(reason),
     };
     let started = bring_up(
-        &built,
+        built,
         &launch,
         &mut FreePorts,
         &mut probe,
@@ -90,7 +113,7 @@ pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<O
         &bench.interrupt,
     );
     let (mut running, _) = started.map_err(|error| error.to_string())?;
-    let observed = observe_paths(&running, paths);
+    let observed = observe_paths(&plain(running.address()), paths);
     running.stop(STOP_TIME);
     if observed.is_ok() {
         running.logs().discard();
@@ -98,16 +121,24 @@ pub fn observe(bench: &Bench, server: &Server, paths: &[String]) -> Result<Vec<O
     observed
 }
 
-fn observe_paths(running: &RunningServer, paths: &[String]) -> Result<Vec<Observed>, String> {
+fn plain(address: SocketAddr) -> Target {
+    Target {
+        address,
+        authority: address.to_string(),
+        client: None,
+    }
+}
+
+fn observe_paths(target: &Target, paths: &[String]) -> Result<Vec<Observed>, String> {
     if !paths.is_empty() {
         return paths
             .iter()
-            .map(|path| observe_path(running, path))
+            .map(|path| observe_path(target, path))
             .collect();
     }
     let mut statuses = Vec::new();
     for path in USUAL_PATHS {
-        let observed = observe_path(running, path)?;
+        let observed = observe_path(target, path)?;
         if observed.is_fit() {
             return Ok(vec![observed]);
         }
@@ -119,8 +150,8 @@ fn observe_paths(running: &RunningServer, paths: &[String]) -> Result<Vec<Observ
     ))
 }
 
-fn observe_path(running: &RunningServer, path: &str) -> Result<Observed, String> {
-    let (responses, connections) = request(running.address(), path, REQUESTS)?;
+fn observe_path(target: &Target, path: &str) -> Result<Observed, String> {
+    let (responses, connections) = request(target, path, REQUESTS)?;
     let mut statuses = responses.iter().map(|response| response.status);
     let first = statuses.next();
     if let Some(other) = statuses.find(|status| Some(*status) != first) {
@@ -134,14 +165,15 @@ fn observe_path(running: &RunningServer, path: &str) -> Result<Observed, String>
 }
 
 /// The responses to `count` requests, and over how many connections they came.
-fn request(address: SocketAddr, path: &str, count: usize) -> Result<(Vec<Response>, u64), String> {
-    let url: HttpUrl = format!("http://{address}{path}")
+fn request(target: &Target, path: &str, count: usize) -> Result<(Vec<Response>, u64), String> {
+    let scheme = target.client.as_ref().map_or("http", |_| "https");
+    let url: HttpUrl = format!("{scheme}://{}{path}", target.authority)
         .parse()
         .map_err(|error| format!("{path}: {error}"))?;
     let request = Request::new("GET", &url, &[], b"").map_err(|error| error.to_string())?;
     let request = request.into();
-    let endpoint = address.into();
-    let mut conversation = Conversation::new(&endpoint, &request, None, RESPONSE_TIME);
+    let (endpoint, client) = (target.address.into(), target.client.as_ref());
+    let mut conversation = Conversation::new(&endpoint, &request, client, RESPONSE_TIME);
     let responses = (0..count).map(|_| conversation.request());
     let responses = responses.collect::<Result<_, _>>();
     let responses = responses.map_err(|error| error.to_string())?;

@@ -28,7 +28,7 @@ use self::objectives::ObjectiveArguments;
 use self::protocol::{ProtocolArguments, Transport};
 use self::requests::{Content, RequestArguments, Requests};
 use self::responses::ResponseArguments;
-use self::server::{Named, ServerArguments, StartedServer};
+use self::server::{Named, ReadyServer, ServerArguments};
 use self::shape::{ShapeArguments, TimeArguments};
 use super::flags::{JunitFlag, ResultFlags};
 use crate::arguments;
@@ -204,8 +204,8 @@ struct Described {
     is_random: bool,
     /// What is required, if anything is.
     objectives: Option<Objectives>,
-    /// The server that Prony started for it.
-    server: Option<StartedServer>,
+    /// The server of the project that it loads.
+    server: Option<ReadyServer>,
 }
 
 /// The result as JSON.
@@ -249,7 +249,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let show = &mut |progress| view.show(&progress);
     let result = prony_load::run(&described.plan, &interrupt, show)?;
     view.finish();
-    if let Some(ended) = described.server.as_mut().and_then(StartedServer::ended) {
+    if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {
         errln!("ENDED    {ended}");
     }
     let judged = match &described.objectives {
@@ -315,7 +315,7 @@ impl Arguments {
     }
 
     /// Reads the command line, and looks for the server if nothing else is wrong.
-    fn described(&self, server: Option<StartedServer>) -> Result<Described, Box<dyn Error>> {
+    fn described(&self, server: Option<ReadyServer>) -> Result<Described, Box<dyn Error>> {
         let Self {
             time,
             connections,
@@ -345,8 +345,10 @@ impl Arguments {
                 .requests(&self.urls, &self.call, connections.no_keepalive)?,
         };
         connections.check_addresses(&sent.server).map_err(usage)?;
-        let tls = self.tls.of(&sent.server).map_err(usage)?;
-        let transport = Transport::new(&self.protocol, connections, tls, &sent.content)?;
+        let own_tls = server.as_ref().and_then(ReadyServer::tls);
+        let tls = self.tls.of(&sent.server, own_tls).map_err(usage)?;
+        let http = server.as_ref().map(ReadyServer::http);
+        let transport = Transport::new(&self.protocol, connections, tls, (&sent.content, http))?;
         let is_random = shape::is_random(&load_shape) || sent.are_random;
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
         let request = sent.content.encode(transport.expected())?;
