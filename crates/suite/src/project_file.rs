@@ -285,6 +285,7 @@ fn suite_id(folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_server::{CertificateTrust, Encryption, Origin};
 
     const FILE: &str = r#"rounds = 3
 objectives = "p99 < 50ms"
@@ -320,6 +321,127 @@ load = { shape = "closed", connections = 8, duration = "1s" }
         let place = format!("{}/", root.display());
         read.map(Option::unwrap)
             .map_err(|error| error.to_string().replace(&place, ""))
+    }
+
+    const OUTSIDE: &str = r#"[server.shop]
+url = "http://localhost:8080"
+keep_alive = false
+
+[workload.home]
+request = { method = "GET", path = "/" }
+response = { status = 200 }
+
+[workload.safe]
+request = { method = "GET", path = "/", tls = true }
+response = { status = 200 }
+"#;
+
+    #[test]
+    fn a_server_that_already_runs_serves_what_is_encrypted_as_its_url_says() {
+        let shop = |text: &str| read(text).unwrap().servers.remove(0);
+        let plain = shop(OUTSIDE);
+        assert_eq!(plain.manifest.workloads, ["home"]);
+        assert!(plain.started().is_none() && !plain.manifest.keep_alive);
+        let safe = shop(&OUTSIDE.replace("http:", "https:"));
+        assert_eq!(safe.manifest.workloads, ["safe"]);
+        let trust = |line: &str| {
+            let url = format!("\"https://localhost:8080\"\n{line}");
+            match shop(&OUTSIDE.replace("\"http://localhost:8080\"", &url)).origin {
+                Origin::Outside(outside) => outside.encryption,
+                Origin::Started(_) => panic!("it already runs"),
+            }
+        };
+        assert_eq!(
+            trust("insecure = true"),
+            Encryption::Tls(CertificateTrust::Any)
+        );
+        assert_eq!(
+            trust("insecure = false"),
+            Encryption::Tls(CertificateTrust::Roots)
+        );
+        match trust("cacert = \"ca.pem\"") {
+            Encryption::Tls(CertificateTrust::File(file)) => {
+                assert!(file.ends_with("My shop/ca.pem"))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn faults_of_a_server_that_already_runs_are_located() {
+        let url = "url = \"http://localhost:8080\"";
+        for (from, to, expected) in [
+            (
+                url,
+                "",
+                "prony.toml:1: field `server.shop`: `shop` has neither `run` nor `url`",
+            ),
+            (
+                url,
+                "url = \"localhost:8080\"",
+                "prony.toml:2: field `url`: `localhost:8080` does not begin with http://",
+            ),
+            (
+                url,
+                "run = \"a\"\nurl = \"http://a\"",
+                "prony.toml:3: `run` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "build = \"make\"",
+                "`build` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "folder = \"old\"",
+                "`folder` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "env = { A = \"b\" }",
+                "`env` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "needs = [\"go\"]",
+                "`needs` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "version = { text = \"1\" }",
+                "`version` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "insecure = true",
+                "`insecure` needs a `url` that begins with https://",
+            ),
+            (
+                "http://localhost:8080\"",
+                "https://a\"\ninsecure = true\ncacert = \"a\"",
+                "exclude each other: the one",
+            ),
+            (
+                url,
+                "run = \"a\"\ncacert = \"a\"",
+                "prony.toml:3: `cacert` needs `url`",
+            ),
+            (
+                "keep_alive = false",
+                "workloads = [\"safe\"]",
+                "prony.toml:3: field `workloads`: `safe` is requested over TLS, but the server's URL is http://localhost:8080; remove `tls = true`",
+            ),
+            (url, "urll = \"http://a\"", "did you mean `url`?"),
+        ] {
+            assert!(OUTSIDE.contains(from), "{from}");
+            let error = read(&OUTSIDE.replacen(from, to, 1)).unwrap_err();
+            assert!(error.contains(expected), "{error}\nlacks {expected}");
+        }
+        let none_fits = OUTSIDE
+            .replace("http:", "https:")
+            .replace(", tls = true", "");
+        let error = read(&none_fits).unwrap_err();
+        assert!(error.contains("add `tls = true` to its request"), "{error}");
     }
 
     #[test]

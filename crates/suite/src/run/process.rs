@@ -4,7 +4,10 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use prony_load::ExchangeError;
 use prony_load::tls::{Offer, TlsClient, TlsError, TlsSettings, Trust};
+use prony_load::wire::Fault;
+use prony_load::wire::tls::Failure;
 use prony_model::{CpuAssignment, Protocol};
 use prony_server::{
     BringUpError, Built, CertificateTrust, Encryption, Launch, ListeningServer, Logs, NotListening,
@@ -48,6 +51,8 @@ pub struct Target {
     pub authority: String,
     /// How connections are encrypted, if they are.
     pub client: Option<TlsClient>,
+    /// Whether the server already ran, so that `prony.toml` says which certificates are trusted.
+    is_outside: bool,
 }
 
 /// Why there is no server that responds as expected.
@@ -91,14 +96,52 @@ impl AccessError {
 }
 
 impl Target {
-    /// Where a server that Prony started is requested.
-    fn of_started(address: SocketAddr, task: &Task) -> Self {
+    /// A server at this address, without encryption.
+    pub fn plain(address: SocketAddr) -> Self {
         Self {
             address,
             authority: address.to_string(),
-            client: task.tls.as_ref().map(|tls| tls.client.clone()),
+            client: None,
+            is_outside: false,
         }
     }
+
+    /// The error of an exchange in words, with what helps.
+    pub fn explain(&self, error: &ExchangeError) -> String {
+        let advice = match error {
+            ExchangeError::Fault(Fault::Tls(failure)) if self.is_outside => advice(failure),
+            _ => None,
+        };
+        match advice {
+            Some(advice) => format!("{error}; {advice}"),
+            None => error.to_string(),
+        }
+    }
+
+    /// Where a server that Prony started is requested.
+    fn of_started(address: SocketAddr, task: &Task) -> Self {
+        Self {
+            client: task.tls.as_ref().map(|tls| tls.client.clone()),
+            ..Self::plain(address)
+        }
+    }
+}
+
+/// What helps if the certificate of a server that already ran is not trusted.
+fn advice(failure: &Failure) -> Option<&'static str> {
+    Some(match failure {
+        Failure::UnknownIssuer => {
+            "add `cacert = \"FILE\"` beside its `url` to trust it, or `insecure = true` to trust every certificate"
+        }
+        Failure::WrongName { .. }
+        | Failure::AuthorityAsServer
+        | Failure::CertificateExpired(_)
+        | Failure::CertificateNotYetValid(_)
+        | Failure::InvalidCertificate(_) => {
+            "add `insecure = true` beside its `url` to trust every certificate"
+        }
+        _ => return None,
+    })
 }
 
 impl OutsideProcess {
@@ -132,6 +175,7 @@ impl OutsideProcess {
             address: self.server.address(),
             authority: self.description.url.authority().to_owned(),
             client: client.transpose()?,
+            is_outside: true,
         })
     }
 }

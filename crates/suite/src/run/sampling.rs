@@ -43,3 +43,42 @@ impl Meter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::Arc;
+
+    use prony_server::{Encryption, Freshness, Layout, Outside, SupervisorProgram};
+    use prony_system::default_assignment;
+
+    use super::*;
+    use crate::run::process::OutsideProcess;
+
+    #[test]
+    fn the_costs_of_a_server_whose_processes_are_invisible_are_unknown_and_not_zero() {
+        // Prony takes what this process uses for the load's.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let found = OutsideProcess::find(&Outside {
+            url: url.parse().unwrap(),
+            encryption: Encryption::Plain,
+        });
+        let mut process = Process::Outside(found.unwrap());
+        let bench = Bench {
+            layout: Layout::at("/none"),
+            supervisor: SupervisorProgram::new("/none"),
+            cpus: default_assignment().unwrap(),
+            logs: "/none".into(),
+            ready_timeout: std::time::Duration::ZERO,
+            freshness: Freshness::IfUnchanged,
+            interrupt: Arc::default(),
+        };
+        let meter = Meter::start(&process, &bench).unwrap();
+        let (cost, noise) = meter.finish(1.0).unwrap();
+        assert_eq!(cost, None);
+        assert!(noise.load_cpus.is_some());
+        assert!(process.tree().is_none() && process.exited().is_none());
+        assert!(process.log_lines().is_err());
+    }
+}

@@ -215,7 +215,7 @@ pub(super) fn request_once(
     let (_, request) = task.request.encode(&target.authority)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
     let response = exchange(&endpoint, &request, client, timeout);
-    response.map_err(|error| task.request.secrets().hide(&error.to_string()))
+    response.map_err(|error| task.request.secrets().hide(&target.explain(&error)))
 }
 
 /// What verifying a workload took: all requests had the expected response.
@@ -260,8 +260,8 @@ fn verify_task(server: &mut Process, task: &Task, keep_alive: bool) -> Result<()
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
     let converse = || Conversation::new(&endpoint, &request, client, RESPONSE_TIMEOUT);
     let verified = match task.expected.drawn_lines() {
-        Some(lines) => verify_draws(&converse, task, lines)?,
-        None => verify_some(converse(), task)?,
+        Some(lines) => verify_draws(&converse, (&target, task), lines)?,
+        None => verify_some(converse(), (&target, task))?,
     };
     if keep_alive && task.workload.protocol().is_http1() && !verified.kept_open {
         return Err(not_kept_open().into());
@@ -274,13 +274,16 @@ fn verify_task(server: &mut Process, task: &Task, keep_alive: bool) -> Result<()
 }
 
 /// Sends a few requests over one connection.
-fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Verified, Fault> {
+fn verify_some(
+    mut conversation: Conversation<'_>,
+    (target, task): (&Target, &Task),
+) -> Result<Verified, Fault> {
     let requests = match task.workload.response.log_lines {
         0 => REQUESTS,
         _ => LOGGED_REQUESTS,
     };
     for _ in 0..requests {
-        let response = requested(&mut conversation, task)?;
+        let response = requested(&mut conversation, (target, task))?;
         task.expected.check(&response)?;
     }
     Ok(Verified {
@@ -294,11 +297,11 @@ fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Verifi
 /// algorithm).
 fn verify_draws<'a>(
     converse: &(impl Fn() -> Conversation<'a> + Sync),
-    task: &Task,
+    (target, task): (&Target, &Task),
     lines: &LineOf,
 ) -> Result<Verified, Fault> {
     let deadline = Instant::now() + LONGEST_DRAWING;
-    let draw = || draw(converse(), task, deadline);
+    let draw = || draw(converse(), (target, task), deadline);
     let mut drawn = vec![draw()?];
     let others = CONNECTIONS - 1;
     if drawn[0].kept_open {
@@ -332,12 +335,12 @@ struct Drawn {
 
 fn draw(
     mut conversation: Conversation<'_>,
-    task: &Task,
+    (target, task): (&Target, &Task),
     deadline: Instant,
 ) -> Result<Drawn, Fault> {
     let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
     while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
-        let response = requested(&mut conversation, task)?;
+        let response = requested(&mut conversation, (target, task))?;
         task.expected.check(&response)?;
         drawn.extend(task.expected.line(&response));
     }
@@ -347,8 +350,11 @@ fn draw(
     })
 }
 
-fn requested(conversation: &mut Conversation<'_>, task: &Task) -> Result<Response, Fault> {
-    let hide = |error: ExchangeError| task.request.secrets().hide(&error.to_string());
+fn requested(
+    conversation: &mut Conversation<'_>,
+    (target, task): (&Target, &Task),
+) -> Result<Response, Fault> {
+    let hide = |error: ExchangeError| task.request.secrets().hide(&target.explain(&error));
     let response = conversation.request();
     response.map_err(|error| Fault::NoResponse(hide(error)))
 }

@@ -1,9 +1,9 @@
 //! What a server responds, so that its responses need not be described by hand.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use prony_load::{Conversation, HttpUrl, Request, Response};
+use prony_load::{Conversation, ExchangeError, HttpUrl, Request, Response};
 use prony_model::Protocol;
 use prony_server::{Built, FreePorts, Launch, Outside, Probe, Server, bring_up};
 use prony_suite::run::{Access, Bench, OutsideProcess, Target, prepare};
@@ -100,7 +100,7 @@ fn observe_started(
         certificate: None,
         log: bench.logs.join(format!("{}-init.log", server.id)),
     };
-    let mut probe = |address| match request(&plain(address), "/", 1) {
+    let mut probe = |address| match request(&Target::plain(address), "/", 1) {
         Ok(_) => Probe::Right,
         Err(reason) => Probe::NotYet(reason),
     };
@@ -113,20 +113,12 @@ fn observe_started(
         &bench.interrupt,
     );
     let (mut running, _) = started.map_err(|error| error.to_string())?;
-    let observed = observe_paths(&plain(running.address()), paths);
+    let observed = observe_paths(&Target::plain(running.address()), paths);
     running.stop(STOP_TIME);
     if observed.is_ok() {
         running.logs().discard();
     }
     observed
-}
-
-fn plain(address: SocketAddr) -> Target {
-    Target {
-        address,
-        authority: address.to_string(),
-        client: None,
-    }
 }
 
 fn observe_paths(target: &Target, paths: &[String]) -> Result<Vec<Observed>, String> {
@@ -175,8 +167,8 @@ fn request(target: &Target, path: &str, count: usize) -> Result<(Vec<Response>, 
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
     let mut conversation = Conversation::new(&endpoint, &request, client, RESPONSE_TIME);
     let responses = (0..count).map(|_| conversation.request());
-    let responses = responses.collect::<Result<_, _>>();
-    let responses = responses.map_err(|error| error.to_string())?;
+    let responses = responses.collect::<Result<_, ExchangeError>>();
+    let responses = responses.map_err(|error| target.explain(&error))?;
     Ok((responses, conversation.connections()))
 }
 
