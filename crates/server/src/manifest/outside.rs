@@ -130,11 +130,8 @@ fn scheme_of(text: &str) -> Result<(&'static str, &str), String> {
             "`{text}` does not begin with http:// or https://; {EXAMPLE}"
         ));
     };
-    let known = [HTTP, HTTPS].into_iter();
-    let known = known
-        .filter(|known| scheme.eq_ignore_ascii_case(known))
-        .next();
-    match known {
+    let mut known = [HTTP, HTTPS].into_iter();
+    match known.find(|known| scheme.eq_ignore_ascii_case(known)) {
         Some(known) => Ok((known, rest)),
         None => Err(format!(
             "`{scheme}://` is not supported; a URL here begins with http:// or https://"
