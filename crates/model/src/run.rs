@@ -245,6 +245,11 @@ pub enum ServerStatus {
         /// What went wrong.
         reason: String,
     },
+    /// It should already run, and does not respond.
+    Unreachable {
+        /// What went wrong.
+        reason: String,
+    },
 }
 
 /// The result of verification for one workload.

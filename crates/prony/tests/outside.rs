@@ -179,7 +179,9 @@ fn a_server_that_already_runs_is_described_verified_and_measured_and_goes_on() {
     shop.stop();
     let dead = format!("nothing listens on localhost:{}", shop.port);
     here(&folder, &["verify"]).with(1).prints(&dead);
-    here(&folder, &SHORT).with(1).prints(&dead);
+    here(&folder, &SHORT)
+        .with(1)
+        .prints(&format!("{id}: unreachable: {dead}"));
     here(&folder, &["load", id, "-n1"]).with(1).says(&dead);
     here(&folder, &["init", "--force", "--url", &shop.url()])
         .with(1)

@@ -137,14 +137,14 @@ fn verify_one(
     };
     match verify_server(bench, server, access, tasks, &mut FreePorts) {
         Verification::Interrupted => ServerVerdict::Interrupted,
-        Verification::NotStarted(reason) => not_verified(id, &ServerStatus::StartFailed { reason }),
+        Verification::NotStarted(reason) => not_verified(id, &access.failed(reason)),
         Verification::Ended {
             verified,
             logs,
             reason,
         } => {
             show(id, verified, &logs);
-            not_verified(id, &ServerStatus::StartFailed { reason })
+            not_verified(id, &access.failed(reason))
         }
         Verification::Responded { verified, logs } => show(id, verified, &logs),
     }
@@ -174,9 +174,9 @@ fn not_verified(id: &str, status: &ServerStatus) -> ServerVerdict {
     }
     match status {
         ServerStatus::Skipped { .. } => ServerVerdict::Skipped,
-        ServerStatus::BuildFailed { .. } | ServerStatus::StartFailed { .. } => {
-            ServerVerdict::Failed
-        }
+        ServerStatus::BuildFailed { .. }
+        | ServerStatus::StartFailed { .. }
+        | ServerStatus::Unreachable { .. } => ServerVerdict::Failed,
         ServerStatus::Ready => ServerVerdict::Verified,
     }
 }

@@ -418,9 +418,9 @@ pub fn not_ready(status: &ServerStatus) -> Option<String> {
         ServerStatus::Skipped { missing, install } => {
             Some(format!("{missing} is missing; to install it: {install}"))
         }
-        ServerStatus::BuildFailed { output: reason } | ServerStatus::StartFailed { reason } => {
-            Some(reason.clone())
-        }
+        ServerStatus::BuildFailed { output: reason }
+        | ServerStatus::StartFailed { reason }
+        | ServerStatus::Unreachable { reason } => Some(reason.clone()),
     }
 }
 

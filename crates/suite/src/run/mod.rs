@@ -247,10 +247,10 @@ fn verify_all(
             } => {
                 record.verified = verified;
                 wrong_logs = logs;
-                record.status = ServerStatus::StartFailed { reason };
+                record.status = access.failed(reason);
             }
             Verification::NotStarted(reason) => {
-                record.status = ServerStatus::StartFailed { reason };
+                record.status = access.failed(reason);
             }
             Verification::Interrupted => return,
         }

@@ -145,7 +145,7 @@ fn found(server: &Server, outside: &Outside) -> Prepared {
         ),
         Err(error) => {
             let reason = error.to_string();
-            (ServerStatus::StartFailed { reason }, None)
+            (ServerStatus::Unreachable { reason }, None)
         }
     };
     Prepared {

@@ -8,7 +8,7 @@ use prony_load::ExchangeError;
 use prony_load::tls::{Offer, TlsClient, TlsError, TlsSettings, Trust};
 use prony_load::wire::Fault;
 use prony_load::wire::tls::Failure;
-use prony_model::{CpuAssignment, Protocol};
+use prony_model::{CpuAssignment, Protocol, ServerStatus};
 use prony_server::{
     BringUpError, Built, CertificateTrust, Encryption, Launch, ListeningServer, Logs, NotListening,
     NotReady, Outside, PortSource, Probe, ProcessTree, Ready, RunningServer, bring_up,
@@ -26,6 +26,16 @@ pub enum Access {
     Start(Built),
     /// It already runs.
     Outside(Outside),
+}
+
+impl Access {
+    /// The status of a server that does not respond, for this reason.
+    pub fn failed(&self, reason: String) -> ServerStatus {
+        match self {
+            Self::Start(_) => ServerStatus::StartFailed { reason },
+            Self::Outside(_) => ServerStatus::Unreachable { reason },
+        }
+    }
 }
 
 /// A server that responds.
