@@ -367,6 +367,7 @@ fn server_folders(servers: &Path) -> Result<Vec<PathBuf>, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::Encryption;
 
     const MANIFEST: &str = r#"
 title = "A"
@@ -422,6 +423,36 @@ run = ["sh"]
         assert_ne!(with_source, before);
         fs::rename(path.join("src/a"), path.join("src/b")).unwrap();
         assert_ne!(hash(), with_source);
+    }
+
+    #[test]
+    fn a_variant_is_a_server_with_a_name_of_its_own() {
+        let variant = "[[variant]]\nname = \"fast\"\nrun = [\"sh\", \"-e\"]\n";
+        let (_folder, layout) = layout(&[("one", &format!("{MANIFEST}{variant}"))]);
+        let one = Server::open(&layout.own().servers().join("one")).unwrap();
+        let fast = one.variant("fast").unwrap();
+        assert_eq!((&*fast.id, &*fast.manifest.title), ("one@fast", "A (fast)"));
+        let (one, fast) = (one.started().unwrap(), fast.started().unwrap());
+        assert_eq!(one.source_hash, fast.source_hash);
+        assert_ne!(one.recipe.run, fast.recipe.run);
+    }
+
+    #[test]
+    fn a_server_that_already_runs_has_no_build_and_no_variants() {
+        let (_folder, layout) = layout(&[("one", MANIFEST)]);
+        let manifest = Server::open(&layout.own().servers().join("one")).unwrap();
+        let outside = Outside {
+            url: "http://localhost:8080".parse().unwrap(),
+            encryption: Encryption::Plain,
+        };
+        let folder = layout.root();
+        let server = Server::outside("one", folder, manifest.manifest.clone(), outside.clone());
+        let server = server.unwrap();
+        assert!(server.buildable().is_none() && server.needs().is_empty());
+        assert_eq!(server.variants().count(), 0);
+        assert!(server.variant("fast").is_err());
+        let bad = Server::outside("One", folder, manifest.manifest, outside);
+        assert!(matches!(bad, Err(ServerError::BadName(_))));
     }
 
     #[test]
