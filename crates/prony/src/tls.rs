@@ -15,7 +15,7 @@ use prony_load::{Endpoint, ExchangeError, HttpUrl, Scheme, negotiate};
 use crate::exit::usage;
 
 /// How connections to `https://` URLs are set up.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "TLS (https:// URLs)")]
 pub struct TlsFlags {
     /// Accept any server certificate without verifying it
@@ -55,11 +55,10 @@ pub struct TlsFlags {
 
 impl TlsFlags {
     /// How connections to that server are encrypted; `None` if its URL is of plain HTTP.
-    /// `insecure` is the same as the flag, for servers with TLS.
-    pub fn of(&self, server: &HttpUrl, insecure: bool) -> Result<Option<Tls>, String> {
+    pub fn of(&self, server: &HttpUrl) -> Result<Option<Tls>, String> {
         match (server.scheme(), self.first_given()) {
             (Scheme::Https, _) => Ok(Some(Tls {
-                settings: self.settings(insecure),
+                settings: self.settings(),
                 host: server.host().to_owned(),
             })),
             (Scheme::Http, None) => Ok(None),
@@ -68,6 +67,13 @@ impl TlsFlags {
                 server.as_str()
             )),
         }
+    }
+
+    /// The same for requests that may trust any certificate, which means nothing without TLS.
+    pub fn or_insecure(&self, server: &HttpUrl, is_insecure: bool) -> Result<Option<Tls>, String> {
+        let mut flags = self.clone();
+        flags.insecure |= is_insecure && self.cacert.is_none() && server.scheme() == Scheme::Https;
+        flags.of(server)
     }
 
     fn first_given(&self) -> Option<&'static str> {
@@ -85,12 +91,11 @@ impl TlsFlags {
         given.map(|(flag, _)| flag)
     }
 
-    fn settings(&self, insecure: bool) -> TlsSettings {
+    fn settings(&self) -> TlsSettings {
         let all = Versions::default();
         TlsSettings {
             trust: match &self.cacert {
                 _ if self.insecure => Trust::Any,
-                None if insecure => Trust::Any,
                 Some(file) => Trust::File(file.clone()),
                 None => Trust::Roots,
             },

@@ -6,9 +6,7 @@ use prony_hurl::ast::{
 };
 use prony_hurl::evaluate::{Scope, Variables};
 use prony_hurl::{Position, parse, unsupported};
-use prony_load::{
-    Entry as NamedEntry, HttpUrl, Keep, RequestParts, Scenario, ScenarioRequest, User,
-};
+use prony_load::{Entry as NamedEntry, HttpUrl, Keep, Scenario, ScenarioRequest, User};
 
 use crate::MOST_ENTRIES;
 use crate::constants::Constants;
@@ -16,7 +14,7 @@ use crate::environment::UserEnvironment;
 use crate::error::ScenarioError;
 use crate::options::EntryOptions;
 use crate::placeholders::check_variables;
-use crate::request::{request, url_of};
+use crate::request::{RequestFailure, Server, blank, render, url_of};
 use crate::secrets;
 use crate::sources::Sources;
 use crate::user::HurlUser;
@@ -26,12 +24,10 @@ use crate::user::HurlUser;
 pub struct HurlScenario {
     pub(crate) file: String,
     pub(crate) entries: Vec<PreparedEntry>,
-    pub(crate) server: HttpUrl,
+    pub(crate) server: Server,
     pub(crate) sources: Sources,
     /// Whether an entry sets variables.
     pub(crate) changes_variables: bool,
-    /// What is sent before anything else is known: nothing ever is.
-    pub(crate) root: ScenarioRequest,
     /// Whether a response may set a cookie for a later request of the flow.
     pub(crate) keeps_cookies: bool,
     names: Vec<NamedEntry>,
@@ -55,8 +51,9 @@ pub(crate) struct PreparedEntry {
     pub(crate) entry: Entry,
     /// Its options, if they are always the same and set no variable.
     pub(crate) options: Option<EntryOptions>,
-    /// Its request, if it is always the same.
-    pub(crate) request: Option<ScenarioRequest>,
+    /// Its request, or a blank one of its method if it differs from flow to flow.
+    pub(crate) request: ScenarioRequest,
+    pub(crate) is_constant: bool,
     pub(crate) keep: Keep,
 }
 
@@ -88,8 +85,7 @@ impl HurlScenario {
         let constant: Vec<bool> = { parsed.entries.iter_mut() }
             .map(|entry| constants.put_into(entry))
             .collect();
-        let server = server(file, &parsed)?;
-        let root = root(file, &server)?;
+        let server = Server::new(server(file, &parsed)?);
         let changes_variables = parsed.entries.iter().any(sets_variables);
         // Only a later request can send a cookie.
         let keeps_cookies = parsed.entries.len() > 1 || sends_again(&parsed.entries[0]);
@@ -113,7 +109,6 @@ impl HurlScenario {
             entries,
             server,
             changes_variables,
-            root,
             sources,
             keeps_cookies,
             names,
@@ -123,7 +118,7 @@ impl HurlScenario {
 
     /// The URL of the server.
     pub fn server(&self) -> &HttpUrl {
-        &self.server
+        &self.server.url
     }
 
     /// The options of the file that concern connections.
@@ -298,16 +293,6 @@ fn known_server(url: &Template) -> Option<String> {
     }
 }
 
-/// A request for the URL of a server.
-fn root(file: &str, server: &HttpUrl) -> Result<ScenarioRequest, ScenarioError> {
-    RequestParts::new("GET", server, &[], b"")
-        .and_then(ScenarioRequest::new)
-        .map_err(|error| ScenarioError::Invalid {
-            place: file.to_owned(),
-            reason: error.to_string(),
-        })
-}
-
 fn sets_variables(entry: &Entry) -> bool {
     let captures = entry
         .response
@@ -332,7 +317,7 @@ pub(crate) fn place(file: &str, position: Position) -> String {
 /// What all entries are prepared with.
 struct Prepare<'a> {
     file: &'a str,
-    server: &'a HttpUrl,
+    server: &'a Server,
     sources: &'a Sources,
     keeps_cookies: bool,
 }
@@ -340,15 +325,15 @@ struct Prepare<'a> {
 impl Prepare<'_> {
     fn entry(&self, entry: Entry, is_constant: bool) -> Result<PreparedEntry, ScenarioError> {
         let options = self.options(&entry)?;
-        let request = match &options {
-            Some(options) if is_constant => Some(self.request(&entry, options)?),
-            _ => None,
-        };
+        let is_constant = is_constant && options.is_some();
+        let constant_options = options.as_ref().filter(|_| is_constant);
+        let request = self.request(&entry, constant_options)?;
         let keep = match needs(&entry) {
             Keep::Status if self.keeps_cookies => Keep::Head,
             keep => keep,
         };
         Ok(PreparedEntry {
+            is_constant,
             entry,
             options,
             request,
@@ -381,21 +366,32 @@ impl Prepare<'_> {
             })
     }
 
+    /// The request of an entry; a blank one without options, because it differs from flow to flow.
     fn request(
         &self,
         entry: &Entry,
-        options: &EntryOptions,
+        options: Option<&EntryOptions>,
     ) -> Result<ScenarioRequest, ScenarioError> {
-        let mut environment = self.environment();
-        let mut scope = Scope::new(&self.sources.variables, &mut environment);
-        request(
-            &entry.request,
-            options.is_compressed,
-            self.server,
-            &mut scope,
-        )
-        .map_err(|failure| ScenarioError::Invalid {
-            place: place(self.file, entry.request.position),
+        let request = &entry.request;
+        let prepare = || {
+            let mut rendered = blank(&request.method, &self.server.url)?;
+            let Some(options) = options else {
+                return Ok(rendered);
+            };
+            let mut environment = self.environment();
+            let mut scope = Scope::new(&self.sources.variables, &mut environment);
+            let is_compressed = options.is_compressed;
+            render(
+                request,
+                is_compressed,
+                self.server,
+                &mut scope,
+                &mut rendered,
+            )?;
+            Ok(rendered)
+        };
+        prepare().map_err(|failure: RequestFailure| ScenarioError::Invalid {
+            place: place(self.file, request.position),
             reason: failure.to_string(),
         })
     }

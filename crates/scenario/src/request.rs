@@ -36,41 +36,82 @@ pub(crate) enum RequestFailure {
 
 type Field = (HeaderName, HeaderValue);
 
-/// The request of an entry. Its placeholders have their present values; the options that change the request are
-/// applied.
-pub(crate) fn request(
+/// A request of that method without fields or body, for [`render`].
+pub(crate) fn blank(method: &str, server: &HttpUrl) -> Result<ScenarioRequest, RequestError> {
+    let parts = RequestParts::of_fields(method, server.clone(), Vec::new(), Vec::new())?;
+    ScenarioRequest::new(parts)
+}
+
+/// Makes `rendered` the request of an entry, whose placeholders have their present values. The options that change the
+/// request are applied.
+pub(crate) fn render(
     request: &Request,
     is_compressed: bool,
-    server: &HttpUrl,
+    server: &Server,
     scope: &mut Scope<'_>,
-) -> Result<ScenarioRequest, RequestFailure> {
+    rendered: &mut ScenarioRequest,
+) -> Result<(), RequestFailure> {
     let Rendered {
-        method,
-        url,
-        headers,
-        body,
+        url, headers, body, ..
     } = scope.request(request)?;
-    let url = url_of(&url)?;
-    if !url.is_same_server(server) {
-        return Err(RequestFailure::OtherServer {
-            url: url.as_str().to_owned(),
-            server: server.as_str().to_owned(),
-        });
+    match server.path_of(&url) {
+        Some(path) if is_plain(path) => rendered.set_path(path)?,
+        _ => rendered.set_path(server.url_of(&url)?.path())?,
     }
-    let mut fields = Vec::with_capacity(headers.len() + 2);
+    let fields = rendered.fields_mut();
+    fields.clear();
     for (name, value) in &headers {
-        add_field(&mut fields, name, value)?;
+        add_field(fields, name, value)?;
     }
-    if is_compressed && !has(&fields, &header::ACCEPT_ENCODING) {
-        add_field(&mut fields, "accept-encoding", ALL_CODINGS)?;
+    if is_compressed && !has(fields, &header::ACCEPT_ENCODING) {
+        add_field(fields, "accept-encoding", ALL_CODINGS)?;
     }
     for EntryOption { value, .. } in &request.options {
         if let OptionValue::Text(option, template) = value {
-            apply(*option, &scope.text(template)?, &mut fields)?;
+            apply(*option, &scope.text(template)?, fields)?;
         }
     }
-    let parts = RequestParts::of_fields(&method, url, fields, body)?;
-    Ok(ScenarioRequest::new(parts)?)
+    *rendered.body_mut() = body;
+    Ok(())
+}
+
+/// The one server of a scenario.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) url: HttpUrl,
+    /// How nearly all URLs of the file begin: `http://localhost:8080`.
+    prefix: String,
+}
+
+impl Server {
+    pub(crate) fn new(url: HttpUrl) -> Self {
+        let prefix = format!("{}://{}", url.scheme().name(), url.host_header());
+        Self { url, prefix }
+    }
+
+    /// The path and query of a URL, if that begins as nearly all do.
+    fn path_of<'u>(&self, url: &'u str) -> Option<&'u str> {
+        let path = url.strip_prefix(&self.prefix)?;
+        path.starts_with('/').then_some(path)
+    }
+
+    /// Parses a URL, which must be on this server.
+    fn url_of(&self, url: &str) -> Result<HttpUrl, RequestFailure> {
+        let url = url_of(url)?;
+        match url.is_same_server(&self.url) {
+            true => Ok(url),
+            false => Err(RequestFailure::OtherServer {
+                url: url.as_str().to_owned(),
+                server: self.prefix.clone(),
+            }),
+        }
+    }
+}
+
+/// Whether a path has only what URLs have as it is.
+fn is_plain(path: &str) -> bool {
+    path.bytes()
+        .all(|byte| byte.is_ascii_graphic() && !b"\"<>`{}^|\\#".contains(&byte))
 }
 
 /// Parses a URL, after it has encoded what no URL has.

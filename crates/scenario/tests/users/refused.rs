@@ -65,7 +65,7 @@ fn a_server_that_only_a_flow_knows_is_checked_there() {
     client.takes(&Given::ok("http://b/x"));
     assert_eq!(
         client.fails(),
-        "test.hurl:5:1: http://b/x is on another server than http://a/; a load needs one server"
+        "test.hurl:5:1: http://b/x is on another server than http://a; a load needs one server"
     );
     client.user.begin();
     client.sends();

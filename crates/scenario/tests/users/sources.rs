@@ -102,7 +102,10 @@ fn bad_rows_are_refused() {
     assert_eq!(csv_error(""), "has no rows");
     assert_eq!(csv_error("a,b\n"), "has no rows");
     assert_eq!(csv_error("a,,c\n1,2,3\n"), "the column 2 has no name");
-    assert_eq!(csv_error("a,a\n1,2\n"), "the variable `a` has two sources");
+    assert_eq!(
+        csv_error("a,a\n1,2\n"),
+        "sets the variable `a`, which has another source"
+    );
     let told = csv_error("a,b\n1,2\n3\n");
     assert!(
         told.contains("line: 3") && told.contains('1') && told.contains('2'),
@@ -137,7 +140,7 @@ fn a_variable_has_one_source() {
     let twice = |result: Result<(), prony_scenario::SourcesError>| {
         assert_eq!(
             result.unwrap_err().to_string(),
-            "the variable `a` has two sources"
+            "sets the variable `a`, which has another source"
         );
     };
     let mut sources = Sources::default();

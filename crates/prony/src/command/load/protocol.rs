@@ -15,7 +15,7 @@ use crate::exit::usage;
 use crate::tls::{HttpChoice, Tls, with_advice};
 
 /// The version of HTTP.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Protocol (default: HTTP/1.1; over https:// the server's choice)")]
 pub struct ProtocolArguments {
     /// Use HTTP/2 only; over http:// by prior knowledge (h2c), without an upgrade
@@ -28,6 +28,18 @@ pub struct ProtocolArguments {
     #[arg(long, value_name = "N", value_parser = arguments::whole(1..=MOST_PIPELINE), default_value = "1",
         conflicts_with_all = ["pipeline", "users"])]
     streams_per_connection: usize,
+}
+
+impl ProtocolArguments {
+    /// With a version that the requests prefer, unless a flag has one.
+    pub fn with(&self, version: Option<HttpVersion>) -> Self {
+        let mut with = self.clone();
+        if !self.http1 && !self.http2 {
+            with.http1 = version == Some(HttpVersion::Http1);
+            with.http2 = version == Some(HttpVersion::Http2);
+        }
+        with
+    }
 }
 
 /// How requests reach the server.
@@ -50,13 +62,8 @@ impl<'a> Transport<'a> {
         let offer = match content {
             _ if protocol.http1 => Offer::Only(HttpVersion::Http1),
             Content::Grpc(_) => Offer::Only(HttpVersion::Http2),
-            Content::Http(_) if protocol.http2 => Offer::Only(HttpVersion::Http2),
-            Content::Scenario(_) if protocol.http2 => Offer::Only(HttpVersion::Http2),
-            Content::Scenario(scenario) if scenario.connection().http2 => {
+            Content::Http(_) | Content::Scenario(_) if protocol.http2 => {
                 Offer::Only(HttpVersion::Http2)
-            }
-            Content::Scenario(scenario) if scenario.connection().http1 => {
-                Offer::Only(HttpVersion::Http1)
             }
             Content::Http(_) | Content::Scenario(_) if tls.is_some() => Offer::Both,
             Content::Http(_) | Content::Scenario(_) => Offer::Only(HttpVersion::Http1),

@@ -15,7 +15,7 @@ use prony_suite::Workload;
 use prony_suite::run::{Task, prepare, start_ready};
 use prony_system::{default_assignment, format_cpu_list};
 
-use super::requests::{Content, Requests};
+use super::requests::{Content, Preferred, Requests};
 use crate::arguments;
 use crate::command::flags::BuildFlags;
 use crate::exit::usage;
@@ -172,6 +172,7 @@ impl StartedServer {
             url,
             described: None,
             are_random: false,
+            preferred: Preferred::default(),
         })
     }
 
