@@ -154,7 +154,7 @@ impl HttpUrl {
         self.scheme
     }
 
-    /// The URL as it was given.
+    /// The URL as it was given, or with the path that it was changed to.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -190,6 +190,9 @@ impl HttpUrl {
             self.path.push('/');
         }
         self.path.push_str(path);
+        self.text.clear();
+        let parts = [self.scheme.name(), "://", &self.host_header, &self.path];
+        parts.iter().for_each(|part| self.text.push_str(part));
         PathAndQuery::try_from(self.path.as_str()).map(drop)
     }
 
@@ -343,6 +346,9 @@ mod tests {
             "https://[::1]:8080/b"
         );
         assert!(url.with_path("/a b").is_err());
+        let mut changed = url.clone();
+        changed.set_path("/c?d#e").unwrap();
+        assert_eq!((changed.as_str(), changed.path()), (other.as_str(), "/c?d"));
         let upper: HttpUrl = "http://A/".parse().unwrap();
         assert!(upper.is_same_server(&"http://a:80/x".parse().unwrap()));
     }

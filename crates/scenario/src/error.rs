@@ -1,6 +1,6 @@
 //! Why a file cannot be run.
 
-use prony_load::TargetError;
+use crate::secrets::hide;
 
 /// Why a file cannot be run as a scenario. The messages name the file and the line.
 #[derive(Debug, thiserror::Error)]
@@ -30,12 +30,32 @@ pub enum ScenarioError {
         url: String,
         server: String,
     },
-    #[error("{place}: {source}")]
-    Target { place: String, source: TargetError },
     #[error("{place}: {reason}")]
     Invalid { place: String, reason: String },
     #[error(
         "{file}: `{option}` must be the same in every entry, because a user has one connection"
     )]
     Differs { file: String, option: &'static str },
+}
+
+impl ScenarioError {
+    /// The same, without secrets: the file itself has none, only the values that are put into it.
+    pub(crate) fn without_secrets(self, secrets: &[String]) -> Self {
+        match self {
+            Self::OtherServer { place, url, server } => Self::OtherServer {
+                place,
+                url: hide(&url, secrets),
+                server: hide(&server, secrets),
+            },
+            Self::UnknownServer { place, url } => Self::UnknownServer {
+                place,
+                url: hide(&url, secrets),
+            },
+            Self::Invalid { place, reason } => Self::Invalid {
+                place,
+                reason: hide(&reason, secrets),
+            },
+            other => other,
+        }
+    }
 }

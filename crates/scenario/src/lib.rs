@@ -18,9 +18,11 @@ mod cookies;
 mod environment;
 mod error;
 mod options;
+mod placeholders;
 mod prepare;
 mod request;
 mod response;
+mod secrets;
 mod sources;
 mod user;
 

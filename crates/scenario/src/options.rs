@@ -85,7 +85,9 @@ impl EntryOptions {
                 self.retry_interval = duration(scope.duration(setting)?, DurationUnit::Millisecond);
             }
             OptionValue::Duration(DurationOption::MaxTime, setting) => {
-                self.timeout = Some(duration(scope.duration(setting)?, DurationUnit::Second));
+                let timeout = duration(scope.duration(setting)?, DurationUnit::Second);
+                // As for curl, zero is no limit.
+                self.timeout = (!timeout.is_zero()).then_some(timeout);
             }
             OptionValue::Variable(definition) => {
                 let value = scope.definition(definition)?;

@@ -1,8 +1,8 @@
 //! Prepares a file: everything that is the same in all flows is done once.
 
 use prony_hurl::ast::{
-    Assert, Capture, Entry, Expression, FlagOption, HurlFile, KeyValue, OptionValue, Placeholder,
-    Query, QueryValue, Setting, StatusValue, Template, TemplateElement, VersionValue,
+    Assert, Capture, Entry, Expression, FlagOption, HurlFile, OptionValue, Query, QueryValue,
+    Setting, StatusValue, Template, TemplateElement, VersionValue,
 };
 use prony_hurl::evaluate::{Scope, Variables};
 use prony_hurl::{Position, parse, unsupported};
@@ -13,7 +13,9 @@ use crate::constants::Constants;
 use crate::environment::UserEnvironment;
 use crate::error::ScenarioError;
 use crate::options::EntryOptions;
+use crate::placeholders::check_variables;
 use crate::request::{RequestFailure, Server, blank, render, url_of};
+use crate::secrets;
 use crate::sources::Sources;
 use crate::user::HurlUser;
 
@@ -63,6 +65,11 @@ impl HurlScenario {
     /// If the text is not Hurl, has something that Prony does not run, uses a variable that is not defined, or needs
     /// several servers.
     pub fn new(file: &str, text: &str, sources: Sources) -> Result<Self, ScenarioError> {
+        let secrets = secrets::forms(&sources.variables);
+        Self::prepared(file, text, sources).map_err(|error| error.without_secrets(&secrets))
+    }
+
+    fn prepared(file: &str, text: &str, sources: Sources) -> Result<Self, ScenarioError> {
         let mut parsed =
             parse(text).map_err(|error| ScenarioError::Parse(error.render(file, text)))?;
         let refused = unsupported(&parsed);
@@ -189,52 +196,6 @@ fn check_count(file: &str, parsed: &HurlFile) -> Result<(), ScenarioError> {
     }
 }
 
-/// Checks that every variable of a request is known by then.
-fn check_variables(file: &str, parsed: &HurlFile, sources: &Sources) -> Result<(), ScenarioError> {
-    let mut known: Vec<&str> = sources.changing().collect();
-    for entry in &parsed.entries {
-        let options = entry.request.options.iter();
-        known.extend(options.filter_map(|option| match &option.value {
-            OptionValue::Variable(definition) => Some(definition.name.as_str()),
-            _ => None,
-        }));
-        for Placeholder { expression, span } in request_placeholders(entry) {
-            let Expression::Variable(name) = expression else {
-                continue;
-            };
-            if !known.contains(&name.as_str()) && sources.variables.get(name).is_none() {
-                return Err(ScenarioError::Undefined {
-                    place: place(file, span.start),
-                    name: name.clone(),
-                });
-            }
-        }
-        for Capture { name, .. } in entry.response.iter().flat_map(|it| &it.captures) {
-            match name.literal() {
-                Some(name) => known.push(name),
-                // It may set any variable.
-                None => return Ok(()),
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The placeholders of a request's URL, header fields and parameters.
-fn request_placeholders(entry: &Entry) -> impl Iterator<Item = &Placeholder> {
-    let request = &entry.request;
-    let pairs = [
-        &request.headers,
-        &request.query,
-        &request.form,
-        &request.cookies,
-    ];
-    let pairs = pairs.into_iter().flatten().chain(&request.basic_auth);
-    let of_pairs = pairs.flat_map(|KeyValue { key, value }| [key, value]);
-    let templates = std::iter::once(&request.url).chain(of_pairs);
-    templates.flat_map(Template::placeholders)
-}
-
 /// What each entry is called in the result: its method and its path.
 fn names(file: &str, parsed: &HurlFile) -> Result<Vec<NamedEntry>, ScenarioError> {
     let short = |entry: &Entry| {
@@ -295,9 +256,9 @@ fn server(file: &str, parsed: &HurlFile) -> Result<HttpUrl, ScenarioError> {
                 }
             }
         };
-        let url = url_of(&url).map_err(|source| ScenarioError::Target {
+        let url = url_of(&url).map_err(|error| ScenarioError::Invalid {
             place: place(),
-            source,
+            reason: error.to_string(),
         })?;
         match &server {
             None => server = Some(url),

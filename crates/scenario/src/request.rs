@@ -9,7 +9,7 @@ use prony_hurl::evaluate::{Failure, Rendered, Scope};
 use prony_load::{ALL_CODINGS, HttpUrl, RequestError, RequestParts, ScenarioRequest, TargetError};
 
 /// What a URL does not have as it is (the path and query sets of the URL standard).
-const NOT_IN_URLS: &AsciiSet = &CONTROLS
+pub(crate) const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'<')

@@ -25,6 +25,8 @@ pub enum SourcesError {
     Names { line: usize, reason: String },
     #[error("the column {0} has no name")]
     Unnamed(usize),
+    #[error("line {0} has no names")]
+    Nameless(usize),
     #[error("has no rows")]
     Empty,
     #[error("is longer than {} MiB", LONGEST_DATA / 1024 / 1024)]
@@ -146,24 +148,19 @@ impl Sources {
     /// If a line is no object or has other names than the first one, there is none, or a variable has another source.
     pub fn add_json_lines(&mut self, text: impl BufRead) -> Result<(), SourcesError> {
         let mut names: Vec<String> = Vec::new();
-        let mut rows = Vec::new();
+        let mut rows: Vec<Vec<Value>> = Vec::new();
         for (number, line) in io::BufReader::new(Bounded::new(text)).lines().enumerate() {
-            let line = line?;
+            let (line, number) = (line?, number + 1);
+            let mark = if number == 1 { "\u{feff}" } else { "" };
+            let line = line.strip_prefix(mark).unwrap_or(&line);
             if line.trim().is_empty() {
                 continue;
             }
-            let row = object_of(&line, number + 1)?;
-            let names_of_row: Vec<&String> = row.keys().collect();
+            let row = object_of(line, number)?;
             if rows.is_empty() {
-                names = names_of_row.into_iter().cloned().collect();
-            } else if !names.iter().eq(names_of_row.iter().copied()) {
-                let reason = format!("{names_of_row:?} instead of {names:?}");
-                return Err(SourcesError::Names {
-                    line: number + 1,
-                    reason,
-                });
+                names = row.keys().cloned().collect();
             }
-            rows.push(row.values().map(Value::from_json).collect());
+            rows.push(values_of(&row, &names, number)?);
             if rows.len() > MOST_ROWS {
                 return Err(SourcesError::TooMany);
             }
@@ -235,6 +232,25 @@ fn object_of(
             reason: error.to_string(),
         }),
     }
+}
+
+/// The values of these names, which must be all that an object has.
+fn values_of(
+    row: &serde_json::Map<String, serde_json::Value>,
+    names: &[String],
+    line: usize,
+) -> Result<Vec<Value>, SourcesError> {
+    if row.is_empty() {
+        return Err(SourcesError::Nameless(line));
+    }
+    let values = names.iter().map(|name| row.get(name).map(Value::from_json));
+    let values: Option<Vec<Value>> = values.collect();
+    values
+        .filter(|_| row.len() == names.len())
+        .ok_or_else(|| SourcesError::Names {
+            line,
+            reason: format!("{:?} instead of {names:?}", row.keys().collect::<Vec<_>>()),
+        })
 }
 
 /// The value that a text stands for, as for Hurl's `--variable`.

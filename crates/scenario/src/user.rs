@@ -12,6 +12,7 @@ use crate::options::EntryOptions;
 use crate::prepare::{HurlScenario, PreparedEntry, accepts, place};
 use crate::request::{RequestFailure, add_cookies, render};
 use crate::response::{Unexpected, evaluate};
+use crate::secrets::{self, hide};
 
 /// The most characters of a reason that are shown.
 const LONGEST_REASON: usize = 400;
@@ -216,19 +217,30 @@ impl<'a> HurlUser<'a> {
     }
 
     fn rejection(&self, entry: &PreparedEntry, unexpected: &Unexpected) -> Rejection {
-        let (outcome, reason) = match unexpected {
+        let (outcome, detail) = match unexpected {
             Unexpected::Status(failures) => (Outcome::WrongStatus, self.described(failures)),
             Unexpected::Content(failures) => (Outcome::WrongBody, self.described(failures)),
             Unexpected::Other(outcome, reason) => {
                 let position = entry.entry.request.position;
+                let reason = hide(reason, &secrets::forms(&self.variables));
                 let detail = format!("{}: {reason}", place(&self.scenario.file, position));
                 (*outcome, detail)
             }
         };
-        Rejection {
-            outcome,
-            detail: self.without_secrets(reason),
+        Rejection { outcome, detail }
+    }
+
+    /// Why the flow cannot go on.
+    fn reason(&self, failure: &RequestFailure) -> String {
+        let secrets = secrets::forms(&self.variables);
+        let file = &self.scenario.file;
+        if let RequestFailure::Failure(failure) = failure {
+            return described(file, failure, &secrets);
         }
+        let position = self.entry().map(|entry| entry.entry.request.position);
+        let position = position.unwrap_or(prony_hurl::Position::START);
+        let reason = hide(&failure.to_string(), &secrets);
+        format!("{}: {reason}", place(file, position))
     }
 
     /// The first failure with its place, and how many others there are.
@@ -240,21 +252,18 @@ impl<'a> HurlUser<'a> {
             0 => String::new(),
             count => format!(" (and {count} more)"),
         };
-        format!("{}{others}", described(&self.scenario.file, first))
-    }
-
-    fn without_secrets(&self, text: String) -> String {
-        let mut text = text;
-        for secret in self.variables.secrets().filter(|secret| !secret.is_empty()) {
-            text = text.replace(&secret, "***");
-        }
-        text
+        let secrets = secrets::forms(&self.variables);
+        format!(
+            "{}{others}",
+            described(&self.scenario.file, first, &secrets)
+        )
     }
 }
 
-/// A failure in a line.
-pub(crate) fn described(file: &str, failure: &Failure) -> String {
-    let reason = failure.kind.reason();
+/// A failure in a line, without secrets.
+fn described(file: &str, failure: &Failure, secrets: &[String]) -> String {
+    // A secret that is cut, or has other white space, would not be found.
+    let reason = hide(&failure.kind.reason(), secrets);
     let words: Vec<&str> = reason.split_whitespace().collect();
     let mut reason = words.join(" ");
     if let Some((end, _)) = reason.char_indices().nth(LONGEST_REASON) {
@@ -291,19 +300,8 @@ impl User for HurlUser<'_> {
     }
 
     fn next(&mut self) -> Turn {
-        match self.advance() {
-            Ok(turn) => turn,
-            Err(RequestFailure::Failure(failure)) => {
-                let reason = described(&self.scenario.file, &failure);
-                Turn::Fail(self.without_secrets(reason))
-            }
-            Err(failure) => {
-                let position = self.entry().map(|entry| entry.entry.request.position);
-                let position = position.unwrap_or(prony_hurl::Position::START);
-                let reason = format!("{}: {failure}", place(&self.scenario.file, position));
-                Turn::Fail(self.without_secrets(reason))
-            }
-        }
+        self.advance()
+            .unwrap_or_else(|failure| Turn::Fail(self.reason(&failure)))
     }
 
     fn request(&self) -> &ScenarioRequest {

@@ -65,6 +65,26 @@ struct Flow {
     waiting: Option<Sending>,
     /// What was sent last.
     sent: Option<Sending>,
+    /// Whether that was due at an instant.
+    sent_due: bool,
+}
+
+/// How long a response may take, beside the timeout of the load.
+pub(super) struct Limits {
+    /// By its entry.
+    pub(super) timeout: Option<Duration>,
+    /// Whether its request was due at an instant, so that a deadline binds it.
+    pub(super) is_due: bool,
+}
+
+impl Limits {
+    /// Those of a request that belongs to no flow.
+    pub(super) fn of_every_request() -> Self {
+        Self {
+            timeout: None,
+            is_due: true,
+        }
+    }
 }
 
 /// What a user does next.
@@ -178,10 +198,13 @@ impl<'a> Flows<'a> {
         self.users[user].user.request()
     }
 
-    /// How long its response may take, if the entry says so.
-    pub(super) fn timeout(&self, user: usize) -> Option<Nanoseconds> {
-        let sent = self.users[user].flow.as_ref()?.sent.as_ref()?;
-        sent.timeout.map(nanoseconds)
+    /// How long its response may take.
+    pub(super) fn limits(&self, user: usize) -> Limits {
+        let flow = self.users[user].flow.as_ref();
+        Limits {
+            timeout: flow.and_then(|flow| flow.sent.as_ref()?.timeout),
+            is_due: flow.is_some_and(|flow| flow.sent_due),
+        }
     }
 
     /// Keeps as much of its response as the user needs.
@@ -255,6 +278,7 @@ impl Flow {
         let entry = sending.entry;
         self.has_sent = true;
         self.sent = Some(sending);
+        self.sent_due = from.is_some();
         Step::Send { entry, from }
     }
 }

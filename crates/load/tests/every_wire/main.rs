@@ -2,6 +2,9 @@
 //! server has counted as many requests and events as the client.
 
 mod events;
+mod flows;
+#[path = "../behaviour/scenarios.rs"]
+mod scenarios;
 mod server;
 mod streams;
 

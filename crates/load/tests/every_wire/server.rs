@@ -3,8 +3,8 @@
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
@@ -39,6 +39,8 @@ pub struct Counts {
     requests: AtomicU64,
     /// Events whose sending has begun.
     pub events: AtomicU64,
+    /// The targets of requests that belong to flows.
+    targets: Mutex<Vec<String>>,
 }
 
 impl CountingServer {
@@ -78,6 +80,11 @@ impl CountingServer {
     /// How many requests it has received.
     pub fn requests(&self) -> u64 {
         self.counts.requests.load(Relaxed)
+    }
+
+    /// The targets of requests that belong to flows (`/flow/…`), in the order received, since this was called last.
+    pub fn take_targets(&self) -> Vec<String> {
+        std::mem::take(&mut self.counts.targets.lock().unwrap())
     }
 
     /// How many events it has sent, or begun to send.
@@ -145,7 +152,7 @@ where
     };
 }
 
-/// A greeting, events (`/events/5`), or the messages of a call and their status.
+/// A greeting, events (`/events/5`), the body of the request (`/flow/…`), or the messages of a call and their status.
 async fn respond(
     request: Request<Incoming>,
     is_grpc: bool,
@@ -153,11 +160,24 @@ async fn respond(
 ) -> Result<Response<BoxBody<Bytes, Infallible>>, Infallible> {
     let events = request.uri().path().strip_prefix("/events/");
     let events = events.map(|number| number.parse().expect("a number of events"));
+    let is_of_flow = request.uri().path().starts_with("/flow/");
+    if is_of_flow {
+        let target = request.uri().path_and_query().expect("it has a path");
+        counts
+            .targets
+            .lock()
+            .expect("no thread panicked")
+            .push(target.to_string());
+    }
     let received = request.into_body().collect().await;
     if let Some(events) = events {
         let response = Response::builder().header("content-type", "text/event-stream");
         let body = EventBody::of(events, counts).boxed();
         return Ok(response.body(body).expect("the head is valid"));
+    }
+    if is_of_flow {
+        let body = received.map(|body| body.to_bytes()).unwrap_or_default();
+        return Ok(Response::new(Full::from(body).boxed()));
     }
     if !is_grpc {
         return Ok(Response::new(Full::from("hello").boxed()));

@@ -5,6 +5,7 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::Activity;
+use crate::engine::flows::Limits;
 use crate::wire::Wire;
 
 /// What a request waited for that was never sent.
@@ -15,21 +16,25 @@ const NO_FREE_STREAM: &str = "free stream";
 impl<W: Wire> Worker<'_, W> {
     /// Makes sure that the connection's deadlines are checked at `at` or before.
     ///
-    /// Each connection has at most one entry in the timetable, which moves only when it comes up: nearly always the
-    /// response arrived long before, so a request costs nothing.
+    /// An entry in the timetable moves only when it comes up: nearly always the response arrived long before, so a
+    /// request costs nothing. Only a request with less time than the one before it adds an entry.
     #[inline]
     pub(super) fn watch_deadline(&mut self, index: usize, at: Nanoseconds) {
         let connection = &mut self.connections[index];
-        if !connection.is_watched && at != Nanoseconds::MAX {
-            connection.is_watched = true;
+        if at < connection.watched {
+            connection.watched = at;
             self.deadlines.add(at, index);
         }
     }
 
     /// Gives up requests that got no response in time.
     pub(super) fn check_deadlines(&mut self) {
-        while let Some(index) = self.deadlines.take_due(self.now) {
-            self.connections[index].is_watched = false;
+        while let Some((at, index)) = self.deadlines.take_entry(self.now) {
+            if at != self.connections[index].watched {
+                // An earlier entry came after it.
+                continue;
+            }
+            self.connections[index].watched = Nanoseconds::MAX;
             match self.next_deadline(index) {
                 Some(deadline) if deadline <= self.now => self.timed_out(index),
                 Some(deadline) => self.watch_deadline(index, deadline),
@@ -108,25 +113,32 @@ impl<W: Wire> Worker<'_, W> {
                 return;
             };
             if !connection.wire.cancel(position) {
-                let detail = self.no_response_in_time();
+                let detail = self.no_response_in_time(index);
                 return self.failed_at(index, position, Outcome::TimedOut, || detail);
             }
             let Some(request) = self.take_passed(index, position) else {
                 return;
             };
-            let detail = self.no_response_in_time();
+            let detail = self.no_response_in_time(index);
             self.count(index, request.number, Outcome::TimedOut, || detail);
         }
     }
 
-    /// Why a request that was sent has timed out.
-    pub(super) fn no_response_in_time(&self) -> String {
+    /// Why a request that was sent over that connection has timed out.
+    pub(super) fn no_response_in_time(&self, index: usize) -> String {
         let plan = self.shared.plan;
+        let limits = match &self.flows {
+            None => Limits::of_every_request(),
+            Some(flows) => flows.limits(index - self.share.streams),
+        };
+        let longest = limits.timeout.unwrap_or(plan.timeout).min(plan.timeout);
         match plan.deadline {
-            Some(deadline) if self.deadline_binds_responses && deadline < plan.timeout => {
+            Some(deadline)
+                if self.deadline_binds_responses && limits.is_due && deadline < longest =>
+            {
                 format!("no whole response within {deadline:?} of its due time")
             }
-            _ => format!("no whole response within {:?}", plan.timeout),
+            _ => format!("no whole response within {longest:?}"),
         }
     }
 }

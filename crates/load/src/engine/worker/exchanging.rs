@@ -6,7 +6,7 @@ use nix::errno::Errno;
 use prony_model::Outcome;
 
 use super::Worker;
-use crate::engine::clock::Nanoseconds;
+use crate::engine::clock::{Nanoseconds, nanoseconds};
 use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::{Chunk, ReadNext};
 use crate::engine::judge::{Kept, Sample};
@@ -45,7 +45,8 @@ impl<W: Wire> Worker<'_, W> {
                 }
                 Some(flows) => {
                     let user = index - self.share.streams;
-                    let most = flows.timeout(user).unwrap_or(Nanoseconds::MAX);
+                    let timeout = flows.limits(user).timeout;
+                    let most = timeout.map_or(Nanoseconds::MAX, nanoseconds);
                     request.deadline = latest.min(now.saturating_add(most));
                     request.sample = flows.sample(user);
                     connection
@@ -284,7 +285,7 @@ impl<W: Wire> Worker<'_, W> {
         match verdict {
             // The worker may look at a response before the timetable, although both are due.
             _ if is_late => {
-                let detail = self.no_response_in_time();
+                let detail = self.no_response_in_time(index);
                 self.count(index, number, Outcome::TimedOut, || detail);
             }
             // Counted as ok, a response to what the server has not read would be the fastest of all.

@@ -1,0 +1,132 @@
+//! No message shows a secret.
+
+use prony_load::Scenario;
+use prony_scenario::Sources;
+
+use crate::{Client, Given, refusal, scenario, scenario_of};
+
+fn with_secrets(text: &str, secrets: &[&str]) -> prony_scenario::HurlScenario {
+    let mut sources = Sources::default();
+    for (number, secret) in secrets.iter().enumerate() {
+        sources.set_secret(&format!("s{number}"), secret);
+    }
+    scenario_of(text, sources)
+}
+
+/// The reason why an echo of these secrets is rejected.
+fn echoed(secrets: &[&str], body: &str) -> String {
+    let text = "GET http://a/{{s0}}\nHTTP 200\n[Asserts]\nbody == \"x\"\n";
+    let scenario = with_secrets(text, secrets);
+    let mut client = Client::of(&scenario);
+    client.sends();
+    client.rejects(&Given::ok(body)).detail
+}
+
+#[test]
+fn a_rejection_has_no_secret() {
+    let told = echoed(&["hunter2"], "you are hunter2, hunter2");
+    assert!(told.contains("<you are ***, ***>"), "{told}");
+}
+
+#[test]
+fn a_secret_with_white_space_is_hidden_although_the_message_is_one_line() {
+    for secret in ["two  words", "a\ttab", "two\nlines"] {
+        let told = echoed(&[secret], &format!("-{secret}-"));
+        assert!(told.contains("<-***->"), "{told}");
+    }
+}
+
+#[test]
+fn a_secret_in_another_one_does_not_leave_its_rest() {
+    for secrets in [["pass", "password"], ["password", "pass"]] {
+        let told = echoed(&secrets, "-password-pass-");
+        assert!(told.contains("<-***-***->"), "{told}");
+    }
+}
+
+#[test]
+fn a_secret_that_a_long_message_cuts_is_hidden() {
+    for before in 340..420 {
+        let told = echoed(
+            &["0123456789"],
+            &format!("{}0123456789", "x".repeat(before)),
+        );
+        assert!(!told.contains("01"), "{before}: {told}");
+    }
+}
+
+#[test]
+fn a_secret_in_json_and_in_a_url_is_hidden() {
+    let told = echoed(&["a\"b\""], "[\"a\\\"b\\\"\"]");
+    assert!(told.contains("<[\"***\"]>"), "{told}");
+    let told = echoed(&["a b"], "http://a/a%20b?x=a%20b");
+    assert!(told.contains("<http://a/***?x=***>"), "{told}");
+}
+
+#[test]
+fn an_empty_secret_changes_nothing() {
+    let text = "GET http://a/\nHTTP 200\n[Asserts]\nbody == \"x\"\n";
+    let scenario = with_secrets(text, &[""]);
+    let mut client = Client::of(&scenario);
+    client.sends();
+    let told = client.rejects(&Given::ok("abc")).detail;
+    assert!(told.contains("<abc>"), "{told}");
+}
+
+#[test]
+fn a_redacted_capture_is_a_secret() {
+    let text = "GET http://a/\nHTTP 200\n[Captures]\ntoken: jsonpath \"$.token\" redact\n\
+                GET http://a/\nAuthorization: Bearer {{token}}\nHTTP 200\n[Asserts]\nbody == \"x\"\n";
+    let scenario = scenario(text);
+    let mut client = Client::of(&scenario);
+    for token in ["first-token", "other-token"] {
+        client.user.begin();
+        client.sends();
+        client.takes(&Given::ok(format!("{{\"token\": \"{token}\"}}")));
+        let sent = client.sends();
+        assert_eq!(
+            sent.field("authorization"),
+            Some(&*format!("Bearer {token}"))
+        );
+        let told = client.rejects(&Given::ok(format!("no {token}"))).detail;
+        assert!(told.contains("<no ***>"), "{told}");
+    }
+}
+
+#[test]
+fn a_flow_that_cannot_go_on_says_no_secret() {
+    let text = "GET http://a/\nHTTP 200\n[Captures]\nv: body\nGET http://{{v}}/{{s0}}\n";
+    let scenario = with_secrets(text, &["hunter2"]);
+    let mut client = Client::of(&scenario);
+    client.sends();
+    client.takes(&Given::ok("b"));
+    let reason = client.fails();
+    assert!(
+        reason.contains("http://b/*** is on another server"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_file_that_is_refused_says_no_secret() {
+    for text in [
+        "GET http://a/\nGET http://{{s0}}/\n",
+        "GET http://{{s0}} x/\n",
+        "GET ftp://{{s0}}/\n",
+        "GET {{s0}}\n",
+        "GET http://a/\n[Options]\nheader: {{s0}}\n",
+        "GET http://a/\n{{s0}}: 1\n",
+        "POST http://a/\nfile,{{s0}};\n",
+    ] {
+        let mut sources = Sources::default();
+        sources.set_secret("s0", "hunter 2");
+        let told = refusal(text, sources);
+        assert!(!told.contains("hunter"), "{text}{told}");
+    }
+}
+
+#[test]
+fn names_of_entries_have_no_secret() {
+    let scenario = with_secrets("GET http://a/{{s0}}\n", &["hunter2"]);
+    assert_eq!(scenario.entries()[0].name(), "GET /{{s0}}");
+}

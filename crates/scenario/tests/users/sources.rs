@@ -1,0 +1,211 @@
+//! Where the values of each flow come from.
+
+use std::collections::BTreeSet;
+
+use prony_load::Scenario;
+use prony_scenario::Sources;
+
+use crate::{Client, Given, scenario_of};
+
+/// The paths of as many flows of `GET http://a/PATH`, by one user.
+fn paths(path: &str, sources: Sources, flows: usize) -> Vec<String> {
+    let scenario = scenario_of(&format!("GET http://a/{path}\n"), sources);
+    let mut user = scenario.user(0, 1);
+    (0..flows)
+        .map(|_| {
+            user.begin();
+            user.next();
+            user.request().parts().url().path()[1..].to_owned()
+        })
+        .collect()
+}
+
+fn csv(text: &str) -> Sources {
+    let mut sources = Sources::default();
+    sources.add_csv(text.as_bytes()).unwrap();
+    sources
+}
+
+fn csv_error(text: impl AsRef<[u8]>) -> String {
+    let mut sources = Sources::default();
+    sources.add_csv(text.as_ref()).unwrap_err().to_string()
+}
+
+fn lines_error(text: &str) -> String {
+    let mut sources = Sources::default();
+    let result = sources.add_json_lines(text.as_bytes());
+    result.unwrap_err().to_string()
+}
+
+#[test]
+fn rows_come_in_order_and_then_again() {
+    let text = "name, id\nann,1\n\"b, b\",2\nÜ,3\n";
+    let expected = ["ann-1", "b,%20b-2", "%C3%9C-3", "ann-1", "b,%20b-2"];
+    assert_eq!(paths("{{name}}-{{id}}", csv(text), 5), expected);
+}
+
+#[test]
+fn rows_may_be_json_lines() {
+    let mut sources = Sources::default();
+    let text = "{\"name\": \"ann\", \"id\": 1}\n\n{\"id\": 2.5, \"name\": true}\r\n";
+    sources.add_json_lines(text.as_bytes()).unwrap();
+    let expected = ["ann-1", "true-2.5", "ann-1"];
+    assert_eq!(paths("{{name}}-{{id}}", sources, 3), expected);
+}
+
+#[test]
+fn a_csv_file_may_begin_with_a_mark_and_have_line_ends_of_windows() {
+    let text = "\u{feff}a,b\r\n1,2\r\n";
+    assert_eq!(paths("{{a}}{{b}}", csv(text), 1), ["12"]);
+}
+
+#[test]
+fn a_json_lines_file_may_begin_with_a_mark() {
+    let mut sources = Sources::default();
+    let text = "\u{feff}{\"a\": 1}\n{\"a\": 2}\n";
+    sources.add_json_lines(text.as_bytes()).unwrap();
+    assert_eq!(paths("{{a}}", sources, 2), ["1", "2"]);
+}
+
+#[test]
+fn users_share_the_rows() {
+    let scenario = scenario_of("GET http://a/{{id}}\n", csv("id\n1\n2\n3\n4\n"));
+    let mut users: Vec<_> = (0..4)
+        .map(|number| Client::seeded(&scenario, number))
+        .collect();
+    let mut all: Vec<String> = users.iter_mut().map(|user| user.sends().path).collect();
+    all.sort();
+    assert_eq!(all, ["/1", "/2", "/3", "/4"]);
+}
+
+#[test]
+fn every_value_of_a_flow_is_of_one_row() {
+    let scenario = scenario_of(
+        "GET http://a/{{id}}\nPOST http://a/{{name}}\n{\"id\": {{id}}, \"name\": \"{{name}}\"}\n",
+        csv("id,name\n1,one\n2,two\n"),
+    );
+    let mut client = Client::of(&scenario);
+    let all = client.flow(&Given::status(200));
+    assert_eq!((all[0].path.as_str(), all[1].path.as_str()), ("/2", "/two"));
+    assert_eq!(all[1].text(), "{\"id\": 2, \"name\": \"two\"}");
+}
+
+#[test]
+fn several_files_are_independent() {
+    let mut sources = csv("a\n1\n2\n");
+    sources.add_csv("b\nx\ny\nz\n".as_bytes()).unwrap();
+    assert_eq!(paths("{{a}}{{b}}", sources, 4), ["1x", "2y", "1z", "2x"]);
+}
+
+#[test]
+fn bad_rows_are_refused() {
+    assert_eq!(csv_error(""), "has no rows");
+    assert_eq!(csv_error("a,b\n"), "has no rows");
+    assert_eq!(csv_error("a,,c\n1,2,3\n"), "the column 2 has no name");
+    assert_eq!(
+        csv_error("a,a\n1,2\n"),
+        "sets the variable `a`, which has another source"
+    );
+    let told = csv_error("a,b\n1,2\n3\n");
+    assert!(
+        told.contains("line: 3") && told.contains('1') && told.contains('2'),
+        "{told}"
+    );
+    let told = csv_error(b"a\n\xff\n");
+    assert!(told.contains("UTF-8"), "{told}");
+    assert_eq!(lines_error(""), "has no rows");
+    assert_eq!(lines_error("\n \n"), "has no rows");
+    assert!(lines_error("{\"a\": 1}\n[1]\n").starts_with("line 2 is not a JSON object: "));
+    assert!(lines_error("{\"a\": 1}\n{\"a\": }\n").starts_with("line 2 is not a JSON object: "));
+    assert!(
+        lines_error("{\"a\": 1}\n\n{\"b\": 1}\n")
+            .starts_with("line 3 has other names than the first one: ")
+    );
+    assert!(
+        lines_error("{\"a\": 1}\n{\"a\": 1, \"b\": 1}\n").starts_with("line 2 has other names")
+    );
+}
+
+#[test]
+fn an_object_without_names_is_no_row() {
+    assert!(
+        lines_error("{}\n{}\n").contains("no names"),
+        "{}",
+        lines_error("{}\n")
+    );
+}
+
+#[test]
+fn a_variable_has_one_source() {
+    let twice = |result: Result<(), prony_scenario::SourcesError>| {
+        assert_eq!(
+            result.unwrap_err().to_string(),
+            "sets the variable `a`, which has another source"
+        );
+    };
+    let mut sources = Sources::default();
+    sources.set("a", "1");
+    twice(sources.add_csv("a\n1\n".as_bytes()));
+    twice(sources.add_counter("a", 1));
+    twice(sources.add_random("a", 1, 2));
+    let mut sources = csv("a\n1\n");
+    twice(sources.add_json_lines("{\"a\": 1}".as_bytes()));
+    let mut sources = Sources::default();
+    sources.set_secret("a", "1");
+    twice(sources.add_counter("a", 1));
+}
+
+#[test]
+fn counters_count_the_flows_of_all_users() {
+    let mut sources = Sources::default();
+    sources.add_counter("n", -1).unwrap();
+    assert_eq!(paths("{{n}}", sources, 4), ["-1", "0", "1", "2"]);
+    let mut sources = Sources::default();
+    sources.add_counter("n", i64::MAX).unwrap();
+    assert_eq!(paths("{{n}}", sources, 2).len(), 2);
+}
+
+#[test]
+fn random_numbers_stay_within_their_bounds_and_reach_them() {
+    let mut sources = Sources::default();
+    sources.add_random("n", -2, 2).unwrap();
+    assert!(sources.is_random());
+    let drawn: BTreeSet<String> = paths("{{n}}", sources, 500).into_iter().collect();
+    let expected = ["-1", "-2", "0", "1", "2"].map(str::to_owned);
+    assert_eq!(drawn, BTreeSet::from(expected));
+    let mut sources = Sources::default();
+    sources.add_random("n", i64::MIN, i64::MAX).unwrap();
+    paths("{{n}}", sources, 10);
+}
+
+#[test]
+fn random_values_depend_on_the_seed_of_the_user() {
+    let scenario = |()| {
+        let mut sources = Sources::default();
+        sources.add_random("n", 1, i64::MAX).unwrap();
+        scenario_of("GET http://a/{{n}}/{{newUuid}}\n", sources)
+    };
+    let (one, other) = (scenario(()), scenario(()));
+    let drawn = |scenario, seed| Client::seeded(scenario, seed).sends().path;
+    assert_eq!(drawn(&one, 7), drawn(&other, 7));
+    assert_ne!(drawn(&one, 7), drawn(&one, 8));
+}
+
+#[test]
+fn values_have_the_types_of_hurl() {
+    let mut sources = Sources::default();
+    for (name, value) in [
+        ("t", "true"),
+        ("n", "null"),
+        ("i", "-5"),
+        ("f", "1.50"),
+        ("z", "007"),
+        ("s", "a\"b"),
+    ] {
+        sources.set(name, value);
+    }
+    let text = "POST http://a/\n[{{t}}, {{n}}, {{i}}, {{f}}, \"{{z}}\", \"{{s}}\"]\n";
+    let scenario = scenario_of(text, sources);
+    let sent = Client::of(&scenario).sends();
+    assert_eq!(sent.text(), "[true, null, -5, 1.5, \"007\", \"a\\\"b\"]");
+}
