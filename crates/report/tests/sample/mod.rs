@@ -313,6 +313,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             first_byte_ns: trial.load.first_byte.then(|| times(mean / 2.0)),
             events: trial.load.events.then(|| events(rate * 3.0, mean)),
             streams: (trial.load.streams > 0).then(|| held(trial, kind)),
+            flows: None,
             statuses: BTreeMap::from([(200, 1)]),
             latency_ns: histogram.summary(),
             connect_ns: None,
