@@ -17,15 +17,21 @@ const MOST_ROWS: usize = 10_000_000;
 pub enum SourcesError {
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
-    #[error("{0}")]
-    Csv(#[from] csv::Error),
-    #[error("line {line} is not a JSON object: {reason}")]
+    #[error("cannot be read: {0}")]
+    Csv(csv::Error),
+    #[error("has {given} instead of {expected} columns in line {line}")]
+    Columns {
+        line: u64,
+        given: u64,
+        expected: u64,
+    },
+    #[error("has no JSON object in line {line}: {reason}")]
     Json { line: usize, reason: String },
-    #[error("line {line} has other names than the first one: {reason}")]
+    #[error("has other names in line {line} than in the first one: {reason}")]
     Names { line: usize, reason: String },
-    #[error("the column {0} has no name")]
+    #[error("has no name in column {0}")]
     Unnamed(usize),
-    #[error("line {0} has no names")]
+    #[error("has no names in line {0}")]
     Nameless(usize),
     #[error("has no rows")]
     Empty,
@@ -35,6 +41,25 @@ pub enum SourcesError {
     TooMany,
     #[error("sets the variable `{0}`, which has another source")]
     Twice(String),
+}
+
+impl From<csv::Error> for SourcesError {
+    fn from(error: csv::Error) -> Self {
+        use csv::ErrorKind::{Io, UnequalLengths};
+        match error.kind() {
+            UnequalLengths {
+                pos,
+                expected_len,
+                len,
+            } => Self::Columns {
+                line: pos.as_ref().map_or(0, csv::Position::line),
+                given: *len,
+                expected: *expected_len,
+            },
+            Io(_) => Self::Read(error.into()),
+            _ => Self::Csv(error),
+        }
+    }
 }
 
 /// The variables of every flow: constants, and what differs from flow to flow.

@@ -13,6 +13,7 @@ mod objectives;
 mod protocols;
 mod requests;
 mod responses;
+mod scenarios;
 mod shapes;
 mod slow_accept;
 #[path = "../../../load/tests/behaviour/slow_acceptor.rs"]

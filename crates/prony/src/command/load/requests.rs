@@ -168,6 +168,7 @@ impl RequestArguments {
             ("--body", self.body.is_some()),
             ("--requests-file", self.requests_file.is_some()),
             ("--curl", self.curl.is_some()),
+            ("--order", self.order.is_some()),
             ("--weights", !self.weights.is_empty()),
         ]
         .into_iter()

@@ -125,8 +125,13 @@ impl ScenarioArguments {
             sources.set_secret(name, value);
         }
         for file in &self.rows {
-            add_rows(&mut sources, file)
-                .map_err(|error| usage(format!("{} {error}", file.display())))?;
+            add_rows(&mut sources, file).map_err(|error| -> Box<dyn Error> {
+                let text = format!("{} {error}", file.display());
+                match error {
+                    SourcesError::Read(_) => text.into(),
+                    _ => usage(text),
+                }
+            })?;
         }
         for text in &self.counters {
             let (name, first) = text.split_once('=').unwrap_or((text, "1"));
