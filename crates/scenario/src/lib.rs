@@ -22,6 +22,7 @@ mod prepare;
 mod request;
 mod response;
 mod sources;
+mod target;
 mod user;
 
 pub use error::ScenarioError;

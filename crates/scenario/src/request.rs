@@ -3,23 +3,21 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, HeaderValue, header};
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use prony_hurl::ast::{EntryOption, OptionValue, Request, TextOption};
+use prony_hurl::ast::{EntryOption, OptionValue, Request, Template, TextOption};
 use prony_hurl::evaluate::{Failure, Rendered, Scope};
 use prony_load::{ALL_CODINGS, HttpUrl, RequestError, RequestParts, ScenarioRequest, TargetError};
 
-/// What a URL does not have as it is (the path and query sets of the URL standard).
-const NOT_IN_URLS: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'<')
-    .add(b'>')
-    .add(b'`')
-    .add(b'{')
-    .add(b'}')
-    .add(b'^')
-    .add(b'|')
-    .add(b'\\');
+use crate::options::EntryOptions;
+use crate::target::Target;
+
+/// What a request has if its entry says nothing else, as requests of Hurl do.
+const DEFAULT_FIELDS: [(HeaderName, HeaderValue); 2] = [
+    (header::ACCEPT, HeaderValue::from_static("*/*")),
+    (
+        header::USER_AGENT,
+        HeaderValue::from_static(concat!("prony/", env!("CARGO_PKG_VERSION"))),
+    ),
+];
 
 /// Why a request cannot be sent.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +38,7 @@ type Field = (HeaderName, HeaderValue);
 /// applied.
 pub(crate) fn request(
     request: &Request,
-    is_compressed: bool,
+    options: &EntryOptions,
     server: &HttpUrl,
     scope: &mut Scope<'_>,
 ) -> Result<ScenarioRequest, RequestFailure> {
@@ -50,33 +48,52 @@ pub(crate) fn request(
         headers,
         body,
     } = scope.request(request)?;
-    let url = url_of(&url)?;
+    let Target { url, user } = Target::parse(&url, options.keeps_dots)?;
     if !url.is_same_server(server) {
         return Err(RequestFailure::OtherServer {
             url: url.as_str().to_owned(),
             server: server.as_str().to_owned(),
         });
     }
-    let mut fields = Vec::with_capacity(headers.len() + 2);
+    let mut fields = Vec::with_capacity(headers.len() + 4);
     for (name, value) in &headers {
         add_field(&mut fields, name, value)?;
     }
-    if is_compressed && !has(&fields, &header::ACCEPT_ENCODING) {
+    if options.is_compressed && !has(&fields, &header::ACCEPT_ENCODING) {
         add_field(&mut fields, "accept-encoding", ALL_CODINGS)?;
     }
-    for EntryOption { value, .. } in &request.options {
-        if let OptionValue::Text(option, template) = value {
-            apply(*option, &scope.text(template)?, &mut fields)?;
+    let texts = request.options.iter().filter_map(as_text);
+    let texts = texts.map(|(option, template)| Ok((option, scope.text(template)?)));
+    let texts: Vec<(TextOption, String)> = texts.collect::<Result<_, Failure>>()?;
+    for (option, text) in &texts {
+        apply(*option, text, &mut fields)?;
+    }
+    if let Some(user) = user.filter(|_| !has(&fields, &header::AUTHORIZATION)) {
+        add_field(&mut fields, "authorization", &authorization(&user))?;
+    }
+    for (name, value) in DEFAULT_FIELDS {
+        if !has(&fields, &name) && !texts.iter().any(|it| is_without(it, &name)) {
+            fields.push((name, value));
         }
     }
     let parts = RequestParts::of_fields(&method, url, fields, body)?;
     Ok(ScenarioRequest::new(parts)?)
 }
 
-/// Parses a URL, after it has encoded what no URL has.
-pub(crate) fn url_of(url: &str) -> Result<HttpUrl, TargetError> {
-    let encoded = utf8_percent_encode(url, NOT_IN_URLS).to_string();
-    encoded.parse()
+fn as_text(EntryOption { value, .. }: &EntryOption) -> Option<(TextOption, &Template)> {
+    match value {
+        OptionValue::Text(option, template) => Some((*option, template)),
+        _ => None,
+    }
+}
+
+/// Whether an option removes this field.
+fn is_without((option, text): &(TextOption, String), name: &HeaderName) -> bool {
+    *option == TextOption::NoHeader && text.trim().eq_ignore_ascii_case(name.as_str())
+}
+
+fn authorization(user: impl AsRef<[u8]>) -> String {
+    format!("Basic {}", STANDARD.encode(user))
 }
 
 fn apply(option: TextOption, text: &str, fields: &mut Vec<Field>) -> Result<(), RequestError> {
@@ -93,8 +110,7 @@ fn apply(option: TextOption, text: &str, fields: &mut Vec<Field>) -> Result<(), 
             Ok(())
         }
         TextOption::User if !has(fields, &header::AUTHORIZATION) => {
-            let value = format!("Basic {}", STANDARD.encode(text));
-            add_field(fields, "authorization", &value)
+            add_field(fields, "authorization", &authorization(text))
         }
         // The others are not supported.
         _ => Ok(()),
@@ -129,5 +145,51 @@ pub(crate) fn add_cookies(request: &mut ScenarioRequest, cookies: &str) {
     // A cookie with a byte that no header may have was not accepted.
     if let Ok(value) = HeaderValue::from_bytes(&value) {
         fields.push((header::COOKIE, value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_hurl::evaluate::Variables;
+
+    use super::*;
+    use crate::environment::UserEnvironment;
+
+    /// The fields of the request of a file, each as a line.
+    fn fields(text: &str) -> Vec<String> {
+        let file = prony_hurl::parse(text).expect("a file");
+        let entry = &file.entries[0].request;
+        let mut variables = Variables::default();
+        let mut environment = UserEnvironment::new(None, 0);
+        let options = EntryOptions::evaluate(&entry.options, &mut variables, &mut environment)
+            .expect("options");
+        let mut scope = Scope::new(&variables, &mut environment);
+        let server = "http://h".parse().expect("a URL");
+        let mut request = request(entry, &options, &server, &mut scope).expect("a request");
+        let line = |(name, value): &Field| format!("{name}: {}", value.to_str().expect("a text"));
+        request.fields_mut().iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_request_accepts_anything_and_names_its_client() {
+        let agent = concat!("user-agent: prony/", env!("CARGO_PKG_VERSION"));
+        assert_eq!(fields("GET http://h/"), ["accept: */*", agent]);
+        assert_eq!(
+            fields("GET http://h/\nACCEPT: text/html\n[Options]\nheader: User-Agent: me\n"),
+            ["accept: text/html", "user-agent: me"]
+        );
+        let removed = "GET http://h/\n[Options]\nno-header: Accept\nno-header: user-agent\n";
+        assert_eq!(fields(removed), [""; 0]);
+    }
+
+    #[test]
+    fn the_user_of_a_url_is_sent_unless_the_entry_has_another() {
+        let of_url = fields("GET http://bob%40example.com:a:b@h/");
+        let expected = format!("authorization: {}", authorization("bob@example.com:a:b"));
+        assert_eq!(of_url[0], expected);
+        assert_eq!(
+            fields("GET http://bob:b@h/\nAuthorization: Bearer x\n")[0],
+            "authorization: Bearer x"
+        );
     }
 }

@@ -132,12 +132,7 @@ impl<'a> HurlUser<'a> {
             Some(prepared) => prepared.clone(),
             None => {
                 let mut scope = Scope::new(&self.variables, &mut self.environment);
-                request(
-                    &entry.entry.request,
-                    options.is_compressed,
-                    server,
-                    &mut scope,
-                )?
+                request(&entry.entry.request, options, server, &mut scope)?
             }
         };
         if let Some(cookies) = self.cookies.field(server, own.parts().url().path()) {
@@ -242,8 +237,17 @@ impl<'a> HurlUser<'a> {
     }
 }
 
+/// A failure in a line, with its place.
+fn described(file: &str, failure: &Failure) -> String {
+    format!(
+        "{}: {}",
+        place(file, failure.span.start),
+        in_a_line(failure)
+    )
+}
+
 /// A failure in a line.
-pub(crate) fn described(file: &str, failure: &Failure) -> String {
+pub(crate) fn in_a_line(failure: &Failure) -> String {
     let reason = failure.kind.reason();
     let words: Vec<&str> = reason.split_whitespace().collect();
     let mut reason = words.join(" ");
@@ -251,8 +255,7 @@ pub(crate) fn described(file: &str, failure: &Failure) -> String {
         reason.truncate(end);
         reason.push('…');
     }
-    let place = place(file, failure.span.start);
-    format!("{place}: {}: {reason}", failure.kind.title())
+    format!("{}: {reason}", failure.kind.title())
 }
 
 fn wrong_status(entry: &PreparedEntry, actual: u16) -> Unexpected {
