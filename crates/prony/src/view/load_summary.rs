@@ -363,7 +363,10 @@ fn flows(flows: &Flows) -> Vec<String> {
     let ended: String = ended
         .map(|(count, how)| format!(", {} {how}", exact(count)))
         .collect();
-    let (ok, rate) = (counted(flows.ok, "ok flow"), number::count(flows.rate_per_s));
+    let (ok, rate) = (
+        counted(flows.ok, "ok flow"),
+        number::count(flows.rate_per_s),
+    );
     let mut lines = vec![format!("  {ok}, {rate}/s{ended}")];
     let duration = flows.duration_ns.as_ref();
     lines.extend(duration.map(|times| format!("  Flow (pauses included): {}", quantiles(times))));
