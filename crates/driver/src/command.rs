@@ -35,6 +35,9 @@ pub struct Load {
     pub streams: usize,
     /// Whether every request has a connection of its own.
     pub close: bool,
+    /// Whether each connection repeats a flow of requests that depend on one another, instead of one request. The tool's
+    /// driver describes the flow.
+    pub flow: bool,
     /// The request's method; `None` for GET.
     pub method: Option<String>,
     /// Headers, `Name: value`.
@@ -99,6 +102,7 @@ impl Load {
             pipeline: 1,
             streams: 1,
             close: false,
+            flow: false,
             method: None,
             headers: Vec::new(),
             body: Vec::new(),
@@ -309,7 +313,10 @@ impl Manifest {
             words.extend(filled(&need(&all.header, "request headers")?, &values)?);
         }
         let after = protocol.after.as_ref().unwrap_or(&all.after);
-        words.extend(filled(after, values)?);
+        words.extend(match load.flow {
+            true => filled(&need(&all.flow, "flows of several requests")?, values)?,
+            false => filled(after, values)?,
+        });
         Ok(words)
     }
 }

@@ -171,6 +171,8 @@ pub(crate) struct Arguments<W> {
     pub header: Option<Vec<W>>,
     pub method: Option<Vec<W>>,
     pub body: Option<Vec<W>>,
+    /// Instead of `after`, for a flow of requests.
+    pub flow: Option<Vec<W>>,
     #[serde(default = "Vec::new")]
     pub after: Vec<W>,
 }
@@ -358,6 +360,7 @@ fn arguments(
         header: maybe(&raw.header, &[Header])?,
         method: maybe(&raw.method, &[Method])?,
         body: maybe(&raw.body, &[BodyFile])?,
+        flow: maybe(&raw.flow, &[])?,
         after: words(source, &raw.after, &[])?,
     })
 }

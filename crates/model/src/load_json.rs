@@ -217,7 +217,7 @@ fn only_the_seed_and_what_the_protocol_decides_may_differ_between_equal_loads() 
             "seed" | "shape" | "multiplexed" => continue,
             "arrivals" => json!("even"),
             "stages" => json!([{"from_per_s": 1.0, "to_per_s": 1.0, "duration_s": null}]),
-            "spin" | "first_byte" | "events" | "messages" => json!(false),
+            "spin" | "first_byte" | "events" | "messages" | "flows" => json!(false),
             _ => json!(3),
         };
         let mut other = document.clone();

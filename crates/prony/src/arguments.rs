@@ -3,10 +3,11 @@
 use std::error::Error;
 use std::fmt::Display;
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::net::IpAddr;
 use std::num::{IntErrorKind, NonZeroU32, NonZeroU64};
 use std::ops::RangeInclusive;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -210,19 +211,32 @@ pub fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
 }
 
 fn whole_file(what: &str, path: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let read = File::open(path).and_then(bounded);
+    let bytes = read.map_err(|error| format!("cannot read {what} from `{path}`: {error}"))?;
+    Ok(bytes.ok_or_else(|| format!("{what} from `{path}` is {}", too_long()))?)
+}
+
+/// What is in a file, or comes from standard input if it is `-`, of at most [`LONGEST_BODY`] bytes. The error does not
+/// name the file.
+pub fn file_or_stdin(path: &Path) -> Result<Vec<u8>, String> {
+    let read = match path.as_os_str() == "-" {
+        true => bounded(io::stdin().lock()),
+        false => File::open(path).and_then(bounded),
+    };
+    let bytes = read.map_err(|error| error.to_string())?;
+    bytes.ok_or_else(|| format!("it is {}", too_long()))
+}
+
+/// The bytes of a reader; `None` if they are too many.
+fn bounded(reader: impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    // One byte more shows that the file is too long. Some, such as /dev/zero, never end.
-    let read =
-        File::open(path).and_then(|file| file.take(LONGEST_BODY + 1).read_to_end(&mut bytes));
-    read.map_err(|error| format!("cannot read {what} from `{path}`: {error}"))?;
-    match bytes.len() as u64 > LONGEST_BODY {
-        true => Err(format!(
-            "{what} from `{path}` is too long: at most {} MiB",
-            LONGEST_BODY / (1024 * 1024)
-        )
-        .into()),
-        false => Ok(bytes),
-    }
+    // One byte more shows that it is too long. Some files, such as /dev/zero, never end.
+    reader.take(LONGEST_BODY + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= LONGEST_BODY).then_some(bytes))
+}
+
+fn too_long() -> String {
+    format!("too long: at most {} MiB", LONGEST_BODY / (1024 * 1024))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod output;
 
 mod arguments;
 mod command;
+mod curl;
 mod exit;
 mod grpc;
 mod project;

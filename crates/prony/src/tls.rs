@@ -15,7 +15,7 @@ use prony_load::{Endpoint, ExchangeError, HttpUrl, Scheme, negotiate};
 use crate::exit::usage;
 
 /// How connections to `https://` URLs are set up.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "TLS (https:// URLs)")]
 pub struct TlsFlags {
     /// Accept any server certificate without verifying it
@@ -54,12 +54,18 @@ pub struct TlsFlags {
 }
 
 impl TlsFlags {
-    /// How connections to that server are encrypted; `None` if its URL is of plain HTTP.
-    /// `insecure` is the same as the flag, for servers with TLS.
-    pub fn of(&self, server: &HttpUrl, insecure: bool) -> Result<Option<Tls>, String> {
-        match (server.scheme(), self.first_given()) {
+    /// How connections to that server are encrypted: as these flags say, or else as the project does; `None` if its URL
+    /// is of plain HTTP.
+    pub fn of(
+        &self,
+        server: &HttpUrl,
+        of_project: Option<&TlsSettings>,
+    ) -> Result<Option<Tls>, String> {
+        let given = self.first_given();
+        let settings = of_project.filter(|_| given.is_none()).cloned();
+        match (server.scheme(), given) {
             (Scheme::Https, _) => Ok(Some(Tls {
-                settings: self.settings(insecure),
+                settings: settings.unwrap_or_else(|| self.settings()),
                 host: server.host().to_owned(),
             })),
             (Scheme::Http, None) => Ok(None),
@@ -68,6 +74,13 @@ impl TlsFlags {
                 server.as_str()
             )),
         }
+    }
+
+    /// The same for requests that may trust any certificate, which means nothing without TLS.
+    pub fn or_insecure(&self, server: &HttpUrl, is_insecure: bool) -> Self {
+        let mut flags = self.clone();
+        flags.insecure |= is_insecure && self.cacert.is_none() && server.scheme() == Scheme::Https;
+        flags
     }
 
     fn first_given(&self) -> Option<&'static str> {
@@ -85,12 +98,11 @@ impl TlsFlags {
         given.map(|(flag, _)| flag)
     }
 
-    fn settings(&self, insecure: bool) -> TlsSettings {
+    fn settings(&self) -> TlsSettings {
         let all = Versions::default();
         TlsSettings {
             trust: match &self.cacert {
                 _ if self.insecure => Trust::Any,
-                None if insecure => Trust::Any,
                 Some(file) => Trust::File(file.clone()),
                 None => Trust::Roots,
             },
@@ -236,7 +248,7 @@ mod tests {
     #[test]
     fn each_flag_needs_https() {
         let plain: HttpUrl = "http://localhost/".parse().unwrap();
-        assert!(flags(&[]).of(&plain).unwrap().is_none());
+        assert!(flags(&[]).of(&plain, None).unwrap().is_none());
         for words in [
             &["--insecure"][..],
             &["--cacert", "a"],
@@ -247,7 +259,7 @@ mod tests {
             &["--sni", "a"],
             &["--tls-resume"],
         ] {
-            let error = flags(words).of(&plain).err().unwrap();
+            let error = flags(words).of(&plain, None).err().unwrap();
             assert!(
                 error.starts_with(&format!("{} needs TLS", words[0])),
                 "{error}"

@@ -19,12 +19,18 @@ use crate::route::{Reply, Route, What};
 /// Bodies up to this length are copied, which costs less than one more piece to send, in bytes.
 const COPIED: usize = 4096;
 
+/// The responses to the flow of requests.
+const SESSION: &[u8] = br#"{"token":"3f7c0a9d","user":{"name":"Ann","item":42}}"#;
+const ITEM: &[u8] = br#"{"id":42,"name":"pen","price":1.25,"tags":["blue","new","sale"]}"#;
+
 /// All responses, prepared once and shared by all workers.
 #[derive(Debug)]
 pub struct Responses {
     texts: Texts,
     hello: Prepared,
     byte: Prepared,
+    session: Prepared,
+    item: Prepared,
     page: Prepared,
     patch: Patch,
     patch_20k: Patch,
@@ -121,6 +127,16 @@ impl Responses {
                 &[("Allow", "GET, HEAD"), ("Content-Type", "text/plain")],
                 texts.add(b"only GET and HEAD are allowed\n"),
             ),
+            session: Prepared::new(
+                "200 OK",
+                &[("Content-Type", "application/json")],
+                texts.add(SESSION),
+            ),
+            item: Prepared::new(
+                "200 OK",
+                &[("Content-Type", "application/json")],
+                texts.add(ITEM),
+            ),
             page: Prepared::new(
                 "200 OK",
                 &[("Content-Type", "text/html; charset=utf-8")],
@@ -145,6 +161,8 @@ impl Responses {
             What::Route(Route::Hello) => &self.hello,
             What::Route(Route::Byte) => &self.byte,
             What::Route(Route::Quote) => &self.quotes[random.usize(..self.quotes.len())],
+            What::Route(Route::Session) => &self.session,
+            What::Route(Route::Item) => &self.item,
             What::Route(Route::Page | Route::PageLog) => &self.page,
             What::Route(Route::Sse) => return Content::Patch(&self.patch),
             What::Route(Route::Sse20k) => return Content::Patch(&self.patch_20k),

@@ -2,7 +2,7 @@
 
 use crate::framing::{Head, Link, Method, Refusal};
 
-/// The path of a workload.
+/// The path of a workload, or of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// `GET /hello`
@@ -19,10 +19,14 @@ pub enum Route {
     Sse20k,
     /// `GET /franklin-says`
     Quote,
+    /// `GET /session`, which names an item: for flows of requests.
+    Session,
+    /// `GET /items/42`, that item.
+    Item,
 }
 
 /// Every route with its path, in the order of their declaration.
-const ROUTES: [(&str, Route); 7] = [
+const ROUTES: [(&str, Route); 9] = [
     ("/hello", Route::Hello),
     ("/byte", Route::Byte),
     ("/", Route::Page),
@@ -30,6 +34,8 @@ const ROUTES: [(&str, Route); 7] = [
     ("/sse", Route::Sse),
     ("/sse-20k", Route::Sse20k),
     ("/franklin-says", Route::Quote),
+    ("/session", Route::Session),
+    ("/items/42", Route::Item),
 ];
 
 impl Route {

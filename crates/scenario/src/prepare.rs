@@ -6,16 +6,14 @@ use prony_hurl::ast::{
 };
 use prony_hurl::evaluate::{Scope, Variables};
 use prony_hurl::{Position, parse, unsupported};
-use prony_load::{
-    Entry as NamedEntry, HttpUrl, Keep, RequestParts, Scenario, ScenarioRequest, User,
-};
+use prony_load::{Entry as NamedEntry, HttpUrl, Keep, Scenario, ScenarioRequest, User};
 
 use crate::MOST_ENTRIES;
 use crate::constants::Constants;
 use crate::environment::UserEnvironment;
 use crate::error::ScenarioError;
 use crate::options::EntryOptions;
-use crate::request::{RequestFailure, request};
+use crate::request::{RequestFailure, Server, blank, render};
 use crate::sources::Sources;
 use crate::target::Target;
 use crate::user::{HurlUser, in_a_line};
@@ -25,12 +23,10 @@ use crate::user::{HurlUser, in_a_line};
 pub struct HurlScenario {
     pub(crate) file: String,
     pub(crate) entries: Vec<PreparedEntry>,
-    pub(crate) server: HttpUrl,
+    pub(crate) server: Server,
     pub(crate) sources: Sources,
     /// Whether an entry sets variables.
     pub(crate) changes_variables: bool,
-    /// What is sent before anything else is known: nothing ever is.
-    pub(crate) root: ScenarioRequest,
     /// Whether a response may set a cookie for a later request of the flow.
     pub(crate) keeps_cookies: bool,
     names: Vec<NamedEntry>,
@@ -54,8 +50,9 @@ pub(crate) struct PreparedEntry {
     pub(crate) entry: Entry,
     /// Its options, if they are always the same and set no variable.
     pub(crate) options: Option<EntryOptions>,
-    /// Its request, if it is always the same.
-    pub(crate) request: Option<ScenarioRequest>,
+    /// Its request, or a blank one of its method if it differs from flow to flow.
+    pub(crate) request: ScenarioRequest,
+    pub(crate) is_constant: bool,
     pub(crate) keep: Keep,
 }
 
@@ -82,8 +79,7 @@ impl HurlScenario {
         let constant: Vec<bool> = { parsed.entries.iter_mut() }
             .map(|entry| constants.put_into(entry))
             .collect();
-        let server = server(file, &parsed)?;
-        let root = root(file, &server)?;
+        let server = Server::new(server(file, &parsed)?);
         let changes_variables = parsed.entries.iter().any(sets_variables);
         // Only a later request can send a cookie.
         let keeps_cookies = parsed.entries.len() > 1 || sends_again(&parsed.entries[0]);
@@ -107,7 +103,6 @@ impl HurlScenario {
             entries,
             server,
             changes_variables,
-            root,
             sources,
             keeps_cookies,
             names,
@@ -117,7 +112,7 @@ impl HurlScenario {
 
     /// The URL of the server.
     pub fn server(&self) -> &HttpUrl {
-        &self.server
+        &self.server.url
     }
 
     /// The options of the file that concern connections.
@@ -358,16 +353,6 @@ fn known_server(url: &Template) -> Option<String> {
     }
 }
 
-/// A request for the URL of a server.
-fn root(file: &str, server: &HttpUrl) -> Result<ScenarioRequest, ScenarioError> {
-    RequestParts::new("GET", server, &[], b"")
-        .and_then(ScenarioRequest::new)
-        .map_err(|error| ScenarioError::Invalid {
-            place: file.to_owned(),
-            reason: error.to_string(),
-        })
-}
-
 fn sets_variables(entry: &Entry) -> bool {
     let captures = entry
         .response
@@ -404,7 +389,7 @@ pub(crate) fn place(file: &str, position: Position) -> String {
 /// What all entries are prepared with.
 struct Prepare<'a> {
     file: &'a str,
-    server: &'a HttpUrl,
+    server: &'a Server,
     sources: &'a Sources,
     keeps_cookies: bool,
 }
@@ -412,15 +397,15 @@ struct Prepare<'a> {
 impl Prepare<'_> {
     fn entry(&self, entry: Entry, is_constant: bool) -> Result<PreparedEntry, ScenarioError> {
         let options = self.options(&entry)?;
-        let request = match &options {
-            Some(options) if is_constant => Some(self.request(&entry, options)?),
-            _ => None,
-        };
+        let is_constant = is_constant && options.is_some();
+        let constant_options = options.as_ref().filter(|_| is_constant);
+        let request = self.request(&entry, constant_options)?;
         let keep = match needs(&entry) {
             Keep::Status if self.keeps_cookies => Keep::Head,
             keep => keep,
         };
         Ok(PreparedEntry {
+            is_constant,
             entry,
             options,
             request,
@@ -450,15 +435,24 @@ impl Prepare<'_> {
             .map_err(|failure| invalid(self.file, entry, failure.into()))
     }
 
+    /// The request of an entry; a blank one without options, because it differs from flow to flow.
     fn request(
         &self,
         entry: &Entry,
-        options: &EntryOptions,
+        options: Option<&EntryOptions>,
     ) -> Result<ScenarioRequest, ScenarioError> {
-        let mut environment = self.environment();
-        let mut scope = Scope::new(&self.sources.variables, &mut environment);
-        request(&entry.request, options, self.server, &mut scope)
-            .map_err(|failure| invalid(self.file, entry, failure))
+        let request = &entry.request;
+        let prepare = || {
+            let mut rendered = blank(&request.method, &self.server.url)?;
+            let Some(options) = options else {
+                return Ok(rendered);
+            };
+            let mut environment = self.environment();
+            let mut scope = Scope::new(&self.sources.variables, &mut environment);
+            render(request, options, self.server, &mut scope, &mut rendered)?;
+            Ok(rendered)
+        };
+        prepare().map_err(|failure| invalid(self.file, entry, failure))
     }
 
     /// Boundaries of multipart bodies are random, and the same in all flows.

@@ -34,50 +34,100 @@ pub(crate) enum RequestFailure {
 
 type Field = (HeaderName, HeaderValue);
 
-/// The request of an entry. Its placeholders have their present values; the options that change the request are
-/// applied.
-pub(crate) fn request(
+/// A request of that method without fields or body, for [`render`].
+pub(crate) fn blank(method: &str, server: &HttpUrl) -> Result<ScenarioRequest, RequestError> {
+    let parts = RequestParts::of_fields(method, server.clone(), Vec::new(), Vec::new())?;
+    ScenarioRequest::new(parts)
+}
+
+/// Makes `rendered` the request of an entry, whose placeholders have their present values. The options that change the
+/// request are applied.
+pub(crate) fn render(
     request: &Request,
     options: &EntryOptions,
-    server: &HttpUrl,
+    server: &Server,
     scope: &mut Scope<'_>,
-) -> Result<ScenarioRequest, RequestFailure> {
+    rendered: &mut ScenarioRequest,
+) -> Result<(), RequestFailure> {
     let Rendered {
-        method,
-        url,
-        headers,
-        body,
+        url, headers, body, ..
     } = scope.request(request)?;
-    let Target { url, user } = Target::parse(&url, options.keeps_dots)?;
-    if !url.is_same_server(server) {
-        return Err(RequestFailure::OtherServer {
-            url: url.as_str().to_owned(),
-            server: server.as_str().to_owned(),
-        });
-    }
-    let mut fields = Vec::with_capacity(headers.len() + 4);
+    let user = match server.path_of(&url) {
+        Some(path) if is_plain(path) => {
+            rendered.set_path(path)?;
+            None
+        }
+        _ => {
+            let Target { url, user } = server.target_of(&url, options.keeps_dots)?;
+            rendered.set_path(url.path())?;
+            user
+        }
+    };
+    let fields = rendered.fields_mut();
+    fields.clear();
     for (name, value) in &headers {
-        add_field(&mut fields, name, value)?;
+        add_field(fields, name, value)?;
     }
-    if options.is_compressed && !has(&fields, &header::ACCEPT_ENCODING) {
-        add_field(&mut fields, "accept-encoding", ALL_CODINGS)?;
+    if options.is_compressed && !has(fields, &header::ACCEPT_ENCODING) {
+        add_field(fields, "accept-encoding", ALL_CODINGS)?;
     }
     let texts = request.options.iter().filter_map(as_text);
     let texts = texts.map(|(option, template)| Ok((option, scope.text(template)?)));
     let texts: Vec<(TextOption, String)> = texts.collect::<Result<_, Failure>>()?;
     for (option, text) in &texts {
-        apply(*option, text, &mut fields)?;
+        apply(*option, text, fields)?;
     }
-    if let Some(user) = user.filter(|_| !has(&fields, &header::AUTHORIZATION)) {
-        add_field(&mut fields, "authorization", &authorization(&user))?;
+    if let Some(user) = user.filter(|_| !has(fields, &header::AUTHORIZATION)) {
+        add_field(fields, "authorization", &authorization(&user))?;
     }
     for (name, value) in DEFAULT_FIELDS {
-        if !has(&fields, &name) && !texts.iter().any(|it| is_without(it, &name)) {
+        if !has(fields, &name) && !texts.iter().any(|it| is_without(it, &name)) {
             fields.push((name, value));
         }
     }
-    let parts = RequestParts::of_fields(&method, url, fields, body)?;
-    Ok(ScenarioRequest::new(parts)?)
+    *rendered.body_mut() = body;
+    Ok(())
+}
+
+/// The one server of a scenario.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) url: HttpUrl,
+    /// How nearly all URLs of the file begin: `http://localhost:8080`.
+    prefix: String,
+}
+
+impl Server {
+    pub(crate) fn new(url: HttpUrl) -> Self {
+        let prefix = format!("{}://{}", url.scheme().name(), url.host_header());
+        Self { url, prefix }
+    }
+
+    /// The path and query of a URL, if that begins as nearly all do.
+    fn path_of<'u>(&self, url: &'u str) -> Option<&'u str> {
+        let path = url.strip_prefix(&self.prefix)?;
+        path.starts_with('/').then_some(path)
+    }
+
+    /// Parses a URL, which must be on this server.
+    fn target_of(&self, url: &str, keeps_dots: bool) -> Result<Target, RequestFailure> {
+        let target = Target::parse(url, keeps_dots)?;
+        match target.url.is_same_server(&self.url) {
+            true => Ok(target),
+            false => Err(RequestFailure::OtherServer {
+                url: target.url.as_str().to_owned(),
+                server: self.prefix.clone(),
+            }),
+        }
+    }
+}
+
+/// Whether a path and query have only what URLs have as it is, and surely no segments of dots.
+fn is_plain(path: &str) -> bool {
+    !path.contains("/.")
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !b"\"<>`{}^|\\#".contains(&byte))
 }
 
 fn as_text(EntryOption { value, .. }: &EntryOption) -> Option<(TextOption, &Template)> {
@@ -164,8 +214,9 @@ mod tests {
         let options = EntryOptions::evaluate(&entry.options, &mut variables, &mut environment)
             .expect("options");
         let mut scope = Scope::new(&variables, &mut environment);
-        let server = "http://h".parse().expect("a URL");
-        let mut request = request(entry, &options, &server, &mut scope).expect("a request");
+        let server = Server::new("http://h".parse().expect("a URL"));
+        let mut request = blank(&entry.method, &server.url).expect("a request");
+        render(entry, &options, &server, &mut scope, &mut request).expect("a request");
         let line = |(name, value): &Field| format!("{name}: {}", value.to_str().expect("a text"));
         request.fields_mut().iter().map(line).collect()
     }

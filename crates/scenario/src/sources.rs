@@ -31,7 +31,7 @@ pub enum SourcesError {
     TooLong,
     #[error("has more than {MOST_ROWS} rows")]
     TooMany,
-    #[error("the variable `{0}` has two sources")]
+    #[error("sets the variable `{0}`, which has another source")]
     Twice(String),
 }
 

@@ -10,7 +10,7 @@ use crate::cookies::CookieJar;
 use crate::environment::UserEnvironment;
 use crate::options::EntryOptions;
 use crate::prepare::{HurlScenario, PreparedEntry, accepts, place};
-use crate::request::{RequestFailure, add_cookies, request};
+use crate::request::{RequestFailure, add_cookies, render};
 use crate::response::{Unexpected, evaluate};
 
 /// The most characters of a reason that are shown.
@@ -26,7 +26,7 @@ pub(crate) struct HurlUser<'a> {
     position: usize,
     /// How far that entry is; `None` if its options are not read yet.
     run: Option<Run>,
-    request: Current<'a>,
+    requests: Requests<'a>,
 }
 
 /// An entry that is sent, perhaps several times.
@@ -40,19 +40,31 @@ struct Run {
     pause: Duration,
 }
 
-/// What is sent.
-enum Current<'a> {
-    /// The same as in all flows.
-    Prepared(&'a ScenarioRequest),
-    /// What this flow makes of the entry.
-    Own(Box<ScenarioRequest>),
+/// The requests of a user, and which of them is sent, or was sent last.
+struct Requests<'a> {
+    prepared: &'a [PreparedEntry],
+    /// Those that differ from flow to flow, or from the prepared ones by cookies, by the position of their entry.
+    own: Vec<ScenarioRequest>,
+    /// The position of the entry of the one that is sent.
+    position: usize,
+    /// Whether that is one of its own.
+    is_own: bool,
 }
 
-impl Current<'_> {
-    fn get(&self) -> &ScenarioRequest {
-        match self {
-            Self::Prepared(request) => request,
-            Self::Own(request) => request,
+impl<'a> Requests<'a> {
+    fn new(prepared: &'a [PreparedEntry]) -> Self {
+        Self {
+            prepared,
+            own: prepared.iter().map(|entry| entry.request.clone()).collect(),
+            position: 0,
+            is_own: false,
+        }
+    }
+
+    fn sent(&self) -> &ScenarioRequest {
+        match self.is_own {
+            true => &self.own[self.position],
+            false => &self.prepared[self.position].request,
         }
     }
 }
@@ -66,7 +78,7 @@ impl<'a> HurlUser<'a> {
             cookies: CookieJar::default(),
             position: 0,
             run: None,
-            request: Current::Prepared(&scenario.root),
+            requests: Requests::new(&scenario.entries),
         }
     }
 
@@ -123,22 +135,24 @@ impl<'a> HurlUser<'a> {
         entry: &'a PreparedEntry,
         options: &EntryOptions,
     ) -> Result<(), RequestFailure> {
-        let server = &self.scenario.server;
-        let mut own = match &entry.request {
-            Some(prepared) if self.cookies.is_empty() => {
-                self.request = Current::Prepared(prepared);
-                return Ok(());
-            }
-            Some(prepared) => prepared.clone(),
-            None => {
-                let mut scope = Scope::new(&self.variables, &mut self.environment);
-                request(&entry.entry.request, options, server, &mut scope)?
-            }
-        };
-        if let Some(cookies) = self.cookies.field(server, own.parts().url().path()) {
-            add_cookies(&mut own, &cookies);
+        let position = self.position;
+        self.requests.position = position;
+        self.requests.is_own = !(entry.is_constant && self.cookies.is_empty());
+        if !self.requests.is_own {
+            return Ok(());
         }
-        self.request = Current::Own(Box::new(own));
+        let server = &self.scenario.server;
+        let own = &mut self.requests.own[position];
+        match entry.is_constant {
+            true => own.clone_from(&entry.request),
+            false => {
+                let mut scope = Scope::new(&self.variables, &mut self.environment);
+                render(&entry.entry.request, options, server, &mut scope, own)?;
+            }
+        }
+        if let Some(cookies) = self.cookies.field(&server.url, own.parts().url().path()) {
+            add_cookies(own, &cookies);
+        }
         Ok(())
     }
 
@@ -149,8 +163,8 @@ impl<'a> HurlUser<'a> {
         };
         for (_, value) in kept.fields().filter(|(name, _)| *name == b"set-cookie") {
             if let Ok(field) = std::str::from_utf8(value) {
-                let path = self.request.get().parts().url().path();
-                self.cookies.take(field, &self.scenario.server, path);
+                let path = self.requests.sent().parts().url().path();
+                self.cookies.take(field, &self.scenario.server.url, path);
             }
         }
     }
@@ -166,7 +180,7 @@ impl<'a> HurlUser<'a> {
         evaluate(
             &entry.entry,
             coerces,
-            self.request.get().parts().url().as_str(),
+            self.requests.sent().parts().url().as_str(),
             (reply, kept),
             &mut self.variables,
             &mut self.environment,
@@ -300,7 +314,7 @@ impl User for HurlUser<'_> {
     }
 
     fn request(&self) -> &ScenarioRequest {
-        self.request.get()
+        self.requests.sent()
     }
 
     fn respond(&mut self, reply: &Reply<'_>) -> Result<(), Rejection> {

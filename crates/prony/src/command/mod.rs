@@ -9,6 +9,7 @@ mod export;
 mod flags;
 mod generators;
 mod grpc;
+mod import;
 mod init;
 mod list;
 mod load;
@@ -71,6 +72,8 @@ enum Command {
     Generators(generators::Arguments),
     /// List the services of a gRPC server, and show their definitions
     Grpc(grpc::Arguments),
+    /// Write a Hurl file from a curl command, a HAR file or an OpenAPI document
+    Import(import::Arguments),
     /// Measure the limits of this machine and of the load engine
     Calibrate(calibrate::Arguments),
     /// Write a completion script for bash, zsh, fish, elvish or PowerShell
@@ -176,6 +179,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::Compare(arguments) => compare::run(project, &arguments),
         Command::Ab(arguments) => ab::run(project, &arguments),
         Command::Grpc(arguments) => grpc::run(&arguments),
+        Command::Import(arguments) => import::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),
         Command::Reference(arguments) => reference::run(&arguments),

@@ -48,7 +48,7 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     };
     lines.extend(result.events.iter().flat_map(|all| events("  ", noun, all)));
     lines.extend(result.streams.iter().flat_map(held_streams));
-    lines.extend(result.flows.iter().flat_map(flows));
+    lines.extend(result.flows.iter().flat_map(|all| flows(all, width)));
     lines.push(format!("Requests/sec: {:>12.2}", result.rate_per_s));
     let transfer = bytes(result.bytes_read_per_s());
     lines.push(format!("Transfer/sec: {transfer:>12}"));
@@ -354,7 +354,7 @@ fn delays(result: &LoadResult) -> Vec<String> {
 }
 
 /// The flows of a scenario, and a table of its requests.
-fn flows(flows: &Flows) -> Vec<String> {
+fn flows(flows: &Flows, width: usize) -> Vec<String> {
     let ended = [
         (flows.failed, "failed"),
         (flows.unfinished, "in progress at the end"),
@@ -372,18 +372,21 @@ fn flows(flows: &Flows) -> Vec<String> {
     lines.extend(duration.map(|times| format!("  Flow (pauses included): {}", quantiles(times))));
     let failure = flows.first_failure.as_ref();
     lines.extend(failure.map(|reason| format!("  First flow that could not go on: {reason}")));
-    lines.extend(entries(&flows.entries));
+    lines.extend(entries(&flows.entries, width));
     lines
 }
 
+/// How much of a line the columns of figures and the margin take.
+const COLUMNS: usize = 47;
+
 /// A line for each request of a scenario, in columns.
-fn entries(entries: &[FlowEntry]) -> Vec<String> {
-    const LONGEST_NAME: usize = 40;
-    let width = entries.iter().map(|entry| entry.name.chars().count());
-    let width = width.max().unwrap_or(0).clamp(7, LONGEST_NAME);
+fn entries(entries: &[FlowEntry], width: usize) -> Vec<String> {
+    let longest = entries.iter().map(|entry| entry.name.chars().count());
+    let most = width.saturating_sub(COLUMNS).max(10);
+    let width = longest.max().unwrap_or(0).clamp(7, most);
     let title = |name: &str, figures: [&str; 5]| {
         let [requests, not_ok, p50, p99, max] = figures;
-        format!("  {name:<width$} {requests:>10} {not_ok:>8} {p50:>9} {p99:>9} {max:>9}")
+        format!("  {name:<width$} {requests:>9} {not_ok:>7} {p50:>8} {p99:>8} {max:>8}")
     };
     let mut lines = vec![title("Request", ["sent", "not ok", "p50", "p99", "max"])];
     for entry in entries {

@@ -8,6 +8,7 @@ mod command_line;
 #[path = "../common/mod.rs"]
 mod common;
 mod connections;
+mod curl;
 mod objectives;
 mod protocols;
 mod requests;

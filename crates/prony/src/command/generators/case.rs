@@ -63,6 +63,8 @@ pub enum CaseKind {
     Pipelined,
     /// `hello`, each request over a connection of its own.
     Close,
+    /// Three requests in a closed loop: the second depends on the response to the first, and is compared by JSONPath.
+    Flow,
     /// `hello` at a rate.
     Rate(f64),
     /// The same on a server that freezes. Tools without rates run a closed loop.
@@ -81,6 +83,7 @@ impl FromStr for Case {
             "frozen" => (CaseKind::Frozen(rate(&mut parts, text)?), Protocol::Http11),
             "pipelined" => (CaseKind::Pipelined, Protocol::Http11),
             "close" => (CaseKind::Close, Protocol::Http11),
+            "flow" => (CaseKind::Flow, Protocol::Http11),
             _ => closed(name).ok_or_else(|| unknown(name))?,
         };
         let (connections, streams) = match parts.next() {
@@ -149,7 +152,7 @@ fn unknown(name: &str) -> String {
     let known: Vec<&str> = PATHS.iter().map(|(name, _)| *name).collect();
     format!(
         "there is no case `{name}`; the cases are {} (over TLS: {}-tls and so on), h2c, h2, grpc, grpc-tls, pipelined, \
-         close, rate and frozen, for instance hello:64, h2:16x32 or rate:20k",
+         close, flow, rate and frozen, for instance hello:64, h2:16x32 or rate:20k",
         known.join(", "),
         known[0]
     )
@@ -186,6 +189,7 @@ impl Case {
                 1
             },
             close: self.kind == CaseKind::Close,
+            flow: self.kind == CaseKind::Flow,
             end: End::After(duration),
             ..Load::new(format!("{scheme}://{host}{path}"))
         }
@@ -236,6 +240,7 @@ impl fmt::Display for Case {
             CaseKind::Call => write!(f, "unary gRPC call, {connections}"),
             CaseKind::Pipelined => write!(f, "hello, {connections}, pipelined {PIPELINE} deep"),
             CaseKind::Close => write!(f, "hello, {connections}, a new one for each request"),
+            CaseKind::Flow => write!(f, "a flow of three requests, {connections}"),
             CaseKind::Rate(rate) => write!(f, "hello at {}, {connections}", exact_rate(rate)),
             CaseKind::Frozen(rate) => write!(
                 f,

@@ -51,6 +51,8 @@ The cases:
                a unary gRPC call, without TLS and over TLS
   pipelined    hello, with 16 requests in flight per connection
   close        hello, with a new connection for each request
+  flow         three requests over and over: the second depends on the response
+               to the first, and is compared by JSONPath
   rate:RATE    hello at this rate
   frozen:RATE  hello at this rate on a server that freezes (--freeze): its
                true latency is known

@@ -30,7 +30,7 @@ use self::protocol::{ProtocolArguments, Transport};
 use self::requests::{Content, RequestArguments, Requests};
 use self::responses::ResponseArguments;
 use self::scenario::ScenarioArguments;
-use self::server::{Named, ServerArguments, StartedServer};
+use self::server::{Named, ReadyServer, ServerArguments};
 use self::shape::{ShapeArguments, TimeArguments};
 use super::flags::{JunitFlag, ResultFlags};
 use crate::arguments;
@@ -53,6 +53,8 @@ Examples:
                                                        the highest rate
   prony load --insecure https://localhost:8443/        TLS, HTTP/2 if offered
   prony load --grpc shop.Orders/List http://localhost:50051/
+  prony load checkout.hurl --users 200 --variable host=localhost:8080
+                                                       the requests of a Hurl file
   prony load shop                                      a server of prony.toml
 
 `--help` shows all flags, and more examples.";
@@ -81,6 +83,7 @@ Examples:
 
   prony load http://localhost:8080/a http://localhost:8080/b --weights 3,1
   prony load --requests-file orders.jsonl --order random http://localhost:8080/
+  prony load --curl @command.txt        a request that a browser copied as cURL
   prony load --expect-body @page.html --check-every 1 http://localhost:8080/
   prony load --streams 1000 http://localhost:8080/events
 
@@ -94,6 +97,11 @@ Examples:
   prony load --grpc shop.Orders/Watch --proto shop.proto -H 'token: secret' \\
     https://localhost:50051/            a file provides it; messages are timed
 
+  prony load checkout.hurl --users 200 --think-time 2s --variable host=localhost:8080
+                                        users go through the requests of a Hurl file
+  prony load checkout.hurl --rate 50/s --rows accounts.csv --random item=1..500
+                                        50 flows begin per second, each with a row
+
   prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
     --junit load.xml --markdown load.md http://localhost:8080/
                                         pass or fail, for a CI system
@@ -102,7 +110,7 @@ Examples:
     http://localhost:8080/              the highest rate
 
 docs/load.md explains each kind of load, its latency, and the flags of other \
-tools. docs/capacity.md explains how Prony finds the highest rate.
+tools, docs/scenarios.md Hurl files. docs/capacity.md explains how Prony finds the highest rate.
 
 Exit status:
   0    ok responses, streamed events or a capacity were measured
@@ -116,9 +124,9 @@ Exit status:
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
 pub struct Arguments {
-    /// Request these URLs, all on one server, round-robin if there are several; or build, start and load
-    /// this server of the project (its id, or its folder)
-    #[arg(value_name = "URL|SERVER", required_unless_present = "requests_file")]
+    /// Request these URLs, all on one server, round-robin if there are several; or let users go through
+    /// this Hurl file (.hurl); or build, start and load this server of the project (its id, or its folder)
+    #[arg(value_name = "URL|FILE.hurl|SERVER", required_unless_present_any = ["requests_file", "curl"])]
     urls: Vec<String>,
     #[command(flatten)]
     time: TimeArguments,
@@ -208,8 +216,8 @@ struct Described {
     is_random: bool,
     /// What is required, if anything is.
     objectives: Option<Objectives>,
-    /// The server that Prony started for it.
-    server: Option<StartedServer>,
+    /// The server of the project that it loads.
+    server: Option<ReadyServer>,
 }
 
 /// The result as JSON.
@@ -253,7 +261,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let show = &mut |progress| view.show(&progress);
     let result = prony_load::run(&described.plan, &interrupt, show)?;
     view.finish();
-    if let Some(ended) = described.server.as_mut().and_then(StartedServer::ended) {
+    if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {
         errln!("ENDED    {ended}");
     }
     let judged = match &described.objectives {
@@ -354,7 +362,7 @@ impl Arguments {
     }
 
     /// Reads the command line, and looks for the server if nothing else is wrong.
-    fn described(&self, server: Option<StartedServer>) -> Result<Described, Box<dyn Error>> {
+    fn described(&self, server: Option<ReadyServer>) -> Result<Described, Box<dyn Error>> {
         let Self {
             time,
             connections,
@@ -387,12 +395,13 @@ impl Arguments {
             }
         };
         connections.check_addresses(&sent.server).map_err(usage)?;
-        let insecure = match &sent.content {
-            Content::Scenario(scenario) => scenario.connection().insecure,
-            Content::Http(_) | Content::Grpc(_) => false,
-        };
-        let tls = self.tls.of(&sent.server, insecure).map_err(usage)?;
-        let transport = Transport::new(&self.protocol, connections, tls, &sent.content)?;
+        let preferred = sent.preferred;
+        let protocol = self.protocol.with(preferred.version);
+        let own_tls = server.as_ref().and_then(ReadyServer::tls);
+        let flags = self.tls.or_insecure(&sent.server, preferred.insecure);
+        let tls = flags.of(&sent.server, own_tls).map_err(usage)?;
+        let http = server.as_ref().map(ReadyServer::http);
+        let transport = Transport::new(&protocol, connections, tls, (&sent.content, http))?;
         let flow_think_time = shape.flow_think_time(file.is_some()).map_err(usage)?;
         let is_random =
             shape::is_random(&load_shape) || sent.are_random || flow_think_time.is_some();

@@ -15,7 +15,7 @@ use crate::exit::usage;
 use crate::tls::{HttpChoice, Tls, with_advice};
 
 /// The version of HTTP.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "Protocol (default: HTTP/1.1; over https:// the server's choice)")]
 pub struct ProtocolArguments {
     /// Use HTTP/2 only; over http:// by prior knowledge (h2c), without an upgrade
@@ -30,6 +30,18 @@ pub struct ProtocolArguments {
     streams_per_connection: usize,
 }
 
+impl ProtocolArguments {
+    /// With a version that the requests prefer, unless a flag has one.
+    pub fn with(&self, version: Option<HttpVersion>) -> Self {
+        let mut with = self.clone();
+        if !self.http1 && !self.http2 {
+            with.http1 = version == Some(HttpVersion::Http1);
+            with.http2 = version == Some(HttpVersion::Http2);
+        }
+        with
+    }
+}
+
 /// How requests reach the server.
 pub struct Transport<'a> {
     protocol: &'a ProtocolArguments,
@@ -40,26 +52,22 @@ pub struct Transport<'a> {
 }
 
 impl<'a> Transport<'a> {
-    /// With these flags, for these requests. Reads the files of TLS.
+    /// With these flags, for these requests, which may name a version of HTTP. Reads the files of TLS.
     pub fn new(
         protocol: &'a ProtocolArguments,
         connections: &'a ConnectionArguments,
         tls: Option<Tls>,
-        content: &Content,
+        (content, http): (&Content, Option<HttpVersion>),
     ) -> Result<Self, Box<dyn Error>> {
-        let offer = match content {
+        let offer = match (content, http) {
             _ if protocol.http1 => Offer::Only(HttpVersion::Http1),
-            Content::Grpc(_) => Offer::Only(HttpVersion::Http2),
-            Content::Http(_) if protocol.http2 => Offer::Only(HttpVersion::Http2),
-            Content::Scenario(_) if protocol.http2 => Offer::Only(HttpVersion::Http2),
-            Content::Scenario(scenario) if scenario.connection().http2 => {
+            (Content::Grpc(_), _) => Offer::Only(HttpVersion::Http2),
+            (Content::Http(_) | Content::Scenario(_), _) if protocol.http2 => {
                 Offer::Only(HttpVersion::Http2)
             }
-            Content::Scenario(scenario) if scenario.connection().http1 => {
-                Offer::Only(HttpVersion::Http1)
-            }
-            Content::Http(_) | Content::Scenario(_) if tls.is_some() => Offer::Both,
-            Content::Http(_) | Content::Scenario(_) => Offer::Only(HttpVersion::Http1),
+            (Content::Http(_) | Content::Scenario(_), Some(version)) => Offer::Only(version),
+            (Content::Http(_) | Content::Scenario(_), None) if tls.is_some() => Offer::Both,
+            (Content::Http(_) | Content::Scenario(_), None) => Offer::Only(HttpVersion::Http1),
         };
         let tls = tls.map(|tls| tls.client(offer).map(|client| (tls, client)));
         Ok(Self {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use prony_import::Version;
 use prony_load::tls::HttpVersion;
 use prony_load::{
     HttpUrl, LoadRequest, Order, RequestFile, RequestFileError, RequestParts, RequestSet,
@@ -17,6 +18,7 @@ use prony_scenario::HurlScenario;
 
 use super::call::{CallArguments, GrpcCall};
 use crate::arguments;
+use crate::curl::CurlRequest;
 use crate::exit::usage;
 use crate::grpc::server_of;
 
@@ -37,6 +39,11 @@ pub struct RequestArguments {
     /// "POST", "path": "/x" or "url": "http://…", "headers": {…}, "body": "…" or "body_base64": "…"}
     #[arg(long, value_name = "FILE", conflicts_with_all = ["method", "body"])]
     requests_file: Option<PathBuf>,
+    /// Send the request of this curl command, as a browser copies it for bash: text, @FILE, or - for
+    /// standard input; instead of a URL, -H, -X and --body
+    #[arg(long, value_name = "COMMAND",
+        conflicts_with_all = ["urls", "headers", "method", "body", "requests_file", "grpc", "order", "weights"])]
+    curl: Option<String>,
     /// Choose the order of several requests [default: in-turn, or random with --weights]
     #[arg(long, value_name = "ORDER", hide_short_help = true)]
     order: Option<OrderName>,
@@ -69,6 +76,44 @@ pub struct Requests {
     pub described: Option<String>,
     /// Whether they are drawn at random.
     pub are_random: bool,
+    /// What they say of their connection.
+    pub preferred: Preferred,
+}
+
+/// What a Hurl file or a curl command says of the connection, unless a flag says otherwise.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Preferred {
+    /// Whether any certificate is trusted.
+    pub insecure: bool,
+    /// The version of HTTP.
+    pub version: Option<HttpVersion>,
+}
+
+impl Preferred {
+    fn of_command(options: prony_import::Options) -> Self {
+        Self {
+            insecure: options.insecure,
+            version: match options.version {
+                Some(Version::Http11) => Some(HttpVersion::Http1),
+                Some(Version::Http2PriorKnowledge) => Some(HttpVersion::Http2),
+                // It is the server's choice, also for curl.
+                Some(Version::Http2) | None => None,
+            },
+        }
+    }
+
+    /// That of a Hurl file.
+    pub fn of_scenario(scenario: &HurlScenario) -> Self {
+        let connection = scenario.connection();
+        Self {
+            insecure: connection.insecure,
+            version: match () {
+                () if connection.http2 => Some(HttpVersion::Http2),
+                () if connection.http1 => Some(HttpVersion::Http1),
+                () => None,
+            },
+        }
+    }
 }
 
 /// What is sent, before it is encoded.
@@ -102,7 +147,10 @@ impl RequestArguments {
             .map(|url| url.parse())
             .collect::<Result<_, TargetError>>()
             .map_err(usage)?;
-        let headers = self.all_headers(no_keepalive)?;
+        if let Some(command) = &self.curl {
+            return self.of_curl(command, no_keepalive);
+        }
+        let headers = with_close(self.headers.clone(), no_keepalive)?;
         if let Some(method) = call.method().map_err(usage)? {
             return self.call(call, method, &urls);
         }
@@ -119,27 +167,11 @@ impl RequestArguments {
             ("-X", self.method != "GET"),
             ("--body", self.body.is_some()),
             ("--requests-file", self.requests_file.is_some()),
+            ("--curl", self.curl.is_some()),
             ("--weights", !self.weights.is_empty()),
         ]
         .into_iter()
         .find_map(|(flag, is_given)| is_given.then_some(flag))
-    }
-
-    fn all_headers(&self, no_keepalive: bool) -> Result<Vec<String>, Box<dyn Error>> {
-        let mut headers = self.headers.clone();
-        if no_keepalive {
-            let names_connection = |line: &String| {
-                let name = line.split(':').next().unwrap_or_default();
-                name.trim().eq_ignore_ascii_case("connection")
-            };
-            if headers.iter().any(names_connection) {
-                return Err(usage(
-                    "--no-keepalive sends `Connection: close` itself; remove -H 'Connection: …'",
-                ));
-            }
-            headers.push("Connection: close".into());
-        }
-        Ok(headers)
     }
 
     fn body(&self) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -166,6 +198,22 @@ impl RequestArguments {
             server: url.clone(),
             described: None,
             are_random: false,
+            preferred: Preferred::default(),
+        })
+    }
+
+    fn of_curl(&self, command: &str, no_keepalive: bool) -> Result<Requests, Box<dyn Error>> {
+        let CurlRequest { request, options } = CurlRequest::read(command)?;
+        let server: HttpUrl = request.url.parse().map_err(usage)?;
+        let headers = request.headers.iter();
+        let headers = headers.map(|(name, value)| format!("{name}: {value}"));
+        let headers = with_close(headers.collect(), no_keepalive)?;
+        let parts = RequestParts::new(&request.method, &server, &headers, &request.body);
+        let parts = parts.map_err(usage)?;
+        let sent = self.set(vec![parts], server, request.url, "request", "")?;
+        Ok(Requests {
+            preferred: Preferred::of_command(options),
+            ..sent
         })
     }
 
@@ -242,6 +290,7 @@ impl RequestArguments {
             url,
             described: (count > 1).then(|| format!("{}{of_what}, {how}", plural(count, noun))),
             are_random,
+            preferred: Preferred::default(),
         })
     }
 
@@ -260,6 +309,23 @@ impl RequestArguments {
             _ => Ok(Order::Random(self.weights.clone())),
         }
     }
+}
+
+/// Headers with the one of `--no-keepalive`, if it is given.
+fn with_close(mut headers: Vec<String>, no_keepalive: bool) -> Result<Vec<String>, Box<dyn Error>> {
+    if no_keepalive {
+        let names_connection = |line: &String| {
+            let name = line.split(':').next().unwrap_or_default();
+            name.trim().eq_ignore_ascii_case("connection")
+        };
+        if headers.iter().any(names_connection) {
+            return Err(usage(
+                "--no-keepalive sends `Connection: close` itself; remove -H 'Connection: …'",
+            ));
+        }
+        headers.push("Connection: close".into());
+    }
+    Ok(headers)
 }
 
 /// The file at the start of an error message: `orders.jsonl,` before a line number.

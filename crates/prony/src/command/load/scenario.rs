@@ -11,7 +11,7 @@ use prony_load::Scenario;
 use prony_present::words::plural;
 use prony_scenario::{HurlScenario, Sources, SourcesError};
 
-use super::requests::{Content, Requests};
+use super::requests::{Content, Preferred, Requests};
 use crate::exit::usage;
 
 /// The longest Hurl file that is read.
@@ -104,6 +104,7 @@ impl ScenarioArguments {
             url: scenario.server().as_str().to_owned(),
             described: Some(format!("{entries} of {name} in each flow")),
             are_random: scenario.is_random(),
+            preferred: Preferred::of_scenario(&scenario),
             content: Content::Scenario(Arc::new(scenario)),
         })
     }
@@ -132,7 +133,9 @@ impl ScenarioArguments {
             let first = first
                 .parse()
                 .map_err(|_| usage(format!("--counter {text}: `{first}` is not a whole number")))?;
-            sources.add_counter(name, first).map_err(usage)?;
+            sources
+                .add_counter(name, first)
+                .map_err(|error| usage(format!("--counter {text} {error}")))?;
         }
         for text in &self.randoms {
             let (name, range) = pair("--random", text)?;
@@ -141,7 +144,9 @@ impl ScenarioArguments {
                     "--random {text}: write the least and the most whole number, for instance {name}=1..1000"
                 ))
             })?;
-            sources.add_random(name, least, most).map_err(usage)?;
+            sources
+                .add_random(name, least, most)
+                .map_err(|error| usage(format!("--random {text} {error}")))?;
         }
         Ok(sources)
     }

@@ -66,7 +66,8 @@ pub struct ShapeArguments {
         conflicts_with_all = ["schedule", "connections"])]
     users: Option<usize>,
     /// Let users think for this long on average (exponentially distributed) before each request, also
-    /// between those of a Hurl file [default: 1s with --users, otherwise none]
+    /// between those of a Hurl file; with --open, the mean time between two requests or flows of a
+    /// user [default: 1s with --users, otherwise none]
     #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, hide_short_help = true)]
     think_time: Option<Duration>,
     /// Let users send on a schedule, regardless of response times; requests that come due while one
@@ -160,6 +161,8 @@ impl ShapeArguments {
         match (self.users, self.think_time, has_flows) {
             (None, Some(_), false) => Err("--think-time needs --users, or a Hurl file"),
             (_, _, false) => Ok(None),
+            // It is the mean time between the begins of two flows.
+            (Some(_), _, true) if self.open => Ok(None),
             (Some(_), think_time, true) => Ok(Some(think_time.unwrap_or(THINK_TIME))),
             (None, think_time, true) => Ok(think_time),
         }

@@ -1,9 +1,9 @@
 //! Golden tests of summaries, without a server.
 
 use prony_model::{
-    Arrivals, Checked, Ended, Events, GeneratorCost, Handshakes, HeldStreams, LatencyHistogram,
-    LoadShape, LoadSpec, OpenLoop, Outcomes, Protocol, Schedule, Target, TlsResult, WarmupResult,
-    WrongResponse, parse_stages,
+    Arrivals, Checked, Ended, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams,
+    LatencyHistogram, LoadShape, LoadSpec, OpenLoop, Outcomes, Protocol, Schedule, Target,
+    TlsResult, WarmupResult, WrongResponse, parse_stages,
 };
 
 use super::*;
@@ -50,6 +50,7 @@ pub fn closed() -> LoadResult {
         first_byte_ns: None,
         events: None,
         streams: None,
+        flows: None,
         connect_ns: None,
         tls: None,
         rpc_statuses: Default::default(),
@@ -287,6 +288,55 @@ fn calls() -> LoadResult {
     }
 }
 
+/// Flows of a scenario at a rate; the response to its second request is wrong at times.
+fn flows() -> LoadResult {
+    let entry = |name: &str, counts: &[_], detail: Option<&str>| FlowEntry {
+        name: name.into(),
+        requests: outcomes(counts).total(),
+        outcomes: outcomes(counts),
+        latency_ns: times(250_000).filter(|_| counts.len() < 3),
+        histogram: String::new(),
+        first_wrong: detail.map(|detail| WrongResponse {
+            outcome: "wrong_body".into(),
+            detail: detail.into(),
+        }),
+    };
+    let wrong = "shop.hurl:9:22: Assert failure: actual: integer <7> expected: integer <42>";
+    LoadResult {
+        target: Target {
+            method: "various".into(),
+            ..closed().target
+        },
+        load: LoadSpec {
+            flows: true,
+            requests: Some(500),
+            ..rate().load
+        },
+        outcomes: outcomes(&[(Outcome::Ok, 990), (Outcome::WrongBody, 10)]),
+        flows: Some(Flows {
+            ok: 480,
+            failed: 12,
+            unfinished: 8,
+            rate_per_s: 240.0,
+            duration_ns: times(900_000),
+            histogram: String::new(),
+            first_failure: Some(
+                "shop.hurl:5:9: Undefined variable: you must set the variable id".into(),
+            ),
+            entries: vec![
+                entry("GET /items", &[(Outcome::Ok, 500)], None),
+                entry(
+                    "POST /customers/{{customer}}/orders/{{order}}/lines",
+                    &[(Outcome::Ok, 490), (Outcome::WrongBody, 10)],
+                    Some(wrong),
+                ),
+                entry("GET /never", &[(Outcome::Ok, 0); 3], None),
+            ],
+        }),
+        ..rate()
+    }
+}
+
 #[test]
 fn summaries_are_the_golden_ones() {
     let plain = Shown {
@@ -324,6 +374,7 @@ fn summaries_are_the_golden_ones() {
             ("every response a 404", text(&nothing_ok(), &plain, 80)),
             ("HTTP/2 over TLS", text(&encrypted(), &plain, 80)),
             ("gRPC", text(&calls(), &plain, 80)),
+            ("flows of a scenario", text(&flows(), &plain, 80)),
         ],
     );
 }

@@ -1,0 +1,138 @@
+//! The body of an operation.
+
+use super::OpenApiError;
+use super::document::Document;
+use super::node::Node;
+use super::parameter::joined;
+use super::sample::Sampler;
+use super::variables::Variables;
+use crate::scenario::{Content, Part, Text};
+
+/// A body and its media type.
+pub(super) struct Body {
+    pub(super) content: Content,
+    /// The media type, unless the content implies it.
+    pub(super) media_type: Option<String>,
+}
+
+/// The body that an operation describes: JSON if there is a choice.
+pub(super) fn body(
+    document: &Document,
+    operation: &Node,
+    variables: &mut Variables,
+) -> Result<Option<Body>, OpenApiError> {
+    let Some(body) = document.member(operation, "requestBody")? else {
+        return Ok(None);
+    };
+    let all = body.get("content").map_or(&[][..], Node::members);
+    let chosen = all.iter().min_by_key(|(name, _)| preference(name));
+    let Some((name, media)) = chosen else {
+        return Ok(None);
+    };
+    let media = document.resolve(media)?;
+    let value = Sampler::new(document).described(media)?;
+    let kind = Kind::of(name);
+    let content = match (kind, value) {
+        (Kind::Json, value) => {
+            let value = value.unwrap_or(Node::Map(Vec::new()));
+            Content::Bytes(json(&value).into_bytes())
+        }
+        (Kind::Form, Some(Node::Map(fields))) => {
+            let field = |(name, value): (String, Node)| (name.into(), joined(&value).into());
+            Content::Form(fields.into_iter().map(field).collect())
+        }
+        (Kind::Multipart, Some(Node::Map(fields))) => {
+            Content::Multipart(parts(document, media, fields, variables)?)
+        }
+        (_, Some(Node::Text(text))) if kind != Kind::Bytes => Content::Bytes(text.into_bytes()),
+        _ => Content::File(Text::variable(variables.file("body"))),
+    };
+    let is_implied = matches!(content, Content::Multipart(_));
+    Ok(Some(Body {
+        content,
+        media_type: (!is_implied).then(|| concrete(name).to_owned()),
+    }))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Json,
+    Form,
+    Multipart,
+    Text,
+    Bytes,
+}
+
+impl Kind {
+    fn of(media_type: &str) -> Self {
+        let essence = media_type.split(';').next().unwrap_or_default().trim();
+        match essence.to_ascii_lowercase().as_str() {
+            "application/json" | "*/*" | "application/*" => Self::Json,
+            name if name.ends_with("+json") => Self::Json,
+            "application/x-www-form-urlencoded" => Self::Form,
+            "multipart/form-data" => Self::Multipart,
+            name if name.starts_with("text/") => Self::Text,
+            _ => Self::Bytes,
+        }
+    }
+}
+
+/// The smallest is taken.
+fn preference(media_type: &str) -> u8 {
+    match Kind::of(media_type) {
+        Kind::Json => 0,
+        Kind::Form => 1,
+        Kind::Multipart => 2,
+        Kind::Text => 3,
+        Kind::Bytes => 4,
+    }
+}
+
+/// A media type that a range allows.
+fn concrete(media_type: &str) -> &str {
+    match media_type.contains('*') {
+        true if Kind::of(media_type) == Kind::Json => "application/json",
+        true if media_type.starts_with("text/") => "text/plain",
+        true => "application/octet-stream",
+        false => media_type,
+    }
+}
+
+/// JSON on several lines, if that helps.
+fn json(value: &Node) -> String {
+    let text = match value.members().is_empty() {
+        true => serde_json::to_string(value),
+        false => serde_json::to_string_pretty(value),
+    };
+    text.unwrap_or_default()
+}
+
+fn parts(
+    document: &Document,
+    media: &Node,
+    fields: Vec<(String, Node)>,
+    variables: &mut Variables,
+) -> Result<Vec<Part>, OpenApiError> {
+    let schema = document.member(media, "schema")?;
+    let properties = schema.and_then(|schema| schema.get("properties"));
+    let mut parts = Vec::new();
+    for (name, value) in fields {
+        let property = match properties.and_then(|properties| properties.get(&name)) {
+            Some(property) => Some(document.resolve(property)?),
+            None => None,
+        };
+        parts.push(match property.is_some_and(is_file) {
+            true => {
+                let file = Text::variable(variables.file(&name));
+                Part::File(name.into(), file, None)
+            }
+            false => Part::Value(name.into(), joined(&value).into()),
+        });
+    }
+    Ok(parts)
+}
+
+/// Whether a property is the content of a file: by its format in OpenAPI 3.0, by its media type in 3.1.
+fn is_file(property: &Node) -> bool {
+    property.text_of("format") == Some("binary") || property.get("contentMediaType").is_some()
+}

@@ -1,0 +1,178 @@
+//! `prony import`: Hurl files from what records or describes requests.
+
+mod heading;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use prony_import::{HarOptions, Imported};
+use prony_present::words::plural;
+
+use self::heading::Heading;
+use crate::arguments;
+use crate::curl::CurrentFolder;
+use crate::exit::{Outcome, usage};
+use crate::result_file::ResultFile;
+
+const EXAMPLES: &str = "\
+Examples:
+  prony import har shop.har -o shop.hurl     what a browser recorded
+  prony import har shop.har --no-assets --think-time -o shop.hurl
+                                             without images and scripts, with
+                                             the pauses of the user
+  prony import openapi api.yaml -o api.hurl  one request for each operation
+  prony import curl command.txt              a command that a browser copied
+  pbpaste | prony import curl - -o cart.hurl
+
+The first lines of the Hurl file say which variables it needs and how to load a
+server with it. https://hurl.dev describes the format.
+
+Exit status:
+  0  the Hurl file was written
+  1  it could not be written, or the input could not be read
+  2  the input is invalid or has no requests, the file exists, or the command
+     line is wrong";
+
+/// What to import.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    format: Format,
+}
+
+#[derive(Subcommand)]
+enum Format {
+    /// Import the requests that a browser recorded (HAR: network tab, "Save all as HAR")
+    #[command(after_help = EXAMPLES)]
+    Har {
+        #[command(flatten)]
+        files: FileArguments,
+        /// Import the requests to all hosts, not only those to the host of the first page
+        #[arg(long)]
+        all_hosts: bool,
+        /// Leave out images, styles, fonts, scripts and media
+        #[arg(long)]
+        no_assets: bool,
+        /// Wait between requests as long as the user did (the option `delay`)
+        #[arg(long)]
+        think_time: bool,
+    },
+    /// Import one request for each operation of an OpenAPI document (3.0 or 3.1, JSON or YAML)
+    #[command(after_help = EXAMPLES)]
+    Openapi {
+        #[command(flatten)]
+        files: FileArguments,
+    },
+    /// Import the request of a curl command (a browser's "Copy as cURL", for bash)
+    #[command(after_help = EXAMPLES)]
+    Curl {
+        #[command(flatten)]
+        files: FileArguments,
+    },
+}
+
+/// What is read, and what is written.
+#[derive(Args)]
+struct FileArguments {
+    /// Read this file; - is standard input
+    #[arg(value_name = "FILE")]
+    input: PathBuf,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE.hurl")]
+    output: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long)]
+    force: bool,
+}
+
+/// Writes the Hurl file.
+pub fn run(arguments: &Arguments) -> Outcome {
+    let (name, files) = match &arguments.format {
+        Format::Har { files, .. } => ("har", files),
+        Format::Openapi { files } => ("openapi", files),
+        Format::Curl { files } => ("curl", files),
+    };
+    let file = files.open()?;
+    let text = files.text()?;
+    let imported = arguments
+        .format
+        .read(&text)
+        .map_err(|error| files.blame(error))?;
+    let heading = Heading {
+        format: name,
+        input: &files.input,
+        output: files.output.as_deref(),
+    };
+    let comments = heading.lines(&imported.scenario.variables);
+    let hurl = prony_import::write(&imported.scenario, &comments);
+    let hurl = hurl.map_err(|error| files.blame(error.into()))?;
+    file.write(&hurl)?;
+    for note in &imported.notes {
+        errln!("note: {note}");
+    }
+    if let Some(output) = &files.output {
+        let count = plural(imported.scenario.entries.len(), "request");
+        errln!("wrote    {} ({count})", output.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Format {
+    fn read(&self, text: &str) -> Result<Imported, Box<dyn Error>> {
+        Ok(match self {
+            &Self::Har {
+                all_hosts,
+                no_assets,
+                think_time,
+                ..
+            } => {
+                let options = HarOptions {
+                    all_hosts,
+                    no_assets,
+                    think_time,
+                };
+                prony_import::har(text, options)?
+            }
+            Self::Openapi { .. } => prony_import::openapi(text)?,
+            Self::Curl { .. } => prony_import::curl(text, &mut CurrentFolder)?,
+        })
+    }
+}
+
+impl FileArguments {
+    /// Tries the output before anything is read.
+    fn open(&self) -> Result<ResultFile, Box<dyn Error>> {
+        let output = self.output.as_deref().unwrap_or(Path::new("-"));
+        if output.is_file() && !self.force {
+            return Err(usage(format!(
+                "`{}` exists; name another file with -o, or replace it with --force",
+                output.display()
+            )));
+        }
+        Ok(ResultFile::open(output)?)
+    }
+
+    fn text(&self) -> Result<String, Box<dyn Error>> {
+        let bytes = arguments::file_or_stdin(&self.input)
+            .map_err(|error| format!("cannot read {}: {error}", self.shown()))?;
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            self.blame(format!("it is not UTF-8 at byte {at}").into())
+        })
+    }
+
+    /// Blames the input for an error.
+    fn blame(&self, error: Box<dyn Error>) -> Box<dyn Error> {
+        usage(format!("{}: {error}", self.shown()))
+    }
+
+    fn shown(&self) -> String {
+        match self.input.as_os_str() == "-" {
+            true => "standard input".into(),
+            false => format!("`{}`", self.input.display()),
+        }
+    }
+}
