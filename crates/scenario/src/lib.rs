@@ -18,6 +18,7 @@ mod cookies;
 mod environment;
 mod error;
 mod options;
+mod placeholders;
 mod prepare;
 mod request;
 mod response;

@@ -1,7 +1,7 @@
 //! Prepares a file: everything that is the same in all flows is done once.
 
 use prony_hurl::ast::{
-    Assert, Capture, Entry, EntryOption, Expression, FlagOption, HurlFile, KeyValue, OptionValue,
+    Assert, Capture, Entry, EntryOption, Expression, FlagOption, HurlFile, OptionValue,
     Placeholder, Query, QueryValue, Setting, StatusValue, Template, TemplateElement, VersionValue,
 };
 use prony_hurl::evaluate::{Scope, Variables};
@@ -13,6 +13,7 @@ use crate::constants::Constants;
 use crate::environment::UserEnvironment;
 use crate::error::ScenarioError;
 use crate::options::EntryOptions;
+use crate::placeholders;
 use crate::request::{RequestFailure, Server, blank, render};
 use crate::sources::Sources;
 use crate::target::Target;
@@ -218,7 +219,7 @@ fn check_variables(file: &str, parsed: &HurlFile, sources: &Sources) -> Result<(
             OptionValue::Variable(definition) => Some(definition.name.as_str()),
             _ => None,
         }));
-        for Placeholder { expression, span } in request_placeholders(entry) {
+        for Placeholder { expression, span } in placeholders::of(&entry.request) {
             let Expression::Variable(name) = expression else {
                 continue;
             };
@@ -238,21 +239,6 @@ fn check_variables(file: &str, parsed: &HurlFile, sources: &Sources) -> Result<(
         }
     }
     Ok(())
-}
-
-/// The placeholders of a request's URL, header fields and parameters.
-fn request_placeholders(entry: &Entry) -> impl Iterator<Item = &Placeholder> {
-    let request = &entry.request;
-    let pairs = [
-        &request.headers,
-        &request.query,
-        &request.form,
-        &request.cookies,
-    ];
-    let pairs = pairs.into_iter().flatten().chain(&request.basic_auth);
-    let of_pairs = pairs.flat_map(|KeyValue { key, value }| [key, value]);
-    let templates = std::iter::once(&request.url).chain(of_pairs);
-    templates.flat_map(Template::placeholders)
 }
 
 /// What each entry is called in the result: its method and its path.
@@ -533,6 +519,30 @@ mod tests {
             prepared(text, sources).unwrap_err(),
             "a.hurl:3:1: `insecure` is about connections, so it must be true or false before the load"
         );
+    }
+
+    #[test]
+    fn every_variable_of_a_request_must_be_known_before_it() {
+        for (rest, place) in [
+            ("a: {{x}}\n", "2:6"),
+            ("{\"a\": \"{{x}}\"}\n", "2:10"),
+            ("{\"a\": {{x}}}\n", "2:9"),
+            ("`{{x}}`\n", "2:4"),
+            ("```graphql\n{{x}}\n```\n", "3:3"),
+            ("[Multipart]\na: {{x}}\n", "3:6"),
+            ("[Multipart]\na: file,{{x}};\n", "3:11"),
+            ("[Options]\nuser: a:{{x}}\n", "3:11"),
+        ] {
+            let text = format!("POST http://h\n{rest}");
+            assert_eq!(
+                prepared(&text, Sources::default()).unwrap_err(),
+                format!(
+                    "a.hurl:{place}: the variable `x` is not defined; give it with --variable x=VALUE"
+                )
+            );
+        }
+        let captured = "GET http://h\nHTTP 200\n[Captures]\nx: body\n\nPOST http://h\n`{{x}}`\n";
+        assert!(prepared(captured, Sources::default()).is_ok());
     }
 
     #[test]
