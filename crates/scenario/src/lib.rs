@@ -24,6 +24,7 @@ mod request;
 mod response;
 mod secrets;
 mod sources;
+mod target;
 mod user;
 
 pub use error::ScenarioError;

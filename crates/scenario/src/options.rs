@@ -20,6 +20,8 @@ pub(crate) struct EntryOptions {
     pub(crate) timeout: Option<Duration>,
     pub(crate) coerces_json_path: bool,
     pub(crate) is_compressed: bool,
+    /// Whether `.` and `..` stay in the path.
+    pub(crate) keeps_dots: bool,
 }
 
 impl Default for EntryOptions {
@@ -33,6 +35,7 @@ impl Default for EntryOptions {
             timeout: None,
             coerces_json_path: true,
             is_compressed: false,
+            keeps_dots: false,
         }
     }
 }
@@ -72,6 +75,13 @@ impl EntryOptions {
             OptionValue::Flag(FlagOption::NoJsonPathCoercion, setting) => {
                 self.coerces_json_path = !scope.flag(setting)?;
             }
+            OptionValue::Flag(FlagOption::PathAsIs, setting) => {
+                self.keeps_dots = scope.flag(setting)?;
+            }
+            // Those of the connection are known before; the others say nothing about a load. Each must be a flag.
+            OptionValue::Flag(_, setting) => {
+                scope.flag(setting)?;
+            }
             OptionValue::Count(CountOption::Repeat, setting) => {
                 self.repeat = finite(scope.count(setting)?).unwrap_or(u64::MAX);
             }
@@ -93,7 +103,7 @@ impl EntryOptions {
                 let value = scope.definition(definition)?;
                 variables.set(definition.name.as_str(), value);
             }
-            // The others concern the connection or the request, or are not supported.
+            // The others concern the request, or are not supported.
             _ => {}
         }
         Ok(())
@@ -115,4 +125,23 @@ fn duration(duration: ast::Duration, without_unit: DurationUnit) -> Duration {
         DurationUnit::Hour => 3_600_000,
     };
     Duration::from_millis(duration.value.saturating_mul(milliseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::UserEnvironment;
+
+    #[test]
+    fn every_flag_must_be_true_or_false() {
+        for name in ["verbose", "insecure", "skip", "path-as-is", "compressed"] {
+            let text = format!("GET http://h\n[Options]\nvariable: x=1\n{name}: {{{{x}}}}\n");
+            let file = prony_hurl::parse(&text).expect("a file");
+            let options = &file.entries[0].request.options;
+            let mut environment = UserEnvironment::new(None, 0);
+            let evaluated =
+                EntryOptions::evaluate(options, &mut Variables::default(), &mut environment);
+            assert!(evaluated.is_err(), "{name}");
+        }
+    }
 }

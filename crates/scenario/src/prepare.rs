@@ -1,8 +1,8 @@
 //! Prepares a file: everything that is the same in all flows is done once.
 
 use prony_hurl::ast::{
-    Assert, Capture, Entry, Expression, FlagOption, HurlFile, OptionValue, Query, QueryValue,
-    Setting, StatusValue, Template, TemplateElement, VersionValue,
+    Assert, Capture, Entry, EntryOption, Expression, FlagOption, HurlFile, OptionValue, Query,
+    QueryValue, Setting, StatusValue, Template, TemplateElement, VersionValue,
 };
 use prony_hurl::evaluate::{Scope, Variables};
 use prony_hurl::{Position, parse, unsupported};
@@ -14,10 +14,11 @@ use crate::environment::UserEnvironment;
 use crate::error::ScenarioError;
 use crate::options::EntryOptions;
 use crate::placeholders::check_variables;
-use crate::request::{RequestFailure, Server, blank, render, url_of};
+use crate::request::{RequestFailure, Server, blank, render};
 use crate::secrets;
 use crate::sources::Sources;
-use crate::user::HurlUser;
+use crate::target::Target;
+use crate::user::{HurlUser, in_a_line};
 
 /// A Hurl file, ready to be run by any number of users.
 #[derive(Debug)]
@@ -79,7 +80,7 @@ impl HurlScenario {
         }
         check_count(file, &parsed)?;
         check_variables(file, &parsed, &sources)?;
-        let connection = ConnectionOptions::of(file, &parsed)?;
+        let connection = ConnectionOptions::of(file, &parsed, &sources)?;
         let names = names(file, &parsed)?;
         let constants = Constants::of(&parsed, &sources.variables, sources.changing());
         let constant: Vec<bool> = { parsed.entries.iter_mut() }
@@ -150,15 +151,14 @@ impl PreparedEntry {
 }
 
 impl ConnectionOptions {
-    fn of(file: &str, parsed: &HurlFile) -> Result<Self, ScenarioError> {
-        let mut all = parsed.entries.iter().map(|entry| {
-            let has = |flag| has_flag(entry, flag);
-            Self {
-                insecure: has(FlagOption::Insecure),
-                http1: has(FlagOption::Http11),
-                http2: has(FlagOption::Http2) || has(FlagOption::Http2PriorKnowledge),
-            }
-        });
+    fn of(file: &str, parsed: &HurlFile, sources: &Sources) -> Result<Self, ScenarioError> {
+        let of_entry = |entry: &Entry| Self::of_entry(file, entry, sources);
+        let all: Vec<Self> = parsed
+            .entries
+            .iter()
+            .map(of_entry)
+            .collect::<Result<_, _>>()?;
+        let mut all = all.into_iter();
         let first = all.next().unwrap_or_default();
         let option = all.find_map(|other| match other {
             _ if other.insecure != first.insecure => Some("insecure"),
@@ -174,12 +174,32 @@ impl ConnectionOptions {
             }),
         }
     }
-}
 
-fn has_flag(entry: &Entry, wanted: FlagOption) -> bool {
-    entry.request.options.iter().any(|option| {
-        matches!(&option.value, OptionValue::Flag(flag, Setting::Literal(true)) if *flag == wanted)
-    })
+    fn of_entry(file: &str, entry: &Entry, sources: &Sources) -> Result<Self, ScenarioError> {
+        let mut options = Self::default();
+        let mut environment = UserEnvironment::new(None, 0);
+        let mut scope = Scope::new(&sources.variables, &mut environment);
+        for EntryOption { value, span } in &entry.request.options {
+            let OptionValue::Flag(flag, setting) = value else {
+                continue;
+            };
+            let option = match flag {
+                FlagOption::Insecure => &mut options.insecure,
+                FlagOption::Http11 => &mut options.http1,
+                FlagOption::Http2 | FlagOption::Http2PriorKnowledge => &mut options.http2,
+                _ => continue,
+            };
+            let is_set = scope.flag(setting).map_err(|_| ScenarioError::Invalid {
+                place: place(file, span.start),
+                reason: format!(
+                    "`{}` is about connections, so it must be true or false before the load",
+                    value.name()
+                ),
+            })?;
+            *option |= is_set;
+        }
+        Ok(options)
+    }
 }
 
 fn check_count(file: &str, parsed: &HurlFile) -> Result<(), ScenarioError> {
@@ -256,10 +276,11 @@ fn server(file: &str, parsed: &HurlFile) -> Result<HttpUrl, ScenarioError> {
                 }
             }
         };
-        let url = url_of(&url).map_err(|error| ScenarioError::Invalid {
+        let target = Target::parse(&url, false).map_err(|error| ScenarioError::Invalid {
             place: place(),
             reason: error.to_string(),
         })?;
+        let url = target.url;
         match &server {
             None => server = Some(url),
             Some(server) if server.is_same_server(&url) => {}
@@ -308,6 +329,18 @@ fn sends_again(entry: &Entry) -> bool {
         use prony_hurl::ast::CountOption::{Repeat, Retry};
         matches!(option.value, OptionValue::Count(Repeat | Retry, _))
     })
+}
+
+/// Why an entry cannot be prepared.
+fn invalid(file: &str, entry: &Entry, failure: RequestFailure) -> ScenarioError {
+    let (position, reason) = match failure {
+        RequestFailure::Failure(failure) => (failure.span.start, in_a_line(&failure, &[])),
+        other => (entry.request.position, other.to_string()),
+    };
+    ScenarioError::Invalid {
+        place: place(file, position),
+        reason,
+    }
 }
 
 pub(crate) fn place(file: &str, position: Position) -> String {
@@ -360,10 +393,7 @@ impl Prepare<'_> {
         let mut environment = self.environment();
         EntryOptions::evaluate(options, &mut Variables::default(), &mut environment)
             .map(Some)
-            .map_err(|failure| ScenarioError::Invalid {
-                place: format!("{}:{}", self.file, failure.span.start.line),
-                reason: failure.to_string(),
-            })
+            .map_err(|failure| invalid(self.file, entry, failure.into()))
     }
 
     /// The request of an entry; a blank one without options, because it differs from flow to flow.
@@ -380,20 +410,10 @@ impl Prepare<'_> {
             };
             let mut environment = self.environment();
             let mut scope = Scope::new(&self.sources.variables, &mut environment);
-            let is_compressed = options.is_compressed;
-            render(
-                request,
-                is_compressed,
-                self.server,
-                &mut scope,
-                &mut rendered,
-            )?;
+            render(request, options, self.server, &mut scope, &mut rendered)?;
             Ok(rendered)
         };
-        prepare().map_err(|failure: RequestFailure| ScenarioError::Invalid {
-            place: place(self.file, request.position),
-            reason: failure.to_string(),
-        })
+        prepare().map_err(|failure| invalid(self.file, entry, failure))
     }
 
     /// Boundaries of multipart bodies are random, and the same in all flows.
@@ -446,5 +466,65 @@ pub(crate) fn accepts(entry: &Entry, status: u16) -> bool {
         None => (200..400).contains(&status),
         Some(StatusValue::Any) => true,
         Some(StatusValue::Exactly(expected)) => u64::from(status) == expected,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prepared(text: &str, sources: Sources) -> Result<HurlScenario, String> {
+        HurlScenario::new("a.hurl", text, sources).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn an_option_of_connections_may_be_a_variable_that_never_differs() {
+        let text = "GET https://h\n[Options]\ninsecure: {{x}}\n";
+        let mut sources = Sources::default();
+        sources.set("x", "true");
+        assert!(
+            prepared(text, sources)
+                .expect("a scenario")
+                .connection()
+                .insecure
+        );
+        let mut sources = Sources::default();
+        sources.add_random("x", 0, 1).expect("a source");
+        assert_eq!(
+            prepared(text, sources).unwrap_err(),
+            "a.hurl:3:1: `insecure` is about connections, so it must be true or false before the load"
+        );
+    }
+
+    #[test]
+    fn every_variable_of_a_request_must_be_known_before_it() {
+        for (rest, place) in [
+            ("a: {{x}}\n", "2:6"),
+            ("{\"a\": \"{{x}}\"}\n", "2:10"),
+            ("{\"a\": {{x}}}\n", "2:9"),
+            ("`{{x}}`\n", "2:4"),
+            ("```graphql\n{{x}}\n```\n", "3:3"),
+            ("[Multipart]\na: {{x}}\n", "3:6"),
+            ("[Multipart]\na: file,{{x}};\n", "3:11"),
+            ("[Options]\nuser: a:{{x}}\n", "3:11"),
+        ] {
+            let text = format!("POST http://h\n{rest}");
+            assert_eq!(
+                prepared(&text, Sources::default()).unwrap_err(),
+                format!(
+                    "a.hurl:{place}: the variable `x` is not defined; give it with --variable x=VALUE"
+                )
+            );
+        }
+        let captured = "GET http://h\nHTTP 200\n[Captures]\nx: body\n\nPOST http://h\n`{{x}}`\n";
+        assert!(prepared(captured, Sources::default()).is_ok());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_named_at_its_place() {
+        assert_eq!(
+            prepared("POST http://h\nfile,/etc/hosts;\n", Sources::default()).unwrap_err(),
+            "a.hurl:2:6: Unauthorized file access: unauthorized access to file /etc/hosts"
+        );
     }
 }

@@ -3,23 +3,21 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, HeaderValue, header};
-use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-use prony_hurl::ast::{EntryOption, OptionValue, Request, TextOption};
+use prony_hurl::ast::{EntryOption, OptionValue, Request, Template, TextOption};
 use prony_hurl::evaluate::{Failure, Rendered, Scope};
 use prony_load::{ALL_CODINGS, HttpUrl, RequestError, RequestParts, ScenarioRequest, TargetError};
 
-/// What a URL does not have as it is (the path and query sets of the URL standard).
-pub(crate) const NOT_IN_URLS: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'<')
-    .add(b'>')
-    .add(b'`')
-    .add(b'{')
-    .add(b'}')
-    .add(b'^')
-    .add(b'|')
-    .add(b'\\');
+use crate::options::EntryOptions;
+use crate::target::Target;
+
+/// What a request has if its entry says nothing else, as requests of Hurl do.
+const DEFAULT_FIELDS: [(HeaderName, HeaderValue); 2] = [
+    (header::ACCEPT, HeaderValue::from_static("*/*")),
+    (
+        header::USER_AGENT,
+        HeaderValue::from_static(concat!("prony/", env!("CARGO_PKG_VERSION"))),
+    ),
+];
 
 /// Why a request cannot be sent.
 #[derive(Debug, thiserror::Error)]
@@ -46,7 +44,7 @@ pub(crate) fn blank(method: &str, server: &HttpUrl) -> Result<ScenarioRequest, R
 /// request are applied.
 pub(crate) fn render(
     request: &Request,
-    is_compressed: bool,
+    options: &EntryOptions,
     server: &Server,
     scope: &mut Scope<'_>,
     rendered: &mut ScenarioRequest,
@@ -54,21 +52,37 @@ pub(crate) fn render(
     let Rendered {
         url, headers, body, ..
     } = scope.request(request)?;
-    match server.path_of(&url) {
-        Some(path) if is_plain(path) => rendered.set_path(path)?,
-        _ => rendered.set_path(server.url_of(&url)?.path())?,
-    }
+    let user = match server.path_of(&url) {
+        Some(path) if is_plain(path) => {
+            rendered.set_path(path)?;
+            None
+        }
+        _ => {
+            let Target { url, user } = server.target_of(&url, options.keeps_dots)?;
+            rendered.set_path(url.path())?;
+            user
+        }
+    };
     let fields = rendered.fields_mut();
     fields.clear();
     for (name, value) in &headers {
         add_field(fields, name, value)?;
     }
-    if is_compressed && !has(fields, &header::ACCEPT_ENCODING) {
+    if options.is_compressed && !has(fields, &header::ACCEPT_ENCODING) {
         add_field(fields, "accept-encoding", ALL_CODINGS)?;
     }
-    for EntryOption { value, .. } in &request.options {
-        if let OptionValue::Text(option, template) = value {
-            apply(*option, &scope.text(template)?, fields)?;
+    let texts = request.options.iter().filter_map(as_text);
+    let texts = texts.map(|(option, template)| Ok((option, scope.text(template)?)));
+    let texts: Vec<(TextOption, String)> = texts.collect::<Result<_, Failure>>()?;
+    for (option, text) in &texts {
+        apply(*option, text, fields)?;
+    }
+    if let Some(user) = user.filter(|_| !has(fields, &header::AUTHORIZATION)) {
+        add_field(fields, "authorization", &authorization(&user))?;
+    }
+    for (name, value) in DEFAULT_FIELDS {
+        if !has(fields, &name) && !texts.iter().any(|it| is_without(it, &name)) {
+            fields.push((name, value));
         }
     }
     *rendered.body_mut() = body;
@@ -96,28 +110,40 @@ impl Server {
     }
 
     /// Parses a URL, which must be on this server.
-    fn url_of(&self, url: &str) -> Result<HttpUrl, RequestFailure> {
-        let url = url_of(url)?;
-        match url.is_same_server(&self.url) {
-            true => Ok(url),
+    fn target_of(&self, url: &str, keeps_dots: bool) -> Result<Target, RequestFailure> {
+        let target = Target::parse(url, keeps_dots)?;
+        match target.url.is_same_server(&self.url) {
+            true => Ok(target),
             false => Err(RequestFailure::OtherServer {
-                url: url.as_str().to_owned(),
+                url: target.url.as_str().to_owned(),
                 server: self.prefix.clone(),
             }),
         }
     }
 }
 
-/// Whether a path has only what URLs have as it is.
+/// Whether a path and query have only what URLs have as it is, and surely no segments of dots.
 fn is_plain(path: &str) -> bool {
-    path.bytes()
-        .all(|byte| byte.is_ascii_graphic() && !b"\"<>`{}^|\\#".contains(&byte))
+    !path.contains("/.")
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !b"\"<>`{}^|\\#".contains(&byte))
 }
 
-/// Parses a URL, after it has encoded what no URL has.
-pub(crate) fn url_of(url: &str) -> Result<HttpUrl, TargetError> {
-    let encoded = utf8_percent_encode(url, NOT_IN_URLS).to_string();
-    encoded.parse()
+fn as_text(EntryOption { value, .. }: &EntryOption) -> Option<(TextOption, &Template)> {
+    match value {
+        OptionValue::Text(option, template) => Some((*option, template)),
+        _ => None,
+    }
+}
+
+/// Whether an option removes this field.
+fn is_without((option, text): &(TextOption, String), name: &HeaderName) -> bool {
+    *option == TextOption::NoHeader && text.trim().eq_ignore_ascii_case(name.as_str())
+}
+
+fn authorization(user: impl AsRef<[u8]>) -> String {
+    format!("Basic {}", STANDARD.encode(user))
 }
 
 fn apply(option: TextOption, text: &str, fields: &mut Vec<Field>) -> Result<(), RequestError> {
@@ -134,8 +160,7 @@ fn apply(option: TextOption, text: &str, fields: &mut Vec<Field>) -> Result<(), 
             Ok(())
         }
         TextOption::User if !has(fields, &header::AUTHORIZATION) => {
-            let value = format!("Basic {}", STANDARD.encode(text));
-            add_field(fields, "authorization", &value)
+            add_field(fields, "authorization", &authorization(text))
         }
         // The others are not supported.
         _ => Ok(()),
@@ -170,5 +195,52 @@ pub(crate) fn add_cookies(request: &mut ScenarioRequest, cookies: &str) {
     // A cookie with a byte that no header may have was not accepted.
     if let Ok(value) = HeaderValue::from_bytes(&value) {
         fields.push((header::COOKIE, value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_hurl::evaluate::Variables;
+
+    use super::*;
+    use crate::environment::UserEnvironment;
+
+    /// The fields of the request of a file, each as a line.
+    fn fields(text: &str) -> Vec<String> {
+        let file = prony_hurl::parse(text).expect("a file");
+        let entry = &file.entries[0].request;
+        let mut variables = Variables::default();
+        let mut environment = UserEnvironment::new(None, 0);
+        let options = EntryOptions::evaluate(&entry.options, &mut variables, &mut environment)
+            .expect("options");
+        let mut scope = Scope::new(&variables, &mut environment);
+        let server = Server::new("http://h".parse().expect("a URL"));
+        let mut request = blank(&entry.method, &server.url).expect("a request");
+        render(entry, &options, &server, &mut scope, &mut request).expect("a request");
+        let line = |(name, value): &Field| format!("{name}: {}", value.to_str().expect("a text"));
+        request.fields_mut().iter().map(line).collect()
+    }
+
+    #[test]
+    fn a_request_accepts_anything_and_names_its_client() {
+        let agent = concat!("user-agent: prony/", env!("CARGO_PKG_VERSION"));
+        assert_eq!(fields("GET http://h/"), ["accept: */*", agent]);
+        assert_eq!(
+            fields("GET http://h/\nACCEPT: text/html\n[Options]\nheader: User-Agent: me\n"),
+            ["accept: text/html", "user-agent: me"]
+        );
+        let removed = "GET http://h/\n[Options]\nno-header: Accept\nno-header: user-agent\n";
+        assert_eq!(fields(removed), [""; 0]);
+    }
+
+    #[test]
+    fn the_user_of_a_url_is_sent_unless_the_entry_has_another() {
+        let of_url = fields("GET http://bob%40example.com:a:b@h/");
+        let expected = format!("authorization: {}", authorization("bob@example.com:a:b"));
+        assert_eq!(of_url[0], expected);
+        assert_eq!(
+            fields("GET http://bob:b@h/\nAuthorization: Bearer x\n")[0],
+            "authorization: Bearer x"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use prony_hurl::evaluate::Variables;
 
-use crate::request::NOT_IN_URLS;
+use crate::target::NOT_IN_URLS;
 
 /// How the secrets among variables may stand in a message: as they are, in JSON or in a URL. The longest comes first,
 /// because another secret may be a part of it.

@@ -96,9 +96,12 @@ struct Random {
 }
 
 impl Sources {
-    /// Sets a variable from text, as Hurl does: `true`, `false`, `null`, a number, or a text.
+    /// Sets a variable from text, as Hurl does: `true`, `false`, `null`, a number, or a text. What is in double quotes is
+    /// always a text.
     pub fn set(&mut self, name: &str, text: &str) {
-        self.variables.set(name, value_of(text));
+        let quoted = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
+        let value = quoted.map_or_else(|| value_of(text), |text| Value::Text(text.to_owned()));
+        self.variables.set(name, value);
     }
 
     /// Sets a variable that no output may show.
@@ -325,6 +328,27 @@ impl<R: Read> Read for Bounded<R> {
                 Ok(length)
             }
             None => Err(io::Error::other(SourcesError::TooLong)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_variable_in_quotes_is_a_text() {
+        let mut sources = Sources::default();
+        for (text, expected) in [
+            ("\"123\"", Value::Text("123".to_owned())),
+            ("123", Value::integer(123)),
+            ("\"true\"", Value::Text("true".to_owned())),
+            ("\"\"", Value::Text(String::new())),
+            ("\"", Value::Text("\"".to_owned())),
+        ] {
+            sources.set("x", text);
+            let variable = sources.variables.get("x").expect("a variable");
+            assert_eq!(variable.value, expected, "{text}");
         }
     }
 }

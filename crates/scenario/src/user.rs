@@ -148,8 +148,7 @@ impl<'a> HurlUser<'a> {
             true => own.clone_from(&entry.request),
             false => {
                 let mut scope = Scope::new(&self.variables, &mut self.environment);
-                let is_compressed = options.is_compressed;
-                render(&entry.entry.request, is_compressed, server, &mut scope, own)?;
+                render(&entry.entry.request, options, server, &mut scope, own)?;
             }
         }
         if let Some(cookies) = self.cookies.field(&server.url, own.parts().url().path()) {
@@ -260,8 +259,14 @@ impl<'a> HurlUser<'a> {
     }
 }
 
-/// A failure in a line, without secrets.
+/// A failure in a line, with its place and without secrets.
 fn described(file: &str, failure: &Failure, secrets: &[String]) -> String {
+    let place = place(file, failure.span.start);
+    format!("{place}: {}", in_a_line(failure, secrets))
+}
+
+/// A failure in a line, without secrets.
+pub(crate) fn in_a_line(failure: &Failure, secrets: &[String]) -> String {
     // A secret that is cut, or has other white space, would not be found.
     let reason = hide(&failure.kind.reason(), secrets);
     let words: Vec<&str> = reason.split_whitespace().collect();
@@ -270,8 +275,7 @@ fn described(file: &str, failure: &Failure, secrets: &[String]) -> String {
         reason.truncate(end);
         reason.push('…');
     }
-    let place = place(file, failure.span.start);
-    format!("{place}: {}: {reason}", failure.kind.title())
+    format!("{}: {reason}", failure.kind.title())
 }
 
 fn wrong_status(entry: &PreparedEntry, actual: u16) -> Unexpected {

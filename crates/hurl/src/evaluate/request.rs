@@ -40,7 +40,9 @@ impl Scope<'_> {
                 format!("Basic {}", STANDARD.encode(user)),
             ));
         }
-        if !request.cookies.is_empty() {
+        // As for Hurl, a field of the entry replaces the section.
+        let is_field = |(name, _): &(String, String)| name.eq_ignore_ascii_case("cookie");
+        if !request.cookies.is_empty() && !headers.iter().any(is_field) {
             let cookies = self.pairs(&request.cookies)?;
             let cookies: Vec<String> = cookies
                 .iter()

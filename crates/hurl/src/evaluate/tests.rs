@@ -473,6 +473,12 @@ fn rendered(text: &str) -> Result<Rendered, Failure> {
 }
 
 #[test]
+fn a_cookie_field_replaces_the_section() {
+    let request = rendered("GET http://h/\nCOOKIE: own=1\n[Cookies]\na: b\n").expect("a request");
+    assert_eq!(request.headers, [("COOKIE".to_owned(), "own=1".to_owned())]);
+}
+
+#[test]
 fn sections_become_header_fields_and_the_query() {
     let request = rendered(
         "GET http://{{name}}/?a=b\nAccept: x\n[Query]\nq: a b/{{name}}\nr: é\n[BasicAuth]\nbob: secret\n[Cookies]\na: 1\nb: {{three}}\n",

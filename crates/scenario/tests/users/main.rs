@@ -167,7 +167,9 @@ impl<'a> Client<'a> {
         };
         self.keep = sending.keep;
         let parts = self.user.request().parts();
-        let fields = parts.fields().iter();
+        // Every request has these two, unless its entry replaces them.
+        let is_default = |name: &http::HeaderName| name == "accept" || name == "user-agent";
+        let fields = parts.fields().iter().filter(|(name, _)| !is_default(name));
         Ok(Some(Sent {
             entry: sending.entry,
             method: parts.method().as_str().into(),
