@@ -5,12 +5,14 @@ projects.py PROGRAM
 
 The projects are in a temporary folder and made by the tools of their languages: Cargo,
 Go, npm and Python. In each, Prony describes the server, verifies and measures it, and
-judges a commit that is slower by known work and one that is not.
+judges a commit that is slower by known work and one that is not. It also measures a server
+that already runs.
 """
 
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -219,6 +221,37 @@ def try_project(prony, root, name, tools, source, text):
     check(f"{name}: ab, the same", folder, same, 0, "(?m)^result: ")
 
 
+def try_running(prony, root):
+    folder = root / "running"
+    folder.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-c", PYTHON.replace("@BURN@", "0")],
+        env={**os.environ, "HOST": "127.0.0.1", "PORT": str(port)},
+        # It reports connections that a load closes.
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        end = time.monotonic() + LONGEST_S
+        while socket.socket().connect_ex(("127.0.0.1", port)) != 0:
+            if time.monotonic() > end:
+                sys.exit("the server that should run does not listen")
+            time.sleep(0.05)
+        init = [prony, "init", "--url", f"http://localhost:{port}"]
+        check("running: init", folder, init, 0, "GET / with status 200")
+        check("running: verify", folder, [prony, "verify"], 0, "verified running × home")
+        note = "already ran: neither started nor pinned by Prony"
+        check("running: run", folder, [prony, "run", *SHORT], 0, note)
+        if server.poll() is not None:
+            failures.append("running: the server goes on")
+    finally:
+        server.kill()
+        server.wait()
+    dead = f"nothing listens on localhost:{port}"
+    check("running: no longer", folder, [prony, "verify"], 1, dead)
+
+
 def try_faults(prony, root):
     empty = root / "empty"
     empty.mkdir()
@@ -261,6 +294,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="prony-projects-") as root:
         for project in PROJECTS:
             try_project(prony, Path(root), *project)
+        try_running(prony, Path(root))
         try_faults(prony, Path(root))
     print(f"{len(failures)} failed, in {time.monotonic() - begun:.0f} s")
     sys.exit(bool(failures))

@@ -45,6 +45,7 @@ pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadRes
         first_byte_ns: None,
         events: None,
         streams: None,
+        flows: None,
         connect_ns: None,
         tls: None,
         rpc_statuses: BTreeMap::new(),

@@ -75,11 +75,11 @@ impl Metric {
     pub fn of(self, round: &Measurement) -> Option<f64> {
         let value = match self {
             Metric::Rate => Some(round.load.rate_per_s),
-            Metric::Cpu => round.per_response(round.server.cpu_s() * 1e9),
-            Metric::Instructions => round.per_response(round.server.instructions? as f64),
+            Metric::Cpu => round.per_response(round.server_cpu_s()? * 1e9),
+            Metric::Instructions => round.per_response(round.server.as_ref()?.instructions? as f64),
             Metric::P50 => percentile(round, 0.5),
             Metric::P99 => percentile(round, 0.99),
-            Metric::Memory => Some(round.server.peak_memory_bytes as f64),
+            Metric::Memory => Some(round.server.as_ref()?.peak_memory_bytes as f64),
         };
         value.filter(|value| value.is_finite() && *value > 0.0)
     }

@@ -56,6 +56,9 @@ pub(crate) fn fault(server: &ServerRecord, workload: &str) -> Option<String> {
         ServerStatus::StartFailed { reason } => {
             return Some(format!("it could not be started: {}", first_line(reason)));
         }
+        ServerStatus::Unreachable { reason } => {
+            return Some(format!("it did not respond: {}", first_line(reason)));
+        }
         ServerStatus::Ready | ServerStatus::Skipped { .. } => {}
     }
     let mut verified = server.verified.iter();

@@ -44,8 +44,8 @@ pub use outcome::{Checked, Outcome, Outcomes};
 pub use protocol::Protocol;
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use run::{
-    Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, RoundsEnd, Run, RunEnd, ServerRecord,
-    ServerStatus, VerifyResult, VerifyVerdict, baseline,
+    Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, OutsideProcess, RoundsEnd, Run,
+    RunEnd, ServerRecord, ServerStatus, VerifyResult, VerifyVerdict, baseline,
 };
 pub use schedule::{Arrivals, Schedule, Stage};
 pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};

@@ -180,6 +180,18 @@ pub struct ServerRecord {
     pub serves: Vec<String>,
     /// The results of verification, one per workload.
     pub verified: Vec<VerifyResult>,
+    /// Where it already ran; `None` if Prony built and started it.
+    #[serde(default)]
+    pub outside: Option<OutsideProcess>,
+}
+
+/// A server that already ran: Prony did not build, start or pin it, and does not know its version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutsideProcess {
+    /// Its URL.
+    pub url: String,
+    /// Why its CPU time and memory are unknown; `None` if Prony measured them.
+    pub unmeasured: Option<String>,
 }
 
 impl ServerRecord {
@@ -230,6 +242,11 @@ pub enum ServerStatus {
     },
     /// It was built but could not be started.
     StartFailed {
+        /// What went wrong.
+        reason: String,
+    },
+    /// It should already run, and does not respond.
+    Unreachable {
         /// What went wrong.
         reason: String,
     },

@@ -112,6 +112,10 @@ fn server(id: &str, status: ServerStatus) -> ServerRecord {
                 },
             },
         ],
+        outside: Some(OutsideProcess {
+            url: "http://localhost:8080".into(),
+            unmeasured: Some("it is on another machine".into()),
+        }),
     }
 }
 
@@ -165,7 +169,7 @@ pub fn measured(server: &str, round: u32) -> TrialRecord {
         ],
         result: TrialResult::Measured(Measurement {
             load: load_result(),
-            server: ServerCost {
+            server: Some(ServerCost {
                 busy_share: 0.5,
                 cpu_user_s: 0.25,
                 cpu_system_s: 0.5,
@@ -175,7 +179,7 @@ pub fn measured(server: &str, round: u32) -> TrialRecord {
                 cycles: Some(9_000_000),
                 instructions: Some(8_000_000),
                 scheduling: Some(scheduling()),
-            },
+            }),
             startup_ns: Some(1_500_000),
             warm_up: Some(WarmUp {
                 process: ProcessStart::Kept,

@@ -85,8 +85,9 @@ crate::named! {
 pub struct Measurement {
     /// What the client measured.
     pub load: LoadResult,
-    /// What it cost the server.
-    pub server: ServerCost,
+    /// What it cost the server; `None` if Prony did not start it and cannot see its processes, see
+    /// [`OutsideProcess::unmeasured`](crate::OutsideProcess::unmeasured).
+    pub server: Option<ServerCost>,
     /// From the spawn of the server's process to its first expected response, in nanoseconds; `None` if an earlier
     /// trial started the process and has its startup time.
     pub startup_ns: Option<u64>,
@@ -126,10 +127,22 @@ impl Measurement {
     /// What the CPUs of server and generator lost to others, as far as both were observed.
     pub fn losses(&self) -> Vec<CpuNoise> {
         let share = |it: Option<Scheduling>, seconds: f64| Some(it?.run_queue_wait_s / seconds);
+        let Some(server) = &self.server else {
+            // What other programs used may have been the server's.
+            return self.noise.losses(CpuWaits {
+                server: Some(0.0),
+                generator: Some(0.0),
+            });
+        };
         self.noise.losses(CpuWaits {
-            server: share(self.server.scheduling, self.loaded_s()),
+            server: share(server.scheduling, self.loaded_s()),
             generator: share(self.load.generator.scheduling, self.load.duration_s),
         })
+    }
+
+    /// The server's CPU time, in seconds; `None` if it is unknown.
+    pub fn server_cpu_s(&self) -> Option<f64> {
+        self.server.as_ref().map(ServerCost::cpu_s)
     }
 
     /// Whether the server was still getting faster when its warm-up reached the limit: the figures are lower bounds.
@@ -138,9 +151,11 @@ impl Measurement {
     }
 
     /// Whether the generator, not the server, was the bottleneck: a thread was more than 90 % busy and the server was
-    /// not. If both were busy, the server was at its limit.
+    /// not, as far as is known. If both were busy, the server was at its limit.
     pub fn client_limited(&self) -> bool {
-        self.load.generator.client_limited && self.server.busy_share < SATURATED
+        let server = self.server.as_ref();
+        let is_saturated = server.is_some_and(|server| server.busy_share >= SATURATED);
+        self.load.generator.client_limited && !is_saturated
     }
 }
 
@@ -184,6 +199,8 @@ crate::named! {
         Kept = "kept",
         /// For this trial, to replace a kept one that had ended or was stopped to make room.
         Restarted = "restarted",
+        /// Not by Prony: it already ran.
+        Outside = "outside",
     }
 }
 

@@ -54,11 +54,18 @@ pub struct TlsFlags {
 }
 
 impl TlsFlags {
-    /// How connections to that server are encrypted; `None` if its URL is of plain HTTP.
-    pub fn of(&self, server: &HttpUrl) -> Result<Option<Tls>, String> {
-        match (server.scheme(), self.first_given()) {
+    /// How connections to that server are encrypted: as these flags say, or else as the project does; `None` if its URL
+    /// is of plain HTTP.
+    pub fn of(
+        &self,
+        server: &HttpUrl,
+        of_project: Option<&TlsSettings>,
+    ) -> Result<Option<Tls>, String> {
+        let given = self.first_given();
+        let settings = of_project.filter(|_| given.is_none()).cloned();
+        match (server.scheme(), given) {
             (Scheme::Https, _) => Ok(Some(Tls {
-                settings: self.settings(),
+                settings: settings.unwrap_or_else(|| self.settings()),
                 host: server.host().to_owned(),
             })),
             (Scheme::Http, None) => Ok(None),
@@ -70,10 +77,10 @@ impl TlsFlags {
     }
 
     /// The same for requests that may trust any certificate, which means nothing without TLS.
-    pub fn or_insecure(&self, server: &HttpUrl, is_insecure: bool) -> Result<Option<Tls>, String> {
+    pub fn or_insecure(&self, server: &HttpUrl, is_insecure: bool) -> Self {
         let mut flags = self.clone();
         flags.insecure |= is_insecure && self.cacert.is_none() && server.scheme() == Scheme::Https;
-        flags.of(server)
+        flags
     }
 
     fn first_given(&self) -> Option<&'static str> {
@@ -241,7 +248,7 @@ mod tests {
     #[test]
     fn each_flag_needs_https() {
         let plain: HttpUrl = "http://localhost/".parse().unwrap();
-        assert!(flags(&[]).of(&plain).unwrap().is_none());
+        assert!(flags(&[]).of(&plain, None).unwrap().is_none());
         for words in [
             &["--insecure"][..],
             &["--cacert", "a"],
@@ -252,7 +259,7 @@ mod tests {
             &["--sni", "a"],
             &["--tls-resume"],
         ] {
-            let error = flags(words).of(&plain).err().unwrap();
+            let error = flags(words).of(&plain, None).err().unwrap();
             assert!(
                 error.starts_with(&format!("{} needs TLS", words[0])),
                 "{error}"

@@ -89,6 +89,7 @@ impl Why {
             Why::NotReady(ServerStatus::Skipped { .. }) => "skipped",
             Why::NotReady(ServerStatus::BuildFailed { .. }) => "build failed",
             Why::NotReady(ServerStatus::StartFailed { .. }) => "start failed",
+            Why::NotReady(ServerStatus::Unreachable { .. }) => "unreachable",
             Why::Wrong { .. } => "failed verification",
             Why::Failed { .. } => "failed",
             Why::NotTried { .. } | Why::NotReady(ServerStatus::Ready) => "not tried",
@@ -102,7 +103,9 @@ impl Why {
                 format!("{missing} is missing; to install it: {install}")
             }
             Why::NotReady(
-                ServerStatus::BuildFailed { output: reason } | ServerStatus::StartFailed { reason },
+                ServerStatus::BuildFailed { output: reason }
+                | ServerStatus::StartFailed { reason }
+                | ServerStatus::Unreachable { reason },
             ) => reason.clone(),
             Why::Wrong {
                 expected, received, ..

@@ -298,7 +298,7 @@ fn memory(table: &ResultTable) -> RowChart {
     let axis: BarAxis = ("peak memory", Scale::binary, number::bytes);
     bars(in_order(table), (title, what), axis, |row| {
         (
-            Some(row.figures.peak_memory_bytes as f64),
+            row.figures.peak_memory_bytes.map(|peak| peak as f64),
             None,
             String::new(),
         )

@@ -126,7 +126,8 @@ static COST: [Col; 10] = [
     .hint("Joules of the whole processor package per ok response, the rest of the machine included")
     .drop(17),
     Col::figure("peak memory", |row| {
-        Cell::text(bytes(row.figures.peak_memory_bytes as f64))
+        let peak = row.figures.peak_memory_bytes;
+        Cell::optional(peak.map(|peak| peak as f64), bytes)
     })
     .hint("The most memory that the process tree held in any round")
     .drop(6),

@@ -44,7 +44,7 @@ pub struct Figures {
     /// What a response and a connection cost the server.
     pub costs: CostFigures,
     /// The server's peak memory in any round, in bytes.
-    pub peak_memory_bytes: u64,
+    pub peak_memory_bytes: Option<u64>,
     /// From the spawn of the server to its first expected response, in nanoseconds.
     pub startup_ns: Option<Estimate>,
     /// How the server was warmed up.
@@ -131,9 +131,8 @@ impl Figures {
             costs: CostFigures::of(by_round),
             peak_memory_bytes: rounds
                 .iter()
-                .map(|round| round.server.peak_memory_bytes)
-                .max()
-                .unwrap_or(0),
+                .filter_map(|round| Some(round.server.as_ref()?.peak_memory_bytes))
+                .max(),
             startup_ns: attempts::startup(by_round),
             warming: WarmingFigures::of(by_round),
             reconnects_per_request: reconnects_per_request(rounds),

@@ -62,7 +62,15 @@ impl ServerRow {
         }
         let is_paced = bounds.len() < self.bounds.len();
         let pace = is_paced.then(|| note("the users' think time set the pace".to_owned()));
-        standing.into_iter().chain(bounds).chain(pace).collect()
+        let outside = self.server.outside.as_ref();
+        let outside =
+            outside.map(|_| note("already ran: neither started nor pinned by Prony".to_owned()));
+        standing
+            .into_iter()
+            .chain(bounds)
+            .chain(pace)
+            .chain(outside)
+            .collect()
     }
 }
 

@@ -34,7 +34,7 @@ fn of_server(server: &ServerRecord, trials: &[TrialRecord]) -> Vec<Case> {
         ServerStatus::BuildFailed { output } => {
             return whole("build", failed("the build failed".into(), output.clone()));
         }
-        ServerStatus::StartFailed { reason } => {
+        ServerStatus::StartFailed { reason } | ServerStatus::Unreachable { reason } => {
             let message = reason
                 .lines()
                 .next()

@@ -21,7 +21,7 @@ pub fn asides(table: &ResultTable) -> Vec<String> {
             .as_ref()
             .map(|enough| format!("Rounds: {}.", rounds_reached(enough))),
     );
-    for of in [resent, port_waits, held, first_wrong] {
+    for of in [outside, resent, port_waits, held, first_wrong] {
         sentences.extend(table.rows.iter().filter_map(of));
     }
     sentences
@@ -129,6 +129,22 @@ fn first_wrong(row: &ServerRow) -> Option<String> {
     Some(format!(
         "First wrong response of {}: {wrong}",
         row.server.id
+    ))
+}
+
+/// How the row of a server that Prony did not start differs from the others.
+fn outside(row: &ServerRow) -> Option<String> {
+    let outside = row.server.outside.as_ref()?;
+    let costs = match &outside.unmeasured {
+        None => "Its CPU time and memory are those of the processes that listen on its port and of their descendants; the peak of \
+                 its memory may be older than the load."
+            .to_owned(),
+        Some(why) => format!("Its CPU time and memory are unknown: {why}."),
+    };
+    Some(format!(
+        "{} already ran at {}: Prony did not build, start or pin it, and does not know its version or its age. All rounds measured \
+         the same process, so its intervals do not include how starts differ. {costs}",
+        row.server.id, outside.url,
     ))
 }
 

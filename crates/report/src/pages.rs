@@ -313,7 +313,10 @@ fn conditions_section(run: &Run) -> Section {
     };
     let rows = run.servers.iter().map(|server| {
         let made_with = server.title();
-        let started_by = command(&server.run_command);
+        let started_by = match &server.outside {
+            Some(outside) => format!("already ran at {}", outside.url),
+            None => command(&server.run_command),
+        };
         let cells = [
             &server.id,
             &made_with,

@@ -75,7 +75,7 @@ const KINDS: [Kind; 9] = [
     (
         "server's threads waiting for a CPU, seconds per second",
         ratio,
-        |it| Some(it.server.scheduling?.run_queue_wait_s / it.loaded_s()),
+        |it| Some(it.server.as_ref()?.scheduling?.run_queue_wait_s / it.loaded_s()),
     ),
     (
         "generator's threads waiting for a CPU, seconds per second",
@@ -85,7 +85,7 @@ const KINDS: [Kind; 9] = [
     (
         "preemptions of the server's threads per second",
         count,
-        |it| Some(it.server.scheduling?.involuntary_switches as f64 / it.loaded_s()),
+        |it| Some(it.server.as_ref()?.scheduling?.involuntary_switches as f64 / it.loaded_s()),
     ),
     (
         "preemptions of the generator's threads per second",

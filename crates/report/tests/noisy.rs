@@ -257,9 +257,9 @@ fn costs_are_per_request_or_per_connection() {
     assert_eq!(costs.cycles_per_request, None);
     let old = compare(|record| {
         if let TrialResult::Measured(trial) = &mut record.result {
-            trial.server.instructions = None;
+            trial.server.as_mut().unwrap().instructions = None;
             trial.noise.energy_j = None;
-            let server = &mut trial.server;
+            let server = trial.server.as_mut().unwrap();
             server.memory_before_bytes = Some(server.peak_memory_bytes + 1); // It shrank.
         }
     });

@@ -136,7 +136,7 @@ fn every_figure_is_computed_from_its_rounds_in_its_own_way() {
         measured.load.histogram = histogram.to_base64();
         measured.load.outcomes[Outcome::Reset] = [1, 0, 5][round - 1];
         measured.load.outcomes[Outcome::TimedOut] = 0;
-        measured.server.peak_memory_bytes = [7, 9, 8][round - 1];
+        measured.server.as_mut().unwrap().peak_memory_bytes = [7, 9, 8][round - 1];
         (measured.load.requests, measured.load.duration_s) = ([100, 200, 400][round - 1], 2.0);
     });
     let table = table(&(run, trials), 1);

@@ -167,8 +167,10 @@ fn requests_per_cpu_second_have_their_own_ranks() {
                 _ => 15e-6,
             };
             let varied = each * (1.0 + 0.001 * f64::from(record.trial.round));
-            (measured.server.cpu_user_s, measured.server.cpu_system_s) =
-                (0.0, responses as f64 * varied);
+            (
+                measured.server.as_mut().unwrap().cpu_user_s,
+                measured.server.as_mut().unwrap().cpu_system_s,
+            ) = (0.0, responses as f64 * varied);
         }
     });
     let quote = table(&comparison, "quote");

@@ -6,6 +6,7 @@
 mod build;
 mod certificate;
 mod layout;
+mod listening;
 mod logs;
 mod manifest;
 mod port;
@@ -20,16 +21,19 @@ mod toolchain;
 pub use build::{BuildError, Built, Freshness, build};
 pub use certificate::{Certificate, CertificateError};
 pub use layout::{Collection, Layout, LayoutError, PROJECT_FILE};
+pub use listening::{ListeningServer, NotListening, Unmeasured};
 pub use logs::{Logs, tail};
 pub use manifest::{
-    Class, Input, MANIFEST_FILE, Manifest, Pattern, Place, ServerTable, Variant, VersionSource,
-    Word,
+    CertificateTrust, Class, Described, Encryption, Input, MANIFEST_FILE, Manifest, Outside,
+    Pattern, Place, Recipe, ServerTable, ServerUrl, Variant, VersionSource, Word,
 };
 pub use port::{FreePorts, PortSource, says_address_in_use};
 pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};
 pub use running::{Launch, RunningServer, StartError};
 pub use sampling::{OutsideMeter, ProcessTree, Sampled, Sampler, TreeUsage};
-pub use server::{BrokenServer, Catalogue, SelectError, Server, ServerError};
+pub use server::{
+    BrokenServer, Buildable, Catalogue, Origin, SelectError, Server, ServerError, Started,
+};
 pub use supervisor::{
     Exit, RunError, SpawnError, Supervised, SupervisorProgram, Task, run_if_asked,
 };

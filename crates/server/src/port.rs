@@ -97,6 +97,36 @@ pub fn listeners_on(port: u16) -> Vec<i32> {
     .collect()
 }
 
+/// The inodes of the sockets that accept connections to `address`.
+pub fn inodes_at(address: SocketAddr) -> HashSet<u64> {
+    let accepts = |listens: &SocketAddr| {
+        let ip = listens.ip().to_canonical();
+        let is_any = ip.is_unspecified() && (listens.is_ipv6() || address.is_ipv4());
+        listens.port() == address.port() && (is_any || ip == address.ip().to_canonical())
+    };
+    let sockets = listening().into_iter();
+    let accepting = sockets.filter(|(listens, _)| accepts(listens));
+    accepting.map(|(_, inode)| inode).collect()
+}
+
+/// The processes that hold all of these sockets; `None` if a process that Prony cannot look into holds one of them.
+pub fn holders_of(sockets: &HashSet<u64>) -> Option<Vec<i32>> {
+    let (mut holders, mut found) = (Vec::new(), HashSet::new());
+    for pid in process::ids().ok()? {
+        // Descriptors of other users' processes are not readable.
+        let inodes = socket_inodes(pid).unwrap_or_default();
+        let mut held = inodes
+            .into_iter()
+            .filter(|inode| sockets.contains(inode))
+            .peekable();
+        if held.peek().is_some() {
+            holders.push(pid);
+        }
+        found.extend(held);
+    }
+    (!sockets.is_empty() && found == *sockets).then_some(holders)
+}
+
 /// The addresses on which the processes `pids` listen, each once, sorted.
 pub fn addresses_of(pids: &[i32]) -> Vec<SocketAddr> {
     let inodes = pids.iter().filter_map(|&pid| socket_inodes(pid).ok());

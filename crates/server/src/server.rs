@@ -6,20 +6,53 @@ use std::path::{Path, PathBuf};
 use prony_manifest::{FileError, UnknownName};
 
 use crate::Layout;
-use crate::manifest::{MANIFEST_FILE, Manifest};
+use crate::manifest::{MANIFEST_FILE, Manifest, Outside, Recipe};
 use crate::sources::{Unreadable, hash_files, source_files, unignored_files};
+use crate::toolchain::Need;
 
 /// A server that can be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// Its id: the name of its folder, or of its table in `prony.toml`.
     pub id: String,
-    /// Its folder, absolute.
+    /// Its folder, absolute; that of the project if it already runs.
     pub folder: PathBuf,
     /// Its manifest.
     pub manifest: Manifest,
-    /// SHA-256 of its sources, hexadecimal.
+    /// How Prony comes to its process.
+    pub origin: Origin,
+}
+
+/// How Prony comes to a process of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// It builds and starts one.
+    Started(Box<Started>),
+    /// It already runs, and Prony neither starts nor stops it.
+    Outside(Outside),
+}
+
+/// What Prony builds and starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// How.
+    pub recipe: Recipe,
+    /// SHA-256 of the sources, hexadecimal.
     pub source_hash: String,
+}
+
+impl Started {
+    /// The first 8 digits of the source hash.
+    pub fn short_hash(&self) -> &str {
+        &self.source_hash[..8]
+    }
+}
+
+/// A server that Prony builds and starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Buildable<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) started: &'a Started,
 }
 
 /// Why a folder is not a server.
@@ -66,13 +99,13 @@ impl Server {
             .to_owned();
         let file = folder.join(MANIFEST_FILE);
         let text = fs::read_to_string(&file).map_err(|source| Unreadable::new(&file, source))?;
-        let manifest = Manifest::parse(&file, &text)?;
+        let (manifest, recipe) = Manifest::parse(&file, &text)?;
         let source_hash = source_files(&folder).and_then(|files| hash_files(&folder, &files))?;
         Ok(Server {
             id,
             folder,
             manifest,
-            source_hash,
+            origin: started(recipe, source_hash),
         })
     }
 
@@ -80,7 +113,12 @@ impl Server {
     ///
     /// # Errors
     /// If a file cannot be read, or there are too many.
-    pub fn of_project(id: &str, folder: &Path, manifest: Manifest) -> Result<Server, ServerError> {
+    pub fn of_project(
+        id: &str,
+        folder: &Path,
+        manifest: Manifest,
+        recipe: Recipe,
+    ) -> Result<Server, ServerError> {
         if !is_id(id) {
             return Err(ServerError::BadName(id.to_owned()));
         }
@@ -91,8 +129,60 @@ impl Server {
             id: id.to_owned(),
             folder,
             manifest,
-            source_hash,
+            origin: started(recipe, source_hash),
         })
+    }
+
+    /// The server `id` that `prony.toml` in `folder` describes, and that already runs.
+    ///
+    /// # Errors
+    /// If it is not an id.
+    pub fn outside(
+        id: &str,
+        folder: &Path,
+        manifest: Manifest,
+        outside: Outside,
+    ) -> Result<Server, ServerError> {
+        if !is_id(id) {
+            return Err(ServerError::BadName(id.to_owned()));
+        }
+        Ok(Server {
+            id: id.to_owned(),
+            folder: folder.to_owned(),
+            manifest,
+            origin: Origin::Outside(outside),
+        })
+    }
+
+    /// What Prony builds and starts; `None` if it already runs.
+    pub fn started(&self) -> Option<&Started> {
+        match &self.origin {
+            Origin::Started(started) => Some(started),
+            Origin::Outside(_) => None,
+        }
+    }
+
+    /// The same as [`build`](crate::build()) takes it; `None` if it already runs.
+    pub fn buildable(&self) -> Option<Buildable<'_>> {
+        let started = self.started()?;
+        let server = self;
+        Some(Buildable { server, started })
+    }
+
+    /// Whether it must be built before it can be started.
+    pub fn is_built(&self) -> bool {
+        let started = self.started();
+        started.is_some_and(|started| !started.recipe.build.is_empty())
+    }
+
+    /// The toolchains that it needs.
+    pub fn needs(&self) -> &[Need] {
+        self.started().map_or(&[], |started| &started.recipe.needs)
+    }
+
+    fn variant_names(&self) -> impl Iterator<Item = &str> {
+        let variants = self.started().map(|started| started.recipe.variants.iter());
+        variants.into_iter().flatten().map(|one| one.name.as_str())
     }
 
     /// The variant with this name, whose id is `ID@NAME`.
@@ -100,25 +190,28 @@ impl Server {
     /// # Errors
     /// If the manifest has no such variant, with the nearest one.
     pub fn variant(&self, name: &str) -> Result<Server, ServerError> {
-        let Some(manifest) = self.manifest.variant(name) else {
-            let known = self.manifest.variants.iter();
-            let known = known.map(|variant| variant.name.as_str());
+        let own = self.started();
+        let Some((own, recipe)) = own.and_then(|own| Some((own, own.recipe.variant(name)?))) else {
             return Err(ServerError::NoVariant {
                 id: self.id.clone(),
-                unknown: UnknownName::new("variant", name, known),
+                unknown: UnknownName::new("variant", name, self.variant_names()),
             });
         };
         Ok(Server {
             id: format!("{}@{name}", self.id),
-            manifest,
-            ..self.clone()
+            manifest: Manifest {
+                title: format!("{} ({name})", self.manifest.title),
+                ..self.manifest.clone()
+            },
+            folder: self.folder.clone(),
+            origin: started(recipe, own.source_hash.clone()),
         })
     }
 
     /// All its variants.
     pub fn variants(&self) -> impl Iterator<Item = Server> {
-        let names = self.manifest.variants.iter();
-        names.filter_map(|variant| self.variant(&variant.name).ok())
+        let names = self.variant_names();
+        names.filter_map(|name| self.variant(name).ok())
     }
 
     /// The same server under another name, so that one folder can be measured twice.
@@ -129,11 +222,13 @@ impl Server {
         let id = name.to_owned();
         Ok(Server { id, ..self })
     }
+}
 
-    /// The first 8 digits of the source hash.
-    pub fn short_hash(&self) -> &str {
-        &self.source_hash[..8]
-    }
+fn started(recipe: Recipe, source_hash: String) -> Origin {
+    Origin::Started(Box::new(Started {
+        recipe,
+        source_hash,
+    }))
 }
 
 /// Whether it is a valid name for a server's folder or a variant.
@@ -278,6 +373,7 @@ fn server_folders(servers: &Path) -> Result<Vec<PathBuf>, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::Encryption;
 
     const MANIFEST: &str = r#"
 title = "A"
@@ -317,7 +413,10 @@ run = ["sh"]
     fn the_hash_depends_on_sources_and_not_on_build_results() {
         let (_folder, layout) = layout(&[("one", MANIFEST)]);
         let path = layout.own().servers().join("one");
-        let hash = || Server::open(&path).unwrap().source_hash;
+        let hash = || {
+            let server = Server::open(&path).unwrap();
+            server.started().unwrap().source_hash.clone()
+        };
         let before = hash();
         for made in ["target", ".cache", "node_modules", "__pycache__"] {
             fs::create_dir(path.join(made)).unwrap();
@@ -330,6 +429,36 @@ run = ["sh"]
         assert_ne!(with_source, before);
         fs::rename(path.join("src/a"), path.join("src/b")).unwrap();
         assert_ne!(hash(), with_source);
+    }
+
+    #[test]
+    fn a_variant_is_a_server_with_a_name_of_its_own() {
+        let variant = "[[variant]]\nname = \"fast\"\nrun = [\"sh\", \"-e\"]\n";
+        let (_folder, layout) = layout(&[("one", &format!("{MANIFEST}{variant}"))]);
+        let one = Server::open(&layout.own().servers().join("one")).unwrap();
+        let fast = one.variant("fast").unwrap();
+        assert_eq!((&*fast.id, &*fast.manifest.title), ("one@fast", "A (fast)"));
+        let (one, fast) = (one.started().unwrap(), fast.started().unwrap());
+        assert_eq!(one.source_hash, fast.source_hash);
+        assert_ne!(one.recipe.run, fast.recipe.run);
+    }
+
+    #[test]
+    fn a_server_that_already_runs_has_no_build_and_no_variants() {
+        let (_folder, layout) = layout(&[("one", MANIFEST)]);
+        let manifest = Server::open(&layout.own().servers().join("one")).unwrap();
+        let outside = Outside {
+            url: "http://localhost:8080".parse().unwrap(),
+            encryption: Encryption::Plain,
+        };
+        let folder = layout.root();
+        let server = Server::outside("one", folder, manifest.manifest.clone(), outside.clone());
+        let server = server.unwrap();
+        assert!(server.buildable().is_none() && server.needs().is_empty());
+        assert_eq!(server.variants().count(), 0);
+        assert!(server.variant("fast").is_err());
+        let bad = Server::outside("One", folder, manifest.manifest, outside);
+        assert!(matches!(bad, Err(ServerError::BadName(_))));
     }
 
     #[test]

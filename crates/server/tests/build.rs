@@ -45,7 +45,14 @@ fn found(layout: &Layout) -> Vec<Found> {
 
 fn run(layout: &Layout, server: &Server) -> Result<Built, BuildError> {
     let reuse = Freshness::IfUnchanged;
-    build(server, layout, &found(layout), &supervisor(), reuse, &GO_ON)
+    build(
+        server.buildable().unwrap(),
+        layout,
+        &found(layout),
+        &supervisor(),
+        reuse,
+        &GO_ON,
+    )
 }
 
 const ARTEFACT: &str = "artefacts = [\"{out}/server\"]\nversion = { toolchain = \"python\" }";
@@ -64,7 +71,9 @@ fn the_same_sources_are_built_once() {
     assert_eq!(built.artefact_bytes, Some(5));
     assert!(built.build_s.is_some());
     assert_eq!(built.version, Some(found(&layout)[0].version.to_string()));
-    let out = layout.builds().join(format!("one-{}", one.short_hash()));
+    let out = layout
+        .builds()
+        .join(format!("one-{}", one.started().unwrap().short_hash()));
     assert_eq!(
         built.run[0].to_string(),
         out.join("server").to_string_lossy()
@@ -126,7 +135,15 @@ fn a_build_can_be_interrupted() {
     let interrupt = AtomicBool::new(true);
     let found = found(&layout);
     let reuse = Freshness::IfUnchanged;
-    let error = build(&one, &layout, &found, &supervisor(), reuse, &interrupt).unwrap_err();
+    let error = build(
+        one.buildable().unwrap(),
+        &layout,
+        &found,
+        &supervisor(),
+        reuse,
+        &interrupt,
+    )
+    .unwrap_err();
     assert!(matches!(error, BuildError::Interrupted), "{error}");
 }
 
@@ -170,7 +187,7 @@ fn a_rebuild_always_runs_the_commands() {
     let (found, supervisor) = (found(&layout), supervisor());
     // Leftovers of the first build would make it fail.
     let built = build(
-        &one,
+        one.buildable().unwrap(),
         &layout,
         &found,
         &supervisor,
@@ -219,7 +236,7 @@ fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
     }];
     let one = server(&layout, "echo $MADE_UP_HOME; echo $PATH", "");
     let built = build(
-        &one,
+        one.buildable().unwrap(),
         &layout,
         &found,
         &supervisor(),
@@ -248,7 +265,7 @@ fn two_toolchains_with_one_program_have_different_builds() {
     let build_with = |ruby, sinatra| {
         let found = [found("ruby", ruby), found("sinatra", sinatra)];
         build(
-            &one,
+            one.buildable().unwrap(),
             &layout,
             &found,
             &supervisor(),

@@ -48,13 +48,28 @@ workloads = ["hello"]
     fn build(&self) -> Built {
         let server = Server::open(&self.folder.path().join("server")).unwrap();
         let (layout, reuse) = (&self.layout, Freshness::IfUnchanged);
-        build(&server, layout, &[], &supervisor(), reuse, &GO_ON).unwrap()
+        build(
+            server.buildable().unwrap(),
+            layout,
+            &[],
+            &supervisor(),
+            reuse,
+            &GO_ON,
+        )
+        .unwrap()
     }
 
     fn failure(&self) -> String {
         let server = Server::open(&self.folder.path().join("server")).unwrap();
         let (layout, reuse) = (&self.layout, Freshness::IfUnchanged);
-        let built = build(&server, layout, &[], &supervisor(), reuse, &GO_ON);
+        let built = build(
+            server.buildable().unwrap(),
+            layout,
+            &[],
+            &supervisor(),
+            reuse,
+            &GO_ON,
+        );
         built.unwrap_err().to_string()
     }
 

@@ -229,7 +229,10 @@ mod tests {
         measured.load.open.as_mut().unwrap().due = 0;
         measured.load.generator.system_calls = 0;
         (measured.load.events, measured.load.streams) = (None, None);
-        (measured.server.instructions, measured.server.scheduling) = (None, None);
+        (
+            measured.server.as_mut().unwrap().instructions,
+            measured.server.as_mut().unwrap().scheduling,
+        ) = (None, None);
         measured.noise = MachineNoise::default();
         (measured.startup_ns, measured.warm_up) = (None, None);
         for name in [

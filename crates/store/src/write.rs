@@ -117,7 +117,7 @@ fn insert_trial(
     };
     let load = measured.map(|measured| &measured.load);
     let latency = load.and_then(|load| load.latency_ns.as_ref());
-    let server = measured.map(|measured| &measured.server);
+    let server = measured.and_then(|measured| measured.server.as_ref());
     // One statement outside an open transaction is a transaction of its own.
     connection
         .prepare_cached(INSERT_TRIAL)?

@@ -4,12 +4,14 @@ mod outline;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use prony_manifest::{FileError, Source, UnknownName, fields};
 use prony_objective::Objectives;
 use prony_server::{
-    Catalogue, Layout, PROJECT_FILE, SelectError, Server, ServerError, ServerTable,
+    Catalogue, Described, Layout, Manifest, PROJECT_FILE, SelectError, Server, ServerError,
+    ServerTable, ServerUrl,
 };
 use serde::Deserialize;
 use toml::Spanned;
@@ -117,17 +119,17 @@ impl ProjectFile {
         let folder = path.parent().unwrap_or(Path::new(""));
         let workloads = workloads(source, folder, raw.workload)?;
         let all: Vec<String> = workloads.iter().map(|one| one.id.clone()).collect();
-        let is_known = |id: &str| match all.iter().any(|own| own == id) {
-            true => Ok(()),
-            false => known.get(id).map(drop).map_err(|_| {
-                let ids = all.iter().map(String::as_str).chain(known.ids());
-                UnknownName::new("workload", id, ids)
-            }),
+        let file = File {
+            source,
+            folder,
+            own: &workloads,
+            known,
         };
+        let is_known = |id: &str| file.workload(id).map(drop);
         let mut servers = Vec::new();
         for (id, table) in in_order(raw.server) {
             let span = table.span();
-            let server = server(source, folder, &id, table.into_inner(), &all, &is_known);
+            let server = file.server((&id, span.clone()), table.into_inner());
             servers.push(server.map_err(|error| match error {
                 ServerError::Manifest(error) => error.into(),
                 ServerError::BadName(_) => ProjectFileError::File(source.fault(
@@ -235,23 +237,89 @@ fn instead(kind: &str, name: &str) -> String {
     }
 }
 
-fn server(
-    source: &Source,
-    folder: &Path,
-    id: &str,
-    table: ServerTable,
-    all: &[String],
-    is_known: &dyn Fn(&str) -> Result<(), UnknownName>,
-) -> Result<Server, ServerError> {
-    let own = match table.folder() {
-        Some(below) => folder.join(below),
-        None => folder.to_owned(),
-    };
-    let span = table.workloads_span();
-    let manifest = table.manifest(source, id, all)?;
-    let known = manifest.workloads.iter().try_for_each(|id| is_known(id));
-    known.map_err(|unknown| source.fault(span, unknown))?;
-    Server::of_project(id, &own, manifest)
+/// What the servers of a file are read with.
+struct File<'a> {
+    source: &'a Source,
+    folder: &'a Path,
+    /// The workloads of the file.
+    own: &'a [Workload],
+    /// The others.
+    known: &'a Workloads,
+}
+
+impl File<'_> {
+    fn workload(&self, id: &str) -> Result<&Workload, UnknownName> {
+        let own = self.own.iter().find(|one| one.id == id);
+        own.map_or_else(|| self.known.get(id).ok(), Some)
+            .ok_or_else(|| {
+                let ids = self.own.iter().map(|one| one.id.as_str());
+                UnknownName::new("workload", id, ids.chain(self.known.ids()))
+            })
+    }
+
+    fn server(
+        &self,
+        (id, span): (&str, Range<usize>),
+        table: ServerTable,
+    ) -> Result<Server, ServerError> {
+        let own = match table.folder() {
+            Some(below) => self.folder.join(below),
+            None => self.folder.to_owned(),
+        };
+        let named = table.workloads_span();
+        let all: Vec<String> = self.own.iter().map(|one| one.id.clone()).collect();
+        let described = table.describe(self.source, (id, span.clone()), self.folder, &all);
+        let (mut manifest, described) = described?;
+        for id in &manifest.workloads {
+            let place = named.clone().unwrap_or_else(|| span.clone());
+            let known = self.workload(id);
+            known.map_err(|unknown| self.source.fault(place, unknown))?;
+        }
+        match described {
+            Described::Started(recipe) => Server::of_project(id, &own, manifest, recipe),
+            Described::Outside(outside) => {
+                if named.is_none()
+                    && manifest
+                        .workloads
+                        .iter()
+                        .any(|id| self.fits(id, &outside.url))
+                {
+                    manifest.workloads.retain(|id| self.fits(id, &outside.url));
+                }
+                self.check_scheme(&manifest, &outside.url, named.unwrap_or(span))?;
+                Server::outside(id, self.folder, manifest, outside)
+            }
+        }
+    }
+
+    /// Whether a workload is encrypted as a URL says.
+    fn fits(&self, id: &str, url: &ServerUrl) -> bool {
+        let workload = self.workload(id);
+        workload.is_ok_and(|one| one.protocol().is_tls() == url.is_tls())
+    }
+
+    fn check_scheme(
+        &self,
+        manifest: &Manifest,
+        url: &ServerUrl,
+        span: Range<usize>,
+    ) -> Result<(), FileError> {
+        let mut served = manifest.workloads.iter();
+        let Some(misfit) = served.find(|id| !self.fits(id, url)) else {
+            return Ok(());
+        };
+        let advice = match url.is_tls() {
+            true => {
+                "requested without TLS, but the server's URL is {url}; add `tls = true` to its request"
+            }
+            false => {
+                "requested over TLS, but the server's URL is {url}; remove `tls = true` from its request"
+            }
+        };
+        let advice = advice.replace("{url}", &url.to_string());
+        let message = format!("`{misfit}` is {advice}");
+        Err(self.source.fault(span, message))
+    }
 }
 
 /// The name of the folder, without what a run's id cannot contain.
@@ -267,6 +335,7 @@ fn suite_id(folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_server::{CertificateTrust, Encryption, Origin};
 
     const FILE: &str = r#"rounds = 3
 objectives = "p99 < 50ms"
@@ -304,12 +373,133 @@ load = { shape = "closed", connections = 8, duration = "1s" }
             .map_err(|error| error.to_string().replace(&place, ""))
     }
 
+    const OUTSIDE: &str = r#"[server.shop]
+url = "http://localhost:8080"
+keep_alive = false
+
+[workload.home]
+request = { method = "GET", path = "/" }
+response = { status = 200 }
+
+[workload.safe]
+request = { method = "GET", path = "/", tls = true }
+response = { status = 200 }
+"#;
+
+    #[test]
+    fn a_server_that_already_runs_serves_what_is_encrypted_as_its_url_says() {
+        let shop = |text: &str| read(text).unwrap().servers.remove(0);
+        let plain = shop(OUTSIDE);
+        assert_eq!(plain.manifest.workloads, ["home"]);
+        assert!(plain.started().is_none() && !plain.manifest.keep_alive);
+        let safe = shop(&OUTSIDE.replace("http:", "https:"));
+        assert_eq!(safe.manifest.workloads, ["safe"]);
+        let trust = |line: &str| {
+            let url = format!("\"https://localhost:8080\"\n{line}");
+            match shop(&OUTSIDE.replace("\"http://localhost:8080\"", &url)).origin {
+                Origin::Outside(outside) => outside.encryption,
+                Origin::Started(_) => panic!("it already runs"),
+            }
+        };
+        assert_eq!(
+            trust("insecure = true"),
+            Encryption::Tls(CertificateTrust::Any)
+        );
+        assert_eq!(
+            trust("insecure = false"),
+            Encryption::Tls(CertificateTrust::Roots)
+        );
+        match trust("cacert = \"ca.pem\"") {
+            Encryption::Tls(CertificateTrust::File(file)) => {
+                assert!(file.ends_with("My shop/ca.pem"))
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn faults_of_a_server_that_already_runs_are_located() {
+        let url = "url = \"http://localhost:8080\"";
+        for (from, to, expected) in [
+            (
+                url,
+                "",
+                "prony.toml:1: field `server.shop`: `shop` has neither `run` nor `url`",
+            ),
+            (
+                url,
+                "url = \"localhost:8080\"",
+                "prony.toml:2: field `url`: `localhost:8080` does not begin with http://",
+            ),
+            (
+                url,
+                "run = \"a\"\nurl = \"http://a\"",
+                "prony.toml:3: `run` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "build = \"make\"",
+                "`build` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "folder = \"old\"",
+                "`folder` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "env = { A = \"b\" }",
+                "`env` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "needs = [\"go\"]",
+                "`needs` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "version = { text = \"1\" }",
+                "`version` and `url` exclude each other",
+            ),
+            (
+                "keep_alive = false",
+                "insecure = true",
+                "`insecure` needs a `url` that begins with https://",
+            ),
+            (
+                "http://localhost:8080\"",
+                "https://a\"\ninsecure = true\ncacert = \"a\"",
+                "exclude each other: the one",
+            ),
+            (
+                url,
+                "run = \"a\"\ncacert = \"a\"",
+                "prony.toml:3: `cacert` needs `url`",
+            ),
+            (
+                "keep_alive = false",
+                "workloads = [\"safe\"]",
+                "prony.toml:3: field `workloads`: `safe` is requested over TLS, but the server's URL is http://localhost:8080; remove `tls = true`",
+            ),
+            (url, "urll = \"http://a\"", "did you mean `url`?"),
+        ] {
+            assert!(OUTSIDE.contains(from), "{from}");
+            let error = read(&OUTSIDE.replacen(from, to, 1)).unwrap_err();
+            assert!(error.contains(expected), "{error}\nlacks {expected}");
+        }
+        let none_fits = OUTSIDE
+            .replace("http:", "https:")
+            .replace(", tls = true", "");
+        let error = read(&none_fits).unwrap_err();
+        assert!(error.contains("add `tls = true` to its request"), "{error}");
+    }
+
     #[test]
     fn servers_workloads_and_measures_are_read_in_their_order() {
         let file = read(FILE).unwrap();
         let ids: Vec<&str> = file.servers.iter().map(|one| one.id.as_str()).collect();
         assert_eq!(ids, ["web", "old"]);
-        let web = &file.servers[0].manifest;
+        let web = &file.servers[0].started().unwrap().recipe;
         let words = |command: &[prony_server::Word]| {
             let words = command.iter().map(ToString::to_string);
             words.collect::<Vec<String>>()
@@ -317,10 +507,13 @@ load = { shape = "closed", connections = 8, duration = "1s" }
         assert_eq!(words(&web.build[0]), ["cargo", "build", "--release"]);
         assert_eq!(words(&web.build[1]), ["touch", "a b"]);
         assert_eq!(words(&web.run), ["{cargo_target}/release/web", "--quiet"]);
-        assert_eq!(web.workloads, ["home", "about"]);
+        assert_eq!(file.servers[0].manifest.workloads, ["home", "about"]);
         let old = &file.servers[1];
         assert!(old.folder.ends_with("old"), "{}", old.folder.display());
-        assert_eq!(words(&old.manifest.run), ["node", "server.js"]);
+        assert_eq!(
+            words(&old.started().unwrap().recipe.run),
+            ["node", "server.js"]
+        );
         assert_eq!(old.manifest.workloads, ["home"]);
         assert_eq!(
             (file.suite.id.as_str(), file.suite.rounds()),

@@ -111,6 +111,7 @@ impl Made {
                 workload: "hello".into(),
                 verdict: VerifyVerdict::Right,
             }],
+            outside: None,
         });
         self.run.servers.last_mut().unwrap()
     }
@@ -223,6 +224,7 @@ impl Made {
                 first_byte_ns: None,
                 events: None,
                 streams: None,
+                flows: None,
                 connect_ns: None,
                 tls: None,
                 rpc_statuses: BTreeMap::new(),
@@ -238,7 +240,7 @@ impl Made {
                 tcp: None,
                 slow_because: None,
             },
-            server: ServerCost {
+            server: Some(ServerCost {
                 cpu_user_s: responses * server.cpu_ns * self.noise() / 1e9,
                 busy_share: 0.9,
                 peak_memory_bytes: server.memory,
@@ -247,7 +249,7 @@ impl Made {
                     .instructions
                     .map(|each| (each * responses * (1.0 + (self.noise() - 1.0) / 10.0)) as u64),
                 ..ServerCost::default()
-            },
+            }),
             startup_ns: Some(5_000_000),
             warm_up: None,
             noise: MachineNoise::default(),

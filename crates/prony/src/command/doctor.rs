@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
-use prony_server::{Doctor, SupervisorProgram, ToolReport, ToolState, Toolbox};
+use prony_server::{Doctor, Server, SupervisorProgram, ToolReport, ToolState, Toolbox};
 
 use crate::exit::{Outcome, failure_if};
 use crate::project::Project;
@@ -44,7 +44,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let examine = || {
         let toolbox = Toolbox::new(layout, &supervisor);
         let servers = project.default_servers(&catalogue).into_iter();
-        Doctor::examine(&toolbox, servers.flat_map(|server| &server.manifest.needs))
+        Doctor::examine(&toolbox, servers.flat_map(Server::needs))
     };
     let mut doctor = examine();
     if arguments.fix {

@@ -145,7 +145,7 @@ impl Source {
             .map_err(usage)?;
         check_url(&url)?;
         let metadata = metadata(&self.headers)?;
-        let tls = self.tls.of(&url).map_err(usage)?;
+        let tls = self.tls.of(&url, None).map_err(usage)?;
         let tls = tls.map(|tls| tls.client(Offer::Only(HttpVersion::Http2)));
         let tls = tls.transpose()?;
         let endpoint = match &self.unix_socket {

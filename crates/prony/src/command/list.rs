@@ -150,9 +150,13 @@ fn server_table(toolbox: &Toolbox, servers: &[&Server]) -> String {
     format!("  {}\n", lines.join("\n  "))
 }
 
-/// Whether all toolchains of a server are installed; if not, how to get the first missing one.
+/// Whether all toolchains of a server are installed; if not, how to get the first missing one. A server that already
+/// runs needs none.
 fn toolchain(toolbox: &Toolbox, server: &Server) -> (&'static str, Option<String>) {
-    let mut needs = server.manifest.needs.iter();
+    if server.started().is_none() {
+        return ("already runs", None);
+    }
+    let mut needs = server.needs().iter();
     let unmet = needs.find_map(|need| match toolbox.find(need) {
         Availability::Found(_) => None,
         Availability::Obtainable(_) => Some(("on demand", None)),

@@ -114,12 +114,11 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 
 /// Says that every shipped server is built, because nobody may expect that in an empty folder.
 fn say_how_many(servers: &[&Server]) {
-    let is_built = |server: &&&Server| !server.manifest.build.is_empty();
     errln!(
         "this folder has no servers of its own, so Prony verifies all {} that it ships and builds {} of them, which can take \
          minutes; name the ones to verify, for instance: prony verify go-nethttp",
         servers.len(),
-        servers.iter().filter(is_built).count(),
+        servers.iter().filter(|server| server.is_built()).count(),
     );
 }
 
@@ -154,19 +153,19 @@ fn verify_one(
         outln!("FAILED   {id}: {}", project::NO_WORKLOAD);
         return ServerVerdict::Failed;
     }
-    let Some(built) = &prepared.built else {
+    let Some(access) = &prepared.access else {
         return not_verified(id, &prepared.record.status);
     };
-    match verify_server(bench, server, built, tasks, &mut FreePorts) {
+    match verify_server(bench, server, access, tasks, &mut FreePorts) {
         Verification::Interrupted => ServerVerdict::Interrupted,
-        Verification::NotStarted(reason) => not_verified(id, &ServerStatus::StartFailed { reason }),
+        Verification::NotStarted(reason) => not_verified(id, &access.failed(reason)),
         Verification::Ended {
             verified,
             logs,
             reason,
         } => {
             show(id, verified, &logs);
-            not_verified(id, &ServerStatus::StartFailed { reason })
+            not_verified(id, &access.failed(reason))
         }
         Verification::Responded { verified, logs } => show(id, verified, &logs),
     }
@@ -196,9 +195,9 @@ fn not_verified(id: &str, status: &ServerStatus) -> ServerVerdict {
     }
     match status {
         ServerStatus::Skipped { .. } => ServerVerdict::Skipped,
-        ServerStatus::BuildFailed { .. } | ServerStatus::StartFailed { .. } => {
-            ServerVerdict::Failed
-        }
+        ServerStatus::BuildFailed { .. }
+        | ServerStatus::StartFailed { .. }
+        | ServerStatus::Unreachable { .. } => ServerVerdict::Failed,
         ServerStatus::Ready => ServerVerdict::Verified,
     }
 }

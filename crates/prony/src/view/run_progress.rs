@@ -435,9 +435,9 @@ pub fn not_ready(status: &ServerStatus) -> Option<String> {
         ServerStatus::Skipped { missing, install } => {
             Some(format!("{missing} is missing; to install it: {install}"))
         }
-        ServerStatus::BuildFailed { output: reason } | ServerStatus::StartFailed { reason } => {
-            Some(reason.clone())
-        }
+        ServerStatus::BuildFailed { output: reason }
+        | ServerStatus::StartFailed { reason }
+        | ServerStatus::Unreachable { reason } => Some(reason.clone()),
     }
 }
 
@@ -508,15 +508,13 @@ fn warm_up_text(warm_up: &WarmUp) -> Option<(&'static str, String)> {
     }
     // Only the report shows a shorter one.
     let warm_s = warm_up.time_to_warm_s.filter(|_| warm_up.is_slow())?;
-    let again = match warm_up.process {
-        ProcessStart::Restarted => ", after a restart",
-        ProcessStart::New | ProcessStart::Kept => "",
+    let and = match warm_up.process {
+        ProcessStart::Restarted => ", after a restart; Prony keeps it running",
+        ProcessStart::New | ProcessStart::Kept => "; Prony keeps it running",
+        ProcessStart::Outside => ", although it already ran",
     };
     let warm = tenths(warm_s);
-    Some((
-        "warm",
-        format!("took {warm} under load to warm up{again}; Prony keeps it running"),
-    ))
+    Some(("warm", format!("took {warm} under load to warm up{and}")))
 }
 
 fn tenths(seconds: f64) -> String {

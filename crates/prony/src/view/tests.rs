@@ -376,6 +376,7 @@ fn servers() -> Vec<ServerRecord> {
         status,
         serves: vec!["hello".into()],
         verified: Vec::new(),
+        outside: None,
     };
     let skipped = ServerStatus::Skipped {
         missing: "zig >= 0.15".into(),
@@ -427,7 +428,7 @@ fn records(trial: &Trial) -> Vec<TrialRecord> {
         noisy,
         result: TrialResult::Measured(Measurement {
             load: closed(),
-            server: ServerCost::default(),
+            server: Some(ServerCost::default()),
             startup_ns: None,
             warm_up,
             noise: MachineNoise::default(),

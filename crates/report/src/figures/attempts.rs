@@ -67,7 +67,7 @@ fn cause(cause: &NoiseCause) -> &'static str {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarmingFigures {
     /// How long a new process was under load until it stopped getting faster, in nanoseconds, over the processes for
-    /// which a trial measured it.
+    /// which a trial measured it; a process that already ran is not new.
     pub time_to_warm_ns: Option<Estimate>,
     /// The longest warm-up allowed, in seconds; `None` if no trial waited until its server was warm.
     pub limit_s: Option<f64>,
@@ -84,7 +84,10 @@ impl WarmingFigures {
         let warm_ups = || attempted.iter().filter_map(|one| one.warm_up);
         let with = |process| warm_ups().filter(move |one| one.process == process);
         Self {
-            time_to_warm_ns: over(&attempted, |one| Some(one.warm_up?.time_to_warm_s? * 1e9)),
+            time_to_warm_ns: over(&attempted, |one| {
+                let own = one.warm_up.filter(|it| it.process != ProcessStart::Outside);
+                Some(own?.time_to_warm_s? * 1e9)
+            }),
             limit_s: warm_ups()
                 .filter(|one| one.searched_s > 0.0)
                 .map(|one| one.limit_s)

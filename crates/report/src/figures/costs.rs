@@ -32,13 +32,15 @@ impl CostFigures {
         let over = |figure: fn(&Measurement) -> Option<f64>| over(&measurements, figure);
         let per_cpu_s = rounds.by_round(requests_per_cpu_s);
         Self {
-            cpu_ns_per_request: over(|round| round.per_response(round.server.cpu_s() * 1e9)),
+            cpu_ns_per_request: over(|round| round.per_response(round.server_cpu_s()? * 1e9)),
             requests_per_cpu_s: estimate(&per_cpu_s),
             requests_per_cpu_s_by_round: per_cpu_s,
             instructions_per_request: over(|round| {
-                round.per_response(round.server.instructions? as f64)
+                round.per_response(round.server.as_ref()?.instructions? as f64)
             }),
-            cycles_per_request: over(|round| round.per_response(round.server.cycles? as f64)),
+            cycles_per_request: over(|round| {
+                round.per_response(round.server.as_ref()?.cycles? as f64)
+            }),
             joules_per_request: over(|round| round.per_response(round.noise.energy_j?)),
             growth_per_connection: over(growth_per_connection),
         }
@@ -46,13 +48,13 @@ impl CostFigures {
 }
 
 fn requests_per_cpu_s(round: &Measurement) -> Option<f64> {
-    let (responses, cpu_s) = (round.responses(), round.server.cpu_s());
+    let (responses, cpu_s) = (round.responses(), round.server_cpu_s()?);
     (responses > 0 && cpu_s > 0.0).then(|| responses as f64 / cpu_s)
 }
 
 /// Held streams are connections too.
 fn growth_per_connection(round: &Measurement) -> Option<f64> {
-    let server = &round.server;
+    let server = round.server.as_ref()?;
     let grown = server
         .peak_memory_bytes
         .checked_sub(server.memory_before_bytes?)?;

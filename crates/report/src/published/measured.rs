@@ -204,7 +204,7 @@ fn of_round(figure: PublishedFigure, round: &Measurement) -> Option<f64> {
         QueuedRequests => load.open.as_ref().map(|open| open.queued as f64),
         Errors => Some(load.outcomes.errors() as f64),
         Startup => round.startup_ns.map(|ns| ns as f64),
-        PeakMemory => Some(round.server.peak_memory_bytes as f64),
+        PeakMemory => Some(round.server.as_ref()?.peak_memory_bytes as f64),
         ArtefactBytes | RateShare | TransferShare => None,
     }
 }

@@ -170,6 +170,7 @@ pub fn server(kind: &Kind) -> ServerRecord {
                 verdict: VerifyVerdict::Right,
             })
             .collect(),
+        outside: None,
     }
 }
 
@@ -312,6 +313,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             first_byte_ns: trial.load.first_byte.then(|| times(mean / 2.0)),
             events: trial.load.events.then(|| events(rate * 3.0, mean)),
             streams: (trial.load.streams > 0).then(|| held(trial, kind)),
+            flows: None,
             statuses: BTreeMap::from([(200, 1)]),
             latency_ns: histogram.summary(),
             connect_ns: None,
@@ -339,7 +341,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             tcp: None,
             slow_because: None,
         },
-        server: ServerCost {
+        server: Some(ServerCost {
             busy_share: 0.5,
             cpu_user_s: 0.8,
             cpu_system_s: 1.6,
@@ -353,7 +355,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 voluntary_switches: 40_000,
                 involuntary_switches: 25,
             }),
-        },
+        }),
         startup_ns: Some((kind.7 * 1e6 * (1.0 + 0.1 * noise.next())) as u64),
         warm_up: None,
         noise: MachineNoise {

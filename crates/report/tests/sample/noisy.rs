@@ -89,8 +89,10 @@ pub fn lose(trial: &mut Measurement, foreign_share: f64) {
         steal_share: 0.0,
         foreign_share,
     });
-    trial.server.scheduling = Some(Scheduling {
-        run_queue_wait_s: foreign_share * trial.loaded_s(),
-        ..trial.server.scheduling.unwrap_or_default()
+    let run_queue_wait_s = foreign_share * trial.loaded_s();
+    let server = trial.server.as_mut().unwrap();
+    server.scheduling = Some(Scheduling {
+        run_queue_wait_s,
+        ..server.scheduling.unwrap_or_default()
     });
 }

@@ -102,7 +102,7 @@ fn trouble(record: &mut TrialRecord, noise: &mut Noise) {
     };
     measured.noise.energy_j = Some(30.0);
     measured.noise.frequency_mhz = Some((2_000.0, 2_000.0));
-    measured.server.cycles = Some(40_000 * measured.load.requests);
+    measured.server.as_mut().unwrap().cycles = Some(40_000 * measured.load.requests);
     measured.load.generator.instructions = Some(13_000 * measured.load.requests);
     match server.as_str() {
         "go-nethttp" => {

@@ -13,13 +13,14 @@ use std::time::{Instant, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use crate::Layout;
 use crate::layout::lock_unless;
 use crate::logs::tail_or_note;
 use crate::manifest::{Place, Word};
+use crate::server::Buildable;
 use crate::sources::{Unreadable, hash_file};
 use crate::supervisor::{Exit, RunError, SpawnError, SupervisorProgram, Task, new_log};
 use crate::toolchain::{Found, environment};
-use crate::{Layout, Server};
 
 /// How many last lines of a failed build are shown.
 const TAIL_LINES: usize = 20;
@@ -123,24 +124,25 @@ pub enum Freshness {
     Rebuild,
 }
 
-/// Builds `server` with the toolchains `found`, unless an earlier build may be used again.
+/// Builds a server with the toolchains `found`, unless an earlier build may be used again.
 ///
 /// # Errors
 /// If a command fails (with its last lines), an artefact is missing, or `interrupt` is set.
 pub fn build(
-    server: &Server,
+    buildable: Buildable<'_>,
     layout: &Layout,
     found: &[Found],
     supervisor: &SupervisorProgram,
     freshness: Freshness,
     interrupt: &AtomicBool,
 ) -> Result<Built, BuildError> {
-    let build = Build::new(server, layout, found, supervisor, interrupt)?;
+    let build = Build::new(buildable, layout, found, supervisor, interrupt)?;
+    let Buildable { server, started } = buildable;
     let build_s = build.bring_up_to_date(freshness)?;
     Ok(Built {
-        run: build.places.fill_all(&server.manifest.run),
+        run: build.places.fill_all(&started.recipe.run),
         artefact_bytes: build.artefact_bytes()?,
-        version: version::read(server, found),
+        version: version::read(buildable, found),
         folder: server.folder.clone(),
         toolchain_env: build.toolchain_env,
         env: build.env,
@@ -211,7 +213,7 @@ impl Stamp {
 }
 
 struct Build<'a> {
-    server: &'a Server,
+    buildable: Buildable<'a>,
     found: &'a [Found],
     supervisor: &'a SupervisorProgram,
     interrupt: &'a AtomicBool,
@@ -225,8 +227,12 @@ struct Build<'a> {
     stamp: PathBuf,
 }
 
-fn inputs(server: &Server, places: &BuildPlaces) -> Result<BTreeMap<PathBuf, String>, BuildError> {
-    let named = server.manifest.inputs.iter().map(|input| {
+fn inputs(
+    buildable: Buildable<'_>,
+    places: &BuildPlaces,
+) -> Result<BTreeMap<PathBuf, String>, BuildError> {
+    let Buildable { server, started } = buildable;
+    let named = started.recipe.inputs.iter().map(|input| {
         let path = server.folder.join(places.text(&input.path));
         (path, input.pattern.as_ref())
     });
@@ -239,7 +245,7 @@ fn inputs(server: &Server, places: &BuildPlaces) -> Result<BTreeMap<PathBuf, Str
 
 impl<'a> Build<'a> {
     fn new(
-        server: &'a Server,
+        buildable: Buildable<'a>,
         layout: &Layout,
         found: &'a [Found],
         supervisor: &'a SupervisorProgram,
@@ -247,7 +253,8 @@ impl<'a> Build<'a> {
     ) -> Result<Build<'a>, BuildError> {
         let absolute =
             |path: &Path| std::path::absolute(path).map_err(|source| io_error(path, source));
-        let name = format!("{}-{}", server.id, server.short_hash());
+        let Buildable { server, started } = buildable;
+        let name = format!("{}-{}", server.id, started.short_hash());
         let out = absolute(&layout.builds().join(name))?;
         let places = BuildPlaces {
             prony: absolute(supervisor.path())?,
@@ -259,17 +266,17 @@ impl<'a> Build<'a> {
         let mut toolchain_env = environment(found);
         let target = places.cargo_target.clone();
         toolchain_env.push(("CARGO_TARGET_DIR".into(), target.into()));
-        let manifest = &server.manifest;
-        let artefacts = manifest.artefacts.iter();
-        let commands = manifest.build.iter();
+        let recipe = &started.recipe;
+        let artefacts = recipe.artefacts.iter();
+        let commands = recipe.build.iter();
         Ok(Build {
             toolchain_env,
-            env: manifest
+            env: recipe
                 .env
                 .iter()
                 .map(|(name, value)| (name.clone(), places.fill(value)))
                 .collect(),
-            inputs: inputs(server, &places)?,
+            inputs: inputs(buildable, &places)?,
             artefacts: artefacts
                 .map(|artefact| server.folder.join(places.text(artefact)))
                 .collect(),
@@ -278,7 +285,7 @@ impl<'a> Build<'a> {
                 .collect(),
             log: places.out.join("build.log"),
             stamp: places.out.join("stamp.json"),
-            server,
+            buildable,
             found,
             supervisor,
             interrupt,
@@ -341,9 +348,9 @@ impl<'a> Build<'a> {
 
     /// While this build runs, builds of other variants wait: they may write into the same folder.
     fn alone_with_folder(&self) -> Result<File, BuildError> {
-        let name = self.server.folder.file_name().unwrap_or_default();
+        let name = self.buildable.server.folder.file_name().unwrap_or_default();
         let mut file = name.to_owned();
-        file.push(format!("-{}.lock", self.server.short_hash()));
+        file.push(format!("-{}.lock", self.buildable.started.short_hash()));
         self.lock(&self.places.out.with_file_name(file))
     }
 
@@ -352,8 +359,8 @@ impl<'a> Build<'a> {
     fn alone_with_packages(&self) -> Result<Option<File>, BuildError> {
         let folder = &self.places.packages;
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
-        let manifest = &self.server.manifest;
-        let mut words = manifest.build.iter().flatten().chain(manifest.env.values());
+        let recipe = &self.buildable.started.recipe;
+        let mut words = recipe.build.iter().flatten().chain(recipe.env.values());
         if !words.any(|word| word.placeholders().any(|place| place == Place::Packages)) {
             return Ok(None);
         }
@@ -368,7 +375,7 @@ impl<'a> Build<'a> {
     fn run(&self, command: &[String]) -> Result<(), BuildError> {
         let task = Task {
             command: command.to_vec(),
-            folder: self.server.folder.clone(),
+            folder: self.buildable.server.folder.clone(),
             env: self.env_of_build(),
             log: self.log.clone(),
             ..Task::default()
@@ -395,7 +402,7 @@ impl<'a> Build<'a> {
         let toolchains = self.found.iter();
         let env = self.env.iter();
         Ok(Stamp {
-            source_hash: self.server.source_hash.clone(),
+            source_hash: self.buildable.started.source_hash.clone(),
             inputs: self.inputs.clone(),
             toolchains: toolchains
                 .map(|found| {

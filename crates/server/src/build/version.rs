@@ -4,14 +4,15 @@ use std::fs;
 
 use serde::Deserialize;
 
-use crate::Server;
 use crate::manifest::VersionSource;
+use crate::server::Buildable;
 use crate::toolchain::Found;
 
 /// The version, from the source that the manifest names, if it can be read.
-pub fn read(server: &Server, found: &[Found]) -> Option<String> {
+pub fn read(buildable: Buildable<'_>, found: &[Found]) -> Option<String> {
+    let Buildable { server, started } = buildable;
     let file = |name| fs::read_to_string(server.folder.join(name)).ok();
-    match server.manifest.version.as_ref()? {
+    match started.recipe.version.as_ref()? {
         VersionSource::Text(text) => Some(text.clone()),
         VersionSource::Toolchain(name) => found
             .iter()

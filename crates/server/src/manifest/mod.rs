@@ -1,5 +1,6 @@
 //! A server's manifest, `server.toml`.
 
+mod outside;
 mod read;
 mod text_or_list;
 
@@ -11,7 +12,8 @@ use serde::Deserialize;
 
 use crate::toolchain::Need;
 
-pub use read::ServerTable;
+pub use outside::{CertificateTrust, Encryption, Outside, ServerUrl};
+pub use read::{Described, ServerTable};
 
 /// The manifest's file name.
 pub const MANIFEST_FILE: &str = "server.toml";
@@ -49,7 +51,7 @@ pub enum VersionSource {
     Text(String),
 }
 
-/// A checked manifest.
+/// What a server is and serves, whoever starts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// Its name in tables.
@@ -64,6 +66,13 @@ pub struct Manifest {
     pub keep_alive: bool,
     /// The workloads it serves.
     pub workloads: Vec<String>,
+    /// Notes for readers of a report.
+    pub notes: Option<String>,
+}
+
+/// How Prony builds and starts a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recipe {
     /// The toolchains it needs.
     pub needs: Vec<Need>,
     /// The source of its version, if any.
@@ -78,8 +87,6 @@ pub struct Manifest {
     pub run: Vec<Word>,
     /// Variables for its build and its run.
     pub env: BTreeMap<String, Word>,
-    /// Notes for readers of a report.
-    pub notes: Option<String>,
     /// Its variants.
     pub variants: Vec<Variant>,
 }
@@ -97,17 +104,16 @@ pub struct Variant {
     pub build: Option<Vec<Vec<Word>>>,
 }
 
-impl Manifest {
-    /// The manifest of this variant, which has no variants itself.
-    pub fn variant(&self, name: &str) -> Option<Manifest> {
+impl Recipe {
+    /// The recipe of this variant, which has no variants itself.
+    pub fn variant(&self, name: &str) -> Option<Recipe> {
         let variant = self.variants.iter().find(|variant| variant.name == name)?;
-        let mut manifest = self.clone();
-        manifest.title = format!("{} ({name})", self.title);
-        manifest.env.extend(variant.env.clone());
-        manifest.run = variant.run.clone().unwrap_or(manifest.run);
-        manifest.build = variant.build.clone().unwrap_or(manifest.build);
-        manifest.variants.clear();
-        Some(manifest)
+        let mut recipe = self.clone();
+        recipe.env.extend(variant.env.clone());
+        recipe.run = variant.run.clone().unwrap_or(recipe.run);
+        recipe.build = variant.build.clone().unwrap_or(recipe.build);
+        recipe.variants.clear();
+        Some(recipe)
     }
 }
 

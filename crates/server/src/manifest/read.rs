@@ -12,7 +12,10 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use toml::Spanned;
 
 use super::text_or_list::{Element, TextOrList};
-use super::{Class, Input, Manifest, Place, Variant, VersionSource, Word};
+use super::{
+    CertificateTrust, Class, Encryption, Input, Manifest, Outside, Place, Recipe, ServerUrl,
+    Variant, VersionSource, Word,
+};
 use crate::server::is_id;
 use crate::toolchain::{Need, Program, Version};
 
@@ -52,7 +55,8 @@ const fn kept_alive() -> bool {
 
 type RawCommand = Spanned<Vec<Spanned<String>>>;
 
-/// A server in `prony.toml`. Only `run` is required; a command is written as in a shell, or as a list of words.
+/// A server in `prony.toml`. Only `run` is required, or `url` if it already runs; a command is written as in a shell, or
+/// as a list of words.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerTable {
@@ -75,10 +79,22 @@ pub struct ServerTable {
     build: CommandLines,
     #[serde(default)]
     artefacts: Vec<Spanned<String>>,
-    run: Spanned<CommandLine>,
+    run: Option<Spanned<CommandLine>>,
     #[serde(default)]
     env: RawEnv,
+    url: Option<Spanned<String>>,
+    insecure: Option<Spanned<bool>>,
+    cacert: Option<Spanned<String>>,
     notes: Option<String>,
+}
+
+/// A server as a table of `prony.toml` describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Described {
+    /// Prony builds and starts it.
+    Started(Recipe),
+    /// It already runs.
+    Outside(Outside),
 }
 
 /// A command: text such as `npm run "my build"`, or its words.
@@ -158,29 +174,75 @@ impl<'de> Deserialize<'de> for CommandLines {
 }
 
 impl ServerTable {
+    /// The fields that say which certificates are trusted, and where they are.
+    fn of_tls(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
+        let insecure = self.insecure.as_ref().map(|it| ("insecure", it.span()));
+        let cacert = self.cacert.as_ref().map(|it| ("cacert", it.span()));
+        insecure.into_iter().chain(cacert)
+    }
+
+    /// A field that says how the server is built or started, if there is one.
+    fn of_a_start(&self) -> Option<&'static str> {
+        let fields = [
+            ("build", !self.build.0.is_empty()),
+            ("folder", self.folder.is_some()),
+            ("env", !self.env.is_empty()),
+            ("needs", !self.needs.is_empty()),
+            ("inputs", !self.inputs.is_empty()),
+            ("artefacts", !self.artefacts.is_empty()),
+            ("version", self.version.is_some()),
+        ];
+        let given = fields.into_iter().find(|(_, is_given)| *is_given);
+        given.map(|(field, _)| field)
+    }
+
     /// The folder in which its commands run, as written; `None` for that of the file.
     pub fn folder(&self) -> Option<&str> {
         self.folder.as_ref().map(|folder| folder.get_ref().as_str())
     }
 
-    /// Where it says which workloads it serves, or else where its command is.
-    pub fn workloads_span(&self) -> Range<usize> {
-        let own = self.workloads.as_ref().map(Spanned::span);
-        own.unwrap_or_else(|| self.run.span())
+    /// Where it says which workloads it serves; `None` if it serves all of the file.
+    pub fn workloads_span(&self) -> Option<Range<usize>> {
+        self.workloads.as_ref().map(Spanned::span)
     }
 
-    /// Its manifest: as if `server.toml` had these fields. Without `workloads` it serves `all`.
+    /// Its manifest: as if `server.toml` had these fields; and how Prony comes to its process. Without `workloads` it
+    /// serves `all`. The table is at `span`, and its certificates are relative to `folder`.
     ///
     /// # Errors
     /// The first fault, with file, line and field.
-    pub fn manifest(
-        self,
+    pub fn describe(
+        mut self,
         source: &Source,
-        id: &str,
+        (id, span): (&str, Range<usize>),
+        folder: &Path,
         all: &[String],
-    ) -> Result<Manifest, FileError> {
-        Checker(source).table(self, id, all)
+    ) -> Result<(Manifest, Described), FileError> {
+        let checker = Checker(source);
+        let (run, url) = (self.run.take(), self.url.take());
+        let described = match (run, url) {
+            (Some(run), None) => Described::Started(checker.recipe(&mut self, &run)?),
+            (None, Some(url)) => Described::Outside(checker.outside(&self, &url, folder)?),
+            (Some(_), Some(url)) => return Err(source.fault(url.span(), exclusive("run"))),
+            (None, None) => {
+                return Err(source.fault(
+                    span,
+                    format!(
+                        "`{id}` has neither `run` nor `url`: give the command that runs it, for instance run = \"npm start\", \
+                         or the URL at which it already runs, for instance url = \"http://localhost:8080\""
+                    ),
+                ));
+            }
+        };
+        Ok((checker.manifest_of_table(self, id, all)?, described))
     }
+}
+
+/// Why a field cannot be beside `url`.
+fn exclusive(field: &str) -> String {
+    format!(
+        "`{field}` and `url` exclude each other: Prony neither builds nor starts a server that already runs; leave one of them out"
+    )
 }
 
 impl Manifest {
@@ -188,7 +250,7 @@ impl Manifest {
     ///
     /// # Errors
     /// The first fault, with file, line and field.
-    pub fn parse(file: &Path, text: &str) -> Result<Manifest, FileError> {
+    pub fn parse(file: &Path, text: &str) -> Result<(Manifest, Recipe), FileError> {
         let source = Source::new(file, text);
         Checker(&source).manifest(source.parse()?)
     }
@@ -198,15 +260,18 @@ impl Manifest {
 struct Checker<'a>(&'a Source);
 
 impl Checker<'_> {
-    fn manifest(&self, raw: RawManifest) -> Result<Manifest, FileError> {
+    fn manifest(&self, raw: RawManifest) -> Result<(Manifest, Recipe), FileError> {
         let needs = self.needs(&raw.needs)?;
-        Ok(Manifest {
+        let manifest = Manifest {
             title: self.filled(raw.title)?,
             language: self.filled(raw.language)?,
             framework: self.filled(raw.framework)?,
             class: self.named("class", &raw.class, Class::ALL, Class::name)?,
             keep_alive: raw.keep_alive,
             workloads: self.workloads(raw.workloads)?,
+            notes: raw.notes,
+        };
+        let recipe = Recipe {
             version: self.version(raw.version, &needs)?,
             needs,
             inputs: self.inputs(&raw.inputs)?,
@@ -215,19 +280,21 @@ impl Checker<'_> {
             run: self.command(&raw.run, &Place::ALL)?,
             env: self.env(&raw.env)?,
             variants: self.variants(&raw.variant)?,
-            notes: raw.notes,
-        })
+        };
+        Ok((manifest, recipe))
     }
 
-    fn table(&self, raw: ServerTable, id: &str, all: &[String]) -> Result<Manifest, FileError> {
-        let needs = self.needs(&raw.needs)?;
+    fn manifest_of_table(
+        &self,
+        raw: ServerTable,
+        id: &str,
+        all: &[String],
+    ) -> Result<Manifest, FileError> {
         let class = raw.class.map_or(Ok(Class::Framework), |class| {
             self.named("class", &class, Class::ALL, Class::name)
         });
         let title = raw.title.map(|title| self.filled(title)).transpose()?;
         let workloads = raw.workloads.map(|list| self.workloads(list)).transpose()?;
-        let build = raw.build.0.iter();
-        let build = build.map(|command| self.command_line(command, Place::OF_BUILD));
         Ok(Manifest {
             title: title.unwrap_or_else(|| id.to_owned()),
             language: raw.language,
@@ -235,16 +302,75 @@ impl Checker<'_> {
             class: class?,
             keep_alive: raw.keep_alive,
             workloads: workloads.unwrap_or_else(|| all.to_vec()),
-            version: self.version(raw.version, &needs)?,
+            notes: raw.notes,
+        })
+    }
+
+    fn recipe(
+        &self,
+        raw: &mut ServerTable,
+        run: &Spanned<CommandLine>,
+    ) -> Result<Recipe, FileError> {
+        if let Some((field, span)) = raw.of_tls().next() {
+            let message = format!(
+                "`{field}` needs `url`: Prony gives a server that it starts a certificate of its own"
+            );
+            return Err(self.0.fault(span, message));
+        }
+        let needs = self.needs(&raw.needs)?;
+        let build = raw.build.0.iter();
+        let build = build.map(|command| self.command_line(command, Place::OF_BUILD));
+        Ok(Recipe {
+            version: self.version(raw.version.take(), &needs)?,
             needs,
             inputs: self.inputs(&raw.inputs)?,
             build: build.collect::<Result<_, _>>()?,
             artefacts: self.words(&raw.artefacts, Place::OF_BUILD)?,
-            run: self.command_line(&raw.run, &Place::ALL)?,
+            run: self.command_line(run, &Place::ALL)?,
             env: self.env(&raw.env)?,
             variants: Vec::new(),
-            notes: raw.notes,
         })
+    }
+
+    fn outside(
+        &self,
+        raw: &ServerTable,
+        url: &Spanned<String>,
+        folder: &Path,
+    ) -> Result<Outside, FileError> {
+        if let Some(field) = raw.of_a_start() {
+            return Err(self.0.fault(url.span(), exclusive(field)));
+        }
+        let parsed: Result<ServerUrl, String> = url.get_ref().parse();
+        let parsed = parsed.map_err(|message| self.0.fault(url.span(), message))?;
+        let encryption = match (parsed.is_tls(), raw.of_tls().next()) {
+            (false, None) => Encryption::Plain,
+            (false, Some((field, span))) => {
+                let message = format!("`{field}` needs a `url` that begins with https://");
+                return Err(self.0.fault(span, message));
+            }
+            (true, _) => Encryption::Tls(self.trust(raw, folder)?),
+        };
+        Ok(Outside {
+            url: parsed,
+            encryption,
+        })
+    }
+
+    fn trust(&self, raw: &ServerTable, folder: &Path) -> Result<CertificateTrust, FileError> {
+        let insecure = raw.insecure.as_ref().filter(|insecure| *insecure.get_ref());
+        match (insecure, &raw.cacert) {
+            (Some(insecure), Some(_)) => Err(self.0.fault(
+                insecure.span(),
+                "`insecure` and `cacert` exclude each other: the one trusts every certificate, the other only some",
+            )),
+            (Some(_), None) => Ok(CertificateTrust::Any),
+            (None, Some(file)) if file.get_ref().trim().is_empty() => {
+                Err(self.0.fault(file.span(), EMPTY))
+            }
+            (None, Some(file)) => Ok(CertificateTrust::File(folder.join(file.get_ref()))),
+            (None, None) => Ok(CertificateTrust::Roots),
+        }
     }
 
     /// The words of a command, which no shell will read.

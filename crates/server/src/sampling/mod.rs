@@ -22,7 +22,7 @@ use process::CpuTime;
 use process_tree::peak_memory_of;
 use scheduling::ThreadFigures;
 
-pub use outside::OutsideMeter;
+pub use outside::{OutsideMeter, cpus_of};
 pub use process_tree::{ProcessTree, TreeUsage};
 
 /// Measures what a server costs and what else happens, with a thread that samples until it is told to finish.
@@ -80,9 +80,10 @@ impl Sampler {
         let figures = ThreadFigures::of(&pids);
         let counters = TreeCounters::open(|| tree.threads());
         let (finish, finished) = channel();
+        let sampled = tree.clone();
         let thread = thread::Builder::new()
             .name("sampler".to_owned())
-            .spawn(move || sample(tree, samples, interval, &finished))?;
+            .spawn(move || sample(sampled, samples, interval, &finished))?;
         // Last, so as not to include the work done here.
         let cpu = tree.cpu(&pids)?;
         Ok(Sampler {

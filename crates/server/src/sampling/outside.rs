@@ -143,7 +143,8 @@ fn cpu_s(pids: &[i32]) -> f64 {
     cpu.map(CpuTime::total_s).sum()
 }
 
-fn cpus_of(pid: i32) -> Option<Vec<usize>> {
+/// The CPUs on which a process may run.
+pub fn cpus_of(pid: i32) -> Option<Vec<usize>> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     parse_cpu_list(&value_of_line(&status, "Cpus_allowed_list:")?).ok()
 }

@@ -7,13 +7,21 @@ use super::process::{
     CpuTime, Stat, ids, peak_resident_bytes, proportional_bytes, resident_bytes, threads_of,
 };
 
-/// The processes below a supervisor.
-///
-/// The supervisor is the root, because it becomes the parent of orphaned processes of the tree, and gets their CPU time
-/// when they end. The supervisor itself is not counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The processes of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessTree {
-    supervisor: i32,
+    roots: Roots,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Roots {
+    /// The processes below a supervisor.
+    ///
+    /// The supervisor is the root, because it becomes the parent of orphaned processes of the tree, and gets their CPU
+    /// time when they end. The supervisor itself is not counted.
+    Supervisor(i32),
+    /// These processes, and those below them.
+    Processes(Vec<i32>),
 }
 
 /// The usage of a process tree.
@@ -33,12 +41,22 @@ pub struct TreeUsage {
 impl ProcessTree {
     /// The tree below the supervisor of this process id.
     pub fn under_supervisor(supervisor: i32) -> ProcessTree {
-        ProcessTree { supervisor }
+        let roots = Roots::Supervisor(supervisor);
+        ProcessTree { roots }
+    }
+
+    /// These processes with all their descendants.
+    pub(crate) fn of(processes: Vec<i32>) -> ProcessTree {
+        let roots = Roots::Processes(processes);
+        ProcessTree { roots }
     }
 
     /// The ids of its processes.
     pub fn pids(&self) -> io::Result<Vec<i32>> {
-        descendants(self.supervisor)
+        match &self.roots {
+            Roots::Supervisor(supervisor) => descendants(*supervisor),
+            Roots::Processes(processes) => Ok(with_descendants(processes)),
+        }
     }
 
     /// Its usage.
@@ -77,8 +95,10 @@ impl ProcessTree {
 
     /// CPU time since its start.
     pub(super) fn cpu(&self, pids: &[i32]) -> io::Result<CpuTime> {
-        let supervisor = Stat::read(self.supervisor)?;
-        let mut total = supervisor.ended_children;
+        let mut total = match &self.roots {
+            Roots::Supervisor(supervisor) => Stat::read(*supervisor)?.ended_children,
+            Roots::Processes(_) => CpuTime::default(),
+        };
         for &pid in pids {
             // A process that is just ending is missed here, and counted with its parent the next time.
             if let Ok(cpu) = Stat::cpu_with_children(pid) {
@@ -103,6 +123,18 @@ pub fn peak_memory_of(pids: &[i32]) -> u64 {
         [only] => peak_resident_bytes(*only).unwrap_or(0),
         several => memory_of(several),
     }
+}
+
+/// These processes and all their descendants, each once, without those that have ended.
+pub fn with_descendants(processes: &[i32]) -> Vec<i32> {
+    let mut all = processes.to_vec();
+    for &process in processes {
+        all.extend(descendants(process).unwrap_or_default());
+    }
+    all.sort_unstable();
+    all.dedup();
+    all.retain(|&process| Stat::read(process).is_ok());
+    all
 }
 
 /// Every descendant of `root`, parents before their children, without `root`.

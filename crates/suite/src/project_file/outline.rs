@@ -9,18 +9,18 @@ use toml::de::{DeTable, DeValue};
 /// What tables describe.
 struct Kind {
     name: &'static str,
-    /// A field that each table has.
-    field: &'static str,
+    /// Fields of which each table has one.
+    fields: &'static [&'static str],
 }
 
 const KINDS: [Kind; 2] = [
     Kind {
         name: "server",
-        field: "run",
+        fields: &["run", "url"],
     },
     Kind {
         name: "workload",
-        field: "request",
+        fields: &["request"],
     },
 ];
 
@@ -36,10 +36,14 @@ pub fn fault(source: &Source) -> Option<FileError> {
 
 impl Kind {
     fn fault(&self, file: &DeTable<'_>) -> Option<Fault> {
-        let (kind, field) = (self.name, self.field);
+        let kind = self.name;
         let all = file.get(kind)?;
-        let own = all.get_ref().get(field);
-        if own.is_some_and(|own| own.get_ref().get(field).is_none()) {
+        // A server may be named after a field, and then has that field itself.
+        let mut own = self
+            .fields
+            .iter()
+            .filter_map(|field| all.get_ref().get(*field));
+        if own.any(|own| !self.describes_one(own.get_ref())) {
             let message = format!("a {kind} needs a name: write its header as [{kind}.NAME]");
             return Some((all.span(), message));
         }
@@ -47,9 +51,14 @@ impl Kind {
         tables.find_map(|(name, table)| self.fault_of(name.get_ref(), table))
     }
 
+    /// Whether a value is the table of a server or workload.
+    fn describes_one(&self, value: &DeValue<'_>) -> bool {
+        self.fields.iter().any(|field| value.get(*field).is_some())
+    }
+
     /// What is wrong with the table of this name.
     fn fault_of(&self, name: &str, table: &Spanned<DeValue<'_>>) -> Option<Fault> {
-        let (kind, field) = (self.name, self.field);
+        let kind = self.name;
         if table
             .get_ref()
             .get(0)
@@ -59,7 +68,7 @@ impl Kind {
             return Some((table.span(), message));
         }
         let mut fields = table.get_ref().as_table()?.iter();
-        let (inner, table) = fields.find(|(_, value)| value.get_ref().get(field).is_some())?;
+        let (inner, table) = fields.find(|(_, value)| self.describes_one(value.get_ref()))?;
         let inner = inner.get_ref();
         let message = format!(
             "because of the dot, `{inner}` is a field of the {kind} `{name}`; a {kind} has no dot in its name: write \

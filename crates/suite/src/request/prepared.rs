@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::net::{Ipv4Addr, SocketAddr};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -20,6 +19,8 @@ use crate::files::{AssetError, Files};
 use crate::one_or_more::OneOrMore;
 use crate::workload::Workload;
 
+/// Some host and port, to see whether HTTP can express a request.
+const ANY_AUTHORITY: &str = "127.0.0.1:1";
 /// The longest path with its query: no server takes a longer one.
 const LONGEST_TARGET: usize = 60_000;
 /// The most bytes of header fields.
@@ -124,7 +125,7 @@ impl PreparedRequest {
         };
         let secrets = preparation.resolver.secrets;
         let prepared = Self { content, secrets };
-        match prepared.encode((Ipv4Addr::LOCALHOST, 1).into()) {
+        match prepared.encode(ANY_AUTHORITY) {
             Ok(_) => Ok(prepared),
             Err(reason) => Err(PrepareError::Invalid {
                 workload: workload.id.clone(),
@@ -133,29 +134,28 @@ impl PreparedRequest {
         }
     }
 
-    /// The URL, with `***` for secrets, and the request to the server at `address`.
+    /// The URL, with `***` for secrets, and the request to the server with this host and port.
     ///
     /// # Errors
     ///
     /// If HTTP cannot express it.
-    pub fn encode(&self, address: SocketAddr) -> Result<(String, WireRequest), String> {
+    pub fn encode(&self, authority: &str) -> Result<(String, WireRequest), String> {
         let (url, request) = match &self.content {
-            Content::Http(http) => http.encode(address),
+            Content::Http(http) => http.encode(authority),
             Content::Grpc {
                 path,
                 message,
                 kind,
                 scheme,
             } => {
-                let authority = address.to_string();
                 let call = Call {
                     scheme,
                     kind: *kind,
-                    ..Call::unary(path, &authority, message)
+                    ..Call::unary(path, authority, message)
                 };
                 let call = call.encode().map_err(|error| error.to_string());
                 (
-                    format!("{scheme}://{address}{path}"),
+                    format!("{scheme}://{authority}{path}"),
                     call.map(WireRequest::from),
                 )
             }
@@ -164,14 +164,14 @@ impl PreparedRequest {
         Ok((self.secrets.hide(&url), request))
     }
 
-    /// The URL, with `***` for secrets, the same as it is requested, and the request to the server at `address`; `None`
-    /// for a gRPC call.
+    /// The URL, with `***` for secrets, the same as it is requested, and the request to the server with this host and
+    /// port; `None` for a gRPC call.
     pub fn http_parts(
         &self,
-        address: SocketAddr,
+        authority: &str,
     ) -> Option<Result<(String, HttpUrl, RequestParts), String>> {
         let http = self.http()?;
-        let url = http.url(address);
+        let url = http.url(authority);
         let parts = http.parts(&url).map_err(|error| self.secrets.hide(&error));
         Some(parts.map(|(server, parts)| (self.secrets.hide(&url), server, parts)))
     }
@@ -196,8 +196,8 @@ impl PreparedRequest {
 }
 
 impl PreparedHttp {
-    fn encode(&self, address: SocketAddr) -> (String, Result<WireRequest, String>) {
-        let url = self.url(address);
+    fn encode(&self, authority: &str) -> (String, Result<WireRequest, String>) {
+        let url = self.url(authority);
         let request = self.parts(&url).and_then(|(_, parts)| {
             let encoded = RequestSet::from(parts).encode(self.protocol.into());
             encoded.map_err(|error| error.to_string())
@@ -205,8 +205,8 @@ impl PreparedHttp {
         (url, request)
     }
 
-    fn url(&self, address: SocketAddr) -> String {
-        format!("{}://{address}{}", self.protocol.scheme(), self.target)
+    fn url(&self, authority: &str) -> String {
+        format!("{}://{authority}{}", self.protocol.scheme(), self.target)
     }
 
     fn parts(&self, url: &str) -> Result<(HttpUrl, RequestParts), String> {

@@ -39,7 +39,7 @@ fn prepare(lines: &str) -> Result<PreparedRequest, String> {
 /// The request as HTTP/1.1 sends it, and its URL.
 fn sent(lines: &str) -> (String, String) {
     let prepared = prepare(lines).unwrap_or_else(|error| panic!("{lines}: {error}"));
-    let (url, request) = prepared.encode(([127, 0, 0, 1], 80).into()).unwrap();
+    let (url, request) = prepared.encode("127.0.0.1:80").unwrap();
     let WireRequest::Http1(set) = request else {
         panic!("not HTTP/1.1");
     };

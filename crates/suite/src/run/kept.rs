@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use prony_model::ProcessStart;
-use prony_server::RunningServer;
-
+use super::process::Process;
 use super::verify::{STOP_GRACE, settle_quiet};
+use prony_model::ProcessStart;
 
 /// The most servers that are kept.
 const MOST_KEPT: usize = 32;
@@ -42,7 +41,7 @@ impl Kept {
         let mut one = self.running.remove(place);
         match one.running.server.exited() {
             None => (Some(one.running), None),
-            Some(exit) => (None, Some(exit.to_string())),
+            Some(exit) => (None, Some(exit)),
         }
     }
 
@@ -56,10 +55,7 @@ impl Kept {
 
     /// Keeps a server, or stops it if there is no room; `machine_memory_bytes` is the machine's memory.
     pub fn put(&mut self, key: Key, running: Running, machine_memory_bytes: u64) {
-        let held_bytes = running
-            .server
-            .usage()
-            .map_or(0, |usage| usage.resident_bytes);
+        let held_bytes = running.server.held_bytes();
         self.known.insert(key.clone());
         self.running.push(KeptServer {
             key,
@@ -91,9 +87,9 @@ impl Kept {
 
 /// A ready server, with the history of its process.
 pub struct Running {
-    pub server: RunningServer,
+    pub server: Process,
     /// From the exec of its command to its first expected response, in nanoseconds; only the trial that started it
-    /// reports this, so it is `None` from then on.
+    /// reports this, so it is `None` from then on, and if it already ran.
     pub startup_ns: Option<u64>,
     /// How long it has been under load, in seconds.
     pub loaded_s: f64,
@@ -107,10 +103,10 @@ pub struct Running {
 
 impl Running {
     /// A server that has just sent its first expected response.
-    pub fn new(server: RunningServer, startup_ns: u64) -> Self {
+    pub fn new(server: Process, startup_ns: Option<u64>) -> Self {
         Self {
             server,
-            startup_ns: Some(startup_ns),
+            startup_ns,
             loaded_s: 0.0,
             is_warmed_up: false,
             memory_before_bytes: None,
@@ -126,9 +122,9 @@ impl Running {
         self.server.log_lines()
     }
 
-    /// Stops it and removes its logs, which are only kept for failures.
+    /// Stops it, unless it already ran, and removes its logs, which are only kept for failures.
     pub fn stop(mut self) {
         self.server.stop(STOP_GRACE);
-        self.server.logs().discard();
+        self.server.discard_logs();
     }
 }

@@ -8,8 +8,10 @@ mod event;
 mod kept;
 mod noisy;
 mod prepare;
+mod process;
 mod rig;
 mod rounds;
+mod sampling;
 #[cfg(test)]
 mod testing;
 mod trial;
@@ -26,7 +28,7 @@ use prony_model::{
     Adaptive, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus, TrialRecord,
     VerifyVerdict,
 };
-use prony_server::{Built, PortSource, Server};
+use prony_server::{PortSource, Server};
 use prony_store::{Store, StoreError};
 use prony_system::{allowed_cpus, pin_current_thread};
 
@@ -42,6 +44,7 @@ pub use driven::{cannot_drive, note as driver_note};
 pub use event::RunEvent;
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
+pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
 pub use verify::{Verification, start_ready, verify_server};
 
 /// What a run needs.
@@ -116,12 +119,12 @@ pub fn run(
         run.notes
             .push(format!("Prony could not be pinned to its CPUs: {error}."));
     }
-    let built = ready(prepared);
-    verify_all(&mut request, &mut run, &built, observe);
+    let access = ready(prepared);
+    verify_all(&mut request, &mut run, &access, observe);
     let mut trials = Vec::new();
     let mut unsaved = store.update_run(&run).err();
     if unsaved.is_none() {
-        let measured = measure(&mut request, &mut run, &built, &mut trials, store, observe);
+        let measured = measure(&mut request, &mut run, &access, &mut trials, store, observe);
         unsaved = measured.and_then(|()| store.update_run(&run)).err();
     }
     run.end = match (&unsaved, request.bench.is_interrupted()) {
@@ -207,23 +210,23 @@ fn published(request: &RunRequest<'_>) -> Option<Published> {
     (!published.tables.is_empty()).then_some(published)
 }
 
-/// The servers that were built, by id.
-fn ready(prepared: Vec<Prepared>) -> BTreeMap<String, Built> {
+/// How Prony comes to the servers that it can measure, by id.
+fn ready(prepared: Vec<Prepared>) -> BTreeMap<String, Access> {
     prepared
         .into_iter()
-        .filter_map(|one| Some((one.record.id, one.built?)))
+        .filter_map(|one| Some((one.record.id, one.access?)))
         .collect()
 }
 
 fn verify_all(
     request: &mut RunRequest<'_>,
     run: &mut Run,
-    built: &BTreeMap<String, Built>,
+    access: &BTreeMap<String, Access>,
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) {
     for record in &mut run.servers {
         let server = request.servers.iter().find(|one| one.id == record.id);
-        let (Some(server), Some(built)) = (server, built.get(&record.id)) else {
+        let (Some(server), Some(access)) = (server, access.get(&record.id)) else {
             continue;
         };
         if request.bench.is_interrupted() {
@@ -232,7 +235,7 @@ fn verify_all(
         observe(RunEvent::Verifying { server: &record.id });
         let mut wrong_logs = Vec::new();
         let (bench, ports) = (&request.bench, request.ports.as_mut());
-        match verify_server(bench, server, built, &request.tasks, ports) {
+        match verify_server(bench, server, access, &request.tasks, ports) {
             Verification::Responded { verified, logs } => {
                 record.verified = verified;
                 wrong_logs = logs;
@@ -244,10 +247,10 @@ fn verify_all(
             } => {
                 record.verified = verified;
                 wrong_logs = logs;
-                record.status = ServerStatus::StartFailed { reason };
+                record.status = access.failed(reason);
             }
             Verification::NotStarted(reason) => {
-                record.status = ServerStatus::StartFailed { reason };
+                record.status = access.failed(reason);
             }
             Verification::Interrupted => return,
         }
@@ -261,7 +264,7 @@ fn verify_all(
 fn measure(
     request: &mut RunRequest<'_>,
     run: &mut Run,
-    built: &BTreeMap<String, Built>,
+    access: &BTreeMap<String, Access>,
     trials: &mut Vec<TrialRecord>,
     store: &Store,
     observe: &mut dyn FnMut(RunEvent<'_>),
@@ -276,7 +279,7 @@ fn measure(
     };
     let mut rig = rig::Servers {
         bench: &request.bench,
-        built,
+        access,
         tasks: &request.tasks,
         driver: request.driver.as_ref(),
         ports: request.ports.as_mut(),

@@ -110,7 +110,7 @@ mod tests {
             })
         };
         let mut beside = disturbed(group(0.0, 0.3), group(0.0, 0.4));
-        beside.server.scheduling = waited(0.01);
+        beside.server.as_mut().unwrap().scheduling = waited(0.01);
         beside.load.generator.scheduling = waited(0.02);
         assert_eq!(by_the_machine(&beside), []);
         beside.load.generator.scheduling = waited(0.2);
@@ -123,7 +123,7 @@ mod tests {
         beside.load.generator.scheduling = None;
         assert_eq!(by_the_machine(&beside), []);
         beside.load.generator.scheduling = waited(0.02);
-        beside.server.scheduling = None;
+        beside.server.as_mut().unwrap().scheduling = None;
         assert_eq!(
             by_the_machine(&beside),
             [NoiseCause::OtherPrograms { share: 0.3 }]

@@ -4,19 +4,20 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use prony_model::{ServerRecord, ServerStatus};
-use prony_server::{BuildError, Built, ProvideError, Server, Toolbox, build};
+use prony_model::{OutsideProcess, ServerRecord, ServerStatus};
+use prony_server::{BuildError, Built, Origin, Outside, ProvideError, Server, Toolbox, build};
 
 use super::bench::Bench;
 use super::event::RunEvent;
+use super::process::{self, Access};
 
 /// A server after preparation.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     /// Its entry in the record.
     pub record: ServerRecord,
-    /// How to start it, if it was built.
-    pub built: Option<Built>,
+    /// How Prony comes to its process, if it can.
+    pub access: Option<Access>,
 }
 
 /// What a builder thread reports to the observer's thread.
@@ -91,8 +92,15 @@ fn prepare_one(
         // The observer outlives every builder.
         let _ = sender.send(Reported::Step { server, step });
     };
+    let buildable = match &server.origin {
+        Origin::Started(_) => server.buildable()?,
+        Origin::Outside(outside) => {
+            step("looking for the running server");
+            return Some(found(server, outside));
+        }
+    };
     step("looking for its toolchain");
-    let needs = server.manifest.needs.iter();
+    let needs = server.needs().iter();
     let found = needs.map(|need| toolbox.provide(need, &bench.interrupt));
     let found = match found.collect::<Result<Vec<_>, _>>() {
         Ok(found) => found,
@@ -105,12 +113,12 @@ fn prepare_one(
         }
         Err(ProvideError::Interrupted) => return None,
     };
-    if !server.manifest.build.is_empty() {
+    if server.is_built() {
         step("building");
     }
     let (layout, supervisor) = (&bench.layout, &bench.supervisor);
     match build(
-        server,
+        buildable,
         layout,
         &found,
         supervisor,
@@ -119,7 +127,7 @@ fn prepare_one(
     ) {
         Ok(built) => Some(Prepared {
             record: record(server, Some(&built), ServerStatus::Ready),
-            built: Some(built),
+            access: Some(Access::Start(built)),
         }),
         Err(BuildError::Interrupted) => None,
         Err(error) => {
@@ -129,10 +137,35 @@ fn prepare_one(
     }
 }
 
+/// A server that already runs, if it does.
+fn found(server: &Server, outside: &Outside) -> Prepared {
+    let found = process::OutsideProcess::find(outside);
+    let (status, unmeasured) = match &found {
+        Ok(process) => (
+            ServerStatus::Ready,
+            process.server().tree().err().map(ToString::to_string),
+        ),
+        Err(error) => {
+            let reason = error.to_string();
+            (ServerStatus::Unreachable { reason }, None)
+        }
+    };
+    Prepared {
+        record: ServerRecord {
+            outside: Some(OutsideProcess {
+                url: outside.url.to_string(),
+                unmeasured,
+            }),
+            ..record(server, None, status)
+        },
+        access: found.is_ok().then(|| Access::Outside(outside.clone())),
+    }
+}
+
 fn unbuilt(server: &Server, status: ServerStatus) -> Prepared {
     Prepared {
         record: record(server, None, status),
-        built: None,
+        access: None,
     }
 }
 
@@ -144,7 +177,9 @@ fn record(server: &Server, built: Option<&Built>, status: ServerStatus) -> Serve
         framework: manifest.framework.clone(),
         version: built.and_then(|built| built.version.clone()),
         class: manifest.class.name().to_owned(),
-        source_hash: server.source_hash.clone(),
+        source_hash: server
+            .started()
+            .map_or_else(String::new, |started| started.source_hash.clone()),
         run_command: built.map_or_else(Vec::new, |built| {
             built.run.iter().map(ToString::to_string).collect()
         }),
@@ -153,5 +188,6 @@ fn record(server: &Server, built: Option<&Built>, status: ServerStatus) -> Serve
         status,
         serves: manifest.workloads.clone(),
         verified: Vec::new(),
+        outside: None,
     }
 }

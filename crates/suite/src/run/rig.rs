@@ -5,12 +5,13 @@ use std::time::{Duration, Instant};
 
 use prony_driver::Tool;
 use prony_model::{ProcessStart, TrialRecord};
-use prony_server::{Built, PortSource};
+use prony_server::PortSource;
 use prony_store::{Store, StoreError};
 
 use super::bench::{Bench, Task};
 use super::event::RunEvent;
 use super::kept::{Kept, Key, Running};
+use super::process::Access;
 use super::rounds::Rig;
 use super::trial::{TrialEvent, TrialSetup};
 use crate::plan::{Planned, TrialAttempt, Warming};
@@ -18,7 +19,7 @@ use crate::plan::{Planned, TrialAttempt, Warming};
 /// Starts servers, loads them, and stores the results.
 pub struct Servers<'a> {
     pub bench: &'a Bench,
-    pub built: &'a BTreeMap<String, Built>,
+    pub access: &'a BTreeMap<String, Access>,
     pub tasks: &'a [Task],
     pub driver: Option<&'a Tool>,
     pub ports: &'a mut dyn PortSource,
@@ -77,12 +78,16 @@ impl Rig for Servers<'_> {
         let trial = &attempt.trial;
         let key = (trial.server.clone(), attempt.measure);
         let (kept, process) = self.take_kept(attempt, &key);
+        let process = match &self.access[&trial.server] {
+            Access::Start(_) => process,
+            Access::Outside(_) => ProcessStart::Outside,
+        };
         let has_workload = |task: &&Task| task.workload.id == trial.workload;
         let load = attempt.load();
         let setup = TrialSetup {
             bench: self.bench,
-            // Only servers that were built and verified are planned.
-            built: &self.built[&trial.server],
+            // Only servers that were verified are planned.
+            access: &self.access[&trial.server],
             task: self.tasks.iter().find(has_workload)?,
             attempt,
             load: &load,

@@ -1,7 +1,6 @@
 //! One trial: start, ready, load and sample, reconcile, stop.
 
 use std::fmt::Display;
-use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -13,12 +12,14 @@ use prony_model::{
     FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, ProcessStart, TrialRecord,
     TrialResult, WarmUp,
 };
-use prony_server::{BringUpError, Built, NotReady, PortSource, Probe, RunningServer, Sampler};
+use prony_server::{PortSource, Probe};
 
 use super::bench::{Bench, Task, now};
 use super::driven::Drive;
 use super::kept::Running;
-use super::verify::{RESPONSE_TIMEOUT, request_once, settle_log, start};
+use super::process::{Access, Process, Target};
+use super::sampling::Meter;
+use super::verify::{RESPONSE_TIMEOUT, request_once, settle_log};
 use super::warming::{WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
@@ -28,7 +29,7 @@ pub struct TrialSetup<'a> {
     /// The bench.
     pub bench: &'a Bench,
     /// The server.
-    pub built: &'a Built,
+    pub access: &'a Access,
     /// The workload.
     pub task: &'a Task,
     /// Which attempt at which trial.
@@ -96,11 +97,14 @@ impl TrialSetup<'_> {
         };
         let searched = self.warm_up(&mut running, observe)?;
         let logged = u64::from(self.task.workload.response.log_lines);
-        let lines_before = running.settled_lines().map_err(unreadable)?;
-        let sampler = Sampler::start(running.server.tree(), &self.bench.cpus, Sampler::INTERVAL)
-            .map_err(failed(FailureKind::Load))?;
+        let lines_before = match logged {
+            0 => 0,
+            _ => running.settled_lines().map_err(unreadable)?,
+        };
+        let meter = Meter::start(&running.server, self.bench);
+        let meter = meter.map_err(failed(FailureKind::Load))?;
         let mut load = self.load(&mut running.server, observe)?;
-        let sampled = sampler.finish(load.loaded_s());
+        let sampled = meter.finish(load.loaded_s());
         self.fail_if_exited(&mut running.server)?;
         fail_without_responses(&load)?;
         let log_lines = (logged > 0)
@@ -110,15 +114,15 @@ impl TrialSetup<'_> {
             // After `reconcile`, which must not count these responses: their lines are already in `lines_before`.
             searched.add_wrong_to(&mut load);
         }
-        let mut sampled = sampled.map_err(failed(FailureKind::Load))?;
-        if let Some(before) = running.memory_before_bytes {
-            sampled.server.memory_before_bytes = Some(before);
+        let (mut server, noise) = sampled.map_err(failed(FailureKind::Load))?;
+        if let (Some(server), Some(before)) = (&mut server, running.memory_before_bytes) {
+            server.memory_before_bytes = Some(before);
         }
         let measurement = Measurement {
-            server: sampled.server,
+            server,
             startup_ns: running.startup_ns.take(),
             warm_up: self.warm_up_record(&running, &load, searched.as_ref()),
-            noise: sampled.noise,
+            noise,
             log_lines,
             load,
         };
@@ -135,23 +139,30 @@ impl TrialSetup<'_> {
         if self.attempt.warming == Warming::Fixed || running.is_warmed_up {
             return Ok(None);
         }
+        // Whether a server is steady shows in its CPU time.
+        let Some(tree) = running.server.tree() else {
+            return Ok(None);
+        };
         running.is_warmed_up = true;
-        running.memory_before_bytes = running.server.tree().peak_bytes().ok();
-        let lines_before = running.server.log_lines().map_err(unreadable)?;
-        let plan = self.plan(running.server.address(), self.task.expected.clone())?;
+        running.memory_before_bytes = tree.peak_bytes().ok();
+        let each = u64::from(self.task.workload.response.log_lines);
+        let lines_before = match each {
+            0 => 0,
+            _ => running.server.log_lines().map_err(unreadable)?,
+        };
+        let plan = self.plan(&running.server, self.task.expected.clone())?;
         let limit = Duration::from_secs_f64(self.attempt.warmup_limit_s);
         let report = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
         let searched = search(
             &plan,
             limit,
-            &mut running.server,
+            (&mut running.server, tree),
             &self.bench.interrupt,
             report,
         );
         self.fail_if_stopped(&mut running.server)?;
         let searched = searched.map_err(failed(FailureKind::Load))?;
         running.loaded_s = searched.searched_s;
-        let each = u64::from(self.task.workload.response.log_lines);
         if each > 0 {
             let Requests { sent, responded } = Requests::of(&searched.load);
             settle_log(&mut running.server, lines_before + each * responded);
@@ -185,27 +196,27 @@ impl TrialSetup<'_> {
     /// Starts the server and waits until it is ready, and until it has logged the requests of the probes.
     fn bring_up(&self, ports: &mut dyn PortSource) -> Result<Running, Stop> {
         let mut responded = 0;
-        let mut probe =
-            |address: SocketAddr| match request_once(address, self.task, RESPONSE_TIMEOUT) {
-                Err(reason) => Probe::NotYet(reason),
-                Ok(response) => match self.task.expected.check(&response) {
-                    Ok(()) => {
-                        responded += 1;
-                        Probe::Right
-                    }
-                    Err(mismatch) => Probe::Wrong(mismatch.to_string()),
-                },
-            };
+        let mut probe = |target: &Target| match request_once(target, self.task, RESPONSE_TIMEOUT) {
+            Err(reason) => Probe::NotYet(reason),
+            Ok(response) => match self.task.expected.check(&response) {
+                Ok(()) => {
+                    responded += 1;
+                    Probe::Right
+                }
+                Err(mismatch) => Probe::Wrong(mismatch.to_string()),
+            },
+        };
         let trial = &self.attempt.trial;
         let name = format!("{:04}-{}-{}", trial.sequence, trial.server, trial.workload);
-        let started = start(self.bench, &name, self.task, self.built, ports, &mut probe);
+        let started =
+            Process::bring_up(self.bench, &name, self.task, self.access, ports, &mut probe);
         match started {
             Ok((mut server, ready)) => {
                 let logged = u64::from(self.task.workload.response.log_lines);
                 settle_log(&mut server, logged * responded);
-                Ok(Running::new(server, ready.startup_ns))
+                Ok(Running::new(server, ready.map(|ready| ready.startup_ns)))
             }
-            Err(BringUpError::NotReady(NotReady::Interrupted)) => Err(Stop::Interrupted),
+            Err(error) if error.is_interrupted() => Err(Stop::Interrupted),
             Err(error) => {
                 let reason = self.task.request.secrets().hide(&error.to_string());
                 Err(Stop::Failed(FailureKind::NotReady, reason))
@@ -216,7 +227,7 @@ impl TrialSetup<'_> {
     /// Loads the server; a server that ends meanwhile ends the load.
     fn load(
         &self,
-        server: &mut RunningServer,
+        server: &mut Process,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<LoadResult, Stop> {
         if let Some(tool) = self.driver {
@@ -227,7 +238,7 @@ impl TrialSetup<'_> {
             Some(counted) => counted.clone(),
             None => self.task.expected.clone(),
         };
-        let plan = self.plan(server.address(), check)?;
+        let plan = self.plan(server, check)?;
         let stop = AtomicBool::new(false);
         let result = prony_load::run(&plan, &stop, &mut |progress| {
             observe(TrialEvent::Loading(&progress));
@@ -245,12 +256,12 @@ impl TrialSetup<'_> {
     }
 
     /// Loads the server with another tool.
-    fn drive(&self, tool: &Tool, server: &mut RunningServer) -> Result<LoadResult, Stop> {
+    fn drive(&self, tool: &Tool, server: &mut Process) -> Result<LoadResult, Stop> {
         let drive = Drive {
             tool,
             task: self.task,
             spec: self.load,
-            host: server.address().to_string(),
+            host: self.target(server)?.authority,
             cpus: &self.bench.cpus.load,
         };
         let result = drive.run(&self.bench.interrupt);
@@ -268,9 +279,15 @@ impl TrialSetup<'_> {
         }
     }
 
-    fn plan(&self, address: SocketAddr, check: Arc<dyn ResponseCheck>) -> Result<LoadPlan, Stop> {
+    fn target(&self, server: &Process) -> Result<Target, Stop> {
+        let target = server.target(self.task);
+        target.map_err(failed(FailureKind::Load))
+    }
+
+    fn plan(&self, server: &Process, check: Arc<dyn ResponseCheck>) -> Result<LoadPlan, Stop> {
         let spec = self.load;
-        let request = self.task.request.encode(address);
+        let target = self.target(server)?;
+        let request = self.task.request.encode(&target.authority);
         let (url, request) = request.map_err(failed(FailureKind::Load))?;
         Ok(LoadPlan {
             shape: spec.shape.clone(),
@@ -295,27 +312,27 @@ impl TrialSetup<'_> {
                 check,
                 choice: SampleChoice::AtRandom,
             }),
-            tls: self.task.tls.as_ref().map(|tls| tls.client.clone()),
-            ..LoadPlan::new(address.into(), url, request)
+            tls: target.client,
+            ..LoadPlan::new(target.address.into(), url, request)
         })
     }
 
     /// After a load, which ends early if the user stops it or the server ends.
-    fn fail_if_stopped(&self, server: &mut RunningServer) -> Result<(), Stop> {
+    fn fail_if_stopped(&self, server: &mut Process) -> Result<(), Stop> {
         match self.bench.is_interrupted() {
             true => Err(Stop::Interrupted),
             false => self.fail_if_exited(server),
         }
     }
 
-    fn fail_if_exited(&self, server: &mut RunningServer) -> Result<(), Stop> {
+    fn fail_if_exited(&self, server: &mut Process) -> Result<(), Stop> {
         match server.exited() {
             None => Ok(()),
             Some(exit) => Err(Stop::Failed(
                 FailureKind::ServerExited,
                 format!(
                     "the server {exit} during the load; {}",
-                    self.task.request.secrets().hide(&server.logs().shown())
+                    self.task.request.secrets().hide(&server.output())
                 ),
             )),
         }

@@ -1,18 +1,15 @@
 //! Checks a server's responses to every workload, before any load.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::panic::resume_unwind;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck, exchange};
 use prony_model::{VerifyResult, VerifyVerdict};
-use prony_server::{
-    BringUpError, Built, Launch, Logs, NotReady, PortSource, Probe, Ready, RunningServer, Server,
-    bring_up,
-};
+use prony_server::{Logs, PortSource, Probe, Server};
 
 use super::bench::{Bench, Task};
+use super::process::{Access, AccessError, Process, Target};
 use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws, LineOf};
 
 /// How long one response may take while there is no load.
@@ -56,12 +53,12 @@ pub enum Verification {
     Interrupted,
 }
 
-/// Starts the server and requests every workload that it serves, one after the other. Its port is encrypted or not, so it
-/// starts again for the workloads over TLS.
+/// Starts the server, unless it already runs, and requests every workload that it serves, one after the other. Its port is
+/// encrypted or not, so it starts again for the workloads over TLS.
 pub fn verify_server(
     bench: &Bench,
     server: &Server,
-    built: &Built,
+    access: &Access,
     tasks: &[Task],
     ports: &mut dyn PortSource,
 ) -> Verification {
@@ -71,7 +68,7 @@ pub fn verify_server(
     let (over_tls, plain): (Vec<&Task>, Vec<&Task>) = tasks.partition(|task| task.tls.is_some());
     let (mut all, mut all_logs) = (Vec::new(), Vec::new());
     for tasks in [plain, over_tls] {
-        match verify_tasks(bench, server, built, &tasks, ports) {
+        match verify_tasks(bench, server, access, &tasks, ports) {
             Verification::Responded { verified, logs } => {
                 all.extend(verified);
                 all_logs.extend(logs);
@@ -106,7 +103,7 @@ pub fn verify_server(
 fn verify_tasks(
     bench: &Bench,
     server: &Server,
-    built: &Built,
+    access: &Access,
     tasks: &[&Task],
     ports: &mut dyn PortSource,
 ) -> Verification {
@@ -117,16 +114,19 @@ fn verify_tasks(
         };
     };
     // Any response counts as ready here: wrong ones are reported workload by workload.
-    let mut probe = |address| match request_once(address, first, Duration::from_secs(1)) {
-        Ok(_) => Probe::Right,
-        Err(reason) => Probe::NotYet(reason),
+    let mut probe = |target: &Target| match access {
+        Access::Outside(_) => Probe::Right,
+        Access::Start(_) => match request_once(target, first, Duration::from_secs(1)) {
+            Ok(_) => Probe::Right,
+            Err(reason) => Probe::NotYet(reason),
+        },
     };
     let kind = first.tls.as_ref().map_or("", |_| "-tls");
     let name = format!("{}-verify{kind}", server.id);
-    let started = start(bench, &name, first, built, ports, &mut probe);
+    let started = Process::bring_up(bench, &name, first, access, ports, &mut probe);
     let (mut running, _) = match started {
         Ok(started) => started,
-        Err(BringUpError::NotReady(NotReady::Interrupted)) => return Verification::Interrupted,
+        Err(error) if error.is_interrupted() => return Verification::Interrupted,
         Err(error) => {
             // What the server wrote may contain a secret of any request.
             let hide = |text: String, task: &&Task| task.request.secrets().hide(&text);
@@ -165,77 +165,57 @@ fn verify_tasks(
     let is_right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
     let logs = match verified.iter().all(is_right) {
         true => {
-            running.logs().discard();
+            running.discard_logs();
             Vec::new()
         }
-        false => vec![running.logs().clone()],
+        false => running.logs().cloned().into_iter().collect(),
     };
     Verification::Responded { verified, logs }
 }
 
 /// How a server ended, if it does within `time`: it would refuse every further request.
-fn ended(server: &mut RunningServer, task: &Task, time: Duration) -> Option<String> {
+fn ended(server: &mut Process, task: &Task, time: Duration) -> Option<String> {
     let exit = server.exits_within(time)?;
     Some(format!(
         "the server {exit} while Prony requested `{}`; {}",
         task.workload.id,
-        task.request.secrets().hide(&server.logs().shown())
+        task.request.secrets().hide(&server.output())
     ))
 }
 
-/// Starts a server on the bench and waits until it sends the expected response.
+/// Starts a server on the bench and waits until it sends the expected response; if it already runs, it must send it at
+/// once.
 ///
 /// # Errors
 /// If it ends, does not respond in time or responds wrongly, or the bench is interrupted.
 pub fn start_ready(
     bench: &Bench,
     name: &str,
-    built: &Built,
+    access: &Access,
     task: &Task,
     ports: &mut dyn PortSource,
-) -> Result<RunningServer, BringUpError> {
-    let mut probe = |address| match request_once(address, task, RESPONSE_TIMEOUT) {
+) -> Result<Process, AccessError> {
+    let mut probe = |target: &Target| match request_once(target, task, RESPONSE_TIMEOUT) {
         Err(reason) => Probe::NotYet(reason),
         Ok(response) => match task.expected.check(&response) {
             Ok(()) => Probe::Right,
             Err(mismatch) => Probe::Wrong(mismatch.to_string()),
         },
     };
-    let (running, _) = start(bench, name, task, built, ports, &mut probe)?;
+    let (running, _) = Process::bring_up(bench, name, task, access, ports, &mut probe)?;
     Ok(running)
-}
-
-/// Starts a server on the bench for a task and waits until `probe` finds it ready.
-pub(super) fn start(
-    bench: &Bench,
-    name: &str,
-    task: &Task,
-    built: &Built,
-    ports: &mut dyn PortSource,
-    probe: &mut dyn FnMut(SocketAddr) -> Probe,
-) -> Result<(RunningServer, Ready), BringUpError> {
-    let launch = Launch {
-        supervisor: bench.supervisor.clone(),
-        cpus: bench.cpus.server.clone(),
-        host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        assets: bench.layout.assets_for(&built.folder),
-        certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
-        log: bench.logs.join(format!("{name}.log")),
-    };
-    let (timeout, interrupt) = (bench.ready_timeout, &bench.interrupt);
-    bring_up(built, &launch, ports, probe, timeout, interrupt)
 }
 
 /// Sends one request, over its own connection.
 pub(super) fn request_once(
-    address: SocketAddr,
+    target: &Target,
     task: &Task,
     timeout: Duration,
 ) -> Result<Response, String> {
-    let (_, request) = task.request.encode(address)?;
-    let client = task.tls.as_ref().map(|tls| &tls.client);
-    let response = exchange(&address.into(), &request, client, timeout);
-    response.map_err(|error| task.request.secrets().hide(&error.to_string()))
+    let (_, request) = task.request.encode(&target.authority)?;
+    let (endpoint, client) = (target.address.into(), target.client.as_ref());
+    let response = exchange(&endpoint, &request, client, timeout);
+    response.map_err(|error| task.request.secrets().hide(&target.explain(&error)))
 }
 
 /// What verifying a workload took: all requests had the expected response.
@@ -270,21 +250,18 @@ impl From<Fault> for Mismatch {
     }
 }
 
-fn verify_task(server: &mut RunningServer, task: &Task, keep_alive: bool) -> Result<(), Fault> {
+fn verify_task(server: &mut Process, task: &Task, keep_alive: bool) -> Result<(), Fault> {
     let log_lines = task.workload.response.log_lines;
     let before = (log_lines > 0).then(|| Lines::of(server));
-    let (_, request) = task
-        .request
-        .encode(server.address())
-        .map_err(Fault::NoResponse)?;
-    let (endpoint, client) = (
-        server.address().into(),
-        task.tls.as_ref().map(|tls| &tls.client),
-    );
+    let target = server.target(task);
+    let target = target.map_err(|error| Fault::NoResponse(error.to_string()))?;
+    let encoded = task.request.encode(&target.authority);
+    let (_, request) = encoded.map_err(Fault::NoResponse)?;
+    let (endpoint, client) = (target.address.into(), target.client.as_ref());
     let converse = || Conversation::new(&endpoint, &request, client, RESPONSE_TIMEOUT);
     let verified = match task.expected.drawn_lines() {
-        Some(lines) => verify_draws(&converse, task, lines)?,
-        None => verify_some(converse(), task)?,
+        Some(lines) => verify_draws(&converse, (&target, task), lines)?,
+        None => verify_some(converse(), (&target, task))?,
     };
     if keep_alive && task.workload.protocol().is_http1() && !verified.kept_open {
         return Err(not_kept_open().into());
@@ -297,13 +274,16 @@ fn verify_task(server: &mut RunningServer, task: &Task, keep_alive: bool) -> Res
 }
 
 /// Sends a few requests over one connection.
-fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Verified, Fault> {
+fn verify_some(
+    mut conversation: Conversation<'_>,
+    (target, task): (&Target, &Task),
+) -> Result<Verified, Fault> {
     let requests = match task.workload.response.log_lines {
         0 => REQUESTS,
         _ => LOGGED_REQUESTS,
     };
     for _ in 0..requests {
-        let response = requested(&mut conversation, task)?;
+        let response = requested(&mut conversation, (target, task))?;
         task.expected.check(&response)?;
     }
     Ok(Verified {
@@ -317,11 +297,11 @@ fn verify_some(mut conversation: Conversation<'_>, task: &Task) -> Result<Verifi
 /// algorithm).
 fn verify_draws<'a>(
     converse: &(impl Fn() -> Conversation<'a> + Sync),
-    task: &Task,
+    (target, task): (&Target, &Task),
     lines: &LineOf,
 ) -> Result<Verified, Fault> {
     let deadline = Instant::now() + LONGEST_DRAWING;
-    let draw = || draw(converse(), task, deadline);
+    let draw = || draw(converse(), (target, task), deadline);
     let mut drawn = vec![draw()?];
     let others = CONNECTIONS - 1;
     if drawn[0].kept_open {
@@ -355,12 +335,12 @@ struct Drawn {
 
 fn draw(
     mut conversation: Conversation<'_>,
-    task: &Task,
+    (target, task): (&Target, &Task),
     deadline: Instant,
 ) -> Result<Drawn, Fault> {
     let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
     while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
-        let response = requested(&mut conversation, task)?;
+        let response = requested(&mut conversation, (target, task))?;
         task.expected.check(&response)?;
         drawn.extend(task.expected.line(&response));
     }
@@ -370,8 +350,11 @@ fn draw(
     })
 }
 
-fn requested(conversation: &mut Conversation<'_>, task: &Task) -> Result<Response, Fault> {
-    let hide = |error: ExchangeError| task.request.secrets().hide(&error.to_string());
+fn requested(
+    conversation: &mut Conversation<'_>,
+    (target, task): (&Target, &Task),
+) -> Result<Response, Fault> {
+    let hide = |error: ExchangeError| task.request.secrets().hide(&target.explain(&error));
     let response = conversation.request();
     response.map_err(|error| Fault::NoResponse(hide(error)))
 }
@@ -387,7 +370,7 @@ fn not_kept_open() -> Mismatch {
 
 /// Requires exactly the expected number of log lines.
 fn verify_log(
-    server: &mut RunningServer,
+    server: &mut Process,
     before: Lines,
     each: u32,
     times: usize,
@@ -417,7 +400,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(server: &mut RunningServer) -> std::io::Result<Self> {
+    fn of(server: &mut Process) -> std::io::Result<Self> {
         Ok(Self {
             output: server.log_lines()?,
             errors: server.error_lines()?,
@@ -426,7 +409,7 @@ impl Lines {
 }
 
 /// Waits until the log has `lines` lines, or the time is up.
-pub(super) fn settle_log(server: &mut RunningServer, lines: u64) {
+pub(super) fn settle_log(server: &mut Process, lines: u64) {
     let until = Instant::now() + LOG_SETTLE;
     while server.log_lines().is_ok_and(|count| count < lines) && Instant::now() < until {
         thread::sleep(Duration::from_millis(1));
@@ -434,7 +417,7 @@ pub(super) fn settle_log(server: &mut RunningServer, lines: u64) {
 }
 
 /// Waits until the log has stopped growing for a moment, or the time is up.
-pub(super) fn settle_quiet(server: &mut RunningServer) {
+pub(super) fn settle_quiet(server: &mut Process) {
     let until = Instant::now() + LOG_SETTLE;
     let mut last = None;
     loop {

@@ -5,8 +5,10 @@ use std::time::{Duration, Instant};
 
 use prony_load::{LoadPlan, Progress};
 use prony_model::{LoadResult, LoadShape, Outcome};
-use prony_server::{ProcessTree, RunningServer};
+use prony_server::ProcessTree;
 use prony_stats::{Course, Pace, Reading, Warmth};
+
+use super::process::Process;
 
 /// The warm-up of the load that warms the server up. The search ends it.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
@@ -44,12 +46,12 @@ impl WarmedUp {
     }
 }
 
-/// Runs `plan` on a server until it is steady or `limit` is over; `observe` gets the time so far. The load also ends if
-/// the server ends or `interrupt` is set.
+/// Runs `plan` on a server with these processes until it is steady or `limit` is over; `observe` gets the time so far.
+/// The load also ends if the server ends or `interrupt` is set.
 pub fn search(
     plan: &LoadPlan,
     limit: Duration,
-    server: &mut RunningServer,
+    (server, tree): (&mut Process, ProcessTree),
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(Duration),
 ) -> Result<WarmedUp, prony_load::LoadError> {
@@ -58,7 +60,7 @@ pub fn search(
         overtime: false,
         ..plan.clone()
     };
-    let mut watch = Watch::begin(server.tree(), pace(&plan.shape));
+    let mut watch = Watch::begin(tree, pace(&plan.shape));
     let stop = AtomicBool::new(false);
     let load = prony_load::run(&plan, &stop, &mut |progress| {
         let so_far = watch.begun.elapsed();

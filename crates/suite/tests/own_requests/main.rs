@@ -40,7 +40,7 @@ fn load(workload: &Workload, server: &Server, event_loop: EventLoopChoice) -> Lo
     let check = ExpectedResponse::new(workload, &files)
         .unwrap()
         .to(&request);
-    let (url, wire) = request.encode(server.address).unwrap();
+    let (url, wire) = request.encode(&server.address.to_string()).unwrap();
     let plan = LoadPlan {
         connections: 4,
         requests: Some(REQUESTS),
@@ -167,7 +167,7 @@ fn a_single_exchange_has_the_same_rules() {
     let expected = ExpectedResponse::new(&workload, &files)
         .unwrap()
         .to(&request);
-    let (_, wire) = request.encode(server.address).unwrap();
+    let (_, wire) = request.encode(&server.address.to_string()).unwrap();
     let response = exchange(&server.address.into(), &wire, None, Duration::from_secs(30)).unwrap();
     let mismatch = expected.check(&response).unwrap_err();
     assert_eq!(mismatch.expected, "a body that contains `nothing`");

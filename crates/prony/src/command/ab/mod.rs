@@ -110,15 +110,20 @@ fn compare_revisions(
     let layout = &project.layout;
     let catalogue = project.catalogue()?;
     let server = arguments.server(&project, &catalogue)?;
+    let started = revision::started(&server)?;
     let repository = Repository::of(&server.folder)?;
     let shelf = Shelf::open(&layout.state(), arguments.keep)?;
-    let [base, new] = Wanted::two(&repository, &server, [&arguments.rev1, &arguments.rev2])?;
+    let [base, new] = Wanted::two(
+        &repository,
+        (&server, started),
+        [&arguments.rev1, &arguments.rev2],
+    )?;
     let base = base.fetch(&repository, &shelf, &project)?;
     let new = new.fetch(&repository, &shelf, &project)?;
     if interrupt.load(Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    if base.server.source_hash == new.server.source_hash {
+    if base.source_hash() == new.source_hash() {
         let id = &server.id;
         errln!("note: the files of {id} are the same in both revisions");
     }
@@ -142,12 +147,13 @@ impl Arguments {
     fn server(&self, project: &Project, catalogue: &Catalogue) -> Result<Server, Box<dyn Error>> {
         let Some(name) = &self.server else {
             let servers = project.file().map_or(&[][..], |file| &file.servers);
-            let Some(first) = servers.first() else {
+            let started = servers.iter().find(|one| one.started().is_some());
+            let Some(first) = started.or(servers.first()) else {
                 return Err("which server? Name it with --server, or describe the project's own in prony.toml (`prony init` writes it)".into());
             };
             if servers.len() > 1 {
                 errln!(
-                    "note: measures {}, the first server of prony.toml; --server chooses another",
+                    "note: measures {}, the first server of prony.toml that Prony starts; --server chooses another",
                     first.id
                 );
             }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use prony_server::{
-    Layout, MANIFEST_FILE, Manifest, PROJECT_FILE, Place, Server, ServerError, Word,
+    Layout, MANIFEST_FILE, Origin, PROJECT_FILE, Place, Recipe, Server, ServerError, Started, Word,
 };
 
 use crate::project::Project;
@@ -24,6 +24,26 @@ pub struct Revision<'a> {
     pub server: Server,
     /// Keeps its files; `None` for the working tree.
     _checkout: Option<Checkout<'a>>,
+}
+
+impl Revision<'_> {
+    /// The hash of its sources.
+    pub fn source_hash(&self) -> Option<&str> {
+        let started = self.server.started();
+        started.map(|started| started.source_hash.as_str())
+    }
+}
+
+/// What Prony builds of a server. It refuses one that already runs: two revisions of it would be the same process.
+pub fn started(server: &Server) -> Result<&Started, String> {
+    match &server.origin {
+        Origin::Started(started) => Ok(started),
+        Origin::Outside(outside) => Err(format!(
+            "`{}` already runs at {}, so Prony cannot build two revisions of it; give it `run` instead of `url`, or run both \
+             revisions yourself, each with a `url` of its own, and compare them with `prony run`",
+            server.id, outside.url
+        )),
+    }
 }
 
 /// What a revision on the command line names.
@@ -52,6 +72,8 @@ impl Named {
 /// A revision of a server, before its files are in place.
 pub struct Wanted<'a> {
     server: &'a Server,
+    /// What Prony builds of it.
+    started: &'a Started,
     named: Named,
     /// What distinguishes it from the other revision.
     label: String,
@@ -61,7 +83,7 @@ impl<'s> Wanted<'s> {
     /// Two revisions. They may be the same, to see how noisy the machine is.
     pub fn two(
         repository: &Repository,
-        server: &'s Server,
+        (server, started): (&'s Server, &'s Started),
         [base, new]: [&str; 2],
     ) -> Result<[Self; 2], String> {
         let wanted = |revision| -> Result<Self, String> {
@@ -69,6 +91,7 @@ impl<'s> Wanted<'s> {
             let label = named.label().to_owned();
             Ok(Self {
                 server,
+                started,
                 named,
                 label,
             })
@@ -99,9 +122,13 @@ impl<'s> Wanted<'s> {
             Some(checkout) => self.open_in(checkout, repository, project)?,
         };
         server.id = format!("{}@{}", self.server.id, self.label);
-        build_apart(&mut server.manifest)?;
-        if checkout.is_none() {
-            rebuild(&server, &project.layout);
+        let of_revision = |error| format!("revision {}: {error}", self.label);
+        started(&server).map_err(of_revision)?;
+        if let Origin::Started(started) = &mut server.origin {
+            build_apart(&mut started.recipe)?;
+            if checkout.is_none() {
+                rebuild(&server.id, started, &project.layout);
+            }
         }
         Ok(Revision {
             server,
@@ -171,37 +198,38 @@ impl Wanted<'_> {
             self.label
         );
         let manifest = self.server.manifest.clone();
-        let server = Server::of_project(id, folder, manifest);
+        let recipe = self.started.recipe.clone();
+        let server = Server::of_project(id, folder, manifest, recipe);
         Ok(server.map_err(|error| of_revision(&error))?)
     }
 }
 
 /// Gives a build a target folder of its own instead of the shared one.
-fn build_apart(manifest: &mut Manifest) -> Result<(), Box<dyn Error>> {
+fn build_apart(recipe: &mut Recipe) -> Result<(), Box<dyn Error>> {
     let own = |word: &Word| {
         Word::new(
             &word.to_string().replace("{cargo_target}", OWN_TARGET),
             &Place::ALL,
         )
     };
-    let commands = manifest.build.iter_mut().flatten();
+    let commands = recipe.build.iter_mut().flatten();
     let words = commands
-        .chain(&mut manifest.artefacts)
-        .chain(&mut manifest.run)
-        .chain(manifest.inputs.iter_mut().map(|input| &mut input.path))
-        .chain(manifest.env.values_mut());
+        .chain(&mut recipe.artefacts)
+        .chain(&mut recipe.run)
+        .chain(recipe.inputs.iter_mut().map(|input| &mut input.path))
+        .chain(recipe.env.values_mut());
     for word in words {
         *word = own(word)?;
     }
-    let target = manifest.env.entry("CARGO_TARGET_DIR".into());
+    let target = recipe.env.entry("CARGO_TARGET_DIR".into());
     target.or_insert(Word::new(OWN_TARGET, &Place::ALL)?);
     Ok(())
 }
 
 /// Makes sure that the working tree is built: the stamp of an earlier build does not cover files outside of the
 /// server's folder, such as a library beside it.
-fn rebuild(server: &Server, layout: &Layout) {
-    let name = format!("{}-{}", server.id, server.short_hash());
+fn rebuild(id: &str, started: &Started, layout: &Layout) {
+    let name = format!("{id}-{}", started.short_hash());
     // There may be none.
     let _ = fs::remove_file(layout.builds().join(name).join("stamp.json"));
 }

@@ -1,14 +1,39 @@
 //! The text of a new `prony.toml`.
 
+use prony_server::ServerUrl;
+
 use super::candidates::Candidate;
 use super::observe::Observed;
 
 /// A longer body is expected by its size alone.
 const LONGEST_TEXT: usize = 2048;
 
+/// A server to describe.
+#[derive(Clone)]
+pub enum Subject {
+    /// A program that Prony starts.
+    Program(Candidate),
+    /// A server that already runs.
+    Running { id: String, url: ServerUrl },
+}
+
+impl Subject {
+    /// Its name in `prony.toml`.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Program(candidate) => &candidate.id,
+            Self::Running { id, .. } => id,
+        }
+    }
+
+    fn is_over_tls(&self) -> bool {
+        matches!(self, Self::Running { url, .. } if url.is_tls())
+    }
+}
+
 /// A server and what it responded; nothing if that is not known.
 pub struct Described {
-    pub candidate: Candidate,
+    pub subject: Subject,
     pub observed: Vec<Observed>,
 }
 
@@ -52,7 +77,8 @@ pub fn text(servers: &[Described]) -> String {
     }
     for (server, ids) in servers.iter().zip(&ids) {
         let own = ids.iter().zip(&server.observed);
-        text.extend(own.map(|(id, one)| workload_table(id, one)));
+        let is_over_tls = server.subject.is_over_tls();
+        text.extend(own.map(|(id, one)| workload_table(id, one, is_over_tls)));
     }
     if servers.iter().all(|server| server.observed.is_empty()) {
         text += NO_WORKLOAD;
@@ -62,7 +88,33 @@ pub fn text(servers: &[Described]) -> String {
 
 /// The table of a server that serves the workloads with these ids; all of the file if there are none.
 fn server_table(server: &Described, workloads: &[String]) -> String {
-    let candidate = &server.candidate;
+    let mut text = match &server.subject {
+        Subject::Program(candidate) => program(candidate),
+        Subject::Running { id, url } => running(id, url),
+    };
+    if server.observed.iter().any(|one| !one.keeps_alive) {
+        text += "keep_alive = false   # it closes connections after a response\n";
+    }
+    if !workloads.is_empty() {
+        let ids: Vec<String> = workloads.iter().map(|id| quoted(id)).collect();
+        text += &format!("workloads = [{}]\n", ids.join(", "));
+    }
+    text
+}
+
+fn running(id: &str, url: &ServerUrl) -> String {
+    let mut text = format!(
+        "\n# It already runs: Prony neither builds, starts, pins nor stops it.\n[server.{id}]\nurl = {}\n",
+        quoted(&url.to_string())
+    );
+    if url.is_tls() {
+        text += "# cacert = \"ca.pem\"   # trust the certificates in this file\n\
+                 # insecure = true     # or trust every certificate\n";
+    }
+    text
+}
+
+fn program(candidate: &Candidate) -> String {
     let mut text = format!(
         "\n# From {}. Prony sets HOST, PORT and CPUS when it starts the server.\n",
         candidate.found_by
@@ -90,13 +142,6 @@ fn server_table(server: &Described, workloads: &[String]) -> String {
                 .map(|(name, value)| format!("{name} = {}", quoted(value)));
             text += &format!("env = {{ {} }}\n", env.collect::<Vec<_>>().join(", "));
         }
-    }
-    if server.observed.iter().any(|one| !one.keeps_alive) {
-        text += "keep_alive = false   # it closes connections after a response\n";
-    }
-    if !workloads.is_empty() {
-        let ids: Vec<String> = workloads.iter().map(|id| quoted(id)).collect();
-        text += &format!("workloads = [{}]\n", ids.join(", "));
     }
     text
 }
@@ -131,17 +176,18 @@ fn workload_id(server: &Described, observed: &Observed, is_one_of_several: bool)
         id => id,
     };
     match is_one_of_several {
-        true => format!("{}-{id}", server.candidate.id),
+        true => format!("{}-{id}", server.subject.id()),
         false => id.to_owned(),
     }
 }
 
-fn workload_table(id: &str, observed: &Observed) -> String {
+fn workload_table(id: &str, observed: &Observed, is_over_tls: bool) -> String {
     let mut text =
         format!("\n# Prony received this response. Check that it is right.\n[workload.{id}]\n");
     text += &format!(
-        "request = {{ method = \"GET\", path = {} }}\n",
-        quoted(&observed.path)
+        "request = {{ method = \"GET\", path = {}{} }}\n",
+        quoted(&observed.path),
+        if is_over_tls { ", tls = true" } else { "" }
     );
     text += &format!("[workload.{id}.response]\nstatus = {}\n", observed.status);
     if let Some(content_type) = &observed.content_type {
@@ -191,14 +237,14 @@ mod tests {
 
     fn described(id: &str, path: &str, body: Option<&str>) -> Described {
         Described {
-            candidate: Candidate {
+            subject: Subject::Program(Candidate {
                 id: id.to_owned(),
                 found_by: "package.json",
                 language: "JavaScript",
                 build: vec!["npm ci".to_owned(), "npm run build".to_owned()],
                 run: "node server.js".to_owned(),
                 ..Candidate::default()
-            },
+            }),
             observed: vec![Observed {
                 path: path.to_owned(),
                 status: 200,

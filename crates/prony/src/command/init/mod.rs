@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use clap::Args;
-use prony_server::{Layout, PROJECT_FILE};
+use prony_server::{Layout, PROJECT_FILE, ServerUrl};
 use prony_suite::{ProjectFile, Workloads};
 use prony_system::default_assignment;
 
 use self::candidates::Candidate;
-use self::file::Described;
+use self::file::{Described, Subject};
 use super::flags::BuildFlags;
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
@@ -33,6 +33,7 @@ Examples:
                                           request these paths
   prony init --run 'node server.js' --build 'npm ci'
                                           describe the server yourself
+  prony init --url http://localhost:8080  a server that already runs
 
 Prony looks for Cargo.toml, go.mod, package.json, pom.xml, build.gradle, Gemfile, \
 requirements.txt, pyproject.toml and Python programs. It builds each server that it finds, \
@@ -68,6 +69,9 @@ pub struct Arguments {
     /// one of a server --ready-timeout counts
     #[arg(long, value_name = "DURATION", value_parser = arguments::timeout, default_value = "10s")]
     timeout: Duration,
+    /// Describe the server that already runs at this URL; Prony neither builds nor starts it
+    #[arg(long, value_name = "URL", conflicts_with = "run")]
+    url: Option<ServerUrl>,
     /// Replace an existing prony.toml
     #[arg(long)]
     force: bool,
@@ -89,14 +93,14 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if let Some(wrong) = arguments.paths.iter().find(|path| !path.starts_with('/')) {
         return Err(usage(format!("--path {wrong}: a path begins with `/`")));
     }
-    let (candidates, paths) = arguments.choose(&folder)?;
+    let (subjects, paths) = arguments.choose(&folder)?;
     let interrupt = interrupt_on_signals()?;
     let observer = Observer {
         layout: Layout::at(&folder),
         arguments,
         interrupt: &interrupt,
     };
-    let described = observer.describe(candidates, &paths)?;
+    let described = observer.describe(subjects, &paths)?;
     if interrupt.load(Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -109,7 +113,7 @@ fn said(path: &Path, described: &[Described]) -> ExitCode {
     let responds = described.iter().any(|one| !one.observed.is_empty());
     outln!("written  {}", path.display());
     for server in described {
-        let id = &server.candidate.id;
+        let id = server.subject.id();
         for observed in &server.observed {
             outln!(
                 "responds {id}: GET {} with status {}",
@@ -140,10 +144,17 @@ fn write(path: &Path, text: &str, replace: bool) -> Result<(), Box<dyn Error>> {
 }
 
 impl Arguments {
-    /// The candidates that the user wants, and the paths to request.
-    fn choose(&self, folder: &Path) -> Result<(Vec<Candidate>, Vec<String>), Box<dyn Error>> {
+    /// The servers that the user wants, and the paths to request.
+    fn choose(&self, folder: &Path) -> Result<(Vec<Subject>, Vec<String>), Box<dyn Error>> {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(url) = &self.url {
+            let subject = Subject::Running {
+                id: candidates::id_of(&name),
+                url: url.clone(),
+            };
+            return Ok((vec![subject], self.paths.clone()));
+        }
         if let Some(run) = &self.run {
-            let name = folder.file_name().unwrap_or_default().to_string_lossy();
             let candidate = Candidate {
                 id: candidates::id_of(&name),
                 found_by: "the command line",
@@ -151,17 +162,18 @@ impl Arguments {
                 run: run.clone(),
                 ..Candidate::default()
             };
-            return Ok((vec![candidate], self.paths.clone()));
+            return Ok((vec![Subject::Program(candidate)], self.paths.clone()));
         }
         let found = candidates::look(folder);
         if found.is_empty() {
             return Err(usage(format!(
-                "{} has nothing that Prony knows how to start; give the command with --run, for instance: prony init --run 'npm start'",
+                "{} has nothing that Prony knows how to start; give the command with --run, for instance: prony init --run 'npm start', or the `url` of a server that already runs: prony init --url http://localhost:8080",
                 folder.display()
             )));
         }
         if self.yes {
-            return Ok((found, self.paths.clone()));
+            let found = found.into_iter().map(Subject::Program);
+            return Ok((found.collect(), self.paths.clone()));
         }
         if !io::stdin().is_terminal() {
             return Err(usage(
@@ -173,7 +185,7 @@ impl Arguments {
             true => ask_paths()?,
             false => self.paths.clone(),
         };
-        Ok((vec![chosen], paths))
+        Ok((vec![Subject::Program(chosen)], paths))
     }
 }
 
@@ -228,33 +240,30 @@ struct Observer<'a> {
 }
 
 impl Observer<'_> {
-    /// The candidates that respond, with their responses; if none does, the first one without.
+    /// The servers that respond, with their responses; if none does, the first one without.
     fn describe(
         &self,
-        candidates: Vec<Candidate>,
+        subjects: Vec<Subject>,
         paths: &[String],
     ) -> Result<Vec<Described>, Box<dyn Error>> {
         self.layout.make_state()?;
         let mut described: Vec<Described> = Vec::new();
         let mut silent = Vec::new();
-        for candidate in candidates {
+        for subject in subjects {
             if self.interrupt.load(Relaxed) {
                 break;
             }
-            match self.observe(&candidate, paths) {
-                Ok(observed) => described.push(Described {
-                    candidate,
-                    observed,
-                }),
+            match self.observe(&subject, paths) {
+                Ok(observed) => described.push(Described { subject, observed }),
                 Err(reason) => {
-                    errln!("FAILED   {}: {reason}", candidate.id);
-                    silent.push(candidate);
+                    errln!("FAILED   {}: {reason}", subject.id());
+                    silent.push(subject);
                 }
             }
         }
         if described.is_empty() {
-            described.extend(silent.into_iter().next().map(|candidate| Described {
-                candidate,
+            described.extend(silent.into_iter().next().map(|subject| Described {
+                subject,
                 observed: Vec::new(),
             }));
         }
@@ -263,11 +272,11 @@ impl Observer<'_> {
 
     fn observe(
         &self,
-        candidate: &Candidate,
+        subject: &Subject,
         paths: &[String],
     ) -> Result<Vec<observe::Observed>, String> {
         let alone = [Described {
-            candidate: candidate.clone(),
+            subject: subject.clone(),
             observed: Vec::new(),
         }];
         let path = self.layout.root().join(PROJECT_FILE);

@@ -1,12 +1,12 @@
 //! What a server responds, so that its responses need not be described by hand.
 
-use std::error::Error;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, ExchangeError, HttpUrl, Request, Response};
-use prony_server::{FreePorts, Launch, Probe, RunningServer, Server, bring_up};
-use prony_suite::run::{Bench, prepare};
+use prony_load::{Conversation, ExchangeError, HttpUrl, Request, Response, TargetError};
+use prony_model::Protocol;
+use prony_server::{Built, FreePorts, Launch, Outside, Probe, Server, bring_up};
+use prony_suite::run::{Access, Bench, OutsideProcess, Target, prepare};
 
 use crate::view::run_progress;
 
@@ -61,9 +61,9 @@ impl Observed {
     }
 }
 
-/// Builds and starts the server, and requests `paths`, or else the first of the usual paths that it has. The first response
-/// may take as long as the server has to be ready, each other one `timeout`. `Err` with the reason if the server cannot be
-/// built or started, or has none of the paths.
+/// Builds and starts the server, unless it already runs, and requests `paths`, or else the first of the usual paths that it
+/// has. The first response of a server that Prony starts may take as long as the server has to be ready, each other one
+/// `timeout`. `Err` with the reason if the server cannot be built or started, does not respond, or has none of the paths.
 pub fn observe(
     bench: &Bench,
     server: &Server,
@@ -72,10 +72,36 @@ pub fn observe(
 ) -> Result<Vec<Observed>, String> {
     let prepared = prepare(bench, &[server], &mut run_progress::say_what_is_built);
     let prepared = prepared.into_iter().next().ok_or("interrupted")?;
-    let Some(built) = prepared.built else {
-        let reason = run_progress::not_ready(&prepared.record.status);
-        return Err(reason.unwrap_or_default());
+    match &prepared.access {
+        Some(Access::Start(built)) => observe_started(bench, server, built, (paths, timeout)),
+        Some(Access::Outside(outside)) => observe_outside(outside, paths, timeout),
+        None => {
+            let reason = run_progress::not_ready(&prepared.record.status);
+            Err(reason.unwrap_or_default())
+        }
+    }
+}
+
+fn observe_outside(
+    outside: &Outside,
+    paths: &[String],
+    timeout: Duration,
+) -> Result<Vec<Observed>, String> {
+    let process = OutsideProcess::find(outside).map_err(|error| error.to_string())?;
+    let protocol = match outside.url.is_tls() {
+        true => Protocol::Https11,
+        false => Protocol::Http11,
     };
+    let target = process.target(protocol);
+    observe_paths(&target.map_err(|error| error.to_string())?, paths, timeout)
+}
+
+fn observe_started(
+    bench: &Bench,
+    server: &Server,
+    built: &Built,
+    (paths, timeout): (&[String], Duration),
+) -> Result<Vec<Observed>, String> {
     let launch = Launch {
         supervisor: bench.supervisor.clone(),
         cpus: bench.cpus.server.clone(),
@@ -87,13 +113,13 @@ pub fn observe(
     let begin = Instant::now();
     let mut probe = |address| {
         let left = bench.ready_timeout.saturating_sub(begin.elapsed());
-        match request(address, "/", 1, left.max(LEAST_TIME)) {
+        match request(&Target::plain(address), "/", 1, left.max(LEAST_TIME)) {
             Ok(_) => Probe::Right,
-            Err(error) => Probe::NotYet(error.to_string()),
+            Err((reason, _)) => Probe::NotYet(reason),
         }
     };
     let started = bring_up(
-        &built,
+        built,
         &launch,
         &mut FreePorts,
         &mut probe,
@@ -101,7 +127,7 @@ pub fn observe(
         &bench.interrupt,
     );
     let (mut running, _) = started.map_err(|error| error.to_string())?;
-    let observed = observe_paths(&running, paths, timeout);
+    let observed = observe_paths(&Target::plain(running.address()), paths, timeout);
     running.stop(STOP_TIME);
     if observed.is_ok() {
         running.logs().discard();
@@ -110,19 +136,19 @@ pub fn observe(
 }
 
 fn observe_paths(
-    running: &RunningServer,
+    target: &Target,
     paths: &[String],
     timeout: Duration,
 ) -> Result<Vec<Observed>, String> {
     if !paths.is_empty() {
         return paths
             .iter()
-            .map(|path| observe_path(running, path, timeout))
+            .map(|path| observe_path(target, path, timeout))
             .collect();
     }
     let mut statuses = Vec::new();
     for path in USUAL_PATHS {
-        let observed = observe_path(running, path, timeout)?;
+        let observed = observe_path(target, path, timeout)?;
         if observed.is_fit() {
             return Ok(vec![observed]);
         }
@@ -134,18 +160,14 @@ fn observe_paths(
     ))
 }
 
-fn observe_path(
-    running: &RunningServer,
-    path: &str,
-    timeout: Duration,
-) -> Result<Observed, String> {
+fn observe_path(target: &Target, path: &str, timeout: Duration) -> Result<Observed, String> {
     let (responses, connections) =
-        request(running.address(), path, REQUESTS, timeout).map_err(|error| {
-            let longer = match error.downcast_ref() {
-                Some(ExchangeError::TimedOut { .. }) => "; give it longer with --timeout",
-                _ => "",
+        request(target, path, REQUESTS, timeout).map_err(|(reason, is_timeout)| {
+            let longer = match is_timeout {
+                true => "; give it longer with --timeout",
+                false => "",
             };
-            format!("{path}: {error}{longer}")
+            format!("{path}: {reason}{longer}")
         })?;
     let mut statuses = responses.iter().map(|response| response.status);
     let first = statuses.next();
@@ -159,19 +181,28 @@ fn observe_path(
     observed.ok_or_else(|| "there was no response".to_owned())
 }
 
-/// The responses to `count` requests, and over how many connections they came.
+/// The responses to `count` requests, and over how many connections they came. `Err` with the reason, and whether a
+/// response took too long.
 fn request(
-    address: SocketAddr,
+    target: &Target,
     path: &str,
     count: usize,
     timeout: Duration,
-) -> Result<(Vec<Response>, u64), Box<dyn Error>> {
-    let url: HttpUrl = format!("http://{address}{path}").parse()?;
-    let request = Request::new("GET", &url, &[], b"")?.into();
-    let endpoint = address.into();
-    let mut conversation = Conversation::new(&endpoint, &request, None, timeout);
+) -> Result<(Vec<Response>, u64), (String, bool)> {
+    let scheme = target.client.as_ref().map_or("http", |_| "https");
+    let url: HttpUrl = format!("{scheme}://{}{path}", target.authority)
+        .parse()
+        .map_err(|error: TargetError| (error.to_string(), false))?;
+    let request = Request::new("GET", &url, &[], b"");
+    let request = request.map_err(|error| (error.to_string(), false))?.into();
+    let (endpoint, client) = (target.address.into(), target.client.as_ref());
+    let mut conversation = Conversation::new(&endpoint, &request, client, timeout);
     let responses = (0..count).map(|_| conversation.request());
-    let responses = responses.collect::<Result<_, _>>()?;
+    let responses = responses.collect::<Result<_, ExchangeError>>();
+    let responses = responses.map_err(|error| {
+        let is_timeout = matches!(error, ExchangeError::TimedOut { .. });
+        (target.explain(&error), is_timeout)
+    })?;
     Ok((responses, conversation.connections()))
 }
 

@@ -30,7 +30,7 @@ use self::protocol::{ProtocolArguments, Transport};
 use self::requests::{Content, RequestArguments, Requests};
 use self::responses::ResponseArguments;
 use self::scenario::ScenarioArguments;
-use self::server::{Named, ServerArguments, StartedServer};
+use self::server::{Named, ReadyServer, ServerArguments};
 use self::shape::{ShapeArguments, TimeArguments};
 use super::flags::{JunitFlag, ResultFlags};
 use crate::arguments;
@@ -216,8 +216,8 @@ struct Described {
     is_random: bool,
     /// What is required, if anything is.
     objectives: Option<Objectives>,
-    /// The server that Prony started for it.
-    server: Option<StartedServer>,
+    /// The server of the project that it loads.
+    server: Option<ReadyServer>,
 }
 
 /// The result as JSON.
@@ -261,7 +261,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let show = &mut |progress| view.show(&progress);
     let result = prony_load::run(&described.plan, &interrupt, show)?;
     view.finish();
-    if let Some(ended) = described.server.as_mut().and_then(StartedServer::ended) {
+    if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {
         errln!("ENDED    {ended}");
     }
     let judged = match &described.objectives {
@@ -362,7 +362,7 @@ impl Arguments {
     }
 
     /// Reads the command line, and looks for the server if nothing else is wrong.
-    fn described(&self, server: Option<StartedServer>) -> Result<Described, Box<dyn Error>> {
+    fn described(&self, server: Option<ReadyServer>) -> Result<Described, Box<dyn Error>> {
         let Self {
             time,
             connections,
@@ -397,9 +397,11 @@ impl Arguments {
         connections.check_addresses(&sent.server).map_err(usage)?;
         let preferred = sent.preferred;
         let protocol = self.protocol.with(preferred.version);
-        let tls = self.tls.or_insecure(&sent.server, preferred.insecure);
-        let tls = tls.map_err(usage)?;
-        let transport = Transport::new(&protocol, connections, tls, &sent.content)?;
+        let own_tls = server.as_ref().and_then(ReadyServer::tls);
+        let flags = self.tls.or_insecure(&sent.server, preferred.insecure);
+        let tls = flags.of(&sent.server, own_tls).map_err(usage)?;
+        let http = server.as_ref().map(ReadyServer::http);
+        let transport = Transport::new(&protocol, connections, tls, (&sent.content, http))?;
         let flow_think_time = shape.flow_think_time(file.is_some()).map_err(usage)?;
         let is_random =
             shape::is_random(&load_shape) || sent.are_random || flow_think_time.is_some();

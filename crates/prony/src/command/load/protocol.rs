@@ -52,21 +52,22 @@ pub struct Transport<'a> {
 }
 
 impl<'a> Transport<'a> {
-    /// With these flags, for these requests. Reads the files of TLS.
+    /// With these flags, for these requests, which may name a version of HTTP. Reads the files of TLS.
     pub fn new(
         protocol: &'a ProtocolArguments,
         connections: &'a ConnectionArguments,
         tls: Option<Tls>,
-        content: &Content,
+        (content, http): (&Content, Option<HttpVersion>),
     ) -> Result<Self, Box<dyn Error>> {
-        let offer = match content {
+        let offer = match (content, http) {
             _ if protocol.http1 => Offer::Only(HttpVersion::Http1),
-            Content::Grpc(_) => Offer::Only(HttpVersion::Http2),
-            Content::Http(_) | Content::Scenario(_) if protocol.http2 => {
+            (Content::Grpc(_), _) => Offer::Only(HttpVersion::Http2),
+            (Content::Http(_) | Content::Scenario(_), _) if protocol.http2 => {
                 Offer::Only(HttpVersion::Http2)
             }
-            Content::Http(_) | Content::Scenario(_) if tls.is_some() => Offer::Both,
-            Content::Http(_) | Content::Scenario(_) => Offer::Only(HttpVersion::Http1),
+            (Content::Http(_) | Content::Scenario(_), Some(version)) => Offer::Only(version),
+            (Content::Http(_) | Content::Scenario(_), None) if tls.is_some() => Offer::Both,
+            (Content::Http(_) | Content::Scenario(_), None) => Offer::Only(HttpVersion::Http1),
         };
         let tls = tls.map(|tls| tls.client(offer).map(|client| (tls, client)));
         Ok(Self {

@@ -1,4 +1,4 @@
-//! A server of the project, which Prony builds and starts for the load.
+//! A server of the project, which Prony builds and starts for the load, unless it already runs.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use clap::Args;
+use prony_load::tls::{HttpVersion, TlsSettings};
 use prony_load::{Order, RequestSet, SampleChoice, Sampling};
 use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
-use prony_server::{FreePorts, MANIFEST_FILE, RunningServer, SelectError, Server};
+use prony_server::{FreePorts, MANIFEST_FILE, Origin, SelectError, Server};
 use prony_suite::Workload;
-use prony_suite::run::{Task, prepare, start_ready};
+use prony_suite::run::{Access, Process, Target, Task, prepare, start_ready, tls_settings};
 use prony_system::{default_assignment, format_cpu_list};
 
 use super::requests::{Content, Preferred, Requests};
@@ -74,10 +75,13 @@ impl Named {
     }
 }
 
-/// A server that runs as long as this value.
-pub struct StartedServer {
-    running: RunningServer,
+/// A server that responds, as long as this value lives if Prony started it.
+pub struct ReadyServer {
+    process: Process,
+    target: Target,
     task: Task,
+    /// How connections are encrypted, if it already ran and they are.
+    tls: Option<TlsSettings>,
     cpus: CpuAssignment,
     logs: PathBuf,
 }
@@ -89,12 +93,12 @@ impl ServerArguments {
         workload.or_else(|| self.building.rebuild.then_some("--rebuild"))
     }
 
-    /// Builds the server and starts it; `None` if the user stopped that.
+    /// Builds the server and starts it, unless it already runs; `None` if the user stopped that.
     pub fn start(
         &self,
         named: &Named,
         interrupt: &Arc<AtomicBool>,
-    ) -> Result<Option<StartedServer>, Box<dyn Error>> {
+    ) -> Result<Option<ReadyServer>, Box<dyn Error>> {
         let Named { project, server } = named;
         let workload = self.workload(project, server)?;
         let task = Task::new(workload, &project.layout)?;
@@ -107,26 +111,37 @@ impl ServerArguments {
         let Some(prepared) = prepared.into_iter().next() else {
             return Ok(None);
         };
-        let Some(built) = &prepared.built else {
+        let Some(access) = &prepared.access else {
             let reason = run_progress::not_ready(&prepared.record.status);
             return Err(format!("{}: {}", server.id, reason.unwrap_or_default()).into());
         };
         let name = format!("{}-load", server.id);
-        let running = match start_ready(&bench, &name, built, &task, &mut FreePorts) {
-            Ok(running) => running,
+        let process = match start_ready(&bench, &name, access, &task, &mut FreePorts) {
+            Ok(process) => process,
             Err(_) if interrupt.load(Relaxed) => return Ok(None),
             Err(error) => return Err(format!("{}: {error}", server.id).into()),
         };
-        errln!(
-            "started  {} on {}, CPU {}; requests `{}`",
-            server.id,
-            running.address(),
-            format_cpu_list(&cpus.server),
-            workload.id
-        );
-        Ok(Some(StartedServer {
-            running,
+        let (id, requested) = (&server.id, &workload.id);
+        let target = process.target(&task)?;
+        let tls = match access {
+            Access::Start(_) => {
+                let (address, cpus) = (target.address, format_cpu_list(&cpus.server));
+                errln!("started  {id} on {address}, CPU {cpus}; requests `{requested}`");
+                None
+            }
+            Access::Outside(outside) => {
+                let url = &outside.url;
+                errln!(
+                    "running  {id} at {url}, neither started nor pinned by Prony; requests `{requested}`"
+                );
+                tls_settings(outside)
+            }
+        };
+        Ok(Some(ReadyServer {
+            process,
+            target,
             task,
+            tls,
             cpus,
             logs: bench.logs,
         }))
@@ -141,7 +156,7 @@ impl ServerArguments {
         let served = &server.manifest.workloads;
         let Some(id) = &self.workload else {
             let mut plain = served.iter().filter_map(|id| workloads.get(id).ok());
-            let first = plain.find(|one| one.protocol() == Protocol::Http11);
+            let first = plain.find(|one| is_loadable(server, one.protocol()));
             return first.ok_or_else(|| {
                 let id = &server.id;
                 format!("{id} serves no workload over plain HTTP/1.1; start it yourself, and give its URL").into()
@@ -152,7 +167,10 @@ impl ServerArguments {
             return Err(usage(format!("{} does not serve `{id}`", server.id)));
         }
         match workload.protocol() {
-            Protocol::Http11 => Ok(workload),
+            protocol if is_loadable(server, protocol) => Ok(workload),
+            other if other.is_grpc() => Err(usage(format!(
+                "`{id}` is a gRPC call, and `prony load SERVER` sends only HTTP requests; use --grpc with the URL of the server"
+            ))),
             other => Err(usage(format!(
                 "`{id}` is requested over {}, and `prony load SERVER` only over plain HTTP/1.1; start the server yourself, and give its URL",
                 other.name()
@@ -161,10 +179,19 @@ impl ServerArguments {
     }
 }
 
-impl StartedServer {
+/// Whether `prony load SERVER` can request workloads over this protocol: any HTTP of a server that already runs, as the
+/// scheme of its URL says.
+fn is_loadable(server: &Server, protocol: Protocol) -> bool {
+    match &server.origin {
+        Origin::Started(_) => protocol == Protocol::Http11,
+        Origin::Outside(_) => !protocol.is_grpc(),
+    }
+}
+
+impl ReadyServer {
     /// The request of its workload.
     pub fn requests(&self) -> Result<Requests, Box<dyn Error>> {
-        let request = self.task.request.http_parts(self.running.address());
+        let request = self.task.request.http_parts(&self.target.authority);
         let (url, server, parts) = request.ok_or("a gRPC call has no HTTP request")??;
         Ok(Requests {
             content: Content::Http(RequestSet::new(vec![parts], Order::InTurn).map_err(usage)?),
@@ -176,9 +203,22 @@ impl StartedServer {
         })
     }
 
-    /// The CPUs for the load, which the server does not use.
+    /// The CPUs for the load, which the server does not use; all if Prony did not pin the server.
     pub fn load_cpus(&self) -> &[usize] {
-        &self.cpus.load
+        match self.process {
+            Process::Started(_) => &self.cpus.load,
+            Process::Outside(_) => &[],
+        }
+    }
+
+    /// How connections are encrypted; `None` if they are not, or if Prony started the server.
+    pub fn tls(&self) -> Option<&TlsSettings> {
+        self.tls.as_ref()
+    }
+
+    /// The version of HTTP that its workload names.
+    pub fn http(&self) -> HttpVersion {
+        self.task.workload.protocol().into()
     }
 
     /// The check of its responses.
@@ -191,20 +231,20 @@ impl StartedServer {
 
     /// How the server ended, if it did so during the load.
     pub fn ended(&mut self) -> Option<String> {
-        let exit = self.running.exited()?;
+        let exit = self.process.exited()?;
         Some(format!(
             "the server {exit} during the load; {}",
-            self.running.logs().shown()
+            self.process.output()
         ))
     }
 }
 
-impl Drop for StartedServer {
+impl Drop for ReadyServer {
     fn drop(&mut self) {
-        let has_ended = self.running.exited().is_some();
-        self.running.stop(STOP_TIME);
+        let has_ended = self.process.exited().is_some();
+        self.process.stop(STOP_TIME);
         if !has_ended {
-            self.running.logs().discard();
+            self.process.discard_logs();
             // Removes the folders only if they are empty.
             let run = self.logs.parent().unwrap_or(&self.logs);
             let _ = [&self.logs, run].map(std::fs::remove_dir);

@@ -243,7 +243,9 @@ impl Failures {
         let servers = finished.run.servers.iter().filter(|server| {
             matches!(
                 server.status,
-                ServerStatus::BuildFailed { .. } | ServerStatus::StartFailed { .. }
+                ServerStatus::BuildFailed { .. }
+                    | ServerStatus::StartFailed { .. }
+                    | ServerStatus::Unreachable { .. }
             ) || server
                 .verified
                 .iter()

@@ -35,22 +35,19 @@ fn assert_fault(from: &str, to: &str, place: &str, words: &str) {
 
 #[test]
 fn a_good_manifest_is_read() {
-    let manifest = Manifest::parse(Path::new("x"), GOOD).unwrap();
+    let (manifest, recipe) = Manifest::parse(Path::new("x"), GOOD).unwrap();
     assert_eq!(manifest.class, Class::Stdlib);
-    assert_eq!(manifest.needs[0].to_string(), "go >= 1.22");
-    assert_eq!(
-        manifest.version,
-        Some(VersionSource::Toolchain("go".into()))
-    );
-    assert_eq!(manifest.build[0][3].to_string(), "{out}/server");
-    assert_eq!(manifest.env["GOGC"].to_string(), "100");
+    assert_eq!(recipe.needs[0].to_string(), "go >= 1.22");
+    assert_eq!(recipe.version, Some(VersionSource::Toolchain("go".into())));
+    assert_eq!(recipe.build[0][3].to_string(), "{out}/server");
+    assert_eq!(recipe.env["GOGC"].to_string(), "100");
 }
 
 #[test]
 fn connections_stay_open_unless_the_manifest_says_otherwise() {
     let keep_alive = |line: &str| {
         let text = GOOD.replace("keep_alive = true\n", line);
-        Manifest::parse(Path::new("x"), &text).unwrap().keep_alive
+        Manifest::parse(Path::new("x"), &text).unwrap().0.keep_alive
     };
     assert!(keep_alive(""));
     assert!(keep_alive("keep_alive = true\n"));
@@ -63,6 +60,7 @@ fn every_version_source_is_read() {
         let text = GOOD.replace("{ toolchain = \"go\" }", source);
         Manifest::parse(Path::new("x"), &text)
             .unwrap()
+            .1
             .version
             .unwrap()
     };
@@ -91,11 +89,8 @@ fn every_version_source_is_read() {
 #[test]
 fn inputs_are_templates() {
     let with = |input: &str| GOOD.replace("notes =", &format!("inputs = [\"{input}\"]\nnotes ="));
-    let manifest = Manifest::parse(Path::new("x"), &with("{workloads}/echo.proto")).unwrap();
-    assert_eq!(
-        manifest.inputs[0].path.to_string(),
-        "{workloads}/echo.proto"
-    );
+    let (_, recipe) = Manifest::parse(Path::new("x"), &with("{workloads}/echo.proto")).unwrap();
+    assert_eq!(recipe.inputs[0].path.to_string(), "{workloads}/echo.proto");
     let error = Manifest::parse(Path::new("x"), &with("{workload}/echo.proto")).unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with("x:15: field `inputs`: "), "{text}");
@@ -218,19 +213,18 @@ fn a_variant_has_its_own_variables_run_and_build() {
         "[[variant]]\nname = \"small-heap\"\nenv = { GOGC = \"20\", PORT_TO_USE = \"{port}\" }\n\
          [[variant]]\nname = \"fast\"\nbuild = []\nrun = [\"./fast\", \"{host}:{port}\"]",
     );
-    let manifest = Manifest::parse(Path::new("x"), &text).unwrap();
+    let (_, recipe) = Manifest::parse(Path::new("x"), &text).unwrap();
     let words =
         |words: &[Word]| -> Vec<String> { words.iter().map(|word| word.to_string()).collect() };
-    let small = manifest.variant("small-heap").unwrap();
-    assert_eq!(small.title, "Go net/http (small-heap)");
+    let small = recipe.variant("small-heap").unwrap();
     assert_eq!(small.env["GOGC"].to_string(), "20");
     assert_eq!(small.env["PORT_TO_USE"].to_string(), "{port}");
-    assert_eq!((&small.run, &small.build), (&manifest.run, &manifest.build));
-    let fast = manifest.variant("fast").unwrap();
+    assert_eq!((&small.run, &small.build), (&recipe.run, &recipe.build));
+    let fast = recipe.variant("fast").unwrap();
     assert_eq!(words(&fast.run), ["./fast", "{host}:{port}"]);
     assert!(fast.build.is_empty() && fast.variants.is_empty());
-    assert_eq!(fast.env, manifest.env);
-    assert_eq!(manifest.variant("none"), None);
+    assert_eq!(fast.env, recipe.env);
+    assert_eq!(recipe.variant("none"), None);
 }
 
 #[test]
@@ -261,7 +255,7 @@ fn placeholders_known_at_the_start_are_allowed_in_run_and_env_only() {
         "run = [\"{out}/server\", \"{tmp}\"]",
     );
     assert_eq!(
-        Manifest::parse(Path::new("x"), &run).unwrap().run[1].to_string(),
+        Manifest::parse(Path::new("x"), &run).unwrap().1.run[1].to_string(),
         "{tmp}"
     );
     assert_fault(
@@ -282,7 +276,7 @@ fn placeholders_known_at_the_start_are_allowed_in_run_and_env_only() {
 fn any_program_can_be_needed() {
     let need = |table: &str| {
         let text = GOOD.replace("\"go >= 1.22\"", &format!("\"go\", {table}"));
-        Manifest::parse(Path::new("x"), &text).map(|manifest| manifest.needs[1].clone())
+        Manifest::parse(Path::new("x"), &text).map(|(_, recipe)| recipe.needs[1].clone())
     };
     let php = need(
         r#"{ program = "php", version_command = ["php", "-v"], least = "8.1", install = "apt-get install php-cli" }"#,

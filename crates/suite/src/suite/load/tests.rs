@@ -93,6 +93,7 @@ fn every_field_of_a_rate_is_read() {
         first_byte: true,
         events: true,
         messages: false,
+        flows: false,
     };
     assert_eq!(load, expected);
 }

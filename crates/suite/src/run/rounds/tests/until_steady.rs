@@ -46,7 +46,7 @@ impl Rig for Processes<'_> {
         let mut measurement = testing::measurement(rate);
         measurement.load.load = attempt.load();
         measurement.load.outcomes[Outcome::Ok] = 1000;
-        measurement.server.cpu_user_s = 1000.0 * cost;
+        measurement.server.as_mut().unwrap().cpu_user_s = 1000.0 * cost;
         measurement.warm_up = Some(WarmUp {
             process: match runs {
                 true => ProcessStart::Kept,

@@ -1,0 +1,220 @@
+//! A server that already runs, found where it listens.
+
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::time::Duration;
+use std::{fmt, fs};
+
+use crate::manifest::ServerUrl;
+use crate::port::{holders_of, inodes_at};
+use crate::sampling::{ProcessTree, cpus_of};
+
+/// Programs that pass connections on to a server: what they use is not what the server uses.
+const FORWARDERS: [&str; 8] = [
+    "docker-proxy",
+    "rootlessport",
+    "conmon",
+    "slirp4netns",
+    "pasta",
+    "kubectl",
+    "ssh",
+    "sshd",
+];
+
+/// The first process, which may hold a socket for a server that it has started (systemd).
+const FIRST_PROCESS: i32 = 1;
+
+/// A server that already runs. Prony neither starts nor stops it.
+#[derive(Clone, Debug)]
+pub struct ListeningServer {
+    address: SocketAddr,
+    processes: Result<ProcessTree, Unmeasured>,
+}
+
+/// Why the CPU time and the memory of a server that already runs cannot be measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unmeasured {
+    /// It runs on another machine.
+    Elsewhere,
+    /// Prony may not look into the process that listens.
+    Hidden,
+    /// This program listens, and passes connections on.
+    Forwarded(String),
+}
+
+impl fmt::Display for Unmeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elsewhere => f.write_str("its address is not one of this machine"),
+            Self::Hidden => f.write_str(
+                "the process that listens on its port belongs to another user or runs in a container",
+            ),
+            Self::Forwarded(program) => write!(
+                f,
+                "`{program}` listens on its port and passes the connections on"
+            ),
+        }
+    }
+}
+
+/// Why no server was found.
+#[derive(Debug, thiserror::Error)]
+pub enum NotListening {
+    /// The host has no address.
+    #[error("the host `{host}` cannot be resolved: {source}; is it spelled correctly?")]
+    Unresolved {
+        /// The host.
+        host: String,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// No program listens there.
+    #[error(
+        "nothing listens on {authority}; start the server, or give `run` instead of `url` so that Prony starts it"
+    )]
+    Refused {
+        /// The host and port.
+        authority: String,
+    },
+    /// No connection can be opened, for another reason.
+    #[error("cannot connect to {authority}: {source}")]
+    Unreachable {
+        /// The host and port.
+        authority: String,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+impl ListeningServer {
+    /// The server at `url`, at the first of its addresses that accepts a connection within `timeout`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn find(url: &ServerUrl, timeout: Duration) -> Result<Self, NotListening> {
+        let unresolved = |source| NotListening::Unresolved {
+            host: url.host().to_owned(),
+            source,
+        };
+        let addresses = (url.host(), url.port()).to_socket_addrs();
+        let mut failure = unresolved(io::Error::other("it has no address"));
+        for address in addresses.map_err(unresolved)? {
+            match TcpStream::connect_timeout(&address, timeout) {
+                Ok(_) => return Ok(Self::at(address)),
+                Err(source) => failure = not_connected(url, source),
+            }
+        }
+        Err(failure)
+    }
+
+    /// The server that listens on `address`.
+    fn at(address: SocketAddr) -> Self {
+        let processes = processes_at(address);
+        Self { address, processes }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Its processes, to sample.
+    ///
+    /// # Errors
+    /// If they cannot be measured, with the reason.
+    pub fn tree(&self) -> Result<&ProcessTree, &Unmeasured> {
+        self.processes.as_ref()
+    }
+
+    /// Whether all its processes have ended, as far as they are visible.
+    pub fn has_ended(&self) -> bool {
+        let tree = self.processes.as_ref().ok();
+        tree.is_some_and(|tree| tree.pids().is_ok_and(|pids| pids.is_empty()))
+    }
+
+    /// The CPUs on which it may run; none if that is unknown.
+    pub fn cpus(&self) -> Vec<usize> {
+        let pids = self.processes.as_ref().map(ProcessTree::pids);
+        let pids = pids.ok().and_then(Result::ok).unwrap_or_default();
+        let mut cpus: Vec<usize> = pids.into_iter().filter_map(cpus_of).flatten().collect();
+        cpus.sort_unstable();
+        cpus.dedup();
+        cpus
+    }
+}
+
+fn not_connected(url: &ServerUrl, source: io::Error) -> NotListening {
+    let authority = format!("{}:{}", bracketed(url.host()), url.port());
+    match source.kind() {
+        ErrorKind::ConnectionRefused => NotListening::Refused { authority },
+        _ => NotListening::Unreachable { authority, source },
+    }
+}
+
+/// A host as it is written before a port.
+fn bracketed(host: &str) -> String {
+    match host.contains(':') {
+        true => format!("[{host}]"),
+        false => host.to_owned(),
+    }
+}
+
+fn processes_at(address: SocketAddr) -> Result<ProcessTree, Unmeasured> {
+    // Only addresses of this machine can be bound.
+    if UdpSocket::bind((address.ip(), 0)).is_err() {
+        return Err(Unmeasured::Elsewhere);
+    }
+    let holders = holders_of(&inodes_at(address)).ok_or(Unmeasured::Hidden)?;
+    // Systemd may keep the socket of a server beside the server.
+    let mut processes: Vec<i32> = holders
+        .into_iter()
+        .filter(|&pid| pid != FIRST_PROCESS)
+        .collect();
+    // What this process uses is the load's, even if it is the server too.
+    processes.retain(|&pid| i64::from(pid) != i64::from(std::process::id()));
+    let forwarder = processes.iter().find_map(|&pid| forwarder(pid));
+    match forwarder {
+        Some(program) => Err(Unmeasured::Forwarded(program)),
+        None if processes.is_empty() => Err(Unmeasured::Hidden),
+        None => Ok(ProcessTree::of(processes)),
+    }
+}
+
+/// The name of the program, if it only passes connections on.
+fn forwarder(pid: i32) -> Option<String> {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    let name = name.trim_end();
+    FORWARDERS.contains(&name).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn an_address_of_another_machine_is_elsewhere() {
+        // This address is reserved for documentation (RFC 5737), so no machine has it.
+        let server = ListeningServer::at("192.0.2.1:80".parse().unwrap());
+        assert_eq!(server.tree(), Err(&Unmeasured::Elsewhere));
+        assert!(server.cpus().is_empty() && !server.has_ended());
+    }
+
+    #[test]
+    fn this_process_is_not_the_server() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = ListeningServer::find(&url.parse().unwrap(), Duration::from_secs(5)).unwrap();
+        assert_eq!(server.address(), listener.local_addr().unwrap());
+        assert!(server.tree().is_err());
+    }
+
+    #[test]
+    fn a_port_without_a_listener_is_refused_with_what_to_do() {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+        let url: ServerUrl = format!("http://{}", address.unwrap()).parse().unwrap();
+        let error = ListeningServer::find(&url, Duration::from_secs(5)).unwrap_err();
+        let expected = format!("nothing listens on {}; start the server", url.authority());
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+}

@@ -1,0 +1,209 @@
+//! A server that already runs: where, and which certificates are trusted.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use http::Uri;
+use http::uri::Authority;
+
+/// A server that already runs, as `prony.toml` describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outside {
+    /// Where it runs.
+    pub url: ServerUrl,
+    /// How connections to it are encrypted.
+    pub encryption: Encryption,
+}
+
+/// How connections to a server are encrypted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// Not at all.
+    Plain,
+    /// With TLS.
+    Tls(CertificateTrust),
+}
+
+/// Which certificates of a server are trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CertificateTrust {
+    /// Those that the machine's root certificates vouch for.
+    Roots,
+    /// Those that the certificates in this file vouch for.
+    File(PathBuf),
+    /// All.
+    Any,
+}
+
+/// The URL of a server: `http://` or `https://`, a host and perhaps a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerUrl {
+    scheme: &'static str,
+    host: String,
+    port: u16,
+    authority: String,
+}
+
+impl ServerUrl {
+    /// Its host, without the brackets of an IPv6 address.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Its host and port as in a `Host` header.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// Whether it begins with `https://`.
+    pub fn is_tls(&self) -> bool {
+        self.scheme == HTTPS
+    }
+}
+
+impl fmt::Display for ServerUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}", self.scheme, self.authority)
+    }
+}
+
+const HTTP: &str = "http";
+const HTTPS: &str = "https";
+
+/// The advice of most messages.
+const EXAMPLE: &str = "write for instance http://localhost:8080";
+
+impl FromStr for ServerUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (scheme, rest) = scheme_of(text)?;
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if authority.contains('@') {
+            // The message must not show a password.
+            return Err(
+                "it contains a user name; leave it out here, and give the workloads `basic_auth`"
+                    .to_owned(),
+            );
+        }
+        let rest = match rest.split_once(['/', '?', '#']) {
+            None => rest,
+            Some((authority, "")) if rest.ends_with('/') => authority,
+            Some((authority, _)) => {
+                let path = &rest[authority.len()..];
+                return Err(format!(
+                    "`{text}` has the path `{path}`; leave it out here, and write it in the workloads, for instance \
+                     request = {{ method = \"GET\", path = \"{path}\" }}"
+                ));
+            }
+        };
+        let uri: Result<Uri, _> = format!("{scheme}://{rest}").parse();
+        let uri = uri.map_err(|error| format!("`{text}` is not a URL: {error}; {EXAMPLE}"))?;
+        let authority = uri.authority().filter(|it| !it.host().is_empty());
+        let authority = authority.ok_or_else(|| format!("`{text}` has no host; {EXAMPLE}"))?;
+        let port = port_of(authority, scheme);
+        Ok(Self {
+            scheme,
+            host: authority.host().trim_matches(['[', ']']).to_owned(),
+            port: port.ok_or_else(|| format!("the port of `{text}` is not 1 to 65535"))?,
+            authority: authority.as_str().to_owned(),
+        })
+    }
+}
+
+/// The scheme, and what follows it.
+fn scheme_of(text: &str) -> Result<(&'static str, &str), String> {
+    if text.starts_with("unix:") || text.starts_with('/') {
+        return Err(format!(
+            "`{text}` is a Unix socket, and Prony reaches a server of prony.toml over TCP; {EXAMPLE}, or load the socket with \
+             `prony load --unix-socket`"
+        ));
+    }
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return Err(format!(
+            "`{text}` does not begin with http:// or https://; {EXAMPLE}"
+        ));
+    };
+    let mut known = [HTTP, HTTPS].into_iter();
+    match known.find(|known| scheme.eq_ignore_ascii_case(known)) {
+        Some(known) => Ok((known, rest)),
+        None => Err(format!(
+            "`{scheme}://` is not supported; a URL here begins with http:// or https://"
+        )),
+    }
+}
+
+/// The port of an authority without a user name; that of the scheme by default.
+fn port_of(authority: &Authority, scheme: &str) -> Option<u16> {
+    match authority.as_str().strip_prefix(authority.host())? {
+        "" if scheme == HTTPS => Some(443),
+        "" => Some(80),
+        port => {
+            let port = port.strip_prefix(':')?.parse();
+            port.ok().filter(|&port| port > 0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_its_parts() {
+        let parts = |text: &str| {
+            let url: ServerUrl = text.parse().unwrap();
+            (url.to_string(), url.host().to_owned(), url.port())
+        };
+        let expected = |url: &str, host: &str, port| (url.to_owned(), host.to_owned(), port);
+        assert_eq!(
+            parts("http://localhost:8080"),
+            expected("http://localhost:8080", "localhost", 8080)
+        );
+        assert_eq!(
+            parts("HTTPS://shop.test/"),
+            expected("https://shop.test", "shop.test", 443)
+        );
+        assert_eq!(
+            parts("http://[::1]:81/"),
+            expected("http://[::1]:81", "::1", 81)
+        );
+        assert_eq!(
+            parts("http://shop.test"),
+            expected("http://shop.test", "shop.test", 80)
+        );
+    }
+
+    #[test]
+    fn what_is_no_url_of_a_server_is_refused_with_what_to_write() {
+        for (text, expected) in [
+            ("localhost:8080", "does not begin with http://"),
+            ("", "does not begin with http://"),
+            ("http://", "is not a URL"),
+            ("http:///a", "path"),
+            ("http://:80", "host"),
+            ("http://a b", "is not a URL"),
+            ("http://localhost:8080/api/", "has the path `/api/`"),
+            ("http://localhost?a=b", "has the path `?a=b`"),
+            ("http://localhost#a", "has the path `#a`"),
+            ("http://me:secret@localhost", "`basic_auth`"),
+            ("http://me:secret@localhost/a", "`basic_auth`"),
+            ("unix:/run/shop.sock", "--unix-socket"),
+            ("/run/shop.sock", "--unix-socket"),
+            ("ws://localhost:8080", "`ws://` is not supported"),
+            ("http://localhost:0", "is not 1 to 65535"),
+            ("http://localhost:65536", "is not"),
+            ("http://localhost:", "is not 1 to 65535"),
+        ] {
+            let error = text.parse::<ServerUrl>().unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,349 @@
+//! A server that responds: a process that Prony started, or one that already ran.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use prony_load::ExchangeError;
+use prony_load::tls::{Offer, TlsClient, TlsError, TlsSettings, Trust};
+use prony_load::wire::Fault;
+use prony_load::wire::tls::Failure;
+use prony_model::{CpuAssignment, Protocol, ServerStatus};
+use prony_server::{
+    BringUpError, Built, CertificateTrust, Encryption, Launch, ListeningServer, Logs, NotListening,
+    NotReady, Outside, PortSource, Probe, ProcessTree, Ready, RunningServer, bring_up,
+};
+
+use super::bench::{Bench, Task};
+
+/// How long a connection to a server that already runs may take.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+
+/// How Prony comes to a process of a server.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// It starts one.
+    Start(Built),
+    /// It already runs.
+    Outside(Outside),
+}
+
+impl Access {
+    /// The status of a server that does not respond, for this reason.
+    pub fn failed(&self, reason: String) -> ServerStatus {
+        match self {
+            Self::Start(_) => ServerStatus::StartFailed { reason },
+            Self::Outside(_) => ServerStatus::Unreachable { reason },
+        }
+    }
+}
+
+/// A server that responds.
+pub enum Process {
+    /// Prony started it. Dropping it kills it.
+    Started(RunningServer),
+    /// It already ran, and goes on.
+    Outside(OutsideProcess),
+}
+
+/// A server that already ran.
+pub struct OutsideProcess {
+    description: Outside,
+    server: ListeningServer,
+}
+
+/// Where a task is requested, and how.
+#[derive(Clone)]
+pub struct Target {
+    /// The address.
+    pub address: SocketAddr,
+    /// The host and the port in the requests.
+    pub authority: String,
+    /// How connections are encrypted, if they are.
+    pub client: Option<TlsClient>,
+    /// Whether the server already ran, so that `prony.toml` says which certificates are trusted.
+    is_outside: bool,
+}
+
+/// Why there is no server that responds as expected.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// Prony cannot start it.
+    #[error(transparent)]
+    BringUp(#[from] BringUpError),
+    /// It should already run, and does not.
+    #[error(transparent)]
+    NotListening(#[from] NotListening),
+    /// Its certificates cannot be checked.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// It already runs, and does not respond.
+    #[error("the server at {url} sent no complete response: {why}")]
+    Silent {
+        /// Its URL.
+        url: String,
+        /// The error of the request.
+        why: String,
+    },
+    /// It already runs, and responds wrongly.
+    #[error("the server at {url} sends a wrong response: {mismatch}")]
+    Wrong {
+        /// Its URL.
+        url: String,
+        /// What was expected, and what was received.
+        mismatch: String,
+    },
+}
+
+impl AccessError {
+    /// Whether the user stopped it.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(
+            self,
+            Self::BringUp(BringUpError::NotReady(NotReady::Interrupted))
+        )
+    }
+}
+
+impl Target {
+    /// A server at this address, without encryption.
+    pub fn plain(address: SocketAddr) -> Self {
+        Self {
+            address,
+            authority: address.to_string(),
+            client: None,
+            is_outside: false,
+        }
+    }
+
+    /// The error of an exchange in words, with what helps.
+    pub fn explain(&self, error: &ExchangeError) -> String {
+        let advice = match error {
+            ExchangeError::Fault(Fault::Tls(failure)) if self.is_outside => advice(failure),
+            _ => None,
+        };
+        match advice {
+            Some(advice) => format!("{error}; {advice}"),
+            None => error.to_string(),
+        }
+    }
+
+    /// Where a server that Prony started is requested.
+    fn of_started(address: SocketAddr, task: &Task) -> Self {
+        Self {
+            client: task.tls.as_ref().map(|tls| tls.client.clone()),
+            ..Self::plain(address)
+        }
+    }
+}
+
+/// What helps if the certificate of a server that already ran is not trusted.
+fn advice(failure: &Failure) -> Option<&'static str> {
+    Some(match failure {
+        Failure::UnknownIssuer => {
+            "add `cacert = \"FILE\"` beside its `url` to trust it, or `insecure = true` to trust every certificate"
+        }
+        Failure::WrongName { .. }
+        | Failure::AuthorityAsServer
+        | Failure::CertificateExpired(_)
+        | Failure::CertificateNotYetValid(_)
+        | Failure::InvalidCertificate(_) => {
+            "add `insecure = true` beside its `url` to trust every certificate"
+        }
+        _ => return None,
+    })
+}
+
+impl OutsideProcess {
+    /// Finds the server.
+    pub fn find(description: &Outside) -> Result<Self, NotListening> {
+        Ok(Self {
+            server: ListeningServer::find(&description.url, CONNECT_TIME)?,
+            description: description.clone(),
+        })
+    }
+
+    /// Where it listens.
+    pub fn server(&self) -> &ListeningServer {
+        &self.server
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> String {
+        self.description.url.to_string()
+    }
+
+    /// Where it is requested over this protocol.
+    pub fn target(&self, protocol: Protocol) -> Result<Target, TlsError> {
+        let client = tls_settings(&self.description)
+            .filter(|_| protocol.is_tls())
+            .map(|settings| {
+                let offer = Offer::Only(protocol.into());
+                settings.client(self.description.url.host(), offer)
+            });
+        Ok(Target {
+            address: self.server.address(),
+            authority: self.description.url.authority().to_owned(),
+            client: client.transpose()?,
+            is_outside: true,
+        })
+    }
+}
+
+/// How connections to a server that already runs are encrypted; `None` if they are not.
+pub fn tls_settings(outside: &Outside) -> Option<TlsSettings> {
+    let trust = match &outside.encryption {
+        Encryption::Plain => return None,
+        Encryption::Tls(CertificateTrust::Roots) => Trust::Roots,
+        Encryption::Tls(CertificateTrust::File(file)) => Trust::File(file.clone()),
+        Encryption::Tls(CertificateTrust::Any) => Trust::Any,
+    };
+    Some(TlsSettings {
+        trust,
+        ..TlsSettings::default()
+    })
+}
+
+impl Process {
+    /// Starts a server on the bench and waits until `probe` finds it ready; or finds the one that already runs, which
+    /// `probe` must find ready at once.
+    pub(super) fn bring_up(
+        bench: &Bench,
+        name: &str,
+        task: &Task,
+        access: &Access,
+        ports: &mut dyn PortSource,
+        probe: &mut dyn FnMut(&Target) -> Probe,
+    ) -> Result<(Self, Option<Ready>), AccessError> {
+        match access {
+            Access::Start(built) => {
+                let launch = launch(bench, name, task, built);
+                let probe = &mut |address| probe(&Target::of_started(address, task));
+                let (timeout, interrupt) = (bench.ready_timeout, &bench.interrupt);
+                let (server, ready) = bring_up(built, &launch, ports, probe, timeout, interrupt)?;
+                Ok((Self::Started(server), Some(ready)))
+            }
+            Access::Outside(description) => {
+                let process = OutsideProcess::find(description)?;
+                let url = process.url();
+                match probe(&process.target(task.workload.protocol())?) {
+                    Probe::Right => Ok((Self::Outside(process), None)),
+                    Probe::NotYet(why) => Err(AccessError::Silent { url, why }),
+                    Probe::Wrong(mismatch) => Err(AccessError::Wrong { url, mismatch }),
+                }
+            }
+        }
+    }
+
+    /// Where a task is requested.
+    pub fn target(&self, task: &Task) -> Result<Target, TlsError> {
+        match self {
+            Self::Started(server) => Ok(Target::of_started(server.address(), task)),
+            Self::Outside(process) => process.target(task.workload.protocol()),
+        }
+    }
+
+    /// Its processes; `None` if they cannot be measured.
+    pub fn tree(&self) -> Option<ProcessTree> {
+        match self {
+            Self::Started(server) => Some(server.tree()),
+            Self::Outside(process) => process.server.tree().ok().cloned(),
+        }
+    }
+
+    /// The CPUs of server and load: those of the bench, unless Prony did not pin the server.
+    pub(super) fn cpus(&self, bench: &Bench) -> CpuAssignment {
+        match self {
+            Self::Started(_) => bench.cpus.clone(),
+            Self::Outside(process) => CpuAssignment {
+                server: process.server.cpus(),
+                load: bench.cpus.load.clone(),
+            },
+        }
+    }
+
+    /// How it ended, if it has: `ended with exit code 3`.
+    pub fn exited(&mut self) -> Option<String> {
+        self.exits_within(Duration::ZERO)
+    }
+
+    /// How it ended, if it does within `time`.
+    pub fn exits_within(&mut self, time: Duration) -> Option<String> {
+        match self {
+            Self::Started(server) => server.exits_within(time).map(|exit| exit.to_string()),
+            Self::Outside(process) => {
+                let has_ended = process.server.has_ended();
+                has_ended.then(|| "ended (its processes are gone)".to_owned())
+            }
+        }
+    }
+
+    /// What it wrote last, and the paths of its logs.
+    pub fn output(&self) -> String {
+        match self {
+            Self::Started(server) => server.logs().shown(),
+            Self::Outside(_) => "Prony did not start it, so it has no log of it".to_owned(),
+        }
+    }
+
+    /// How many lines it has written to standard output so far.
+    pub fn log_lines(&mut self) -> io::Result<u64> {
+        match self {
+            Self::Started(server) => server.log_lines(),
+            Self::Outside(_) => Err(no_log()),
+        }
+    }
+
+    /// How many lines it has written to standard error so far.
+    pub fn error_lines(&mut self) -> io::Result<u64> {
+        match self {
+            Self::Started(server) => server.error_lines(),
+            Self::Outside(_) => Err(no_log()),
+        }
+    }
+
+    /// Its logs; `None` if it already ran.
+    pub fn logs(&self) -> Option<&Logs> {
+        match self {
+            Self::Started(server) => Some(server.logs()),
+            Self::Outside(_) => None,
+        }
+    }
+
+    /// The memory that Prony makes it hold, in bytes: none if it would run anyway.
+    pub(super) fn held_bytes(&self) -> u64 {
+        match self {
+            Self::Started(server) => server.usage().map_or(0, |usage| usage.resident_bytes),
+            Self::Outside(_) => 0,
+        }
+    }
+
+    /// Stops it if Prony started it: SIGTERM, and when `grace` is over, SIGKILL.
+    pub fn stop(&mut self, grace: Duration) {
+        if let Self::Started(server) = self {
+            server.stop(grace);
+        }
+    }
+
+    /// Removes its logs, if it has any.
+    pub fn discard_logs(&self) {
+        if let Some(logs) = self.logs() {
+            logs.discard();
+        }
+    }
+}
+
+fn no_log() -> io::Error {
+    io::Error::other("Prony did not start the server, so it cannot count the lines that it logs")
+}
+
+fn launch(bench: &Bench, name: &str, task: &Task, built: &Built) -> Launch {
+    Launch {
+        supervisor: bench.supervisor.clone(),
+        cpus: bench.cpus.server.clone(),
+        host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        assets: bench.layout.assets_for(&built.folder),
+        certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
+        log: bench.logs.join(format!("{name}.log")),
+    }
+}

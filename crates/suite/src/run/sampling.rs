@@ -1,0 +1,84 @@
+//! What a load costs its server, and what else happens on the machine meanwhile.
+
+use std::io;
+
+use prony_model::{MachineNoise, ServerCost};
+use prony_server::{OutsideMeter, Sampler};
+
+use super::bench::Bench;
+use super::process::Process;
+
+/// Measures a server and the machine during a load.
+pub enum Meter {
+    /// Both.
+    Both(Sampler),
+    /// Only the machine: the server's processes are invisible.
+    Machine(OutsideMeter),
+}
+
+impl Meter {
+    /// Starts just before the load.
+    pub fn start(process: &Process, bench: &Bench) -> io::Result<Self> {
+        let sample = |tree| Sampler::start(tree, &process.cpus(bench), Sampler::INTERVAL);
+        match process {
+            Process::Started(server) => sample(server.tree()).map(Self::Both),
+            Process::Outside(outside) => match outside.server().tree() {
+                Ok(tree) => sample(tree.clone()).map(Self::Both),
+                Err(_) => {
+                    let address = Some(outside.server().address());
+                    OutsideMeter::start(address, &bench.cpus.load).map(Self::Machine)
+                }
+            },
+        }
+    }
+
+    /// Ends after the load, which lasted `loaded_s` seconds.
+    pub fn finish(self, loaded_s: f64) -> io::Result<(Option<ServerCost>, MachineNoise)> {
+        match self {
+            Self::Both(sampler) => {
+                let sampled = sampler.finish(loaded_s)?;
+                Ok((Some(sampled.server), sampled.noise))
+            }
+            Self::Machine(meter) => Ok((None, meter.finish()?.noise)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::Arc;
+
+    use prony_server::{Encryption, Freshness, Layout, Outside, SupervisorProgram};
+    use prony_system::default_assignment;
+
+    use super::*;
+    use crate::run::process::OutsideProcess;
+
+    #[test]
+    fn the_costs_of_a_server_whose_processes_are_invisible_are_unknown_and_not_zero() {
+        // Prony takes what this process uses for the load's.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let found = OutsideProcess::find(&Outside {
+            url: url.parse().unwrap(),
+            encryption: Encryption::Plain,
+        });
+        let mut process = Process::Outside(found.unwrap());
+        let bench = Bench {
+            layout: Layout::at("/none"),
+            supervisor: SupervisorProgram::new("/none"),
+            cpus: default_assignment().unwrap(),
+            logs: "/none".into(),
+            ready_timeout: std::time::Duration::ZERO,
+            freshness: Freshness::IfUnchanged,
+            interrupt: Arc::default(),
+        };
+        let meter = Meter::start(&process, &bench).unwrap();
+        let (cost, noise) = meter.finish(1.0).unwrap();
+        assert_eq!(cost, None);
+        assert!(noise.load_cpus.is_some());
+        assert!(process.tree().is_none() && process.exited().is_none());
+        assert!(process.log_lines().is_err());
+    }
+}
