@@ -240,7 +240,9 @@ def try_running(prony, root):
             time.sleep(0.05)
         init = [prony, "init", "--url", f"http://localhost:{port}"]
         check("running: init", folder, init, 0, "GET / with status 200")
-        check("running: verify", folder, [prony, "verify"], 0, "verified running × home")
+        check(
+            "running: verify", folder, [prony, "verify"], 0, "verified running × home"
+        )
         note = "already ran: neither started nor pinned by Prony"
         check("running: run", folder, [prony, "run", *SHORT], 0, note)
         if server.poll() is not None:

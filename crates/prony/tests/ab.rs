@@ -170,7 +170,7 @@ fn rounds_are_added_until_the_rates_are_precise_or_the_budget_is_spent() {
     repository.commit("little work");
     repository.write(200_000);
     let end = || repository.project.export()["run"]["adaptive"]["ends"][0].clone();
-    let enough = ["--precision", "50%", "--budget", "60s", "--no-ceiling"];
+    let enough = ["--precision", "50%", "--budget", "180s", "--no-ceiling"];
     let ended = run(repository.adaptive(&["main"], &enough)).with(1);
     ended.prints("worse");
     let precise = end();

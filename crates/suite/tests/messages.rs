@@ -214,8 +214,8 @@ fn headers_that_mean_something_else_are_reported_with_what_to_write() {
         ),
         (
             "[server.old]",
-            "[server.old.evn]\nA = \"1\"\n[server.old]",
-            "9: unknown field `evn`",
+            "[server.old.environ]\nA = \"1\"\n[server.old]",
+            "9: unknown field `environ`",
         ),
     ] {
         assert!(FILE.contains(from), "{from}");

@@ -135,7 +135,7 @@ fn each_flow_has_values_of_its_own() {
         "--random",
         "x=5..5",
         "--secret",
-        "token=hunter2",
+        "token=sesame2",
         "--variable",
         &host,
         "--json",
@@ -144,12 +144,12 @@ fn each_flow_has_values_of_its_own() {
     let mut command = load(folder.path(), &flags);
     command.env("HURL_VARIABLE_run", "night");
     let ended = run(command).with(0).prints("  seed ");
-    let query = "?token=hunter2&run=night&x=5";
+    let query = "?token=sesame2&run=night&x=5";
     let expected =
         ["1/ann/7", "2/bob/8", "3/ann/9", "1/bob/10"].map(|path| format!("GET /{path}{query}"));
     assert_eq!(lines(&server), expected);
     let recorded = fs::read_to_string(folder.path().join("result.json")).unwrap();
-    assert!(!recorded.contains("hunter2") && !ended.all().contains("hunter2"));
+    assert!(!recorded.contains("sesame2") && !ended.all().contains("sesame2"));
     assert!(
         recorded.contains("GET /{{id}}/{{name}}/{{n}}"),
         "{recorded}"
@@ -160,13 +160,13 @@ fn each_flow_has_values_of_its_own() {
 fn a_failed_assert_has_its_place_and_no_secret() {
     let text = "GET http://{{host}}/hello\nHTTP 200\n[Asserts]\nbody contains \"{{token}}\"\n";
     let (ceiling, folder) = (Ceiling::start(), folder(&[("a.hurl", text)]));
-    let flags = ["a.hurl", "-n5", "-c1", "--secret", "token=hunter2"];
+    let flags = ["a.hurl", "-n5", "-c1", "--secret", "token=sesame2"];
     let ended = run(flows(folder.path(), ceiling.port, &flags)).with(1);
     let ended = ended
         .prints("  0 ok flows, 0/s, 5 failed\n")
         .prints("a.hurl:4:0: Assert failure: ")
         .prints("***");
-    assert!(!ended.all().contains("hunter2"), "{}", ended.all());
+    assert!(!ended.all().contains("sesame2"), "{}", ended.all());
     let result = result(folder.path(), "result.json");
     assert_eq!(outcome(&result, "wrong_body"), 5);
     assert_eq!(counts(&result), [0, 5, 0]);

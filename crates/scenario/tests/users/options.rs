@@ -104,7 +104,7 @@ fn an_entry_may_be_tried_without_end() {
 }
 
 #[test]
-fn an_attempt_reads_the_variables_anew() {
+fn an_attempt_reads_the_variables_again() {
     let text = "GET http://a/{{n}}\n[Options]\nretry: 1\nretry-interval: 0\nHTTP 200\n[Captures]\nn: header \"n\"\n\
                 [Asserts]\nbody == \"done\"\n";
     let scenario = scenario_with(text, &[("n", "0")]);

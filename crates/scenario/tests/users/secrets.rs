@@ -24,7 +24,7 @@ fn echoed(secrets: &[&str], body: &str) -> String {
 
 #[test]
 fn a_rejection_has_no_secret() {
-    let told = echoed(&["hunter2"], "you are hunter2, hunter2");
+    let told = echoed(&["sesame2"], "you are sesame2, sesame2");
     assert!(told.contains("<you are ***, ***>"), "{told}");
 }
 
@@ -96,7 +96,7 @@ fn a_redacted_capture_is_a_secret() {
 #[test]
 fn a_flow_that_cannot_go_on_says_no_secret() {
     let text = "GET http://a/\nHTTP 200\n[Captures]\nv: body\nGET http://{{v}}/{{s0}}\n";
-    let scenario = with_secrets(text, &["hunter2"]);
+    let scenario = with_secrets(text, &["sesame2"]);
     let mut client = Client::of(&scenario);
     client.sends();
     client.takes(&Given::ok("b"));
@@ -119,14 +119,14 @@ fn a_file_that_is_refused_says_no_secret() {
         "POST http://a/\nfile,{{s0}};\n",
     ] {
         let mut sources = Sources::default();
-        sources.set_secret("s0", "hunter 2");
+        sources.set_secret("s0", "sesame 2");
         let told = refusal(text, sources);
-        assert!(!told.contains("hunter"), "{text}{told}");
+        assert!(!told.contains("sesame"), "{text}{told}");
     }
 }
 
 #[test]
 fn names_of_entries_have_no_secret() {
-    let scenario = with_secrets("GET http://a/{{s0}}\n", &["hunter2"]);
+    let scenario = with_secrets("GET http://a/{{s0}}\n", &["sesame2"]);
     assert_eq!(scenario.entries()[0].name(), "GET /{{s0}}");
 }

@@ -10,14 +10,14 @@ const LONGEST_TEXT: usize = 2048;
 
 /// A server to describe.
 #[derive(Clone)]
-pub enum Subject {
+pub enum FoundServer {
     /// A program that Prony starts.
     Program(Candidate),
     /// A server that already runs.
     Running { id: String, url: ServerUrl },
 }
 
-impl Subject {
+impl FoundServer {
     /// Its name in `prony.toml`.
     pub fn id(&self) -> &str {
         match self {
@@ -33,7 +33,7 @@ impl Subject {
 
 /// A server and what it responded; nothing if that is not known.
 pub struct Described {
-    pub subject: Subject,
+    pub found_server: FoundServer,
     pub observed: Vec<Observed>,
 }
 
@@ -77,7 +77,7 @@ pub fn text(servers: &[Described]) -> String {
     }
     for (server, ids) in servers.iter().zip(&ids) {
         let own = ids.iter().zip(&server.observed);
-        let is_over_tls = server.subject.is_over_tls();
+        let is_over_tls = server.found_server.is_over_tls();
         text.extend(own.map(|(id, one)| workload_table(id, one, is_over_tls)));
     }
     if servers.iter().all(|server| server.observed.is_empty()) {
@@ -88,9 +88,9 @@ pub fn text(servers: &[Described]) -> String {
 
 /// The table of a server that serves the workloads with these ids; all of the file if there are none.
 fn server_table(server: &Described, workloads: &[String]) -> String {
-    let mut text = match &server.subject {
-        Subject::Program(candidate) => program(candidate),
-        Subject::Running { id, url } => running(id, url),
+    let mut text = match &server.found_server {
+        FoundServer::Program(candidate) => program(candidate),
+        FoundServer::Running { id, url } => running(id, url),
     };
     if server.observed.iter().any(|one| !one.keeps_alive) {
         text += "keep_alive = false   # it closes connections after a response\n";
@@ -176,7 +176,7 @@ fn workload_id(server: &Described, observed: &Observed, is_one_of_several: bool)
         id => id,
     };
     match is_one_of_several {
-        true => format!("{}-{id}", server.subject.id()),
+        true => format!("{}-{id}", server.found_server.id()),
         false => id.to_owned(),
     }
 }
@@ -237,7 +237,7 @@ mod tests {
 
     fn described(id: &str, path: &str, body: Option<&str>) -> Described {
         Described {
-            subject: Subject::Program(Candidate {
+            found_server: FoundServer::Program(Candidate {
                 id: id.to_owned(),
                 found_by: "package.json",
                 language: "JavaScript",

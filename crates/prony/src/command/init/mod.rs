@@ -19,7 +19,7 @@ use prony_suite::{ProjectFile, Workloads};
 use prony_system::default_assignment;
 
 use self::candidates::Candidate;
-use self::file::{Described, Subject};
+use self::file::{Described, FoundServer};
 use super::flags::BuildFlags;
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
@@ -93,14 +93,14 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if let Some(wrong) = arguments.paths.iter().find(|path| !path.starts_with('/')) {
         return Err(usage(format!("--path {wrong}: a path begins with `/`")));
     }
-    let (subjects, paths) = arguments.choose(&folder)?;
+    let (found_servers, paths) = arguments.choose(&folder)?;
     let interrupt = interrupt_on_signals()?;
     let observer = Observer {
         layout: Layout::at(&folder),
         arguments,
         interrupt: &interrupt,
     };
-    let described = observer.describe(subjects, &paths)?;
+    let described = observer.describe(found_servers, &paths)?;
     if interrupt.load(Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -113,7 +113,7 @@ fn said(path: &Path, described: &[Described]) -> ExitCode {
     let responds = described.iter().any(|one| !one.observed.is_empty());
     outln!("written  {}", path.display());
     for server in described {
-        let id = server.subject.id();
+        let id = server.found_server.id();
         for observed in &server.observed {
             outln!(
                 "responds {id}: GET {} with status {}",
@@ -145,14 +145,14 @@ fn write(path: &Path, text: &str, replace: bool) -> Result<(), Box<dyn Error>> {
 
 impl Arguments {
     /// The servers that the user wants, and the paths to request.
-    fn choose(&self, folder: &Path) -> Result<(Vec<Subject>, Vec<String>), Box<dyn Error>> {
+    fn choose(&self, folder: &Path) -> Result<(Vec<FoundServer>, Vec<String>), Box<dyn Error>> {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         if let Some(url) = &self.url {
-            let subject = Subject::Running {
+            let found_server = FoundServer::Running {
                 id: candidates::id_of(&name),
                 url: url.clone(),
             };
-            return Ok((vec![subject], self.paths.clone()));
+            return Ok((vec![found_server], self.paths.clone()));
         }
         if let Some(run) = &self.run {
             let candidate = Candidate {
@@ -162,7 +162,7 @@ impl Arguments {
                 run: run.clone(),
                 ..Candidate::default()
             };
-            return Ok((vec![Subject::Program(candidate)], self.paths.clone()));
+            return Ok((vec![FoundServer::Program(candidate)], self.paths.clone()));
         }
         let found = candidates::look(folder);
         if found.is_empty() {
@@ -172,7 +172,7 @@ impl Arguments {
             )));
         }
         if self.yes {
-            let found = found.into_iter().map(Subject::Program);
+            let found = found.into_iter().map(FoundServer::Program);
             return Ok((found.collect(), self.paths.clone()));
         }
         if !io::stdin().is_terminal() {
@@ -185,7 +185,7 @@ impl Arguments {
             true => ask_paths()?,
             false => self.paths.clone(),
         };
-        Ok((vec![Subject::Program(chosen)], paths))
+        Ok((vec![FoundServer::Program(chosen)], paths))
     }
 }
 
@@ -243,27 +243,30 @@ impl Observer<'_> {
     /// The servers that respond, with their responses; if none does, the first one without.
     fn describe(
         &self,
-        subjects: Vec<Subject>,
+        found_servers: Vec<FoundServer>,
         paths: &[String],
     ) -> Result<Vec<Described>, Box<dyn Error>> {
         self.layout.make_state()?;
         let mut described: Vec<Described> = Vec::new();
         let mut silent = Vec::new();
-        for subject in subjects {
+        for found_server in found_servers {
             if self.interrupt.load(Relaxed) {
                 break;
             }
-            match self.observe(&subject, paths) {
-                Ok(observed) => described.push(Described { subject, observed }),
+            match self.observe(&found_server, paths) {
+                Ok(observed) => described.push(Described {
+                    found_server,
+                    observed,
+                }),
                 Err(reason) => {
-                    errln!("FAILED   {}: {reason}", subject.id());
-                    silent.push(subject);
+                    errln!("FAILED   {}: {reason}", found_server.id());
+                    silent.push(found_server);
                 }
             }
         }
         if described.is_empty() {
-            described.extend(silent.into_iter().next().map(|subject| Described {
-                subject,
+            described.extend(silent.into_iter().next().map(|found_server| Described {
+                found_server,
                 observed: Vec::new(),
             }));
         }
@@ -272,11 +275,11 @@ impl Observer<'_> {
 
     fn observe(
         &self,
-        subject: &Subject,
+        found_server: &FoundServer,
         paths: &[String],
     ) -> Result<Vec<observe::Observed>, String> {
         let alone = [Described {
-            subject: subject.clone(),
+            found_server: found_server.clone(),
             observed: Vec::new(),
         }];
         let path = self.layout.root().join(PROJECT_FILE);

@@ -97,9 +97,9 @@ Examples:
   prony load --grpc shop.Orders/Watch --proto shop.proto -H 'token: secret' \\
     https://localhost:50051/            a file provides it; messages are timed
 
-  prony load checkout.hurl --users 200 --think-time 2s --variable host=localhost:8080
+  prony load checkout.hurl --users 200 --variable host=localhost:8080
                                         users go through the requests of a Hurl file
-  prony load checkout.hurl --rate 50/s --rows accounts.csv --random item=1..500
+  prony load checkout.hurl --rate 50/s --rows accounts.csv
                                         50 flows begin per second, each with a row
 
   prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
