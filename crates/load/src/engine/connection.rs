@@ -93,8 +93,8 @@ pub(super) struct Connection<W> {
     pub(super) waiting_since: Option<Nanoseconds>,
     /// Whether its user is in the timetable.
     pub(super) is_timed: bool,
-    /// Whether the timetable will check its deadlines.
-    pub(super) is_watched: bool,
+    /// When its deadlines will be checked; the end of time if it has none.
+    pub(super) checked_at: Nanoseconds,
 }
 
 impl<W> Connection<W> {
@@ -113,7 +113,7 @@ impl<W> Connection<W> {
             is_used_up: false,
             waiting_since: None,
             is_timed: false,
-            is_watched: false,
+            checked_at: Nanoseconds::MAX,
         }
     }
 

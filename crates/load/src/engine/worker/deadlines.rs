@@ -1,5 +1,8 @@
 //! Responses that do not arrive in time.
 
+use std::collections::BTreeSet;
+use std::time::Duration;
+
 use prony_model::Outcome;
 
 use super::Worker;
@@ -12,24 +15,42 @@ pub(super) const NO_CONNECTION: &str = "connection";
 const NO_HANDSHAKE: &str = "finished handshake";
 const NO_FREE_STREAM: &str = "free stream";
 
+/// When to check the deadlines of each connection that has any, the earliest first.
+#[derive(Debug, Default)]
+pub(super) struct Deadlines(BTreeSet<(Nanoseconds, usize)>);
+
+impl Deadlines {
+    /// The time of the earliest; the end of time if there is none.
+    pub(super) fn next(&self) -> Nanoseconds {
+        self.0.first().map_or(Nanoseconds::MAX, |&(at, _)| at)
+    }
+
+    /// Takes a connection that is to be checked by `now`.
+    fn take_due(&mut self, now: Nanoseconds) -> Option<usize> {
+        let is_due = self.next() <= now;
+        is_due.then(|| self.0.pop_first()).flatten().map(|it| it.1)
+    }
+}
+
 impl<W: Wire> Worker<'_, W> {
     /// Makes sure that the connection's deadlines are checked at `at` or before.
     ///
-    /// Each connection has at most one entry in the timetable, which moves only when it comes up: nearly always the
-    /// response arrived long before, so a request costs nothing.
+    /// Each connection has at most one entry, which moves only when it comes up, or if a request may take less time than
+    /// others: nearly always the response arrived long before, so a request costs nothing.
     #[inline]
     pub(super) fn watch_deadline(&mut self, index: usize, at: Nanoseconds) {
         let connection = &mut self.connections[index];
-        if !connection.is_watched && at != Nanoseconds::MAX {
-            connection.is_watched = true;
-            self.deadlines.add(at, index);
+        if at < connection.checked_at {
+            self.deadlines.0.remove(&(connection.checked_at, index));
+            connection.checked_at = at;
+            self.deadlines.0.insert((at, index));
         }
     }
 
     /// Gives up requests that got no response in time.
     pub(super) fn check_deadlines(&mut self) {
         while let Some(index) = self.deadlines.take_due(self.now) {
-            self.connections[index].is_watched = false;
+            self.connections[index].checked_at = Nanoseconds::MAX;
             match self.next_deadline(index) {
                 Some(deadline) if deadline <= self.now => self.timed_out(index),
                 Some(deadline) => self.watch_deadline(index, deadline),
@@ -108,20 +129,25 @@ impl<W: Wire> Worker<'_, W> {
                 return;
             };
             if !connection.wire.cancel(position) {
-                let detail = self.no_response_in_time();
+                let detail = self.no_response_in_time(index);
                 return self.failed_at(index, position, Outcome::TimedOut, || detail);
             }
             let Some(request) = self.take_passed(index, position) else {
                 return;
             };
-            let detail = self.no_response_in_time();
+            let detail = self.no_response_in_time(index);
             self.count(index, request.number, Outcome::TimedOut, || detail);
         }
     }
 
-    /// Why a request that was sent has timed out.
-    pub(super) fn no_response_in_time(&self) -> String {
+    /// Why a request that was sent over the connection has timed out.
+    pub(super) fn no_response_in_time(&self, index: usize) -> String {
         let plan = self.shared.plan;
+        let of_entry = self.flows.as_ref();
+        let of_entry = of_entry.and_then(|flows| flows.timeout(index - self.share.streams));
+        if let Some(most) = of_entry.filter(|&most| most < self.timeout) {
+            return format!("no whole response within {:?}", Duration::from_nanos(most));
+        }
         match plan.deadline {
             Some(deadline) if self.deadline_binds_responses && deadline < plan.timeout => {
                 format!("no whole response within {deadline:?} of its due time")

@@ -284,7 +284,7 @@ impl<W: Wire> Worker<'_, W> {
         match verdict {
             // The worker may look at a response before the timetable, although both are due.
             _ if is_late => {
-                let detail = self.no_response_in_time();
+                let detail = self.no_response_in_time(index);
                 self.count(index, number, Outcome::TimedOut, || detail);
             }
             // Counted as ok, a response to what the server has not read would be the fastest of all.
