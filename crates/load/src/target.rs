@@ -154,7 +154,7 @@ impl HttpUrl {
         self.scheme
     }
 
-    /// The URL as it was given.
+    /// The URL as it was given, or as it is since its path has changed.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -190,6 +190,11 @@ impl HttpUrl {
             self.path.push('/');
         }
         self.path.push_str(path);
+        // In its own memory: every request of a flow may have another path.
+        self.text.clear();
+        for piece in [self.scheme.name(), "://", &self.host_header, &self.path] {
+            self.text.push_str(piece);
+        }
         PathAndQuery::try_from(self.path.as_str()).map(drop)
     }
 
@@ -314,6 +319,15 @@ mod tests {
 
     fn error(text: &str) -> String {
         text.parse::<HttpUrl>().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn another_path_is_in_the_whole_url() {
+        let mut url: HttpUrl = "http://h:81/a?b".parse().unwrap();
+        for (path, expected) in [("/c?d#e", "http://h:81/c?d"), ("?f", "http://h:81/?f")] {
+            url.set_path(path).unwrap();
+            assert_eq!(url.as_str(), expected);
+        }
     }
 
     #[test]

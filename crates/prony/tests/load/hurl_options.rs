@@ -30,9 +30,14 @@ fn an_entry_may_take_less_time_than_the_others() {
 #[test]
 fn requests_are_those_of_hurl_but_for_the_name_of_the_client() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
-    let text = format!("GET http://bob:secret@{}/a/../b?c=d\n", server.address);
+    let text = format!(
+        "GET http://bob:secret@{0}/a/../b?c=d\nHTTP 200\n[Asserts]\nurl == \"http://{0}/b?c=d\"\n",
+        server.address
+    );
     fs::write(folder.path().join("one.hurl"), text).unwrap();
-    run(load(folder.path(), &["one.hurl", "--sequential", "-n1"])).with(0);
+    run(load(folder.path(), &["one.hurl", "--sequential", "-n1"]))
+        .with(0)
+        .prints("1 ok flow");
     let sent = server.first();
     let mut lines: Vec<&str> = sent.head.lines().collect();
     lines[1..].sort_unstable();
