@@ -320,6 +320,15 @@ mod tests {
     }
 
     #[test]
+    fn another_path_is_in_the_whole_url() {
+        let mut url: HttpUrl = "http://h:81/a?b".parse().unwrap();
+        for (path, expected) in [("/c?d#e", "http://h:81/c?d"), ("?f", "http://h:81/?f")] {
+            url.set_path(path).unwrap();
+            assert_eq!(url.as_str(), expected);
+        }
+    }
+
+    #[test]
     fn a_url_has_its_parts() {
         let url: HttpUrl = "http://[::1]:8080/a/b?c=d#e".parse().unwrap();
         assert_eq!((url.host.as_str(), url.port), ("::1", 8080));

@@ -78,7 +78,7 @@ impl EntryOptions {
             OptionValue::Flag(FlagOption::PathAsIs, setting) => {
                 self.keeps_dots = scope.flag(setting)?;
             }
-            // Those of the connection are known before; the others say nothing about a load. Each must be a flag.
+            // Those of the connection are known before; the others do not change a load. Each must be a flag.
             OptionValue::Flag(_, setting) => {
                 scope.flag(setting)?;
             }

@@ -52,12 +52,7 @@ impl Timetable {
 
     /// Takes a user who is due by `now`.
     pub(super) fn take_due(&mut self, now: Nanoseconds) -> Option<usize> {
-        self.take_entry(now).map(|(_, user)| user)
-    }
-
-    /// Takes a due time that is not after `now`, with its user.
-    pub(super) fn take_entry(&mut self, now: Nanoseconds) -> Option<(Nanoseconds, usize)> {
         let due = self.next() <= now;
-        due.then(|| self.0.pop().map(|entry| entry.0)).flatten()
+        due.then(|| self.0.pop().map(|entry| entry.0.1)).flatten()
     }
 }

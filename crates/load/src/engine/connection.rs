@@ -93,7 +93,7 @@ pub(super) struct Connection<W> {
     pub(super) waiting_since: Option<Nanoseconds>,
     /// Whether its user is in the timetable.
     pub(super) is_timed: bool,
-    /// When the timetable will check its deadlines; the end of time if it will not.
+    /// When its deadlines will be checked; the end of time if it has none.
     pub(super) watched: Nanoseconds,
 }
 

@@ -9,6 +9,7 @@ mod command_line;
 mod common;
 mod connections;
 mod curl;
+mod hurl_options;
 mod objectives;
 mod protocols;
 mod requests;

@@ -252,7 +252,7 @@ fn files_are_read_beside_the_hurl_file() {
     .unwrap();
     run(load(folder.path(), &["flows/b.hurl", "-n1", "-c1"]))
         .with(2)
-        .says("flows/b.hurl:1:1: ")
+        .says("flows/b.hurl:2:6: ")
         .says("unauthorized access to file ../secret.txt");
     assert_eq!(server.count(), 1);
 }

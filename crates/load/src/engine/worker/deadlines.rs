@@ -1,5 +1,7 @@
 //! Responses that do not arrive in time.
 
+use std::collections::BTreeSet;
+
 use prony_model::Outcome;
 
 use super::Worker;
@@ -13,27 +15,41 @@ pub(super) const NO_CONNECTION: &str = "connection";
 const NO_HANDSHAKE: &str = "finished handshake";
 const NO_FREE_STREAM: &str = "free stream";
 
+/// When to check the deadlines of each connection that has any, the earliest first: one entry per connection.
+#[derive(Debug, Default)]
+pub(super) struct Deadlines(BTreeSet<(Nanoseconds, usize)>);
+
+impl Deadlines {
+    /// The time of the earliest; the end of time if there is none.
+    pub(super) fn next(&self) -> Nanoseconds {
+        self.0.first().map_or(Nanoseconds::MAX, |&(at, _)| at)
+    }
+
+    /// Takes a connection that is to be checked by `now`.
+    fn take_due(&mut self, now: Nanoseconds) -> Option<usize> {
+        let is_due = self.next() <= now;
+        is_due.then(|| self.0.pop_first()).flatten().map(|it| it.1)
+    }
+}
+
 impl<W: Wire> Worker<'_, W> {
     /// Makes sure that the connection's deadlines are checked at `at` or before.
     ///
-    /// An entry in the timetable moves only when it comes up: nearly always the response arrived long before, so a
-    /// request costs nothing. Only a request with less time than the one before it adds an entry.
+    /// A connection's entry moves only when it comes up, or if a request may take less time than those before it: nearly
+    /// always the response arrived long before, so a request costs nothing.
     #[inline]
     pub(super) fn watch_deadline(&mut self, index: usize, at: Nanoseconds) {
         let connection = &mut self.connections[index];
         if at < connection.watched {
+            self.deadlines.0.remove(&(connection.watched, index));
             connection.watched = at;
-            self.deadlines.add(at, index);
+            self.deadlines.0.insert((at, index));
         }
     }
 
     /// Gives up requests that got no response in time.
     pub(super) fn check_deadlines(&mut self) {
-        while let Some((at, index)) = self.deadlines.take_entry(self.now) {
-            if at != self.connections[index].watched {
-                // An earlier entry came after it.
-                continue;
-            }
+        while let Some(index) = self.deadlines.take_due(self.now) {
             self.connections[index].watched = Nanoseconds::MAX;
             match self.next_deadline(index) {
                 Some(deadline) if deadline <= self.now => self.timed_out(index),

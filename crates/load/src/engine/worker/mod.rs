@@ -15,6 +15,7 @@ use nix::errno::Errno;
 use prony_kernel::Counters;
 use prony_model::{Ended, LoadShape, Outcome};
 
+use self::deadlines::Deadlines;
 use super::clock::{Clock, Nanoseconds, Timetable, nanoseconds};
 use super::connection::{Activity, Connection, Role};
 use super::cost::{SchedulingMeter, ThreadUsage, WorkerCost};
@@ -143,7 +144,7 @@ pub(super) struct Worker<'a, W> {
     /// Connections to retry.
     retries: Timetable,
     /// When to check the deadlines of each connection.
-    deadlines: Timetable,
+    deadlines: Deadlines,
     /// Connections that wait for an arrival of the shared schedule, the one that has waited longest first, so that all
     /// are used in turn. Some may have been lost meanwhile.
     idle: VecDeque<usize>,
@@ -203,7 +204,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             timetable: Timetable::default(),
             pauses: Timetable::default(),
             retries: Timetable::default(),
-            deadlines: Timetable::default(),
+            deadlines: Deadlines::default(),
             idle: VecDeque::new(),
             judge,
             tally: Tally::default(),
