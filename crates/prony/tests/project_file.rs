@@ -120,7 +120,7 @@ fn late(path: &str, method: &str) -> String {
 
 #[test]
 fn a_first_response_may_take_longer_than_the_others() {
-    // Whoever gives up before the first response has to wait for it again.
+    // A client that gives up before the first response has to wait for it again.
     let first = "            if not getattr(Handler, 'is_warm', False):
                 __import__('time').sleep(3)
                 Handler.is_warm = not self.is_closed()

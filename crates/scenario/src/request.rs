@@ -10,7 +10,7 @@ use prony_load::{ALL_CODINGS, HttpUrl, RequestError, RequestParts, ScenarioReque
 use crate::options::EntryOptions;
 use crate::target::Target;
 
-/// What a request has if its entry says nothing else, as requests of Hurl do.
+/// What a request has unless its entry sets or removes it, as requests of Hurl do.
 const DEFAULT_FIELDS: [(HeaderName, HeaderValue); 2] = [
     (header::ACCEPT, HeaderValue::from_static("*/*")),
     (

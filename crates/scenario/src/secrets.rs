@@ -5,7 +5,7 @@ use prony_hurl::evaluate::Variables;
 
 use crate::target::NOT_IN_URLS;
 
-/// How the secrets among variables may stand in a message: as they are, in JSON or in a URL. The longest comes first,
+/// How messages may show the secrets among variables: as they are, in JSON or in a URL. The longest comes first,
 /// because another secret may be a part of it.
 pub(crate) fn forms(variables: &Variables) -> Vec<String> {
     let mut forms: Vec<String> = variables.secrets().flat_map(forms_of).collect();

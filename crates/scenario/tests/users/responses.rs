@@ -5,7 +5,7 @@ use prony_model::Outcome;
 
 use crate::{Client, Given, scenario};
 
-/// What becomes of a response to an entry that expects this.
+/// The result of a response to an entry that expects this.
 fn verdict(expected: &str, given: &Given) -> Result<(), (Outcome, String)> {
     let scenario = scenario(&format!("GET http://a/\n{expected}"));
     let mut client = Client::of(&scenario);

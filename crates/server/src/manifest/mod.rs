@@ -51,7 +51,7 @@ pub enum VersionSource {
     Text(String),
 }
 
-/// What a server is and serves, whoever starts it.
+/// What a server is and serves, whether Prony starts it or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
     /// Its name in tables.
