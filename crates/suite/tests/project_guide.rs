@@ -87,8 +87,11 @@ fn every_block_can_be_read() {
     assert!(files >= 3 && projects >= 2, "{} blocks", blocks.len());
 }
 
+/// How the first server of that example is built and run.
+const PROGRAM: &str = "build = \"go build -o {out}/shop .\"\nrun = \"{out}/shop\"\n";
+
 /// What the first example of the guide has in place of the faults of the table, in its order.
-const FAULTS: [(&str, &str); 15] = [
+const FAULTS: [(&str, &str); 21] = [
     ("title = \"Shop\"", "titel = \"Shop\""),
     ("[server.shop]", "[servers.shop]"),
     ("[server.shop]", "[server.Shop]"),
@@ -98,6 +101,18 @@ const FAULTS: [(&str, &str); 15] = [
     ),
     ("rounds = 6", "rounds = 0"),
     ("rounds = 6", "beside = [\"go-nethtp\"]"),
+    (PROGRAM, ""),
+    (
+        PROGRAM,
+        "run = \"./shop\"\nurl = \"http://localhost:8080\"\n",
+    ),
+    (PROGRAM, "url = \"localhost:8080\"\n"),
+    (PROGRAM, "url = \"http://localhost:8080/api\"\n"),
+    (PROGRAM, "url = \"http://me:secret@localhost\"\n"),
+    (
+        PROGRAM,
+        "url = \"https://localhost\"\nworkloads = [\"home\"]\n",
+    ),
     ("", ""),
     (
         "\"go build -o {out}/shop .\"",
