@@ -54,7 +54,7 @@ Examples:
   prony load --insecure https://localhost:8443/        TLS, HTTP/2 if offered
   prony load --grpc shop.Orders/List http://localhost:50051/
   prony load checkout.hurl --users 200 --variable host=localhost:8080
-                                                       the requests of a Hurl file
+                                                       users of a Hurl file
   prony load shop                                      a server of prony.toml
 
 `--help` shows all flags, and more examples.";
@@ -110,7 +110,8 @@ Examples:
     http://localhost:8080/              the highest rate
 
 docs/load.md explains each kind of load, its latency, and the flags of other \
-tools, docs/scenarios.md Hurl files. docs/capacity.md explains how Prony finds the highest rate.
+tools; docs/scenarios.md explains Hurl files, and docs/capacity.md how Prony finds \
+the highest rate.
 
 Exit status:
   0    ok responses, streamed events or a capacity were measured
