@@ -98,9 +98,9 @@ Examples:
     https://localhost:50051/            a file provides it; messages are timed
 
   prony load checkout.hurl --users 200 --variable host=localhost:8080
-                                        users go through the requests of a Hurl file
+                                        the users of a Hurl file
   prony load checkout.hurl --rate 50/s --rows accounts.csv
-                                        50 flows begin per second, each with a row
+                                        50 flows per second, a row for each
 
   prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
     --junit load.xml --markdown load.md http://localhost:8080/
