@@ -3,9 +3,9 @@ import http from "k6/http";
 import { check } from "k6";
 import exec from "k6/execution";
 import { given, options } from "./scenario.js";
-import { summary } from "./summary.js";
+import { httpSummary as handleSummary } from "./summary.js";
 
-export { options };
+export { handleSummary, options };
 
 const parameters = {
   responseType: "text",
@@ -28,13 +28,4 @@ export default function () {
     exec.test.abort("the item is not the one that was requested");
   }
   http.get(`${given.PRONY_ORIGIN}/hello`, parameters);
-}
-
-export function handleSummary(data) {
-  const { http_req_failed: failed } = data.metrics;
-  return summary(data, {
-    ok: failed ? failed.values.fails : 0,
-    failed: failed ? failed.values.passes : 0,
-    latency: "http_req_duration{expected_response:true}",
-  });
 }

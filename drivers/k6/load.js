@@ -2,9 +2,9 @@
 import http from "k6/http";
 import exec from "k6/execution";
 import { given, inStreams, options, streams } from "./scenario.js";
-import { summary } from "./summary.js";
+import { httpSummary as handleSummary } from "./summary.js";
 
-export { options };
+export { handleSummary, options };
 
 const method = given.PRONY_METHOD || "GET";
 const body = given.PRONY_BODY_FILE ? open(given.PRONY_BODY_FILE, "b") : null;
@@ -46,12 +46,3 @@ async function multiplexed() {
 }
 
 export default streams > 1 ? multiplexed : inTurn;
-
-export function handleSummary(data) {
-  const { http_req_failed: failed } = data.metrics;
-  return summary(data, {
-    ok: failed ? failed.values.fails : 0,
-    failed: failed ? failed.values.passes : 0,
-    latency: "http_req_duration{expected_response:true}",
-  });
-}

@@ -12,3 +12,13 @@ export function summary(data, { ok, failed, latency }) {
   };
   return { stdout: JSON.stringify(figures) };
 }
+
+// The same for requests over HTTP.
+export function httpSummary(data) {
+  const { http_req_failed: failed } = data.metrics;
+  return summary(data, {
+    ok: failed ? failed.values.fails : 0,
+    failed: failed ? failed.values.passes : 0,
+    latency: "http_req_duration{expected_response:true}",
+  });
+}
