@@ -1,12 +1,14 @@
 //! Sans-IO wires: a wire turns bytes into responses and never touches a socket.
 
 mod body_limit;
+mod first_bytes;
 pub mod grpc;
 pub mod h1;
 pub mod h2;
 pub mod sse;
 pub mod tls;
 
+pub use first_bytes::OtherProtocol;
 use h1::{Collect, Ignore};
 use prony_model::Outcome;
 

@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{LoadPlan, run};
-use prony_model::{Ended, LoadResult, Outcome};
+use prony_model::{Arrivals, Ended, LoadResult, LoadShape, Outcome, Schedule};
 
-use super::plans::plan_to;
+use super::plans::{http2_plan_to, plan_to};
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -238,6 +238,53 @@ fn chunks_of_the_wrong_size_are_malformed() {
             "{:?}",
             result.outcomes
         );
+    }
+}
+
+/// Fails every request, and says why.
+fn all_malformed(plan: &LoadPlan) -> String {
+    let result = load(plan);
+    let malformed = result.outcomes[Outcome::Malformed];
+    assert_eq!(malformed, result.requests, "{:?}", result.outcomes);
+    result.first_wrong.unwrap().detail
+}
+
+#[test]
+fn a_server_that_expects_tls_is_recognised_over_either_version_of_http() {
+    let address = server(|mut stream| {
+        let _ = stream.read(&mut [0; 1024]);
+        // The alert protocol_version, and nothing else.
+        let _ = stream.write_all(&[21, 3, 1, 0, 2, 2, 70]);
+    });
+    for plan in [plan(address, 6), http2_plan_to(address, 6)] {
+        let detail = all_malformed(&plan);
+        assert!(detail.ends_with("it seems to expect TLS"), "{detail}");
+    }
+}
+
+#[test]
+fn a_server_that_expects_the_other_version_of_http_is_recognised() {
+    let http1 = server(|mut stream| {
+        let _ = stream.read(&mut [0; 1024]);
+        let _ = stream.write_all(b"HTTP/1.0 400 Bad Request\r\n\r\n");
+    });
+    let detail = all_malformed(&http2_plan_to(http1, 6));
+    assert!(detail.ends_with("it seems to expect HTTP/1.1"), "{detail}");
+
+    // Its settings do not wait for a request, so they may arrive while the connection is idle.
+    let http2 = server(|mut stream| {
+        let settings = [0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 100];
+        let _ = stream.write_all(&settings);
+        while stream.read(&mut [0; 1024]).is_ok_and(|length| length > 0) {}
+    });
+    let rate = LoadShape::Rate(Schedule::constant(Arrivals::Even, 100.0));
+    for shape in [LoadShape::Closed, rate] {
+        let plan = LoadPlan {
+            shape,
+            ..plan(http2, 6)
+        };
+        let detail = all_malformed(&plan);
+        assert!(detail.ends_with("it seems to expect HTTP/2"), "{detail}");
     }
 }
 

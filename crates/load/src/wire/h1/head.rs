@@ -5,11 +5,8 @@ use http::Method;
 use super::Malformed;
 use super::fields::{Framing, FramingFields, has_forbidden_byte};
 use super::lines::Lines;
-
-/// The start of every head.
-const START: &[u8] = b"HTTP/1.";
-/// The start of every TLS alert (RFC 8446, section 5.1): its type and the major version.
-const TLS_ALERT: &[u8] = &[21, 3];
+use crate::wire::OtherProtocol;
+use crate::wire::first_bytes::{FirstBytes, HTTP1};
 
 /// The methods that change how a response is framed (RFC 9112, section 6.3, rules 1 and 2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,20 +121,24 @@ impl HeadReader {
 
 /// Refuses garbage at once, without waiting for a line end that may never arrive.
 fn check_status_start(bytes: &[u8]) -> Result<(), Malformed> {
-    let may_become = |start: &[u8]| start.starts_with(&bytes[..bytes.len().min(start.len())]);
-    match bytes.len() < TLS_ALERT.len() && may_become(TLS_ALERT) {
-        true => Ok(()),
-        false if may_become(START) => Ok(()),
-        false => Err(no_status_line(bytes)),
+    match FirstBytes::of(bytes) {
+        FirstBytes::Undecided | FirstBytes::Of(OtherProtocol::Http1) => Ok(()),
+        FirstBytes::Of(_) | FirstBytes::Unknown => Err(no_status_line(bytes)),
     }
 }
 
 /// What bytes are that do not start as a head does.
 #[cold]
 fn no_status_line(bytes: &[u8]) -> Malformed {
-    match bytes.starts_with(TLS_ALERT) {
-        true => Malformed::TlsAlert,
-        false => Malformed::StatusLine,
+    other_protocol(bytes).unwrap_or(Malformed::StatusLine)
+}
+
+/// The protocol of bytes that belong to another one than HTTP/1.
+#[cold]
+pub(super) fn other_protocol(bytes: &[u8]) -> Option<Malformed> {
+    match FirstBytes::of(bytes) {
+        FirstBytes::Of(other @ (OtherProtocol::Tls | OtherProtocol::Http2)) => Some(other.into()),
+        _ => None,
     }
 }
 
@@ -145,7 +146,7 @@ fn no_status_line(bytes: &[u8]) -> Malformed {
 /// (RFC 9110, section 2.5).
 pub(super) fn status_line(line: &[u8]) -> Result<(u8, u16), Malformed> {
     let rest = line
-        .strip_prefix(START)
+        .strip_prefix(HTTP1)
         .ok_or_else(|| no_status_line(line))?;
     let [minor @ b'0'..=b'9', b' ', a, b, c, reason @ ..] = rest else {
         return Err(Malformed::StatusLine);

@@ -17,14 +17,16 @@ pub use head::{Head, RequestKind};
 pub use response::{ReadBytes, ResponseReader};
 pub use wire::H1Wire;
 
+use crate::wire::OtherProtocol;
+
 /// Why bytes are not an HTTP/1.1 response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "documented by the messages")]
 pub enum Malformed {
     #[error("the response does not start with an HTTP/1.0 or HTTP/1.1 status line")]
     StatusLine,
-    #[error("the server responds with a TLS alert, not with HTTP: it seems to expect TLS")]
-    TlsAlert,
+    #[error(transparent)]
+    OtherProtocol(#[from] OtherProtocol),
     #[error("a header or trailer line has no name, no colon, or a forbidden byte")]
     HeaderLine,
     #[error("the head is longer than {} KiB", lines::MAX_SECTION / 1024)]

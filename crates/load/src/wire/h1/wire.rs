@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::head::status_line;
+use super::head::{other_protocol, status_line};
 use super::{Collect, Ignore, Keep, Malformed, ReadBytes, RequestKind, ResponseReader};
 use crate::request::{Request, RequestParts};
 use crate::scenario::ScenarioRequest;
@@ -291,13 +291,16 @@ impl Wire for H1Wire<'_> {
 }
 
 /// Classifies bytes that arrived while no response was due. With a 408 a server may close a connection that was idle
-/// for too long (RFC 9110, section 15.5.9); anything else is too much.
+/// for too long (RFC 9110, section 15.5.9), and an HTTP/2 server begins without having been asked; anything else is too
+/// much.
 #[cold]
 fn unexpected(bytes: &[u8]) -> Fault {
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or(bytes);
     match status_line(line.trim_ascii_end()) {
         Ok((_, 408)) => Fault::Ended("closed the idle connection with a 408".into()),
-        _ => Malformed::ExcessBytes.into(),
+        _ => other_protocol(bytes)
+            .unwrap_or(Malformed::ExcessBytes)
+            .into(),
     }
 }
 

@@ -3,6 +3,8 @@
 use prony_http2::{FRAME_HEADER, Frame, FrameHeader, Kind, MAX_FRAME};
 
 use super::Malformed;
+use crate::wire::OtherProtocol;
+use crate::wire::first_bytes::FirstBytes;
 
 /// Splits the bytes of a connection into frames. Frames that arrive in one piece are not copied.
 #[derive(Debug, Default)]
@@ -72,6 +74,9 @@ impl FrameReader {
 
 /// The header at the start of `bytes`, if it is complete. `begun` says whether the connection has had a frame before.
 fn read_header(bytes: &[u8], begun: &mut bool) -> Result<Option<FrameHeader>, Malformed> {
+    if !*begun {
+        check_protocol(bytes)?;
+    }
     let Some(header) = FrameHeader::read(bytes) else {
         return Ok(None);
     };
@@ -84,4 +89,13 @@ fn read_header(bytes: &[u8], begun: &mut bool) -> Result<Option<FrameHeader>, Ma
     }
     *begun = true;
     Ok(Some(header))
+}
+
+/// Names another protocol as soon as it shows: all that a TLS server sends may be shorter than the header of a frame.
+#[cold]
+fn check_protocol(bytes: &[u8]) -> Result<(), Malformed> {
+    match FirstBytes::of(bytes) {
+        FirstBytes::Of(other @ (OtherProtocol::Tls | OtherProtocol::Http1)) => Err(other.into()),
+        _ => Ok(()),
+    }
 }

@@ -29,7 +29,7 @@ pub use wire::H2Wire;
 use hpack::HpackError;
 use prony_http2::FrameError;
 
-use crate::wire::Fault;
+use crate::wire::{Fault, OtherProtocol};
 
 /// Why bytes are not what an HTTP/2 server may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +37,8 @@ use crate::wire::Fault;
 pub enum Malformed {
     #[error("the server did not start with a SETTINGS frame: it may not support HTTP/2")]
     NotHttp2,
+    #[error(transparent)]
+    OtherProtocol(#[from] OtherProtocol),
     #[error("a frame has {0} bytes, but at most {MAX_FRAME} are allowed")]
     FrameTooLong(usize),
     #[error("a {0} frame has an invalid length")]

@@ -150,13 +150,27 @@ fn forbidden_bytes_are_refused() {
     }
 }
 
+#[test]
+fn a_settings_frame_is_named() {
+    let settings = b"\0\0\x0c\x04\0\0\0\0\0\0\x03\0\0\0\x0a\0\x04\0\x01\0\0";
+    for length in 0..=settings.len() {
+        let expected = match length < 9 {
+            true => Ok(None),
+            false => Err(OtherProtocol::Http2.into()),
+        };
+        let read = Head::read(&settings[..length], RequestKind::Plain);
+        assert_eq!(read, expected, "{length}");
+    }
+    assert_eq!(read("\0\0\x06\x06"), Err(Malformed::StatusLine));
+}
+
 /// However it is split, and even if its last byte, the reason, is a line feed.
 #[test]
 fn a_tls_alert_is_named() {
     let alert = b"\x15\x03\x01\0\x02\x02\n";
     for length in 2..=alert.len() {
         let read = Head::read(&alert[..length], RequestKind::Plain);
-        assert_eq!(read, Err(Malformed::TlsAlert), "{length}");
+        assert_eq!(read, Err(OtherProtocol::Tls.into()), "{length}");
     }
     assert_eq!(read("\x15"), Ok(None));
     for other in ["\x15\n", "\x15\x04", "\x16\x03", "\x16"] {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::request::{Order, Request, RequestSet};
+use crate::wire::OtherProtocol;
 
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
@@ -110,6 +111,19 @@ fn unexpected_bytes_are_a_fault() {
     wire.request(number(0));
     assert!(whole(&mut wire, RESPONSE).is_some());
     assert_eq!(wire.eat(b"HTTP/1.1 200 ", &mut Ignore), Err(excess));
+}
+
+#[test]
+fn an_unexpected_start_of_another_protocol_is_named() {
+    let set = set(&["GET"]);
+    for (bytes, other) in [
+        (&b"\0\0\0\x04\0\0\0\0\0"[..], OtherProtocol::Http2),
+        (b"\x15\x03\x01\0\x02\x02\n", OtherProtocol::Tls),
+    ] {
+        let mut wire = H1Wire::new(set.requests(), false);
+        let fault = Fault::H1(other.into());
+        assert_eq!(wire.eat(bytes, &mut Ignore), Err(fault));
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Frames that no server may send.
 
 use super::*;
+use crate::wire::OtherProtocol;
 use crate::wire::h2::hpack::HpackError;
 
 fn h2(malformed: Malformed) -> Fault {
@@ -122,10 +123,37 @@ fn a_connection_without_settings_is_not_http_2() {
     let requests = get();
     let refuse = |bytes: &[u8]| Client::new(&requests).eat(bytes);
     let not_http2 = Err(h2(Malformed::NotHttp2));
-    assert_eq!(refuse(b"HTTP/1.1 400 Bad Request\r\n"), not_http2);
+    assert_eq!(refuse(b"SSH-2.0-x\r\n"), not_http2);
     assert_eq!(refuse(&frame(Kind::PING, 0, 0, &[0; 8])), not_http2);
     // An unknown frame is not SETTINGS either.
     assert_eq!(refuse(&[0, 0, 0, 0xff, 0, 0, 0, 0, 0]), not_http2);
+}
+
+#[test]
+fn another_protocol_is_named_however_its_start_is_split() {
+    let requests = get();
+    for (bytes, other) in [
+        (&b"\x15\x03\x01\0\x02\x02\n"[..], OtherProtocol::Tls),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", OtherProtocol::Http1),
+        (b"HTTP/1.", OtherProtocol::Http1),
+    ] {
+        let refused = Err(h2(other.into()));
+        for cut in 0..bytes.len() {
+            let mut client = Client::new(&requests);
+            let (first, rest) = bytes.split_at(cut);
+            let refusal = client.eat(first).and_then(|()| client.eat(rest));
+            assert_eq!(refusal, refused, "{cut}");
+        }
+    }
+    // Only at the start of the connection.
+    let mut client = Client::connected(&requests, &[]);
+    let too_long = Malformed::FrameTooLong(0x48_54_54);
+    assert_eq!(client.eat(b"HTTP/1.1 400"), Err(h2(too_long)));
+    client.open();
+    assert_eq!(
+        client.eat(b"HTTP/1.1 400"),
+        Err(h2(OtherProtocol::Http1.into()))
+    );
 }
 
 /// One stream has too large a window, or the server sends too much on it: the others go on.
