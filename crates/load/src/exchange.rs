@@ -246,6 +246,10 @@ impl<'a> Conversation<'a> {
                 wire.request(Which::default());
                 is_requested = true;
             }
+            if !is_requested && let Some(fault) = wire.farewell() {
+                link.tell(wire);
+                return Err(ExchangeError::Unprocessed(fault));
+            }
             if link.received().is_empty() && !wire.has_more() {
                 match link.turn(wire) {
                     Ok(0) => return closed(wire, collect),
@@ -452,3 +456,6 @@ fn is_transient(error: &io::Error) -> bool {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
     )
 }
+
+#[cfg(test)]
+mod tests;

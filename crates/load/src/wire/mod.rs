@@ -43,6 +43,11 @@ pub trait Wire {
         false
     }
 
+    /// Why the connection takes no more requests, if the server has said so.
+    fn farewell(&self) -> Option<Fault> {
+        None
+    }
+
     /// Whether the server has said that nothing more follows, although its connection may still be open. That is a
     /// [close](Wire::close).
     fn is_closed(&self) -> bool {

@@ -31,7 +31,13 @@ pub(super) struct GoingAway {
     /// Whether it is an orderly end.
     pub(super) is_orderly: bool,
     /// `is going away: ENHANCE_YOUR_CALM (too_many_pings)`
-    pub(super) reason: String,
+    reason: String,
+}
+
+impl GoingAway {
+    pub(super) fn fault(&self) -> Fault {
+        Fault::Ended(self.reason.clone())
+    }
 }
 
 /// A connection. A [`FrameReader`](super::FrameReader) splits its bytes into frames. It acknowledges settings, responds
@@ -289,7 +295,12 @@ impl Connection<'_> {
         let going_away = self.going_away.as_ref()?;
         let last = self.streams.last()?;
         let is_unprocessed = last.number > going_away.last_stream;
-        is_unprocessed.then(|| Fault::Ended(going_away.reason.clone()))
+        is_unprocessed.then(|| going_away.fault())
+    }
+
+    /// Why the server takes no more streams, if it is going away.
+    pub(super) fn farewell(&self) -> Option<Fault> {
+        self.going_away.as_ref().map(GoingAway::fault)
     }
 
     /// Gives up the request at that position; returns false if the server reads too little to learn of it.

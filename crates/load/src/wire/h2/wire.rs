@@ -54,6 +54,10 @@ impl Wire for H2Wire<'_> {
         !self.connection.takes_streams() && self.connection.streams.is_empty()
     }
 
+    fn farewell(&self) -> Option<Fault> {
+        self.connection.farewell()
+    }
+
     /// The server decides when the connection ends, so no request is the last.
     #[inline]
     fn request(&mut self, which: Which) {
@@ -130,9 +134,7 @@ impl Wire for H2Wire<'_> {
             return OnClose::Truncated;
         }
         match &connection.going_away {
-            Some(going) if first.is_some() && !going.is_orderly => {
-                OnClose::Failed(Fault::Ended(going.reason.clone()))
-            }
+            Some(going) if first.is_some() && !going.is_orderly => OnClose::Failed(going.fault()),
             _ => OnClose::BeforeResponse,
         }
     }

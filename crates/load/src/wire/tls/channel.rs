@@ -204,6 +204,10 @@ impl<W: Wire> Wire for Channel<W> {
         self.inner.is_finished() || (is_last && self.in_flight == 0 && !self.has_more())
     }
 
+    fn farewell(&self) -> Option<Fault> {
+        self.inner.farewell()
+    }
+
     #[inline]
     fn is_closed(&self) -> bool {
         self.session.server_closed() && !self.has_more()
