@@ -68,6 +68,13 @@ impl InFlight {
     }
 }
 
+/// A handshake that is over.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimedHandshake {
+    pub(super) resumed: bool,
+    pub(super) took: Nanoseconds,
+}
+
 /// One connection of a worker.
 #[derive(Debug)]
 pub(super) struct Connection<W> {
@@ -81,6 +88,8 @@ pub(super) struct Connection<W> {
     /// Requests since it was connected, and whole responses.
     pub(super) requests: u64,
     pub(super) responses: u64,
+    /// How long its handshake took, until that is counted: the server may still refuse the client.
+    pub(super) handshake: Option<TimedHandshake>,
     /// Attempts in a row that brought no response.
     pub(super) refusals: u32,
     /// Whether it was ever connected.
@@ -107,6 +116,7 @@ impl<W> Connection<W> {
             passed: 0,
             requests: 0,
             responses: 0,
+            handshake: None,
             refusals: 0,
             was_connected: false,
             excess: None,

@@ -208,6 +208,26 @@ fn a_client_that_is_refused_after_its_handshake_pauses() {
 }
 
 #[test]
+fn a_handshake_that_the_server_refuses_in_the_end_is_not_measured() {
+    let (certificate, own) = (Certificate::new(), Certificate::new());
+    let config = certificate.server_of(&[&rustls::version::TLS13], Some(&own));
+    let address = serve_late(config, Duration::ZERO, Duration::ZERO);
+    for event_loop in LOOPS {
+        let plan = LoadPlan {
+            requests: Some(3),
+            event_loop,
+            ..anonymous(&certificate, address)
+        };
+        let result = run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+        let outcomes = result.outcomes;
+        assert_eq!(outcomes[Outcome::TlsFailure], 3, "{outcomes:?}");
+        let tls = result.tls.unwrap();
+        assert_eq!((tls.full.count, tls.resumed.count), (0, 0));
+        assert_eq!(tls.version.as_deref(), Some("1.3"));
+    }
+}
+
+#[test]
 fn a_deadline_shorter_than_the_handshake_does_not_prevent_it() {
     let certificate = Certificate::new();
     let (handshake, each) = (Duration::from_millis(400), Duration::from_millis(30));

@@ -8,7 +8,7 @@ use prony_model::Outcome;
 use super::Worker;
 use super::deadlines::NO_CONNECTION;
 use crate::engine::clock::Nanoseconds;
-use crate::engine::connection::{Activity, Role};
+use crate::engine::connection::{Activity, Role, TimedHandshake};
 use crate::target::was_reset;
 use crate::wire::{Fault, Wire};
 
@@ -73,15 +73,30 @@ impl<W: Wire> Worker<'_, W> {
             return;
         }
         self.read_clock();
-        let connection = &self.connections[index];
+        let connection = &mut self.connections[index];
         if let Some(handshake) = connection.wire.handshake()
             && connection.role == Role::Load
         {
-            let took = self.now.saturating_sub(since);
-            self.tally.handshakes.record(handshake.resumed, took);
+            connection.handshake = Some(TimedHandshake {
+                resumed: handshake.resumed,
+                took: self.now.saturating_sub(since),
+            });
             self.agreement.get_or_insert(handshake.agreement);
         }
         self.begin_sending(index);
+    }
+
+    /// Counts the handshake of a connection, which the server has not refused after all.
+    pub(super) fn count_handshake(&mut self, index: usize) {
+        if let Some(handshake) = self.connections[index].handshake.take() {
+            let TimedHandshake { resumed, took } = handshake;
+            self.tally.handshakes.record(resumed, took);
+        }
+    }
+
+    /// Counts the handshakes of connections that stay open: they belong to the phase that ends now.
+    pub(super) fn count_handshakes(&mut self) {
+        (0..self.connections.len()).for_each(|index| self.count_handshake(index));
     }
 
     fn begin_sending(&mut self, index: usize) {
@@ -112,6 +127,7 @@ impl<W: Wire> Worker<'_, W> {
     /// Fails the requests of a connection whose handshake failed. The next attempt follows after a pause.
     #[cold]
     pub(super) fn handshake_failed(&mut self, index: usize, fault: &Fault) {
+        self.connections[index].handshake = None;
         if self.connections[index].in_flight.is_empty() {
             self.tally.wrong(fault.outcome(), || fault.to_string());
         }

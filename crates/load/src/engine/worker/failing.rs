@@ -242,6 +242,7 @@ impl<W: Wire> Worker<'_, W> {
 
     pub(super) fn close(&mut self, index: usize, activity: Activity) {
         self.io.close(index);
+        self.count_handshake(index);
         let connection = &mut self.connections[index];
         let is_load = index >= self.share.streams;
         self.open -= u64::from(connection.is_connected() && is_load);

@@ -70,7 +70,7 @@ pub(super) struct ConnectionCounts {
     pub(super) opened: u64,
     /// How many of these replaced a lost or used-up connection.
     pub(super) reconnects: u64,
-    /// Requests resent over another connection, because the server had closed theirs.
+    /// Requests sent again, because the server had ended their connection or had not processed them.
     pub(super) resent: u64,
     /// Waits for a local port.
     pub(super) port_waits: u64,
@@ -463,6 +463,7 @@ impl<'a, W: Wire> Worker<'a, W> {
     #[cold]
     fn begin_measuring(&mut self, at: Nanoseconds) {
         let cost = self.cost();
+        self.count_handshakes();
         self.timeline.take_last_of(&self.tally);
         let mut tally = std::mem::take(&mut self.tally);
         // Streams continue through both phases.
@@ -479,6 +480,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         self.count_overdue();
         self.count_in_flight();
         self.end_streams();
+        self.count_handshakes();
         self.publish();
         if let Some(flows) = &self.flows {
             self.tally.flows().unfinished += flows.in_progress();
