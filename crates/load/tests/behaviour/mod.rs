@@ -22,3 +22,4 @@ mod sockets;
 mod stream_limit;
 mod stream_reset;
 mod timeline;
+mod unprocessed;

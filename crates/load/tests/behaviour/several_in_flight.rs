@@ -1,9 +1,10 @@
 //! HTTP/2 connections that are lost with several requests in flight: each has the outcome that is its own.
 
 use std::io::Write;
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -104,6 +105,55 @@ fn only_a_response_that_has_begun_is_truncated() {
         let result = load(&plan(address.into(), Method::POST, 0, 3));
         assert_eq!(result.outcomes[Outcome::Truncated], 1, "stream {begun}");
         assert_eq!(result.outcomes[Outcome::Reset], 2, "stream {begun}");
+    }
+}
+
+/// A frame that no server may send: DATA on stream 0.
+const INVALID: [u8; 9] = [0; 9];
+
+/// The server breaks the rules when the first request arrives, over as many connections as `breaks`, and then responds.
+fn breaking(breaks: usize) -> SocketAddr {
+    let connections = Arc::new(AtomicUsize::new(0));
+    server(move |stream| {
+        let is_broken = connections.fetch_add(1, SeqCst) < breaks;
+        respond_or_break(stream, is_broken)
+    })
+}
+
+fn respond_or_break(mut stream: TcpStream, is_broken: bool) -> Option<()> {
+    read_preface(&mut stream)?;
+    stream.write_all(&SETTINGS).ok()?;
+    loop {
+        let (kind, number) = read_frame(&mut stream)?;
+        if kind == HEADERS {
+            let head = [&[0, 0, 1, HEADERS, 1 | 4][..], &number, &[0x88]].concat();
+            let bytes = if is_broken { &INVALID[..] } else { &head };
+            stream.write_all(bytes).ok()?;
+        }
+    }
+}
+
+#[test]
+fn a_broken_connection_fails_one_request_if_the_others_may_be_sent_again() {
+    for (method, malformed, resent) in [(Method::GET, 1, 2), (Method::POST, 3, 0)] {
+        let result = load(&plan(breaking(1).into(), method, 0, 6));
+        let outcomes = result.outcomes;
+        assert_eq!(outcomes[Outcome::Malformed], malformed, "{outcomes:?}");
+        assert_eq!(outcomes[Outcome::Ok], 6 - malformed, "{outcomes:?}");
+        assert_eq!(result.resent, resent);
+    }
+}
+
+#[test]
+fn every_request_to_a_server_that_always_breaks_the_rules_is_malformed() {
+    for method in [Method::GET, Method::POST] {
+        let result = load(&plan(breaking(usize::MAX).into(), method.clone(), 0, 6));
+        let outcomes = result.outcomes;
+        assert_eq!(outcomes[Outcome::Malformed], 6, "{outcomes:?}");
+        // The first request of each connection never is.
+        let may_resend = method == Method::GET;
+        assert_eq!(result.resent > 0, may_resend, "{}", result.resent);
+        assert!(result.resent < 6, "{}", result.resent);
     }
 }
 
