@@ -4,6 +4,7 @@
 mod calls;
 mod events;
 mod flows;
+mod freezes;
 #[path = "../behaviour/scenarios.rs"]
 mod scenarios;
 mod server;
