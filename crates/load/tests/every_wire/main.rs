@@ -1,6 +1,7 @@
 //! Every shape of load and event streams over every wire and both event loops: each request has one response, and the
 //! server has counted as many requests and events as the client.
 
+mod acceptor;
 mod calls;
 mod events;
 mod flows;

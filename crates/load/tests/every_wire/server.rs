@@ -15,8 +15,6 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prony_model::Protocol;
-use rustls::ServerConfig;
-use rustls::pki_types::PrivateKeyDer;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
@@ -24,6 +22,7 @@ use tokio::runtime::Runtime;
 use tokio::time::{Instant, sleep_until};
 use tokio_rustls::TlsAcceptor;
 
+use super::acceptor::acceptor;
 use super::calls::{FIRST_ONLY, messages};
 use super::events::EventBody;
 
@@ -67,7 +66,7 @@ impl CountingServer {
             .unwrap();
         let folder = tempfile::tempdir().unwrap();
         let certificate = folder.path().join("certificate.pem");
-        let acceptor = acceptor(&certificate, protocol);
+        let acceptor = protocol.is_tls().then(|| acceptor(&certificate));
         let address = (Ipv4Addr::LOCALHOST, 0);
         let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -132,24 +131,6 @@ impl Counts {
             sleep_until(until).await;
         }
     }
-}
-
-/// Writes the certificate to `file`.
-fn acceptor(file: &Path, protocol: Protocol) -> Option<TlsAcceptor> {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(file, made.cert.pem()).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .unwrap();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    protocol
-        .is_tls()
-        .then(|| TlsAcceptor::from(Arc::new(config)))
 }
 
 async fn accept(
