@@ -1,16 +1,17 @@
-//! A response of events.
+//! A response of events, or of the messages of a call.
 
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
 use tokio::time::{Sleep, sleep};
 
+use super::calls::prefix;
 use super::server::Counts;
 
 /// Before the first event of a response, and between two of its events.
@@ -19,39 +20,52 @@ pub const GAP: Duration = Duration::from_millis(5);
 /// a stream.
 const LONG: usize = 70_000;
 
-/// The body: each event comes in two pieces that split the name of a field.
+/// The body: each event comes in two pieces that split the name of a field, or the length of a message.
 pub struct EventBody {
     number: u64,
     events: u64,
+    /// Whether the events are the messages of a call.
+    is_grpc: bool,
     /// The second half of the event whose first half was sent.
     rest: Option<Bytes>,
+    begun: Instant,
     pause: Pin<Box<Sleep>>,
     counts: Arc<Counts>,
 }
 
 impl EventBody {
-    pub fn of(events: u64, counts: Arc<Counts>) -> Self {
+    pub fn of(events: u64, is_grpc: bool, counts: Arc<Counts>) -> Self {
         Self {
             number: 0,
             events,
+            is_grpc,
             rest: None,
+            begun: Instant::now(),
             pause: Box::pin(sleep(GAP)),
             counts,
         }
     }
 
-    /// A comment and one event, in two pieces.
+    /// A comment and one event, or one message, in two pieces.
     fn next_event(&mut self) -> (Bytes, Bytes) {
         let length = if self.number.is_multiple_of(10) {
             LONG
         } else {
             3
         };
-        let text = "x".repeat(length);
-        let first = ": still here\n\nid: 7\nda".into();
-        let rest = format!("ta: one\r\ndata: {text}\n\n").into();
         self.number += 1;
         self.counts.events.fetch_add(1, Relaxed);
+        if self.number == self.events {
+            let took = self.begun.elapsed().as_nanos() as u64;
+            self.counts.streamed_ns.fetch_add(took, Relaxed);
+        }
+        let text = "x".repeat(length);
+        if self.is_grpc {
+            let mut message = Bytes::from([&prefix(length)[..], text.as_bytes()].concat());
+            return (message.split_to(3), message);
+        }
+        let first = ": still here\n\nid: 7\nda".into();
+        let rest = format!("ta: one\r\ndata: {text}\n\n").into();
         (first, rest)
     }
 }

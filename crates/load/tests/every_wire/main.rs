@@ -1,8 +1,11 @@
 //! Every shape of load and event streams over every wire and both event loops: each request has one response, and the
 //! server has counted as many requests and events as the client.
 
+mod acceptor;
+mod calls;
 mod events;
 mod flows;
+mod freezes;
 #[path = "../behaviour/scenarios.rs"]
 mod scenarios;
 mod server;
@@ -13,16 +16,22 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_load::tls::{Offer, TlsSettings, Trust};
-use prony_load::wire::grpc::Call;
-use prony_load::{
-    EventLoopChoice, LoadPlan, LoadRequest, Order, RequestParts, RequestSet, WireRequest, run,
-};
+use prony_load::wire::grpc::CallKind;
+use prony_load::{EventLoopChoice, LoadPlan, Order, RequestParts, RequestSet, WireRequest, run};
 use prony_model::{Arrivals, Ended, LoadShape, Outcome, Protocol, Schedule, Stage};
 
 use server::CountingServer;
 
 /// How many requests each load has.
 const REQUESTS: u64 = 60;
+
+/// The wires that carry plain requests, not gRPC calls.
+const HTTP: [Protocol; 4] = [
+    Protocol::Http11,
+    Protocol::Https11,
+    Protocol::H2c,
+    Protocol::H2,
+];
 
 /// A shape of load, by its name and what it changes in a plan.
 struct Shape {
@@ -40,7 +49,7 @@ fn rate(plan: &mut LoadPlan, schedule: Schedule) {
     plan.max_connections = 8;
 }
 
-const SHAPES: [Shape; 11] = [
+const SHAPES: [Shape; 10] = [
     Shape {
         name: "closed",
         apply: |_| {},
@@ -52,14 +61,6 @@ const SHAPES: [Shape; 11] = [
     Shape {
         name: "sequential",
         apply: |plan| (plan.connections, plan.threads) = (1, 1),
-    },
-    Shape {
-        name: "a mix",
-        apply: |plan| match &mut plan.request {
-            LoadRequest::Set(WireRequest::Http1(set)) => *set = mixed(set),
-            LoadRequest::Set(WireRequest::Http2(set)) => *set = mixed(set),
-            LoadRequest::Set(WireRequest::Grpc(_)) | LoadRequest::Scenario(..) => {}
-        },
     },
     Shape {
         name: "a connection for every third request",
@@ -116,29 +117,23 @@ const SHAPES: [Shape; 11] = [
     },
 ];
 
-fn mixed<R: Clone>(set: &RequestSet<R>) -> RequestSet<R> {
-    let request = set.requests()[0].clone();
-    RequestSet::new(vec![request.clone(), request], Order::Random(vec![2, 1])).unwrap()
-}
-
 fn request(server: &CountingServer, protocol: Protocol) -> WireRequest {
     if protocol.is_grpc() {
-        let (scheme, authority) = (protocol.scheme(), server.address().to_string());
-        let message = b"\x0a\x01x".to_vec();
-        let call = Call {
-            scheme,
-            ..Call::unary("/test.Echo/Unary", &authority, &message)
-        };
-        return call.encode().unwrap().into();
+        let method = (CallKind::Unary, "/test.Echo/Unary");
+        return calls::call(server, protocol, method, &[b"\x0a\x01x".to_vec()]);
     }
     http_request(server, protocol, "hello")
 }
 
 fn http_request(server: &CountingServer, protocol: Protocol, path: &str) -> WireRequest {
+    let set = RequestSet::from(parts(server, protocol, path));
+    set.encode(protocol.into()).unwrap()
+}
+
+fn parts(server: &CountingServer, protocol: Protocol, path: &str) -> RequestParts {
     let (scheme, address) = (protocol.scheme(), server.address());
     let url = format!("{scheme}://{address}/{path}").parse().unwrap();
-    let parts = RequestParts::new("GET", &url, &[], b"").unwrap();
-    RequestSet::from(parts).encode(protocol.into()).unwrap()
+    RequestParts::new("GET", &url, &[], b"").unwrap()
 }
 
 fn plan(server: &CountingServer, protocol: Protocol, event_loop: EventLoopChoice) -> LoadPlan {
@@ -177,6 +172,28 @@ fn check(server: &CountingServer, plan: &LoadPlan, name: &str) {
     assert_eq!(handshakes, expected, "{name}");
     let succeeded = plan.protocol().is_grpc().then_some(REQUESTS);
     assert_eq!(result.rpc_statuses.get(&0).copied(), succeeded, "{name}");
+}
+
+/// Two different requests at random, which calls do not support.
+fn mix(server: &CountingServer, protocol: Protocol) -> WireRequest {
+    let requests = ["hello", "flow/mix"].map(|path| parts(server, protocol, path));
+    let set = RequestSet::new(requests.into(), Order::Random(vec![2, 1])).unwrap();
+    set.encode(protocol.into()).unwrap()
+}
+
+#[test]
+fn a_mix_works_over_every_wire_of_http() {
+    for protocol in HTTP {
+        let server = CountingServer::start(protocol);
+        for event_loop in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
+            let mut plan = plan(&server, protocol, event_loop);
+            plan.request = mix(&server, protocol).into();
+            let name = format!("a mix over {} and {event_loop}", protocol.name());
+            check(&server, &plan, &name);
+            let second = server.take_targets().len() as u64;
+            assert!((1..REQUESTS).contains(&second), "{name}: {second}");
+        }
+    }
 }
 
 fn every_shape_over(protocol: Protocol) {

@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
@@ -14,15 +15,21 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prony_model::Protocol;
-use rustls::ServerConfig;
-use rustls::pki_types::PrivateKeyDer;
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::time::{Instant, sleep_until};
 use tokio_rustls::TlsAcceptor;
 
+use super::acceptor::acceptor;
+use super::calls::{FIRST_ONLY, messages};
 use super::events::EventBody;
+
+/// How long the server freezes.
+pub const FREEZE: Duration = Duration::from_millis(300);
+
+type ResponseBody = BoxBody<Bytes, Infallible>;
 
 /// The server; it stops when it is dropped.
 pub struct CountingServer {
@@ -37,8 +44,14 @@ pub struct CountingServer {
 #[derive(Default)]
 pub struct Counts {
     requests: AtomicU64,
-    /// Events whose sending has begun.
+    /// Events, or messages of a stream, whose sending has begun.
     pub events: AtomicU64,
+    /// From the begin of a response to its last event, for all responses together.
+    pub streamed_ns: AtomicU64,
+    /// Messages received in requests.
+    messages: AtomicU64,
+    /// When the freeze ends, once it has begun.
+    frozen_until: Mutex<Option<Instant>>,
     /// The targets of requests that belong to flows.
     targets: Mutex<Vec<String>>,
 }
@@ -53,7 +66,7 @@ impl CountingServer {
             .unwrap();
         let folder = tempfile::tempdir().unwrap();
         let certificate = folder.path().join("certificate.pem");
-        let acceptor = acceptor(&certificate, protocol);
+        let acceptor = protocol.is_tls().then(|| acceptor(&certificate));
         let address = (Ipv4Addr::LOCALHOST, 0);
         let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -91,24 +104,33 @@ impl CountingServer {
     pub fn events(&self) -> u64 {
         self.counts.events.load(Relaxed)
     }
+
+    /// How long the responses were under way to their last events, together.
+    pub fn streamed_ns(&self) -> u64 {
+        self.counts.streamed_ns.load(Relaxed)
+    }
+
+    /// How many messages it has received in calls.
+    pub fn messages(&self) -> u64 {
+        self.counts.messages.load(Relaxed)
+    }
 }
 
-/// Writes the certificate to `file`.
-fn acceptor(file: &Path, protocol: Protocol) -> Option<TlsAcceptor> {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(file, made.cert.pem()).unwrap();
-    let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![made.cert.der().clone()], key)
-        .unwrap();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    protocol
-        .is_tls()
-        .then(|| TlsAcceptor::from(Arc::new(config)))
+impl Counts {
+    /// Counts a request. The one with the number `freezes_at` begins the freeze; no response leaves before its end.
+    async fn request(&self, freezes_at: Option<u64>) {
+        let number = self.requests.fetch_add(1, Relaxed) + 1;
+        let frozen_until = {
+            let mut until = self.frozen_until.lock().expect("no thread panicked");
+            if freezes_at == Some(number) {
+                *until = Some(Instant::now() + FREEZE);
+            }
+            *until
+        };
+        if let Some(until) = frozen_until {
+            sleep_until(until).await;
+        }
+    }
 }
 
 async fn accept(
@@ -137,10 +159,7 @@ async fn serve<S>(stream: S, protocol: Protocol, counts: Arc<Counts>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = service_fn(move |request| {
-        counts.requests.fetch_add(1, Relaxed);
-        respond(request, protocol.is_grpc(), counts.clone())
-    });
+    let service = service_fn(move |request| respond(request, protocol.is_grpc(), counts.clone()));
     let io = TokioIo::new(stream);
     // A client that closes in the middle is none of the server's business.
     let _ = if protocol.is_http1() {
@@ -153,39 +172,50 @@ where
 }
 
 /// A greeting, events (`/events/5`), the body of the request (`/flow/…`), or the messages of a call and their status.
+/// With `/freeze/60` the 60th request freezes the server for a while.
 async fn respond(
     request: Request<Incoming>,
     is_grpc: bool,
     counts: Arc<Counts>,
-) -> Result<Response<BoxBody<Bytes, Infallible>>, Infallible> {
-    let events = request.uri().path().strip_prefix("/events/");
-    let events = events.map(|number| number.parse().expect("a number of events"));
-    let is_of_flow = request.uri().path().starts_with("/flow/");
+) -> Result<Response<ResponseBody>, Infallible> {
+    let (head, body) = request.into_parts();
+    let path = head.uri.path();
+    let number = |text: &str| text.parse().expect("a number");
+    let freezes_at = path.strip_prefix("/freeze/").map(number);
+    counts.request(freezes_at).await;
+    let is_of_flow = path.starts_with("/flow/");
     if is_of_flow {
-        let target = request.uri().path_and_query().expect("it has a path");
-        counts
-            .targets
-            .lock()
-            .expect("no thread panicked")
-            .push(target.to_string());
+        let target = head.uri.path_and_query().expect("it has a path");
+        let mut targets = counts.targets.lock().expect("no thread panicked");
+        targets.push(target.to_string());
     }
-    let received = request.into_body().collect().await;
+    let received = body.collect().await;
+    let received = received.map(|body| body.to_bytes()).unwrap_or_default();
+    let events = path.strip_prefix("/events/").map(number);
+    let events = events.map(|events| EventBody::of(events, is_grpc, counts.clone()));
+    if is_grpc {
+        let received = messages(received);
+        counts.messages.fetch_add(received.len() as u64, Relaxed);
+        let returned = match path {
+            FIRST_ONLY => received.into_iter().take(1).collect(),
+            _ => received,
+        };
+        let echo = || Full::from(returned.concat()).boxed();
+        return Ok(call_response(events.map_or_else(echo, EventBody::boxed)));
+    }
     if let Some(events) = events {
         let response = Response::builder().header("content-type", "text/event-stream");
-        let body = EventBody::of(events, counts).boxed();
-        return Ok(response.body(body).expect("the head is valid"));
+        return Ok(response.body(events.boxed()).expect("the head is valid"));
     }
-    if is_of_flow {
-        let body = received.map(|body| body.to_bytes()).unwrap_or_default();
-        return Ok(Response::new(Full::from(body).boxed()));
-    }
-    if !is_grpc {
-        return Ok(Response::new(Full::from("hello").boxed()));
-    }
-    let messages = received.map(|body| body.to_bytes()).unwrap_or_default();
+    let body = if is_of_flow { received } else { "hello".into() };
+    Ok(Response::new(Full::from(body).boxed()))
+}
+
+/// Messages and the status OK.
+fn call_response(messages: ResponseBody) -> Response<ResponseBody> {
     let mut trailers = HeaderMap::new();
     trailers.insert("grpc-status", "0".parse().expect("a number is a value"));
-    let body = Full::new(messages).with_trailers(async move { Some(Ok(trailers)) });
+    let body = messages.with_trailers(async move { Some(Ok(trailers)) });
     let response = Response::builder().header("content-type", "application/grpc");
-    Ok(response.body(body.boxed()).expect("the head is valid"))
+    response.body(body.boxed()).expect("the head is valid")
 }

@@ -1,31 +1,38 @@
-//! Event streams over every wire of HTTP: Prony and the server count the same events.
+//! Event streams and streams of messages over every wire: Prony and the server count the same events.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_load::{EventLoopChoice, LoadPlan, run};
+use prony_load::wire::grpc::CallKind;
+use prony_load::{EventLoopChoice, LoadPlan, WireRequest, run};
 use prony_model::{Ended, LoadResult, Outcome, Protocol};
 
+use super::calls::call;
 use super::events::GAP;
 use super::server::CountingServer;
-use super::{http_request, plan};
+use super::{HTTP, http_request, plan};
 
-const PROTOCOLS: [Protocol; 4] = [
-    Protocol::Http11,
-    Protocol::Https11,
-    Protocol::H2c,
-    Protocol::H2,
-];
+const GRPC: [Protocol; 2] = [Protocol::Grpc, Protocol::GrpcTls];
 const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::IoUring, EventLoopChoice::Epoll];
 const ENDLESS: u64 = u64::MAX;
 
-/// Runs `check` with a plan for responses of `events` events, over each wire and each event loop.
-fn over_each(events: u64, check: impl Fn(&CountingServer, LoadPlan, &str)) {
-    for protocol in PROTOCOLS {
+/// A request whose response has that many events, or messages.
+fn request(server: &CountingServer, protocol: Protocol, events: u64) -> WireRequest {
+    let path = format!("events/{events}");
+    if protocol.is_grpc() {
+        let method = (CallKind::ServerStreaming, &*format!("/{path}"));
+        return call(server, protocol, method, &[b"\x0a\x01x".to_vec()]);
+    }
+    http_request(server, protocol, &path)
+}
+
+/// Runs `check` with a plan for responses of `events` events, over each of these wires and each event loop.
+fn over_each(protocols: &[Protocol], events: u64, check: impl Fn(&CountingServer, LoadPlan, &str)) {
+    for &protocol in protocols {
         for event_loop in LOOPS {
             let server = CountingServer::start(protocol);
             let plan = LoadPlan {
-                request: http_request(&server, protocol, &format!("events/{events}")).into(),
+                request: request(&server, protocol, events).into(),
                 events: true,
                 ..plan(&server, protocol, event_loop)
             };
@@ -43,46 +50,77 @@ fn load(plan: &LoadPlan, name: &str) -> LoadResult {
     result
 }
 
-fn every_event_counts(in_flight: usize) {
-    over_each(11, |server, plan, name| {
+/// How many events each response has, and how many responses there are.
+const EVENTS: u64 = 11;
+const RESPONSES: u64 = 24;
+
+fn every_event_counts(protocols: &[Protocol], in_flight: usize) {
+    over_each(protocols, EVENTS, |server, plan, name| {
         let plan = LoadPlan {
-            requests: Some(24),
+            requests: Some(RESPONSES),
             pipeline: in_flight,
             ..plan
         };
         let result = load(&plan, name);
-        assert_eq!(result.outcomes[Outcome::Ok], 24, "{name}");
-        let events = result.events.unwrap();
-        assert_eq!(
-            (events.count, server.events()),
-            (24 * 11, 24 * 11),
-            "{name}"
-        );
-        assert_eq!(server.requests(), 24, "{name}");
-        let (first, latency) = (events.first_ns.unwrap().min, result.latency_ns.unwrap().min);
-        let gaps = |count: u64| count * GAP.as_nanos() as u64;
-        assert!(
-            first >= gaps(1) && latency >= gaps(11),
-            "{name}: {first} {latency}"
-        );
-        assert!(first < latency, "{name}: {first} {latency}");
-        assert!(events.gap_ns.is_some(), "{name}");
+        assert_eq!(result.outcomes[Outcome::Ok], RESPONSES, "{name}");
+        assert_eq!(server.requests(), RESPONSES, "{name}");
+        check_times(&result, server.streamed_ns(), name);
+        let (events, all) = (result.events.unwrap(), RESPONSES * EVENTS);
+        assert_eq!((events.count, server.events()), (all, all), "{name}");
+        let counted = events.per_s * result.duration_s;
+        assert!((counted - all as f64).abs() < 1e-6, "{name}: {counted}");
     });
+}
+
+/// However busy the machine is, the first event comes after a gap, and the last one no sooner than the server sent it
+/// and no later than the response's end. The server took `streamed_ns` to its last events, all responses together.
+fn check_times(result: &LoadResult, streamed_ns: u64, name: &str) {
+    let events = result.events.as_ref().unwrap();
+    let (first, gap) = (
+        events.first_ns.as_ref().unwrap(),
+        events.gap_ns.as_ref().unwrap(),
+    );
+    let latency = result.latency_ns.as_ref().unwrap();
+    let gaps = |count: u64| count * GAP.as_nanos() as u64;
+    let least = (first.min, latency.min);
+    assert!(
+        least.0 >= gaps(1) && least.1 >= gaps(EVENTS),
+        "{name}: {least:?}"
+    );
+    assert!(least.0 < least.1, "{name}: {least:?}");
+    let last = first.mean + gap.mean * (EVENTS - 1) as f64;
+    // The histograms' precision.
+    let least = (streamed_ns / RESPONSES) as f64 * 0.99;
+    let most = latency.mean * 1.01;
+    assert!(
+        (least..most).contains(&last),
+        "{name}: {last} in {least}..{most}"
+    );
 }
 
 #[test]
 fn every_event_counts_on_both_sides() {
-    every_event_counts(1);
+    every_event_counts(&HTTP, 1);
 }
 
 #[test]
 fn every_event_counts_on_both_sides_with_several_requests_in_flight() {
-    every_event_counts(4);
+    every_event_counts(&HTTP, 4);
+}
+
+#[test]
+fn every_message_of_a_stream_counts_on_both_sides() {
+    every_event_counts(&GRPC, 1);
+}
+
+#[test]
+fn every_message_of_a_stream_counts_on_both_sides_with_several_calls_in_flight() {
+    every_event_counts(&GRPC, 4);
 }
 
 #[test]
 fn streams_are_held_open_beside_the_load() {
-    over_each(ENDLESS, |server, plan, name| {
+    over_each(&HTTP, ENDLESS, |server, plan, name| {
         let plan = LoadPlan {
             connections: 2,
             streams: 5,
@@ -109,7 +147,7 @@ fn streams_are_held_open_beside_the_load() {
 
 #[test]
 fn streams_that_the_server_ends_are_reopened() {
-    over_each(4, |server, plan, name| {
+    over_each(&HTTP, 4, |server, plan, name| {
         let plan = LoadPlan {
             connections: 1,
             threads: 1,

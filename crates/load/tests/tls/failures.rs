@@ -6,11 +6,11 @@ use prony_load::tls::{HttpVersion, Offer, TlsSettings, TlsVersion, Trust, Versio
 use prony_load::wire::h1::{Collect, H1Wire};
 use prony_load::wire::tls::{Channel, Failure, FoundBy};
 use prony_load::wire::{Which, Wire};
-use rustls::crypto::cipher::OutboundPlainMessage;
+use rustls::ContentType;
 use rustls::version::{TLS12, TLS13};
-use rustls::{ConnectionTrafficSecrets, ContentType, ProtocolVersion, SupportedCipherSuite};
 
 use super::peer::*;
+use super::sealer::{HELLO_REQUEST, Sealer};
 
 #[test]
 fn an_untrusted_certificate_has_a_reason() {
@@ -229,37 +229,16 @@ fn a_handshake_message_without_end_is_cut_off() {
 
 #[test]
 fn a_renegotiation_is_refused() {
-    let suite = rustls::crypto::ring::cipher_suite::TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256;
     let certificate = Certificate::new();
-    let settings = TlsSettings {
-        cipher_suites: vec!["ECDHE-ECDSA-CHACHA20-POLY1305".into()],
-        ..certificate.trusted()
-    };
     let set = requests(b"");
-    let mut channel = channel(&set, &client(&settings));
-    let mut config = certificate.server_of(&[&TLS12], None);
-    config.enable_secret_extraction = true;
-    let mut server = Server::new(&Arc::new(config));
+    let mut channel = channel(&set, &client(&Sealer::client(&certificate)));
+    let mut server = Server::new(&Arc::new(Sealer::server(&certificate, &TLS12)));
     shake(&mut channel, &mut server).unwrap();
-    let secrets = server.tls.dangerous_extract_secrets().unwrap();
-    let (first, ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv }) = secrets.tx else {
-        panic!("another cipher suite");
-    };
-    let SupportedCipherSuite::Tls12(suite) = suite else {
-        panic!("another version");
-    };
-    let mut cipher = suite.aead_alg.encrypter(key, iv.as_ref(), &[]); // typos:ignore-line
-    let mut hello_request = |number| {
-        let message = OutboundPlainMessage {
-            typ: ContentType::Handshake,
-            version: ProtocolVersion::TLSv1_2,
-            payload: (&[0u8; 4][..]).into(),
-        };
-        cipher.encrypt(message, number).unwrap().encode()
-    };
-    assert_eq!(eat(&mut channel, &hello_request(first)).unwrap(), []);
+    let mut sealer = Sealer::of(server.tls);
+    let mut hello_request = || sealer.seal(ContentType::Handshake, HELLO_REQUEST);
+    assert_eq!(eat(&mut channel, &hello_request()).unwrap(), []);
     assert!(!channel.unsent().is_empty(), "it says no");
-    let again = eat(&mut channel, &hello_request(first + 1)).unwrap_err();
+    let again = eat(&mut channel, &hello_request()).unwrap_err();
     assert_eq!(tls_failure(again), Failure::Renegotiation);
 }
 

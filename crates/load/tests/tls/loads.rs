@@ -16,12 +16,12 @@ use rustls::server::{ServerConfig, ServerConnection};
 
 use super::peer::{Certificate, response};
 
-const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::Epoll, EventLoopChoice::IoUring];
+pub const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::Epoll, EventLoopChoice::IoUring];
 
-type TlsStream = StreamOwned<ServerConnection, TcpStream>;
+pub type TlsStream = StreamOwned<ServerConnection, TcpStream>;
 
 /// Converses over each connection in a thread of its own until the test ends. An error is the end of a connection.
-fn serve(
+pub fn serve(
     config: ServerConfig,
     converse: impl Fn(TlsStream) -> io::Result<()> + Clone + Send + 'static,
 ) -> SocketAddr {
@@ -167,7 +167,7 @@ fn serve_late(config: ServerConfig, handshake: Duration, each: Duration) -> Sock
 }
 
 /// One connection to that server, which proves nothing of itself.
-fn anonymous(certificate: &Certificate, address: SocketAddr) -> LoadPlan {
+pub fn anonymous(certificate: &Certificate, address: SocketAddr) -> LoadPlan {
     let url: HttpUrl = format!("http://{address}/").parse().unwrap();
     let request = Request::new("GET", &url, &[], b"").unwrap();
     let offer = Offer::Only(HttpVersion::Http1);

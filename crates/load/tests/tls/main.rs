@@ -5,7 +5,9 @@ mod failures;
 mod loads;
 mod peer;
 mod records;
+mod sealer;
 mod settings;
+mod stalls;
 
 use std::sync::Arc;
 
@@ -161,6 +163,31 @@ fn the_next_connection_resumes_the_session_only_if_the_settings_say_so() {
                 exchange(channel, &mut server, b"ok");
             }
         }
+    }
+}
+
+#[test]
+fn a_resumed_session_carries_no_early_data() {
+    let certificate = Certificate::new();
+    let settings = TlsSettings {
+        resumes: true,
+        ..certificate.trusted()
+    };
+    let set = requests(b"");
+    let mut config = certificate.server_of(&[&TLS13], None);
+    config.max_early_data_size = 1 << 14;
+    let config = Arc::new(config);
+    let mut channel = channel(&set, &client(&settings));
+    for resumes in [false, true] {
+        channel.open();
+        let mut server = Server::new(&config);
+        let sent = send(&mut channel, &mut server).unwrap();
+        assert!(sent > 0, "a ClientHello");
+        assert!(server.tls.early_data().is_none(), "resumes: {resumes}");
+        shake(&mut channel, &mut server).unwrap();
+        assert_eq!(channel.handshake().unwrap().resumed, resumes);
+        assert!(server.tls.early_data().is_none(), "resumes: {resumes}");
+        exchange(&mut channel, &mut server, b"ok");
     }
 }
 

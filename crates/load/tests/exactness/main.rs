@@ -4,6 +4,10 @@
 //! the test measures what that does to a sleeping thread, to the server's responses and to the schedule, and allows as
 //! much on top. A load that hides a stall is off by far more.
 
+#[path = "../every_wire/acceptor.rs"]
+mod acceptor;
+mod http2;
+
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -13,14 +17,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, WireRequest, run};
+use prony_load::tls::{HttpVersion, Offer, TlsSettings, Trust};
+use prony_load::{
+    HttpUrl, LoadPlan, MOST_PIPELINE, Request, RequestParts, RequestSet, WireRequest, run,
+};
 use prony_model::{Arrivals, LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
 use prony_reference::script::{Latencies, Script, even_arrivals};
 use prony_reference::{Config, Responded, ScriptedServer, Work};
+use tokio_rustls::TlsAcceptor;
 
 /// Requests per second.
 const RATE: f64 = 1000.0;
-const QUANTILES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
+const QUANTILES: [f64; 5] = [0.5, 0.9, 0.95, 0.99, 0.999];
 /// A machine may be busy for a moment, but not in every attempt.
 const ATTEMPTS: usize = 3;
 
@@ -44,6 +52,58 @@ fn load(plan: &LoadPlan) -> LoadResult {
     run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
+/// A server that follows a script, and a load of it.
+struct Started {
+    plan: LoadPlan,
+    responded: Arc<Mutex<Vec<Responded>>>,
+}
+
+/// The reference server, over HTTP/1.1.
+fn reference(script: &Script) -> Started {
+    let (address, responded) = serve(script.clone());
+    let plan = LoadPlan {
+        connections: 64,
+        max_connections: 1500,
+        ..plan(address, RATE)
+    };
+    Started { plan, responded }
+}
+
+/// A server of HTTP/2, over which each connection has several streams. A freeze of it fills them all, and the requests
+/// that fall due later in it wait in the generator.
+fn over_http2(script: &Script, acceptor: Option<TlsAcceptor>) -> Started {
+    let is_tls = acceptor.is_some();
+    let (address, responded) = http2::serve(script, acceptor);
+    let scheme = if is_tls { "https" } else { "http" };
+    let url = format!("{scheme}://{address}/hello").parse().unwrap();
+    let parts = RequestParts::new("GET", &url, &[], b"").unwrap();
+    let request = RequestSet::from(parts).encode(HttpVersion::Http2).unwrap();
+    let settings = TlsSettings {
+        trust: Trust::Any,
+        ..TlsSettings::default()
+    };
+    let client = settings.client("localhost", Offer::Only(HttpVersion::Http2));
+    let plan = LoadPlan {
+        request: request.into(),
+        tls: is_tls.then(|| client.unwrap()),
+        connections: 4,
+        max_connections: 4,
+        pipeline: 20,
+        ..plan(address, RATE)
+    };
+    Started { plan, responded }
+}
+
+fn h2c(script: &Script) -> Started {
+    over_http2(script, None)
+}
+
+fn h2(script: &Script) -> Started {
+    let folder = tempfile::tempdir().unwrap();
+    let acceptor = acceptor::acceptor(&folder.path().join("certificate.pem"));
+    over_http2(script, Some(acceptor))
+}
+
 /// The result of one load on a scripted server, on either side.
 struct Measured {
     client: LatencyHistogram,
@@ -54,13 +114,11 @@ struct Measured {
 }
 
 /// Sends `requests` requests to a new server with this script.
-fn measure(script: &Script, requests: u64) -> Measured {
-    let (address, responded) = serve(script.clone());
+fn measure(start: fn(&Script) -> Started, script: &Script, requests: u64) -> Measured {
+    let Started { plan, responded } = start(script);
     let load_plan = LoadPlan {
-        connections: 64,
-        max_connections: 1500,
         requests: Some(requests),
-        ..plan(address, RATE)
+        ..plan
     };
     let sleeper = Sleeper::start();
     let result = load(&load_plan);
@@ -146,12 +204,12 @@ fn off(measured: &Measured, truth: &Latencies) -> Vec<String> {
         .collect()
 }
 
-fn measures_the_truth(script: &Script, requests: u64) {
+fn measures_the_truth(start: fn(&Script) -> Started, script: &Script, requests: u64) {
     let _alone = alone();
     let truth = script.latencies(even_arrivals(RATE, requests));
     let mut wrong = Vec::new();
     for _ in 0..ATTEMPTS {
-        let measured = measure(script, requests);
+        let measured = measure(start, script, requests);
         // However busy the machine is, no client has a response before the server sent it.
         for quantile in QUANTILES {
             let value = Duration::from_nanos(measured.client.value_at(quantile));
@@ -169,21 +227,37 @@ fn measures_the_truth(script: &Script, requests: u64) {
     panic!("{ATTEMPTS} times: {}", wrong.join("; "));
 }
 
-#[test]
-fn a_freeze_delays_all_arrivals_in_it() {
+/// How many requests the load of a frozen server has. Two freezes in 5 s affect 8 % of the arrivals, so that no
+/// percentile lies on the edge; one freeze begins between two arrivals.
+const FROZEN: u64 = 5000;
+
+fn freeze() -> Script {
     let freeze = Script {
         freeze: Some("199500us/2s".parse().unwrap()),
         ..Script::default()
     };
-    // Two freezes in 5 s affect 8 % of the arrivals, so that no percentile lies on the edge; one freeze begins between
-    // two arrivals.
-    let truth = freeze.latencies(even_arrivals(RATE, 5000));
+    let truth = freeze.latencies(even_arrivals(RATE, FROZEN));
     let ms = Duration::from_millis;
     assert_eq!(
         QUANTILES.map(|quantile| truth.at(quantile)),
-        [ms(0), ms(0), ms(174), ms(197)]
+        [ms(0), ms(0), ms(74), ms(174), ms(197)]
     );
-    measures_the_truth(&freeze, 5000);
+    freeze
+}
+
+#[test]
+fn a_freeze_delays_all_arrivals_in_it() {
+    measures_the_truth(reference, &freeze(), FROZEN);
+}
+
+#[test]
+fn a_freeze_delays_all_arrivals_in_it_over_http_2() {
+    measures_the_truth(h2c, &freeze(), FROZEN);
+}
+
+#[test]
+fn a_freeze_delays_all_arrivals_in_it_over_http_2_and_tls() {
+    measures_the_truth(h2, &freeze(), FROZEN);
 }
 
 #[test]
@@ -193,7 +267,7 @@ fn a_queue_with_random_service_times_is_measured_exactly() {
         seed: 3,
         ..Script::default()
     };
-    measures_the_truth(&queue, 4000);
+    measures_the_truth(reference, &queue, 4000);
 }
 
 #[test]
@@ -203,7 +277,7 @@ fn a_queue_filled_by_a_freeze_is_measured_while_it_empties() {
         service: "fixed:400us".parse().unwrap(),
         ..Script::default()
     };
-    measures_the_truth(&both, 3000);
+    measures_the_truth(reference, &both, 3000);
 }
 
 /// Responds to requests as they arrive, at next to no cost: all have the same length.

@@ -1,0 +1,111 @@
+//! gRPC calls of every kind: both sides count the same messages, whoever streams them.
+
+use std::sync::atomic::AtomicBool;
+
+use bytes::{Buf, Bytes};
+use prony_load::wire::grpc::{Call, CallKind};
+use prony_load::{EventLoopChoice, LoadPlan, WireRequest, run};
+use prony_model::{Outcome, Protocol};
+
+use super::server::CountingServer;
+use super::{REQUESTS, plan};
+
+/// The method whose response has the first message of the request only.
+pub const FIRST_ONLY: &str = "/test.Echo/First";
+/// The method whose response has all messages of the request.
+const ALL: &str = "/test.Echo/All";
+const KINDS: [CallKind; 4] = [
+    CallKind::Unary,
+    CallKind::ClientStreaming,
+    CallKind::ServerStreaming,
+    CallKind::Bidirectional,
+];
+/// How many messages the request of a call has, if it streams them.
+const MESSAGES: u64 = 3;
+
+/// What precedes a message: it is not compressed, and has this length.
+pub fn prefix(length: usize) -> [u8; 5] {
+    let [a, b, c, d] = u32::try_from(length).unwrap().to_be_bytes();
+    [0, a, b, c, d]
+}
+
+/// The messages of a request, each with its prefix.
+pub fn messages(mut body: Bytes) -> Vec<Bytes> {
+    let mut messages = Vec::new();
+    while !body.is_empty() {
+        let length = (&body[1..5]).get_u32() as usize;
+        messages.push(body.split_to(5 + length));
+    }
+    messages
+}
+
+/// A call to that server.
+pub fn call(
+    server: &CountingServer,
+    protocol: Protocol,
+    (kind, path): (CallKind, &str),
+    messages: &[Vec<u8>],
+) -> WireRequest {
+    let authority = server.address().to_string();
+    let call = Call {
+        scheme: protocol.scheme(),
+        kind,
+        messages,
+        ..Call::unary(path, &authority, &messages[0])
+    };
+    call.encode().unwrap().into()
+}
+
+/// One of the messages is longer than a frame and the window of a stream.
+fn several() -> Vec<Vec<u8>> {
+    vec![b"\x0a\x01x".to_vec(), vec![b'x'; 70_000], Vec::new()]
+}
+
+fn check(server: &CountingServer, plan: &LoadPlan, kind: CallKind, name: &str) {
+    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let wrong = &result.first_wrong;
+    assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{name}: {wrong:?}");
+    assert_eq!(result.outcomes.total(), REQUESTS, "{name}");
+    assert_eq!(server.requests(), REQUESTS, "{name}");
+    let each = if kind.streams_requests() { MESSAGES } else { 1 };
+    assert_eq!(server.messages(), each * REQUESTS, "{name}");
+    let expected = kind.streams_responses().then_some(each * REQUESTS);
+    let counted = result.events.map(|messages| messages.count);
+    assert_eq!(counted, expected, "{name}");
+}
+
+fn every_kind_over(protocol: Protocol) {
+    for event_loop in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
+        for (kind, in_flight) in KINDS.into_iter().flat_map(|kind| [(kind, 1), (kind, 4)]) {
+            let server = CountingServer::start(protocol);
+            let mut sent = several();
+            if !kind.streams_requests() {
+                sent.truncate(1);
+            }
+            let path = if kind.streams_responses() {
+                ALL
+            } else {
+                FIRST_ONLY
+            };
+            let plan = LoadPlan {
+                request: call(&server, protocol, (kind, path), &sent).into(),
+                events: kind.streams_responses(),
+                pipeline: in_flight,
+                ..plan(&server, protocol, event_loop)
+            };
+            let protocol = protocol.name();
+            let name = format!("{kind:?}, {in_flight} in flight, {protocol} and {event_loop}");
+            check(&server, &plan, kind, &name);
+        }
+    }
+}
+
+#[test]
+fn every_kind_of_call_counts_its_messages_on_both_sides() {
+    every_kind_over(Protocol::Grpc);
+}
+
+#[test]
+fn every_kind_of_call_counts_its_messages_on_both_sides_over_tls() {
+    every_kind_over(Protocol::GrpcTls);
+}

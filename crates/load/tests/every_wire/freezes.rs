@@ -1,0 +1,129 @@
+//! Rates over every wire against a server that freezes: latencies begin at the due time, so those of the requests that
+//! were due in the freeze have the rest of it, wherever they waited.
+
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use prony_load::wire::grpc::CallKind;
+use prony_load::{EventLoopChoice, LoadPlan, run};
+use prony_model::{Arrivals, LatencyHistogram, LoadShape, Outcome, Protocol, Schedule};
+
+use super::calls::call;
+use super::server::{CountingServer, FREEZE};
+use super::{http_request, plan};
+
+/// One request every 5 ms.
+const RATE: f64 = 200.0;
+const BETWEEN: Duration = Duration::from_millis(5);
+const REQUESTS: u64 = 240;
+/// The server freezes when it receives this one; there is time for all of the freeze even if it receives it late.
+const FROZEN_BY: u64 = 60;
+/// How many connections the load has, and how many requests each of them may have in flight.
+const ROOM: [(&str, usize, usize); 2] = [
+    ("room for few requests", 2, 4),
+    ("room for all requests", 1, 100),
+];
+
+fn frozen(server: &CountingServer, protocol: Protocol, event_loop: EventLoopChoice) -> LoadPlan {
+    let path = format!("freeze/{FROZEN_BY}");
+    let request = if protocol.is_grpc() {
+        let method = (CallKind::Unary, &*format!("/{path}"));
+        call(server, protocol, method, &[b"\x0a\x01x".to_vec()])
+    } else {
+        http_request(server, protocol, &path)
+    };
+    LoadPlan {
+        request: request.into(),
+        shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, RATE)),
+        requests: Some(REQUESTS),
+        ..plan(server, protocol, event_loop)
+    }
+}
+
+fn check(server: &CountingServer, plan: &LoadPlan, name: &str) {
+    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let wrong = &result.first_wrong;
+    assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{name}: {wrong:?}");
+    let open = result.open.unwrap();
+    assert_eq!((open.due, open.sent), (REQUESTS, REQUESTS), "{name}");
+    assert_eq!(server.requests(), REQUESTS, "{name}");
+    let latencies = LatencyHistogram::from_base64(&result.histogram).unwrap();
+    check_latencies(&latencies, name);
+}
+
+/// However busy the machine is, the n-th request that is due in the freeze is due at most n intervals after its start
+/// and has no response before its end.
+fn check_latencies(latencies: &LatencyHistogram, name: &str) {
+    let due_in_freeze = FREEZE.as_millis() / BETWEEN.as_millis();
+    for number in 1..due_in_freeze as u32 {
+        let left = FREEZE - BETWEEN * number;
+        let rank = (REQUESTS - u64::from(number)) as f64 + 0.5;
+        let latency = Duration::from_nanos(latencies.value_at(rank / REQUESTS as f64));
+        assert!(
+            // The histogram's precision.
+            latency >= left.mul_f64(0.99),
+            "{name}: {latency:?} is the {number}. longest latency, of {left:?} at least"
+        );
+    }
+    // Three quarters of the requests were not due in the freeze.
+    let median = Duration::from_nanos(latencies.value_at(0.5));
+    assert!(median < FREEZE / 2, "{name}: {median:?}");
+}
+
+/// At the same time: all that these loads do is wait.
+fn over(protocol: Protocol) {
+    let loops = [EventLoopChoice::IoUring, EventLoopChoice::Epoll];
+    thread::scope(|scope| {
+        for (event_loop, room) in loops.into_iter().flat_map(|it| ROOM.map(|room| (it, room))) {
+            scope.spawn(move || with_room(protocol, event_loop, room));
+        }
+    });
+}
+
+fn with_room(
+    protocol: Protocol,
+    event_loop: EventLoopChoice,
+    (room, connections, in_flight): (&str, usize, usize),
+) {
+    let server = CountingServer::start(protocol);
+    let plan = LoadPlan {
+        connections,
+        max_connections: connections,
+        threads: connections,
+        pipeline: in_flight,
+        ..frozen(&server, protocol, event_loop)
+    };
+    let name = format!("{room} over {} and {event_loop}", protocol.name());
+    check(&server, &plan, &name);
+}
+
+#[test]
+fn latencies_over_http_1_have_the_freeze() {
+    over(Protocol::Http11);
+}
+
+#[test]
+fn latencies_over_http_1_and_tls_have_the_freeze() {
+    over(Protocol::Https11);
+}
+
+#[test]
+fn latencies_over_http_2_have_the_freeze() {
+    over(Protocol::H2c);
+}
+
+#[test]
+fn latencies_over_http_2_and_tls_have_the_freeze() {
+    over(Protocol::H2);
+}
+
+#[test]
+fn latencies_over_grpc_have_the_freeze() {
+    over(Protocol::Grpc);
+}
+
+#[test]
+fn latencies_over_grpc_and_tls_have_the_freeze() {
+    over(Protocol::GrpcTls);
+}
