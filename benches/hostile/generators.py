@@ -87,10 +87,11 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
 class Prony:
     path: str
     shape: tuple[str, ...]
+    length: tuple[str, ...] = (f"-d{SECONDS}s",)
 
     def load(self, url: str, arguments: list[str]) -> Verdict:
         command = [
-            self.path, "load", *self.shape, "-t1", f"-c{CONNECTIONS}", f"-d{SECONDS}s",
+            self.path, "load", *self.shape, "-t1", f"-c{CONNECTIONS}", *self.length,
             "--timeout", f"{TIMEOUT_MS}ms", "--json", "-", *arguments, url,
         ]  # fmt: skip
         done = run(command)
@@ -224,15 +225,20 @@ class Ghz:
         return Verdict(ok, statuses)
 
 
-def generators(prony: Path, wanted: list[str]) -> dict[str, list]:
-    """The installed generators, by column; Prony runs over both event loops, in closed and open loop."""
+def prony_variants(path: Path, **how: tuple[str, ...]) -> list[Prony]:
+    """Over both event loops, in closed and open loop."""
     rate = ("--rate", "100/s", "--max-connections", str(CONNECTIONS))
+    return [
+        Prony(str(path), ("--loop", loop, *shape), **how)
+        for loop in ("io_uring", "epoll")
+        for shape in ((), rate)
+    ]
+
+
+def generators(prony: Path, wanted: list[str]) -> dict[str, list]:
+    """The installed generators, by column."""
     columns = {
-        "Prony": [
-            Prony(str(prony), ("--loop", loop, *shape))
-            for loop in ("io_uring", "epoll")
-            for shape in ((), rate)
-        ],
+        "Prony": prony_variants(prony),
         "wrk": [Wrk()],
         "oha": [Oha()],
         "h2load": [H2load()],

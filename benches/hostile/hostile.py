@@ -8,6 +8,7 @@ io_uring and epoll, in closed and open loop), and by wrk, oha, h2load or ghz, if
     benches/hostile/hostile.py                                  # the tables, on standard output
     benches/hostile/hostile.py --write docs/hostile-servers.md  # the tables, in that file
     benches/hostile/hostile.py --only Chunks --tool prony wrk
+    benches/hostile/hostile.py --check docs/hostile-servers.md  # whether Prony still does what its tables say
 """
 
 import argparse
@@ -19,63 +20,14 @@ import http1
 import http2
 import tls
 from behaviour import Behaviour, Group
-from generators import Verdict, generators
-from server import Server
+from cells import prony_cell, quote, verdicts
+from check import check
+from generators import generators
 
 GROUPS = [*http1.GROUPS, *tls.GROUPS, *http2.GROUPS, *grpc.GROUPS]
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN = "<!-- begin of the tables: benches/hostile/hostile.py --write -->"
 END = "<!-- end of the tables -->"
-
-
-def verdicts(
-    group: Group, behaviour: Behaviour, name: str, tools: list
-) -> list[Verdict]:
-    """What each variant of a generator reports. Each gets a new server, because clients of the last one may linger."""
-    usual = behaviour.instead or group.arguments
-    special = behaviour.prony if name == "Prony" else behaviour.peers.get(name, [])
-    arguments = [*usual.get(name, []), *special]
-    said = []
-    for tool in tools:
-        server = Server(behaviour.converse, behaviour.accepts)
-        url = f"{behaviour.scheme or group.scheme}://127.0.0.1:{server.port}/"
-        if not behaviour.listens:
-            server.listener.close()
-            said.append(tool.load(url, arguments))
-            continue
-        with server:
-            said.append(tool.load(url, arguments))
-    return said
-
-
-def names(verdict: Verdict) -> str:
-    """The verdict without its shares, which vary."""
-    return ", ".join(
-        part.rsplit(" ", 1)[0] if part.endswith("%") else part
-        for part in str(verdict).split(", ")
-    )
-
-
-def prony_cell(said: list[Verdict]) -> str:
-    """One verdict if all four agree; otherwise one for each shape, or for each shape and event loop."""
-    closed_uring, open_uring, closed_epoll, open_epoll = said
-    if len({names(verdict) for verdict in said}) == 1:
-        return names(said[0])
-    if names(closed_uring) == names(closed_epoll) and names(open_uring) == names(
-        open_epoll
-    ):
-        return f"closed loop: {names(closed_uring)}; open loop: {names(open_uring)}"
-    labels = ("closed, io_uring", "open, io_uring", "closed, epoll", "open, epoll")
-    return "; ".join(
-        f"{label}: {names(verdict)}"
-        for label, verdict in zip(labels, said, strict=True)
-    )
-
-
-def quote(said: list[Verdict]) -> str:
-    """What Prony says of the first failure, as Markdown shows it unchanged."""
-    detail = next((verdict.detail for verdict in said if verdict.detail), "")
-    return detail.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 
 def row(group: Group, behaviour: Behaviour, columns: dict[str, list]) -> str:
@@ -121,12 +73,17 @@ def tables(columns: dict[str, list], only: list[str] | None):
             print(f"{group.name}: {behaviour.what}", file=sys.stderr)
 
 
-def write(path: Path, text: str) -> None:
-    page = path.read_text()
-    before, found, rest = page.partition(BEGIN)
-    _, found_end, after = rest.partition(END)
+def split(path: Path) -> tuple[str, str, str]:
+    """The page before its tables, the tables, and the page after them."""
+    before, found, rest = path.read_text().partition(BEGIN)
+    text, found_end, after = rest.partition(END)
     if not found or not found_end:
         sys.exit(f"{path} has no place for the tables: `{BEGIN}` or `{END}` is missing")
+    return before, text, after
+
+
+def write(path: Path, text: str) -> None:
+    before, _, after = split(path)
     path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
 
 
@@ -152,10 +109,27 @@ def main() -> None:
         choices=[group.name for group in GROUPS],
         help="groups of misbehaviours to serve",
     )
-    parser.add_argument(
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
         "--write", type=Path, metavar="PAGE", help="replace the tables in this file"
     )
+    what.add_argument(
+        "--check",
+        type=Path,
+        metavar="PAGE",
+        help="run Prony alone, more briefly, and show the rows of this file's tables that have become untrue",
+    )
     arguments = parser.parse_args()
+    if arguments.check:
+        if not arguments.prony.is_file():
+            sys.exit(f"{arguments.prony} is missing: run `cargo build --release` first")
+        _, text, _ = split(arguments.check)
+        groups = [
+            group
+            for group in GROUPS
+            if not arguments.only or group.name in arguments.only
+        ]
+        sys.exit(check(groups, text, arguments.prony))
     columns = generators(arguments.prony, arguments.tool)
     if not columns:
         sys.exit(
