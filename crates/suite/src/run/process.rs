@@ -15,6 +15,7 @@ use prony_server::{
 };
 
 use super::bench::{Bench, Task};
+use super::scheme::WrongScheme;
 
 /// How long a connection to a server that already runs may take.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
@@ -77,6 +78,9 @@ pub enum AccessError {
     /// Its certificates cannot be checked.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// It already runs, and its URL has the wrong scheme.
+    #[error("{}", .0.in_project_file())]
+    WrongScheme(WrongScheme),
     /// It already runs, and does not respond.
     #[error("the server at {url} sent no complete response: {why}")]
     Silent {
@@ -173,6 +177,12 @@ impl OutsideProcess {
         self.description.url.to_string()
     }
 
+    /// What is wrong with the scheme of its URL, if anything shows that. Asks the server, which did not respond as it
+    /// should.
+    pub fn wrong_scheme(&self) -> Option<WrongScheme> {
+        WrongScheme::find(&self.description.url, &self.server.address().into())
+    }
+
     /// Where it is requested over this protocol.
     pub fn target(&self, protocol: Protocol) -> Result<Target, TlsError> {
         let client = tls_settings(&self.description)
@@ -226,7 +236,13 @@ impl Process {
             Access::Outside(description) => {
                 let process = OutsideProcess::find(description)?;
                 let url = process.url();
-                match probe(&process.target(task.workload.protocol())?) {
+                let probed = probe(&process.target(task.workload.protocol())?);
+                if probed != Probe::Right
+                    && let Some(wrong) = process.wrong_scheme()
+                {
+                    return Err(AccessError::WrongScheme(wrong));
+                }
+                match probed {
                     Probe::Right => Ok((Self::Outside(process), None)),
                     Probe::NotYet(why) => Err(AccessError::Silent { url, why }),
                     Probe::Wrong(mismatch) => Err(AccessError::Wrong { url, mismatch }),
@@ -240,6 +256,14 @@ impl Process {
         match self {
             Self::Started(server) => Ok(Target::of_started(server.address(), task)),
             Self::Outside(process) => process.target(task.workload.protocol()),
+        }
+    }
+
+    /// What is wrong with the scheme of its URL, if it already ran and anything shows that.
+    pub fn wrong_scheme(&self) -> Option<WrongScheme> {
+        match self {
+            Self::Started(_) => None,
+            Self::Outside(process) => process.wrong_scheme(),
         }
     }
 
