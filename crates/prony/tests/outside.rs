@@ -14,7 +14,7 @@ use certificate::Certificate;
 use common::{Ended, prony, run};
 use serde_json::Value;
 use tempfile::TempDir;
-use tls_server::{close_plain, refuse, respond, respond_to_plain, server_of};
+use tls_server::{close_plain, refuse, respond, respond_to_plain, serve, server_of};
 
 /// A server that writes its port, over TLS if it gets a certificate and its key.
 const SERVER: &str = "\
@@ -253,6 +253,47 @@ fn a_server_over_tls_is_trusted_as_the_file_says() {
     here(&folder, &["verify"])
         .with(1)
         .says("add `tls = true` to its request");
+}
+
+#[test]
+fn a_server_that_requires_a_client_certificate_gets_that_of_the_file() {
+    let (certificate, client) = (Certificate::new(), Certificate::new());
+    let address = serve(tls_server::config(&certificate, Some(&client)), respond);
+    let workload = HELLO
+        .replace("\"/hello\"", "\"/hello\", tls = true")
+        .replace("text = \"localhost\"", "text = \"ok\"");
+    let file = |name: &str| client.file(name);
+    // The certificate is for localhost.
+    let server = format!(
+        "[server.shop]\nurl = \"https://{address}\"\ncacert = \"{}\"\n",
+        certificate.file("cert.pem")
+    );
+    let sni = "sni = \"localhost\"\n";
+    let cert = format!("cert = \"{}\"\n", file("cert.pem"));
+    let key = format!("key = \"{}\"\n", file("key.pem"));
+    let both = format!("cert = \"{}\"\n", file("both.pem"));
+    let verify = |lines: &[&str], code| {
+        let text = [&[&server[..]], lines, &[&workload]].concat().concat();
+        let folder = project(&text);
+        let ended = here(&folder, &["verify"]).with(code);
+        (ended, folder)
+    };
+    verify(&[&cert, &key], 1).0.prints("add `sni = \"NAME\"`");
+    verify(&[sni], 1)
+        .0
+        .prints("it requires a client certificate; add `cert = \"FILE\"` beside its `url`");
+    verify(&[sni, &cert], 1)
+        .0
+        .prints("there is no private key in ")
+        .prints("; give its file with `key`");
+    for identity in [cert + &key, both] {
+        let (verified, folder) = verify(&[sni, &identity], 0);
+        verified.prints("verified shop × hello");
+        let load = here(&folder, &["load", "shop", "-c1", "-n5", "--json", "-"]).with(0);
+        let result: Value = serde_json::from_str(&load.stdout).unwrap();
+        assert_eq!(result["outcomes"]["ok"], 5);
+        here(&folder, &[&SHORT[..], &["--no-ceiling"]].concat()).with(0);
+    }
 }
 
 /// Every command must say the same of a server whose URL has the wrong scheme.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use prony_load::ExchangeError;
-use prony_load::tls::{Offer, TlsClient, TlsError, TlsSettings, Trust};
+use prony_load::tls::{Identity, Offer, TlsClient, TlsError, TlsSettings, Trust};
 use prony_load::wire::Fault;
 use prony_load::wire::tls::Failure;
 use prony_model::{CpuAssignment, Protocol, ServerStatus};
@@ -75,8 +75,8 @@ pub enum AccessError {
     /// It should already run, and does not.
     #[error(transparent)]
     NotListening(#[from] NotListening),
-    /// Its certificates cannot be checked.
-    #[error(transparent)]
+    /// Its certificates cannot be checked, or those for it cannot be presented.
+    #[error("{}{}", .0, advice_on_files(.0))]
     Tls(#[from] TlsError),
     /// It already runs, and its URL has the wrong scheme.
     #[error("{}", .0.in_project_file())]
@@ -141,21 +141,34 @@ impl Target {
     }
 }
 
-/// What helps if the certificate of a server that already ran is not trusted.
+/// What helps if a server that already ran is not trusted, or does not trust Prony.
 fn advice(failure: &Failure) -> Option<&'static str> {
     Some(match failure {
         Failure::UnknownIssuer => {
             "add `cacert = \"FILE\"` beside its `url` to trust it, or `insecure = true` to trust every certificate"
         }
-        Failure::WrongName { .. }
-        | Failure::AuthorityAsServer
+        Failure::WrongName { .. } => {
+            "add `sni = \"NAME\"` beside its `url` to expect one of these names, or `insecure = true` to trust every certificate"
+        }
+        Failure::AuthorityAsServer
         | Failure::CertificateExpired(_)
         | Failure::CertificateNotYetValid(_)
         | Failure::InvalidCertificate(_) => {
             "add `insecure = true` beside its `url` to trust every certificate"
         }
+        Failure::Alert(alert) if alert == "certificate_required" => {
+            "add `cert = \"FILE\"` beside its `url` to present one"
+        }
         _ => return None,
     })
+}
+
+/// What helps if the files of a server that already ran cannot be used.
+fn advice_on_files(error: &TlsError) -> &'static str {
+    match error {
+        TlsError::NoKey { .. } => "; give its file with `key`",
+        _ => "",
+    }
 }
 
 impl OutsideProcess {
@@ -202,14 +215,21 @@ impl OutsideProcess {
 
 /// How connections to a server that already runs are encrypted; `None` if they are not.
 pub fn tls_settings(outside: &Outside) -> Option<TlsSettings> {
-    let trust = match &outside.encryption {
-        Encryption::Plain => return None,
-        Encryption::Tls(CertificateTrust::Roots) => Trust::Roots,
-        Encryption::Tls(CertificateTrust::File(file)) => Trust::File(file.clone()),
-        Encryption::Tls(CertificateTrust::Any) => Trust::Any,
+    let Encryption::Tls(options) = &outside.encryption else {
+        return None;
     };
+    let identity = options.identity.as_ref().map(|identity| Identity {
+        certificates: identity.certificates.clone(),
+        key: identity.key.clone(),
+    });
     Some(TlsSettings {
-        trust,
+        trust: match &options.trust {
+            CertificateTrust::Roots => Trust::Roots,
+            CertificateTrust::File(file) => Trust::File(file.clone()),
+            CertificateTrust::Any => Trust::Any,
+        },
+        identity,
+        server_name: options.server_name.clone(),
         ..TlsSettings::default()
     })
 }
