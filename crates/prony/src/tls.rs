@@ -40,7 +40,8 @@ pub struct TlsFlags {
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        hide_short_help = true
+        hide_short_help = true,
+        long_help = ciphers_help()
     )]
     ciphers: Vec<String>,
     /// Send this server name, and expect it in the certificate, instead of the URL's host
@@ -50,6 +51,31 @@ pub struct TlsFlags {
     /// handshakes]
     #[arg(long, hide_short_help = true)]
     tls_resume: bool,
+}
+
+/// The cipher suites that Prony offers, those of TLS 1.3 and those of TLS 1.2, each the preferred one first.
+const CIPHER_SUITES: [&[&str]; 2] = [
+    &[
+        "TLS_AES_256_GCM_SHA384",
+        "TLS_AES_128_GCM_SHA256",
+        "TLS_CHACHA20_POLY1305_SHA256",
+    ],
+    &[
+        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+    ],
+];
+
+fn ciphers_help() -> String {
+    let [newer, older] = CIPHER_SUITES.map(|suites| suites.join(", "));
+    format!(
+        "Offer only these cipher suites, the preferred one first, separated by commas, by their IANA or OpenSSL \
+         names. TLS 1.3: {newer}. TLS 1.2: {older}"
+    )
 }
 
 impl TlsFlags {
@@ -296,6 +322,23 @@ mod tests {
                 error.starts_with(&format!("{} needs TLS", words[0])),
                 "{error}"
             );
+        }
+    }
+
+    #[test]
+    fn every_cipher_suite_is_in_the_help_and_in_the_documentation() {
+        let provider = rustls::crypto::ring::default_provider();
+        let name = |suite: &rustls::SupportedCipherSuite| {
+            let name = format!("{:?}", suite.suite());
+            name.replace("TLS13_", "TLS_")
+        };
+        let offered: Vec<String> = provider.cipher_suites.iter().map(name).collect();
+        assert_eq!(CIPHER_SUITES.concat(), offered);
+        let documented = include_str!("../../../docs/wires.md");
+        for name in &offered {
+            assert!(documented.contains(&format!("`{name}`")), "{name}");
+            let chosen = flags(&["--ciphers", name]).settings();
+            chosen.client("localhost", Offer::Both).unwrap();
         }
     }
 
