@@ -275,3 +275,16 @@ fn the_timeout_of_calls_is_sent_to_the_server_whose_status_is_reported() {
         assert_eq!(result["outcomes"]["ok"], 10);
     }
 }
+
+#[test]
+fn a_load_over_http1_of_a_server_that_speaks_only_http2_is_advised() {
+    let server = GrpcServer::start(Reflects::V1);
+    for event_loop in ["io_uring", "epoll"] {
+        load(&["--loop", event_loop, &server.url()])
+            .with(1)
+            .prints("\n  The server speaks HTTP/2: use --http2\n");
+    }
+    run(prony(["load", "--find-capacity", "-c1", &server.url()]))
+        .with(1)
+        .says("; the server speaks HTTP/2: use --http2\n");
+}

@@ -255,7 +255,9 @@ fn a_plain_load_that_fails_for_another_reason_is_not_advised() {
     for respond in [refuse as fn(_, _), drop_stream] {
         let url = format!("http://{}/", server_of(&certificate, respond));
         let ended = failed(&["-n10", "-c1", &url], 1);
-        assert!(!ended.stdout.contains("TLS"), "{}", ended.stdout);
+        for word in ["TLS", "HTTP/2"] {
+            assert!(!ended.stdout.contains(word), "{}", ended.stdout);
+        }
     }
 }
 
