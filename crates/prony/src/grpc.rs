@@ -11,11 +11,14 @@ use clap::Args;
 use http::{HeaderName, HeaderValue};
 use prony_load::tls::TlsClient;
 use prony_load::wire::grpc::{Call, CallKind, PREFIX, Status};
-use prony_load::{Endpoint, HttpUrl, Response, WireRequest, exchange, header_field};
+use prony_load::{
+    Endpoint, ExchangeError, HttpUrl, Response, Scheme, WireRequest, exchange, header_field,
+};
 use prony_protobuf::{CallError, Reflection, ReflectionError, Schema};
+use prony_suite::run::other_scheme;
 
 use crate::exit::usage;
-use crate::tls::{HttpChoice, with_advice};
+use crate::tls::{Offered, SPEAKS_TLS};
 
 /// Where the definitions of services and messages come from.
 #[derive(Args)]
@@ -95,6 +98,8 @@ pub struct GrpcServer {
     pub endpoint: Endpoint,
     pub url: HttpUrl,
     pub tls: Option<TlsClient>,
+    /// Whether there is a certificate to present if the server requests one.
+    pub has_certificate: bool,
     pub metadata: Vec<(HeaderName, HeaderValue)>,
     pub timeout: Duration,
 }
@@ -123,8 +128,21 @@ impl GrpcServer {
         };
         let request = WireRequest::Grpc(call.encode().map_err(failed)?);
         let response = exchange(&self.endpoint, &request, self.tls.as_ref(), self.timeout)
-            .map_err(|error| failed(with_advice(error, HttpChoice::Grpc).to_string()))?;
+            .map_err(|error| failed(self.explain(error).to_string()))?;
         first_message(&response)
+    }
+
+    /// Why there was no response, and what helps. A server over TLS that gets a call in plain text closes the connection,
+    /// sends an alert, or responds in HTTP/1.1.
+    fn explain(&self, error: ExchangeError) -> Box<dyn Error> {
+        let may_be_tls = self.tls.is_none() && !matches!(error, ExchangeError::Connect { .. });
+        let speaks = may_be_tls
+            .then(|| other_scheme(&self.endpoint, Scheme::Http, self.timeout))
+            .flatten();
+        match speaks {
+            Some(_) => SPEAKS_TLS.into(),
+            None => Offered::by_grpc(self.has_certificate).explain(error),
+        }
     }
 }
 

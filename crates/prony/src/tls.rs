@@ -2,15 +2,14 @@
 
 use std::error::Error;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use prony_load::tls::{
-    Identity, Offer, TlsClient, TlsError, TlsSettings, TlsVersion, Trust, Versions,
+    HttpVersion, Identity, Offer, TlsClient, TlsError, TlsSettings, TlsVersion, Trust, Versions,
 };
 use prony_load::wire::Fault;
 use prony_load::wire::tls::Failure;
-use prony_load::{Endpoint, ExchangeError, HttpUrl, Scheme, negotiate};
+use prony_load::{ExchangeError, HttpUrl, Scheme};
 
 use crate::exit::usage;
 
@@ -41,7 +40,8 @@ pub struct TlsFlags {
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        hide_short_help = true
+        hide_short_help = true,
+        long_help = ciphers_help()
     )]
     ciphers: Vec<String>,
     /// Send this server name, and expect it in the certificate, instead of the URL's host
@@ -51,6 +51,31 @@ pub struct TlsFlags {
     /// handshakes]
     #[arg(long, hide_short_help = true)]
     tls_resume: bool,
+}
+
+/// The cipher suites that Prony offers, those of TLS 1.3 and those of TLS 1.2, each the preferred one first.
+const CIPHER_SUITES: [&[&str]; 2] = [
+    &[
+        "TLS_AES_256_GCM_SHA384",
+        "TLS_AES_128_GCM_SHA256",
+        "TLS_CHACHA20_POLY1305_SHA256",
+    ],
+    &[
+        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
+    ],
+];
+
+fn ciphers_help() -> String {
+    let [newer, older] = CIPHER_SUITES.map(|suites| suites.join(", "));
+    format!(
+        "Offer only these cipher suites, the preferred one first, separated by commas, by their IANA or OpenSSL \
+         names. TLS 1.3: {newer}. TLS 1.2: {older}"
+    )
 }
 
 impl TlsFlags {
@@ -147,84 +172,118 @@ impl Tls {
         })
     }
 
+    /// Whether there is a certificate to present to a server that requests one.
+    pub fn has_certificate(&self) -> bool {
+        self.settings.identity.is_some()
+    }
+
     fn key_is_with_certificate(&self) -> bool {
         let identity = self.settings.identity.as_ref();
         identity.is_some_and(|identity| identity.key == identity.certificates)
     }
 }
 
-/// Who decides over which version of HTTP requests are sent.
+/// What helps if the URL of a server that speaks TLS is of plain HTTP.
+pub const SPEAKS_TLS: &str = "the server speaks TLS: use https://";
+
+/// What a connection over TLS offered to a server that refused it, so that nobody is told to do what they did.
 #[derive(Clone, Copy, Debug)]
-pub enum HttpChoice {
-    /// The user, with flags.
-    Flags,
-    /// gRPC, which needs HTTP/2.
-    Grpc,
+pub struct Offered {
+    /// The versions of HTTP.
+    pub http: Offer,
+    /// Whether the requests are gRPC calls, which need HTTP/2.
+    pub is_grpc: bool,
+    /// Whether there is a certificate to present if the server requests one.
+    pub has_certificate: bool,
 }
 
-impl HttpChoice {
-    /// What to do if the server does not support the version that Prony offers.
-    pub fn advice(self) -> &'static str {
-        match self {
-            Self::Flags => "choose the version to offer with --http1.1 or --http2",
-            Self::Grpc => "gRPC needs HTTP/2",
+impl Offered {
+    /// What a gRPC call offers.
+    pub fn by_grpc(has_certificate: bool) -> Self {
+        Self {
+            http: Offer::Only(HttpVersion::Http2),
+            is_grpc: true,
+            has_certificate,
         }
     }
-}
 
-/// An error of an exchange, and which flag helps if TLS is its reason.
-pub fn with_advice(error: ExchangeError, http: HttpChoice) -> Box<dyn Error> {
-    let advice = match &error {
-        ExchangeError::Fault(Fault::Tls(failure)) => advice(failure, http),
-        _ => None,
-    };
-    match advice {
-        Some(advice) => format!("{error}; {advice}").into(),
-        None => error.into(),
-    }
-}
-
-fn advice(failure: &Failure, http: HttpChoice) -> Option<&'static str> {
-    Some(match failure {
-        Failure::UnknownIssuer => "trust it with --cacert FILE, or any certificate with --insecure",
-        Failure::WrongName { .. } => {
-            "expect one of these names with --sni NAME, or accept any certificate with --insecure"
+    /// An error of an exchange, and which flag helps if TLS is its reason.
+    pub fn explain(self, error: ExchangeError) -> Box<dyn Error> {
+        let advice = match &error {
+            ExchangeError::Fault(Fault::Tls(Failure::OtherHttpVersion {
+                speaks: HttpVersion::Http2,
+                ..
+            })) => return self.no_http2(),
+            ExchangeError::Fault(Fault::Tls(failure)) => self.advice(failure),
+            _ => None,
+        };
+        match advice {
+            Some(advice) => format!("{error}; {advice}").into(),
+            None => error.into(),
         }
-        Failure::AuthorityAsServer
-        | Failure::CertificateExpired(_)
-        | Failure::CertificateNotYetValid(_)
-        | Failure::InvalidCertificate(_) => "accept any certificate with --insecure",
-        Failure::NotTls { .. } => "write http:// for plain HTTP",
-        Failure::NoCommonVersion(_) => "choose the versions to offer with --tls-min and --tls-max",
-        Failure::NoCommonCipherSuite(_) => "choose the cipher suites to offer with --ciphers",
-        Failure::NoCommonHttpVersion(_) | Failure::OtherHttpVersion { .. } => http.advice(),
-        Failure::Alert(alert) if alert == "certificate_required" => "give it one with --cert FILE",
-        _ => return None,
-    })
-}
+    }
 
-/// How long a server that is asked whether it speaks TLS has to respond.
-const MOST_WAIT: Duration = Duration::from_secs(1);
+    /// The server chose another version of HTTP than HTTP/2, or none.
+    pub fn no_http2(self) -> Box<dyn Error> {
+        let advice = self.http_advice().unwrap_or("use --http1.1");
+        format!("the server did not choose HTTP/2 in the TLS handshake (ALPN); {advice}").into()
+    }
 
-/// Whether a server speaks TLS, as a handshake shows. Even its refusal, in an alert, shows that.
-pub fn speaks_tls(endpoint: &Endpoint, timeout: Duration) -> bool {
-    let settings = TlsSettings {
-        trust: Trust::Any,
-        ..TlsSettings::default()
-    };
-    let Ok(client) = settings.client("localhost", Offer::Both) else {
-        return false;
-    };
-    match negotiate(endpoint, &client, timeout.min(MOST_WAIT)) {
-        Ok(_) => true,
-        Err(ExchangeError::Fault(Fault::Tls(failure))) => matches!(
-            failure,
-            Failure::Alert(_)
-                | Failure::NoCommonVersion(_)
-                | Failure::NoCommonCipherSuite(_)
-                | Failure::NoCommonHttpVersion(_)
-        ),
-        Err(_) => false,
+    fn advice(self, failure: &Failure) -> Option<&'static str> {
+        Some(match failure {
+            Failure::UnknownIssuer => {
+                "trust it with --cacert FILE, or any certificate with --insecure"
+            }
+            Failure::WrongName { .. } => {
+                "expect one of these names with --sni NAME, or accept any certificate with --insecure"
+            }
+            Failure::AuthorityAsServer
+            | Failure::CertificateExpired(_)
+            | Failure::CertificateNotYetValid(_)
+            | Failure::InvalidCertificate(_) => "accept any certificate with --insecure",
+            Failure::NotTls { .. } => "write http:// for plain HTTP",
+            Failure::NoCommonVersion(_) => {
+                "choose the versions to offer with --tls-min and --tls-max"
+            }
+            Failure::NoCommonCipherSuite(_) => "choose the cipher suites to offer with --ciphers",
+            Failure::NoCommonHttpVersion(_) | Failure::OtherHttpVersion { .. } => {
+                return self.http_advice();
+            }
+            Failure::Alert(alert) => return self.certificate_advice(alert),
+            _ => return None,
+        })
+    }
+
+    fn http_advice(self) -> Option<&'static str> {
+        match self.http {
+            _ if self.is_grpc => Some("gRPC needs HTTP/2"),
+            Offer::Only(HttpVersion::Http1) => Some("use --http2"),
+            Offer::Only(HttpVersion::Http2) => Some("use --http1.1"),
+            Offer::Both => None,
+        }
+    }
+
+    /// What helps if a server that got no certificate ended the connection with this alert. Only servers of TLS 1.3
+    /// have one for that alone.
+    fn certificate_advice(self, alert: &str) -> Option<&'static str> {
+        match alert {
+            _ if self.has_certificate => None,
+            "certificate_required" | "bad_certificate" => Some("give it one with --cert FILE"),
+            "handshake_failure" => Some("if it requires one, give it one with --cert FILE"),
+            _ => None,
+        }
+    }
+
+    /// The same for a load whose requests failed for the reason in this text.
+    pub fn certificate_advice_on(self, reason: &str) -> Option<&'static str> {
+        const ALERTS: [&str; 3] = [
+            "certificate_required",
+            "bad_certificate",
+            "handshake_failure",
+        ];
+        let is_reason = |alert: &&str| reason == Failure::Alert((*alert).to_owned()).to_string();
+        let alert = ALERTS.into_iter().find(is_reason)?;
+        self.certificate_advice(alert)
     }
 }
 
@@ -232,7 +291,6 @@ pub fn speaks_tls(endpoint: &Endpoint, timeout: Duration) -> bool {
 mod tests {
     use super::*;
     use clap::Parser;
-    use prony_load::tls::HttpVersion;
     use prony_load::wire::tls::FoundBy;
 
     #[derive(Parser)]
@@ -268,6 +326,23 @@ mod tests {
     }
 
     #[test]
+    fn every_cipher_suite_is_in_the_help_and_in_the_documentation() {
+        let provider = rustls::crypto::ring::default_provider();
+        let name = |suite: &rustls::SupportedCipherSuite| {
+            let name = format!("{:?}", suite.suite());
+            name.replace("TLS13_", "TLS_")
+        };
+        let offered: Vec<String> = provider.cipher_suites.iter().map(name).collect();
+        assert_eq!(CIPHER_SUITES.concat(), offered);
+        let documented = include_str!("../../../docs/wires.md");
+        for name in &offered {
+            assert!(documented.contains(&format!("`{name}`")), "{name}");
+            let chosen = flags(&["--ciphers", name]).settings();
+            chosen.client("localhost", Offer::Both).unwrap();
+        }
+    }
+
+    #[test]
     fn the_key_may_be_with_the_certificate() {
         let identity = |words: &[&str]| flags(words).settings().identity.unwrap();
         let both = identity(&["--cert", "a"]);
@@ -278,11 +353,21 @@ mod tests {
         );
     }
 
+    /// The error that a failure of TLS becomes.
+    fn explained(failure: Failure, offered: Offered) -> String {
+        let fault = ExchangeError::Fault(failure.into());
+        offered.explain(fault).to_string()
+    }
+
+    const BY_FLAGS: Offered = Offered {
+        http: Offer::Both,
+        is_grpc: false,
+        has_certificate: false,
+    };
+
     #[test]
     fn distrust_has_advice() {
-        let failure = Failure::UnknownIssuer;
-        let error =
-            with_advice(ExchangeError::Fault(failure.into()), HttpChoice::Flags).to_string();
+        let error = explained(Failure::UnknownIssuer, BY_FLAGS);
         assert!(
             error.contains("--cacert FILE") && error.contains("--insecure"),
             "{error}"
@@ -291,8 +376,7 @@ mod tests {
             expected: "a".into(),
             presented: vec!["b".into()],
         };
-        let error =
-            with_advice(ExchangeError::Fault(failure.into()), HttpChoice::Flags).to_string();
+        let error = explained(failure, BY_FLAGS);
         assert!(
             error.contains("not for a but for b; expect one of these names with --sni"),
             "{error}"
@@ -300,22 +384,53 @@ mod tests {
     }
 
     #[test]
-    fn flags_that_grpc_does_not_have_are_not_advised() {
-        let failures = [
-            Failure::NoCommonHttpVersion(FoundBy::Server),
-            Failure::OtherHttpVersion {
-                speaks: HttpVersion::Http2,
-                chosen: None,
-            },
-        ];
-        for failure in failures {
-            let error = |http| {
-                let fault = ExchangeError::Fault(failure.clone().into());
-                with_advice(fault, http).to_string()
-            };
-            let (by_flags, by_grpc) = (error(HttpChoice::Flags), error(HttpChoice::Grpc));
-            assert!(by_flags.contains("--http1.1 or --http2"), "{by_flags}");
-            assert!(by_grpc.ends_with("; gRPC needs HTTP/2"), "{by_grpc}");
+    fn the_version_of_http_that_was_offered_is_not_advised() {
+        let refused = Failure::NoCommonHttpVersion(FoundBy::Server);
+        let only = |version| Offered {
+            http: Offer::Only(version),
+            ..BY_FLAGS
+        };
+        let http2 = explained(refused.clone(), only(HttpVersion::Http2));
+        assert!(http2.ends_with("; use --http1.1"), "{http2}");
+        let http1 = explained(refused.clone(), only(HttpVersion::Http1));
+        assert!(http1.ends_with("; use --http2"), "{http1}");
+        let both = explained(refused.clone(), BY_FLAGS);
+        assert_eq!(both, refused.to_string());
+        let chosen = Failure::OtherHttpVersion {
+            speaks: HttpVersion::Http2,
+            chosen: None,
+        };
+        for failure in [refused, chosen] {
+            let error = explained(failure, Offered::by_grpc(false));
+            assert!(error.ends_with("; gRPC needs HTTP/2"), "{error}");
+            assert!(!error.contains("--http"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_certificate_is_advised_only_if_none_was_given() {
+        for (alert, advice) in [
+            ("certificate_required", "; give it one with --cert FILE"),
+            ("bad_certificate", "; give it one with --cert FILE"),
+            (
+                "handshake_failure",
+                "; if it requires one, give it one with --cert FILE",
+            ),
+        ] {
+            let failure = Failure::Alert(alert.into());
+            let with = Offered {
+                has_certificate: true,
+                ..BY_FLAGS
+            };
+            assert!(explained(failure.clone(), BY_FLAGS).ends_with(advice));
+            assert_eq!(explained(failure.clone(), with), failure.to_string());
+            // A load has the reason as text.
+            let reason = failure.to_string();
+            let of_load = BY_FLAGS.certificate_advice_on(&reason).unwrap();
+            assert_eq!(format!("; {of_load}"), advice);
+            assert_eq!(with.certificate_advice_on(&reason), None);
+        }
+        let other = Failure::Alert("internal_error".into()).to_string();
+        assert_eq!(BY_FLAGS.certificate_advice_on(&other), None);
     }
 }

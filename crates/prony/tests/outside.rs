@@ -3,6 +3,8 @@
 #[path = "common/certificate.rs"]
 mod certificate;
 mod common;
+#[path = "common/tls_server.rs"]
+mod tls_server;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,6 +14,7 @@ use certificate::Certificate;
 use common::{Ended, prony, run};
 use serde_json::Value;
 use tempfile::TempDir;
+use tls_server::{close_plain, refuse, respond, respond_to_plain, serve, server_of};
 
 /// A server that writes its port, over TLS if it gets a certificate and its key.
 const SERVER: &str = "\
@@ -250,6 +253,128 @@ fn a_server_over_tls_is_trusted_as_the_file_says() {
     here(&folder, &["verify"])
         .with(1)
         .says("add `tls = true` to its request");
+}
+
+#[test]
+fn a_server_that_requires_a_client_certificate_gets_that_of_the_file() {
+    let (certificate, client) = (Certificate::new(), Certificate::new());
+    let address = serve(tls_server::config(&certificate, Some(&client)), respond);
+    let workload = HELLO
+        .replace("\"/hello\"", "\"/hello\", tls = true")
+        .replace("text = \"localhost\"", "text = \"ok\"");
+    let file = |name: &str| client.file(name);
+    // The certificate is for localhost.
+    let server = format!(
+        "[server.shop]\nurl = \"https://{address}\"\ncacert = \"{}\"\n",
+        certificate.file("cert.pem")
+    );
+    let sni = "sni = \"localhost\"\n";
+    let cert = format!("cert = \"{}\"\n", file("cert.pem"));
+    let key = format!("key = \"{}\"\n", file("key.pem"));
+    let both = format!("cert = \"{}\"\n", file("both.pem"));
+    let verify = |lines: &[&str], code| {
+        let text = [&[&server[..]], lines, &[&workload]].concat().concat();
+        let folder = project(&text);
+        let ended = here(&folder, &["verify"]).with(code);
+        (ended, folder)
+    };
+    verify(&[&cert, &key], 1).0.prints("add `sni = \"NAME\"`");
+    verify(&[sni], 1)
+        .0
+        .prints("it requires a client certificate; add `cert = \"FILE\"` beside its `url`");
+    verify(&[sni, &cert], 1)
+        .0
+        .prints("there is no private key in ")
+        .prints("; give its file with `key`");
+    for identity in [cert + &key, both] {
+        let (verified, folder) = verify(&[sni, &identity], 0);
+        verified.prints("verified shop × hello");
+        let load = here(&folder, &["load", "shop", "-c1", "-n5", "--json", "-"]).with(0);
+        let result: Value = serde_json::from_str(&load.stdout).unwrap();
+        assert_eq!(result["outcomes"]["ok"], 5);
+        here(&folder, &[&SHORT[..], &["--no-ceiling"]].concat()).with(0);
+    }
+}
+
+/// Every command must say the same of a server whose URL has the wrong scheme.
+fn blamed_for_its_scheme(folder: &TempDir, advice: &str) {
+    here(folder, &["verify"]).with(1).prints(advice);
+    here(folder, &SHORT).with(1).says(advice);
+    for command in ["load", "capacity"] {
+        here(folder, &[command, "shop"]).with(1).says(advice);
+    }
+}
+
+/// And nothing is written.
+fn refused_by_init(url: &str, advice: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    for paths in [&[][..], &["--path", "/hello"]] {
+        let init = ["init", "--url", url];
+        let ended = here(&folder, &[&init, paths].concat()).with(2);
+        ended.says(advice);
+        assert!(!folder.path().join("prony.toml").exists());
+    }
+}
+
+#[test]
+fn a_plain_url_of_a_server_over_tls_is_corrected() {
+    let certificate = Certificate::new();
+    let files = ["cert.pem", "key.pem"].map(|name| certificate.file(name));
+    let shop = Shop::start(&files.each_ref().map(String::as_str));
+    let of_respond = |respond| server_of(&certificate, respond).port();
+    let others = [respond as fn(_, _), respond_to_plain, close_plain].map(of_respond);
+    for port in others.into_iter().chain([shop.port]) {
+        let authority = format!("localhost:{port}");
+        let url = format!("http://{authority}");
+        let folder = project(&format!("[server.shop]\nurl = \"{url}\"\n{HELLO}"));
+        blamed_for_its_scheme(
+            &folder,
+            &format!(
+                "the server at {url} speaks TLS; write `url = \"https://{authority}\"` in prony.toml, \
+                 and `tls = true` in the requests of its workloads\n"
+            ),
+        );
+        refused_by_init(
+            &url,
+            &format!("the server at {url} speaks TLS; use --url https://{authority}\n"),
+        );
+    }
+}
+
+#[test]
+fn an_https_url_of_a_plain_server_is_corrected() {
+    let shop = Shop::start(&[]);
+    let authority = format!("localhost:{}", shop.port);
+    let url = format!("https://{authority}");
+    let hello = HELLO.replace("\"/hello\"", "\"/hello\", tls = true");
+    let folder = project(&format!(
+        "[server.shop]\nurl = \"{url}\"\ninsecure = true\n{hello}"
+    ));
+    blamed_for_its_scheme(
+        &folder,
+        &format!(
+            "the server at {url} does not speak TLS; write `url = \"http://{authority}\"` in prony.toml, \
+             and remove `tls = true` from the requests of its workloads\n"
+        ),
+    );
+    refused_by_init(
+        &url,
+        &format!("the server at {url} does not speak TLS; use --url http://{authority}\n"),
+    );
+}
+
+/// A server that responds with 404 or 400 has a right URL all the same.
+#[test]
+fn an_unexpected_status_is_not_blamed_on_the_scheme() {
+    let shop = Shop::start(&[]);
+    let wrong = HELLO.replace("/hello", "/nothing");
+    let folder = project(&format!("[server.shop]\nurl = \"{}\"\n{wrong}", shop.url()));
+    let verified = here(&folder, &["verify"]).with(1).prints("404");
+    assert!(!verified.all().contains("TLS"), "{}", verified.all());
+    let empty = tempfile::tempdir().unwrap();
+    let refuses = server_of(&Certificate::new(), refuse);
+    let init = ["init", "--url", &format!("http://{refuses}"), "--path", "/"];
+    here(&empty, &init).with(0).prints("GET / with status 400");
 }
 
 #[test]

@@ -24,8 +24,9 @@ pub use layout::{Collection, Layout, LayoutError, PROJECT_FILE};
 pub use listening::{ListeningServer, NotListening, Unmeasured};
 pub use logs::{Logs, tail};
 pub use manifest::{
-    CertificateTrust, Class, Described, Encryption, Input, MANIFEST_FILE, Manifest, Outside,
-    Pattern, Place, Recipe, ServerTable, ServerUrl, Variant, VersionSource, Word,
+    CertificateTrust, Class, ClientCertificate, Described, Encryption, Input, MANIFEST_FILE,
+    Manifest, Outside, Pattern, Place, Recipe, ServerTable, ServerUrl, TlsOptions, Variant,
+    VersionSource, Word,
 };
 pub use port::{FreePorts, PortSource, says_address_in_use};
 pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};

@@ -335,7 +335,7 @@ fn suite_id(folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_server::{CertificateTrust, Encryption, Origin};
+    use prony_server::{CertificateTrust, Encryption, Origin, Outside, TlsOptions};
 
     const FILE: &str = r#"rounds = 3
 objectives = "p99 < 50ms"
@@ -394,27 +394,39 @@ response = { status = 200 }
         assert!(plain.started().is_none() && !plain.manifest.keep_alive);
         let safe = shop(&OUTSIDE.replace("http:", "https:"));
         assert_eq!(safe.manifest.workloads, ["safe"]);
-        let trust = |line: &str| {
+        let options = |line: &str| -> TlsOptions {
             let url = format!("\"https://localhost:8080\"\n{line}");
             match shop(&OUTSIDE.replace("\"http://localhost:8080\"", &url)).origin {
-                Origin::Outside(outside) => outside.encryption,
-                Origin::Started(_) => panic!("it already runs"),
+                Origin::Outside(Outside {
+                    encryption: Encryption::Tls(options),
+                    ..
+                }) => options,
+                other => panic!("{other:?}"),
             }
         };
-        assert_eq!(
-            trust("insecure = true"),
-            Encryption::Tls(CertificateTrust::Any)
-        );
-        assert_eq!(
-            trust("insecure = false"),
-            Encryption::Tls(CertificateTrust::Roots)
-        );
+        let trust = |line: &str| options(line).trust;
+        assert_eq!(trust("insecure = true"), CertificateTrust::Any);
+        assert_eq!(trust("insecure = false"), CertificateTrust::Roots);
         match trust("cacert = \"ca.pem\"") {
-            Encryption::Tls(CertificateTrust::File(file)) => {
-                assert!(file.ends_with("My shop/ca.pem"))
-            }
+            CertificateTrust::File(file) => assert!(file.ends_with("My shop/ca.pem")),
             other => panic!("{other:?}"),
         }
+        let identity = |line: &str| options(line).identity.unwrap();
+        let both = identity("cert = \"both.pem\"");
+        assert!(both.certificates.ends_with("My shop/both.pem"));
+        assert_eq!(both.key, both.certificates);
+        let own_key = identity("cert = \"both.pem\"\nkey = \"key.pem\"");
+        assert_eq!(
+            own_key.certificates.file_name(),
+            both.certificates.file_name()
+        );
+        assert!(own_key.key.ends_with("My shop/key.pem"));
+        assert_eq!(
+            options("sni = \"a.test\"").server_name.as_deref(),
+            Some("a.test")
+        );
+        let none = options("");
+        assert_eq!((none.identity, none.server_name), (None, None));
     }
 
     #[test]
@@ -465,6 +477,36 @@ response = { status = 200 }
                 "keep_alive = false",
                 "insecure = true",
                 "`insecure` needs a `url` that begins with https://",
+            ),
+            (
+                "keep_alive = false",
+                "cert = \"a\"",
+                "prony.toml:3: `cert` needs a `url` that begins with https://",
+            ),
+            (
+                "keep_alive = false",
+                "sni = \"a\"",
+                "`sni` needs a `url` that begins with https://",
+            ),
+            (
+                "http://localhost:8080\"",
+                "https://a\"\nkey = \"a\"",
+                "prony.toml:3: `key` needs `cert`",
+            ),
+            (
+                "http://localhost:8080\"",
+                "https://a\"\nsni = \" \"",
+                "prony.toml:3: field `sni`: it must not be empty",
+            ),
+            (
+                "http://localhost:8080\"",
+                "https://a\"\ncert = \"\"",
+                "prony.toml:3: field `cert`: it must not be empty",
+            ),
+            (
+                url,
+                "run = \"a\"\nkey = \"a\"",
+                "prony.toml:3: `key` needs `url`",
             ),
             (
                 "http://localhost:8080\"",

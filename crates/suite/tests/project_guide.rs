@@ -91,7 +91,7 @@ fn every_block_can_be_read() {
 const PROGRAM: &str = "build = \"go build -o {out}/shop .\"\nrun = \"{out}/shop\"\n";
 
 /// What the first example of the guide has in place of the faults of the table, in its order.
-const FAULTS: [(&str, &str); 21] = [
+const FAULTS: [(&str, &str); 22] = [
     ("title = \"Shop\"", "titel = \"Shop\""),
     ("[server.shop]", "[servers.shop]"),
     ("[server.shop]", "[server.Shop]"),
@@ -109,6 +109,7 @@ const FAULTS: [(&str, &str); 21] = [
     (PROGRAM, "url = \"localhost:8080\"\n"),
     (PROGRAM, "url = \"http://localhost:8080/api\"\n"),
     (PROGRAM, "url = \"http://me:secret@localhost\"\n"),
+    (PROGRAM, "url = \"https://localhost\"\nkey = \"key.pem\"\n"),
     (
         PROGRAM,
         "url = \"https://localhost\"\nworkloads = [\"home\"]\n",

@@ -13,7 +13,7 @@ use prony_protobuf::Schema;
 use crate::arguments;
 use crate::exit::{Outcome, usage};
 use crate::grpc::{GrpcServer, SchemaFlags, check_url, metadata};
-use crate::tls::TlsFlags;
+use crate::tls::{Tls, TlsFlags};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -146,6 +146,7 @@ impl Source {
         check_url(&url)?;
         let metadata = metadata(&self.headers)?;
         let tls = self.tls.of(&url, None).map_err(usage)?;
+        let has_certificate = tls.as_ref().is_some_and(Tls::has_certificate);
         let tls = tls.map(|tls| tls.client(Offer::Only(HttpVersion::Http2)));
         let tls = tls.transpose()?;
         let endpoint = match &self.unix_socket {
@@ -156,6 +157,7 @@ impl Source {
             endpoint,
             url,
             tls,
+            has_certificate,
             metadata,
             timeout: self.timeout,
         })

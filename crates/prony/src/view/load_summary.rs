@@ -38,7 +38,10 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     lines.extend(result.open.iter().flat_map(|open| schedule(result, open)));
     lines.push(format!("  {requests} in {measured}, {received} received"));
     lines.extend(outcomes(result));
-    lines.extend(shown.advice.map(|advice| format!("  {advice}")));
+    lines.extend({
+        let advice = shown.advice.map(words::capital);
+        advice.map(|advice| format!("  {advice}"))
+    });
     lines.push(format!("  {opened} opened, {reconnects}"));
     lines.extend(handshakes(result));
     lines.extend(delays(result));

@@ -7,10 +7,20 @@ use std::thread;
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use http::{HeaderMap, HeaderValue, Request, Response};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::TlsAcceptor;
+
+use crate::certificate::Certificate;
+use crate::tls_server;
 
 /// What the server reflects: its service and the files that define it.
 const SERVICE: &str = "shop.v1.Catalog";
 const FILES: &[u8] = include_bytes!("../../../protobuf/tests/protoc/shop.protoset");
+
+/// A `grpc-timeout`, 20 ms, that is over at once.
+const OVER: &str = "20000000n";
+const DEADLINE_EXCEEDED: u16 = 4;
+const UNIMPLEMENTED: u16 = 12;
 
 /// The paths and the metadata `token` of the calls.
 pub type Calls = Arc<std::sync::Mutex<Vec<(String, Option<String>)>>>;
@@ -30,6 +40,17 @@ pub struct GrpcServer {
 
 impl GrpcServer {
     pub fn start(reflects: Reflects) -> Self {
+        Self::of(reflects, None)
+    }
+
+    /// With the newer reflection.
+    pub fn over_tls(certificate: &Certificate) -> Self {
+        let mut config = tls_server::config(certificate, None);
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        Self::of(Reflects::V1, Some(Arc::new(config).into()))
+    }
+
+    fn of(reflects: Reflects, tls: Option<TlsAcceptor>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let calls = Calls::default();
@@ -37,11 +58,11 @@ impl GrpcServer {
         // It ends with the test's process.
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let all = Arc::clone(&all);
+                let (all, tls) = (Arc::clone(&all), tls.clone());
                 thread::spawn(move || {
                     let runtime = tokio::runtime::Builder::new_current_thread();
                     let runtime = { runtime }.enable_io().build().unwrap();
-                    runtime.block_on(serve(stream, reflects, all));
+                    runtime.block_on(accept(stream, tls, reflects, all));
                 });
             }
         });
@@ -52,14 +73,31 @@ impl GrpcServer {
         format!("http://{}/", self.address)
     }
 
+    /// The certificates of the tests are for this host.
+    pub fn https_url(&self) -> String {
+        format!("https://localhost:{}/", self.address.port())
+    }
+
     pub fn calls(&self) -> Vec<(String, Option<String>)> {
         self.calls.lock().unwrap().clone()
     }
 }
 
-async fn serve(stream: TcpStream, reflects: Reflects, calls: Calls) {
+async fn accept(stream: TcpStream, tls: Option<TlsAcceptor>, reflects: Reflects, calls: Calls) {
     stream.set_nonblocking(true).unwrap();
     let stream = tokio::net::TcpStream::from_std(stream).unwrap();
+    match tls {
+        None => serve(stream, reflects, calls).await,
+        // A client in plain text gets an alert.
+        Some(tls) => {
+            if let Ok(stream) = tls.accept(stream).await {
+                serve(stream, reflects, calls).await;
+            }
+        }
+    }
+}
+
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, reflects: Reflects, calls: Calls) {
     // Prony looks with a bare connection whether the server is there.
     let Ok(mut connection) = server::handshake(stream).await else {
         return;
@@ -84,6 +122,8 @@ async fn respond_to(
         Reflects::OnlyV1Alpha => "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
         Reflects::Nothing => "",
     };
+    let timeout = request.headers().get("grpc-timeout");
+    let is_over = timeout.is_some_and(|timeout| timeout == OVER);
     let mut body = request.into_body();
     let mut bytes = Vec::new();
     while let Some(Ok(piece)) = body.data().await {
@@ -92,8 +132,9 @@ async fn respond_to(
     }
     match path.strip_prefix('/').and_then(|path| path.split_once('/')) {
         _ if path == reflection => respond_with(respond, Ok(reflected(&bytes[5..]))),
+        Some((SERVICE, _)) if is_over => respond_with(respond, Err(DEADLINE_EXCEEDED)),
         Some((SERVICE, _)) => respond_with(respond, Ok(Vec::new())),
-        _ => respond_with(respond, Err(12)),
+        _ => respond_with(respond, Err(UNIMPLEMENTED)),
     }
 }
 

@@ -21,6 +21,8 @@ mod slow_accept;
 mod slow_acceptor;
 mod streams;
 mod tls;
+#[path = "../common/tls_server.rs"]
+mod tls_server;
 mod wrk;
 
 use std::fs;

@@ -1,17 +1,14 @@
 //! Loads over TLS: what is agreed on, what is measured, and what is refused.
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::thread;
 
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::ServerConfig;
 use serde_json::Value;
 
 use crate::certificate::Certificate;
 use crate::common::{Ended, run};
+use crate::tls_server::{self, close_plain, refuse, respond, respond_to_plain, serve, server_of};
 use crate::{Ceiling, load, loaded, outcome};
 
 fn handshakes(result: &Value, kind: &str) -> u64 {
@@ -158,45 +155,6 @@ fn http1_server(certificate: &Certificate) -> SocketAddr {
     server_of(certificate, respond)
 }
 
-/// A server over TLS that does this with each connection.
-fn server_of(certificate: &Certificate, respond: fn(Arc<ServerConfig>, TcpStream)) -> SocketAddr {
-    let chain = CertificateDer::pem_file_iter(certificate.path("cert.pem")).unwrap();
-    let chain = chain.collect::<Result<_, _>>().unwrap();
-    let key = PrivateKeyDer::from_pem_file(certificate.path("key.pem")).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .unwrap();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    // It ends with the test's process.
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let config = Arc::clone(&config);
-            thread::spawn(move || respond(config, stream));
-        }
-    });
-    address
-}
-
-/// Responds to every request, each of which is one short record, until the client goes away.
-fn respond(config: Arc<ServerConfig>, stream: TcpStream) {
-    let connection = ServerConnection::new(config).unwrap();
-    let mut stream = StreamOwned::new(connection, stream);
-    let mut request = [0; 4096];
-    while let Ok(1..) = stream.read(&mut request) {
-        let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
-        if stream.write_all(response).is_err() {
-            return;
-        }
-    }
-}
-
 #[test]
 fn a_server_without_http2_is_loaded_over_http1_unless_http2_is_required() {
     let certificate = Certificate::new();
@@ -206,38 +164,9 @@ fn a_server_without_http2_is_loaded_over_http1_unless_http2_is_required() {
     assert_eq!(outcome(&result, "ok"), 10);
     failed(&["-k", "--http2", &url], 1)
         .says("the server supports none of the offered HTTP versions")
-        .says("choose the version to offer with --http1.1 or --http2");
+        .says("; use --http1.1");
     failed(&["-k", "--streams-per-connection", "4", &url], 2)
         .says("--streams-per-connection needs HTTP/2, but the server chose HTTP/1.1");
-}
-
-/// As Go's server and nginx do, responds in plain HTTP to a connection that does not begin with a handshake.
-fn respond_to_plain(config: Arc<ServerConfig>, mut stream: TcpStream) {
-    const HANDSHAKE: u8 = 22;
-    let mut first = [0];
-    if let Ok(1) = stream.peek(&mut first)
-        && first[0] == HANDSHAKE
-    {
-        return respond(config, stream);
-    }
-    let mut request = [0; 4096];
-    while let Ok(1..) = stream.read(&mut request) {
-        let response = "HTTP/1.1 400 Bad Request\r\nContent-Length: 48\r\n\r\n\
-             Client sent an HTTP request to an HTTPS server.\n";
-        if stream.write_all(response.as_bytes()).is_err() {
-            return;
-        }
-    }
-}
-
-/// Closes a connection that does not begin with a handshake, without a word.
-fn close_plain(config: Arc<ServerConfig>, stream: TcpStream) {
-    let mut first = [0];
-    if let Ok(1) = stream.peek(&mut first)
-        && first[0] != b'G'
-    {
-        respond(config, stream);
-    }
 }
 
 const ADVICE: &str = "\n  The server speaks TLS: use https://\n";
@@ -261,22 +190,73 @@ fn a_plain_load_of_a_server_over_tls_is_advised() {
 }
 
 #[test]
+fn a_search_for_the_capacity_of_a_server_with_another_scheme_is_advised() {
+    let certificate = Certificate::new();
+    for respond in [respond as fn(_, _), respond_to_plain, close_plain] {
+        let url = format!("http://{}/", server_of(&certificate, respond));
+        failed(&["--find-capacity", "-c1", &url], 1)
+            .says("no response was as expected: ")
+            .says("; the server speaks TLS: use https://\n");
+    }
+    let plain = Ceiling::start();
+    failed(&["--find-capacity", &plain.https_url("hello")], 1)
+        .says("the server does not speak TLS")
+        .says("write http:// for plain HTTP");
+}
+
+#[test]
+fn a_client_certificate_is_presented_to_a_server_that_requires_one() {
+    let (certificate, client) = (Certificate::new(), Certificate::new());
+    let config = tls_server::config(&certificate, Some(&client));
+    let url = format!("https://{}/", serve(config, respond));
+    let files = ["cert.pem", "key.pem", "both.pem"].map(|name| client.file(name));
+    let [cert, key, both] = files.each_ref().map(String::as_str);
+    for event_loop in ["io_uring", "epoll"] {
+        for version in ["1.2", "1.3"] {
+            for identity in [&["--cert", cert, "--key", key][..], &["--cert", both]] {
+                let flags = ["-n10", "-c2", "-k", "--loop", event_loop, &url];
+                let versions = ["--tls-min", version, "--tls-max", version];
+                let (_, result) = loaded(&[&flags[..], &versions, identity].concat());
+                assert_eq!(outcome(&result, "ok"), 10);
+                assert_eq!(result["tls"]["version"], version);
+            }
+        }
+    }
+}
+
+/// With TLS 1.3 the server refuses the client when the client's handshake is over.
+#[test]
+fn a_client_without_the_certificate_that_a_server_requires_is_advised() {
+    let (certificate, client) = (Certificate::new(), Certificate::new());
+    let config = tls_server::config(&certificate, Some(&client));
+    let url = format!("https://{}/", serve(config, respond));
+    let why = "alert certificate_required: it requires a client certificate";
+    failed(&["-n2", "-c1", "-k", "--tls-max", "1.2", &url], 1)
+        .says(why)
+        .says("; give it one with --cert FILE\n");
+    for event_loop in ["io_uring", "epoll"] {
+        failed(&["-n2", "-c1", "-k", "--loop", event_loop, &url], 1)
+            .prints("Not ok: 2 tls failure")
+            .prints(why)
+            .prints("\n  Give it one with --cert FILE\n");
+    }
+    failed(&["--find-capacity", "-c1", "-k", &url], 1)
+        .says(why)
+        .says("; give it one with --cert FILE\n");
+    // A certificate that is not the one is no reason to give one.
+    let other = Certificate::new().file("both.pem");
+    let refused = failed(&["-n2", "-c1", "-k", "--cert", &other, &url], 1);
+    assert!(!refused.all().contains("--cert FILE"), "{}", refused.all());
+}
+
+#[test]
 fn a_plain_load_that_fails_for_another_reason_is_not_advised() {
     let certificate = Certificate::new();
     for respond in [refuse as fn(_, _), drop_stream] {
         let url = format!("http://{}/", server_of(&certificate, respond));
         let ended = failed(&["-n10", "-c1", &url], 1);
-        assert!(!ended.stdout.contains("TLS"), "{}", ended.stdout);
-    }
-}
-
-/// Responds with 400 to everything, a handshake included.
-fn refuse(_: Arc<ServerConfig>, mut stream: TcpStream) {
-    let mut request = [0; 4096];
-    while let Ok(1..) = stream.read(&mut request) {
-        let response = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
-        if stream.write_all(response).is_err() {
-            return;
+        for word in ["TLS", "HTTP/2"] {
+            assert!(!ended.stdout.contains(word), "{}", ended.stdout);
         }
     }
 }

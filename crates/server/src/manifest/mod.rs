@@ -12,7 +12,9 @@ use serde::Deserialize;
 
 use crate::toolchain::Need;
 
-pub use outside::{CertificateTrust, Encryption, Outside, ServerUrl};
+pub use outside::{
+    CertificateTrust, ClientCertificate, Encryption, Outside, ServerUrl, TlsOptions,
+};
 pub use read::{Described, ServerTable};
 
 /// The manifest's file name.

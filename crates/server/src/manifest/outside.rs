@@ -1,4 +1,4 @@
-//! A server that already runs: where, and which certificates are trusted.
+//! A server that already runs: where, which certificates are trusted, and what is presented to it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,7 +22,27 @@ pub enum Encryption {
     /// Not at all.
     Plain,
     /// With TLS.
-    Tls(CertificateTrust),
+    Tls(TlsOptions),
+}
+
+/// What connections over TLS trust, and what they present to the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsOptions {
+    /// Which certificates of the server are trusted.
+    pub trust: CertificateTrust,
+    /// The certificate for a server that requests one.
+    pub identity: Option<ClientCertificate>,
+    /// The name to send and to look for in the server's certificate, instead of the URL's host.
+    pub server_name: Option<String>,
+}
+
+/// A certificate of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientCertificate {
+    /// The file with the certificate, followed by those that vouch for it.
+    pub certificates: PathBuf,
+    /// The file with its private key, which may be the same.
+    pub key: PathBuf,
 }
 
 /// Which certificates of a server are trusted.

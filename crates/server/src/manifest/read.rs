@@ -13,8 +13,8 @@ use toml::Spanned;
 
 use super::text_or_list::{Element, TextOrList};
 use super::{
-    CertificateTrust, Class, Encryption, Input, Manifest, Outside, Place, Recipe, ServerUrl,
-    Variant, VersionSource, Word,
+    CertificateTrust, Class, ClientCertificate, Encryption, Input, Manifest, Outside, Place,
+    Recipe, ServerUrl, TlsOptions, Variant, VersionSource, Word,
 };
 use crate::server::is_id;
 use crate::toolchain::{Need, Program, Version};
@@ -85,6 +85,9 @@ pub struct ServerTable {
     url: Option<Spanned<String>>,
     insecure: Option<Spanned<bool>>,
     cacert: Option<Spanned<String>>,
+    cert: Option<Spanned<String>>,
+    key: Option<Spanned<String>>,
+    sni: Option<Spanned<String>>,
     notes: Option<String>,
 }
 
@@ -174,11 +177,18 @@ impl<'de> Deserialize<'de> for CommandLines {
 }
 
 impl ServerTable {
-    /// The fields that say which certificates are trusted, and where they are.
+    /// The fields that say which certificates are trusted and what is presented, and where they are.
     fn of_tls(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
         let insecure = self.insecure.as_ref().map(|it| ("insecure", it.span()));
-        let cacert = self.cacert.as_ref().map(|it| ("cacert", it.span()));
-        insecure.into_iter().chain(cacert)
+        let texts = [
+            ("cacert", &self.cacert),
+            ("cert", &self.cert),
+            ("key", &self.key),
+            ("sni", &self.sni),
+        ];
+        let texts = texts.into_iter();
+        let texts = texts.filter_map(|(name, it)| Some((name, it.as_ref()?.span())));
+        insecure.into_iter().chain(texts)
     }
 
     /// A field that says how the server is built or started, if there is one.
@@ -349,7 +359,11 @@ impl Checker<'_> {
                 let message = format!("`{field}` needs a `url` that begins with https://");
                 return Err(self.0.fault(span, message));
             }
-            (true, _) => Encryption::Tls(self.trust(raw, folder)?),
+            (true, _) => Encryption::Tls(TlsOptions {
+                trust: self.trust(raw, folder)?,
+                identity: self.identity(raw, folder)?,
+                server_name: self.not_empty(raw.sni.as_ref())?.map(str::to_owned),
+            }),
         };
         Ok(Outside {
             url: parsed,
@@ -365,11 +379,41 @@ impl Checker<'_> {
                 "`insecure` and `cacert` exclude each other: the one trusts every certificate, the other only some",
             )),
             (Some(_), None) => Ok(CertificateTrust::Any),
-            (None, Some(file)) if file.get_ref().trim().is_empty() => {
-                Err(self.0.fault(file.span(), EMPTY))
-            }
-            (None, Some(file)) => Ok(CertificateTrust::File(folder.join(file.get_ref()))),
-            (None, None) => Ok(CertificateTrust::Roots),
+            (None, file) => Ok(match self.not_empty(file.as_ref())? {
+                Some(file) => CertificateTrust::File(folder.join(file)),
+                None => CertificateTrust::Roots,
+            }),
+        }
+    }
+
+    /// The certificate for a server that requests one. Without `key` its file has the key, too.
+    fn identity(
+        &self,
+        raw: &ServerTable,
+        folder: &Path,
+    ) -> Result<Option<ClientCertificate>, FileError> {
+        let (cert, key) = (raw.cert.as_ref(), raw.key.as_ref());
+        let key_file = self.not_empty(key)?;
+        match (self.not_empty(cert)?, key) {
+            (None, None) => Ok(None),
+            (None, Some(key)) => Err(self.0.fault(
+                key.span(),
+                "`key` needs `cert`: the file with the certificate that the key is for",
+            )),
+            (Some(cert), _) => Ok(Some(ClientCertificate {
+                certificates: folder.join(cert),
+                key: folder.join(key_file.unwrap_or(cert)),
+            })),
+        }
+    }
+
+    fn not_empty<'a>(
+        &self,
+        text: Option<&'a Spanned<String>>,
+    ) -> Result<Option<&'a str>, FileError> {
+        match text {
+            Some(text) if text.get_ref().trim().is_empty() => Err(self.0.fault(text.span(), EMPTY)),
+            text => Ok(text.map(|text| text.get_ref().as_str())),
         }
     }
 

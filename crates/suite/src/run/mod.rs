@@ -12,6 +12,7 @@ mod process;
 mod rig;
 mod rounds;
 mod sampling;
+mod scheme;
 #[cfg(test)]
 mod testing;
 mod trial;
@@ -45,6 +46,7 @@ pub use event::RunEvent;
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
+pub use scheme::{WrongScheme, other_scheme};
 pub use verify::{Verification, start_ready, verify_server};
 
 /// What a run needs.

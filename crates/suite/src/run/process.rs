@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use prony_load::ExchangeError;
-use prony_load::tls::{Offer, TlsClient, TlsError, TlsSettings, Trust};
+use prony_load::tls::{Identity, Offer, TlsClient, TlsError, TlsSettings, Trust};
 use prony_load::wire::Fault;
 use prony_load::wire::tls::Failure;
 use prony_model::{CpuAssignment, Protocol, ServerStatus};
@@ -15,6 +15,7 @@ use prony_server::{
 };
 
 use super::bench::{Bench, Task};
+use super::scheme::WrongScheme;
 
 /// How long a connection to a server that already runs may take.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
@@ -74,9 +75,12 @@ pub enum AccessError {
     /// It should already run, and does not.
     #[error(transparent)]
     NotListening(#[from] NotListening),
-    /// Its certificates cannot be checked.
-    #[error(transparent)]
+    /// Its certificates cannot be checked, or those for it cannot be presented.
+    #[error("{}{}", .0, advice_on_files(.0))]
     Tls(#[from] TlsError),
+    /// It already runs, and its URL has the wrong scheme.
+    #[error("{}", .0.in_project_file())]
+    WrongScheme(WrongScheme),
     /// It already runs, and does not respond.
     #[error("the server at {url} sent no complete response: {why}")]
     Silent {
@@ -137,21 +141,34 @@ impl Target {
     }
 }
 
-/// What helps if the certificate of a server that already ran is not trusted.
+/// What helps if a server that already ran is not trusted, or does not trust Prony.
 fn advice(failure: &Failure) -> Option<&'static str> {
     Some(match failure {
         Failure::UnknownIssuer => {
             "add `cacert = \"FILE\"` beside its `url` to trust it, or `insecure = true` to trust every certificate"
         }
-        Failure::WrongName { .. }
-        | Failure::AuthorityAsServer
+        Failure::WrongName { .. } => {
+            "add `sni = \"NAME\"` beside its `url` to expect one of these names, or `insecure = true` to trust every certificate"
+        }
+        Failure::AuthorityAsServer
         | Failure::CertificateExpired(_)
         | Failure::CertificateNotYetValid(_)
         | Failure::InvalidCertificate(_) => {
             "add `insecure = true` beside its `url` to trust every certificate"
         }
+        Failure::Alert(alert) if alert == "certificate_required" => {
+            "add `cert = \"FILE\"` beside its `url` to present one"
+        }
         _ => return None,
     })
+}
+
+/// What helps if the files of a server that already ran cannot be used.
+fn advice_on_files(error: &TlsError) -> &'static str {
+    match error {
+        TlsError::NoKey { .. } => "; give its file with `key`",
+        _ => "",
+    }
 }
 
 impl OutsideProcess {
@@ -173,6 +190,12 @@ impl OutsideProcess {
         self.description.url.to_string()
     }
 
+    /// What is wrong with the scheme of its URL, if anything shows that. Asks the server, which did not respond as it
+    /// should.
+    pub fn wrong_scheme(&self) -> Option<WrongScheme> {
+        WrongScheme::find(&self.description.url, &self.server.address().into())
+    }
+
     /// Where it is requested over this protocol.
     pub fn target(&self, protocol: Protocol) -> Result<Target, TlsError> {
         let client = tls_settings(&self.description)
@@ -192,14 +215,21 @@ impl OutsideProcess {
 
 /// How connections to a server that already runs are encrypted; `None` if they are not.
 pub fn tls_settings(outside: &Outside) -> Option<TlsSettings> {
-    let trust = match &outside.encryption {
-        Encryption::Plain => return None,
-        Encryption::Tls(CertificateTrust::Roots) => Trust::Roots,
-        Encryption::Tls(CertificateTrust::File(file)) => Trust::File(file.clone()),
-        Encryption::Tls(CertificateTrust::Any) => Trust::Any,
+    let Encryption::Tls(options) = &outside.encryption else {
+        return None;
     };
+    let identity = options.identity.as_ref().map(|identity| Identity {
+        certificates: identity.certificates.clone(),
+        key: identity.key.clone(),
+    });
     Some(TlsSettings {
-        trust,
+        trust: match &options.trust {
+            CertificateTrust::Roots => Trust::Roots,
+            CertificateTrust::File(file) => Trust::File(file.clone()),
+            CertificateTrust::Any => Trust::Any,
+        },
+        identity,
+        server_name: options.server_name.clone(),
         ..TlsSettings::default()
     })
 }
@@ -226,7 +256,13 @@ impl Process {
             Access::Outside(description) => {
                 let process = OutsideProcess::find(description)?;
                 let url = process.url();
-                match probe(&process.target(task.workload.protocol())?) {
+                let probed = probe(&process.target(task.workload.protocol())?);
+                if probed != Probe::Right
+                    && let Some(wrong) = process.wrong_scheme()
+                {
+                    return Err(AccessError::WrongScheme(wrong));
+                }
+                match probed {
                     Probe::Right => Ok((Self::Outside(process), None)),
                     Probe::NotYet(why) => Err(AccessError::Silent { url, why }),
                     Probe::Wrong(mismatch) => Err(AccessError::Wrong { url, mismatch }),
@@ -240,6 +276,14 @@ impl Process {
         match self {
             Self::Started(server) => Ok(Target::of_started(server.address(), task)),
             Self::Outside(process) => process.target(task.workload.protocol()),
+        }
+    }
+
+    /// What is wrong with the scheme of its URL, if it already ran and anything shows that.
+    pub fn wrong_scheme(&self) -> Option<WrongScheme> {
+        match self {
+            Self::Started(_) => None,
+            Self::Outside(process) => process.wrong_scheme(),
         }
     }
 

@@ -141,6 +141,11 @@ fn verify_tasks(
         let verdict = match verify_task(&mut running, task, server.manifest.keep_alive) {
             Ok(()) => VerifyVerdict::Right,
             Err(fault) => {
+                if verified.is_empty()
+                    && let Some(wrong) = running.wrong_scheme()
+                {
+                    return Verification::NotStarted(wrong.in_project_file());
+                }
                 let time = match fault {
                     Fault::NoResponse(_) => END_TIME,
                     Fault::Wrong(_) => Duration::ZERO,

@@ -20,6 +20,7 @@ use prony_system::default_assignment;
 
 use self::candidates::Candidate;
 use self::file::{Described, FoundServer};
+use self::observe::{NotObserved, Observed};
 use super::flags::BuildFlags;
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
@@ -45,8 +46,8 @@ with --run.
 Exit status:
   0    prony.toml is written, and its servers respond
   1    prony.toml is written, but no server responds yet
-  2    the command line is wrong, there is a prony.toml already, or nothing was
-       found
+  2    the command line is wrong, --url has the wrong scheme, there is a
+       prony.toml already, or nothing was found
   130  you stopped it; nothing is written";
 
 /// What to describe.
@@ -258,7 +259,11 @@ impl Observer<'_> {
                     found_server,
                     observed,
                 }),
-                Err(reason) => {
+                Err(NotObserved::WrongScheme(wrong)) => {
+                    let right = wrong.right_url();
+                    return Err(usage(format!("{wrong}; use --url {right}")));
+                }
+                Err(NotObserved::Because(reason)) => {
                     errln!("FAILED   {}: {reason}", found_server.id());
                     silent.push(found_server);
                 }
@@ -277,7 +282,7 @@ impl Observer<'_> {
         &self,
         found_server: &FoundServer,
         paths: &[String],
-    ) -> Result<Vec<observe::Observed>, String> {
+    ) -> Result<Vec<Observed>, NotObserved> {
         let alone = [Described {
             found_server: found_server.clone(),
             observed: Vec::new(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use prony_load::{Conversation, ExchangeError, HttpUrl, Request, Response, TargetError};
 use prony_model::Protocol;
 use prony_server::{Built, FreePorts, Launch, Outside, Probe, Server, bring_up};
-use prony_suite::run::{Access, Bench, OutsideProcess, Target, prepare};
+use prony_suite::run::{Access, Bench, OutsideProcess, Target, WrongScheme, prepare};
 
 use crate::view::run_progress;
 
@@ -16,6 +16,7 @@ const LEAST_TIME: Duration = Duration::from_secs(1);
 const STOP_TIME: Duration = Duration::from_secs(2);
 /// How often each path is requested, to see what stays the same.
 const REQUESTS: usize = 3;
+const BAD_REQUEST: u16 = 400;
 /// What Prony tries if `/` has no page.
 const USUAL_PATHS: [&str; 8] = [
     "/",
@@ -27,6 +28,20 @@ const USUAL_PATHS: [&str; 8] = [
     "/status",
     "/index.html",
 ];
+
+/// Why there is nothing to write about a server.
+pub enum NotObserved {
+    /// Its URL has the wrong scheme.
+    WrongScheme(WrongScheme),
+    /// Any other reason.
+    Because(String),
+}
+
+impl<T: Into<String>> From<T> for NotObserved {
+    fn from(reason: T) -> Self {
+        Self::Because(reason.into())
+    }
+}
 
 /// What a server responded to requests for one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,21 +78,21 @@ impl Observed {
 
 /// Builds and starts the server, unless it already runs, and requests `paths`, or else the first of the usual paths that it
 /// has. The first response of a server that Prony starts may take as long as the server has to be ready, each other one
-/// `timeout`. `Err` with the reason if the server cannot be built or started, does not respond, or has none of the paths.
+/// `timeout`. `Err` if the server cannot be built or started, does not respond, or has none of the paths.
 pub fn observe(
     bench: &Bench,
     server: &Server,
     paths: &[String],
     timeout: Duration,
-) -> Result<Vec<Observed>, String> {
+) -> Result<Vec<Observed>, NotObserved> {
     let prepared = prepare(bench, &[server], &mut run_progress::say_what_is_built);
     let prepared = prepared.into_iter().next().ok_or("interrupted")?;
     match &prepared.access {
-        Some(Access::Start(built)) => observe_started(bench, server, built, (paths, timeout)),
+        Some(Access::Start(built)) => Ok(observe_started(bench, server, built, (paths, timeout))?),
         Some(Access::Outside(outside)) => observe_outside(outside, paths, timeout),
         None => {
             let reason = run_progress::not_ready(&prepared.record.status);
-            Err(reason.unwrap_or_default())
+            Err(reason.unwrap_or_default().into())
         }
     }
 }
@@ -86,14 +101,24 @@ fn observe_outside(
     outside: &Outside,
     paths: &[String],
     timeout: Duration,
-) -> Result<Vec<Observed>, String> {
+) -> Result<Vec<Observed>, NotObserved> {
     let process = OutsideProcess::find(outside).map_err(|error| error.to_string())?;
     let protocol = match outside.url.is_tls() {
         true => Protocol::Https11,
         false => Protocol::Http11,
     };
-    let target = process.target(protocol);
-    observe_paths(&target.map_err(|error| error.to_string())?, paths, timeout)
+    let target = process
+        .target(protocol)
+        .map_err(|error| error.to_string())?;
+    let observed = observe_paths(&target, paths, timeout);
+    // Some servers over TLS respond to plain HTTP with 400.
+    let is_refused = |all: &Vec<Observed>| all.iter().any(|one| one.status == BAD_REQUEST);
+    if observed.as_ref().map_or(true, is_refused)
+        && let Some(wrong) = process.wrong_scheme()
+    {
+        return Err(NotObserved::WrongScheme(wrong));
+    }
+    Ok(observed?)
 }
 
 fn observe_started(

@@ -119,13 +119,14 @@ impl GrpcCall {
     pub fn reflect(
         &mut self,
         endpoint: &Endpoint,
-        tls: Option<&TlsClient>,
+        (tls, has_certificate): (Option<&TlsClient>, bool),
         timeout: Duration,
     ) -> Result<(), Box<dyn Error>> {
         let server = GrpcServer {
             endpoint: endpoint.clone(),
             url: self.server.clone(),
             tls: tls.cloned(),
+            has_certificate,
             metadata: self.metadata.clone(),
             timeout,
         };

@@ -18,9 +18,11 @@ use prony_model::{Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestO
 
 use prony_server::OutsideMeter;
 
+use super::advice::advice;
 use crate::arguments;
 use crate::exit::{FAILURE, IMPRECISE, INTERRUPTED, Outcome, interrupt_on_signals};
 use crate::result_file::{self, ResultFile};
+use crate::tls::Offered;
 use crate::view::capacity_progress::CapacityProgress;
 use crate::view::{capacity_summary, width};
 
@@ -109,6 +111,8 @@ const WARMUP: Duration = Duration::from_secs(1);
 /// What `--find-capacity` needs of the other flags.
 pub struct Search<'a> {
     pub plan: &'a LoadPlan,
+    /// What its connections offer if they are encrypted.
+    pub offered: Offered,
     /// How several requests are chosen, if there are several.
     pub requests: Option<String>,
     pub warmup: Option<Duration>,
@@ -132,11 +136,18 @@ pub fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
         interrupt,
         started: Instant::now(),
         progress: &progress,
+        offered: search.offered,
+        advice: None,
     };
     let found = find(&question, &mut engine, &mut |event| {
         progress.borrow_mut().show_event(&event);
     });
+    let advice = engine.advice;
     progress.into_inner().finish();
+    let found = found.map_err(|error| match advice {
+        Some(advice) => format!("{error}; {advice}").into(),
+        None => Box::<dyn Error>::from(error),
+    });
     let Some(result) = found? else {
         errln!("stopped before there was a result");
         return Ok(ExitCode::from(INTERRUPTED));
@@ -191,6 +202,9 @@ struct SearchLoads<'a> {
     interrupt: Arc<AtomicBool>,
     started: Instant,
     progress: &'a RefCell<CapacityProgress>,
+    offered: Offered,
+    /// What helps if the first load got no ok response, if Prony knows that.
+    advice: Option<&'static str>,
 }
 
 impl Generator for SearchLoads<'_> {
@@ -210,6 +224,9 @@ impl Generator for SearchLoads<'_> {
             plan.requests = Some(plan.connections as u64);
             plan.warmup = Duration::ZERO;
             result = self.run(&plan, |_| false)?;
+        }
+        if !self.is_stopped() {
+            self.advice = advice(&plan, &result, self.offered);
         }
         Ok((!self.is_stopped()).then_some(result))
     }

@@ -1,5 +1,6 @@
 //! `prony load URL`: the load engine alone, on a server that runs or one that Prony starts. One file for each group of its flags.
 
+mod advice;
 mod call;
 mod capacity;
 mod connections;
@@ -22,6 +23,7 @@ use prony_model::{Ended, LoadResult, LoadShape, Outcome as RequestOutcome};
 use prony_objective::{Judged, Objectives, is_missed, judge};
 use serde::Serialize;
 
+use self::advice::advice;
 use self::call::CallArguments;
 use self::capacity::{CapacityArguments, Search};
 use self::connections::ConnectionArguments;
@@ -36,7 +38,7 @@ use super::flags::{JunitFlag, ResultFlags};
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, MISSED, Outcome, interrupt_on_signals, usage};
 use crate::result_file::{self, ResultFile};
-use crate::tls::{TlsFlags, speaks_tls};
+use crate::tls::{Offered, TlsFlags};
 use crate::view::load_progress::LoadProgress;
 use crate::view::load_summary::{self, Shown};
 use crate::view::{load_report, width};
@@ -211,6 +213,8 @@ impl From<EventLoopName> for EventLoopChoice {
 /// The load that the command line describes.
 struct Described {
     plan: LoadPlan,
+    /// What its connections offer if they are encrypted.
+    offered: Offered,
     /// How several requests are chosen, if there are several.
     requests: Option<String>,
     /// Whether anything is drawn at random, so that the seed matters.
@@ -246,6 +250,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if arguments.capacity.is_asked() {
         let search = Search {
             plan: &described.plan,
+            offered: described.offered,
             requests: described.requests,
             warmup: arguments.time.warmup,
             duration: arguments.time.duration,
@@ -274,7 +279,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         distribution: arguments.output.latency,
         seed: described.is_random,
         requests: described.requests,
-        advice: advice(&described.plan, &result),
+        advice: advice(&described.plan, &result, described.offered),
     };
     result_file::show(&load_summary::text(&result, &shown, width()), &files);
     write(files, &result, &shown)?;
@@ -441,6 +446,7 @@ impl Arguments {
         self.connect(&mut plan, &mut sent, &transport)?;
         Ok(Described {
             plan,
+            offered: transport.offered(),
             requests: sent.described,
             is_random,
             objectives,
@@ -461,30 +467,14 @@ impl Arguments {
         plan.tls = tls;
         if let Content::Grpc(call) = &mut sent.content {
             if call.needs_reflection() {
-                call.reflect(&plan.endpoint, plan.tls.as_ref(), timeout)?;
+                let tls = (plan.tls.as_ref(), transport.offered().has_certificate);
+                call.reflect(&plan.endpoint, tls, timeout)?;
             }
             plan.events = call.streams_responses();
         }
         transport.set_version(plan, &sent.content, http)?;
         plan.validate().map_err(usage)
     }
-}
-
-/// What helps if every request failed: over plain HTTP, a server that speaks TLS closes the connection, sends an alert, or
-/// responds with 400.
-fn advice(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
-    let count = |outcome| result.outcomes[outcome];
-    let failed = result.ended != Ended::Interrupted && count(RequestOutcome::Ok) == 0;
-    let are_bad_requests = result.statuses.keys().eq([&400]);
-    let broke = [
-        RequestOutcome::Malformed,
-        RequestOutcome::Reset,
-        RequestOutcome::Truncated,
-    ];
-    let may_be_tls = are_bad_requests || broke.into_iter().any(|outcome| count(outcome) > 0);
-    let may_ask = plan.tls.is_none() && failed && may_be_tls;
-    let is_tls = may_ask && speaks_tls(&plan.endpoint, plan.timeout);
-    is_tls.then_some("The server speaks TLS: use https://")
 }
 
 /// Whether there are figures. A stream that never ends is never ok; its events show that it was right.

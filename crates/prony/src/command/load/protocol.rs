@@ -12,7 +12,7 @@ use super::connections::ConnectionArguments;
 use super::requests::Content;
 use crate::arguments;
 use crate::exit::usage;
-use crate::tls::{HttpChoice, Tls, with_advice};
+use crate::tls::{Offered, Tls};
 
 /// The version of HTTP.
 #[derive(Args, Clone)]
@@ -48,7 +48,7 @@ pub struct Transport<'a> {
     connections: &'a ConnectionArguments,
     tls: Option<(Tls, TlsClient)>,
     offer: Offer,
-    choice: HttpChoice,
+    is_grpc: bool,
 }
 
 impl<'a> Transport<'a> {
@@ -75,11 +75,17 @@ impl<'a> Transport<'a> {
             connections,
             tls: tls.transpose()?,
             offer,
-            choice: match content {
-                Content::Grpc(_) => HttpChoice::Grpc,
-                Content::Http(_) | Content::Scenario(_) => HttpChoice::Flags,
-            },
+            is_grpc: matches!(content, Content::Grpc(_)),
         })
+    }
+
+    /// What connections offer if they are encrypted.
+    pub fn offered(&self) -> Offered {
+        Offered {
+            http: self.offer,
+            is_grpc: self.is_grpc,
+            has_certificate: (self.tls.as_ref()).is_some_and(|(tls, _)| tls.has_certificate()),
+        }
     }
 
     /// The version that is used without TLS, or that the server will probably choose.
@@ -145,14 +151,12 @@ impl<'a> Transport<'a> {
         let Some((tls, client)) = &self.tls else {
             return Ok((None, self.expected()));
         };
-        let http = negotiate(endpoint, client, timeout)
-            .map_err(|error| with_advice(error, self.choice))?;
+        let http =
+            negotiate(endpoint, client, timeout).map_err(|error| self.offered().explain(error))?;
         match self.offer {
-            Offer::Only(HttpVersion::Http2) if http != HttpVersion::Http2 => Err(format!(
-                "the server did not choose HTTP/2 in the TLS handshake (ALPN); {}",
-                self.choice.advice()
-            )
-            .into()),
+            Offer::Only(HttpVersion::Http2) if http != HttpVersion::Http2 => {
+                Err(self.offered().no_http2())
+            }
             Offer::Only(version) => Ok((Some(client.clone()), version)),
             Offer::Both => Ok((Some(tls.client(Offer::Only(http))?), http)),
         }

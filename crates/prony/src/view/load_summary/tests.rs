@@ -351,7 +351,7 @@ fn summaries_are_the_golden_ones() {
         distribution: true,
         seed: true,
         requests: Some("2 URLs, at random".into()),
-        advice: Some("The server speaks TLS: use https://"),
+        advice: Some("the server speaks TLS: use https://"),
     };
     let open = LoadShape::UsersOpen { think_time_s: 1.0 };
     let waiting = LoadShape::UsersClosed { think_time_s: 0.5 };

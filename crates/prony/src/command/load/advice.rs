@@ -1,0 +1,58 @@
+//! What helps if every request of a load failed for a reason that Prony can find.
+
+use std::time::Duration;
+
+use prony_load::tls::HttpVersion;
+use prony_load::{HttpUrl, LoadPlan, Order, RequestParts, RequestSet, Response, Scheme, exchange};
+use prony_model::{Ended, LoadResult, Outcome, Protocol};
+use prony_suite::run::other_scheme;
+
+use crate::tls::{Offered, SPEAKS_TLS};
+
+/// What helps, if every request failed for a reason that Prony can find. It asks the server if it speaks TLS or HTTP/2.
+pub fn advice(plan: &LoadPlan, result: &LoadResult, offered: Offered) -> Option<&'static str> {
+    if result.ended == Ended::Interrupted || result.outcomes[Outcome::Ok] > 0 {
+        return None;
+    }
+    match plan.tls {
+        Some(_) => of_certificate(result, offered),
+        None => of_protocol(plan, result),
+    }
+}
+
+/// With TLS 1.3 the server refuses a client without a certificate when the handshake is over, so during the load.
+fn of_certificate(result: &LoadResult, offered: Offered) -> Option<&'static str> {
+    let first = result.first_wrong.as_ref()?;
+    offered.certificate_advice_on(&first.detail)
+}
+
+/// Over plain HTTP, a server that speaks TLS, or HTTP/2 alone, closes the connection, sends something else, or responds
+/// with 400.
+fn of_protocol(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
+    let are_bad_requests = result.statuses.keys().eq([&400]);
+    let broke = [Outcome::Malformed, Outcome::Reset, Outcome::Truncated];
+    let did_break = broke
+        .into_iter()
+        .any(|outcome| result.outcomes[outcome] > 0);
+    if !are_bad_requests && !did_break {
+        return None;
+    }
+    if other_scheme(&plan.endpoint, Scheme::Http, plan.timeout).is_some() {
+        return Some(SPEAKS_TLS);
+    }
+    let is_http1 = result.target.protocol == Protocol::Http11;
+    let response = is_http1.then(|| response_over_http2(plan)).flatten();
+    response.map(|_| "the server speaks HTTP/2: use --http2")
+}
+
+/// How long a server may take to respond over HTTP/2.
+const MOST_WAIT: Duration = Duration::from_secs(1);
+
+/// Any response to a request that changes nothing shows that the server speaks HTTP/2.
+fn response_over_http2(plan: &LoadPlan) -> Option<Response> {
+    let url: HttpUrl = plan.url.parse().ok()?;
+    let head = RequestParts::new("HEAD", &url, &[], b"").ok()?;
+    let requests = RequestSet::new(vec![head], Order::InTurn).ok()?;
+    let request = requests.encode(HttpVersion::Http2).ok()?;
+    exchange(&plan.endpoint, &request, None, plan.timeout.min(MOST_WAIT)).ok()
+}
