@@ -4,7 +4,7 @@
 //! only the client's CPU time counts. In every round each provider has one turn, and a different one begins. The result
 //! is a Markdown table of the medians over the rounds.
 //!
-//!     cargo run --release --manifest-path benches/providers/Cargo.toml -- 15
+//!     cd benches/providers && cargo run --release -- 15
 
 use std::io::{Read, Write};
 use std::sync::Arc;

@@ -10,10 +10,11 @@ use common::{prony, repository, run};
 
 /// Flags of other programs that the documentation names: other load generators, Cargo, npm, podman, curl, scripts in
 /// `benches/`, and servers in examples.
-const FOREIGN: [&str; 49] = [
+const FOREIGN: [&str; 50] = [
     "--body-file",
     "--burst-rate",
     "--call",
+    "--check",
     "--concurrency",
     "--connect-to",
     "--count",
