@@ -1,4 +1,4 @@
-//! HTTP/2 connections that are lost with several requests in flight: each has the outcome that is its own.
+//! HTTP/2 connections with several requests in flight, of which some fail: each has the outcome that is its own.
 
 use std::io::Write;
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -18,6 +18,7 @@ use tempfile::TempDir;
 use super::h2_frames::{HEADERS, read_frame, read_head, read_preface, server};
 use super::plans::plan_to;
 
+const DATA: u8 = 0;
 const RST_STREAM: u8 = 3;
 const PING: u8 = 6;
 const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
@@ -155,6 +156,46 @@ fn every_request_to_a_server_that_always_breaks_the_rules_is_malformed() {
         assert_eq!(result.resent > 0, may_resend, "{}", result.resent);
         assert!(result.resent < 6, "{}", result.resent);
     }
+}
+
+/// Responds to the first request before its body has arrived, as a server may that does not read it, and then tells the
+/// client not to send the rest (RFC 9113, section 8.1). Reads the others to their end.
+fn respond_early_once(mut stream: TcpStream) -> Option<()> {
+    const FIRST: [u8; 4] = [0, 0, 0, 1];
+    const END_STREAM: u8 = 1;
+    read_preface(&mut stream)?;
+    // Room for the bodies on the connection; the streams get theirs one by one.
+    let settings = [&SETTINGS[..], &WIDE[15..]].concat();
+    stream.write_all(&settings).ok()?;
+    loop {
+        let (kind, flags, number) = read_head(&mut stream)?;
+        let response = [&[0, 0, 1, HEADERS, 1 | 4][..], &number, &[0x88]].concat();
+        let bytes = match (kind, number) {
+            (HEADERS, FIRST) => {
+                let no_error = [&[0, 0, 4, RST_STREAM, 0][..], &number, &[0; 4]].concat();
+                [response, no_error].concat()
+            }
+            (HEADERS, _) => [&[0, 0, 4, 8, 0][..], &number, &[0, 0x7f, 0, 0]].concat(),
+            (DATA, other) if other != FIRST && flags & END_STREAM != 0 => response,
+            _ => continue,
+        };
+        stream.write_all(&bytes).ok()?;
+    }
+}
+
+#[test]
+fn an_early_response_fails_its_own_request_alone() {
+    const REQUESTS: u64 = 12;
+    // More than the window of a stream, so that the request is not fully sent.
+    const BODY: usize = 100_000;
+    let address = server(respond_early_once);
+    let result = load(&plan(address.into(), Method::POST, BODY, REQUESTS));
+    let outcomes = result.outcomes;
+    assert_eq!(outcomes[Outcome::Malformed], 1, "{outcomes:?}");
+    assert_eq!(outcomes[Outcome::Ok], REQUESTS - 1, "{outcomes:?}");
+    let detail = result.first_wrong.unwrap().detail;
+    assert!(detail.contains("before the request was"), "{detail}");
+    assert_eq!((result.connections_opened, result.resent), (1, 0));
 }
 
 /// Closes the connection while the first request clogs it, and then tells how many requests have begun to arrive.

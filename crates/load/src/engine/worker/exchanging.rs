@@ -234,7 +234,7 @@ impl<W: Wire> Worker<'_, W> {
         let connection = &mut self.connections[index];
         connection.responses += 1;
         connection.refusals = 0;
-        let stays = whole.keep_alive && may_stay && was_sent && !self.is_to_close(index, &request);
+        let stays = whole.keep_alive && may_stay && !self.is_to_close(index, &request);
         if !stays {
             self.close_and_resend(index);
         }
@@ -290,7 +290,7 @@ impl<W: Wire> Worker<'_, W> {
             }
             // Counted as ok, a response to what the server has not read would be the fastest of all.
             Ok(()) if !was_sent => self.count(index, number, Outcome::Malformed, || {
-                "the whole response arrived before the request was fully sent".into()
+                "the full response arrived before the request was fully sent".into()
             }),
             Ok(()) if is_load => {
                 self.in_flight -= 1;

@@ -65,10 +65,12 @@ impl<'a> H1Wire<'a> {
         self
     }
 
-    fn ended(&mut self, whole: Whole) -> Ended {
+    fn ended(&mut self, mut whole: Whole) -> Ended {
         let request_bytes = self.due.pop_front().map_or(0, |due| due.request_bytes);
         self.due_bytes -= request_bytes;
         let was_sent = self.outgoing.unsent().len() <= self.due_bytes;
+        // The server could not tell the rest of this request from the next one.
+        whole.keep_alive &= was_sent;
         self.expect_next();
         Ended {
             position: 0,
