@@ -94,7 +94,7 @@ def check(groups: list[Group], text: str, prony: Path) -> int:
         print(f"{case.group.name}: {case.behaviour.what}")
         print(f"  the page says {case.written or 'nothing'}")
         print(f"  Prony says    {does}")
-    print(f"{len(cases)} misbehaviours, {len(differences)} unlike the tables")
+    print(f"{len(cases)} misbehaviours, {len(differences)} differ from the tables")
     return 1 if differences else 0
 
 
@@ -120,5 +120,5 @@ def confirmed(case: Case, prony: Path) -> Row | None:
         does = case.load(prony_variants(prony))
         if does is None:
             return None
-        print(f"again: {case.group.name}: {case.behaviour.what}", file=sys.stderr)
+        print(f"retrying: {case.group.name}: {case.behaviour.what}", file=sys.stderr)
     return does

@@ -117,7 +117,7 @@ def main() -> None:
         "--check",
         type=Path,
         metavar="PAGE",
-        help="run Prony alone, more briefly, and show the rows of this file's tables that have become untrue",
+        help="run Prony alone, more briefly, and list the rows of this file's tables that no longer match",
     )
     arguments = parser.parse_args()
     if arguments.check:

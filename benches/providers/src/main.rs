@@ -4,7 +4,7 @@
 //! only the client's CPU time counts. In every round each provider has one turn, and a different one begins. The result
 //! is a Markdown table of the medians over the rounds.
 //!
-//!     cd benches/providers && cargo run --release -- 15
+//!     cd benches/providers && cargo run --release -- 31
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -305,7 +305,7 @@ fn flush<T>(from: &mut rustls::ConnectionCommon<T>, to: &mut Vec<u8>) {
     }
 }
 
-/// Takes all of these records, with so many bytes of data in them.
+/// Takes all of these records, which hold `data` bytes.
 fn receive<T>(by: &mut rustls::ConnectionCommon<T>, mut records: &[u8], mut data: usize) {
     let mut buffer = [0; BUFFER];
     while !records.is_empty() {

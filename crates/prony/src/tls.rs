@@ -268,8 +268,12 @@ impl Offered {
     fn certificate_advice(self, alert: &str) -> Option<&'static str> {
         match alert {
             _ if self.has_certificate => None,
-            "certificate_required" | "bad_certificate" => Some("give it one with --cert FILE"),
-            "handshake_failure" => Some("if it requires one, give it one with --cert FILE"),
+            "certificate_required" | "bad_certificate" => {
+                Some("present a client certificate with --cert FILE")
+            }
+            "handshake_failure" => {
+                Some("if it requires a client certificate, present one with --cert FILE")
+            }
             _ => None,
         }
     }
@@ -410,11 +414,17 @@ mod tests {
     #[test]
     fn a_certificate_is_advised_only_if_none_was_given() {
         for (alert, advice) in [
-            ("certificate_required", "; give it one with --cert FILE"),
-            ("bad_certificate", "; give it one with --cert FILE"),
+            (
+                "certificate_required",
+                "; present a client certificate with --cert FILE",
+            ),
+            (
+                "bad_certificate",
+                "; present a client certificate with --cert FILE",
+            ),
             (
                 "handshake_failure",
-                "; if it requires one, give it one with --cert FILE",
+                "; if it requires a client certificate, present one with --cert FILE",
             ),
         ] {
             let failure = Failure::Alert(alert.into());

@@ -363,7 +363,7 @@ fn an_https_url_of_a_plain_server_is_corrected() {
     );
 }
 
-/// A server that responds with 404 or 400 has a right URL all the same.
+/// A server that responds with 404 or 400 still has a right URL.
 #[test]
 fn an_unexpected_status_is_not_blamed_on_the_scheme() {
     let shop = Shop::start(&[]);

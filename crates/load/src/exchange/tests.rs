@@ -94,7 +94,7 @@ fn respond(mut stream: TcpStream) -> io::Result<()> {
     stream.write_all(OK)
 }
 
-/// What becomes of a request to a server that sends these bytes at once, over one connection after another, and how many
+/// The result of a request to a server that sends these bytes at once, over one connection after another, and how many
 /// connections it takes.
 fn request_of(connections: &'static [&'static [u8]]) -> (Result<Response, ExchangeError>, u64) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -69,7 +69,7 @@ fn may_become_settings(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// However they are split, the first bytes are never taken for something else, and are known once they are enough.
+    /// However they are split, the first bytes are never treated as something else, and are known once they are enough.
     #[test]
     fn a_protocol_is_known_by_its_first_bytes() {
         let settings = |length: usize| {

@@ -1,4 +1,4 @@
-//! gRPC calls of every kind: both sides count the same messages, whoever streams them.
+//! gRPC calls of every kind: both sides count the same messages, whichever side streams them.
 
 use std::sync::atomic::AtomicBool;
 

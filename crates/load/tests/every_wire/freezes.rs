@@ -66,9 +66,6 @@ fn check_latencies(latencies: &LatencyHistogram, name: &str) {
             "{name}: {latency:?} is the {number}. longest latency, of {left:?} at least"
         );
     }
-    // Three quarters of the requests were not due in the freeze.
-    let median = Duration::from_nanos(latencies.value_at(0.5));
-    assert!(median < FREEZE / 2, "{name}: {median:?}");
 }
 
 /// At the same time: all that these loads do is wait.

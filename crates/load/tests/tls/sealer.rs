@@ -1,6 +1,6 @@
 //! Encrypted records that rustls would not send.
 
-use rustls::crypto::cipher::{MessageEncrypter, OutboundPlainMessage};
+use rustls::crypto::cipher::{MessageEncrypter, OutboundPlainMessage}; // typos:ignore-line
 use rustls::{
     ConnectionTrafficSecrets, ContentType, ProtocolVersion, ServerConfig, ServerConnection,
     SupportedCipherSuite, SupportedProtocolVersion,
@@ -19,13 +19,13 @@ pub const HELLO_REQUEST: &[u8] = &[0; 4];
 
 /// Takes the place of a server after its handshake.
 pub struct Sealer {
-    cipher: Box<dyn MessageEncrypter>,
+    cipher: Box<dyn MessageEncrypter>, // typos:ignore-line
     /// Of the next record.
     number: u64,
 }
 
 impl Sealer {
-    /// The settings of a client to whose server this can be done.
+    /// The settings of a client whose server a `Sealer` can replace.
     pub fn client(certificate: &Certificate) -> TlsSettings {
         TlsSettings {
             cipher_suites: SUITES.map(Into::into).into(),

@@ -1,4 +1,4 @@
-//! Servers that stall handshakes or spoil connections in the middle of a response, in loads by both event loops.
+//! Servers that stall handshakes or break connections in the middle of a response, in loads by both event loops.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;

@@ -233,7 +233,7 @@ fn a_client_without_the_certificate_that_a_server_requires_is_advised() {
     let why = "alert certificate_required: it requires a client certificate";
     failed(&["-n2", "-c1", "-k", "--tls-max", "1.2", &url], 1)
         .says(why)
-        .says("; give it one with --cert FILE\n");
+        .says("; present a client certificate with --cert FILE\n");
     for event_loop in ["io_uring", "epoll"] {
         failed(&["-n2", "-c1", "-k", "--loop", event_loop, &url], 1)
             .prints("Not ok: 2 tls failure")
@@ -242,7 +242,7 @@ fn a_client_without_the_certificate_that_a_server_requires_is_advised() {
     }
     failed(&["--find-capacity", "-c1", "-k", &url], 1)
         .says(why)
-        .says("; give it one with --cert FILE\n");
+        .says("; present a client certificate with --cert FILE\n");
     // A certificate that is not the one is no reason to give one.
     let other = Certificate::new().file("both.pem");
     let refused = failed(&["-n2", "-c1", "-k", "--cert", &other, &url], 1);

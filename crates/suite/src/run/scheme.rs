@@ -9,7 +9,7 @@ use prony_load::wire::tls::Failure;
 use prony_load::{Endpoint, ExchangeError, Scheme, negotiate};
 use prony_server::ServerUrl;
 
-/// How long a server that is asked what it speaks has to respond.
+/// The time that a server has to show which scheme it speaks.
 const MOST_WAIT: Duration = Duration::from_secs(1);
 
 /// The scheme that a server speaks instead of the one of its URL, as a TLS handshake shows; `None` if nothing shows that.
@@ -58,9 +58,15 @@ impl WrongScheme {
             false => Scheme::Http,
         };
         let speaks = other_scheme(endpoint, of_url, MOST_WAIT)?;
+        // A URL without a port has the default port of its scheme, which is not that of the other.
+        let authority = url.authority();
+        let port = match authority.ends_with(&format!(":{}", url.port())) {
+            true => String::new(),
+            false => format!(":{}", url.port()),
+        };
         Some(Self {
             url: url.to_string(),
-            right_url: format!("{}://{}", speaks.name(), url.authority()),
+            right_url: format!("{}://{authority}{port}", speaks.name()),
             speaks,
         })
     }

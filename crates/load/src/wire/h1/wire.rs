@@ -293,7 +293,7 @@ impl Wire for H1Wire<'_> {
 }
 
 /// Classifies bytes that arrived while no response was due. With a 408 a server may close a connection that was idle
-/// for too long (RFC 9110, section 15.5.9), and an HTTP/2 server begins without having been asked; anything else is too
+/// for too long (RFC 9110, section 15.5.9), and an HTTP/2 server begins without a request; anything else is too
 /// much.
 #[cold]
 fn unexpected(bytes: &[u8]) -> Fault {

@@ -223,7 +223,8 @@ fn alert_hint(alert: &str) -> &'static str {
         "handshake_failure" => {
             ": perhaps it supports none of the offered cipher suites, or requires a client certificate"
         }
-        "unknown_ca" | "bad_certificate" | "certificate_unknown" | "certificate_expired" => {
+        "bad_certificate" => ": it requires a client certificate, or does not accept this one",
+        "unknown_ca" | "certificate_unknown" | "certificate_expired" => {
             ": it does not accept the client certificate"
         }
         "unrecognized_name" => ": it has no certificate for this name",

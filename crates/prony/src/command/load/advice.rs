@@ -40,8 +40,9 @@ fn of_protocol(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
     if other_scheme(&plan.endpoint, Scheme::Http, plan.timeout).is_some() {
         return Some(SPEAKS_TLS);
     }
-    let is_http1 = result.target.protocol == Protocol::Http11;
-    let response = is_http1.then(|| response_over_http2(plan)).flatten();
+    // A server that responded over HTTP/1.1 understands it, even if it refused every request.
+    let may_lack_http1 = result.target.protocol == Protocol::Http11 && result.statuses.is_empty();
+    let response = may_lack_http1.then(|| response_over_http2(plan)).flatten();
     response.map(|_| "the server speaks HTTP/2: use --http2")
 }
 
