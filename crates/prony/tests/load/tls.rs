@@ -238,7 +238,7 @@ fn a_client_without_the_certificate_that_a_server_requires_is_advised() {
         failed(&["-n2", "-c1", "-k", "--loop", event_loop, &url], 1)
             .prints("Not ok: 2 tls failure")
             .prints(why)
-            .prints("\n  Give it one with --cert FILE\n");
+            .prints("\n  Present a client certificate with --cert FILE\n");
     }
     failed(&["--find-capacity", "-c1", "-k", &url], 1)
         .says(why)
