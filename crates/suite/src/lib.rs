@@ -12,6 +12,7 @@ mod request;
 mod response;
 pub mod run;
 mod suite;
+mod values;
 mod workload;
 
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
@@ -30,6 +31,7 @@ pub use response::{
     SchemaSource, Status,
 };
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
+pub use values::{DeclaredValues, PreparedValues, ValuesError};
 pub use workload::{Workload, Workloads};
 
 /// The message of an error in a file, without the field that its reader names.

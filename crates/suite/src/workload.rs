@@ -10,6 +10,7 @@ use prony_model::Protocol;
 
 use crate::request::Request;
 use crate::response::DeclaredResponse;
+use crate::values::DeclaredValues;
 
 /// A request and its one expected response.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -31,6 +32,8 @@ pub struct Workload {
     pub origin: Option<String>,
     /// The request.
     pub request: Request,
+    /// Where the values of placeholders in the request come from; without this it has none.
+    pub values: Option<DeclaredValues>,
     /// The expected response.
     pub response: DeclaredResponse,
 }
@@ -58,7 +61,8 @@ impl Workload {
 
     /// Whether the other has the same request and expected response, so that a server that serves one serves both.
     pub fn has_the_same_request_and_response(&self, other: &Self) -> bool {
-        (&self.request, &self.response) == (&other.request, &other.response)
+        let (request, values) = (&other.request, &other.values);
+        (&self.request, &self.values, &self.response) == (request, values, &other.response)
     }
 
     /// How its requests and responses travel.

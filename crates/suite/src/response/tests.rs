@@ -14,6 +14,7 @@ fn workload(body: ExpectedBody) -> Workload {
         about: String::new(),
         origin: None,
         folder: Default::default(),
+        values: None,
         request: Request::Http(HttpRequest::new("GET", "/", Protocol::Http11)),
         response: DeclaredResponse {
             content_type: Some("text/plain".into()),
