@@ -4,7 +4,7 @@ use std::panic::resume_unwind;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck, exchange};
+use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck};
 use prony_model::{VerifyResult, VerifyVerdict};
 use prony_server::{Logs, PortSource, Probe, Server};
 
@@ -219,7 +219,7 @@ pub(super) fn request_once(
 ) -> Result<Response, String> {
     let (_, request) = task.request.encode(&target.authority)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
-    let response = exchange(&endpoint, &request, client, timeout);
+    let response = Conversation::of(&endpoint, &request, client, timeout).request();
     response.map_err(|error| task.request.secrets().hide(&target.explain(&error)))
 }
 
@@ -263,7 +263,7 @@ fn verify_task(server: &mut Process, task: &Task, keep_alive: bool) -> Result<()
     let encoded = task.request.encode(&target.authority);
     let (_, request) = encoded.map_err(Fault::NoResponse)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
-    let converse = || Conversation::new(&endpoint, &request, client, RESPONSE_TIMEOUT);
+    let converse = || Conversation::of(&endpoint, &request, client, RESPONSE_TIMEOUT);
     let verified = match task.expected.drawn_lines() {
         Some(lines) => verify_draws(&converse, (&target, task), lines)?,
         None => verify_some(converse(), (&target, task))?,
