@@ -31,5 +31,7 @@ pub use error::ScenarioError;
 pub use prepare::{ConnectionOptions, HurlScenario};
 pub use sources::{Sources, SourcesError};
 
+/// The most bytes of a file.
+pub const LONGEST_FILE: u64 = 4 << 20;
 /// The most entries of a file: each has a histogram per thread.
 pub const MOST_ENTRIES: usize = 500;

@@ -17,7 +17,7 @@ use super::value::{Resolver, Secrets, Unset, Value};
 use super::{HttpRequest, Request};
 use crate::files::{AssetError, Files};
 use crate::one_or_more::OneOrMore;
-use crate::workload::Workload;
+use crate::workload::Exchange;
 
 /// Some host and port, to see whether HTTP can express a request.
 const ANY_AUTHORITY: &str = "127.0.0.1:1";
@@ -99,22 +99,22 @@ impl PreparedRequest {
     /// # Errors
     ///
     /// If a variable is not set, a file is unusable, or the request cannot be sent.
-    pub fn new(workload: &Workload, files: &Files) -> Result<Self, PrepareError> {
+    pub fn new(workload: Exchange<'_>, files: &Files) -> Result<Self, PrepareError> {
         Self::with(workload, files, &|name| std::env::var_os(name))
     }
 
     /// The same with other variables.
     pub(crate) fn with(
-        workload: &Workload,
+        workload: Exchange<'_>,
         files: &Files,
         variables: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Self, PrepareError> {
         let mut preparation = Preparation {
-            workload: &workload.id,
+            workload: workload.id,
             files,
             resolver: Resolver::new(variables),
         };
-        let content = match &workload.request {
+        let content = match workload.request {
             Request::Http(request) => Content::Http(preparation.http(request)?),
             Request::Grpc { path, message, .. } => Content::Grpc {
                 path: path.clone(),
@@ -128,7 +128,7 @@ impl PreparedRequest {
         match prepared.encode(ANY_AUTHORITY) {
             Ok(_) => Ok(prepared),
             Err(reason) => Err(PrepareError::Invalid {
-                workload: workload.id.clone(),
+                workload: workload.id.to_owned(),
                 reason,
             }),
         }
