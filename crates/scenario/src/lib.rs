@@ -6,7 +6,7 @@
 //! let text = "GET http://{{host}}/items/{{item}}\nHTTP 200\n";
 //! let mut sources = Sources::default();
 //! sources.set("host", "localhost:8080");
-//! sources.add_random("item", 1, 100)?;
+//! sources.add_random("item", "1..100".parse()?)?;
 //! let scenario = HurlScenario::new("items.hurl", text, sources)?;
 //! assert_eq!(scenario.server().as_str(), "http://localhost:8080/");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -29,7 +29,7 @@ mod user;
 
 pub use error::ScenarioError;
 pub use prepare::{ConnectionOptions, HurlScenario};
-pub use sources::{Sources, SourcesError};
+pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError};
 
 /// The most bytes of a file.
 pub const LONGEST_FILE: u64 = 4 << 20;

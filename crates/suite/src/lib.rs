@@ -13,6 +13,7 @@ mod response;
 pub mod run;
 mod scenario;
 mod suite;
+mod values;
 mod workload;
 
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
@@ -32,6 +33,7 @@ pub use response::{
 };
 pub use scenario::{DeclaredScenario, PreparedScenario, ScenarioFault};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
+pub use values::{DeclaredValues, PreparedValues, ValuesError};
 pub use workload::{Exchange, Workload, WorkloadKind, Workloads};
 
 /// The message of an error in a file, without the field that its reader names.

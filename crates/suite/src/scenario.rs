@@ -1,7 +1,7 @@
 //! Workloads that are Hurl files.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use prony_load::{Scheme, tls::HttpVersion as Version};
@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::files::{AssetError, Files};
 use crate::request::{HttpVersion, Secrets};
+use crate::values::{DeclaredValues, PreparedValues, ValuesError};
 
 /// Some host and port, to see whether a file can be run.
 const ANY_AUTHORITY: &str = "127.0.0.1:1";
@@ -88,6 +89,8 @@ fn hurl_file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
 pub enum ScenarioFault {
     #[error(transparent)]
     File(#[from] AssetError),
+    #[error(transparent)]
+    Values(#[from] ValuesError),
     /// Hurl's own words, which name the file and the line.
     #[error(transparent)]
     Scenario(ScenarioError),
@@ -112,7 +115,8 @@ pub struct PreparedScenario {
     /// Its name for messages about responses.
     file: String,
     text: String,
-    folder: PathBuf,
+    /// The values of its variables, and the folder whose files it may name.
+    sources: Sources,
     protocol: Protocol,
     secrets: Secrets,
 }
@@ -126,15 +130,23 @@ impl PreparedScenario {
     pub fn new(
         workload: &str,
         declared: &DeclaredScenario,
+        values: Option<&DeclaredValues>,
         files: &Files,
     ) -> Result<Self, ScenarioFault> {
         let (path, text) = files.text(workload, &declared.file, LONGEST_FILE)?;
+        let PreparedValues {
+            mut sources,
+            secrets,
+        } = values
+            .unwrap_or(&DeclaredValues::default())
+            .prepare(workload, files)?;
+        sources.set_folder(path.parent().unwrap_or(Path::new("")).to_owned());
         let prepared = Self {
             file: declared.file.clone(),
             text,
-            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
             protocol: declared.protocol,
-            secrets: Secrets::default(),
+            sources,
+            secrets,
         };
         let path = path.display().to_string();
         let scenario = prepared.named(&path, ANY_AUTHORITY);
@@ -155,9 +167,10 @@ impl PreparedScenario {
     }
 
     fn named(&self, file: &str, authority: &str) -> Result<HurlScenario, ScenarioError> {
-        let mut sources = Sources::default();
-        sources.set_folder(self.folder.clone());
-        sources.set(HOST, authority);
+        let mut sources = self.sources.clone();
+        if !sources.sets(HOST) {
+            sources.set(HOST, authority);
+        }
         HurlScenario::new(file, &self.text, sources)
     }
 

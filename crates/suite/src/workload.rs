@@ -11,6 +11,7 @@ use prony_model::{LoadSpec, Protocol};
 use crate::request::Request;
 use crate::response::DeclaredResponse;
 use crate::scenario::DeclaredScenario;
+use crate::values::DeclaredValues;
 
 /// What a server is asked for, and what it must respond.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -28,6 +29,9 @@ pub struct Workload {
     pub origin: Option<String>,
     /// What is requested.
     pub kind: WorkloadKind,
+    /// Where the values of placeholders come from; without this a request has none, and a Hurl file only those that it
+    /// sets itself.
+    pub values: Option<DeclaredValues>,
 }
 
 /// What a workload requests.
@@ -55,6 +59,8 @@ pub struct Exchange<'a> {
     pub id: &'a str,
     /// The request.
     pub request: &'a Request,
+    /// Where the values of placeholders in the request come from; without this it has none.
+    pub values: Option<&'a DeclaredValues>,
     /// The expected response.
     pub response: &'a DeclaredResponse,
 }
@@ -78,6 +84,7 @@ struct Fields {
     request: Option<Request>,
     response: Option<DeclaredResponse>,
     scenario: Option<DeclaredScenario>,
+    values: Option<DeclaredValues>,
 }
 
 impl TryFrom<Fields> for Workload {
@@ -109,6 +116,7 @@ impl TryFrom<Fields> for Workload {
             about: fields.about,
             origin: fields.origin,
             kind,
+            values: fields.values,
         })
     }
 }
@@ -136,7 +144,7 @@ impl Workload {
 
     /// Whether the other requests and expects the same, so that a server that serves one serves both.
     pub fn requests_the_same(&self, other: &Self) -> bool {
-        self.kind == other.kind
+        (&self.kind, &self.values) == (&other.kind, &other.values)
     }
 
     /// Its request and its expected response; `None` if it has a Hurl file.
@@ -145,6 +153,7 @@ impl Workload {
             WorkloadKind::Request { request, response } => Some(Exchange {
                 id: &self.id,
                 request,
+                values: self.values.as_ref(),
                 response,
             }),
             WorkloadKind::Scenario(_) => None,

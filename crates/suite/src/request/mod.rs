@@ -19,6 +19,7 @@ use crate::one_or_more::OneOrMore;
 pub use body::{Part, PartContent, RequestBody};
 pub(crate) use prepared::PreparedHttp;
 pub use prepared::{PrepareError, PreparedRequest};
+pub(crate) use value::{Resolver, Unset};
 pub use value::{Secret, Secrets, Value, Variable};
 
 /// The request of a workload.

@@ -15,6 +15,7 @@ fn workload(body: ExpectedBody) -> Workload {
         about: String::new(),
         origin: None,
         folder: Default::default(),
+        values: None,
         kind: WorkloadKind::Request {
             request: Request::Http(HttpRequest::new("GET", "/", Protocol::Http11)),
             response: DeclaredResponse {

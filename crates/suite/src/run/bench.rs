@@ -75,18 +75,23 @@ impl Task {
         let files = &Files::new(&workload.folder, assets);
         let protocol = workload.protocol();
         let tls = protocol.is_tls().then(|| TaskTls::new(protocol, layout));
+        let values = workload.values.as_ref();
         let content = match &workload.kind {
             WorkloadKind::Request { request, response } => TaskContent::exchange(
                 Exchange {
                     id: &workload.id,
                     request,
+                    values,
                     response,
                 },
                 files,
             )?,
-            WorkloadKind::Scenario(scenario) => {
-                TaskContent::Scenario(PreparedScenario::new(&workload.id, scenario, files)?)
-            }
+            WorkloadKind::Scenario(scenario) => TaskContent::Scenario(PreparedScenario::new(
+                &workload.id,
+                scenario,
+                values,
+                files,
+            )?),
         };
         Ok(Self {
             content,

@@ -1,15 +1,13 @@
 //! A Hurl file instead of URLs: its variables, and where their values come from.
 
 use std::error::Error;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use prony_load::Scenario;
 use prony_present::words::plural;
-use prony_scenario::{HurlScenario, LONGEST_FILE, Sources, SourcesError};
+use prony_scenario::{HurlScenario, LONGEST_FILE, RandomRangeError, Sources, SourcesError};
 
 use super::requests::{Content, Preferred, Requests};
 use crate::exit::usage;
@@ -130,7 +128,7 @@ impl ScenarioArguments {
             sources.set_secret(name, value);
         }
         for file in &self.rows {
-            add_rows(&mut sources, file).map_err(|error| -> Box<dyn Error> {
+            sources.add_file(file).map_err(|error| -> Box<dyn Error> {
                 let text = format!("{} {error}", file.display());
                 match error {
                     SourcesError::Read(_) => text.into(),
@@ -149,36 +147,18 @@ impl ScenarioArguments {
         }
         for text in &self.randoms {
             let (name, range) = pair("--random", text)?;
-            let (least, most) = range_of(range).ok_or_else(|| {
-                usage(format!(
-                    "--random {text}: write the least and the most whole number, for instance {name}=1..1000"
-                ))
-            })?;
+            let range = range
+                .parse()
+                .map_err(|error: RandomRangeError| usage(format!("--random {text}: {error}")))?;
             sources
-                .add_random(name, least, most)
+                .add_random(name, range)
                 .map_err(|error| usage(format!("--random {text} {error}")))?;
         }
         Ok(sources)
     }
 }
 
-fn add_rows(sources: &mut Sources, file: &Path) -> Result<(), SourcesError> {
-    let text = BufReader::new(File::open(file)?);
-    let extension = file.extension().and_then(|extension| extension.to_str());
-    match extension {
-        Some("jsonl" | "ndjson") => sources.add_json_lines(text),
-        _ => sources.add_csv(text),
-    }
-}
-
 fn pair<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str), Box<dyn Error>> {
     let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
     pair.ok_or_else(|| usage(format!("{flag} {text}: write NAME=VALUE")))
-}
-
-/// The bounds of `1..1000`, which are in order.
-fn range_of(text: &str) -> Option<(i64, i64)> {
-    let (least, most) = text.split_once("..")?;
-    let (least, most) = (least.parse().ok()?, most.parse().ok()?);
-    (least <= most).then_some((least, most))
 }
