@@ -218,11 +218,7 @@ prony_model::named! {
 
 /// The first wrong response that one of these records shows.
 fn first_wrong(rounds: &[&Measurement]) -> Option<String> {
-    let mut details = rounds
-        .iter()
-        .filter_map(|round| round.load.first_wrong.as_ref());
-    let wrong = details.next()?;
-    Some(format!("{}: {}", wrong.outcome, wrong.detail))
+    rounds.iter().find_map(|round| round.first_wrong())
 }
 
 /// Reconnects are counted during the warm-up, too, so its requests are included.

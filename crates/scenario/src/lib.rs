@@ -36,5 +36,7 @@ pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError};
 pub use target::NOT_IN_URLS;
 pub use text::{Encode, Template, Text, TextError};
 
+/// The most bytes of a file.
+pub const LONGEST_FILE: u64 = 4 << 20;
 /// The most entries of a file: each has a histogram per thread.
 pub const MOST_ENTRIES: usize = 500;

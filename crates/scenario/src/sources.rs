@@ -290,11 +290,16 @@ impl Sources {
     }
 
     fn claim(&mut self, name: &str) -> Result<(), SourcesError> {
-        let is_new = self.variables.get(name).is_none() && self.names.insert(name.to_owned());
-        match is_new {
-            true => Ok(()),
-            false => Err(SourcesError::Twice(name.to_owned())),
+        if self.sets(name) {
+            return Err(SourcesError::Twice(name.to_owned()));
         }
+        self.names.insert(name.to_owned());
+        Ok(())
+    }
+
+    /// Whether a variable has a source.
+    pub fn sets(&self, name: &str) -> bool {
+        self.variables.get(name).is_some() || self.names.contains(name)
     }
 
     /// The variables that differ from flow to flow.

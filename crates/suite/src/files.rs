@@ -99,6 +99,32 @@ impl Files {
             false => own,
         }
     }
+
+    /// Reads a text of at most `longest` bytes, and says where it is.
+    pub(crate) fn text(
+        &self,
+        workload: &str,
+        name: &str,
+        longest: u64,
+    ) -> Result<(PathBuf, String), AssetError> {
+        let Asset { path, content } = self.file(workload, name)?;
+        let text = match content.len() as u64 > longest {
+            true => Err(io::Error::other(format!(
+                "it is longer than {longest} bytes"
+            ))),
+            false => {
+                String::from_utf8(content).map_err(|_| io::Error::other("it is not text in UTF-8"))
+            }
+        };
+        match text {
+            Ok(text) => Ok((path, text)),
+            Err(source) => Err(AssetError::Read {
+                workload: workload.to_owned(),
+                path,
+                source,
+            }),
+        }
+    }
 }
 
 fn read(workload: &str, path: PathBuf) -> Result<Asset, AssetError> {

@@ -11,6 +11,7 @@ mod project_file;
 mod request;
 mod response;
 pub mod run;
+mod scenario;
 mod suite;
 mod values;
 mod workload;
@@ -30,9 +31,10 @@ pub use response::{
     Amount, DeclaredResponse, ExpectedBody, ExpectedContent, ExpectedResponse, PathRule, Pattern,
     SchemaSource, Status,
 };
+pub use scenario::{DeclaredScenario, PreparedScenario, ScenarioFault};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
 pub use values::{DeclaredValues, PreparedValues, ValuesError};
-pub use workload::{Workload, Workloads};
+pub use workload::{Exchange, Workload, WorkloadKind, Workloads};
 
 /// The message of an error in a file, without the field that its reader names.
 #[cfg(test)]

@@ -137,6 +137,11 @@ impl HttpRequest {
 }
 
 impl Request {
+    /// Whether each user sends the cookies that responses set.
+    pub(crate) fn keeps_cookies(&self) -> bool {
+        matches!(self, Self::Http(request) if request.keep_cookies)
+    }
+
     /// How it travels.
     pub fn protocol(&self) -> Protocol {
         match self {
@@ -175,23 +180,26 @@ struct RequestFields {
 
 /// The version of HTTP, as in a manifest.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-enum HttpVersion {
+pub(crate) enum HttpVersion {
     #[serde(rename = "http/1.1")]
     Http11,
     #[serde(rename = "h2")]
     H2,
 }
 
-impl RequestFields {
-    fn http_protocol(&self) -> Protocol {
-        match (self.protocol, self.tls) {
-            (None | Some(HttpVersion::Http11), false) => Protocol::Http11,
-            (None | Some(HttpVersion::Http11), true) => Protocol::Https11,
-            (Some(HttpVersion::H2), false) => Protocol::H2c,
-            (Some(HttpVersion::H2), true) => Protocol::H2,
+impl HttpVersion {
+    /// The protocol of the fields `protocol` and `tls`.
+    pub(crate) fn protocol(version: Option<Self>, tls: bool) -> Protocol {
+        match (version, tls) {
+            (None | Some(Self::Http11), false) => Protocol::Http11,
+            (None | Some(Self::Http11), true) => Protocol::Https11,
+            (Some(Self::H2), false) => Protocol::H2c,
+            (Some(Self::H2), true) => Protocol::H2,
         }
     }
+}
 
+impl RequestFields {
     fn grpc_protocol(&self) -> Result<Protocol, &'static str> {
         match (self.protocol, self.tls) {
             (Some(HttpVersion::Http11), _) => Err(
@@ -236,7 +244,8 @@ impl TryFrom<RequestFields> for Request {
     type Error = String;
 
     fn try_from(mut fields: RequestFields) -> Result<Self, String> {
-        let (http_protocol, grpc_protocol) = (fields.http_protocol(), fields.grpc_protocol());
+        let http_protocol = HttpVersion::protocol(fields.protocol, fields.tls);
+        let grpc_protocol = fields.grpc_protocol();
         let http = (fields.method.take(), fields.path.take());
         match (http, fields.grpc.take(), fields.message.take()) {
             ((Some(method), Some(path)), None, None) => {

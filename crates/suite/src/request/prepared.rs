@@ -23,7 +23,7 @@ use crate::files::{AssetError, Files};
 use crate::one_or_more::OneOrMore;
 use crate::response::ExpectedContent;
 use crate::values::ValuesError;
-use crate::workload::Workload;
+use crate::workload::Exchange;
 
 /// Some host and port, to see whether HTTP can express a request.
 const ANY_AUTHORITY: &str = "127.0.0.1:1";
@@ -82,6 +82,7 @@ pub struct PreparedRequest {
 }
 
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "most are the large one")]
 enum Content {
     Http(PreparedHttp),
     Grpc {
@@ -120,34 +121,34 @@ impl PreparedRequest {
     /// # Errors
     ///
     /// If a variable is not set, a file is unusable, or the request cannot be sent.
-    pub fn new(workload: &Workload, files: &Files) -> Result<Self, PrepareError> {
+    pub fn new(workload: Exchange<'_>, files: &Files) -> Result<Self, PrepareError> {
         Self::with(workload, files, &|name| std::env::var_os(name))
     }
 
     /// The same with other variables.
     pub(crate) fn with(
-        workload: &Workload,
+        workload: Exchange<'_>,
         files: &Files,
         variables: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Self, PrepareError> {
         if let Some(reason) = refused(workload) {
             return Err(PrepareError::Invalid {
-                workload: workload.id.clone(),
+                workload: workload.id.to_owned(),
                 reason: reason.to_owned(),
             });
         }
         let mut preparation = Preparation {
-            workload: &workload.id,
+            workload: workload.id,
             files,
             resolver: Resolver::new(variables),
             sources: None,
         };
-        if let Some(values) = &workload.values {
-            let values = values.prepare_with(&workload.id, files, variables)?;
+        if let Some(values) = workload.values {
+            let values = values.prepare_with(workload.id, files, variables)?;
             preparation.resolver.secrets = values.secrets;
             preparation.sources = Some(values.sources);
         }
-        let content = match &workload.request {
+        let content = match workload.request {
             Request::Http(request) => Content::Http(preparation.http(request)?),
             Request::Grpc { path, message, .. } => Content::Grpc {
                 path: path.clone(),
@@ -161,7 +162,7 @@ impl PreparedRequest {
         match prepared.encode(ANY_AUTHORITY) {
             Ok(_) => Ok(prepared),
             Err(reason) => Err(PrepareError::Invalid {
-                workload: workload.id.clone(),
+                workload: workload.id.to_owned(),
                 reason,
             }),
         }
@@ -210,6 +211,12 @@ impl PreparedRequest {
         Some(parts.map(|(server, parts)| (self.secrets.hide(&url), server, parts)))
     }
 
+    /// Whether numbers in it are drawn at random, so that the seed of a load matters.
+    pub fn is_random(&self) -> bool {
+        let differing = self.http().and_then(|http| http.differing.as_ref());
+        differing.is_some_and(|differing| differing.sources.is_random())
+    }
+
     /// The codings of responses that it accepts; `None` for a gRPC call, whose messages have their own.
     pub fn accepted(&self) -> Option<&Accepted> {
         self.http().map(|http| &http.accepted)
@@ -230,17 +237,13 @@ impl PreparedRequest {
 }
 
 /// What does not go with values that differ, or kept cookies.
-fn refused(workload: &Workload) -> Option<&'static str> {
+fn refused(workload: Exchange<'_>) -> Option<&'static str> {
+    if let (Request::Grpc { .. }, Some(_)) = (workload.request, workload.values) {
+        return Some("a gRPC call has no placeholders; remove `values`");
+    }
     let body = workload.response.body.as_ref();
     let content = body.and_then(|body| body.content.as_ref());
-    let differs = match &workload.request {
-        Request::Grpc { .. } if workload.values.is_some() => {
-            return Some("a gRPC call has no placeholders; remove `values`");
-        }
-        Request::Grpc { .. } => false,
-        Request::Http(request) => workload.values.is_some() || request.keep_cookies,
-    };
-    (differs && matches!(content, Some(ExpectedContent::LineOf(_)))).then_some(
+    (workload.may_differ() && matches!(content, Some(ExpectedContent::LineOf(_)))).then_some(
         "`line_of` tests many responses to the same request; remove it, or `values` and `keep_cookies`",
     )
 }

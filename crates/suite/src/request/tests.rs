@@ -29,7 +29,7 @@ fn prepare(lines: &str) -> Result<PreparedRequest, String> {
         ..read(lines)?
     };
     let files = Files::new(folder.path(), assets.path());
-    let prepared = PreparedRequest::with(&workload, &files, &variables);
+    let prepared = PreparedRequest::with(workload.exchange().unwrap(), &files, &variables);
     prepared.map_err(|error| {
         let error = error.to_string();
         error.replace(&format!("{}/", folder.path().display()), "")

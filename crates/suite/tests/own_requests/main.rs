@@ -36,8 +36,8 @@ fn workload(protocol: &str, request: &str, response: &str) -> Workload {
 
 fn load(workload: &Workload, server: &Server, event_loop: EventLoopChoice) -> LoadResult {
     let files = Files::new(".", ".");
-    let request = PreparedRequest::new(workload, &files).unwrap();
-    let check = ExpectedResponse::new(workload, &files)
+    let request = PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
+    let check = ExpectedResponse::new(workload.exchange().unwrap(), &files)
         .unwrap()
         .to(&request);
     let (url, wire) = request.encode(&server.address.to_string()).unwrap();
@@ -163,8 +163,8 @@ fn a_single_exchange_has_the_same_rules() {
         REQUEST,
         "status = [200, 201]\nbody = { contains = \"nothing\" }",
     );
-    let request = PreparedRequest::new(&workload, &files).unwrap();
-    let expected = ExpectedResponse::new(&workload, &files)
+    let request = PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
+    let expected = ExpectedResponse::new(workload.exchange().unwrap(), &files)
         .unwrap()
         .to(&request);
     let (_, wire) = request.encode(&server.address.to_string()).unwrap();

@@ -39,9 +39,10 @@ impl Case {
 
     fn prepared(&self) -> Result<(PreparedRequest, ExpectedResponse), String> {
         let files = Files::new(self.folder.path(), self.folder.path());
-        let request = PreparedRequest::new(&self.workload, &files);
+        let workload = self.workload.exchange().unwrap();
+        let request = PreparedRequest::new(workload, &files);
         let request = request.map_err(|error| error.to_string())?;
-        let expected = ExpectedResponse::new(&self.workload, &files).unwrap();
+        let expected = ExpectedResponse::new(workload, &files).unwrap();
         let expected = expected.to(&request);
         Ok((request, expected))
     }

@@ -7,13 +7,11 @@ use std::sync::Arc;
 use clap::Args;
 use prony_load::Scenario;
 use prony_present::words::plural;
-use prony_scenario::{HurlScenario, RandomRangeError, Sources, SourcesError};
+use prony_scenario::{HurlScenario, LONGEST_FILE, RandomRangeError, Sources, SourcesError};
 
 use super::requests::{Content, Preferred, Requests};
 use crate::exit::usage;
 
-/// The longest Hurl file that is read.
-const LONGEST_FILE: u64 = 4 << 20;
 /// The start of the names of environment variables that set variables, as in Hurl.
 const FROM_ENVIRONMENT: &str = "HURL_VARIABLE_";
 
@@ -61,6 +59,21 @@ pub fn file_of(targets: &[String]) -> Result<Option<&Path>, Box<dyn Error>> {
     }
 }
 
+impl Requests {
+    /// Those of a scenario in this file.
+    pub fn of_scenario(scenario: Arc<HurlScenario>, file: &str) -> Self {
+        let entries = plural(scenario.entries().len(), "request");
+        Self {
+            server: scenario.server().clone(),
+            url: scenario.server().as_str().to_owned(),
+            described: Some(format!("{entries} of {file} in each flow")),
+            are_random: scenario.is_random(),
+            preferred: Preferred::of_scenario(&scenario),
+            content: Content::Scenario(scenario),
+        }
+    }
+}
+
 impl ScenarioArguments {
     /// A flag that needs a Hurl file, if one was given.
     pub fn changed(&self) -> Option<&'static str> {
@@ -96,15 +109,7 @@ impl ScenarioArguments {
             .filter(|folder| !folder.as_os_str().is_empty());
         sources.set_folder(folder.unwrap_or(Path::new(".")).to_path_buf());
         let scenario = HurlScenario::new(&name, &text, sources).map_err(usage)?;
-        let entries = plural(scenario.entries().len(), "request");
-        Ok(Requests {
-            server: scenario.server().clone(),
-            url: scenario.server().as_str().to_owned(),
-            described: Some(format!("{entries} of {name} in each flow")),
-            are_random: scenario.is_random(),
-            preferred: Preferred::of_scenario(&scenario),
-            content: Content::Scenario(Arc::new(scenario)),
-        })
+        Ok(Requests::of_scenario(Arc::new(scenario), &name))
     }
 
     fn sources(&self) -> Result<Sources, Box<dyn Error>> {
