@@ -170,6 +170,7 @@ fn flows_are_verified_measured_and_reported() {
     let report = ["run", "--no-ceiling", "--markdown", "report.md"];
     let measured = shop.run(&report).with(0);
     let measured = measured.prints("2 users, closed loop of flows, ");
+    let measured = measured.prints("shop    whole flows");
     let record = shop.export();
     let loads = loads(&record);
     // A noisy trial is run again.
@@ -190,6 +191,13 @@ fn flows_are_verified_measured_and_reported() {
         );
     }
     let report = fs::read_to_string(shop.path().join("report.md")).unwrap();
+    assert!(report.contains("### Flows and their requests"), "{report}");
+    let rows = report.lines().filter(|line| line.starts_with("| shop | "));
+    let requests: Vec<&str> = rows
+        .filter_map(|row| row.split(" | ").nth(1))
+        .filter(|cell| cell.contains(' '))
+        .collect();
+    assert!(requests.contains(&"GET /items/{{item}}"), "{report}");
     for all in [&measured.all(), &report, &record.to_string()] {
         assert!(!all.contains("swordfish"), "{all}");
     }
