@@ -17,6 +17,7 @@ mod constants;
 mod cookies;
 mod environment;
 mod error;
+mod one_request;
 mod options;
 mod placeholders;
 mod prepare;
@@ -25,11 +26,15 @@ mod response;
 mod secrets;
 mod sources;
 mod target;
+mod text;
 mod user;
 
 pub use error::ScenarioError;
+pub use one_request::{OneRequest, OneRequestError, RequestTemplate};
 pub use prepare::{ConnectionOptions, HurlScenario};
 pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError};
+pub use target::NOT_IN_URLS;
+pub use text::{Encode, Template, Text, TextError};
 
 /// The most bytes of a file.
 pub const LONGEST_FILE: u64 = 4 << 20;

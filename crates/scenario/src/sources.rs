@@ -307,6 +307,16 @@ impl Sources {
         self.names.iter().map(String::as_str)
     }
 
+    /// The names of all variables.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.names().chain(self.changing())
+    }
+
+    /// How many rows the longest file has; 1 without files.
+    pub(crate) fn longest(&self) -> usize {
+        { self.data.iter() }.fold(1, |longest, data| longest.max(data.rows.len()))
+    }
+
     /// Whether values are drawn at random.
     pub fn is_random(&self) -> bool {
         !self.randoms.is_empty()

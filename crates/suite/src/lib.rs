@@ -18,7 +18,7 @@ mod workload;
 
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
 pub use files::{AssetError, Files};
-pub use json::Json;
+pub use json::{Json, SentJson};
 pub use message::{Message, MessageStream};
 pub use one_or_more::OneOrMore;
 pub use plan::{Measure, Plan, Planned, TrialAttempt, Warming};

@@ -41,7 +41,7 @@ pub struct Workload {
     reason = "there are few, and most are the large one"
 )]
 pub enum WorkloadKind {
-    /// The same request each time.
+    /// One request, with other values each time if there are placeholders.
     Request {
         /// The request.
         request: Request,
@@ -69,6 +69,11 @@ impl Exchange<'_> {
     /// How request and response travel.
     pub fn protocol(&self) -> Protocol {
         self.request.protocol()
+    }
+
+    /// Whether its requests may differ from each other.
+    pub(crate) fn may_differ(&self) -> bool {
+        self.values.is_some() || self.request.keeps_cookies()
     }
 }
 
@@ -196,7 +201,12 @@ impl Workload {
 
     /// Why it cannot have this load; `None` if it can.
     pub fn refuses(&self, load: &LoadSpec) -> Option<String> {
-        self.scenario()?;
+        let what = match self.exchange() {
+            None => "the Hurl file",
+            Some(own) if own.values.is_some() => "the `values`",
+            Some(own) if own.may_differ() => "the `keep_cookies`",
+            Some(_) => return None,
+        };
         let field = [
             ("pipeline", load.pipeline > 1),
             ("streams", load.streams > 0),
@@ -209,7 +219,7 @@ impl Workload {
             (field, _) => field,
         };
         Some(format!(
-            "the load has `{field}`, which does not go with the Hurl file of `{}`: its users send one request after the \
+            "the load has `{field}`, which does not go with {what} of `{}`: its users send one request after the \
              other; remove it, or measure this workload under another load",
             self.id
         ))

@@ -58,6 +58,8 @@ pub struct HttpRequest {
     pub query: BTreeMap<String, OneOrMore<Value>>,
     /// Cookies by name.
     pub cookies: BTreeMap<String, Value>,
+    /// Whether each user sends the cookies that responses set.
+    pub keep_cookies: bool,
     /// The user and the password of the header `authorization`.
     pub basic_auth: Option<BasicAuth>,
     /// What it sends.
@@ -87,6 +89,7 @@ impl HttpRequest {
             headers: BTreeMap::new(),
             query: BTreeMap::new(),
             cookies: BTreeMap::new(),
+            keep_cookies: false,
             basic_auth: None,
             body: None,
             compressed: false,
@@ -120,6 +123,7 @@ impl HttpRequest {
         for (field, header, is_set) in [
             ("basic_auth", "authorization", self.basic_auth.is_some()),
             ("cookies", "cookie", !self.cookies.is_empty()),
+            ("keep_cookies", "cookie", self.keep_cookies),
             ("compressed", "accept-encoding", self.compressed),
         ] {
             if is_set && self.has_header(header) {
@@ -133,6 +137,11 @@ impl HttpRequest {
 }
 
 impl Request {
+    /// Whether each user sends the cookies that responses set.
+    pub(crate) fn keeps_cookies(&self) -> bool {
+        matches!(self, Self::Http(request) if request.keep_cookies)
+    }
+
     /// How it travels.
     pub fn protocol(&self) -> Protocol {
         match self {
@@ -155,6 +164,8 @@ struct RequestFields {
     query: BTreeMap<String, OneOrMore<Value>>,
     #[serde(default, deserialize_with = "cookies")]
     cookies: BTreeMap<String, Value>,
+    #[serde(default)]
+    keep_cookies: bool,
     basic_auth: Option<BasicAuth>,
     body: Option<RequestBody>,
     #[serde(default)]
@@ -205,6 +216,7 @@ impl RequestFields {
             ("headers", !self.headers.is_empty()),
             ("query", !self.query.is_empty()),
             ("cookies", !self.cookies.is_empty()),
+            ("keep_cookies", self.keep_cookies),
             ("basic_auth", self.basic_auth.is_some()),
             ("body", self.body.is_some()),
             ("compressed", self.compressed),
@@ -218,6 +230,7 @@ impl RequestFields {
             headers: self.headers,
             query: self.query,
             cookies: self.cookies,
+            keep_cookies: self.keep_cookies,
             basic_auth: self.basic_auth,
             body: self.body,
             compressed: self.compressed,

@@ -28,7 +28,7 @@ pub struct Task {
 
 /// What is requested, and what is expected.
 pub enum TaskContent {
-    /// The same request each time.
+    /// One request, with other values each time if it has placeholders.
     Request {
         /// The request.
         request: PreparedRequest,

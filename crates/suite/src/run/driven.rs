@@ -58,6 +58,12 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
     if request.has_secret() {
         return Err("secrets: a command line shows them to every user of the machine");
     }
+    if workload.values.is_some() {
+        return Err("values that differ from request to request");
+    }
+    if request.keep_cookies {
+        return Err("kept cookies");
+    }
     let HttpRequest {
         method,
         path,

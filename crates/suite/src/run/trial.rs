@@ -293,7 +293,7 @@ impl TrialSetup<'_> {
                     None => expected.clone(),
                 };
                 let choice = SampleChoice::AtRandom;
-                Ok((url, request.into(), Some(Sampling { check, choice })))
+                Ok((url, request, Some(Sampling { check, choice })))
             }
             TaskContent::Scenario(prepared) => {
                 let scenario = prepared.at(&target.authority);

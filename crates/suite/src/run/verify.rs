@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck, exchange};
+use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck};
 use prony_model::{VerifyResult, VerifyVerdict};
 use prony_server::{Logs, PortSource, Probe, Server};
 
@@ -239,7 +239,7 @@ fn request_once(
 ) -> Result<Response, Fault> {
     let (_, encoded) = { request.encode(&target.authority) }.map_err(Fault::NoResponse)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
-    let response = exchange(&endpoint, &encoded, client, timeout);
+    let response = Conversation::of(&endpoint, &encoded, client, timeout).request();
     response.map_err(|error| Fault::NoResponse(request.secrets().hide(&target.explain(&error))))
 }
 
@@ -324,7 +324,7 @@ impl Asked<'_> {
         } = self;
         let (_, encoded) = { request.encode(&target.authority) }.map_err(Fault::NoResponse)?;
         let (endpoint, client) = (target.address.into(), target.client.as_ref());
-        let converse = || Conversation::new(&endpoint, &encoded, client, RESPONSE_TIMEOUT);
+        let converse = || Conversation::of(&endpoint, &encoded, client, RESPONSE_TIMEOUT);
         match self.expected.drawn_lines() {
             Some(lines) => verify_draws(&converse, self, lines),
             None => verify_some(converse(), self, is_logged),

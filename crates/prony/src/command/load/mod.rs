@@ -401,7 +401,7 @@ impl Arguments {
             }
         };
         connections.check_addresses(&sent.server).map_err(usage)?;
-        if let (Content::Scenario(_), Some(flag)) = (&sent.content, responses.changed()) {
+        if let (true, Some(flag)) = (sent.content.has_flows(), responses.changed()) {
             return Err(usage(format!(
                 "{flag} does not go with a Hurl file, which says what it expects of each response"
             )));
@@ -413,7 +413,7 @@ impl Arguments {
         let tls = flags.of(&sent.server, own_tls).map_err(usage)?;
         let http = server.as_ref().map(ReadyServer::http);
         let transport = Transport::new(&protocol, connections, tls, (&sent.content, http))?;
-        let has_flows = matches!(sent.content, Content::Scenario(_));
+        let has_flows = sent.content.has_flows();
         let flow_think_time = shape.flow_think_time(has_flows).map_err(usage)?;
         let is_random =
             shape::is_random(&load_shape) || sent.are_random || flow_think_time.is_some();

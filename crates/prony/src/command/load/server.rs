@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_load::tls::{HttpVersion, TlsSettings};
-use prony_load::{HttpUrl, Order, RequestSet, SampleChoice, Sampling, TargetError};
+use prony_load::{HttpUrl, LoadRequest, Order, RequestSet, SampleChoice, Sampling, TargetError};
 use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
 use prony_server::{FreePorts, MANIFEST_FILE, Origin, SelectError, Server};
@@ -195,6 +195,17 @@ impl ReadyServer {
     pub fn requests(&self) -> Result<Requests, Box<dyn Error>> {
         match &self.task.content {
             TaskContent::Request { request, .. } => {
+                let encoded = request.encode(&self.target.authority)?;
+                if let (url, LoadRequest::Scenario(scenario, _)) = encoded {
+                    return Ok(Requests {
+                        content: Content::Scenario(scenario),
+                        server: self.url()?,
+                        url,
+                        described: None,
+                        are_random: request.is_random(),
+                        preferred: Preferred::default(),
+                    });
+                }
                 let request = request.http_parts(&self.target.authority);
                 let (url, server, parts) = request.ok_or("a gRPC call has no HTTP request")??;
                 Ok(Requests {
