@@ -101,6 +101,8 @@ fn is_option_supported(option: &OptionValue) -> bool {
         OptionValue::Flag(flag, _) => matches!(
             flag,
             FlagOption::Compressed
+                | FlagOption::FollowLocation
+                | FlagOption::FollowLocationTrusted
                 | FlagOption::Http11
                 | FlagOption::Http2
                 | FlagOption::Http2PriorKnowledge
@@ -126,8 +128,7 @@ fn is_option_supported(option: &OptionValue) -> bool {
             DurationOption::ConnectTimeout => false,
         },
         OptionValue::Count(count, _) => match count {
-            CountOption::Repeat | CountOption::Retry => true,
-            CountOption::MaxRedirects => false,
+            CountOption::MaxRedirects | CountOption::Repeat | CountOption::Retry => true,
         },
         OptionValue::LimitRate(_) => false,
         OptionValue::Variable(_) | OptionValue::Verbosity(_) => true,
@@ -137,7 +138,7 @@ fn is_option_supported(option: &OptionValue) -> bool {
 fn value(query: &Query, filters: &[Filter]) -> Vec<Unsupported> {
     let is_query_unsupported = matches!(
         query.value,
-        QueryValue::XPath(_) | QueryValue::Certificate(_) | QueryValue::Redirects
+        QueryValue::XPath(_) | QueryValue::Certificate(_)
     );
     let query = is_query_unsupported.then(|| {
         Unsupported::new(
@@ -148,7 +149,7 @@ fn value(query: &Query, filters: &[Filter]) -> Vec<Unsupported> {
     let filters = filters.iter().filter(|filter| {
         matches!(
             filter.value,
-            FilterValue::XPath(_) | FilterValue::HtmlUnescape | FilterValue::Location
+            FilterValue::XPath(_) | FilterValue::HtmlUnescape
         )
     });
     let filters = filters.map(|filter| {
@@ -179,7 +180,7 @@ mod tests {
 CONNECT http://a
 [Options]
 ntlm: true
-location: {{follow}}
+ipv6: true
 output: a.txt
 repeat: -1
 HTTP/3 200
@@ -187,22 +188,19 @@ HTTP/3 200
 xpath \"//a\" exists
 body htmlUnescape xpath \"//a\" == \"b\"
 [Captures]
-a: redirects nth 0 location
 b: certificate \"Subject\"
 ";
         let expected = [
             "1:1: Prony does not support the method CONNECT",
             "3:1: Prony does not support the option ntlm",
-            "4:1: Prony does not support the option location",
+            "4:1: Prony does not support the option ipv6",
             "5:1: Prony does not support the option output",
             "6:1: Prony does not support an endless repeat",
             "7:1: Prony does not support HTTP/3",
             "9:1: Prony does not support the query xpath",
             "10:6: Prony does not support the filter htmlUnescape",
             "10:19: Prony does not support the filter xpath",
-            "12:4: Prony does not support the query redirects",
-            "12:20: Prony does not support the filter location",
-            "13:4: Prony does not support the query certificate",
+            "12:4: Prony does not support the query certificate",
         ];
         assert_eq!(found(text), expected);
     }
@@ -217,13 +215,16 @@ a: b
 retry: 3
 delay: 1s
 skip: false
-location: false
+location: {{follow}}
+location-trusted: true
+max-redirs: 3
 variable: a=1
 [Multipart]
 f: file,a.txt;
 HTTP/2 200
 [Captures]
 a: jsonpath \"$.a\" nth 1
+b: redirects nth 0 location
 [Asserts]
 duration < 100
 md5 == hex,00;
