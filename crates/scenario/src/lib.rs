@@ -20,6 +20,7 @@ mod error;
 mod options;
 mod placeholders;
 mod prepare;
+mod redirect;
 mod request;
 mod response;
 mod secrets;

@@ -325,10 +325,26 @@ fn sets_variables(entry: &Entry) -> bool {
 }
 
 fn sends_again(entry: &Entry) -> bool {
-    entry.request.options.iter().any(|option| {
-        use prony_hurl::ast::CountOption::{Repeat, Retry};
-        matches!(option.value, OptionValue::Count(Repeat | Retry, _))
-    })
+    may_redirect(entry)
+        || entry.request.options.iter().any(|option| {
+            use prony_hurl::ast::CountOption::{Repeat, Retry};
+            matches!(option.value, OptionValue::Count(Repeat | Retry, _))
+        })
+}
+
+/// Whether an entry follows redirects, as far as that is known before the load.
+fn may_redirect(entry: &Entry) -> bool {
+    entry
+        .request
+        .options
+        .iter()
+        .any(|option| match &option.value {
+            OptionValue::Flag(
+                FlagOption::FollowLocation | FlagOption::FollowLocationTrusted,
+                setting,
+            ) => !matches!(setting, Setting::Literal(false)),
+            _ => false,
+        })
 }
 
 /// Why an entry cannot be prepared.
@@ -362,7 +378,7 @@ impl Prepare<'_> {
         let constant_options = options.as_ref().filter(|_| is_constant);
         let request = self.request(&entry, constant_options)?;
         let keep = match needs(&entry) {
-            Keep::Status if self.keeps_cookies => Keep::Head,
+            Keep::Status if self.keeps_cookies || may_redirect(&entry) => Keep::Head,
             keep => keep,
         };
         Ok(PreparedEntry {
@@ -452,6 +468,7 @@ fn needs_body(query: &Query) -> bool {
             | QueryValue::Variable(_)
             | QueryValue::Duration
             | QueryValue::Ip
+            | QueryValue::Redirects
     )
 }
 

@@ -126,7 +126,11 @@ impl Input<'_> {
                 Value::Text(String::from_utf8_lossy(self.bytes()?).into_owned())
             }
             FilterValue::Utf8Encode => Value::Bytes(self.text()?.as_bytes().to_vec()),
-            FilterValue::HtmlUnescape | FilterValue::Location | FilterValue::XPath(_) => {
+            FilterValue::Location => match &self.value {
+                Value::Redirect(redirect) => Value::Text(redirect.location.clone()),
+                _ => return self.wrong_type("http response"),
+            },
+            FilterValue::HtmlUnescape | FilterValue::XPath(_) => {
                 let feature = format!("the filter {}", self.filter.value.name());
                 return fail(self.filter.span, FailureKind::Unsupported { feature });
             }

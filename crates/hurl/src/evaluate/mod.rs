@@ -20,7 +20,7 @@ mod variables;
 pub use check::{Captured, Evaluation};
 pub use failure::{Failure, FailureKind};
 pub use request::Rendered;
-pub use response::{HttpVersion, Response};
+pub use response::{HttpVersion, Redirect, Response};
 pub use scope::{Environment, FileError, Scope};
 pub use value::{Number, Value};
 pub use variables::{Variable, Variables};

@@ -305,6 +305,10 @@ fn summary(value: &Value) -> String {
         Value::Number(Number::BigInteger(digits)) => format!("number <{digits}>"),
         Value::Regex(regex) => format!("regex <{regex}>"),
         Value::Unit => "something".into(),
-        Value::Bool(_) | Value::Date(_) | Value::Number(_) | Value::Text(_) => value.described(),
+        Value::Bool(_)
+        | Value::Date(_)
+        | Value::Number(_)
+        | Value::Redirect(_)
+        | Value::Text(_) => value.described(),
     }
 }

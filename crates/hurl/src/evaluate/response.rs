@@ -27,6 +27,15 @@ pub struct Response<'a> {
     pub ip: IpAddr,
 }
 
+/// A response that led to another request of the same entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    /// The URL of that request.
+    pub location: String,
+    /// The status of the response.
+    pub status: u16,
+}
+
 /// The version of HTTP of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpVersion {
