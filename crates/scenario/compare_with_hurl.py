@@ -11,6 +11,7 @@ Each file is one of these:
 
 - same: both accept every response, or both reject the file at the same place, with as many failures;
 - refused: Prony names something in it that it does not support, and sends nothing;
+- servers: it requests or is redirected to another server, which Prony rejects;
 - option: the script has an option of Hurl for which Prony has no flag, so the file is not sent;
 - elsewhere: both reject the file, at different places;
 - different: one accepts what the other rejects.
@@ -32,11 +33,12 @@ from pathlib import Path
 
 PLACE = re.compile(r"\.hurl:(\d+):(\d+)")
 PLACE_AND_COLON = re.compile(r"\S*\.hurl:\d+:\d+:")
-UNSUPPORTED = re.compile(r"Prony does not support (.+)")
+UNSUPPORTED = re.compile(r"Prony does not support ([^;\n]+)")
+OTHER_SERVER = " is on another server than "
 MORE = re.compile(r" \(and (\d+) more\)")
 SOURCE_LINE = re.compile(r" *\d+ \| ")
 SECONDS = 60
-KINDS = ["same", "refused", "option", "elsewhere", "different"]
+KINDS = ["same", "refused", "servers", "option", "elsewhere", "different"]
 # Options of `hurl` that `prony load` has under the same name.
 SHARED = {
     *("--variable", "--secret", "--cacert", "--cert", "--key", "--resolve"),
@@ -176,6 +178,8 @@ def flags(variables: list[str]) -> list[str]:
 def kind(hurl: Verdict, prony: Verdict) -> str:
     if prony.refused:
         return "refused"
+    if OTHER_SERVER in prony.message:
+        return "servers"
     if hurl.is_accepted != prony.is_accepted:
         return "different"
     is_same = (hurl.place, hurl.failures) == (prony.place, prony.failures)
@@ -185,6 +189,8 @@ def kind(hurl: Verdict, prony: Verdict) -> str:
 def described(hurl: Verdict, prony: Verdict) -> str:
     if prony.refused:
         return ", ".join(sorted(set(prony.refused)))
+    if kind(hurl, prony) == "servers":
+        return f"rejected at {at(prony)}"
     if kind(hurl, prony) == "same":
         return "accepted" if hurl.is_accepted else f"rejected at {at(hurl)}"
     return both(one_line(hurl), one_line(prony))

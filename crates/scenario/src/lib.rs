@@ -17,6 +17,7 @@ mod constants;
 mod cookies;
 mod environment;
 mod error;
+mod option_values;
 mod options;
 mod placeholders;
 mod prepare;

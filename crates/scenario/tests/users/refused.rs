@@ -75,12 +75,55 @@ fn the_server_must_be_known_before_the_load() {
     let mut sources = Sources::default();
     sources.add_counter("n", 1).unwrap();
     let told = refusal("GET http://a{{n}}/x\n", sources);
-    assert!(
-        told.starts_with("test.hurl:1:5: the server must be known before the load"),
-        "{told}"
+    assert_eq!(
+        told,
+        "test.hurl:1:5: the server must be known before the load, but `http://a{{n}}/x` takes it from a value that differs between flows"
     );
     assert!(refused("GET nonsense\n").starts_with("test.hurl:1:5: "));
+    assert!(refused("GET //a/b\n").ends_with("did you mean `http://a/b`?"));
+    assert!(refused("GET \"http://a\"\n").contains("`\"http` is not supported"));
     assert!(refused("GET ftp://a/\n").contains("ftp"));
+}
+
+#[test]
+fn an_option_may_name_the_server() {
+    for options in [
+        "variable: base=http://a:81",
+        "variable: host=a\nvariable: base=http://{{host}}:81",
+        "variable: port=81\nvariable: base=http://{{name}}:{{port}}",
+    ] {
+        let text = format!("GET {{{{base}}}}/x\n[Options]\n{options}\n\nGET {{{{base}}}}/y\n");
+        let scenario = scenario_with(&text, &[("name", "a")]);
+        assert_eq!(scenario.server().as_str(), "http://a:81/", "{options}");
+        let mut client = Client::of(&scenario);
+        assert_eq!(client.sends().path, "/x");
+        client.takes(&Given::ok(""));
+        assert_eq!(client.sends().path, "/y");
+    }
+}
+
+#[test]
+fn an_option_names_no_server_if_its_value_may_change() {
+    let unknown = "the server must be known before the load";
+    for text in [
+        "GET {{base}}/\n[Options]\nvariable: base=http://a{{n}}\n",
+        "GET {{base}}/\n[Options]\nvariable: base=http://{{newUuid}}\n",
+        "GET {{base}}/\n[Options]\nvariable: base=http://a\nvariable: base={{n}}\n",
+    ] {
+        let mut sources = Sources::default();
+        sources.add_counter("n", 1).unwrap();
+        let told = refusal(text, sources);
+        assert!(told.contains(unknown), "{text}: {told}");
+    }
+    let other = "GET http://a\n[Options]\nvariable: base=http://b\nHTTP 200\n[Captures]\n";
+    for capture in ["base", "{{name}}"] {
+        let text = format!("{other}{capture}: body\n\nGET {{{{base}}}}/\n");
+        let scenario = scenario_with(&text, &[("name", "base")]);
+        let mut client = Client::of(&scenario);
+        client.sends();
+        client.takes(&Given::ok("http://a"));
+        assert_eq!(client.sends().path, "/");
+    }
 }
 
 #[test]
