@@ -142,6 +142,7 @@ fn asserts_pass() {
         "jsonpath \"$.name\" utf8Encode base64Encode base64Decode toHex == \"426f62\"",
         "jsonpath \"$.name\" utf8Encode base64Encode == \"Qm9i\"",
         "jsonpath \"$.name\" replaceRegex /(o)/ \"<$1>\" htmlEscape == \"B&lt;o&gt;b\"",
+        "jsonpath \"$.name\" replace \"o\" \"&eacute;\" htmlUnescape == \"Béb\"",
         "jsonpath \"$.name\" split \"o\" last == \"b\"",
         "jsonpath \"$.name\" urlEncode == \"Bob\"",
         "jsonpath \"$.count\" toString toInt toFloat == 3.0",
