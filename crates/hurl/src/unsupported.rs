@@ -179,12 +179,8 @@ fn value(query: &Query, filters: &[Filter]) -> Vec<Unsupported> {
             query.span.start,
         )
     });
-    let filters = filters.iter().filter(|filter| {
-        matches!(
-            filter.value,
-            FilterValue::XPath(_) | FilterValue::HtmlUnescape
-        )
-    });
+    let is_unsupported = |filter: &&Filter| matches!(filter.value, FilterValue::XPath(_));
+    let filters = filters.iter().filter(is_unsupported);
     let filters = filters.map(|filter| {
         Unsupported::new(
             format!("the filter {}", filter.value.name()),
@@ -231,7 +227,6 @@ b: certificate \"Subject\"
             "6:1: Prony does not support an endless repeat; give a number, or remove it and give the load a duration",
             "7:1: Prony does not support HTTP/3",
             "9:1: Prony does not support the query xpath",
-            "10:6: Prony does not support the filter htmlUnescape",
             "10:19: Prony does not support the filter xpath",
             "12:4: Prony does not support the query certificate",
         ];

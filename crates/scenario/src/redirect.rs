@@ -16,7 +16,11 @@ pub(crate) fn location<'a>(reply: &Reply<'a>) -> Option<Cow<'a, str>> {
     }
     let mut fields = reply.kept?.fields();
     let (_, value) = fields.find(|(name, _)| *name == b"location")?;
-    Some(String::from_utf8_lossy(value))
+    Some(match std::str::from_utf8(value) {
+        Ok(text) => Cow::Borrowed(text),
+        // ISO 8859-1, as for Hurl.
+        Err(_) => value.iter().copied().map(char::from).collect(),
+    })
 }
 
 /// The absolute URL of a `Location` in the response to a request for `base` (RFC 3986, section 5.2).

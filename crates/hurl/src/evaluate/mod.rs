@@ -5,6 +5,7 @@ mod cookie;
 mod date;
 mod failure;
 mod filter;
+mod html;
 mod number;
 mod predicate;
 mod query;

@@ -69,7 +69,6 @@ impl Value {
     pub fn described(&self) -> String {
         match self {
             Self::Unit => self.type_name().to_owned(),
-            Self::Redirect(_) => format!("HTTP response <{self}>"),
             _ => format!("{} <{self}>", self.type_name()),
         }
     }
@@ -198,9 +197,7 @@ impl fmt::Display for Value {
             Self::Null => formatter.write_str("null"),
             Self::Number(number) => write!(formatter, "{number}"),
             Self::Object(_) => formatter.write_str("Object()"),
-            Self::Redirect(Redirect { location, status }) => {
-                write!(formatter, "Response(location={location}, status={status})")
-            }
+            Self::Redirect(redirect) => write!(formatter, "{redirect}"),
             Self::Regex(regex) => write!(formatter, "/{}/", regex.as_str().replace('/', "\\/")),
             Self::Text(text) => formatter.write_str(text),
             Self::Unit => formatter.write_str("Unit"),

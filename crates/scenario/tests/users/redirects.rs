@@ -106,6 +106,14 @@ fn only_a_location_of_a_status_from_300_to_399_is_followed() {
 }
 
 #[test]
+fn a_location_may_be_utf_8_or_latin_1() {
+    let location = |bytes: &[u8]| Given::status(302).field("location", bytes);
+    for first in [location("/\u{e9}".as_bytes()), location(b"/\xe9")] {
+        assert_eq!(followed("GET http://a/\nOPTIONS\n", &first).path, "/%C3%A9");
+    }
+}
+
+#[test]
 fn without_the_option_nothing_is_followed() {
     let text = "GET http://a/\n[Options]\nlocation: {{on}}\nlocation-trusted: {{trusted}}\nHTTP 302\n[Asserts]\nredirects count == 0\n";
     let scenario = scenario_with(text, &[("on", "false"), ("trusted", "false")]);
@@ -155,7 +163,7 @@ fn a_wrong_last_response_names_its_assert() {
     let detail = client.rejects(&Given::status(200)).detail;
     assert_eq!(
         detail,
-        "test.hurl:7:0: Assert failure: actual: HTTP response <Response(location=http://a/y, status=302)> \
+        "test.hurl:7:0: Assert failure: actual: http response <Response(location=http://a/y, status=302)> \
          expected: integer <3> (and 1 more)"
     );
     client.user.begin();
