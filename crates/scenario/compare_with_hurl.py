@@ -82,9 +82,13 @@ class Verdict:
 
 
 def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=SECONDS, check=False
-    )
+    try:
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        late = f"error: no end after {SECONDS} s"
+        return subprocess.CompletedProcess(command, 1, stdout="", stderr=late)
 
 
 def of_hurl(program: str, file: Path, options: list[str]) -> Verdict:
