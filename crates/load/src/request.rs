@@ -163,6 +163,10 @@ impl RequestParts {
         &self.fields
     }
 
+    pub(crate) fn become_get(&mut self) {
+        self.method = Method::GET;
+    }
+
     pub(crate) fn fields_mut(&mut self) -> &mut Vec<(HeaderName, HeaderValue)> {
         &mut self.fields
     }

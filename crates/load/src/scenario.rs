@@ -103,6 +103,8 @@ pub struct Sending {
     pub timeout: Option<Duration>,
     /// What [`User::respond`] needs of the response.
     pub keep: Keep,
+    /// Whether it follows a redirect, so that the user does not think before.
+    pub is_redirected: bool,
 }
 
 /// What is kept of a response.
@@ -158,6 +160,11 @@ impl ScenarioRequest {
     /// Without its encoding.
     pub fn parts(&self) -> &RequestParts {
         &self.0
+    }
+
+    /// Changes the method to GET.
+    pub fn become_get(&mut self) {
+        self.0.become_get();
     }
 
     /// Changes the path and query.

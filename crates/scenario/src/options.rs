@@ -7,8 +7,10 @@ use prony_hurl::ast::{
 };
 use prony_hurl::evaluate::{Environment, Failure, Scope, Variables};
 
+use crate::redirect::MOST_REDIRECTS;
+
 /// How to run an entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryOptions {
     pub(crate) is_skipped: bool,
     /// How often to send it.
@@ -22,6 +24,8 @@ pub(crate) struct EntryOptions {
     pub(crate) is_compressed: bool,
     /// Whether `.` and `..` stay in the path.
     pub(crate) keeps_dots: bool,
+    pub(crate) follows_redirects: bool,
+    pub(crate) most_redirects: u64,
 }
 
 impl Default for EntryOptions {
@@ -36,6 +40,8 @@ impl Default for EntryOptions {
             coerces_json_path: true,
             is_compressed: false,
             keeps_dots: false,
+            follows_redirects: false,
+            most_redirects: 50,
         }
     }
 }
@@ -78,9 +84,20 @@ impl EntryOptions {
             OptionValue::Flag(FlagOption::PathAsIs, setting) => {
                 self.keeps_dots = scope.flag(setting)?;
             }
+            OptionValue::Flag(FlagOption::FollowLocation, setting) => {
+                self.follows_redirects = scope.flag(setting)?;
+            }
+            // There is only one server to trust.
+            OptionValue::Flag(FlagOption::FollowLocationTrusted, setting) => {
+                self.follows_redirects |= scope.flag(setting)?;
+            }
             // Those of the connection are known before; the others do not change a load. Each must be a flag.
             OptionValue::Flag(_, setting) => {
                 scope.flag(setting)?;
+            }
+            OptionValue::Count(CountOption::MaxRedirects, setting) => {
+                let most = finite(scope.count(setting)?).unwrap_or(u64::MAX);
+                self.most_redirects = most.min(MOST_REDIRECTS);
             }
             OptionValue::Count(CountOption::Repeat, setting) => {
                 self.repeat = finite(scope.count(setting)?).unwrap_or(u64::MAX);

@@ -28,12 +28,12 @@ impl Target {
     /// Parses a URL, after it has encoded what no URL has. Removes `.` and `..` from the path unless `keeps_dots`, as
     /// curl does.
     pub(crate) fn parse(text: &str, keeps_dots: bool) -> Result<Self, TargetError> {
-        let encoded = utf8_percent_encode(text, NOT_IN_URLS).to_string();
-        let Some((scheme, rest)) = encoded.split_once("://") else {
+        let Some((scheme, rest)) = text.split_once("://") else {
             // The error says what is missing.
-            let url = encoded.parse()?;
+            let url = text.parse()?;
             return Ok(Self { url, user: None });
         };
+        let rest = utf8_percent_encode(rest, NOT_IN_URLS).to_string();
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
         let (user, host) = match authority.rsplit_once('@') {

@@ -178,7 +178,8 @@ impl<'a> Flows<'a> {
         }
         let failure = match user.next() {
             Turn::Send(sending) => {
-                let think = self.think.as_mut().filter(|_| running.has_sent);
+                let thinks = running.has_sent && !sending.is_redirected;
+                let think = self.think.as_mut().filter(|_| thinks);
                 let think = think.map_or(0, ThinkTime::draw);
                 let pause = nanoseconds(sending.pause).saturating_add(think);
                 if pause == 0 {
