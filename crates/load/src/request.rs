@@ -436,6 +436,14 @@ impl LoadRequest {
         }
     }
 
+    /// The scenario whose flows the load counts.
+    pub(crate) fn flows(&self) -> Option<&dyn Scenario> {
+        match self {
+            Self::Scenario(scenario, _) if !scenario.is_one_request() => Some(&**scenario),
+            Self::Scenario(..) | Self::Set(_) => None,
+        }
+    }
+
     /// Whether these are gRPC calls.
     pub(crate) fn is_grpc(&self) -> bool {
         matches!(self, Self::Set(WireRequest::Grpc(_)))

@@ -16,6 +16,12 @@ pub trait Scenario: Send + Sync {
     /// Its requests, in their order; at least one.
     fn entries(&self) -> &[Entry];
 
+    /// Whether each flow is one request, so that the load counts requests instead of flows, and the plan says which
+    /// responses are expected.
+    fn is_one_request(&self) -> bool {
+        false
+    }
+
     /// A new user, by number among those of all threads. Random values of the user come from `seed`.
     fn user(&self, number: u64, seed: u64) -> Box<dyn User + '_>;
 }

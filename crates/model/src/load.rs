@@ -396,6 +396,14 @@ pub struct Flows {
     pub entries: Vec<FlowEntry>,
 }
 
+impl Flows {
+    /// How many flows could not go on although no request had failed: earlier responses had not what the next request needs.
+    pub fn failed_without_request(&self) -> u64 {
+        let errors = self.entries.iter().map(|entry| entry.outcomes.errors());
+        self.failed.saturating_sub(errors.sum())
+    }
+}
+
 /// One request of a scenario, in all flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlowEntry {

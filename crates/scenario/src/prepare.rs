@@ -521,7 +521,9 @@ mod tests {
                 .insecure
         );
         let mut sources = Sources::default();
-        sources.add_random("x", 0, 1).expect("a source");
+        sources
+            .add_random("x", "0..1".parse().expect("a range"))
+            .expect("a source");
         assert_eq!(
             prepared(text, sources).unwrap_err(),
             "a.hurl:3:1: `insecure` is about connections, so it must be true or false before the load"

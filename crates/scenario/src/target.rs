@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use prony_load::{HttpUrl, TargetError};
 
 /// What a URL does not have as it is (the path and query sets of the URL standard).
-pub(crate) const NOT_IN_URLS: &AsciiSet = &CONTROLS
+pub const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'<')

@@ -245,12 +245,8 @@ impl<'a> HurlUser<'a> {
         let Some(kept) = reply.kept.filter(|_| self.scenario.keeps_cookies) else {
             return;
         };
-        for (_, value) in kept.fields().filter(|(name, _)| *name == b"set-cookie") {
-            if let Ok(field) = std::str::from_utf8(value) {
-                let path = self.requests.sent().parts().url().path();
-                self.cookies.take(field, &self.scenario.server.url, path);
-            }
-        }
+        let path = self.requests.sent().parts().url().path();
+        self.cookies.take_all(kept, &self.scenario.server.url, path);
     }
 
     fn check(&mut self, entry: &PreparedEntry, reply: &Reply<'_>) -> Result<(), Unexpected> {

@@ -403,7 +403,7 @@ fn bad_input_is_reported_before_the_load() {
         ),
         (
             &["good.hurl", "--random", "id=5..1"],
-            "for instance id=1..1000",
+            "--random id=5..1: the least number comes first: write 1..5",
         ),
         (
             &["good.hurl", "-X", "POST"],
