@@ -456,8 +456,5 @@ fn bad_input_is_reported_before_the_load() {
         command.args(["-n1", "--variable", "host=127.0.0.1:1"]);
         run(command).with(1).says(told);
     }
-    run(load(files.path(), &["good.hurl", "--find-capacity"]))
-        .with(2)
-        .says("--find-capacity needs a URL");
     assert_eq!(server.count(), 0);
 }
