@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use prony_hurl::MAX_FILE_BYTES;
 use prony_load::Scenario;
 use prony_present::words::plural;
 use prony_scenario::{HurlScenario, Sources, SourcesError};
@@ -15,6 +14,8 @@ use prony_scenario::{HurlScenario, Sources, SourcesError};
 use super::requests::{Content, Preferred, Requests};
 use crate::exit::usage;
 
+/// The longest Hurl file that is read.
+const LONGEST_FILE: u64 = 4 << 20;
 /// The start of the names of environment variables that set variables, as in Hurl.
 const FROM_ENVIRONMENT: &str = "HURL_VARIABLE_";
 
@@ -84,10 +85,10 @@ impl ScenarioArguments {
             .metadata()
             .map_err(|error| failed(error.to_string()))?
             .len();
-        if length > MAX_FILE_BYTES as u64 {
+        if length > LONGEST_FILE {
             return Err(failed(format!(
                 "it is longer than {} MiB",
-                MAX_FILE_BYTES >> 20
+                LONGEST_FILE >> 20
             )));
         }
         let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
