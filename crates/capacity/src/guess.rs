@@ -27,7 +27,7 @@ impl Guess {
         let took = flows.duration_ns.as_ref().map_or(0, |took| took.p90);
         Self {
             per_s: flows.rate_per_s,
-            requests_per_flow: Some(closed.requests as f64 / flows.ended().max(1) as f64),
+            requests_per_flow: Some(closed.requests as f64 / ended(flows).max(1) as f64),
             flow: Duration::from_nanos(took),
         }
     }
@@ -70,9 +70,13 @@ pub fn received_instead(load: &LoadResult) -> String {
     }
 }
 
+fn ended(flows: &Flows) -> u64 {
+    flows.ok + flows.failed
+}
+
 fn first_failure(flows: &Flows) -> Option<String> {
     match &flows.first_failure {
         Some(reason) => Some(reason.clone()),
-        None => (flows.ended() == 0).then(|| "no flow ended in time".into()),
+        None => (ended(flows) == 0).then(|| "no flow ended in time".into()),
     }
 }

@@ -397,12 +397,7 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// How many have ended.
-    pub fn ended(&self) -> u64 {
-        self.ok + self.failed
-    }
-
-    /// How many failed although none of their requests had.
+    /// How many flows could not go on although no request had failed: earlier responses had not what the next request needs.
     pub fn failed_without_request(&self) -> u64 {
         let errors = self.entries.iter().map(|entry| entry.outcomes.errors());
         self.failed.saturating_sub(errors.sum())

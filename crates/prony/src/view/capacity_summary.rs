@@ -8,7 +8,7 @@ use prony_present::terminal::Paint;
 use prony_present::words::{counted, plural};
 
 use super::capacity_progress::noisy_by;
-use super::fitted;
+use super::{fitted, requested};
 
 /// The summary, in lines of at most `width` characters.
 pub fn text(result: &CapacityResult, requests: Option<&str>, width: usize) -> String {
@@ -35,11 +35,7 @@ fn conditions(result: &CapacityResult, requests: Option<&str>) -> Vec<String> {
         _ => plural(load.connections, "connection"),
     };
     let threads = plural(load.threads, "thread");
-    let what = match Unit::of(load) {
-        Unit::Requests => format!("{} {}", target.method, target.url),
-        // The entries have the methods.
-        Unit::Flows => target.url.clone(),
-    };
+    let what = requested(target, load);
     let mut lines = vec![format!("{what} ({})", target.address)];
     lines.extend(requests.map(|how| format!("  {how}")));
     lines.push(format!("  open loop, {arrivals}, {connections}, {threads}"));

@@ -280,6 +280,7 @@ fn objectives_judge_the_requests_of_flows() {
     ended.prints("Objectives:   ");
     assert!(markdown.starts_with("### Prony objectives: "), "{markdown}");
     assert!(markdown.contains(" ok flows, "), "{markdown}");
+    assert!(markdown.contains("\n\nhttp://127.0.0.1:"), "{markdown}");
     assert_eq!(result["objectives"][0]["objective"], "p99<30s");
     assert_ne!(result["objectives"][0]["verdict"], "missed");
     let (ended, markdown, _) = judged("rate > 1000M/s", 5);
