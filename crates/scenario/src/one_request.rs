@@ -11,7 +11,7 @@ use prony_load::{
 
 use crate::cookies::CookieJar;
 use crate::environment::UserEnvironment;
-use crate::request::add_cookies;
+use crate::request::{given_cookies, set_cookies};
 use crate::sources::Sources;
 use crate::text::{Text, TextError};
 
@@ -231,7 +231,8 @@ impl<'a> OneUser<'a> {
             self.values.render(body, bytes)?;
         }
         if let Some(cookies) = self.kept_cookies() {
-            add_cookies(&mut self.request, &cookies);
+            let given = given_cookies(&self.request);
+            set_cookies(&mut self.request, Some(&cookies), given.as_ref());
         }
         Ok(())
     }
@@ -262,6 +263,7 @@ impl User for OneUser<'_> {
                     true => Keep::Head,
                     false => Keep::Status,
                 },
+                is_redirected: false,
             }),
         }
     }
