@@ -30,7 +30,7 @@ impl From<&serde_json::Number> for Number {
 impl fmt::Display for Number {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Float(value) if value.fract() < f64::EPSILON => write!(formatter, "{value}.0"),
+            Self::Float(value) if value.fract() == 0.0 => write!(formatter, "{value}.0"),
             Self::Float(value) => write!(formatter, "{value}"),
             Self::Integer(value) => write!(formatter, "{value}"),
             Self::BigInteger(digits) => formatter.write_str(digits),

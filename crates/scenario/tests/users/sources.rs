@@ -205,13 +205,17 @@ fn values_have_the_types_of_hurl() {
         ("n", "null"),
         ("i", "-5"),
         ("f", "1.50"),
+        ("m", "-1.5"),
         ("z", "007"),
         ("s", "a\"b"),
     ] {
         sources.set(name, value);
     }
-    let text = "POST http://a/\n[{{t}}, {{n}}, {{i}}, {{f}}, \"{{z}}\", \"{{s}}\"]\n";
+    let text = "POST http://a/\n[{{t}}, {{n}}, {{i}}, {{f}}, {{m}}, \"{{z}}\", \"{{s}}\"]\n";
     let scenario = scenario_of(text, sources);
     let sent = Client::of(&scenario).sends();
-    assert_eq!(sent.text(), "[true, null, -5, 1.5, \"007\", \"a\\\"b\"]");
+    assert_eq!(
+        sent.text(),
+        "[true, null, -5, 1.5, -1.5, \"007\", \"a\\\"b\"]"
+    );
 }
