@@ -75,9 +75,21 @@ def rows(text: str) -> dict[tuple[str, str], Row]:
     return found
 
 
-def check(groups: list[Group], text: str, prony: Path) -> int:
-    """The exit status: 1 if rows differ, which it shows."""
-    written = rows(text)
+def unknown(groups: list[Group], written: dict[tuple[str, str], Row]) -> list[str]:
+    """The rows that no misbehaviour belongs to, because it was renamed or removed."""
+    known = {
+        (group.name, behaviour.what)
+        for group in groups
+        for behaviour in group.behaviours
+    }
+    return [": ".join(row) for row in written if row not in known]
+
+
+def check(
+    groups: list[Group], written: dict[tuple[str, str], Row], prony: Path
+) -> int:
+    """The exit status: 1 if rows differ or belong to nothing, which it shows."""
+    orphans = unknown(groups, written)
     for group in groups:
         group.prepare()
     cases = [
@@ -94,8 +106,13 @@ def check(groups: list[Group], text: str, prony: Path) -> int:
         print(f"{case.group.name}: {case.behaviour.what}")
         print(f"  the page says {case.written or 'nothing'}")
         print(f"  Prony says    {does}")
-    print(f"{len(cases)} misbehaviours, {len(differences)} differ from the tables")
-    return 1 if differences else 0
+    for orphan in orphans:
+        print(f"{orphan}\n  the page has this row, but there is no such misbehaviour")
+    print(
+        f"{len(cases)} misbehaviours, {len(differences)} differ from the tables; "
+        f"{len(orphans)} rows are of no misbehaviour"
+    )
+    return 1 if differences or orphans else 0
 
 
 def brief_suspects(cases: list[Case], prony: Path) -> list[Case]:

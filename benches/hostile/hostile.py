@@ -21,10 +21,11 @@ import http2
 import tls
 from behaviour import Behaviour, Group
 from cells import prony_cell, quote, verdicts
-from check import check
+from check import check, rows
 from generators import generators
 
 GROUPS = [*http1.GROUPS, *tls.GROUPS, *http2.GROUPS, *grpc.GROUPS]
+TOOLS = ["prony", "wrk", "oha", "h2load", "ghz"]
 ROOT = Path(__file__).resolve().parents[2]
 BEGIN = "<!-- begin of the tables: benches/hostile/hostile.py --write -->"
 END = "<!-- end of the tables -->"
@@ -100,8 +101,8 @@ def main() -> None:
     parser.add_argument(
         "--tool",
         nargs="+",
-        default=["prony", "wrk", "oha", "h2load", "ghz"],
-        help="generators to run: the columns",
+        metavar="TOOL",
+        help=f"generators to run: the columns [default: {' '.join(TOOLS)}]",
     )
     parser.add_argument(
         "--only",
@@ -121,19 +122,24 @@ def main() -> None:
     )
     arguments = parser.parse_args()
     if arguments.check:
+        if arguments.tool:
+            parser.error("--check runs Prony alone; leave out --tool")
         if not arguments.prony.is_file():
             sys.exit(f"{arguments.prony} is missing: run `cargo build --release` first")
         _, text, _ = split(arguments.check)
-        groups = [
-            group
-            for group in GROUPS
-            if not arguments.only or group.name in arguments.only
-        ]
-        sys.exit(check(groups, text, arguments.prony))
-    columns = generators(arguments.prony, arguments.tool)
+        only = arguments.only
+        groups = [group for group in GROUPS if not only or group.name in only]
+        written = {
+            row: says
+            for row, says in rows(text).items()
+            if not only or row[0] in only
+        }
+        sys.exit(check(groups, written, arguments.prony))
+    tools = arguments.tool or TOOLS
+    columns = generators(arguments.prony, tools)
     if not columns:
         sys.exit(
-            f"none of these is installed: {', '.join(arguments.tool)} (Prony: {arguments.prony})"
+            f"none of these is installed: {', '.join(tools)} (Prony: {arguments.prony})"
         )
     lines = []
     for line in tables(columns, arguments.only):

@@ -19,7 +19,7 @@ pub struct RateAttempt {
     pub purpose: Purpose,
     /// Which run of this rate it was, from 1: a noisy run is repeated.
     pub run: u32,
-    /// Requests due per second.
+    /// Requests, or flows, due per second.
     pub rate_per_s: f64,
     /// The seed of its random arrivals.
     pub seed: u64,
@@ -34,11 +34,12 @@ pub struct RateAttempt {
     pub requests: u64,
     /// Expected responses.
     pub ok: u64,
-    /// Share (0 to 1) of the requests without an expected response.
+    /// Share (0 to 1) of the requests without an expected response; flows that failed without one count, too.
     pub errors: f64,
-    /// Share (0 to 1) of the requests due that were sent.
+    /// Share (0 to 1) of the requests, or flows, due that were begun.
     pub sent: f64,
-    /// From the scheduled arrival to the last byte of the response; `None` if there was no response.
+    /// From the scheduled arrival (in a flow only that of its first request; of the others, from the send) to the last
+    /// byte of the response; `None` if there was no response.
     pub latency_ns: Option<LatencySummary>,
     /// The histogram of these latencies: HdrHistogram V2, base64.
     pub histogram: String,
@@ -58,7 +59,7 @@ pub(crate) struct Unjudged<'a> {
     pub(crate) purpose: Purpose,
     /// Which run of this rate it was, from 1.
     pub(crate) run: u32,
-    /// Requests due per second.
+    /// Requests, or flows, due per second.
     pub(crate) rate_per_s: f64,
     /// Whether the search ended it early.
     pub(crate) cut_short: bool,

@@ -3,12 +3,13 @@
 use prony_model::LatencySummary;
 use prony_objective::Objective;
 use prony_present::chart::{Axis, Band, Curve, CurveChart, Dot, Level, Scale};
-use prony_present::number::{self, duration, exact_rate};
+use prony_present::number::{self, duration};
 
 use crate::attempt::RateAttempt;
 use crate::curve::supports;
 use crate::result::CapacityResult;
 use crate::search::Found;
+use crate::unit::Unit;
 
 /// A curve: its name, percentile, value and style.
 type Percentile = (&'static str, f64, fn(&LatencySummary) -> u64, Dot);
@@ -58,7 +59,8 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
     if shown.is_empty() {
         return None;
     }
-    let band = band(&result.found);
+    let unit = Unit::of(&result.load);
+    let band = band(&result.found, unit);
     let known = band
         .as_ref()
         .map_or("no capacity was found", |band| &band.name);
@@ -67,15 +69,18 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
         subtitle: format!("objective: {}", result.slo),
         description: format!(
             "Percentiles of latency at rates up to {}; {known}.",
-            exact_rate(highest)
+            unit.rate(highest)
         ),
         x: Axis::new(
-            "requests due per second",
+            &format!("{} due per second", unit.plural()),
             Scale::linear(highest, 6),
             number::count,
         ),
         y: Axis::new(
-            "latency from the scheduled arrival",
+            match unit {
+                Unit::Requests => "latency from the scheduled arrival",
+                Unit::Flows => "latency of the requests",
+            },
             Scale::log(shown),
             duration,
         ),
@@ -84,12 +89,12 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
         band,
         point: result
             .knee_per_s
-            .map(|rate| (rate, format!("knee {}", exact_rate(rate)))),
+            .map(|rate| (rate, format!("knee {}", unit.rate(rate)))),
     };
     Some(chart.draw().document())
 }
 
-fn band(found: &Found) -> Option<Band> {
+fn band(found: &Found, unit: Unit) -> Option<Band> {
     match found {
         Found::Capacity {
             per_s,
@@ -99,7 +104,7 @@ fn band(found: &Found) -> Option<Band> {
         } => Some(Band {
             at: *per_s,
             interval: Some((*low_per_s, *high_per_s)),
-            name: format!("capacity {}", exact_rate(*per_s)),
+            name: format!("capacity {}", unit.rate(*per_s)),
         }),
         Found::AtLeast {
             per_s: Some(per_s), ..
@@ -108,7 +113,7 @@ fn band(found: &Found) -> Option<Band> {
             interval: None,
             name: format!(
                 "capacity at least {} (generator's limit)",
-                exact_rate(*per_s)
+                unit.rate(*per_s)
             ),
         }),
         _ => None,

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
-use prony_model::{HistogramError, LoadResult, Outcome, Outside};
+use prony_model::{HistogramError, LoadResult, Outside};
 
 use crate::attempt::{RateAttempt, Unjudged};
 use crate::curve;
+use crate::guess::{Guess, is_any_ok, received_instead};
 use crate::length::Lengths;
 use crate::result::{CapacityResult, Ended};
 use crate::search::{Found, Precision, Purpose, Search, Step, Tried};
@@ -34,8 +35,10 @@ pub struct Question {
 pub struct Planned {
     /// Why the search sends it.
     pub purpose: Purpose,
-    /// Requests due per second.
+    /// Requests, or flows, due per second.
     pub rate_per_s: f64,
+    /// Requests expected in the measured part.
+    pub requests: f64,
     /// The duration of the warm-up.
     pub warmup: Duration,
     /// The duration of the measured part.
@@ -100,7 +103,7 @@ pub enum Loaded {
 /// Progress, for a display.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The rate of the closed loop, in expected responses per second.
+    /// The rate of the closed loop, in expected responses or ok flows per second.
     Guessed(f64),
     /// A load begins.
     Trying(&'a Planned),
@@ -119,6 +122,9 @@ pub enum FindError<E> {
     /// The first load got no expected response.
     #[error("no response was as expected: {0}")]
     NoResponse(String),
+    /// The first load had no flow that was ok.
+    #[error("no flow was ok: {0}")]
+    NoFlow(String),
     /// The generator's histogram is unreadable.
     #[error(transparent)]
     Histogram(#[from] HistogramError),
@@ -136,13 +142,21 @@ pub fn find<G: Generator>(
     let Some(closed) = generator.closed_loop().map_err(FindError::Load)? else {
         return Ok(None);
     };
-    if closed.outcomes[Outcome::Ok] == 0 {
-        return Err(FindError::NoResponse(received_instead(&closed)));
+    if !is_any_ok(&closed) {
+        return Err(none_ok(&closed));
     }
-    let guess_per_s = closed.rate_per_s;
+    let guess = Guess::of(&closed);
+    let guess_per_s = guess.per_s;
+    let lengths = Lengths {
+        warmup: question.lengths.warmup.max(guess.least_warmup()),
+        ..question.lengths
+    };
     watch(Event::Guessed(guess_per_s));
+    let requests_per_flow = guess.requests_per_flow;
     let mut finder = Finder {
         question,
+        guess,
+        lengths,
         generator,
         watch,
         seeds: fastrand::Rng::with_seed(question.seed),
@@ -167,6 +181,7 @@ pub fn find<G: Generator>(
         budget_s: question.budget.as_secs_f64(),
         seed: question.seed,
         guess_per_s,
+        requests_per_flow,
         ended,
         found,
         knee_per_s: curve::knee_of(&curve),
@@ -189,6 +204,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 struct Finder<'a, G> {
     question: &'a Question,
+    guess: Guess,
+    /// How long each rate is tried.
+    lengths: Lengths,
     generator: &'a mut G,
     watch: &'a mut dyn FnMut(Event<'_>),
     seeds: fastrand::Rng,
@@ -231,7 +249,7 @@ impl<G: Generator> Finder<'_, G> {
             let planned = self.plan(rate, purpose);
             let pause = match run {
                 1 => Duration::ZERO,
-                _ => self.question.lengths.measured.min(LONGEST_PAUSE),
+                _ => self.lengths.measured.min(LONGEST_PAUSE),
             };
             if !self.fits(&planned, reserved + pause) {
                 return Ok(Break(Ended::Budget));
@@ -273,7 +291,7 @@ impl<G: Generator> Finder<'_, G> {
 
     /// The time to reserve for the curve: at most half of the budget.
     fn reserved_for_curve(&self) -> Duration {
-        let lengths = self.question.lengths;
+        let lengths = self.lengths;
         let each = lengths.warmup + lengths.measured + self.longest_extra;
         (each * self.question.curve_steps).min(self.question.budget / 2)
     }
@@ -286,21 +304,22 @@ impl<G: Generator> Finder<'_, G> {
     }
 
     fn measured(&self, rate: f64, purpose: Purpose) -> Duration {
-        let lengths = self.question.lengths;
         let quantile = self.question.slo.highest_quantile();
-        let measured = lengths.at(rate, quantile);
+        let measured = self.lengths.at(self.guess.requests_per_s(rate), quantile);
         match purpose {
-            Purpose::Curve => measured.min(lengths.measured * MOST_CURVE_LENGTH),
+            Purpose::Curve => measured.min(self.lengths.measured * MOST_CURVE_LENGTH),
             _ => measured,
         }
     }
 
     fn plan(&mut self, rate_per_s: f64, purpose: Purpose) -> Planned {
+        let measured = self.measured(rate_per_s, purpose);
         Planned {
             purpose,
             rate_per_s,
-            warmup: self.question.lengths.warmup,
-            measured: self.measured(rate_per_s, purpose),
+            requests: self.guess.requests_per_s(rate_per_s) * measured.as_secs_f64(),
+            warmup: self.lengths.warmup,
+            measured,
             // Short enough to retype.
             seed: self.seeds.u64(..1_000_000_000),
             // The first rate is tried even if it does not fit, because there would be no result without it.
@@ -348,27 +367,21 @@ impl<G: Generator> Finder<'_, G> {
         &mut self,
         load: &LoadResult,
     ) -> Result<ControlFlow<Ended, RateAttempt>, FindError<G::Error>> {
-        let received = received_instead(load);
         if self.first_load.is_none() {
-            return Err(FindError::NoResponse(received));
+            return Err(none_ok(load));
         }
+        let received = received_instead(load);
         (self.watch)(Event::Unsettled(&received));
         Ok(Break(Ended::Unsettled))
     }
 }
 
-/// The responses and errors of a load without an expected response.
-fn received_instead(load: &LoadResult) -> String {
-    if let Some(wrong) = &load.first_wrong {
-        return wrong.detail.clone();
-    }
-    let outcomes = load.outcomes.iter().filter(|(_, count)| *count > 0);
-    let counted: Vec<String> = outcomes
-        .map(|(outcome, count)| format!("{count} {}", outcome.name()))
-        .collect();
-    match counted.is_empty() {
-        true => "no response came".into(),
-        false => counted.join(", "),
+/// What is wrong with a load without an expected response or an ok flow.
+fn none_ok<E>(load: &LoadResult) -> FindError<E> {
+    let received = received_instead(load);
+    match load.flows {
+        None => FindError::NoResponse(received),
+        Some(_) => FindError::NoFlow(received),
     }
 }
 

@@ -1,17 +1,20 @@
 //! Whether a server sustained a rate.
 
-use prony_model::{HistogramError, LatencyHistogram, LoadResult, OpenLoop, Timeline};
+use prony_model::{HistogramError, LatencyHistogram, LoadResult, OpenLoop, Outcome, Timeline};
 use prony_objective::{LoadFigures, Objective};
 use prony_stats::grows;
 use serde::Serialize;
 
 use crate::search::Tried;
 use crate::slo::{Broken, Slo};
+use crate::unit::Unit;
 
 /// The least share of the due requests that must have been sent for the rate to count as reached.
 const SENT: f64 = 0.99;
 /// If the generator's schedule lag is at least this share of a bound, it may be what broke the bound.
 const OWN_LAG: f64 = 0.5;
+/// If connections spend at least this share of the time in pauses of flows, it is not the server that keeps them busy.
+const PAUSED: f64 = 0.5;
 
 /// Whether a server sustained a rate, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -66,13 +69,15 @@ pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement,
     if figures.latency.count() == 0 && broken.is_empty() {
         why.push("no response came during the trial; make it longer (-d)".into());
     }
-    why.extend(all_connections_busy(&open));
+    why.extend(all_connections_busy(load, &open));
     why.extend(grown(load, resolution));
     if why.is_empty() {
         return Ok(Judgement::Held);
     }
-    let own = own_lag(&broken, &open)?;
-    let by_generator = load.generator.client_limited_by.clone().or(own);
+    let own = own_lag(&broken, load, &open)?;
+    let by_generator = { load.generator.client_limited_by.clone() }
+        .or(own)
+        .or_else(|| all_connections_pause(load, &open));
     Ok(match by_generator {
         Some(by) => Judgement::Limited { why: vec![by] },
         None => Judgement::Failed { why },
@@ -85,20 +90,59 @@ fn not_sent(load: &LoadResult, open: &OpenLoop) -> Option<String> {
         return None;
     }
     let by = load.generator.client_limited_by.as_deref();
+    let what = match Unit::of(&load.load) {
+        Unit::Requests => "requests were sent",
+        Unit::Flows => "flows began",
+    };
     Some(format!(
-        "only {:.1} % of the due requests were sent{}",
+        "only {:.1} % of the due {what}{}",
         open.rate_ratio * 100.0,
         by.map_or(String::new(), |by| format!(": {by}"))
     ))
 }
 
-/// The evidence against the server, if requests were left unsent because every connection waited for a response.
-fn all_connections_busy(open: &OpenLoop) -> Option<String> {
-    (open.due > 0 && open.rate_ratio < SENT && open.bound_hits > 0).then(|| {
+/// The evidence against the server, if every connection was busy when requests or flows were due.
+fn all_connections_busy(load: &LoadResult, open: &OpenLoop) -> Option<String> {
+    let connections = open.most_connections;
+    match Unit::of(&load.load) {
+        Unit::Requests => (open.due > 0 && open.rate_ratio < SENT && open.bound_hits > 0).then(|| {
+            format!(
+                "only {:.1} % of the due requests could be sent: all {connections} connections waited for responses",
+                open.rate_ratio * 100.0
+            )
+        }),
+        Unit::Flows => share_that_waited(open).map(|share| {
+            format!(
+                "{:.1} % of the flows had to wait: all {connections} connections were in a flow",
+                share * 100.0
+            )
+        }),
+    }
+}
+
+/// The share (0 to 1) of flows that were due when every connection was in a flow, if it is too large. Their wait is part
+/// of the latency of their first requests alone, so most percentiles may not show it.
+fn share_that_waited(open: &OpenLoop) -> Option<f64> {
+    let share = open.bound_hits as f64 / open.due as f64;
+    (share > 1.0 - SENT).then_some(share.min(1.0))
+}
+
+/// The evidence against the number of connections, if flows had to wait for users who mostly pause: with more of them
+/// they could have begun, whatever the server does.
+fn all_connections_pause(load: &LoadResult, open: &OpenLoop) -> Option<String> {
+    let flows = load.flows.as_ref()?;
+    let share = share_that_waited(open)?;
+    let in_flows = flows.duration_ns.as_ref()?.mean * flows.ok as f64;
+    let in_requests = load.latency_ns.as_ref()?.mean * load.outcomes[Outcome::Ok] as f64;
+    // The wait for a connection is part of both.
+    let pauses_s = (in_flows - in_requests) / 1e9;
+    let paused = pauses_s / (open.most_connections as f64 * load.duration_s);
+    (paused >= PAUSED).then(|| {
         format!(
-            "only {:.1} % of the due requests could be sent: all {} connections waited for responses",
-            open.rate_ratio * 100.0,
-            open.most_connections
+            "{:.1} % of the flows had to wait: all {} connections were in a flow, and {:.0} % of the time in a pause of it",
+            share * 100.0,
+            open.most_connections,
+            paused.min(1.0) * 100.0
         )
     })
 }
@@ -112,11 +156,19 @@ fn grown(load: &LoadResult, resolution: f64) -> Option<String> {
 }
 
 /// The evidence against the generator, if its schedule lag alone may have broken every bound that was broken.
-fn own_lag(broken: &[Broken], open: &OpenLoop) -> Result<Option<String>, HistogramError> {
+fn own_lag(
+    broken: &[Broken],
+    load: &LoadResult,
+    open: &OpenLoop,
+) -> Result<Option<String>, HistogramError> {
     if broken.is_empty() || open.schedule_lag_histogram.is_empty() {
         return Ok(None);
     }
-    let lag = LatencyHistogram::from_base64(&open.schedule_lag_histogram)?;
+    let mut lag = LatencyHistogram::from_base64(&open.schedule_lag_histogram)?;
+    if Unit::of(&load.load) == Unit::Flows {
+        // Only the first request of a flow has a due time.
+        lag.record_nothing(load.requests.saturating_sub(lag.count()));
+    }
     let own = |one: &Broken| match one.objective {
         Objective::Latency { statistic, .. } => {
             let (lag_ns, below_ns) = (statistic.of(&lag).unwrap_or(0.0), one.objective.limit());
@@ -167,7 +219,7 @@ fn rise(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::load;
+    use crate::tests::{load, of_flows};
 
     const MS: u64 = 1_000_000;
 
@@ -229,6 +281,80 @@ mod tests {
             judged.why()[0].contains("all 1000 connections waited"),
             "{judged:?}"
         );
+    }
+
+    /// A load of 1000 requests of that latency, in flows of five, whose pauses take this long; half of them found all
+    /// connections busy.
+    fn full_of_flows(latency_ms: u64, paused_ms: u64) -> LoadResult {
+        let flow = (5 * latency_ms + paused_ms) * MS;
+        with_open(
+            of_flows(load([latency_ms * MS; 1000], 0), 200, flow),
+            |open| {
+                (open.bound_hits, open.most_connections) = (open.due / 2, 40);
+            },
+        )
+    }
+
+    #[test]
+    fn if_all_users_are_in_a_flow_and_mostly_wait_the_server_fails() {
+        let judged = verdict(&full_of_flows(20, 90));
+        assert_eq!(judged.tried(), Tried::Failed);
+        assert_eq!(
+            judged.why(),
+            [
+                "p99 was 20.0 ms, not below 10ms",
+                "50.0 % of the flows had to wait: all 40 connections were in a flow"
+            ]
+        );
+    }
+
+    #[test]
+    fn if_all_users_are_in_a_flow_and_mostly_pause_the_connections_were_too_few() {
+        let judged = verdict(&full_of_flows(20, 150));
+        assert_eq!(judged.tried(), Tried::Limited);
+        assert_eq!(
+            judged.why(),
+            [
+                "50.0 % of the flows had to wait: all 40 connections were in a flow, and 75 % of the time in a pause of it"
+            ]
+        );
+        // A connection was free for nearly every flow.
+        let few = with_open(full_of_flows(20, 150), |open| open.bound_hits = 9);
+        assert_eq!(verdict(&few).tried(), Tried::Failed);
+    }
+
+    #[test]
+    fn flows_that_wait_fail_a_rate_whose_requests_are_fast() {
+        let waiting = full_of_flows(1, 4);
+        let why = ["50.0 % of the flows had to wait: all 40 connections were in a flow"];
+        assert_eq!(verdict(&waiting).tried(), Tried::Failed);
+        assert_eq!(verdict(&waiting).why(), why);
+        let few = with_open(waiting, |open| open.bound_hits = 9);
+        assert_eq!(verdict(&few), Judgement::Held);
+    }
+
+    #[test]
+    fn flows_that_did_not_begin_are_called_so() {
+        let unsent = with_open(of_flows(fast(), 200, MS), |open| open.rate_ratio = 0.98);
+        assert_eq!(
+            verdict(&unsent).why(),
+            ["only 98.0 % of the due flows began"]
+        );
+    }
+
+    #[test]
+    fn schedule_lag_explains_only_as_many_slow_requests_as_have_a_due_time() {
+        // One request in five begins a flow, 8 ms late.
+        let slow = |late: usize| {
+            let latency = move |request| if request < late { 12 * MS } else { MS };
+            of_flows(load((0..1000).map(latency), 0), 200, 50 * MS)
+        };
+        let tried = |slo: &str, load: LoadResult| {
+            let load = super::tests::late(load, [8 * MS; 200]);
+            judge(&load, &slo.parse().unwrap(), 0.02).unwrap().tried()
+        };
+        assert_eq!(tried("p90<10ms", slow(150)), Tried::Limited);
+        assert_eq!(tried("p50<10ms", slow(600)), Tried::Failed);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The capacity of a server: the greatest open-loop rate at which it keeps its service level objective.
+//! The capacity of a server: the greatest open-loop rate, of requests or of flows of a scenario, at which it keeps its
+//! service level objective.
 //!
 //! [`find`] guides a [`Generator`] from rate to rate: [`Search`] chooses the next one, [`judge`] decides whether the server
 //! sustained it, and once the capacity is known the curve of latency against rate is measured. Nothing here sends a load or
@@ -9,6 +10,7 @@ mod attempt;
 mod chart;
 mod curve;
 mod finder;
+mod guess;
 mod hopeless;
 mod judge;
 mod length;
@@ -17,6 +19,7 @@ mod search;
 mod slo;
 #[cfg(test)]
 mod tests;
+mod unit;
 
 pub use attempt::{AttemptNoise, RateAttempt, ServerPlace};
 pub use chart::chart_svg;
@@ -24,10 +27,11 @@ pub use curve::supports;
 pub use finder::{
     Event, FindError, Generator, Loaded, MOST_RUNS, Observed, Planned, Question, find,
 };
+pub use guess::is_any_ok;
 pub use hopeless::{Seen, is_hopeless};
 pub use judge::{Judgement, judge};
 pub use length::Lengths;
-pub use prony_present::number::exact_rate as per_second;
 pub use result::{CapacityResult, Ended};
 pub use search::{Found, LEAST_RATE, MOST_RATE, Precision, Purpose, Search, Step, Tried};
 pub use slo::{Broken, Slo, SloError};
+pub use unit::Unit;

@@ -7,7 +7,7 @@ use crate::attempt::RateAttempt;
 use crate::search::Found;
 use crate::slo::Slo;
 
-/// The result of a search. Rates are in requests per second.
+/// The result of a search. Rates are in requests per second or, if the load has a scenario, in flows per second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CapacityResult {
     /// The URL under load.
@@ -26,8 +26,10 @@ pub struct CapacityResult {
     pub budget_s: f64,
     /// The seed from which the attempts' seeds were drawn.
     pub seed: u64,
-    /// Expected responses per second of the short closed loop at the beginning.
+    /// Expected responses, or ok flows, per second of the short closed loop at the beginning.
     pub guess_per_s: f64,
+    /// How many requests a flow of that loop sent; `None` without a scenario.
+    pub requests_per_flow: Option<f64>,
     /// Why the search ended.
     pub ended: Ended,
     /// What is known of the capacity.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use prony_model::{
-    Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadSpec, OpenLoop, Outcome, Outcomes,
-    Protocol, Target,
+    Ended, Flows, GeneratorCost, LatencyHistogram, LoadResult, LoadSpec, OpenLoop, Outcome,
+    Outcomes, Protocol, Target,
 };
 
 /// A load at its full rate, with ok responses of these latencies in nanoseconds, and this many errors.
@@ -57,5 +57,30 @@ pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadRes
         timeline: None,
         tcp: None,
         slow_because: None,
+    }
+}
+
+/// The same load as that of flows: so many were ok, each of which took this long.
+pub fn of_flows(load: LoadResult, ok: u64, took_ns: u64) -> LoadResult {
+    let mut duration = LatencyHistogram::new();
+    (0..ok).for_each(|_| duration.record(took_ns));
+    let flows = Flows {
+        ok,
+        failed: 0,
+        unfinished: 0,
+        rate_per_s: ok as f64 / load.duration_s,
+        duration_ns: duration.summary(),
+        histogram: duration.to_base64(),
+        first_failure: None,
+        entries: Vec::new(),
+    };
+    let spec = LoadSpec {
+        flows: true,
+        ..load.load
+    };
+    LoadResult {
+        load: spec,
+        flows: Some(flows),
+        ..load
     }
 }

@@ -51,6 +51,18 @@ fn few_responses() {
 }
 
 #[test]
+fn flows() {
+    let found = Found::AtLeast {
+        per_s: Some(2_145.0),
+        limited_at_per_s: 2_500.0,
+    };
+    let mut result = result(found, "p99<10ms");
+    result.load.flows = true;
+    result.knee_per_s = Some(1_755.0);
+    golden("flows", &result);
+}
+
+#[test]
 fn without_a_curve_there_is_no_chart() {
     let mut result = result(Found::Nothing { tried_per_s: 1.0 }, "p99<10ms");
     result.curve.clear();
@@ -75,6 +87,7 @@ fn result(found: Found, slo: &str) -> CapacityResult {
         budget_s: 60.0,
         seed: 1,
         guess_per_s: 2_000.0,
+        requests_per_flow: None,
         ended: Ended::Complete,
         found,
         attempts: Vec::new(),

@@ -43,6 +43,11 @@ impl LatencyHistogram {
         self.0.saturating_record(nanoseconds.max(Self::LOWEST_NS));
     }
 
+    /// Counts the shortest duration that many times.
+    pub fn record_nothing(&mut self, times: u64) {
+        self.0.saturating_record_n(Self::LOWEST_NS, times);
+    }
+
     /// Adds every duration of `other`.
     pub fn merge(&mut self, other: &LatencyHistogram) {
         self.0

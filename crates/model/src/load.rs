@@ -292,7 +292,7 @@ pub struct Timeline {
     pub ok: Vec<u64>,
     /// The mean latency of these responses, in nanoseconds; 0 if there were none.
     pub latency_mean_ns: Vec<f64>,
-    /// Requests that ended with an error in each interval; empty if none did.
+    /// Requests that ended with an error in each interval, and flows that failed without one; empty if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<u64>,
     /// Slow ok responses, for each latency that the load had to count.

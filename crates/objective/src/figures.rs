@@ -1,6 +1,6 @@
 //! The figures of a load that objectives look at.
 
-use prony_model::{Ended, HistogramError, LatencyHistogram, LoadResult, Outcome};
+use prony_model::{Ended, Flows, HistogramError, LatencyHistogram, LoadResult, Outcome};
 
 use crate::objective::Objective;
 
@@ -11,7 +11,7 @@ pub struct LoadFigures {
     pub latency: LatencyHistogram,
     /// Ok responses.
     pub ok: u64,
-    /// Requests without an expected response.
+    /// Requests without an expected response, and flows that failed although none of their requests had.
     pub errors: u64,
     /// How long was measured, in seconds.
     pub seconds: f64,
@@ -23,10 +23,11 @@ impl LoadFigures {
     /// # Errors
     /// If its histogram cannot be read.
     pub fn of(load: &LoadResult) -> Result<Self, HistogramError> {
+        let flows = load.flows.as_ref().map_or(0, Flows::failed_without_request);
         Ok(Self {
             latency: LatencyHistogram::from_base64(&load.histogram)?,
             ok: load.outcomes[Outcome::Ok],
-            errors: load.outcomes.errors() + without_response(load),
+            errors: load.outcomes.errors() + flows + without_response(load),
             seconds: load.duration_s,
         })
     }
@@ -39,7 +40,7 @@ impl LoadFigures {
         self.seconds += other.seconds;
     }
 
-    /// The share (0 to 1) of requests without an expected response.
+    /// The errors as a share (0 to 1) of all requests and of the flows that failed without one.
     pub fn error_share(&self) -> f64 {
         self.errors as f64 / (self.ok + self.errors).max(1) as f64
     }
@@ -63,5 +64,22 @@ pub(crate) fn without_response(load: &LoadResult) -> u64 {
         Ended::Interrupted => 0,
         _ if load.open.is_none() => 0,
         _ => load.outcomes[Outcome::Unfinished],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_model::sample;
+
+    #[test]
+    fn a_flow_that_fails_without_a_request_is_an_error() {
+        let mut load = sample::load_result();
+        let errors = |load: &LoadResult| LoadFigures::of(load).unwrap().errors;
+        let before = errors(&load);
+        let flows = load.flows.as_mut().unwrap();
+        assert_eq!(flows.failed_without_request(), 0);
+        flows.failed += 3;
+        assert_eq!(errors(&load), before + 3);
     }
 }

@@ -31,9 +31,18 @@ pub fn rate(per_second: f64) -> String {
 
 /// A rate in full: `1,234/s`, and `12.3/s` below a hundred.
 pub fn exact_rate(per_second: f64) -> String {
+    format!("{}/s", to_a_tenth(per_second))
+}
+
+/// A rate of such things: `1,234 flows/s`.
+pub fn exact_rate_of(things: &str, per_second: f64) -> String {
+    format!("{} {things}/s", to_a_tenth(per_second))
+}
+
+fn to_a_tenth(per_second: f64) -> String {
     match per_second < 100.0 {
-        true => format!("{}/s", (per_second * 10.0).round() / 10.0),
-        false => format!("{}/s", exact(per_second.round() as u64)),
+        true => ((per_second * 10.0).round() / 10.0).to_string(),
+        false => exact(per_second.round() as u64),
     }
 }
 

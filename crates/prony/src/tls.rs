@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use prony_load::tls::{
     HttpVersion, Identity, Offer, TlsClient, TlsError, TlsSettings, TlsVersion, Trust, Versions,
+    cipher_suites,
 };
 use prony_load::wire::Fault;
-use prony_load::wire::tls::Failure;
+use prony_load::wire::tls::{ClientCertificate, Failure};
 use prony_load::{ExchangeError, HttpUrl, Scheme};
 
 use crate::exit::usage;
@@ -53,25 +54,9 @@ pub struct TlsFlags {
     tls_resume: bool,
 }
 
-/// The cipher suites that Prony offers, those of TLS 1.3 and those of TLS 1.2, each the preferred one first.
-const CIPHER_SUITES: [&[&str]; 2] = [
-    &[
-        "TLS_AES_256_GCM_SHA384",
-        "TLS_AES_128_GCM_SHA256",
-        "TLS_CHACHA20_POLY1305_SHA256",
-    ],
-    &[
-        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
-        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
-        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-    ],
-];
-
 fn ciphers_help() -> String {
-    let [newer, older] = CIPHER_SUITES.map(|suites| suites.join(", "));
+    let [newer, older] =
+        [TlsVersion::Tls13, TlsVersion::Tls12].map(|version| cipher_suites(version).join(", "));
     format!(
         "Offer only these cipher suites, the preferred one first, separated by commas, by their IANA or OpenSSL \
          names. TLS 1.3: {newer}. TLS 1.2: {older}"
@@ -249,8 +234,7 @@ impl Offered {
             Failure::NoCommonHttpVersion(_) | Failure::OtherHttpVersion { .. } => {
                 return self.http_advice();
             }
-            Failure::Alert(alert) => return self.certificate_advice(alert),
-            _ => return None,
+            failure => return self.certificate_advice(failure.without_certificate()),
         })
     }
 
@@ -263,31 +247,19 @@ impl Offered {
         }
     }
 
-    /// What helps if a server that got no certificate ended the connection with this alert. Only servers of TLS 1.3
-    /// have one for that alone.
-    fn certificate_advice(self, alert: &str) -> Option<&'static str> {
-        match alert {
-            _ if self.has_certificate => None,
-            "certificate_required" | "bad_certificate" => {
-                Some("present a client certificate with --cert FILE")
-            }
-            "handshake_failure" => {
+    /// What helps if the server got no certificate and may require one.
+    fn certificate_advice(self, needs: Option<ClientCertificate>) -> Option<&'static str> {
+        match needs.filter(|_| !self.has_certificate)? {
+            ClientCertificate::Required => Some("present a client certificate with --cert FILE"),
+            ClientCertificate::PerhapsRequired => {
                 Some("if it requires a client certificate, present one with --cert FILE")
             }
-            _ => None,
         }
     }
 
     /// The same for a load whose requests failed for the reason in this text.
     pub fn certificate_advice_on(self, reason: &str) -> Option<&'static str> {
-        const ALERTS: [&str; 3] = [
-            "certificate_required",
-            "bad_certificate",
-            "handshake_failure",
-        ];
-        let is_reason = |alert: &&str| reason == Failure::Alert((*alert).to_owned()).to_string();
-        let alert = ALERTS.into_iter().find(is_reason)?;
-        self.certificate_advice(alert)
+        self.certificate_advice(Failure::without_certificate_in(reason))
     }
 }
 
@@ -332,14 +304,14 @@ mod tests {
     #[test]
     fn every_cipher_suite_is_in_the_help_and_in_the_documentation() {
         let provider = rustls::crypto::ring::default_provider();
-        let name = |suite: &rustls::SupportedCipherSuite| {
-            let name = format!("{:?}", suite.suite());
-            name.replace("TLS13_", "TLS_")
-        };
-        let offered: Vec<String> = provider.cipher_suites.iter().map(name).collect();
-        assert_eq!(CIPHER_SUITES.concat(), offered);
+        let offered = [TlsVersion::Tls13, TlsVersion::Tls12]
+            .map(cipher_suites)
+            .concat();
+        assert_eq!(offered.len(), provider.cipher_suites.len());
         let documented = include_str!("../../../docs/wires.md");
-        for name in &offered {
+        let help = ciphers_help();
+        for name in offered {
+            assert!(help.contains(name), "{name}");
             assert!(documented.contains(&format!("`{name}`")), "{name}");
             let chosen = flags(&["--ciphers", name]).settings();
             chosen.client("localhost", Offer::Both).unwrap();

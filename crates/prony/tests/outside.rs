@@ -296,6 +296,71 @@ fn a_server_that_requires_a_client_certificate_gets_that_of_the_file() {
     }
 }
 
+/// They trust its certificate, whatever it is. The driver `prony` is always installed.
+#[test]
+fn a_server_over_tls_that_already_runs_is_loaded_by_other_generators() {
+    let certificate = Certificate::new();
+    let port = server_of(&certificate, respond).port();
+    let folder = project(&format!(
+        "[server.shop]\nurl = \"https://localhost:{port}\"\ncacert = \"{}\"\n\
+         [workload.ok]\nrequest = {{ method = \"GET\", path = \"/\", tls = true }}\n\
+         response = {{ status = 200, body = {{ text = \"ok\" }} }}\n",
+        certificate.file("cert.pem")
+    ));
+    let whole_seconds = ["run", "--rounds=1", "--duration=1s", "--warmup=1s"];
+    for driver in ["prony", "wrk", "h2load", "oha"] {
+        let more = ["--no-ceiling", "--driver", driver];
+        let ended = here(&folder, &[&whole_seconds[..], &more].concat());
+        if driver != "prony" && ended.stderr.contains(" is not installed; to install it: ") {
+            continue;
+        }
+        ended
+            .with(0)
+            .prints("shop already ran at https://localhost:");
+        let record = here(&folder, &["export"]).with(0).stdout;
+        let record: Value = serde_json::from_str(&record).unwrap();
+        let load = &record["trials"][0]["result"]["load"];
+        let generator = load["generator"]["loop"].as_str().unwrap();
+        let named = generator.to_lowercase().starts_with(driver);
+        assert!(named, "{generator}");
+        assert_eq!(load["target"]["protocol"], "https/1.1");
+        assert!(load["outcomes"]["ok"].as_u64().unwrap() > 0, "{load}");
+    }
+}
+
+#[test]
+fn the_capacity_of_a_server_that_already_runs_is_searched() {
+    let certificate = Certificate::new();
+    let files = ["cert.pem", "key.pem"].map(|name| certificate.file(name));
+    for (identity, scheme, protocol) in [
+        (&[][..], "http", "http/1.1"),
+        (&files.each_ref().map(String::as_str), "https", "https/1.1"),
+    ] {
+        let mut shop = Shop::start(identity);
+        let url = shop.url().replace("http:", &format!("{scheme}:"));
+        let tls = scheme == "https";
+        let server = format!("[server.shop]\nurl = \"{url}\"\n");
+        let trust = if tls { "insecure = true\n" } else { "" };
+        let hello = HELLO.replace("\"/hello\"", &format!("\"/hello\", tls = {tls}"));
+        let folder = project(&(server + trust + &hello));
+        // Only the first rate fits into the budget.
+        let short = ["-t1", "--warmup=50ms", "-d200ms", "--budget=300ms"];
+        let search = ["capacity", "shop", "--slo=p50<10s", "--json=found.json"];
+        here(&folder, &[&search[..], &short].concat())
+            .with(1)
+            .prints(&format!("GET {url}/hello (127.0.0.1:{})", shop.port))
+            .prints("Capacity: not found yet; ");
+        let found = fs::read_to_string(folder.path().join("found.json")).unwrap();
+        let found: Value = serde_json::from_str(&found).unwrap();
+        assert_eq!(found["target"]["protocol"], protocol);
+        let attempt = &found["attempts"][0];
+        assert!(attempt["ok"].as_u64().unwrap() > 0, "{attempt}");
+        // Its processes are not those of other programs.
+        assert_eq!(attempt["noise"]["server"], "seen");
+        assert!(shop.is_alive());
+    }
+}
+
 /// Every command must say the same of a server whose URL has the wrong scheme.
 fn blamed_for_its_scheme(folder: &TempDir, advice: &str) {
     here(folder, &["verify"]).with(1).prints(advice);

@@ -340,3 +340,20 @@ fn what_does_not_go_with_values_is_refused_before_anything_starts() {
         "{told}"
     );
 }
+
+#[test]
+fn a_placeholder_without_values_is_pointed_out() {
+    let project = shop("status = 201");
+    let (request, _) = ORDER.split_once("[values]").unwrap();
+    let request = request.replace("{{count}}", "1").replace("{{token}}", "x");
+    workload(
+        &project,
+        "order.toml",
+        &format!("{request}[response]\nstatus = 201\n"),
+    );
+    let told = run(with_token(&project, &["verify", "orders"]))
+        .with(1)
+        .all();
+    let hint = "the request has {{shop}} as text: for a value, add the table `values`";
+    assert!(told.contains(hint), "{told}");
+}

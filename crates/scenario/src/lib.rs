@@ -36,7 +36,7 @@ pub use one_request::{OneRequest, OneRequestError, RequestTemplate};
 pub use prepare::{ConnectionOptions, HurlScenario};
 pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError};
 pub use target::NOT_IN_URLS;
-pub use text::{Encode, Template, Text, TextError};
+pub use text::{Encode, Template, Text, TextError, placeholder};
 
 /// The most bytes of a file.
 pub const LONGEST_FILE: u64 = 4 << 20;

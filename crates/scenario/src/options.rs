@@ -106,13 +106,13 @@ impl EntryOptions {
                 self.retry = finite(scope.count(setting)?);
             }
             OptionValue::Duration(DurationOption::Delay, setting) => {
-                self.delay = duration(scope.duration(setting)?, DurationUnit::Millisecond);
+                self.delay = duration(scope.duration(setting)?);
             }
             OptionValue::Duration(DurationOption::RetryInterval, setting) => {
-                self.retry_interval = duration(scope.duration(setting)?, DurationUnit::Millisecond);
+                self.retry_interval = duration(scope.duration(setting)?);
             }
             OptionValue::Duration(DurationOption::MaxTime, setting) => {
-                let timeout = duration(scope.duration(setting)?, DurationUnit::Second);
+                let timeout = duration(scope.duration(setting)?);
                 // As for curl, zero is no limit.
                 self.timeout = (!timeout.is_zero()).then_some(timeout);
             }
@@ -134,8 +134,9 @@ fn finite(count: Count) -> Option<u64> {
     }
 }
 
-fn duration(duration: ast::Duration, without_unit: DurationUnit) -> Duration {
-    let milliseconds = match duration.unit.unwrap_or(without_unit) {
+fn duration(duration: ast::Duration) -> Duration {
+    // As for Hurl, which only takes seconds without a unit on its command line.
+    let milliseconds = match duration.unit.unwrap_or(DurationUnit::Millisecond) {
         DurationUnit::Millisecond => 1,
         DurationUnit::Second => 1000,
         DurationUnit::Minute => 60_000,

@@ -168,6 +168,19 @@ fn next_placeholder(text: &str) -> Result<Option<(&str, &str, &str)>, TextError>
     }
 }
 
+/// The first placeholder of a text.
+pub fn placeholder(text: &str) -> Option<&str> {
+    let mut rest = text;
+    while let Ok(Some((before, inner, behind))) = next_placeholder(rest) {
+        if expression(inner).is_ok() {
+            let end = rest.len() - behind.len();
+            return Some(&rest[before.len()..end]);
+        }
+        rest = behind;
+    }
+    None
+}
+
 fn expression(inner: &str) -> Result<Expression, TextError> {
     match inner.trim() {
         "newDate" => Ok(Expression::NewDate),
@@ -419,6 +432,12 @@ mod tests {
             let error = plain(text).expect_err(text);
             assert_eq!(error.to_string(), expected);
         }
+    }
+
+    #[test]
+    fn a_placeholder_is_found() {
+        assert_eq!(placeholder("a {{ b c }} {{d}} {{e}}"), Some("{{d}}"));
+        assert_eq!(placeholder("{\"a\": {\"b\": 1}} {{"), None);
     }
 
     #[test]

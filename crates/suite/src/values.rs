@@ -129,7 +129,7 @@ fn ranges<'de, D: Deserializer<'de>>(
     let range = |(name, text): (String, String)| match text.parse() {
         Ok(range) => Ok((name, range)),
         Err(error) => Err(D::Error::custom(format_args!(
-            "`{}` is no range of random numbers: {error}",
+            "`{name} = \"{}\"` is no range of random numbers: {error}",
             text.escape_default()
         ))),
     };
@@ -253,11 +253,11 @@ mod tests {
             ("rows = []", "the list is empty"),
             (
                 "random = { n = '9..1' }",
-                "`9..1` is no range of random numbers: the least number comes first: write 1..9",
+                "`n = \"9..1\"` is no range of random numbers: the least number comes first: write 1..9",
             ),
             (
                 "random = { n = '9' }",
-                "`9` is no range of random numbers: write the least and the most whole number, like 1..1000",
+                "`n = \"9\"` is no range of random numbers: write the least and the most whole number, like 1..1000",
             ),
             (
                 "counters = { n = 1 }\nrandom = { n = '1..9' }",

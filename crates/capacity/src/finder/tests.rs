@@ -3,7 +3,7 @@
 use super::*;
 use crate::judge::Judgement;
 use crate::search::Found;
-use crate::tests::load;
+use crate::tests::{load, of_flows};
 use prony_model::{CpuNoise, MachineNoise, NoiseCause, OutsideServer};
 
 const MS: u64 = 1_000_000;
@@ -314,6 +314,106 @@ fn a_low_rate_is_tried_for_as_long_as_its_percentile_needs() {
     for planned in search {
         let responses = planned.rate_per_s * planned.measured.as_secs_f64();
         assert!(responses > 999.0, "{planned:?}");
+    }
+}
+
+/// A server with a capacity of 100 flows per second, each of which sends 4 requests and takes 3 s.
+struct OfFlows(Simulated);
+
+impl Generator for OfFlows {
+    type Error = std::convert::Infallible;
+
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn closed_loop(&mut self) -> Result<Option<LoadResult>, Self::Error> {
+        self.0.elapsed += Duration::from_secs(3);
+        let closed = LoadResult {
+            duration_s: 3.0,
+            ..load([MS; 120], 0)
+        };
+        Ok(Some(of_flows(closed, 30, 3000 * MS)))
+    }
+
+    fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, Self::Error> {
+        Ok(match self.0.open_loop(planned)? {
+            Loaded::Whole(observed) => Loaded::Whole(flows_of(*observed)),
+            Loaded::CutShort(observed) => Loaded::CutShort(flows_of(*observed)),
+            other => other,
+        })
+    }
+
+    fn pause(&mut self, length: Duration) {
+        self.0.pause(length);
+    }
+}
+
+fn flows_of(observed: Observed) -> Box<Observed> {
+    let load = of_flows(observed.load, 500, 3000 * MS);
+    Observed { load, ..observed }.into()
+}
+
+#[test]
+fn the_rates_of_a_scenario_are_those_of_flows() {
+    let mut server = OfFlows(Simulated::new(100.0));
+    let mut guessed = Vec::new();
+    let result = find(&question(), &mut server, &mut |event| {
+        if let Event::Guessed(rate) = event {
+            guessed.push(rate);
+        }
+    });
+    let result = result.unwrap().unwrap();
+    assert_eq!(guessed, [10.0]);
+    assert_eq!(
+        (result.requests_per_flow, result.load.flows),
+        (Some(4.0), true)
+    );
+    let Found::Capacity { per_s, .. } = result.found else {
+        panic!("{:?}", result.found);
+    };
+    assert!((per_s / 100.0 - 1.0).abs() < 0.011, "{per_s}");
+    for planned in &server.0.tries {
+        // The server does not have all of the load before the first flows have ended.
+        let late = planned.warmup.as_secs_f64() - 3.0;
+        assert!((0.0..0.01).contains(&late), "{planned:?}");
+        let seconds = planned.measured.as_secs_f64();
+        let requests = 4.0 * planned.rate_per_s * seconds;
+        assert!((planned.requests / requests - 1.0).abs() < 1e-9);
+        // The bound is on p99, and 1000 requests have 10 beyond it.
+        if planned.may_be_cut() {
+            let needed = (250.0 / planned.rate_per_s).clamp(5.0, 30.0);
+            assert!((seconds - needed).abs() < 1e-6, "{planned:?}");
+        }
+    }
+}
+
+#[test]
+fn a_scenario_none_of_whose_flows_is_ok_has_no_capacity() {
+    struct Failing(Option<&'static str>);
+    impl Generator for Failing {
+        type Error = std::convert::Infallible;
+        fn elapsed(&self) -> Duration {
+            Duration::ZERO
+        }
+        fn closed_loop(&mut self) -> Result<Option<LoadResult>, Self::Error> {
+            let mut closed = of_flows(load([MS; 10], 0), 0, 0);
+            let flows = closed.flows.as_mut().unwrap();
+            flows.failed = u64::from(self.0.is_some()) * 10;
+            flows.first_failure = self.0.map(str::to_owned);
+            Ok(Some(closed))
+        }
+        fn open_loop(&mut self, _: &Planned) -> Result<Loaded, Self::Error> {
+            panic!("a search began without a first guess")
+        }
+        fn pause(&mut self, _: Duration) {}
+    }
+    for (reason, told) in [
+        (Some("`id` is not defined"), "`id` is not defined"),
+        (None, "no flow ended in time"),
+    ] {
+        let error = find(&question(), &mut Failing(reason), &mut |_| {}).unwrap_err();
+        assert_eq!(error.to_string(), format!("no flow was ok: {told}"));
     }
 }
 

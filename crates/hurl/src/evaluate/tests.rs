@@ -239,7 +239,7 @@ fn failures_say_what_was_expected() {
             "you must set the variable unknown",
         ),
         (
-            "certificate \"Subject\" exists",
+            "certificate \"Issuer\" exists",
             "the query certificate is not supported",
         ),
         (

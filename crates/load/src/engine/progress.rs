@@ -16,7 +16,7 @@ pub struct Progress {
     pub measuring: bool,
     /// Responses counted as ok in the current phase.
     pub ok: u64,
-    /// Requests that ended in an error in that phase.
+    /// Requests that ended in an error in that phase, and flows that failed without one.
     pub errors: u64,
     /// Bytes received in that phase.
     pub bytes_read: u64,
@@ -44,7 +44,7 @@ impl WorkerProgress {
         self.at.store(now, Relaxed);
         self.measuring.store(measuring.into(), Relaxed);
         self.ok.store(tally.outcomes[Outcome::Ok], Relaxed);
-        self.errors.store(tally.outcomes.errors(), Relaxed);
+        self.errors.store(tally.errors(), Relaxed);
         self.bytes_read.store(tally.bytes_read, Relaxed);
         self.p50_ns.store(tally.latency.value_at(0.50), Relaxed);
         self.p99_ns.store(tally.latency.value_at(0.99), Relaxed);

@@ -42,6 +42,8 @@ pub(super) struct Tally {
 pub(super) struct FlowTally {
     pub(super) ok: u64,
     pub(super) failed: u64,
+    /// Those of them in which no request failed.
+    pub(super) failed_without_request: u64,
     /// Those in progress at the end.
     pub(super) unfinished: u64,
     /// How long those took that were ok.
@@ -136,6 +138,12 @@ impl Tally {
         self.flows.as_deref()
     }
 
+    /// Requests that ended in an error, and flows that failed without one.
+    pub(super) fn errors(&self) -> u64 {
+        let flows = self.flows.as_ref();
+        self.outcomes.errors() + flows.map_or(0, |flows| flows.failed_without_request)
+    }
+
     /// Counts a request that is not ok, and keeps the detail of the first one.
     #[cold]
     pub(super) fn not_ok(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
@@ -214,6 +222,7 @@ impl FlowTally {
     #[cold]
     pub(super) fn failed_without_request(&mut self, reason: String) {
         self.failed += 1;
+        self.failed_without_request += 1;
         self.first_failure.get_or_insert(reason);
     }
 
@@ -256,6 +265,7 @@ impl FlowTally {
     fn merge(&mut self, other: &Self) {
         self.ok += other.ok;
         self.failed += other.failed;
+        self.failed_without_request += other.failed_without_request;
         self.unfinished += other.unfinished;
         self.duration.merge(&other.duration);
         if self.first_failure.is_none() {

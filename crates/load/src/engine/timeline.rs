@@ -44,7 +44,7 @@ impl Responses {
         Self {
             count: tally.outcomes[Outcome::Ok],
             latency: tally.latency_sum,
-            errors: tally.outcomes.errors(),
+            errors: tally.errors(),
             slow: tally.slow,
         }
     }

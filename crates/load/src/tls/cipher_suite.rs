@@ -96,6 +96,13 @@ pub(super) fn chosen(
     suites.collect()
 }
 
+/// The IANA names of the suites of that version of TLS, the preferred one first.
+pub fn cipher_suites(version: TlsVersion) -> Vec<&'static str> {
+    let all = ring::default_provider().cipher_suites.into_iter();
+    let suites = all.filter(|suite| version_of(*suite) == version);
+    suites.map(|suite| iana_name(suite.suite())).collect()
+}
+
 /// The IANA name of a suite.
 pub(crate) fn iana_name(suite: CipherSuite) -> &'static str {
     let names = NAMES.iter().find(|names| names.suite == suite);

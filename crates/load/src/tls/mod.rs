@@ -20,6 +20,7 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::ServerName;
 use rustls::{RootCertStore, SupportedProtocolVersion, version};
 
+pub use cipher_suite::cipher_suites;
 pub(crate) use cipher_suite::iana_name;
 pub use pem::LONGEST_PEM_FILE;
 

@@ -159,6 +159,7 @@ fn a_wrong_status_ends_the_flow_there() {
             (&*wrong.outcome, &*wrong.detail),
             ("wrong_status", "the status 404")
         );
+        assert_eq!(flows.failed_without_request(), 0);
         assert_eq!(flows.duration_ns, None);
     }
 }
@@ -174,8 +175,21 @@ fn a_flow_that_cannot_go_on_fails_without_a_request() {
         assert_eq!(of(&flows, Outcome::Ok), [15, 0]);
         assert_eq!(flows.first_failure.as_deref(), Some("it cannot go on"));
         assert_eq!(result.first_wrong, None);
+        assert_eq!(flows.failed_without_request(), 15);
         assert_eq!(counted.begun(), 15);
     }
+}
+
+#[test]
+fn a_flow_that_fails_without_a_request_is_an_error_of_its_interval() {
+    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let (mut plan, _) = plan(&server, &[Step::GET, Step::FAIL], 1);
+    (plan.requests, plan.duration) = (None, Some(Duration::from_millis(200)));
+    let (result, flows) = load(&plan);
+    let timeline = result.timeline.unwrap();
+    let errors: u64 = timeline.errors.iter().sum();
+    // The last interval is not complete.
+    assert!(0 < errors && errors <= flows.failed, "{errors}: {flows:?}");
 }
 
 #[test]

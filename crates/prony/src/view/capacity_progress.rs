@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use prony_capacity::{
-    Event, Judgement, MOST_RUNS, Planned, Purpose, Question, RateAttempt, per_second, supports,
+    Event, Judgement, MOST_RUNS, Planned, Purpose, Question, RateAttempt, Unit, supports,
 };
 use prony_load::{LoadPlan, Progress};
 use prony_present::number;
@@ -14,6 +14,7 @@ use super::run_progress::noise_text;
 /// Shows how far a search has come.
 pub struct CapacityProgress {
     line: LiveLine,
+    unit: Unit,
     findings: u32,
     /// How long the search may take, in seconds.
     budget_s: f64,
@@ -25,17 +26,23 @@ pub struct CapacityProgress {
 impl CapacityProgress {
     /// Says what Prony looks for.
     pub fn start(plan: &LoadPlan, question: &Question) -> Self {
+        let unit = Unit::of(&plan.spec());
+        let rate = match unit {
+            Unit::Requests => "rate",
+            Unit::Flows => "rate of flows",
+        };
         errln!(
-            "looking for the highest rate at which {} meets {}",
+            "looking for the highest {rate} at which {} meets {}",
             plan.url,
             question.slo
         );
-        Self::on(LiveLine::start(), question, Instant::now())
+        Self::on(LiveLine::start(), (question, unit), Instant::now())
     }
 
-    pub(super) fn on(line: LiveLine, question: &Question, now: Instant) -> Self {
+    pub(super) fn on(line: LiveLine, (question, unit): (&Question, Unit), now: Instant) -> Self {
         Self {
             line,
+            unit,
             findings: question.precision.repeats,
             budget_s: question.budget.as_secs_f64(),
             since: now,
@@ -56,11 +63,11 @@ impl CapacityProgress {
     fn event_text(&self, event: &Event<'_>) -> Option<String> {
         match event {
             Event::Trying(_) => None,
-            Event::Guessed(rate) => Some(format!("closed loop  {:>12}", per_second(*rate))),
+            Event::Guessed(rate) => Some(format!("closed loop  {:>12}", self.unit.rate(*rate))),
             Event::Tried(attempt) => Some(format!(
                 "{:<12} {:>12}  {}",
                 self.purpose(attempt.purpose),
-                per_second(attempt.rate_per_s),
+                self.unit.rate(attempt.rate_per_s),
                 outcome(attempt)
             )),
             Event::Unsettled(received) => Some(format!(
@@ -95,7 +102,7 @@ impl CapacityProgress {
         format!(
             "{} {} for {}",
             self.purpose(planned.purpose),
-            per_second(planned.rate_per_s),
+            self.unit.rate(planned.rate_per_s),
             number::seconds(planned.measured.as_secs_f64())
         )
     }

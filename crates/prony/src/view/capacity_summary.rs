@@ -1,6 +1,6 @@
 //! The result of a search for a capacity.
 
-use prony_capacity::{CapacityResult, Ended, Found, Judgement, RateAttempt, per_second, supports};
+use prony_capacity::{CapacityResult, Ended, Found, Judgement, RateAttempt, Unit, supports};
 use prony_model::{Arrivals, LatencySummary, LoadShape, NoiseCause};
 use prony_present::number;
 use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
@@ -8,14 +8,14 @@ use prony_present::terminal::Paint;
 use prony_present::words::{counted, plural};
 
 use super::capacity_progress::noisy_by;
-use super::fitted;
+use super::{fitted, requested};
 
 /// The summary, in lines of at most `width` characters.
 pub fn text(result: &CapacityResult, requests: Option<&str>, width: usize) -> String {
     let mut lines = conditions(result, requests);
     lines.extend(capacity(result));
     lines.extend(noise(&result.attempts));
-    lines.extend(slow(&result.attempts));
+    lines.extend(slow(result));
     lines.extend(curve(result, width));
     lines.extend(end(result));
     fitted(&lines.join("\n"), width)
@@ -35,10 +35,8 @@ fn conditions(result: &CapacityResult, requests: Option<&str>) -> Vec<String> {
         _ => plural(load.connections, "connection"),
     };
     let threads = plural(load.threads, "thread");
-    let mut lines = vec![format!(
-        "{} {} ({})",
-        target.method, target.url, target.address
-    )];
+    let what = requested(target, load);
+    let mut lines = vec![format!("{what} ({})", target.address)];
     lines.extend(requests.map(|how| format!("  {how}")));
     lines.push(format!("  open loop, {arrivals}, {connections}, {threads}"));
     lines.push(format!("  seed {}", result.seed));
@@ -47,6 +45,11 @@ fn conditions(result: &CapacityResult, requests: Option<&str>) -> Vec<String> {
 }
 
 fn capacity(result: &CapacityResult) -> Vec<String> {
+    let rate = |per_s: f64| Unit::of(&result.load).rate(per_s);
+    let requests = |per_s: f64| {
+        let each = result.requests_per_flow?;
+        Some(number::exact_rate_of("requests", each * per_s))
+    };
     match &result.found {
         Found::Capacity {
             per_s,
@@ -61,14 +64,15 @@ fn capacity(result: &CapacityResult) -> Vec<String> {
                 count => format!(
                     "{:.0} % interval {} to {}, of {}",
                     coverage * 100.0,
-                    per_second(*low_per_s),
-                    per_second(*high_per_s),
+                    rate(*low_per_s),
+                    rate(*high_per_s),
                     plural(count, "finding")
                 ),
             };
             let unless = if *confirmed { "" } else { ", not confirmed" };
-            let rate = per_second(*per_s);
-            vec![format!("Capacity: {rate} ({spread}){unless}")]
+            let requests = requests(*per_s).map_or(String::new(), |it| format!("{it}; "));
+            let rate = rate(*per_s);
+            vec![format!("Capacity: {rate} ({requests}{spread}){unless}")]
         }
         Found::Imprecise {
             low_per_s,
@@ -83,24 +87,31 @@ fn capacity(result: &CapacityResult) -> Vec<String> {
             let limited =
                 |attempt: &&RateAttempt| matches!(attempt.judgement, Judgement::Limited { .. });
             let why = because(attempts.find(limited));
-            let at = per_second(*limited_at_per_s);
-            let least = per_s.map(|held| format!("at least {}", per_second(held)));
+            let at = rate(*limited_at_per_s);
+            let least = per_s.map(|held| {
+                let requests = requests(held).map_or(String::new(), |it| format!(" ({it})"));
+                format!("at least {}{requests}", rate(held))
+            });
+            let more = match Unit::of(&result.load) {
+                Unit::Requests => "CPUs (-t, --cpus)",
+                Unit::Flows => "CPUs (-t, --cpus) or connections (--max-connections)",
+            };
             vec![
                 format!("Capacity: {}", least.unwrap_or("unknown".into())),
                 format!(
-                    "  The generator was the bottleneck at {at}{why}. Give it more CPUs (-t, --cpus), or another machine."
+                    "  The generator was the bottleneck at {at}{why}. Give it more {more}, or another machine."
                 ),
             ]
         }
         Found::Nothing { tried_per_s } => {
-            let (tried, why) = (per_second(*tried_per_s), because(result.attempts.last()));
+            let (tried, why) = (rate(*tried_per_s), because(result.attempts.last()));
             vec![format!("Capacity: none. Not even {tried} holds{why}")]
         }
         Found::Between {
             held_per_s,
             failed_per_s,
         } => {
-            let known = match (held_per_s.map(per_second), failed_per_s.map(per_second)) {
+            let known = match (held_per_s.map(rate), failed_per_s.map(rate)) {
                 (Some(held), Some(failed)) => format!(" yet; {held} held and {failed} did not"),
                 (Some(held), None) => format!(" yet; {held} held"),
                 (None, Some(failed)) => format!(" yet; {failed} did not hold"),
@@ -126,7 +137,8 @@ fn imprecise(
         (false, true) => "unknown".into(),
         (false, false) => "not precise enough".into(),
     };
-    let range = match (low.map(per_second), high.map(per_second)) {
+    let rate = |per_s: f64| Unit::of(&result.load).rate(per_s);
+    let range = match (low.map(rate), high.map(rate)) {
         (Some(low), Some(high)) => format!("between {low} and {high}"),
         (Some(low), None) => format!("{low} or more"),
         (None, Some(high)) => format!("less than {high}"),
@@ -184,8 +196,8 @@ fn noise(all: &[RateAttempt]) -> Option<String> {
 }
 
 /// What the kernel's counters say about the lowest rate that did not hold.
-fn slow(attempts: &[RateAttempt]) -> Option<String> {
-    let explained = attempts.iter().filter_map(|attempt| {
+fn slow(result: &CapacityResult) -> Option<String> {
+    let explained = result.attempts.iter().filter_map(|attempt| {
         let because = attempt.slow_because.as_ref()?;
         (attempt.judgement != Judgement::Held).then_some((attempt, because))
     });
@@ -195,7 +207,7 @@ fn slow(attempts: &[RateAttempt]) -> Option<String> {
         let max = number::duration(latency.max as f64);
         format!(", latency reached {max}")
     });
-    let rate = per_second(attempt.rate_per_s);
+    let rate = Unit::of(&result.load).rate(attempt.rate_per_s);
     Some(format!(
         "  At {rate}{}: {because}",
         reached.unwrap_or_default()
@@ -219,7 +231,7 @@ fn percentile(attempt: &RateAttempt, quantile: f64, of: fn(&LatencySummary) -> u
 }
 
 const COLUMNS: [Column<RateAttempt>; 7] = [
-    Column::figure("due", |one| Cell::text(per_second(one.rate_per_s))),
+    Column::figure("due", |one| Cell::text(number::exact_rate(one.rate_per_s))),
     Column::figure("p50", |one| percentile(one, 0.5, |latency| latency.p50)),
     Column::figure("p90", |one| percentile(one, 0.9, |latency| latency.p90)),
     Column::figure("p99", |one| percentile(one, 0.99, |latency| latency.p99)),
@@ -247,10 +259,15 @@ fn curve(result: &CapacityResult, width: usize) -> Vec<String> {
     let rows = result.curve.iter().map(|attempt| (attempt, row(attempt)));
     let table = Table::of(&COLUMNS, rows);
     let table = table.terminal(width.saturating_sub(2), Paint { colour: false });
-    let mut lines = vec!["Latency against rate (from the scheduled arrival)".to_owned()];
+    let unit = Unit::of(&result.load);
+    let title = match unit {
+        Unit::Requests => "Latency against rate (from the scheduled arrival)",
+        Unit::Flows => "Latency of the requests against the rate of flows",
+    };
+    let mut lines = vec![title.to_owned()];
     lines.extend(table.iter().map(|line| format!("  {line}")));
     lines.push(match result.knee_per_s {
-        Some(knee) => format!("Knee: latency rises steeply from {} on", per_second(knee)),
+        Some(knee) => format!("Knee: latency rises steeply from {} on", unit.rate(knee)),
         None => "Knee: none found".into(),
     });
     lines

@@ -7,6 +7,7 @@ use prony_present::markdown::{escaped, fenced};
 use prony_present::number::{duration, exact, exact_rate, seconds};
 
 use super::objectives::{figure, interval, overall, reason};
+use super::requested;
 
 /// A short Markdown: the objectives first, the summary folded away.
 pub fn markdown(result: &LoadResult, judged: &[Judged], summary: &str) -> String {
@@ -15,7 +16,7 @@ pub fn markdown(result: &LoadResult, judged: &[Judged], summary: &str) -> String
         false => overall(judged),
     };
     let what = if judged.is_empty() { "" } else { " objectives" };
-    let target = escaped(&format!("{} {}", result.target.method, result.target.url));
+    let target = escaped(&requested(&result.target, &result.load));
     let mut out = format!(
         "### Prony{what}: {title}\n\n{target}: {}\n\n",
         escaped(&figures(result))
@@ -62,7 +63,7 @@ fn figures(result: &LoadResult) -> String {
 
 /// A test case for each objective, and one for whether any response was ok.
 pub fn junit(result: &LoadResult, judged: &[Judged], is_measured: bool) -> String {
-    let class = format!("{} {}", result.target.method, result.target.url);
+    let class = requested(&result.target, &result.load);
     let failed = |message: String| CaseResult::Failed {
         details: message.clone(),
         message,

@@ -10,7 +10,7 @@ use prony_present::number::{bytes, duration, exact, seconds};
 use prony_present::{load, number, words};
 use prony_stats::supports_percentile;
 
-use super::{fitted, objectives};
+use super::{fitted, objectives, requested};
 
 /// What the summary shows in addition.
 pub struct Shown {
@@ -68,11 +68,7 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
 /// The load, and the warm-up.
 fn conditions(result: &LoadResult, shown: &Shown) -> Vec<String> {
     let (target, load) = (&result.target, &result.load);
-    let what = match &result.flows {
-        None => format!("{} {}", target.method, target.url),
-        // The entries have the methods.
-        Some(_) => target.url.clone(),
-    };
+    let what = requested(target, load);
     let mut lines = vec![format!("{what} ({})", target.address)];
     lines.extend(shown.requests.iter().map(|how| format!("  {how}")));
     lines.extend(protocol(result));

@@ -18,6 +18,7 @@ pub use time_left::minutes;
 
 use std::io::IsTerminal;
 
+use prony_model::{LoadSpec, Target};
 use prony_present::terminal::wrapped;
 
 /// Without a terminal lines are as long as they need to be.
@@ -30,6 +31,14 @@ pub fn width() -> usize {
     match console::Term::stdout().size_checked() {
         Some((_, columns)) if std::io::stdout().is_terminal() => usize::from(columns),
         _ => UNLIMITED,
+    }
+}
+
+/// What a load requested: its method and URL, or only the URL if a scenario's entries have the methods.
+fn requested(target: &Target, load: &LoadSpec) -> String {
+    match load.flows {
+        false => format!("{} {}", target.method, target.url),
+        true => target.url.clone(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use indicatif::{InMemoryTerm, ProgressBar, ProgressDrawTarget};
 use prony_capacity::{
     AttemptNoise, Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate, Precision,
-    Purpose, Question, RateAttempt, ServerPlace,
+    Purpose, Question, RateAttempt, ServerPlace, Unit,
 };
 use prony_load::{HttpUrl, LoadPlan, Progress, Request};
 use prony_model::*;
@@ -177,7 +177,7 @@ fn a_search_for_a_capacity() {
     ];
     let (terminal, line) = terminal(80);
     let begun = Instant::now();
-    let mut view = CapacityProgress::on(line, &question, begun);
+    let mut view = CapacityProgress::on(line, (&question, Unit::Requests), begun);
     let events = [Found::Guessed(24_680.0)]
         .into_iter()
         .chain(attempts.iter().map(Found::Tried));
@@ -190,6 +190,7 @@ fn a_search_for_a_capacity() {
     view.show_event(&Found::Trying(&Rate {
         purpose: finding(2),
         rate_per_s: 12_345.6,
+        requests: 61_728.0,
         warmup: Duration::from_secs(1),
         measured: Duration::from_secs(5),
         seed: 1,

@@ -44,9 +44,48 @@ fn written(folder: &tempfile::TempDir) -> Value {
 #[test]
 fn the_known_capacity_of_a_server_is_found() {
     let server = Ceiling::with(&SERVICE);
+    let url = server.url("hello");
+    let Some((ended, result)) = found(CAPACITY, &[], &[&url]) else {
+        return;
+    };
+    ended.prints("objective (--slo): p90<40ms,errors<1%");
+    assert_eq!(result["load"]["flows"], false);
+    assert_eq!(result["requests_per_flow"], Value::Null);
+}
+
+/// Each flow has two requests and a pause, which does not occupy the server.
+#[test]
+fn the_known_capacity_of_a_server_for_flows_is_found() {
+    let server = Ceiling::with(&SERVICE);
+    let file = format!(
+        "GET {url}\nHTTP 200\nGET {url}\n[Options]\ndelay: 50ms\nHTTP 200\n",
+        url = server.url("hello")
+    );
+    let files = [("shop.hurl", &*file)];
+    let Some((ended, result)) = found(CAPACITY / 2.0, &files, &["shop.hurl"]) else {
+        return;
+    };
+    let ended = ended
+        .says("looking for the highest rate of flows at which ")
+        .prints("  2 requests of shop.hurl in each flow\n")
+        .prints(" flows/s (");
+    let per_s = result["found"]["per_s"].as_f64().unwrap();
+    ended.prints(&format!(
+        "Capacity: {per_s:.0} flows/s ({:.0} requests/s; ",
+        2.0 * per_s
+    ));
+    assert_eq!(result["load"]["flows"], true);
+    assert_eq!(result["requests_per_flow"], 2.0);
+}
+
+/// The result of a search whose capacity should be this one; `None` if there was none and Prony has said why.
+fn found(capacity: f64, files: &[(&str, &str)], target: &[&str]) -> Option<(Ended, Value)> {
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
         let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
         let mut command = load(folder.path(), &["--find-capacity", "-t1", "--seed=1"]);
         command.args(["--warmup", "200ms", "-d1s", "--arrivals", "even"]);
         // A tenth of the responses is late, which a short stall cannot cause.
@@ -59,24 +98,23 @@ fn the_known_capacity_of_a_server_is_found() {
             "--budget",
             "90s",
         ]);
-        command
-            .args(["--json", "result.json"])
-            .arg(server.url("hello"));
+        command.args(["--json", "result.json"]).args(target);
         let ended = run(command);
         let result = written(&folder);
         let found = result["found"]["per_s"].as_f64();
         if found.is_none() && is_refused(&ended, &result) {
-            return;
+            return None;
         }
-        let is_right = found.is_some_and(|found| (found / CAPACITY - 1.0).abs() <= 0.1);
+        let is_right = found.is_some_and(|found| (found / capacity - 1.0).abs() <= 0.1);
         if !is_right || result["ended"] != "complete" {
             wrong.push(ended.all());
             continue;
         }
-        tells(&ended.with(0), &result);
+        let ended = ended.with(0);
+        tells(&ended, &result);
         let chart = fs::read_to_string(folder.path().join("curve.svg")).unwrap();
         assert!(chart.contains("capacity ") && chart.contains("p90&lt;40ms"));
-        return;
+        return Some((ended, result));
     }
     panic!("{TRIES} times: {}", wrong.join("\n\n"));
 }
@@ -106,7 +144,7 @@ fn tells(ended: &Ended, result: &Value) {
     let all = ended.all();
     for part in [
         "looking for the highest rate",
-        "closed loop",
+        "closed loop  ",
         "approach",
         "finding 3/3",
         "confirming",
@@ -114,7 +152,7 @@ fn tells(ended: &Ended, result: &Value) {
         "open loop, evenly spaced",
         "Capacity: ",
         " findings)",
-        "Latency against rate (from the scheduled arrival)",
+        "Latency ",
         "Knee: ",
     ] {
         assert!(all.contains(part), "{part}: {all}");
@@ -218,6 +256,59 @@ fn a_server_that_responds_wrongly_is_reported() {
         .with(1)
         .says("error: no response was as expected: ")
         .says("404");
+}
+
+#[test]
+fn flows_that_all_fail_are_reported() {
+    let server = Ceiling::start();
+    let url = server.url("hello");
+    for (text, told) in [
+        (
+            format!("GET {url}\nHTTP 200\nGET {url}\nHTTP 404\n"),
+            "wrong.hurl:4:6: ",
+        ),
+        (
+            format!("GET {url}\nHTTP 200\n[Captures]\nid: header \"x-none\"\n"),
+            "wrong.hurl:4:5: ",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("wrong.hurl"), text).unwrap();
+        let mut command = load(folder.path(), &SHORT);
+        command.arg("wrong.hurl");
+        run(command)
+            .with(1)
+            .says("error: no flow was ok: ")
+            .says(told);
+    }
+}
+
+/// Users who pause for 0.2 s: 20 of them begin at most 100 flows a second, whatever the server does.
+#[test]
+fn too_few_connections_for_the_pauses_are_not_a_capacity() {
+    let server = Ceiling::start();
+    let folder = tempfile::tempdir().unwrap();
+    let url = server.url("hello");
+    let file = format!("GET {url}\nGET {url}\n[Options]\ndelay: 200ms\n");
+    fs::write(folder.path().join("slow.hurl"), file).unwrap();
+    let mut command = load(folder.path(), &["slow.hurl", "--find-capacity", "-t1"]);
+    command.args(["-c20", "--max-connections", "20", "--arrivals", "even"]);
+    command.args(["--slo", "p50<50ms", "--repeats", "2", "--timeout", "1s"]);
+    command.args(["--warmup", "100ms", "-d400ms", "--curve-steps", "0"]);
+    command.args(["--json", "result.json"]);
+    let ended = run(command);
+    let result = written(&folder);
+    if is_refused(&ended, &result) {
+        return;
+    }
+    ended
+        .with(0)
+        .prints("Capacity: at least ")
+        .prints("all 20 connections were in a flow, and ")
+        .prints(" or connections (--max-connections)");
+    let found = &result["found"];
+    assert_eq!(found["known"], "at-least");
+    assert!(found["per_s"].as_f64().unwrap() < 105.0, "{found}");
 }
 
 #[test]

@@ -15,14 +15,14 @@ use crate::{load, outcome, result};
 const LOOPS: [&str; 2] = ["io_uring", "epoll"];
 
 /// What the server responds: the status, where it redirects to, a cookie, and the body.
-struct Answer {
+struct Reply {
     status: u16,
     location: &'static str,
     cookie: &'static str,
     body: String,
 }
 
-impl Answer {
+impl Reply {
     fn to(status: u16, location: &'static str) -> Self {
         Self {
             status,
@@ -47,22 +47,22 @@ impl Answer {
 }
 
 /// A web application with a login that redirects.
-fn answer(method: &str, path: &str, cookie: &str, body: &[u8]) -> Answer {
+fn reply(method: &str, path: &str, cookie: &str, body: &[u8]) -> Reply {
     let is_in = cookie == "sid=7";
     match (method, path) {
-        ("POST", "/login") if body == b"user=ann" => Answer {
+        ("POST", "/login") if body == b"user=ann" => Reply {
             cookie: "sid=7; Path=/",
-            ..Answer::to(303, "/home?from=login")
+            ..Reply::to(303, "/home?from=login")
         },
-        ("GET", "/home?from=login") if is_in => Answer::to(302, "pages/start"),
-        ("GET", "/pages/start") if is_in => Answer::ok("welcome".into()),
-        ("POST" | "PUT", "/old") => Answer::to(308, "/new"),
-        (_, "/new") => Answer::ok(format!("{method} {}", body.len())),
-        ("GET", "/loop") => Answer::to(302, "/loop"),
-        ("GET", "/away") => Answer::to(302, "http://other.test/"),
-        _ => Answer {
+        ("GET", "/home?from=login") if is_in => Reply::to(302, "pages/start"),
+        ("GET", "/pages/start") if is_in => Reply::ok("welcome".into()),
+        ("POST" | "PUT", "/old") => Reply::to(308, "/new"),
+        (_, "/new") => Reply::ok(format!("{method} {}", body.len())),
+        ("GET", "/loop") => Reply::to(302, "/loop"),
+        ("GET", "/away") => Reply::to(302, "http://other.test/"),
+        _ => Reply {
             status: 404,
-            ..Answer::ok(format!("{method} {path} {cookie}"))
+            ..Reply::ok(format!("{method} {path} {cookie}"))
         },
     }
 }
@@ -105,12 +105,12 @@ fn respond_http1(reader: &mut BufReader<&TcpStream>) -> Option<()> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    let answer = answer(method, path, &cookie, &body);
-    let mut head = format!("HTTP/1.1 {} x\r\n", answer.status);
-    for (name, value) in answer.fields() {
+    let reply = reply(method, path, &cookie, &body);
+    let mut head = format!("HTTP/1.1 {} x\r\n", reply.status);
+    for (name, value) in reply.fields() {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    let body = &answer.body;
+    let body = &reply.body;
     let response = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
     let mut writer = *reader.get_ref();
     writer.write_all(response.as_bytes()).ok()
@@ -150,19 +150,19 @@ async fn serve_http2(stream: tokio::net::TcpStream) -> Option<()> {
                 .get("cookie")
                 .map_or("", |it| it.to_str().unwrap());
             let path = head.uri.path_and_query().unwrap().as_str();
-            let answer = answer(head.method.as_str(), path, cookie, &body);
-            let mut response = h2_response(&answer);
-            *response.status_mut() = answer.status.try_into().unwrap();
+            let reply = reply(head.method.as_str(), path, cookie, &body);
+            let mut response = h2_response(&reply);
+            *response.status_mut() = reply.status.try_into().unwrap();
             let mut stream = respond.send_response(response, false).unwrap();
-            let _ = stream.send_data(Bytes::from(answer.body), true);
+            let _ = stream.send_data(Bytes::from(reply.body), true);
         });
     }
     None
 }
 
-fn h2_response(answer: &Answer) -> http::Response<()> {
+fn h2_response(reply: &Reply) -> http::Response<()> {
     let mut response = http::Response::new(());
-    for (name, value) in answer.fields() {
+    for (name, value) in reply.fields() {
         response.headers_mut().insert(name, value.parse().unwrap());
     }
     response

@@ -280,6 +280,7 @@ fn objectives_judge_the_requests_of_flows() {
     ended.prints("Objectives:   ");
     assert!(markdown.starts_with("### Prony objectives: "), "{markdown}");
     assert!(markdown.contains(" ok flows, "), "{markdown}");
+    assert!(markdown.contains("\n\nhttp://127.0.0.1:"), "{markdown}");
     assert_eq!(result["objectives"][0]["objective"], "p99<30s");
     assert_ne!(result["objectives"][0]["verdict"], "missed");
     let (ended, markdown, _) = judged("rate > 1000M/s", 5);
@@ -464,8 +465,5 @@ fn bad_input_is_reported_before_the_load() {
         command.args(["-n1", "--variable", "host=127.0.0.1:1"]);
         run(command).with(1).says(told);
     }
-    run(load(files.path(), &["good.hurl", "--find-capacity"]))
-        .with(2)
-        .says("--find-capacity needs a URL");
     assert_eq!(server.count(), 0);
 }

@@ -62,6 +62,7 @@ pub struct ServerUrl {
     scheme: &'static str,
     host: String,
     port: u16,
+    has_port: bool,
     authority: String,
 }
 
@@ -79,6 +80,17 @@ impl ServerUrl {
     /// Its host and port as in a `Host` header.
     pub fn authority(&self) -> &str {
         &self.authority
+    }
+
+    /// The same URL with another scheme. It has the same port: without one, it would have the default port of its scheme.
+    pub fn with_scheme(&self, scheme: &str) -> String {
+        let Self {
+            authority, port, ..
+        } = self;
+        match self.has_port {
+            true => format!("{scheme}://{authority}"),
+            false => format!("{scheme}://{authority}:{port}"),
+        }
     }
 
     /// Whether it begins with `https://`.
@@ -132,6 +144,7 @@ impl FromStr for ServerUrl {
             scheme,
             host: authority.host().trim_matches(['[', ']']).to_owned(),
             port: port.ok_or_else(|| format!("the port of `{text}` is not 1 to 65535"))?,
+            has_port: authority.port().is_some(),
             authority: authority.as_str().to_owned(),
         })
     }
@@ -174,6 +187,22 @@ fn port_of(authority: &Authority, scheme: &str) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn with_another_scheme_a_url_keeps_its_port() {
+        for (url, other) in [
+            ("http://localhost:8080", "https://localhost:8080"),
+            ("http://shop.test", "https://shop.test:80"),
+            ("http://shop.test:443/", "https://shop.test:443"),
+            ("http://[::1]:81", "https://[::1]:81"),
+            ("http://[fe80::80]", "https://[fe80::80]:80"),
+        ] {
+            let url: ServerUrl = url.parse().unwrap();
+            assert_eq!(url.with_scheme("https"), other);
+        }
+        let url: ServerUrl = "https://shop.test".parse().unwrap();
+        assert_eq!(url.with_scheme("http"), "http://shop.test:443");
+    }
 
     #[test]
     fn a_url_has_its_parts() {

@@ -211,6 +211,16 @@ impl PreparedRequest {
         Some(parts.map(|(server, parts)| (self.secrets.hide(&url), server, parts)))
     }
 
+    /// What looks like a placeholder in it.
+    pub(crate) fn placeholder(&self) -> Option<String> {
+        let http = self.http()?;
+        let headers = http.headers.iter().map(String::as_str);
+        let body = String::from_utf8_lossy(&http.body);
+        let texts = [http.target.as_str()].into_iter().chain(headers);
+        let found = { texts.chain([&*body]) }.find_map(prony_scenario::placeholder);
+        found.map(|placeholder| self.secrets.hide(placeholder))
+    }
+
     /// Whether numbers in it are drawn at random, so that the seed of a load matters.
     pub fn is_random(&self) -> bool {
         let differing = self.http().and_then(|http| http.differing.as_ref());

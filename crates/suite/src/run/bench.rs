@@ -100,6 +100,16 @@ impl Task {
         })
     }
 
+    /// What looks like a placeholder in a request that has none.
+    pub(super) fn placeholder_without_values(&self) -> Option<String> {
+        match &self.content {
+            TaskContent::Request { request, .. } if self.workload.values.is_none() => {
+                request.placeholder()
+            }
+            TaskContent::Request { .. } | TaskContent::Scenario(_) => None,
+        }
+    }
+
     /// The text with `***` for every secret of its requests.
     pub fn hide_secrets(&self, text: &str) -> String {
         let secrets = match &self.content {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prony_load::ExchangeError;
 use prony_load::tls::{Identity, Offer, TlsClient, TlsError, TlsSettings, Trust};
 use prony_load::wire::Fault;
-use prony_load::wire::tls::Failure;
+use prony_load::wire::tls::{ClientCertificate, Failure};
 use prony_model::{CpuAssignment, Protocol, ServerStatus};
 use prony_server::{
     BringUpError, Built, CertificateTrust, Encryption, Launch, ListeningServer, Logs, NotListening,
@@ -64,6 +64,8 @@ pub struct Target {
     pub client: Option<TlsClient>,
     /// Whether the server already ran, so that `prony.toml` says which certificates are trusted.
     is_outside: bool,
+    /// Whether `prony.toml` has a client certificate for it.
+    has_certificate: bool,
 }
 
 /// Why there is no server that responds as expected.
@@ -117,13 +119,16 @@ impl Target {
             authority: address.to_string(),
             client: None,
             is_outside: false,
+            has_certificate: false,
         }
     }
 
     /// The error of an exchange in words, with what helps.
     pub fn explain(&self, error: &ExchangeError) -> String {
         let advice = match error {
-            ExchangeError::Fault(Fault::Tls(failure)) if self.is_outside => advice(failure),
+            ExchangeError::Fault(Fault::Tls(failure)) if self.is_outside => {
+                advice(failure, self.has_certificate)
+            }
             _ => None,
         };
         match advice {
@@ -142,7 +147,7 @@ impl Target {
 }
 
 /// What helps if a server that already ran is not trusted, or does not trust Prony.
-fn advice(failure: &Failure) -> Option<&'static str> {
+fn advice(failure: &Failure, has_certificate: bool) -> Option<&'static str> {
     Some(match failure {
         Failure::UnknownIssuer => {
             "add `cacert = \"FILE\"` beside its `url` to trust it, or `insecure = true` to trust every certificate"
@@ -156,10 +161,12 @@ fn advice(failure: &Failure) -> Option<&'static str> {
         | Failure::InvalidCertificate(_) => {
             "add `insecure = true` beside its `url` to trust every certificate"
         }
-        Failure::Alert(alert) if alert == "certificate_required" => {
-            "add `cert = \"FILE\"` beside its `url` to present one"
-        }
-        _ => return None,
+        failure => match failure.without_certificate().filter(|_| !has_certificate)? {
+            ClientCertificate::Required => "add `cert = \"FILE\"` beside its `url` to present one",
+            ClientCertificate::PerhapsRequired => {
+                "if it requires a client certificate, add `cert = \"FILE\"` beside its `url`"
+            }
+        },
     })
 }
 
@@ -198,17 +205,18 @@ impl OutsideProcess {
 
     /// Where it is requested over this protocol.
     pub fn target(&self, protocol: Protocol) -> Result<Target, TlsError> {
-        let client = tls_settings(&self.description)
-            .filter(|_| protocol.is_tls())
-            .map(|settings| {
-                let offer = Offer::Only(protocol.into());
-                settings.client(self.description.url.host(), offer)
-            });
+        let settings = tls_settings(&self.description).filter(|_| protocol.is_tls());
+        let has_certificate = { settings.as_ref() }.is_some_and(|it| it.identity.is_some());
+        let client = settings.map(|settings| {
+            let offer = Offer::Only(protocol.into());
+            settings.client(self.description.url.host(), offer)
+        });
         Ok(Target {
             address: self.server.address(),
             authority: self.description.url.authority().to_owned(),
             client: client.transpose()?,
             is_outside: true,
+            has_certificate,
         })
     }
 }
@@ -389,5 +397,29 @@ fn launch(bench: &Bench, name: &str, task: &Task, built: &Built) -> Launch {
         assets: bench.layout.assets_for(&built.folder),
         certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
         log: bench.logs.join(format!("{name}.log")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_certificate_is_advised_if_the_project_has_none() {
+        for (alert, beginning) in [
+            ("certificate_required", "add `cert = "),
+            ("bad_certificate", "add `cert = "),
+            ("handshake_failure", "if it requires a client certificate, "),
+        ] {
+            let failure = Failure::Alert(alert.into());
+            let advised = advice(&failure, false).unwrap();
+            assert!(advised.starts_with(beginning), "{alert}: {advised}");
+            assert_eq!(advice(&failure, true), None, "{alert}");
+        }
+        assert_eq!(
+            advice(&Failure::Alert("internal_error".into()), false),
+            None
+        );
+        assert!(advice(&Failure::UnknownIssuer, true).is_some());
     }
 }

@@ -58,15 +58,9 @@ impl WrongScheme {
             false => Scheme::Http,
         };
         let speaks = other_scheme(endpoint, of_url, MOST_WAIT)?;
-        // A URL without a port has the default port of its scheme, which is not that of the other.
-        let authority = url.authority();
-        let port = match authority.ends_with(&format!(":{}", url.port())) {
-            true => String::new(),
-            false => format!(":{}", url.port()),
-        };
         Some(Self {
             url: url.to_string(),
-            right_url: format!("{}://{authority}{port}", speaks.name()),
+            right_url: url.with_scheme(speaks.name()),
             speaks,
         })
     }

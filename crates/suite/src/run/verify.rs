@@ -163,6 +163,12 @@ fn verify_tasks(
                     };
                 }
                 let Mismatch { expected, received } = fault.into();
+                let received = match task.placeholder_without_values() {
+                    None => received,
+                    Some(placeholder) => format!(
+                        "{received}; the request has {placeholder} as text: for a value, add the table `values`"
+                    ),
+                };
                 VerifyVerdict::Wrong { expected, received }
             }
         };

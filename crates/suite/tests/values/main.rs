@@ -260,25 +260,46 @@ fn each_user_keeps_its_cookies_for_the_whole_load() {
 
 #[test]
 fn verification_sends_the_next_values_over_the_same_connection() {
-    let case = Case::new(
-        "[request]\nmethod = \"GET\"\npath = \"/{{price}}\"\nkeep_cookies = true\n[values]\nrows = \"items.csv\"\n[response]\nstatus = 200\n",
-    );
-    let server = Server::start(false);
-    let (request, expected) = case.prepared().unwrap();
-    let (_, request) = request.encode(&server.address.to_string()).unwrap();
-    let endpoint = server.address.into();
-    let mut conversation = Conversation::of(&endpoint, &request, None, Duration::from_secs(30));
-    for _ in 0..2 {
-        let response = conversation.request().unwrap();
-        assert_eq!(expected.check(&response), Ok(()));
+    for (is_http2, protocol) in [(false, "http/1.1"), (true, "h2")] {
+        let case = Case::new(&format!(
+            "[request]\nmethod = \"GET\"\npath = \"/{{{{price}}}}\"\nkeep_cookies = true\nprotocol = \"{protocol}\"\n[values]\nrows = \"items.csv\"\n[response]\nstatus = 200\n"
+        ));
+        let server = Server::start(is_http2);
+        let (request, expected) = case.prepared().unwrap();
+        let (_, request) = request.encode(&server.address.to_string()).unwrap();
+        let endpoint = server.address.into();
+        let mut conversation = Conversation::of(&endpoint, &request, None, Duration::from_secs(30));
+        for _ in 0..2 {
+            let response = conversation.request().unwrap();
+            assert_eq!(expected.check(&response), Ok(()));
+        }
+        assert_eq!(conversation.connections(), 1);
+        let received = server.received();
+        let sent: Vec<_> = received
+            .iter()
+            .map(|one| (&*one.target, &*one.cookie))
+            .collect();
+        assert_eq!(sent, [("/0", ""), ("/1", "user=c1")], "{protocol}");
     }
-    assert_eq!(conversation.connections(), 1);
-    let received = server.received();
-    let sent: Vec<_> = received
-        .iter()
-        .map(|one| (&*one.target, &*one.cookie))
-        .collect();
-    assert_eq!(sent, [("/0", ""), ("/1", "user=c1")]);
+}
+
+#[test]
+fn a_load_that_pipelines_requests_that_differ_is_refused() {
+    let case = Case::new(
+        "[request]\nmethod = \"GET\"\npath = \"/{{newUuid}}\"\n[values]\n[response]\nstatus = 200\n",
+    );
+    let (request, _) = case.prepared().unwrap();
+    let (url, request) = request.encode("127.0.0.1:1").unwrap();
+    let address: std::net::SocketAddr = ([127, 0, 0, 1], 1).into();
+    let plan = LoadPlan {
+        pipeline: 2,
+        requests: Some(1),
+        ..LoadPlan::new(address.into(), url, request)
+    };
+    assert_eq!(
+        plan.validate().unwrap_err().to_string(),
+        "pipelining cannot be combined with requests that differ"
+    );
 }
 
 #[test]

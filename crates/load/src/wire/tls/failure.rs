@@ -92,7 +92,39 @@ impl fmt::Display for FoundBy {
     }
 }
 
+/// What a failure says about the certificate of a client that presented none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientCertificate {
+    /// The server requires one.
+    Required,
+    /// It may require one: the failure can have other causes.
+    PerhapsRequired,
+}
+
+/// The alerts of servers that require one. Only TLS 1.3 has an alert for that alone.
+const ALERTS_WITHOUT_CERTIFICATE: [(&str, ClientCertificate); 3] = [
+    ("certificate_required", ClientCertificate::Required),
+    ("bad_certificate", ClientCertificate::Required),
+    ("handshake_failure", ClientCertificate::PerhapsRequired),
+];
+
 impl Failure {
+    /// Whether the server requires a client certificate, if it got none.
+    pub fn without_certificate(&self) -> Option<ClientCertificate> {
+        let Self::Alert(alert) = self else {
+            return None;
+        };
+        let mut alerts = ALERTS_WITHOUT_CERTIFICATE.into_iter();
+        alerts.find(|(name, _)| name == alert).map(|(_, it)| it)
+    }
+
+    /// The same of the failure with this text, which is all that the result of a load keeps of it.
+    pub fn without_certificate_in(text: &str) -> Option<ClientCertificate> {
+        let mut alerts = ALERTS_WITHOUT_CERTIFICATE.into_iter();
+        let has_text = |alert: &str| Self::Alert(alert.to_owned()).to_string() == text;
+        alerts.find(|(name, _)| has_text(name)).map(|(_, it)| it)
+    }
+
     /// Whether the failure is one of trust in the server's certificate.
     pub fn is_distrust(&self) -> bool {
         matches!(
@@ -307,5 +339,32 @@ fn chosen_text(chosen: Option<HttpVersion>) -> String {
     match chosen {
         Some(version) => version.to_string(),
         None => "no HTTP version".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alerts_tell_whether_a_client_certificate_is_missing() {
+        use ClientCertificate::{PerhapsRequired, Required};
+        for (alert, expected) in [
+            ("certificate_required", Some(Required)),
+            ("bad_certificate", Some(Required)),
+            ("handshake_failure", Some(PerhapsRequired)),
+            ("unknown_ca", None),
+            ("internal_error", None),
+        ] {
+            let failure = Failure::Alert(alert.into());
+            assert_eq!(failure.without_certificate(), expected, "{alert}");
+            let of_text = Failure::without_certificate_in(&failure.to_string());
+            assert_eq!(of_text, expected, "{alert}");
+        }
+        assert_eq!(Failure::UnknownIssuer.without_certificate(), None);
+        assert_eq!(
+            Failure::without_certificate_in("certificate_required"),
+            None
+        );
     }
 }

@@ -10,7 +10,7 @@ mod outgoing;
 mod session;
 
 pub use channel::Channel;
-pub use failure::{Failure, FoundBy};
+pub use failure::{ClientCertificate, Failure, FoundBy};
 
 use crate::tls::{HttpVersion, TlsVersion};
 

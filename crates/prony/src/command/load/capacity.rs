@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use prony_capacity::{
     CapacityResult, Ended, Found, Generator, Lengths, Loaded, Observed, Planned, Precision,
-    Question, Seen, Slo, chart_svg, find, is_hopeless,
+    Question, Seen, Slo, chart_svg, find, is_any_ok, is_hopeless,
 };
 use prony_load::{Endpoint, LoadError, LoadPlan, Progress};
 use prony_model::{Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule};
@@ -30,8 +30,8 @@ use crate::view::{capacity_summary, width};
 #[derive(Args)]
 #[command(next_help_heading = "Capacity")]
 pub struct CapacityArguments {
-    /// Find the highest rate (open loop) at which the server meets the objective (--slo), and the curve of
-    /// latency against rate; -d is the minimum time per rate
+    /// Find the highest rate (open loop), of requests or of the flows of a Hurl file, at which the server
+    /// meets the objective (--slo), and the curve of latency against rate; -d is the minimum time per rate
     #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency", "objective", "markdown", "junit"])]
     find_capacity: bool,
     /// Require this of the server: p50, p90, p95, p99, p99.9, mean or max below a time, errors below
@@ -133,6 +133,7 @@ pub fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
     let mut engine = SearchLoads {
         plan,
         slo: &question.slo,
+        budget: question.budget,
         interrupt,
         started: Instant::now(),
         progress: &progress,
@@ -186,6 +187,8 @@ fn exit_code(result: &CapacityResult) -> ExitCode {
 
 /// How long the first closed loop takes, and its warm-up, at most.
 const CLOSED_LOOP: Duration = Duration::from_secs(1);
+/// No flow takes less, as far as the closed loop is concerned.
+const LEAST_LOOP_S: f64 = 0.001;
 /// How often a single request is tried until one gets an ok response.
 const SETTLE_TRIES: u32 = 3;
 /// The pause before the next try.
@@ -199,6 +202,7 @@ struct SearchLoads<'a> {
     /// The plan, of which each load changes shape, length and seed.
     plan: &'a LoadPlan,
     slo: &'a Slo,
+    budget: Duration,
     interrupt: Arc<AtomicBool>,
     started: Instant,
     progress: &'a RefCell<CapacityProgress>,
@@ -215,6 +219,9 @@ impl Generator for SearchLoads<'_> {
     }
 
     fn closed_loop(&mut self) -> Result<Option<LoadResult>, LoadError> {
+        if self.plan.spec().flows {
+            return self.closed_flows();
+        }
         let mut plan = self.closed(CLOSED_LOOP);
         plan.warmup = plan.warmup.min(CLOSED_LOOP);
         let mut result = self.run(&plan, |_| false)?;
@@ -225,10 +232,7 @@ impl Generator for SearchLoads<'_> {
             plan.warmup = Duration::ZERO;
             result = self.run(&plan, |_| false)?;
         }
-        if !self.is_stopped() {
-            self.advice = advice(&plan, &result, self.offered);
-        }
-        Ok((!self.is_stopped()).then_some(result))
+        Ok(self.first_result(&plan, result))
     }
 
     fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, LoadError> {
@@ -236,11 +240,10 @@ impl Generator for SearchLoads<'_> {
             return Ok(unsettled);
         }
         let plan = self.open(planned);
-        let requests = planned.rate_per_s * planned.measured.as_secs_f64();
         let mut is_cut = false;
         let meter = self.meter();
         let load = self.run(&plan, |progress| {
-            is_cut |= planned.may_be_cut() && self.is_hopeless(&plan, requests, progress);
+            is_cut |= planned.may_be_cut() && self.is_hopeless(&plan, planned.requests, progress);
             is_cut || self.is_out_of_time(planned)
         })?;
         let outside = meter.and_then(|meter| meter.finish().ok());
@@ -281,6 +284,32 @@ impl SearchLoads<'_> {
         planned.ends_by.is_some_and(|by| self.elapsed() >= by)
     }
 
+    /// A closed loop whose users go through whole flows: first through one each and then, if that did not take long, as
+    /// often as the time allows. So every flow has all of its requests.
+    fn closed_flows(&mut self) -> Result<Option<LoadResult>, LoadError> {
+        let mut plan = LoadPlan {
+            requests: Some(self.plan.connections as u64),
+            warmup: Duration::ZERO,
+            ..self.closed(self.budget)
+        };
+        let mut result = self.run(&plan, |_| false)?;
+        let times = CLOSED_LOOP.as_secs_f64() / result.duration_s.max(LEAST_LOOP_S);
+        if is_any_ok(&result) && times >= 2.0 && !self.is_stopped() {
+            plan.requests = plan.requests.map(|users| users * times as u64);
+            result = self.run(&plan, |_| false)?;
+        }
+        Ok(self.first_result(&plan, result))
+    }
+
+    /// The result of the closed loop; `None` if the user stopped it.
+    fn first_result(&mut self, plan: &LoadPlan, result: LoadResult) -> Option<LoadResult> {
+        if self.is_stopped() {
+            return None;
+        }
+        self.advice = advice(plan, &result, self.offered);
+        Some(result)
+    }
+
     /// Runs a load until it ends, the user stops it or `is_over` says so.
     fn run(
         &self,
@@ -294,7 +323,8 @@ impl SearchLoads<'_> {
         })
     }
 
-    /// Waits until an overloaded server has worked off its queue, that is until a single request gets an ok response.
+    /// Waits until an overloaded server has worked off its queue, that is until a single request gets an ok response, or
+    /// a single flow is ok.
     /// Gives the outcome of the rate if that does not happen.
     fn settle(&self, planned: &Planned) -> Result<Option<Loaded>, LoadError> {
         let plan = LoadPlan {
@@ -314,7 +344,7 @@ impl SearchLoads<'_> {
             if self.is_stopped() {
                 return Ok(Some(Loaded::Stopped));
             }
-            if result.outcomes[RequestOutcome::Ok] > 0 {
+            if is_any_ok(&result) {
                 return Ok(None);
             }
             if self.is_out_of_time(planned) {

@@ -110,6 +110,8 @@ Examples:
   prony load shop --workload cart       builds and starts a server
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
     http://localhost:8080/              the highest rate
+  prony load checkout.hurl --find-capacity --slo 'p99<10ms'
+                                        the highest rate of flows
 
 docs/load.md explains each kind of load, its latency, and the flags of other \
 tools; docs/scenarios.md explains Hurl files, and docs/capacity.md how Prony finds \
@@ -237,14 +239,19 @@ struct Document<'a> {
 /// Runs the load, and shows and writes the result.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let interrupt = interrupt_on_signals()?;
-    let server = match arguments.named(project)? {
+    let file = arguments.hurl_file()?;
+    let named = match file {
+        Some(_) => None,
+        None => arguments.named(project)?,
+    };
+    let server = match named {
         None => None,
         Some(named) => match arguments.server.start(&named, &interrupt)? {
             None => return Ok(ExitCode::from(INTERRUPTED)),
             started => started,
         },
     };
-    let mut described = arguments.described(server)?;
+    let mut described = arguments.described(server, file)?;
     let output = &arguments.output;
     let json = output.result.json.json.as_deref();
     if arguments.capacity.is_asked() {
@@ -313,9 +320,6 @@ const MARKDOWN_WIDTH: usize = 100;
 impl Arguments {
     /// The server of the project that the command line names instead of a URL.
     fn named(&self, project: Option<&Path>) -> Result<Option<Named>, Box<dyn Error>> {
-        if self.hurl_file()?.is_some() {
-            return Ok(None);
-        }
         let named = match self.urls.as_slice() {
             [target] => Named::of(project, target)?,
             _ => None,
@@ -359,16 +363,15 @@ impl Arguments {
                 "{flag} needs a server of the project, not a Hurl file"
             )));
         }
-        match self.capacity.is_asked() {
-            true => Err(usage(format!(
-                "--find-capacity needs a URL: the rate of {name} would be one of flows"
-            ))),
-            false => Ok(Some(file)),
-        }
+        Ok(Some(file))
     }
 
     /// Reads the command line, and looks for the server if nothing else is wrong.
-    fn described(&self, server: Option<ReadyServer>) -> Result<Described, Box<dyn Error>> {
+    fn described(
+        &self,
+        server: Option<ReadyServer>,
+        file: Option<&Path>,
+    ) -> Result<Described, Box<dyn Error>> {
         let Self {
             time,
             connections,
@@ -391,7 +394,6 @@ impl Arguments {
         let sizes = connections
             .sizes(shape.connections(), is_rate, cpus.len())
             .map_err(usage)?;
-        let file = self.hurl_file()?;
         let mut sent = match (&server, file) {
             (Some(server), _) => server.requests()?,
             (None, Some(file)) => self.scenario.requests(file)?,

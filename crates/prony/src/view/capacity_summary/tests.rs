@@ -61,6 +61,7 @@ fn result(found: Found) -> CapacityResult {
         budget_s: 300.0,
         seed: 42,
         guess_per_s: 1000.0,
+        requests_per_flow: None,
         ended: Ended::Complete,
         found,
         attempts: vec![attempt(1000.0, failed(), 100)],
@@ -151,6 +152,19 @@ fn disturbed() -> CapacityResult {
     }
 }
 
+/// A search with flows of 3 requests.
+fn of_flows(result: CapacityResult) -> CapacityResult {
+    let load = LoadSpec {
+        flows: true,
+        ..result.load.clone()
+    };
+    CapacityResult {
+        load,
+        requests_per_flow: Some(3.0),
+        ..result
+    }
+}
+
 fn limited() -> CapacityResult {
     let why = vec!["a thread was 99 % busy".into()];
     let mut limited = result(Found::AtLeast {
@@ -208,6 +222,8 @@ fn summaries_are_the_golden_ones() {
         ("with a part of its curve", short),
         ("the generator's limit", limited()),
         ("the generator's limit, from the first", result(nowhere)),
+        ("flows", of_flows(with_curve())),
+        ("the generator's limit of flows", of_flows(limited())),
         ("nothing holds", result(nothing)),
         ("disturbed", disturbed()),
         ("too wide an interval", imprecise()),

@@ -1,0 +1,82 @@
+//! What the closed loop says about the rates to try.
+
+use std::time::Duration;
+
+use prony_model::{Flows, LoadResult, Outcome};
+
+/// What the closed loop at the beginning showed.
+pub struct Guess {
+    /// The rate of ok requests or, if the load has a scenario, of ok flows; 0 if there was none.
+    pub per_s: f64,
+    /// How many requests a flow sends; `None` without a scenario.
+    pub requests_per_flow: Option<f64>,
+    /// How long most flows take, pauses included.
+    flow: Duration,
+}
+
+impl Guess {
+    /// What that load showed.
+    pub fn of(closed: &LoadResult) -> Self {
+        let Some(flows) = &closed.flows else {
+            return Self {
+                per_s: closed.rate_per_s,
+                requests_per_flow: None,
+                flow: Duration::ZERO,
+            };
+        };
+        let took = flows.duration_ns.as_ref().map_or(0, |took| took.p90);
+        Self {
+            per_s: flows.rate_per_s,
+            requests_per_flow: Some(closed.requests as f64 / ended(flows).max(1) as f64),
+            flow: Duration::from_nanos(took),
+        }
+    }
+
+    /// How long the warm-up takes, if nothing else makes it longer: only once the first flows have ended does a rate of
+    /// flows give the server all of its requests.
+    pub fn least_warmup(&self) -> Duration {
+        self.flow
+    }
+
+    /// The requests per second at a rate of requests or flows.
+    pub fn requests_per_s(&self, rate: f64) -> f64 {
+        rate * self.requests_per_flow.unwrap_or(1.0)
+    }
+}
+
+/// Whether anything was ok: a request or, if the load has a scenario, a whole flow.
+pub fn is_any_ok(load: &LoadResult) -> bool {
+    match &load.flows {
+        Some(flows) => flows.ok > 0,
+        None => load.outcomes[Outcome::Ok] > 0,
+    }
+}
+
+/// What came instead, if nothing was ok.
+pub fn received_instead(load: &LoadResult) -> String {
+    if let Some(wrong) = &load.first_wrong {
+        return wrong.detail.clone();
+    }
+    if let Some(reason) = load.flows.as_ref().and_then(first_failure) {
+        return reason;
+    }
+    let outcomes = load.outcomes.iter().filter(|(_, count)| *count > 0);
+    let counted: Vec<String> = outcomes
+        .map(|(outcome, count)| format!("{count} {}", outcome.name()))
+        .collect();
+    match counted.is_empty() {
+        true => "no response came".into(),
+        false => counted.join(", "),
+    }
+}
+
+fn ended(flows: &Flows) -> u64 {
+    flows.ok + flows.failed
+}
+
+fn first_failure(flows: &Flows) -> Option<String> {
+    match &flows.first_failure {
+        Some(reason) => Some(reason.clone()),
+        None => (ended(flows) == 0).then(|| "no flow ended in time".into()),
+    }
+}
