@@ -123,7 +123,7 @@ fn advice(option: &OptionValue) -> Option<String> {
         _ => return None,
     };
     Some(format!(
-        "use the flag --{flag}, which holds for all entries"
+        "use the flag --{flag} of prony load, which holds for all entries"
     ))
 }
 
@@ -222,7 +222,7 @@ b: certificate \"Subject\"
         let expected = [
             "1:1: Prony does not support the method CONNECT",
             "3:1: Prony does not support the option ntlm",
-            "4:1: Prony does not support the option ipv6; use the flag --resolve, which holds for all entries",
+            "4:1: Prony does not support the option ipv6; use the flag --resolve of prony load, which holds for all entries",
             "5:1: Prony does not support the option output; a load writes no bodies to files, so remove it",
             "6:1: Prony does not support an endless repeat; give a number, or remove it and give the load a duration",
             "7:1: Prony does not support HTTP/3",
@@ -265,43 +265,43 @@ md5 == hex,00;
         for (option, advice) in [
             (
                 "cacert: a.pem",
-                "use the flag --cacert, which holds for all entries",
+                "use the flag --cacert of prony load, which holds for all entries",
             ),
             (
                 "cert: a.pem",
-                "use the flag --cert, which holds for all entries",
+                "use the flag --cert of prony load, which holds for all entries",
             ),
             (
                 "key: a.pem",
-                "use the flag --key, which holds for all entries",
+                "use the flag --key of prony load, which holds for all entries",
             ),
             (
                 "resolve: a:80:127.0.0.1",
-                "use the flag --resolve, which holds for all entries",
+                "use the flag --resolve of prony load, which holds for all entries",
             ),
             (
                 "connect-to: a:80:b:80",
-                "use the flag --resolve, which holds for all entries",
+                "use the flag --resolve of prony load, which holds for all entries",
             ),
             (
                 "ipv4: true",
-                "use the flag --resolve, which holds for all entries",
+                "use the flag --resolve of prony load, which holds for all entries",
             ),
             (
                 "unix-socket: a.sock",
-                "use the flag --unix-socket, which holds for all entries",
+                "use the flag --unix-socket of prony load, which holds for all entries",
             ),
             (
                 "tls-min: 1.2",
-                "use the flag --tls-min, which holds for all entries",
+                "use the flag --tls-min of prony load, which holds for all entries",
             ),
             (
                 "tls-max: 1.2",
-                "use the flag --tls-max, which holds for all entries",
+                "use the flag --tls-max of prony load, which holds for all entries",
             ),
             (
                 "connect-timeout: 1s",
-                "use the flag --timeout, which holds for all entries",
+                "use the flag --timeout of prony load, which holds for all entries",
             ),
             (
                 "output: a.txt",

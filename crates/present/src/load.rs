@@ -60,8 +60,12 @@ pub fn short(load: &LoadSpec) -> String {
         format!("{users}, {kind} loop, think time {}", seconds(think_time_s))
     };
     let who = match &load.shape {
+        LoadShape::Closed if load.flows => format!("flows of {}", plural(load.connections, "user")),
         LoadShape::Closed => connections,
-        LoadShape::Rate(schedule) => format!("{} over {connections}", schedule.stages_text()),
+        LoadShape::Rate(schedule) => {
+            let what = if load.flows { "flows at " } else { "" };
+            format!("{what}{} over {connections}", schedule.stages_text())
+        }
         LoadShape::UsersClosed { think_time_s } => users("closed", *think_time_s),
         LoadShape::UsersOpen { think_time_s } => users("open", *think_time_s),
     };

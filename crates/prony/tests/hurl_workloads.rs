@@ -272,7 +272,11 @@ fn faults_are_reported_before_anything_starts() {
             "checkout.hurl",
             "items/{{item}}",
             "items/{{itm}}",
-            &["checkout.hurl:9:", "`itm`", "values"],
+            &[
+                "checkout.hurl:9:",
+                "`itm`",
+                "values = { variables = { itm = ",
+            ],
         ),
         (
             "checkout.hurl",

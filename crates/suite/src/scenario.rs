@@ -95,7 +95,7 @@ pub enum ScenarioFault {
     #[error(transparent)]
     Scenario(ScenarioError),
     #[error(
-        "{place}: the variable `{name}` is not defined; Prony sets only `{HOST}`, so give the others a value in the `values` of workload `{workload}`"
+        "{place}: the variable `{name}` is not defined, and Prony sets only `{HOST}`; give it a value in workload `{workload}`, for instance values = {{ variables = {{ {name} = \"…\" }} }}"
     )]
     Undefined {
         workload: String,

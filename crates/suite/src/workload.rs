@@ -480,6 +480,89 @@ body = { message = { 1 = "r" } }
     }
 
     #[test]
+    fn a_hurl_file_is_read_instead_of_a_request() {
+        let scenario = |line: &str| {
+            let workloads = read(&format!("about = \"Orders\"\n{line}\n")).unwrap();
+            let sse = workloads.get("sse").unwrap();
+            assert!(sse.exchange().is_none());
+            let DeclaredScenario { file, protocol } = sse.scenario().unwrap().clone();
+            (file, protocol, sse.values.is_some())
+        };
+        let file = || "a/b.hurl".to_owned();
+        for (line, expected) in [
+            ("scenario = 'a/b.hurl'", (file(), Protocol::Http11, false)),
+            (
+                "scenario = { file = 'a/b.hurl', tls = true }\nvalues = { counters = { n = 1 } }",
+                (file(), Protocol::Https11, true),
+            ),
+            (
+                "[scenario]\nfile = 'a/b.hurl'\nprotocol = 'h2'",
+                (file(), Protocol::H2c, false),
+            ),
+        ] {
+            assert_eq!(scenario(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn faults_of_hurl_files_are_reported_with_line_and_nearest_name() {
+        for (text, expected) in [
+            (
+                "scenario = 'a.toml'",
+                "sse.toml:1: `a.toml` is not the name of a Hurl file",
+            ),
+            (
+                "scenario = 3",
+                "sse.toml:1: expected the name of a Hurl file or",
+            ),
+            (
+                "\nscenario = { fiel = 'a.hurl' }",
+                "sse.toml:2: unknown field `fiel`",
+            ),
+            ("scenario = { fiel = 'a.hurl' }", "did you mean `file`?"),
+            ("scenaro = 'a.hurl'", "did you mean `scenario`?"),
+            ("scenario = { tls = true }", "missing field `file`"),
+            (
+                "scenario = { file = 'a.hurl', protocol = 'h3' }",
+                "unknown name `h3`, expected `http/1.1` or `h2`",
+            ),
+            (
+                "scenario = 'a.hurl'\nresponse = { status = 200 }",
+                "`scenario` does not go with `request` or `response`",
+            ),
+            ("title = 'x'", "it has neither a request nor a scenario"),
+            ("response = { status = 200 }", "missing field `request`"),
+            (
+                "request = { method = 'GET', path = '/' }",
+                "missing field `response`",
+            ),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(expected), "{error}\nlacks {expected}");
+        }
+    }
+
+    #[test]
+    fn only_a_hurl_file_refuses_loads() {
+        let load = LoadSpec {
+            pipeline: 2,
+            ..LoadSpec::default()
+        };
+        let of = |text: &str| read(text).unwrap().get("sse").unwrap().clone();
+        let (request, flows) = (of(SSE), of("scenario = 'a.hurl'"));
+        assert_eq!(request.refuses(&load), None);
+        assert_eq!(flows.refuses(&LoadSpec::default()), None);
+        assert!(flows.refuses(&load).unwrap().contains("`pipeline`"));
+        let h2 = of("scenario = { file = 'a.hurl', protocol = 'h2' }");
+        assert!(
+            h2.refuses(&load)
+                .unwrap()
+                .contains("`streams_per_connection`")
+        );
+        assert!(flows.under(load.clone()).flows && !request.under(load).flows);
+    }
+
+    #[test]
     fn an_unknown_id_is_reported_with_the_nearest() {
         let workloads = read(SSE).unwrap();
         assert_eq!(workloads.select(["sse"]).unwrap().len(), 1);
