@@ -17,7 +17,7 @@ mod reader;
 mod unsupported;
 
 pub use error::{ParseError, ParseErrorKind};
-pub use parse::parse;
+pub use parse::{is_variable_name, parse};
 pub use position::{Position, Span};
 pub use unsupported::{Unsupported, unsupported};
 

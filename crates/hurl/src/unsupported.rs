@@ -15,6 +15,8 @@ use crate::position::{Position, Span};
 pub struct Unsupported {
     /// What it is, by its name in the file: `the query xpath`.
     pub feature: String,
+    /// What to do instead, if there is something.
+    pub advice: Option<String>,
     /// Where it is.
     pub position: Position,
 }
@@ -23,13 +25,21 @@ impl Unsupported {
     fn new(feature: impl Into<String>, position: Position) -> Self {
         Self {
             feature: feature.into(),
+            advice: None,
             position,
         }
     }
 
+    fn reason(&self) -> String {
+        let feature = &self.feature;
+        let advice = self.advice.iter().map(|advice| format!("; {advice}"));
+        let advice: String = advice.collect();
+        format!("Prony does not support {feature}{advice}")
+    }
+
     /// The refusal in the form of Hurl's errors.
     pub fn render(&self, file: &str, text: &str) -> String {
-        let reason = format!("Prony does not support {}", self.feature);
+        let reason = self.reason();
         let span = Span::at(self.position);
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Listing {
@@ -45,11 +55,7 @@ impl Unsupported {
 impl fmt::Display for Unsupported {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position { line, column } = self.position;
-        write!(
-            formatter,
-            "{line}:{column}: Prony does not support {}",
-            self.feature
-        )
+        write!(formatter, "{line}:{column}: {}", self.reason())
     }
 }
 
@@ -91,7 +97,34 @@ fn option(option: &EntryOption) -> Option<Unsupported> {
         value if is_option_supported(value) => return None,
         _ => format!("the option {name}"),
     };
-    Some(Unsupported::new(feature, option.span.start))
+    Some(Unsupported {
+        advice: advice(&option.value),
+        ..Unsupported::new(feature, option.span.start)
+    })
+}
+
+/// What to do instead of an option that is not supported. Some are flags of `prony load`.
+fn advice(option: &OptionValue) -> Option<String> {
+    let flag = match option {
+        OptionValue::File(FileOption::Output, _) => {
+            return Some("a load writes no bodies to files, so remove it".into());
+        }
+        OptionValue::Count(CountOption::Repeat, _) => {
+            return Some("give a number, or remove it and give the load a duration".into());
+        }
+        OptionValue::File(..) => option.name(),
+        OptionValue::Text(
+            TextOption::Resolve | TextOption::TlsMax | TextOption::TlsMin | TextOption::UnixSocket,
+            _,
+        ) => option.name(),
+        OptionValue::Text(TextOption::ConnectTo, _)
+        | OptionValue::Flag(FlagOption::Ipv4 | FlagOption::Ipv6, _) => "resolve",
+        OptionValue::Duration(DurationOption::ConnectTimeout, _) => "timeout",
+        _ => return None,
+    };
+    Some(format!(
+        "use the flag --{flag}, which holds for all entries"
+    ))
 }
 
 fn is_option_supported(option: &OptionValue) -> bool {
@@ -101,6 +134,8 @@ fn is_option_supported(option: &OptionValue) -> bool {
         OptionValue::Flag(flag, _) => matches!(
             flag,
             FlagOption::Compressed
+                | FlagOption::FollowLocation
+                | FlagOption::FollowLocationTrusted
                 | FlagOption::Http11
                 | FlagOption::Http2
                 | FlagOption::Http2PriorKnowledge
@@ -126,8 +161,7 @@ fn is_option_supported(option: &OptionValue) -> bool {
             DurationOption::ConnectTimeout => false,
         },
         OptionValue::Count(count, _) => match count {
-            CountOption::Repeat | CountOption::Retry => true,
-            CountOption::MaxRedirects => false,
+            CountOption::MaxRedirects | CountOption::Repeat | CountOption::Retry => true,
         },
         OptionValue::LimitRate(_) => false,
         OptionValue::Variable(_) | OptionValue::Verbosity(_) => true,
@@ -137,7 +171,7 @@ fn is_option_supported(option: &OptionValue) -> bool {
 fn value(query: &Query, filters: &[Filter]) -> Vec<Unsupported> {
     let is_query_unsupported = matches!(
         query.value,
-        QueryValue::XPath(_) | QueryValue::Certificate(_) | QueryValue::Redirects
+        QueryValue::XPath(_) | QueryValue::Certificate(_)
     );
     let query = is_query_unsupported.then(|| {
         Unsupported::new(
@@ -145,12 +179,8 @@ fn value(query: &Query, filters: &[Filter]) -> Vec<Unsupported> {
             query.span.start,
         )
     });
-    let filters = filters.iter().filter(|filter| {
-        matches!(
-            filter.value,
-            FilterValue::XPath(_) | FilterValue::HtmlUnescape | FilterValue::Location
-        )
-    });
+    let is_unsupported = |filter: &&Filter| matches!(filter.value, FilterValue::XPath(_));
+    let filters = filters.iter().filter(is_unsupported);
     let filters = filters.map(|filter| {
         Unsupported::new(
             format!("the filter {}", filter.value.name()),
@@ -179,7 +209,7 @@ mod tests {
 CONNECT http://a
 [Options]
 ntlm: true
-location: {{follow}}
+ipv6: true
 output: a.txt
 repeat: -1
 HTTP/3 200
@@ -187,22 +217,18 @@ HTTP/3 200
 xpath \"//a\" exists
 body htmlUnescape xpath \"//a\" == \"b\"
 [Captures]
-a: redirects nth 0 location
 b: certificate \"Subject\"
 ";
         let expected = [
             "1:1: Prony does not support the method CONNECT",
             "3:1: Prony does not support the option ntlm",
-            "4:1: Prony does not support the option location",
-            "5:1: Prony does not support the option output",
-            "6:1: Prony does not support an endless repeat",
+            "4:1: Prony does not support the option ipv6; use the flag --resolve, which holds for all entries",
+            "5:1: Prony does not support the option output; a load writes no bodies to files, so remove it",
+            "6:1: Prony does not support an endless repeat; give a number, or remove it and give the load a duration",
             "7:1: Prony does not support HTTP/3",
             "9:1: Prony does not support the query xpath",
-            "10:6: Prony does not support the filter htmlUnescape",
             "10:19: Prony does not support the filter xpath",
-            "12:4: Prony does not support the query redirects",
-            "12:20: Prony does not support the filter location",
-            "13:4: Prony does not support the query certificate",
+            "12:4: Prony does not support the query certificate",
         ];
         assert_eq!(found(text), expected);
     }
@@ -217,18 +243,83 @@ a: b
 retry: 3
 delay: 1s
 skip: false
-location: false
+location: {{follow}}
+location-trusted: true
+max-redirs: 3
 variable: a=1
 [Multipart]
 f: file,a.txt;
 HTTP/2 200
 [Captures]
 a: jsonpath \"$.a\" nth 1
+b: redirects nth 0 location
 [Asserts]
 duration < 100
 md5 == hex,00;
 ";
         assert_eq!(found(text), [""; 0]);
+    }
+
+    #[test]
+    fn a_refused_option_that_is_a_flag_names_it() {
+        for (option, advice) in [
+            (
+                "cacert: a.pem",
+                "use the flag --cacert, which holds for all entries",
+            ),
+            (
+                "cert: a.pem",
+                "use the flag --cert, which holds for all entries",
+            ),
+            (
+                "key: a.pem",
+                "use the flag --key, which holds for all entries",
+            ),
+            (
+                "resolve: a:80:127.0.0.1",
+                "use the flag --resolve, which holds for all entries",
+            ),
+            (
+                "connect-to: a:80:b:80",
+                "use the flag --resolve, which holds for all entries",
+            ),
+            (
+                "ipv4: true",
+                "use the flag --resolve, which holds for all entries",
+            ),
+            (
+                "unix-socket: a.sock",
+                "use the flag --unix-socket, which holds for all entries",
+            ),
+            (
+                "tls-min: 1.2",
+                "use the flag --tls-min, which holds for all entries",
+            ),
+            (
+                "tls-max: 1.2",
+                "use the flag --tls-max, which holds for all entries",
+            ),
+            (
+                "connect-timeout: 1s",
+                "use the flag --timeout, which holds for all entries",
+            ),
+            (
+                "output: a.txt",
+                "a load writes no bodies to files, so remove it",
+            ),
+        ] {
+            let name = option.split(':').next().expect("a name");
+            assert_eq!(
+                found(&format!("GET http://a\n[Options]\n{option}\n")),
+                [format!(
+                    "3:1: Prony does not support the option {name}; {advice}"
+                )]
+            );
+        }
+        assert_eq!(
+            found("GET http://a\n[Options]\nproxy: b\n"),
+            ["3:1: Prony does not support the option proxy"]
+        );
     }
 
     #[test]

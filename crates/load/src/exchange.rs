@@ -8,9 +8,9 @@ use prony_model::Outcome;
 use socket2::Socket;
 
 use crate::engine::{Mode, socket_for};
-use crate::request::WireRequest;
+use crate::request::{LoadRequest, WireRequest};
 use crate::response::{Response, excerpt};
-use crate::scenario::ScenarioRequest;
+use crate::scenario::{Reply, ScenarioRequest, Turn, User};
 use crate::target::Endpoint;
 use crate::tls::{HttpVersion, TlsClient};
 use crate::wire::h1::{Collect, H1Wire, Ignore};
@@ -36,6 +36,8 @@ pub enum ExchangeError {
     Fault(#[from] Fault),
     #[error("{0}")]
     Unprocessed(Fault),
+    #[error("{0}")]
+    Unsent(String),
     #[error("the server closed the connection {0}")]
     Closed(Received),
     #[error("timed out after {timeout:?} {received}")]
@@ -141,11 +143,13 @@ pub fn negotiate(
     }
 }
 
-/// Sends the same request repeatedly, over one connection for as long as the server keeps it open.
+/// Sends requests, over one connection for as long as the server keeps it open.
 pub struct Conversation<'a> {
     endpoint: Endpoint,
     timeout: Duration,
     wire: Box<dyn Wire + 'a>,
+    /// Who says what is sent, if that is not the same request each time.
+    user: Option<Box<dyn User + 'a>>,
     /// Whether it does no harm if the server processes the request twice.
     is_idempotent: bool,
     link: Option<Link>,
@@ -153,7 +157,7 @@ pub struct Conversation<'a> {
 }
 
 impl<'a> Conversation<'a> {
-    /// Does not connect yet. `timeout` is for each response.
+    /// With the same request each time. Does not connect yet. `timeout` is for each response.
     pub fn new(
         endpoint: &Endpoint,
         request: &'a WireRequest,
@@ -179,6 +183,33 @@ impl<'a> Conversation<'a> {
             endpoint: endpoint.clone(),
             timeout,
             wire,
+            user: None,
+            is_idempotent: request.is_idempotent(0),
+            link: None,
+            connections: 0,
+        }
+    }
+
+    /// With the first request of a set each time, or with that of each flow of a user.
+    pub fn of(
+        endpoint: &Endpoint,
+        request: &'a LoadRequest,
+        tls: Option<&TlsClient>,
+        timeout: Duration,
+    ) -> Self {
+        let (scenario, http) = match request {
+            LoadRequest::Set(request) => return Self::new(endpoint, request, tls, timeout),
+            LoadRequest::Scenario(scenario, http) => (scenario, *http),
+        };
+        let wire = match http {
+            HttpVersion::Http1 => over(H1Wire::new(&[], false), tls, http),
+            HttpVersion::Http2 => over(H2Wire::new(&[], false), tls, http),
+        };
+        Self {
+            endpoint: endpoint.clone(),
+            timeout,
+            wire,
+            user: Some(scenario.user(0, 0)),
             is_idempotent: request.is_idempotent(0),
             link: None,
             connections: 0,
@@ -198,6 +229,12 @@ impl<'a> Conversation<'a> {
     ///
     /// If no whole response arrives; the next request goes over a new connection.
     pub fn request(&mut self) -> Result<Response, ExchangeError> {
+        if let Some(user) = &mut self.user {
+            user.begin();
+            if let Turn::Fail(reason) = user.next() {
+                return Err(ExchangeError::Unsent(reason));
+            }
+        }
         let kept = self.link.take().filter(|_| !self.wire.is_finished());
         let is_kept = kept.is_some();
         let mut link = match kept {
@@ -214,7 +251,9 @@ impl<'a> Conversation<'a> {
             link = self.connect(link.left())?;
             result = self.converse(&mut link);
         }
-        let (response, stays_open) = result?;
+        let (collect, stays_open) = result?;
+        self.respond(&collect);
+        let response = collect.into_response();
         self.link = stays_open.then_some(link);
         Ok(response)
     }
@@ -236,14 +275,31 @@ impl<'a> Conversation<'a> {
         Ok(link)
     }
 
+    /// The user takes a response, as far as it matters for the next request: nothing is rejected here.
+    fn respond(&mut self, collect: &Collect) {
+        if let Some(user) = &mut self.user {
+            // How long it took, and from where, matters to no request.
+            let _ = user.respond(&Reply {
+                status: collect.status(),
+                http: HttpVersion::Http1,
+                kept: Some(collect),
+                duration: Duration::ZERO,
+                server: None,
+            });
+        }
+    }
+
     /// One request and its response, and whether the connection may be reused.
-    fn converse(&mut self, link: &mut Link) -> Result<(Response, bool), ExchangeError> {
+    fn converse(&mut self, link: &mut Link) -> Result<(Collect, bool), ExchangeError> {
         let wire = &mut *self.wire;
         let mut collect = Collect::default();
         let mut is_requested = false;
         loop {
             if !is_requested && wire.is_ready() && wire.room() > 0 {
-                wire.request(Which::default());
+                match &self.user {
+                    None => wire.request(Which::default()),
+                    Some(user) => wire.request_own(user.request(), false),
+                }
                 is_requested = true;
             }
             if !is_requested && let Some(fault) = wire.farewell() {
@@ -266,7 +322,7 @@ impl<'a> Conversation<'a> {
                 }
                 Ok(None) => {}
                 Ok(Some(End::Whole(whole))) => {
-                    return Ok((collect.into_response(), whole.keep_alive));
+                    return Ok((collect, whole.keep_alive));
                 }
                 Ok(Some(End::Unprocessed(fault))) => {
                     link.tell(wire);
@@ -282,9 +338,9 @@ impl<'a> Conversation<'a> {
 }
 
 /// What has arrived when the server closes the connection.
-fn closed(wire: &mut dyn Wire, collect: Collect) -> Result<(Response, bool), ExchangeError> {
+fn closed(wire: &mut dyn Wire, collect: Collect) -> Result<(Collect, bool), ExchangeError> {
     match wire.close() {
-        OnClose::Whole(_) => Ok((collect.into_response(), false)),
+        OnClose::Whole(_) => Ok((collect, false)),
         OnClose::Failed(fault) => Err(fault.into()),
         OnClose::BeforeResponse | OnClose::Truncated => {
             Err(ExchangeError::Closed(Received::of(collect, wire)))

@@ -299,15 +299,19 @@ impl LoadPlan {
         if self.streams > 0 && self.request.is_grpc() {
             return contradiction("held streams", "gRPC");
         }
-        if let LoadRequest::Scenario(..) = self.request {
+        if let LoadRequest::Scenario(scenario, _) = &self.request {
+            let is_one_request = scenario.is_one_request();
             let one = match () {
                 () if self.pipeline > 1 => self.in_flight_words().several,
                 () if self.streams > 0 => "held streams",
                 () if self.events => "event streams",
-                () if self.sampling.is_some() => "one expected response",
+                () if self.sampling.is_some() && !is_one_request => "one expected response",
                 () => return Ok(()),
             };
-            return contradiction(one, "a scenario");
+            return match is_one_request {
+                true => contradiction(one, "requests that differ"),
+                false => contradiction(one, "a scenario"),
+            };
         }
         Ok(())
     }
@@ -350,7 +354,7 @@ impl LoadPlan {
             first_byte: self.first_byte,
             events: self.events,
             messages: self.events && self.request.is_grpc(),
-            flows: matches!(self.request, LoadRequest::Scenario(..)),
+            flows: self.request.flows().is_some(),
         }
         .over(self.protocol())
     }

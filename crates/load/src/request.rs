@@ -163,6 +163,10 @@ impl RequestParts {
         &self.fields
     }
 
+    pub(crate) fn become_get(&mut self) {
+        self.method = Method::GET;
+    }
+
     pub(crate) fn fields_mut(&mut self) -> &mut Vec<(HeaderName, HeaderValue)> {
         &mut self.fields
     }
@@ -429,6 +433,14 @@ impl LoadRequest {
         match self {
             Self::Set(requests) => Some(requests),
             Self::Scenario(..) => None,
+        }
+    }
+
+    /// The scenario whose flows the load counts.
+    pub(crate) fn flows(&self) -> Option<&dyn Scenario> {
+        match self {
+            Self::Scenario(scenario, _) if !scenario.is_one_request() => Some(&**scenario),
+            Self::Scenario(..) | Self::Set(_) => None,
         }
     }
 

@@ -16,6 +16,12 @@ pub trait Scenario: Send + Sync {
     /// Its requests, in their order; at least one.
     fn entries(&self) -> &[Entry];
 
+    /// Whether each flow is one request, so that the load counts requests instead of flows, and the plan says which
+    /// responses are expected.
+    fn is_one_request(&self) -> bool {
+        false
+    }
+
     /// A new user, by number among those of all threads. Random values of the user come from `seed`.
     fn user(&self, number: u64, seed: u64) -> Box<dyn User + '_>;
 }
@@ -97,6 +103,8 @@ pub struct Sending {
     pub timeout: Option<Duration>,
     /// What [`User::respond`] needs of the response.
     pub keep: Keep,
+    /// Whether it follows a redirect, so that the user does not think before.
+    pub is_redirected: bool,
 }
 
 /// What is kept of a response.
@@ -152,6 +160,11 @@ impl ScenarioRequest {
     /// Without its encoding.
     pub fn parts(&self) -> &RequestParts {
         &self.0
+    }
+
+    /// Changes the method to GET.
+    pub fn become_get(&mut self) {
+        self.0.become_get();
     }
 
     /// Changes the path and query.

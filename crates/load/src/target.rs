@@ -26,7 +26,7 @@ pub enum TargetError {
         scheme: &'static str,
         rest: String,
     },
-    #[error("`{url}` has no scheme; did you mean `http://{url}`?")]
+    #[error("`{url}` has no scheme; did you mean `http://{}`?", url.trim_start_matches('/'))]
     NoScheme { url: String },
     #[error("`{scheme}` is not supported: Prony loads http:// and https:// URLs")]
     Scheme { scheme: String },

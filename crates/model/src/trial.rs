@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CpuNoise, CpuWaits, LoadResult, LoadSpec, MachineNoise, NoiseCause, Outcome, Scheduling,
+    CpuNoise, CpuWaits, Flows, LoadResult, LoadSpec, MachineNoise, NoiseCause, Outcome, Scheduling,
 };
 
 /// One server × workload × load × round.
@@ -112,10 +112,20 @@ impl Measurement {
         self.load.outcomes[Outcome::Ok] + warmup.map_or(0, |warmup| warmup.outcomes[Outcome::Ok])
     }
 
-    /// Wrong responses, warm-up included: the server did other work than intended.
+    /// Wrong responses, warm-up included: the server did other work than intended. Each flow that could not go on had one.
     pub fn wrong(&self) -> u64 {
         let warmup = self.load.warmup.as_ref();
-        self.load.outcomes.wrong() + warmup.map_or(0, |warmup| warmup.outcomes.wrong())
+        let flows = self.load.flows.as_ref();
+        self.load.outcomes.wrong()
+            + warmup.map_or(0, |warmup| warmup.outcomes.wrong())
+            + flows.map_or(0, Flows::failed_without_request)
+    }
+
+    /// The first of them in words, as far as any was kept.
+    pub fn first_wrong(&self) -> Option<String> {
+        let wrong = self.load.first_wrong.as_ref();
+        let wrong = wrong.map(|wrong| format!("{}: {}", wrong.outcome, wrong.detail));
+        wrong.or_else(|| self.load.flows.as_ref()?.first_failure.clone())
     }
 
     /// A cost of the whole load (warm-up included) per ok response; `None` if no response was ok.

@@ -146,15 +146,19 @@ fn arrivals(load: &LoadSpec) -> Vec<Part> {
     let connections = plural(count, "connection");
     let users = plural(count, "user");
     let think = |s: &f64| part(format!("think time {}", seconds(*s)), format!("think-{s}s"));
+    let of_flows = if load.flows { " of flows" } else { "" };
     let mut parts = match &load.shape {
         LoadShape::Closed => vec![
-            part(connections, format!("closed-{count}")),
-            part("closed loop", "closed"),
+            part(
+                if load.flows { users } else { connections },
+                format!("closed-{count}"),
+            ),
+            part(format!("closed loop{of_flows}"), "closed"),
         ],
         LoadShape::UsersClosed { think_time_s } => {
             vec![
                 part(
-                    format!("{users}, closed loop"),
+                    format!("{users}, closed loop{of_flows}"),
                     format!("users-closed-{count}"),
                 ),
                 think(think_time_s),
@@ -162,7 +166,10 @@ fn arrivals(load: &LoadSpec) -> Vec<Part> {
         }
         LoadShape::UsersOpen { think_time_s } => {
             vec![
-                part(format!("{users}, open loop"), format!("users-{count}")),
+                part(
+                    format!("{users}, open loop{of_flows}"),
+                    format!("users-{count}"),
+                ),
                 think(think_time_s),
             ]
         }

@@ -104,7 +104,7 @@ impl Project {
     /// Whether the project has another workload under the id of a shipped one, which shipped servers do not serve.
     fn is_another(&self, id: &str) -> bool {
         match (self.workloads.get(id), self.shipped.get(id)) {
-            (Ok(own), Ok(shipped)) => !own.has_the_same_request_and_response(shipped),
+            (Ok(own), Ok(shipped)) => !own.requests_the_same(shipped),
             _ => false,
         }
     }

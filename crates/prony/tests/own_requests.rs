@@ -207,3 +207,153 @@ fn faults_of_a_workload_are_reported_before_anything_runs() {
         run(with_token(&project, &verify)).with(1).says(message);
     }
 }
+
+/// Says no to an item that the client's file does not have, and to a second order of a user without its cookie. Logs a line
+/// for each request.
+const SHOP: &str = r#"
+import json, os, sys, threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+
+    def do_POST(self):
+        order = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        first = not hasattr(self, "orders")
+        self.orders = True
+        is_right = (order["item"] in ("pen", "big \"cup\"") and 1 <= order["count"] <= 5
+            and self.path == "/shops/north%20side/orders" and first == (self.headers["cookie"] is None))
+        content = json.dumps({"token": self.headers["x-token"], "item": order["item"]}).encode()
+        sys.stdout.write(json.dumps(order) + "\n")
+        sys.stdout.flush()
+        self.send_response(201 if is_right else 400)
+        if first:
+            self.send_header("set-cookie", "cart=1")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format, *args):
+        pass
+
+ThreadingHTTPServer((os.environ["HOST"], int(os.environ["PORT"])), Handler).serve_forever()
+"#;
+
+const ORDER: &str = r#"
+[request]
+method = "POST"
+path = "/shops/{{shop}}/orders"
+headers = { X-Token = "{{token}}" }
+body = { json = '{"item": "{{item}}", "count": {{count}}, "id": "{{newUuid}}"}' }
+keep_cookies = true
+[values]
+rows = "items.csv"
+random = { count = "1..5" }
+variables = { shop = "north side", token = { env = "ORDERS_TOKEN", secret = true } }
+"#;
+
+/// A project with the shop, whose response is as `response` says.
+fn shop(response: &str) -> Project {
+    let project = project();
+    let manifest = MANIFEST.replace("[\"orders\", \"orders-tls\", \"wrong\"]", "[\"order\"]");
+    project.manifest("orders", &manifest);
+    fs::write(project.path().join("servers/orders/server.py"), SHOP).unwrap();
+    project.suite(
+        "mine",
+        &SUITE.replace("[\"orders\", \"orders-tls\"]", "[\"order\"]"),
+    );
+    workload(&project, "items.csv", "item\npen\n\"big \"\"cup\"\"\"\n");
+    workload(
+        &project,
+        "order.toml",
+        &format!("{ORDER}[response]\n{response}\n"),
+    );
+    project
+}
+
+#[test]
+fn values_and_kept_cookies_reach_verification_and_load() {
+    let project = shop(
+        "status = 201\nbody = { json_path = { \"$.item\" = { exists = true } } }\nlog_lines = 1",
+    );
+    let arguments = ["verify", "orders", "--workloads", "order"];
+    run(with_token(&project, &arguments))
+        .with(0)
+        .prints("verified orders × order");
+    let ended = run(with_token(&project, &["run", "mine", "--no-ceiling"])).with(0);
+    assert!(!ended.all().contains("s3cr3t"), "{}", ended.all());
+    let record = project.export();
+    let measured = trials(&record, "orders", "measured");
+    assert_eq!(measured.len(), 2);
+    for trial in measured {
+        let load = &trial["result"]["load"];
+        // The lines that the server logged agree with the requests, or the trial would have failed.
+        let statuses = load["statuses"].as_object().unwrap();
+        assert_eq!(statuses.keys().collect::<Vec<_>>(), ["201"], "{load}");
+        assert!(
+            load.get("flows").is_none_or(|flows| flows.is_null()),
+            "{load}"
+        );
+        let url = load["target"]["url"].as_str().unwrap();
+        assert!(url.ends_with("/shops/north%20side/orders"), "{url}");
+    }
+    assert!(!record.to_string().contains("s3cr3t"));
+}
+
+#[test]
+fn a_wrong_response_to_values_is_shown_without_secrets() {
+    let project = shop("status = 201\nbody = { json_path = { \"$.token\" = \"none\" } }");
+    let arguments = ["verify", "orders", "--workloads", "order"];
+    let told = run(with_token(&project, &arguments)).with(1).all();
+    assert!(told.contains("$.token = \"none\""), "{told}");
+    assert!(told.contains("$.token = \"***\""), "{told}");
+    assert!(!told.contains("s3cr3t"), "{told}");
+}
+
+#[test]
+fn what_does_not_go_with_values_is_refused_before_anything_starts() {
+    let project = shop("status = 201");
+    let load = "load = { shape = \"closed\", connections = 2, pipeline = 4";
+    let suite = SUITE.replace("[\"orders\", \"orders-tls\"]", "[\"order\"]");
+    let piped = suite.replace("load = { shape = \"closed\", connections = 2", load);
+    project.suite("mine", &piped);
+    let told = run(with_token(&project, &["run", "mine", "--no-ceiling"]))
+        .with(1)
+        .all();
+    assert!(
+        told.contains("the load has `pipeline`, which does not go with the `values` of `order`"),
+        "{told}"
+    );
+    project.suite("mine", &suite);
+    let order = ORDER.replace("{{item}}", "{{itme}}");
+    workload(
+        &project,
+        "order.toml",
+        &format!("{order}[response]\nstatus = 201\n"),
+    );
+    let told = run(with_token(&project, &["run", "mine", "--no-ceiling"]))
+        .with(1)
+        .all();
+    assert!(
+        told.contains("its body: the value `itme` is not defined; did you mean `item`?"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_placeholder_without_values_is_pointed_out() {
+    let project = shop("status = 201");
+    let (request, _) = ORDER.split_once("[values]").unwrap();
+    let request = request.replace("{{count}}", "1").replace("{{token}}", "x");
+    workload(
+        &project,
+        "order.toml",
+        &format!("{request}[response]\nstatus = 201\n"),
+    );
+    let told = run(with_token(&project, &["verify", "orders"]))
+        .with(1)
+        .all();
+    let hint = "the request has {{shop}} as text: for a value, add the table `values`";
+    assert!(told.contains(hint), "{told}");
+}

@@ -5,7 +5,7 @@ use prony_present::table::{Badge, Cell, Column, Row, Table, Tone};
 use prony_present::words::plural;
 use prony_stats::{Band, Estimate};
 
-use crate::figures::{Figures, Percentile, Relative, WorstRound};
+use crate::figures::{Figures, FlowFigures, Percentile, Relative, WorstRound};
 use crate::table::{ResultTable, ServerRow, Standing};
 
 type Col = Column<ServerRow>;
@@ -173,6 +173,52 @@ static GENERATOR: [Col; 7] = [
         Cell::text(row.figures.generator.event_loops.join(", "))
     }),
 ];
+
+/// The flows of a server, or one of their requests.
+struct FlowRow<'a> {
+    server: &'a str,
+    figures: &'a FlowFigures,
+}
+
+type FlowCol<'a> = Column<FlowRow<'a>>;
+
+fn flow_columns<'a>() -> [FlowCol<'a>; 7] {
+    [
+        FlowCol::words("server", |one| Cell::text(one.server)),
+        FlowCol::words("request", |one| {
+            Cell::text(one.figures.request.as_deref().unwrap_or("whole flows"))
+        }),
+        FlowCol::figure("ok/s", |one| estimate(Some(one.figures.rate), count))
+            .hint("How many were ok per second: the median of the rounds and its 95 % interval"),
+        FlowCol::figure("p50", |one| Cell::optional(one.figures.p50(), duration))
+            .hint("Time that half of them did not exceed; that of whole flows includes pauses"),
+        FlowCol::figure("p99", |one| Cell::optional(one.figures.p99(), duration))
+            .hint("Time that 99 % of them did not exceed; that of whole flows includes pauses"),
+        FlowCol::figure("begun", |one| Cell::text(exact(one.figures.count)))
+            .hint("Flows that began and requests that were sent or due, in all rounds")
+            .drop(2),
+        FlowCol::figure("not ok", |one| Cell::text(exact(one.figures.not_ok)))
+            .hint("Those with an error, in all rounds")
+            .drop(1),
+    ]
+}
+
+/// The flows of each server and their requests; `None` if the load has none.
+pub fn flows(table: &ResultTable) -> Option<Table> {
+    let mut rows = Vec::new();
+    for row in &table.rows {
+        let server = &row.server.id;
+        let flows = row.figures.flows.iter();
+        rows.extend(flows.map(|figures| FlowRow { server, figures }));
+    }
+    let set = |one: &FlowRow<'_>| Row {
+        begins_group: one.figures.request.is_none(),
+        ..Row::default()
+    };
+    let columns = flow_columns();
+    let lines = rows.iter().map(|one| (one, set(one)));
+    (!rows.is_empty()).then(|| Table::of(&columns, lines))
+}
 
 /// Rates and latency, with the flags of each row.
 pub fn speed(table: &ResultTable) -> Table {

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod costs;
+mod flows;
 mod open;
 mod over_rounds;
 
@@ -12,6 +13,7 @@ use prony_stats::{Estimate, spearman, supports_percentile};
 
 pub use attempts::{Attempts, WarmingFigures};
 pub use costs::{CostFigures, GeneratorFigures};
+pub use flows::FlowFigures;
 pub(crate) use open::{Awaiting, RATE_MADE};
 pub use open::{EventFigures, HeldFigures, Kept, Lag, OpenFigures};
 pub use over_rounds::{Relative, WorstRound};
@@ -65,6 +67,8 @@ pub struct Figures {
     pub events: Option<EventFigures>,
     /// The streams that were held open beside the load, if there were any.
     pub held: Option<HeldFigures>,
+    /// The flows of a scenario and their requests; empty for other loads.
+    pub flows: Vec<FlowFigures>,
     /// What the load cost the generator.
     pub generator: GeneratorFigures,
     /// Rounds that gave no figures.
@@ -143,6 +147,7 @@ impl Figures {
             first_byte: WorstRound::of(rounds, |load| load.first_byte_ns.as_ref()),
             events: EventFigures::of(rounds),
             held: HeldFigures::of(rounds),
+            flows: FlowFigures::of(rounds),
             generator: GeneratorFigures::of(rounds),
             failed_rounds: by_round.failed().count(),
             attempts: Attempts::of(by_round),
@@ -218,11 +223,7 @@ prony_model::named! {
 
 /// The first wrong response that one of these records shows.
 fn first_wrong(rounds: &[&Measurement]) -> Option<String> {
-    let mut details = rounds
-        .iter()
-        .filter_map(|round| round.load.first_wrong.as_ref());
-    let wrong = details.next()?;
-    Some(format!("{}: {}", wrong.outcome, wrong.detail))
+    rounds.iter().find_map(|round| round.first_wrong())
 }
 
 /// Reconnects are counted during the warm-up, too, so its requests are included.

@@ -85,12 +85,9 @@ fn unverified(server: &ServerRecord, workload: &str) -> Option<CaseResult> {
 
 fn wrong(trials: &[&TrialRecord]) -> Option<CaseResult> {
     let measured = trials.iter().filter_map(|record| measured(record));
-    let wrong: u64 = measured
-        .clone()
-        .map(|trial| trial.load.outcomes.wrong())
-        .sum();
-    let mut first = measured.filter_map(|trial| trial.load.first_wrong.as_ref());
-    let details = first.next().map_or(String::new(), |one| one.detail.clone());
+    let wrong: u64 = measured.clone().map(|trial| trial.wrong()).sum();
+    let mut first = measured.filter_map(|trial| trial.first_wrong());
+    let details = first.next().unwrap_or_default();
     let message = format!("{} wrong under load", plural(wrong as usize, "response"));
     (wrong > 0).then(|| failed(message, details))
 }

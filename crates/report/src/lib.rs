@@ -26,8 +26,8 @@ pub use charts::{ChartFile, ChartKind, chart_files};
 pub use conditions::end as end_of_run;
 pub use course::CourseTrial;
 pub use figures::{
-    Attempts, CostFigures, EventFigures, Figures, GeneratorFigures, HeldFigures, Kept, Lag,
-    OpenFigures, Percentile, Relative, WarmingFigures, WorstRound, WrongResponses,
+    Attempts, CostFigures, EventFigures, Figures, FlowFigures, GeneratorFigures, HeldFigures, Kept,
+    Lag, OpenFigures, Percentile, Relative, WarmingFigures, WorstRound, WrongResponses,
 };
 pub use junit::junit;
 pub use notes::wrong as wrong_responses;

@@ -73,6 +73,7 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
             lead: load::in_rounds(&table.load, table.rounds),
             blocks: std::iter::once(Block::Table(all))
                 .chain(notes.map(Block::Caption))
+                .chain(columns::flows(table).map(Block::Table))
                 .collect(),
             ..Section::default()
         }
@@ -218,6 +219,10 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
             load::latency(&table.load)
         )));
         blocks.extend(notes::unranked(table).map(Block::Caption));
+        if let Some(flows) = columns::flows(table) {
+            blocks.push(Block::Heading("Flows and their requests".into()));
+            blocks.push(Block::Table(flows));
+        }
         blocks.push(Block::Heading("Cost to the server".into()));
         blocks.push(Block::Table(columns::cost(table)));
         blocks.extend(notes::asides(table).into_iter().map(Block::Caption));

@@ -47,7 +47,7 @@ impl<'a> Constants<'a> {
     }
 
     /// The text of a placeholder, if it is always the same.
-    fn text(&self, placeholder: &Placeholder) -> Option<String> {
+    pub(crate) fn text(&self, placeholder: &Placeholder) -> Option<String> {
         let Expression::Variable(name) = &placeholder.expression else {
             return None;
         };
@@ -127,24 +127,7 @@ impl<'a> Constants<'a> {
     }
 
     fn put_into_template(&self, template: &mut Template) -> bool {
-        let mut elements: Vec<TemplateElement> = Vec::with_capacity(template.elements.len());
-        for element in template.elements.drain(..) {
-            let text = match element {
-                TemplateElement::Text(text) => text,
-                TemplateElement::Placeholder(placeholder) => match self.text(&placeholder) {
-                    Some(text) => text,
-                    None => {
-                        elements.push(TemplateElement::Placeholder(placeholder));
-                        continue;
-                    }
-                },
-            };
-            match elements.last_mut() {
-                Some(TemplateElement::Text(before)) => before.push_str(&text),
-                _ => elements.push(TemplateElement::Text(text)),
-            }
-        }
-        template.elements = elements;
+        put_into(template, |placeholder| self.text(placeholder));
         template.placeholders().next().is_none()
     }
 
@@ -157,4 +140,26 @@ impl<'a> Constants<'a> {
             }
         })
     }
+}
+
+/// Puts the texts of placeholders into a template, as far as they are known.
+pub(crate) fn put_into(template: &mut Template, text: impl Fn(&Placeholder) -> Option<String>) {
+    let mut elements: Vec<TemplateElement> = Vec::with_capacity(template.elements.len());
+    for element in template.elements.drain(..) {
+        let text = match element {
+            TemplateElement::Text(text) => text,
+            TemplateElement::Placeholder(placeholder) => match text(&placeholder) {
+                Some(text) => text,
+                None => {
+                    elements.push(TemplateElement::Placeholder(placeholder));
+                    continue;
+                }
+            },
+        };
+        match elements.last_mut() {
+            Some(TemplateElement::Text(before)) => before.push_str(&text),
+            _ => elements.push(TemplateElement::Text(text)),
+        }
+    }
+    template.elements = elements;
 }

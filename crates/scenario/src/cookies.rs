@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use cookie::Cookie;
+use prony_load::wire::h1::Collect;
 use prony_load::{HttpUrl, Scheme};
 use time::OffsetDateTime;
 
@@ -34,6 +35,15 @@ impl CookieJar {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.cookies.is_empty()
+    }
+
+    /// Takes those that a response to a request for `path` on `server` sets.
+    pub(crate) fn take_all(&mut self, response: &Collect, server: &HttpUrl, path: &str) {
+        for (_, value) in { response.fields() }.filter(|(name, _)| *name == b"set-cookie") {
+            if let Ok(field) = std::str::from_utf8(value) {
+                self.take(field, server, path);
+            }
+        }
     }
 
     /// Takes the value of a `Set-Cookie` field in the response to a request for `path` on `server`. A cookie that the

@@ -13,6 +13,8 @@ const LONGEST_FILE: u64 = 64 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct UserEnvironment {
     pub(crate) random: fastrand::Rng,
+    /// Not from the seed, which several loads of a server may share: a UUID must not come twice.
+    unique: fastrand::Rng,
     folder: Option<PathBuf>,
     /// What was read, so that a load does not read a file twice.
     files: HashMap<String, Result<Vec<u8>, FileError>>,
@@ -23,6 +25,7 @@ impl UserEnvironment {
     pub(crate) fn new(folder: Option<&Path>, seed: u64) -> Self {
         Self {
             random: fastrand::Rng::with_seed(seed),
+            unique: fastrand::Rng::new(),
             folder: folder.map(Path::to_path_buf),
             files: HashMap::new(),
         }
@@ -35,7 +38,7 @@ impl Environment for UserEnvironment {
     }
 
     fn random(&mut self) -> u128 {
-        self.random.u128(..)
+        self.unique.u128(..)
     }
 
     fn file(&mut self, name: &str) -> Result<Vec<u8>, FileError> {

@@ -6,7 +6,7 @@
 //! let text = "GET http://{{host}}/items/{{item}}\nHTTP 200\n";
 //! let mut sources = Sources::default();
 //! sources.set("host", "localhost:8080");
-//! sources.add_random("item", 1, 100)?;
+//! sources.add_random("item", "1..100".parse()?)?;
 //! let scenario = HurlScenario::new("items.hurl", text, sources)?;
 //! assert_eq!(scenario.server().as_str(), "http://localhost:8080/");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -17,19 +17,28 @@ mod constants;
 mod cookies;
 mod environment;
 mod error;
+mod one_request;
 mod options;
 mod placeholders;
 mod prepare;
+mod redirect;
 mod request;
 mod response;
 mod secrets;
+mod server_values;
 mod sources;
 mod target;
+mod text;
 mod user;
 
 pub use error::ScenarioError;
+pub use one_request::{OneRequest, OneRequestError, RequestTemplate};
 pub use prepare::{ConnectionOptions, HurlScenario};
-pub use sources::{Sources, SourcesError};
+pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError};
+pub use target::NOT_IN_URLS;
+pub use text::{Encode, Template, Text, TextError, placeholder};
 
+/// The most bytes of a file.
+pub const LONGEST_FILE: u64 = 4 << 20;
 /// The most entries of a file: each has a histogram per thread.
 pub const MOST_ENTRIES: usize = 500;

@@ -7,8 +7,10 @@ use prony_hurl::ast::{
 };
 use prony_hurl::evaluate::{Environment, Failure, Scope, Variables};
 
+use crate::redirect::MOST_REDIRECTS;
+
 /// How to run an entry.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntryOptions {
     pub(crate) is_skipped: bool,
     /// How often to send it.
@@ -22,6 +24,8 @@ pub(crate) struct EntryOptions {
     pub(crate) is_compressed: bool,
     /// Whether `.` and `..` stay in the path.
     pub(crate) keeps_dots: bool,
+    pub(crate) follows_redirects: bool,
+    pub(crate) most_redirects: u64,
 }
 
 impl Default for EntryOptions {
@@ -36,6 +40,8 @@ impl Default for EntryOptions {
             coerces_json_path: true,
             is_compressed: false,
             keeps_dots: false,
+            follows_redirects: false,
+            most_redirects: 50,
         }
     }
 }
@@ -78,9 +84,20 @@ impl EntryOptions {
             OptionValue::Flag(FlagOption::PathAsIs, setting) => {
                 self.keeps_dots = scope.flag(setting)?;
             }
+            OptionValue::Flag(FlagOption::FollowLocation, setting) => {
+                self.follows_redirects = scope.flag(setting)?;
+            }
+            // There is only one server to trust.
+            OptionValue::Flag(FlagOption::FollowLocationTrusted, setting) => {
+                self.follows_redirects |= scope.flag(setting)?;
+            }
             // Those of the connection are known before; the others do not change a load. Each must be a flag.
             OptionValue::Flag(_, setting) => {
                 scope.flag(setting)?;
+            }
+            OptionValue::Count(CountOption::MaxRedirects, setting) => {
+                let most = finite(scope.count(setting)?).unwrap_or(u64::MAX);
+                self.most_redirects = most.min(MOST_REDIRECTS);
             }
             OptionValue::Count(CountOption::Repeat, setting) => {
                 self.repeat = finite(scope.count(setting)?).unwrap_or(u64::MAX);
@@ -89,13 +106,13 @@ impl EntryOptions {
                 self.retry = finite(scope.count(setting)?);
             }
             OptionValue::Duration(DurationOption::Delay, setting) => {
-                self.delay = duration(scope.duration(setting)?, DurationUnit::Millisecond);
+                self.delay = duration(scope.duration(setting)?);
             }
             OptionValue::Duration(DurationOption::RetryInterval, setting) => {
-                self.retry_interval = duration(scope.duration(setting)?, DurationUnit::Millisecond);
+                self.retry_interval = duration(scope.duration(setting)?);
             }
             OptionValue::Duration(DurationOption::MaxTime, setting) => {
-                let timeout = duration(scope.duration(setting)?, DurationUnit::Second);
+                let timeout = duration(scope.duration(setting)?);
                 // As for curl, zero is no limit.
                 self.timeout = (!timeout.is_zero()).then_some(timeout);
             }
@@ -117,8 +134,9 @@ fn finite(count: Count) -> Option<u64> {
     }
 }
 
-fn duration(duration: ast::Duration, without_unit: DurationUnit) -> Duration {
-    let milliseconds = match duration.unit.unwrap_or(without_unit) {
+fn duration(duration: ast::Duration) -> Duration {
+    // As for Hurl, which only takes seconds without a unit on its command line.
+    let milliseconds = match duration.unit.unwrap_or(DurationUnit::Millisecond) {
         DurationUnit::Millisecond => 1,
         DurationUnit::Second => 1000,
         DurationUnit::Minute => 60_000,

@@ -1,61 +1,100 @@
 //! Finds variables that a file uses and nothing sets.
 
 use prony_hurl::ast::{
-    Body, BodyValue, Capture, Entry, Expression, FilePart, HurlFile, Json, JsonPiece, KeyValue,
-    Multiline, OptionValue, Part, Placeholder, Request, Setting, Template, VariableValue,
+    Body, BodyValue, Capture, CookiePath, Count, CountOption, EntryOption, Expression, FilePart,
+    Filter, FilterValue, FlagOption, HurlFile, Json, JsonPath, JsonPiece, KeyValue, Multiline,
+    OptionValue, Part, Placeholder, PredicateValue, Query, QueryValue, RegexTemplate, RegexValue,
+    Request, Response, Setting, Template, Test, VariableValue,
 };
 
 use crate::error::ScenarioError;
 use crate::prepare::place;
 use crate::sources::Sources;
 
-/// Checks that every variable of a request is known by then.
+/// Checks that every variable is known when it is used: those of a request before it, and those of captures and asserts
+/// when they are evaluated.
 pub(crate) fn check_variables(
     file: &str,
     parsed: &HurlFile,
     sources: &Sources,
 ) -> Result<(), ScenarioError> {
-    let mut known: Vec<&str> = sources.changing().collect();
+    let mut known = Known {
+        file,
+        sources,
+        names: sources.changing().collect(),
+    };
     for entry in &parsed.entries {
-        let check = |known: &[&str], placeholders: Vec<&Placeholder>| {
-            let is_known =
-                |name: &str| known.contains(&name) || sources.variables.get(name).is_some();
-            let unknown = placeholders
-                .into_iter()
-                .find_map(|it| match &it.expression {
-                    Expression::Variable(name) if !is_known(name) => Some((name, it.span.start)),
-                    _ => None,
-                });
-            unknown.map_or(Ok(()), |(name, position)| {
-                Err(ScenarioError::Undefined {
-                    place: place(file, position),
-                    name: name.clone(),
-                })
-            })
-        };
-        // Options take effect in their order, and before the rest of the request.
-        for option in &entry.request.options {
-            check(&known, of_option(&option.value))?;
-            if let OptionValue::Variable(definition) = &option.value {
-                known.push(&definition.name);
+        known.check_options(&entry.request.options)?;
+        let is_sent = !is_never_sent(&entry.request.options);
+        if is_sent {
+            known.check(of_request(&entry.request))?;
+        }
+        for capture in entry.response.iter().flat_map(|it| &it.captures) {
+            if is_sent {
+                known.check(of_capture(capture))?;
+            }
+            match capture.name.literal() {
+                Some(name) => known.names.push(name),
+                // It may set any variable.
+                None => return Ok(()),
             }
         }
-        check(&known, of_request(&entry.request))?;
-        match captured(entry) {
-            Some(names) => known.extend(names),
-            // It may set any variable.
-            None => return Ok(()),
+        if let Some(response) = entry.response.as_ref().filter(|_| is_sent) {
+            known.check(of_asserts(response))?;
         }
     }
     Ok(())
 }
 
-/// The names that an entry captures; `None` if one of them is a value.
-fn captured(entry: &Entry) -> Option<Vec<&str>> {
-    let captures = entry.response.iter().flat_map(|it| &it.captures);
-    captures
-        .map(|Capture { name, .. }| name.literal())
-        .collect()
+/// The variables that are set by now.
+struct Known<'a> {
+    file: &'a str,
+    sources: &'a Sources,
+    /// Those that differ between flows.
+    names: Vec<&'a str>,
+}
+
+impl<'a> Known<'a> {
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(&name) || self.sources.variables.get(name).is_some()
+    }
+
+    fn check(&self, placeholders: Vec<&Placeholder>) -> Result<(), ScenarioError> {
+        let unknown = placeholders
+            .into_iter()
+            .find_map(|it| match &it.expression {
+                Expression::Variable(name) if !self.has(name) => Some((name, it.span.start)),
+                _ => None,
+            });
+        unknown.map_or(Ok(()), |(name, position)| {
+            Err(ScenarioError::Undefined {
+                place: place(self.file, position),
+                name: name.clone(),
+            })
+        })
+    }
+
+    /// Options take effect in their order, and before the rest of the request.
+    fn check_options(&mut self, options: &'a [EntryOption]) -> Result<(), ScenarioError> {
+        for option in options {
+            self.check(of_option(&option.value))?;
+            if let OptionValue::Variable(definition) = &option.value {
+                self.names.push(&definition.name);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether the file itself says that an entry is not sent.
+fn is_never_sent(options: &[EntryOption]) -> bool {
+    options.iter().any(|option| {
+        matches!(
+            option.value,
+            OptionValue::Flag(FlagOption::Skip, Setting::Literal(true))
+                | OptionValue::Count(CountOption::Repeat, Setting::Literal(Count::Finite(0)))
+        )
+    })
 }
 
 /// Those of an option, if it is evaluated before the request.
@@ -87,8 +126,7 @@ fn of_request(request: &Request) -> Vec<&Placeholder> {
         &request.form,
         &request.cookies,
     ];
-    let pairs = pairs.into_iter().flatten().chain(&request.basic_auth);
-    let of_pairs = pairs.flat_map(|KeyValue { key, value }| [key, value]);
+    let of_pairs = templates_of_pairs(pairs.into_iter().flatten().chain(&request.basic_auth));
     let of_options = request
         .options
         .iter()
@@ -104,6 +142,12 @@ fn of_request(request: &Request) -> Vec<&Placeholder> {
         placeholders.extend(of_body(value));
     }
     placeholders
+}
+
+fn templates_of_pairs<'a>(
+    pairs: impl Iterator<Item = &'a KeyValue>,
+) -> impl Iterator<Item = &'a Template> {
+    pairs.flat_map(|KeyValue { key, value }| [key, value])
 }
 
 fn templates_of_part(part: &Part) -> Vec<&Template> {
@@ -123,16 +167,21 @@ fn of_body(body: &BodyValue) -> Vec<&Placeholder> {
         BodyValue::Oneline(template) | BodyValue::File(template) => {
             template.placeholders().collect()
         }
-        BodyValue::Multiline(
-            Multiline::Text(template) | Multiline::Json(template) | Multiline::Xml(template),
-        ) => template.placeholders().collect(),
-        BodyValue::Multiline(Multiline::GraphQl { query, variables }) => {
+        BodyValue::Multiline(multiline) => of_multiline(multiline),
+        BodyValue::Xml(_) | BodyValue::Bytes(_) => Vec::new(),
+    }
+}
+
+fn of_multiline(multiline: &Multiline) -> Vec<&Placeholder> {
+    match multiline {
+        Multiline::Text(template) | Multiline::Json(template) | Multiline::Xml(template) => {
+            template.placeholders().collect()
+        }
+        Multiline::GraphQl { query, variables } => {
             let variables = variables.iter().flat_map(of_json);
             query.placeholders().chain(variables).collect()
         }
-        BodyValue::Xml(_) | BodyValue::Bytes(_) | BodyValue::Multiline(Multiline::Raw(_)) => {
-            Vec::new()
-        }
+        Multiline::Raw(_) => Vec::new(),
     }
 }
 
@@ -142,4 +191,145 @@ fn of_json(json: &Json) -> Vec<&Placeholder> {
         JsonPiece::InString(placeholder) | JsonPiece::Value(placeholder) => Some(placeholder),
     });
     pieces.collect()
+}
+
+fn of_capture(capture: &Capture) -> Vec<&Placeholder> {
+    let mut placeholders: Vec<&Placeholder> = capture.name.placeholders().collect();
+    placeholders.extend(of_query(&capture.query));
+    placeholders.extend(capture.filters.iter().flat_map(of_filter));
+    placeholders
+}
+
+/// Those of all that is checked after the captures.
+fn of_asserts(response: &Response) -> Vec<&Placeholder> {
+    let headers = templates_of_pairs(response.headers.iter());
+    let mut placeholders: Vec<&Placeholder> = headers.flat_map(Template::placeholders).collect();
+    if let Some(Body { value, .. }) = &response.body {
+        placeholders.extend(of_body(value));
+    }
+    for assert in &response.asserts {
+        placeholders.extend(of_query(&assert.query));
+        placeholders.extend(assert.filters.iter().flat_map(of_filter));
+        placeholders.extend(of_test(&assert.predicate.test));
+    }
+    placeholders
+}
+
+/// Those of a query. The query `variable` itself may name one that is not defined.
+fn of_query(query: &Query) -> Vec<&Placeholder> {
+    match &query.value {
+        QueryValue::Header(template)
+        | QueryValue::XPath(template)
+        | QueryValue::Variable(template)
+        | QueryValue::Cookie(CookiePath { name: template, .. })
+        | QueryValue::JsonPath(JsonPath { template, .. }) => template.placeholders().collect(),
+        QueryValue::Regex(regex) => of_regex(regex),
+        QueryValue::Status
+        | QueryValue::Version
+        | QueryValue::Url
+        | QueryValue::Body
+        | QueryValue::Duration
+        | QueryValue::Bytes
+        | QueryValue::RawBytes
+        | QueryValue::Sha256
+        | QueryValue::Md5
+        | QueryValue::Certificate(_)
+        | QueryValue::Ip
+        | QueryValue::Redirects => Vec::new(),
+    }
+}
+
+fn of_regex(regex: &RegexValue) -> Vec<&Placeholder> {
+    match regex {
+        RegexValue::Template(RegexTemplate { template, .. }) => template.placeholders().collect(),
+        RegexValue::Literal(_) => Vec::new(),
+    }
+}
+
+fn of_filter(filter: &Filter) -> Vec<&Placeholder> {
+    match &filter.value {
+        FilterValue::CharsetDecode(template)
+        | FilterValue::DateFormat(template)
+        | FilterValue::Decode(template)
+        | FilterValue::Format(template)
+        | FilterValue::JsonPath(JsonPath { template, .. })
+        | FilterValue::Split(template)
+        | FilterValue::ToDate(template)
+        | FilterValue::UrlQueryParam(template)
+        | FilterValue::XPath(template) => template.placeholders().collect(),
+        FilterValue::Nth(setting) => of_setting(setting),
+        FilterValue::Regex(regex) => of_regex(regex),
+        FilterValue::Replace { old, new } => old.placeholders().chain(new.placeholders()).collect(),
+        FilterValue::ReplaceRegex { pattern, new } => {
+            let mut placeholders = of_regex(pattern);
+            placeholders.extend(new.placeholders());
+            placeholders
+        }
+        FilterValue::Base64Decode
+        | FilterValue::Base64Encode
+        | FilterValue::Base64UrlSafeDecode
+        | FilterValue::Base64UrlSafeEncode
+        | FilterValue::Count
+        | FilterValue::DaysAfterNow
+        | FilterValue::DaysBeforeNow
+        | FilterValue::First
+        | FilterValue::HtmlEscape
+        | FilterValue::HtmlUnescape
+        | FilterValue::Last
+        | FilterValue::Location
+        | FilterValue::ToFloat
+        | FilterValue::ToHex
+        | FilterValue::ToInt
+        | FilterValue::ToString
+        | FilterValue::UrlDecode
+        | FilterValue::UrlEncode
+        | FilterValue::Utf8Decode
+        | FilterValue::Utf8Encode => Vec::new(),
+    }
+}
+
+fn of_test(test: &Test) -> Vec<&Placeholder> {
+    match test {
+        Test::Equal(value)
+        | Test::NotEqual(value)
+        | Test::Greater(value)
+        | Test::GreaterOrEqual(value)
+        | Test::Less(value)
+        | Test::LessOrEqual(value)
+        | Test::StartsWith(value)
+        | Test::EndsWith(value)
+        | Test::Contains(value)
+        | Test::Includes(value) => of_predicate_value(value),
+        Test::Matches(regex) => of_regex(regex),
+        Test::Exists
+        | Test::IsBoolean
+        | Test::IsCollection
+        | Test::IsDate
+        | Test::IsEmpty
+        | Test::IsFloat
+        | Test::IsInteger
+        | Test::IsIpv4
+        | Test::IsIpv6
+        | Test::IsIsoDate
+        | Test::IsList
+        | Test::IsNumber
+        | Test::IsObject
+        | Test::IsString
+        | Test::IsUuid => Vec::new(),
+    }
+}
+
+fn of_predicate_value(value: &PredicateValue) -> Vec<&Placeholder> {
+    match value {
+        PredicateValue::File(template) | PredicateValue::Text(template) => {
+            template.placeholders().collect()
+        }
+        PredicateValue::Multiline(multiline) => of_multiline(multiline),
+        PredicateValue::Placeholder(placeholder) => vec![placeholder],
+        PredicateValue::Bytes(_)
+        | PredicateValue::Bool(_)
+        | PredicateValue::Null
+        | PredicateValue::Number(_)
+        | PredicateValue::Regex(_) => Vec::new(),
+    }
 }

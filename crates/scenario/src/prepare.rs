@@ -16,6 +16,7 @@ use crate::options::EntryOptions;
 use crate::placeholders::check_variables;
 use crate::request::{RequestFailure, Server, blank, render};
 use crate::secrets;
+use crate::server_values::OptionValues;
 use crate::sources::Sources;
 use crate::target::Target;
 use crate::user::{HurlUser, in_a_line};
@@ -86,7 +87,7 @@ impl HurlScenario {
         let constant: Vec<bool> = { parsed.entries.iter_mut() }
             .map(|entry| constants.put_into(entry))
             .collect();
-        let server = Server::new(server(file, &parsed)?);
+        let server = Server::new(server(file, &parsed, &constants)?);
         let changes_variables = parsed.entries.iter().any(sets_variables);
         // Only a later request can send a cookie.
         let keeps_cookies = parsed.entries.len() > 1 || sends_again(&parsed.entries[0]);
@@ -239,8 +240,8 @@ fn names(file: &str, parsed: &HurlFile) -> Result<Vec<NamedEntry>, ScenarioError
         .collect()
 }
 
-/// The path of a URL as the file has it, without its query.
-fn path_of(url: &Template) -> String {
+/// A URL as the file has it.
+fn text_of(url: &Template) -> String {
     let pieces = url.elements.iter().map(|element| match element {
         TemplateElement::Text(text) => text.clone(),
         TemplateElement::Placeholder(placeholder) => match &placeholder.expression {
@@ -249,7 +250,12 @@ fn path_of(url: &Template) -> String {
             Expression::NewUuid => "{{newUuid}}".to_owned(),
         },
     });
-    let text: String = pieces.collect();
+    pieces.collect()
+}
+
+/// The path of a URL as the file has it, without its query.
+fn path_of(url: &Template) -> String {
+    let text = text_of(url);
     let without_scheme = text
         .split_once("://")
         .map_or(text.as_str(), |(_, rest)| rest);
@@ -261,17 +267,26 @@ fn path_of(url: &Template) -> String {
 }
 
 /// The one server of all entries, as far as their URLs say which it is. The others are checked when they are sent.
-fn server(file: &str, parsed: &HurlFile) -> Result<HttpUrl, ScenarioError> {
+fn server(
+    file: &str,
+    parsed: &HurlFile,
+    constants: &Constants<'_>,
+) -> Result<HttpUrl, ScenarioError> {
     let mut server: Option<HttpUrl> = None;
-    for Entry { request, .. } in &parsed.entries {
+    let mut values = OptionValues::new(constants);
+    for entry in &parsed.entries {
+        let request = &entry.request;
         let place = || place(file, request.url.span.start);
-        let Some(url) = known_server(&request.url) else {
+        values.request(entry);
+        let url = known_server(&values.put_into(&request.url));
+        values.response(entry);
+        let Some(url) = url else {
             match server {
                 Some(_) => continue,
                 None => {
                     return Err(ScenarioError::UnknownServer {
                         place: place(),
-                        url: path_of(&request.url),
+                        url: text_of(&request.url),
                     });
                 }
             }
@@ -325,10 +340,26 @@ fn sets_variables(entry: &Entry) -> bool {
 }
 
 fn sends_again(entry: &Entry) -> bool {
-    entry.request.options.iter().any(|option| {
-        use prony_hurl::ast::CountOption::{Repeat, Retry};
-        matches!(option.value, OptionValue::Count(Repeat | Retry, _))
-    })
+    may_redirect(entry)
+        || entry.request.options.iter().any(|option| {
+            use prony_hurl::ast::CountOption::{Repeat, Retry};
+            matches!(option.value, OptionValue::Count(Repeat | Retry, _))
+        })
+}
+
+/// Whether an entry follows redirects, as far as that is known before the load.
+fn may_redirect(entry: &Entry) -> bool {
+    entry
+        .request
+        .options
+        .iter()
+        .any(|option| match &option.value {
+            OptionValue::Flag(
+                FlagOption::FollowLocation | FlagOption::FollowLocationTrusted,
+                setting,
+            ) => !matches!(setting, Setting::Literal(false)),
+            _ => false,
+        })
 }
 
 /// Why an entry cannot be prepared.
@@ -362,7 +393,7 @@ impl Prepare<'_> {
         let constant_options = options.as_ref().filter(|_| is_constant);
         let request = self.request(&entry, constant_options)?;
         let keep = match needs(&entry) {
-            Keep::Status if self.keeps_cookies => Keep::Head,
+            Keep::Status if self.keeps_cookies || may_redirect(&entry) => Keep::Head,
             keep => keep,
         };
         Ok(PreparedEntry {
@@ -452,6 +483,7 @@ fn needs_body(query: &Query) -> bool {
             | QueryValue::Variable(_)
             | QueryValue::Duration
             | QueryValue::Ip
+            | QueryValue::Redirects
     )
 }
 
@@ -489,7 +521,9 @@ mod tests {
                 .insecure
         );
         let mut sources = Sources::default();
-        sources.add_random("x", 0, 1).expect("a source");
+        sources
+            .add_random("x", "0..1".parse().expect("a range"))
+            .expect("a source");
         assert_eq!(
             prepared(text, sources).unwrap_err(),
             "a.hurl:3:1: `insecure` is about connections, so it must be true or false before the load"

@@ -8,6 +8,7 @@ use prony_hurl::evaluate::{Failure, Rendered, Scope};
 use prony_load::{ALL_CODINGS, HttpUrl, RequestError, RequestParts, ScenarioRequest, TargetError};
 
 use crate::options::EntryOptions;
+use crate::redirect;
 use crate::target::Target;
 
 /// What a request has unless its entry sets or removes it, as requests of Hurl do.
@@ -77,9 +78,7 @@ pub(crate) fn render(
     for (option, text) in &texts {
         apply(*option, text, fields)?;
     }
-    if let Some(user) = user.filter(|_| !has(fields, &header::AUTHORIZATION)) {
-        add_field(fields, "authorization", &authorization(&user))?;
-    }
+    add_user(fields, user)?;
     for (name, value) in DEFAULT_FIELDS {
         if !has(fields, &name) && !texts.iter().any(|it| is_without(it, &name)) {
             fields.push((name, value));
@@ -87,6 +86,18 @@ pub(crate) fn render(
     }
     *rendered.body_mut() = body;
     Ok(())
+}
+
+/// Makes `next` the request that follows a redirect to `target`, which is on the same server.
+pub(crate) fn follow(
+    next: &mut ScenarioRequest,
+    target: Target,
+    status: u16,
+    entry: &Request,
+) -> Result<(), RequestError> {
+    redirect::change_method(next, status, entry);
+    next.set_path(target.url.path())?;
+    add_user(next.fields_mut(), target.user)
 }
 
 /// The one server of a scenario.
@@ -110,7 +121,7 @@ impl Server {
     }
 
     /// Parses a URL, which must be on this server.
-    fn target_of(&self, url: &str, keeps_dots: bool) -> Result<Target, RequestFailure> {
+    pub(crate) fn target_of(&self, url: &str, keeps_dots: bool) -> Result<Target, RequestFailure> {
         let target = Target::parse(url, keeps_dots)?;
         match target.url.is_same_server(&self.url) {
             true => Ok(target),
@@ -144,6 +155,14 @@ fn is_without((option, text): &(TextOption, String), name: &HeaderName) -> bool 
 
 fn authorization(user: impl AsRef<[u8]>) -> String {
     format!("Basic {}", STANDARD.encode(user))
+}
+
+/// Sends the user of a URL, unless the request has another.
+fn add_user(fields: &mut Vec<Field>, user: Option<Vec<u8>>) -> Result<(), RequestError> {
+    match user.filter(|_| !has(fields, &header::AUTHORIZATION)) {
+        Some(user) => add_field(fields, "authorization", &authorization(&user)),
+        None => Ok(()),
+    }
 }
 
 fn apply(option: TextOption, text: &str, fields: &mut Vec<Field>) -> Result<(), RequestError> {
@@ -183,17 +202,33 @@ fn add_field(fields: &mut Vec<Field>, name: &str, value: &str) -> Result<(), Req
     Ok(())
 }
 
-/// Adds the cookies that a user keeps to a request. Those that the file gives come behind them, as for Hurl.
-pub(crate) fn add_cookies(request: &mut ScenarioRequest, cookies: &str) {
+/// The cookies that a request has by its entry.
+pub(crate) fn given_cookies(request: &ScenarioRequest) -> Option<HeaderValue> {
+    let fields = request.parts().fields().iter();
+    let cookies = fields.filter(|(name, _)| name == header::COOKIE);
+    let all: Vec<&[u8]> = cookies.map(|(_, value)| value.as_bytes()).collect();
+    let joined = HeaderValue::from_bytes(&all.join(&b"; "[..])).ok();
+    joined.filter(|_| !all.is_empty())
+}
+
+/// Gives a request the cookies that a user keeps. Those that its entry gives come behind them, as for Hurl.
+pub(crate) fn set_cookies(
+    request: &mut ScenarioRequest,
+    kept: Option<&str>,
+    given: Option<&HeaderValue>,
+) {
     let fields = request.fields_mut();
-    let own = fields.iter().position(|(name, _)| name == header::COOKIE);
-    let mut value = cookies.as_bytes().to_vec();
-    if let Some(at) = own {
-        value.extend_from_slice(b"; ");
-        value.extend_from_slice(fields.remove(at).1.as_bytes());
+    fields.retain(|(name, _)| name != header::COOKIE);
+    let kept = kept.map(str::as_bytes);
+    let all: Vec<&[u8]> = kept
+        .into_iter()
+        .chain(given.map(HeaderValue::as_bytes))
+        .collect();
+    if all.is_empty() {
+        return;
     }
     // A cookie with a byte that no header may have was not accepted.
-    if let Ok(value) = HeaderValue::from_bytes(&value) {
+    if let Ok(value) = HeaderValue::from_bytes(&all.join(&b"; "[..])) {
         fields.push((header::COOKIE, value));
     }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use prony_hurl::ast::Entry;
 use prony_hurl::evaluate::{
-    Environment, Evaluation, Failure, FailureKind, HttpVersion, Response, Variables,
+    Environment, Evaluation, Failure, FailureKind, HttpVersion, Redirect, Response, Variables,
 };
 use prony_load::tls::HttpVersion as WireVersion;
 use prony_load::wire::h1::Collect;
@@ -22,11 +22,11 @@ pub(crate) enum Unexpected {
     Other(Outcome, String),
 }
 
-/// Evaluates the captures and asserts of an entry on a response to `url`.
+/// Evaluates the captures and asserts of an entry on a response to `url`, which came after `redirects`.
 pub(crate) fn evaluate(
     entry: &Entry,
     coerces_json_path: bool,
-    url: &str,
+    (url, redirects): (&str, &[Redirect]),
     (reply, kept): (&Reply<'_>, &Collect),
     variables: &mut Variables,
     environment: &mut dyn Environment,
@@ -58,7 +58,7 @@ pub(crate) fn evaluate(
         duration: reply.duration,
         ip: reply.server.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
     };
-    let mut evaluation = Evaluation::new(&response);
+    let mut evaluation = Evaluation::new(&response).after_redirects(redirects);
     if !coerces_json_path {
         evaluation = evaluation.without_json_path_coercion();
     }

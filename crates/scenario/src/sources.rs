@@ -1,8 +1,11 @@
 //! Where the values of variables come from.
 
 use std::collections::HashSet;
-use std::io::{self, BufRead, Read};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};
 
 use prony_hurl::evaluate::{Number, Value, Variables};
@@ -62,8 +65,9 @@ impl From<csv::Error> for SourcesError {
     }
 }
 
-/// The variables of every flow: constants, and what differs from flow to flow.
-#[derive(Debug, Default)]
+/// The variables of every flow: constants, and what differs from flow to flow. A clone has the same rows, and begins
+/// again with the first row and the first number of each counter.
+#[derive(Clone, Debug, Default)]
 pub struct Sources {
     pub(crate) variables: Variables,
     data: Vec<Data>,
@@ -78,21 +82,78 @@ pub struct Sources {
 #[derive(Debug)]
 struct Data {
     names: Vec<String>,
-    rows: Vec<Vec<Value>>,
+    rows: Arc<[Vec<Value>]>,
     next: AtomicUsize,
+}
+
+impl Clone for Data {
+    fn clone(&self) -> Self {
+        Self {
+            names: self.names.clone(),
+            rows: Arc::clone(&self.rows),
+            next: AtomicUsize::new(0),
+        }
+    }
 }
 
 #[derive(Debug)]
 struct Counter {
     name: String,
+    first: i64,
     next: AtomicI64,
 }
 
-#[derive(Debug)]
+impl Counter {
+    fn new(name: String, first: i64) -> Self {
+        Self {
+            name,
+            first,
+            next: AtomicI64::new(first),
+        }
+    }
+}
+
+impl Clone for Counter {
+    fn clone(&self) -> Self {
+        Self::new(self.name.clone(), self.first)
+    }
+}
+
+#[derive(Clone, Debug)]
 struct Random {
     name: String,
+    range: RandomRange,
+}
+
+/// The least and the most whole number that may be drawn: `1..1000`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RandomRange {
     least: i64,
     most: i64,
+}
+
+impl FromStr for RandomRange {
+    type Err = RandomRangeError;
+
+    fn from_str(text: &str) -> Result<Self, RandomRangeError> {
+        let (least, most) = text.split_once("..").ok_or(RandomRangeError::Shape)?;
+        let number = |text: &str| text.trim().parse().map_err(|_| RandomRangeError::Shape);
+        let (least, most) = (number(least)?, number(most)?);
+        match least <= most {
+            true => Ok(Self { least, most }),
+            false => Err(RandomRangeError::Order { least, most }),
+        }
+    }
+}
+
+/// Why a text is no range of random numbers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
+pub enum RandomRangeError {
+    #[error("write the least and the most whole number, like 1..1000")]
+    Shape,
+    #[error("the least number comes first: write {most}..{least}")]
+    Order { least: i64, most: i64 },
 }
 
 impl Sources {
@@ -101,6 +162,17 @@ impl Sources {
     pub fn set(&mut self, name: &str, text: &str) {
         let quoted = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         let value = quoted.map_or_else(|| value_of(text), |text| Value::Text(text.to_owned()));
+        self.variables.set(name, value);
+    }
+
+    /// Sets a variable from text that requests send unchanged: it is a number, a boolean or null only if its text is
+    /// the same then.
+    pub fn set_unchanged(&mut self, name: &str, text: &str) {
+        let value = value_of(text);
+        let value = match value.rendered().as_deref() == Some(text) {
+            true => value,
+            false => Value::Text(text.to_owned()),
+        };
         self.variables.set(name, value);
     }
 
@@ -122,26 +194,34 @@ impl Sources {
     /// If the variable has another source.
     pub fn add_counter(&mut self, name: &str, first: i64) -> Result<(), SourcesError> {
         self.claim(name)?;
-        self.counters.push(Counter {
-            name: name.to_owned(),
-            next: AtomicI64::new(first),
-        });
+        self.counters.push(Counter::new(name.to_owned(), first));
         Ok(())
     }
 
-    /// Gives each flow a random whole number in this variable, from `least` to `most`.
+    /// Gives each flow a random whole number in this variable.
     ///
     /// # Errors
     ///
     /// If the variable has another source.
-    pub fn add_random(&mut self, name: &str, least: i64, most: i64) -> Result<(), SourcesError> {
+    pub fn add_random(&mut self, name: &str, range: RandomRange) -> Result<(), SourcesError> {
         self.claim(name)?;
-        self.randoms.push(Random {
-            name: name.to_owned(),
-            least: least.min(most),
-            most: most.max(least),
-        });
+        let name = name.to_owned();
+        self.randoms.push(Random { name, range });
         Ok(())
+    }
+
+    /// Gives each flow the next row of a file: JSON lines if its name ends in `.jsonl` or `.ndjson`, otherwise CSV.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::add_json_lines`] and [`Self::add_csv`].
+    pub fn add_file(&mut self, file: &Path) -> Result<(), SourcesError> {
+        let text = BufReader::new(File::open(file)?);
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        match extension {
+            Some("jsonl" | "ndjson") => self.add_json_lines(text),
+            _ => self.add_csv(text),
+        }
     }
 
     /// Gives each flow the next row of a CSV file, whose first line names the variables. After the last row comes the
@@ -203,23 +283,38 @@ impl Sources {
         names.iter().try_for_each(|name| self.claim(name))?;
         self.data.push(Data {
             names,
-            rows,
+            rows: rows.into(),
             next: AtomicUsize::new(0),
         });
         Ok(())
     }
 
     fn claim(&mut self, name: &str) -> Result<(), SourcesError> {
-        let is_new = self.variables.get(name).is_none() && self.names.insert(name.to_owned());
-        match is_new {
-            true => Ok(()),
-            false => Err(SourcesError::Twice(name.to_owned())),
+        if self.sets(name) {
+            return Err(SourcesError::Twice(name.to_owned()));
         }
+        self.names.insert(name.to_owned());
+        Ok(())
+    }
+
+    /// Whether a variable has a source.
+    pub fn sets(&self, name: &str) -> bool {
+        self.variables.get(name).is_some() || self.names.contains(name)
     }
 
     /// The variables that differ from flow to flow.
     pub(crate) fn changing(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
+    }
+
+    /// The names of all variables.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.variables.names().chain(self.changing())
+    }
+
+    /// How many rows the longest file has; 1 without files.
+    pub(crate) fn longest(&self) -> usize {
+        { self.data.iter() }.fold(1, |longest, data| longest.max(data.rows.len()))
     }
 
     /// Whether values are drawn at random.
@@ -236,11 +331,12 @@ impl Sources {
                 variables.set(name.as_str(), value.clone());
             }
         }
-        for Counter { name, next } in &self.counters {
+        for Counter { name, next, .. } in &self.counters {
             variables.set(name.as_str(), Value::integer(next.fetch_add(1, Relaxed)));
         }
-        for Random { name, least, most } in &self.randoms {
-            variables.set(name.as_str(), Value::integer(random.i64(*least..=*most)));
+        for Random { name, range } in &self.randoms {
+            let number = random.i64(range.least..=range.most);
+            variables.set(name.as_str(), Value::integer(number));
         }
     }
 }
@@ -335,6 +431,83 @@ impl<R: Read> Read for Bounded<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The values of these variables in the next flow.
+    fn next(sources: &Sources, names: &[&str]) -> Vec<String> {
+        let mut variables = sources.variables.clone();
+        sources.fill(&mut variables, &mut fastrand::Rng::with_seed(1));
+        let text = |name: &&str| variables.get(name).expect("a variable").value.to_string();
+        names.iter().map(text).collect()
+    }
+
+    #[test]
+    fn a_clone_begins_again_with_the_same_rows() {
+        let mut sources = Sources::default();
+        sources.add_csv("x\na\nb\n".as_bytes()).expect("rows");
+        sources.add_counter("n", 7).expect("a counter");
+        assert_eq!(next(&sources, &["x", "n"]), ["a", "7"]);
+        let clone = sources.clone();
+        assert_eq!(next(&sources, &["x", "n"]), ["b", "8"]);
+        assert_eq!(next(&clone, &["x", "n"]), ["a", "7"]);
+        assert!(Arc::ptr_eq(&sources.data[0].rows, &clone.data[0].rows));
+    }
+
+    #[test]
+    fn the_name_of_a_file_says_what_it_has() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, content) in [
+            ("a.csv", "x\n1\n"),
+            ("a.jsonl", "{\"x\": 1}\n"),
+            ("a.ndjson", "{\"x\": 1}\n"),
+        ] {
+            let file = folder.path().join(name);
+            std::fs::write(&file, content).expect("a file");
+            let mut sources = Sources::default();
+            sources.add_file(&file).expect(name);
+            assert_eq!(next(&sources, &["x"]), ["1"], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_range_has_two_numbers_in_their_order() {
+        let range = "-2 .. 5".parse();
+        assert_eq!(range, Ok(RandomRange { least: -2, most: 5 }));
+        for (text, expected) in [
+            ("5..1", "the least number comes first: write 1..5"),
+            (
+                "1-5",
+                "write the least and the most whole number, like 1..1000",
+            ),
+            (
+                "1..",
+                "write the least and the most whole number, like 1..1000",
+            ),
+            (
+                "0..9223372036854775808",
+                "write the least and the most whole number, like 1..1000",
+            ),
+        ] {
+            let error = text.parse::<RandomRange>().expect_err(text);
+            assert_eq!(error.to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_variable_may_be_set_without_changing_its_text() {
+        let mut sources = Sources::default();
+        for (text, expected) in [
+            ("12", Value::integer(12)),
+            ("1.10", Value::Text("1.10".to_owned())),
+            ("1.5", Value::Number(Number::Float(1.5))),
+            ("007", Value::Text("007".to_owned())),
+            ("\"a\"", Value::Text("\"a\"".to_owned())),
+            ("true", Value::Bool(true)),
+        ] {
+            sources.set_unchanged("x", text);
+            let variable = sources.variables.get("x").expect("a variable");
+            assert_eq!(variable.value, expected, "{text}");
+        }
+    }
 
     #[test]
     fn a_variable_in_quotes_is_a_text() {

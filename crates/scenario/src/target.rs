@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use prony_load::{HttpUrl, TargetError};
 
 /// What a URL does not have as it is (the path and query sets of the URL standard).
-pub(crate) const NOT_IN_URLS: &AsciiSet = &CONTROLS
+pub const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'<')
@@ -28,12 +28,12 @@ impl Target {
     /// Parses a URL, after it has encoded what no URL has. Removes `.` and `..` from the path unless `keeps_dots`, as
     /// curl does.
     pub(crate) fn parse(text: &str, keeps_dots: bool) -> Result<Self, TargetError> {
-        let encoded = utf8_percent_encode(text, NOT_IN_URLS).to_string();
-        let Some((scheme, rest)) = encoded.split_once("://") else {
+        let Some((scheme, rest)) = text.split_once("://") else {
             // The error says what is missing.
-            let url = encoded.parse()?;
+            let url = text.parse()?;
             return Ok(Self { url, user: None });
         };
+        let rest = utf8_percent_encode(rest, NOT_IN_URLS).to_string();
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
         let (user, host) = match authority.rsplit_once('@') {

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use prony_hurl::evaluate::{Failure, FailureKind, Scope, Variables};
+use http::HeaderValue;
+use prony_hurl::evaluate::{Failure, FailureKind, Redirect, Scope, Variables};
 use prony_load::{Rejection, Reply, ScenarioRequest, Sending, Turn, User};
 use prony_model::Outcome;
 
@@ -10,7 +11,8 @@ use crate::cookies::CookieJar;
 use crate::environment::UserEnvironment;
 use crate::options::EntryOptions;
 use crate::prepare::{HurlScenario, PreparedEntry, accepts, place};
-use crate::request::{RequestFailure, add_cookies, render};
+use crate::redirect;
+use crate::request::{RequestFailure, follow, given_cookies, render, set_cookies};
 use crate::response::{Unexpected, evaluate};
 use crate::secrets::{self, hide};
 
@@ -39,6 +41,8 @@ struct Run {
     retries: Option<u64>,
     /// How long to wait before the next time.
     pause: Duration,
+    /// The redirects that were followed this time.
+    redirects: Vec<Redirect>,
 }
 
 /// The requests of a user, and which of them is sent, or was sent last.
@@ -50,6 +54,10 @@ struct Requests<'a> {
     position: usize,
     /// Whether that is one of its own.
     is_own: bool,
+    /// The cookies that its entry gives, if it is one of its own.
+    given_cookies: Option<HeaderValue>,
+    /// The request that follows a redirect instead.
+    redirected: Option<ScenarioRequest>,
 }
 
 impl<'a> Requests<'a> {
@@ -59,13 +67,16 @@ impl<'a> Requests<'a> {
             own: prepared.iter().map(|entry| entry.request.clone()).collect(),
             position: 0,
             is_own: false,
+            given_cookies: None,
+            redirected: None,
         }
     }
 
     fn sent(&self) -> &ScenarioRequest {
-        match self.is_own {
-            true => &self.own[self.position],
-            false => &self.prepared[self.position].request,
+        match &self.redirected {
+            Some(request) => request,
+            None if self.is_own => &self.own[self.position],
+            None => &self.prepared[self.position].request,
         }
     }
 }
@@ -99,12 +110,20 @@ impl<'a> HurlUser<'a> {
                     }
                 },
             };
-            self.prepare_request(entry, &run.options)?;
+            let is_redirected = self.requests.redirected.is_some();
+            let pause = match is_redirected {
+                true => Duration::ZERO,
+                false => {
+                    self.prepare_request(entry, &run.options)?;
+                    std::mem::replace(&mut run.pause, run.options.delay)
+                }
+            };
             let sending = Sending {
                 entry: self.position,
-                pause: std::mem::replace(&mut run.pause, run.options.delay),
+                pause,
                 timeout: run.options.timeout,
                 keep: entry.keep,
+                is_redirected,
             };
             self.run = Some(run);
             return Ok(Turn::Send(sending));
@@ -115,7 +134,7 @@ impl<'a> HurlUser<'a> {
     /// Reads the options of an entry; `None` if it is not sent.
     fn begin_entry(&mut self, entry: &PreparedEntry) -> Result<Option<Run>, Failure> {
         let options = match &entry.options {
-            Some(options) => options.clone(),
+            Some(options) => *options,
             None => EntryOptions::evaluate(
                 &entry.entry.request.options,
                 &mut self.variables,
@@ -127,6 +146,7 @@ impl<'a> HurlUser<'a> {
             repeats: options.repeat - 1,
             retries: options.retry,
             pause: options.delay,
+            redirects: Vec::new(),
             options,
         }))
     }
@@ -136,25 +156,88 @@ impl<'a> HurlUser<'a> {
         entry: &'a PreparedEntry,
         options: &EntryOptions,
     ) -> Result<(), RequestFailure> {
-        let position = self.position;
-        self.requests.position = position;
-        self.requests.is_own = !(entry.is_constant && self.cookies.is_empty());
-        if !self.requests.is_own {
+        let requests = &mut self.requests;
+        requests.position = self.position;
+        requests.is_own = false;
+        if entry.is_constant && self.cookies.is_empty() {
             return Ok(());
         }
         let server = &self.scenario.server;
-        let own = &mut self.requests.own[position];
-        match entry.is_constant {
-            true => own.clone_from(&entry.request),
-            false => {
-                let mut scope = Scope::new(&self.variables, &mut self.environment);
-                render(&entry.entry.request, options, server, &mut scope, own)?;
-            }
+        let own = &mut requests.own[self.position];
+        // A constant one only ever differs by its cookies.
+        if !entry.is_constant {
+            let mut scope = Scope::new(&self.variables, &mut self.environment);
+            render(&entry.entry.request, options, server, &mut scope, own)?;
         }
-        if let Some(cookies) = self.cookies.field(&server.url, own.parts().url().path()) {
-            add_cookies(own, &cookies);
+        let kept = self.cookies.field(&server.url, own.parts().url().path());
+        requests.is_own = !entry.is_constant || kept.is_some();
+        if kept.is_some() || options.follows_redirects {
+            let given = match entry.is_constant {
+                true => given_cookies(&entry.request),
+                false => given_cookies(own),
+            };
+            set_cookies(own, kept.as_deref(), given.as_ref());
+            requests.given_cookies = given;
         }
         Ok(())
+    }
+
+    /// Follows a redirect: makes the next request of the entry, and returns whether there is one.
+    fn redirect(&mut self, entry: &PreparedEntry, reply: &Reply<'_>) -> Result<bool, Unexpected> {
+        let Some(run) = &mut self.run else {
+            return Ok(false);
+        };
+        let location = match run.options.follows_redirects {
+            true => redirect::location(reply),
+            false => None,
+        };
+        let Some(location) = location else {
+            return Ok(false);
+        };
+        if run.redirects.len() as u64 >= run.options.most_redirects {
+            return Err(Unexpected::Status(vec![Failure {
+                span: entry.entry.request.url.span,
+                kind: FailureKind::TooManyRedirects,
+            }]));
+        }
+        let refused = |reason: RequestFailure| {
+            let reason = format!("the response redirects, but {reason}");
+            Unexpected::Other(Outcome::WrongStatus, reason)
+        };
+        let server = &self.scenario.server;
+        let sent = self.requests.sent();
+        let url = redirect::resolved(sent.parts().url(), &location);
+        let target = server.target_of(&url, false).map_err(refused)?;
+        let given = match self.requests.is_own {
+            true => self.requests.given_cookies.clone(),
+            false => given_cookies(&entry.request),
+        };
+        let mut next = sent.clone();
+        follow(&mut next, target, reply.status, &entry.entry.request)
+            .map_err(|error| refused(error.into()))?;
+        let url = next.parts().url();
+        let kept = self.cookies.field(&server.url, url.path());
+        run.redirects.push(Redirect {
+            location: url.as_str().to_owned(),
+            status: reply.status,
+        });
+        set_cookies(&mut next, kept.as_deref(), given.as_ref());
+        self.requests.redirected = Some(next);
+        Ok(true)
+    }
+
+    /// Takes a response, which may be the last one of several redirects.
+    fn take(&mut self, entry: &PreparedEntry, reply: &Reply<'_>) -> Result<(), Unexpected> {
+        let result = match self.redirect(entry, reply) {
+            Ok(true) => return Ok(()),
+            Ok(false) => self.check(entry, reply).map(|()| self.go_on()),
+            Err(unexpected) => Err(unexpected),
+        };
+        self.requests.redirected = None;
+        if let Some(run) = &mut self.run {
+            run.redirects.clear();
+        }
+        result
     }
 
     /// Keeps the cookies of a response.
@@ -162,12 +245,8 @@ impl<'a> HurlUser<'a> {
         let Some(kept) = reply.kept.filter(|_| self.scenario.keeps_cookies) else {
             return;
         };
-        for (_, value) in kept.fields().filter(|(name, _)| *name == b"set-cookie") {
-            if let Ok(field) = std::str::from_utf8(value) {
-                let path = self.requests.sent().parts().url().path();
-                self.cookies.take(field, &self.scenario.server.url, path);
-            }
-        }
+        let path = self.requests.sent().parts().url().path();
+        self.cookies.take_all(kept, &self.scenario.server.url, path);
     }
 
     fn check(&mut self, entry: &PreparedEntry, reply: &Reply<'_>) -> Result<(), Unexpected> {
@@ -177,11 +256,13 @@ impl<'a> HurlUser<'a> {
         let Some(kept) = reply.kept else {
             return Ok(());
         };
-        let coerces = { self.run.as_ref() }.is_none_or(|run| run.options.coerces_json_path);
+        let run = self.run.as_ref();
+        let coerces = run.is_none_or(|run| run.options.coerces_json_path);
+        let redirects = run.map_or(&[][..], |run| &run.redirects);
         evaluate(
             &entry.entry,
             coerces,
-            self.requests.sent().parts().url().as_str(),
+            (self.requests.sent().parts().url().as_str(), redirects),
             (reply, kept),
             &mut self.variables,
             &mut self.environment,
@@ -295,6 +376,7 @@ impl User for HurlUser<'_> {
     fn begin(&mut self) {
         self.position = 0;
         self.run = None;
+        self.requests.redirected = None;
         self.cookies.clear();
         let sources = &self.scenario.sources;
         if self.scenario.changes_variables {
@@ -317,14 +399,9 @@ impl User for HurlUser<'_> {
             return Ok(());
         };
         self.take_cookies(reply);
-        match self.check(entry, reply) {
-            Ok(()) => self.go_on(),
-            Err(unexpected) => {
-                if !self.retries() {
-                    return Err(self.rejection(entry, &unexpected));
-                }
-            }
+        match self.take(entry, reply) {
+            Err(unexpected) if !self.retries() => Err(self.rejection(entry, &unexpected)),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }

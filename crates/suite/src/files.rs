@@ -76,10 +76,53 @@ impl Files {
 
     /// Reads a file beside the one that names it, or else of the assets.
     pub(crate) fn file(&self, workload: &str, name: &str) -> Result<Asset, AssetError> {
-        let own = self.own.join(name);
-        match own.exists() {
-            false if self.assets.join(name).exists() => self.asset(workload, name),
-            _ => read(workload, own),
+        read(workload, self.find(name))
+    }
+
+    /// Where a file is that is read piece by piece.
+    pub(crate) fn path(&self, workload: &str, name: &str) -> Result<PathBuf, AssetError> {
+        let path = self.find(name);
+        match must_be_file(&path) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(AssetError::Read {
+                workload: workload.to_owned(),
+                path,
+                source,
+            }),
+        }
+    }
+
+    fn find(&self, name: &str) -> PathBuf {
+        let (own, asset) = (self.own.join(name), self.assets.join(name));
+        match !own.exists() && asset.exists() {
+            true => asset,
+            false => own,
+        }
+    }
+
+    /// Reads a text of at most `longest` bytes, and says where it is.
+    pub(crate) fn text(
+        &self,
+        workload: &str,
+        name: &str,
+        longest: u64,
+    ) -> Result<(PathBuf, String), AssetError> {
+        let Asset { path, content } = self.file(workload, name)?;
+        let text = match content.len() as u64 > longest {
+            true => Err(io::Error::other(format!(
+                "it is longer than {longest} bytes"
+            ))),
+            false => {
+                String::from_utf8(content).map_err(|_| io::Error::other("it is not text in UTF-8"))
+            }
+        };
+        match text {
+            Ok(text) => Ok((path, text)),
+            Err(source) => Err(AssetError::Read {
+                workload: workload.to_owned(),
+                path,
+                source,
+            }),
         }
     }
 }
@@ -95,11 +138,16 @@ fn read(workload: &str, path: PathBuf) -> Result<Asset, AssetError> {
     }
 }
 
-fn content(path: &Path) -> io::Result<Vec<u8>> {
-    // Reading a device or a pipe may never end.
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a file"));
+/// Reading a device or a pipe may never end.
+fn must_be_file(path: &Path) -> io::Result<()> {
+    match path.metadata()?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("it is not a file")),
     }
+}
+
+fn content(path: &Path) -> io::Result<Vec<u8>> {
+    must_be_file(path)?;
     let mut content = Vec::new();
     let mut file = File::open(path)?.take(LONGEST_BODY + 1);
     file.read_to_end(&mut content)?;

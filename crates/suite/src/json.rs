@@ -27,6 +27,19 @@ impl Json {
     pub fn value(&self) -> &Value {
         &self.value
     }
+
+    fn of(value: toml::Value) -> Result<Self, String> {
+        match value {
+            toml::Value::String(text) => match serde_json::from_str(&text) {
+                Ok(value) => Ok(Self { text, value }),
+                Err(error) => Err(format!(
+                    "{} is not JSON: {error}; a string stands for JSON text, so write the string itself as '\"text\"'",
+                    excerpt(text.as_bytes(), 0)
+                )),
+            },
+            value => from_toml(value).map(Self::from),
+        }
+    }
 }
 
 impl From<Value> for Json {
@@ -36,18 +49,36 @@ impl From<Value> for Json {
     }
 }
 
-impl<'de> Deserialize<'de> for Json {
+/// JSON that a request sends, which may have placeholders: a TOML value, or text that is sent unchanged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SentJson(String);
+
+impl SentJson {
+    /// As the file has it.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<Json> for SentJson {
+    fn from(json: Json) -> Self {
+        Self(json.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for SentJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match toml::Value::deserialize(deserializer)? {
-            toml::Value::String(text) => match serde_json::from_str(&text) {
-                Ok(value) => Ok(Self { text, value }),
-                Err(error) => Err(D::Error::custom(format_args!(
-                    "{} is not JSON: {error}; a string stands for JSON text, so write the string itself as '\"text\"'",
-                    excerpt(text.as_bytes(), 0)
-                ))),
-            },
-            value => from_toml(value).map(Self::from).map_err(D::Error::custom),
+            // Whether it is JSON shows only when it is known what stands for a value.
+            toml::Value::String(text) if text.contains("{{") => Ok(Self(text)),
+            value => Json::of(value).map(Self::from).map_err(D::Error::custom),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::of(toml::Value::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 

@@ -11,12 +11,14 @@ mod project_file;
 mod request;
 mod response;
 pub mod run;
+mod scenario;
 mod suite;
+mod values;
 mod workload;
 
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
 pub use files::{AssetError, Files};
-pub use json::Json;
+pub use json::{Json, SentJson};
 pub use message::{Message, MessageStream};
 pub use one_or_more::OneOrMore;
 pub use plan::{Measure, Plan, Planned, TrialAttempt, Warming};
@@ -29,8 +31,10 @@ pub use response::{
     Amount, DeclaredResponse, ExpectedBody, ExpectedContent, ExpectedResponse, PathRule, Pattern,
     SchemaSource, Status,
 };
+pub use scenario::{DeclaredScenario, PreparedScenario, ScenarioFault};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
-pub use workload::{Workload, Workloads};
+pub use values::{DeclaredValues, PreparedValues, ValuesError};
+pub use workload::{Exchange, Workload, WorkloadKind, Workloads};
 
 /// The message of an error in a file, without the field that its reader names.
 #[cfg(test)]

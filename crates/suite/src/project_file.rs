@@ -125,7 +125,6 @@ impl ProjectFile {
             own: &workloads,
             known,
         };
-        let is_known = |id: &str| file.workload(id).map(drop);
         let mut servers = Vec::new();
         for (id, table) in in_order(raw.server) {
             let span = table.span();
@@ -159,7 +158,9 @@ impl ProjectFile {
         };
         let served = served(&servers, &all);
         Ok(Self {
-            suite: suite.suite(source, &suite_id(folder), ids, &served, &is_known)?,
+            suite: suite.suite(source, &suite_id(folder), ids, &served, &|id| {
+                file.workload(id)
+            })?,
             path: path.to_owned(),
             objectives: raw.objectives,
             servers,

@@ -20,7 +20,7 @@ use prony_load::{
 
 use crate::files::{AssetError, Files};
 use crate::request::{PreparedRequest, Secrets};
-use crate::workload::Workload;
+use crate::workload::Exchange;
 use body::BodyCheck;
 
 pub use declared::{DeclaredResponse, ExpectedBody, ExpectedContent, Status};
@@ -49,8 +49,8 @@ pub struct ExpectedResponse {
 impl ExpectedResponse {
     /// The expected response of `workload`, with the content of the files that it names, to a request without secrets
     /// that accepts no compressed body.
-    pub fn new(workload: &Workload, files: &Files) -> Result<Self, AssetError> {
-        let expected = &workload.response;
+    pub fn new(workload: Exchange<'_>, files: &Files) -> Result<Self, AssetError> {
+        let expected = workload.response;
         let headers = expected.headers.iter();
         let statuses = expected.status.as_slice().iter();
         Ok(Self {

@@ -1,4 +1,4 @@
-//! Workloads: a request and its one expected response.
+//! Workloads: a request and its one expected response, or a Hurl file.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,33 +6,124 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use prony_manifest::{FileError, UnknownName};
-use prony_model::Protocol;
+use prony_model::{LoadSpec, Protocol};
 
 use crate::request::Request;
 use crate::response::DeclaredResponse;
+use crate::scenario::DeclaredScenario;
+use crate::values::DeclaredValues;
 
-/// A request and its one expected response.
+/// What a server is asked for, and what it must respond.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Fields")]
 pub struct Workload {
     /// The name of its file, without `.toml`.
-    #[serde(skip)]
     pub id: String,
     /// The folder of that file.
-    #[serde(skip)]
     pub folder: PathBuf,
     /// Its name in tables; by default its id.
-    #[serde(default)]
     pub title: String,
     /// Its description, one sentence.
-    #[serde(default)]
     pub about: String,
     /// The benchmark that it comes from.
     pub origin: Option<String>,
+    /// What is requested.
+    pub kind: WorkloadKind,
+    /// Where the values of placeholders come from; without this a request has none, and a Hurl file only those that it
+    /// sets itself.
+    pub values: Option<DeclaredValues>,
+}
+
+/// What a workload requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few, and most are the large one"
+)]
+pub enum WorkloadKind {
+    /// One request, with other values each time if there are placeholders.
+    Request {
+        /// The request.
+        request: Request,
+        /// Its one expected response.
+        response: DeclaredResponse,
+    },
+    /// The requests of a Hurl file, which says what it expects.
+    Scenario(DeclaredScenario),
+}
+
+/// The request of a workload and its one expected response.
+#[derive(Clone, Copy, Debug)]
+pub struct Exchange<'a> {
+    /// The id of the workload.
+    pub id: &'a str,
     /// The request.
-    pub request: Request,
+    pub request: &'a Request,
+    /// Where the values of placeholders in the request come from; without this it has none.
+    pub values: Option<&'a DeclaredValues>,
     /// The expected response.
-    pub response: DeclaredResponse,
+    pub response: &'a DeclaredResponse,
+}
+
+impl Exchange<'_> {
+    /// How request and response travel.
+    pub fn protocol(&self) -> Protocol {
+        self.request.protocol()
+    }
+
+    /// Whether its requests may differ from each other.
+    pub(crate) fn may_differ(&self) -> bool {
+        self.values.is_some() || self.request.keeps_cookies()
+    }
+}
+
+/// The fields of a workload: `request` and `response`, or `scenario`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fields {
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    about: String,
+    origin: Option<String>,
+    request: Option<Request>,
+    response: Option<DeclaredResponse>,
+    scenario: Option<DeclaredScenario>,
+    values: Option<DeclaredValues>,
+}
+
+impl TryFrom<Fields> for Workload {
+    type Error = &'static str;
+
+    fn try_from(fields: Fields) -> Result<Self, Self::Error> {
+        let kind = match (fields.request, fields.response, fields.scenario) {
+            (Some(request), Some(response), None) => WorkloadKind::Request { request, response },
+            (None, None, Some(scenario)) => WorkloadKind::Scenario(scenario),
+            (None, None, None) => {
+                return Err(
+                    "it has neither a request nor a scenario; give `request` and `response`, or the Hurl file of a \
+                     `scenario`, for instance scenario = \"checkout.hurl\"",
+                );
+            }
+            (_, _, Some(_)) => {
+                return Err(
+                    "`scenario` does not go with `request` or `response`: the Hurl file has the requests and what it \
+                     expects of the responses; remove one of them",
+                );
+            }
+            (None, Some(_), None) => return Err("missing field `request`"),
+            (Some(_), None, None) => return Err("missing field `response`"),
+        };
+        Ok(Self {
+            id: String::new(),
+            folder: PathBuf::new(),
+            title: fields.title,
+            about: fields.about,
+            origin: fields.origin,
+            kind,
+            values: fields.values,
+        })
+    }
 }
 
 impl Workload {
@@ -56,14 +147,82 @@ impl Workload {
         }
     }
 
-    /// Whether the other has the same request and expected response, so that a server that serves one serves both.
-    pub fn has_the_same_request_and_response(&self, other: &Self) -> bool {
-        (&self.request, &self.response) == (&other.request, &other.response)
+    /// Whether the other requests and expects the same, so that a server that serves one serves both.
+    pub fn requests_the_same(&self, other: &Self) -> bool {
+        (&self.kind, &self.values) == (&other.kind, &other.values)
+    }
+
+    /// Its request and its expected response; `None` if it has a Hurl file.
+    pub fn exchange(&self) -> Option<Exchange<'_>> {
+        match &self.kind {
+            WorkloadKind::Request { request, response } => Some(Exchange {
+                id: &self.id,
+                request,
+                values: self.values.as_ref(),
+                response,
+            }),
+            WorkloadKind::Scenario(_) => None,
+        }
+    }
+
+    /// Its Hurl file; `None` if it has one request.
+    pub fn scenario(&self) -> Option<&DeclaredScenario> {
+        match &self.kind {
+            WorkloadKind::Request { .. } => None,
+            WorkloadKind::Scenario(scenario) => Some(scenario),
+        }
     }
 
     /// How its requests and responses travel.
     pub fn protocol(&self) -> Protocol {
-        self.request.protocol()
+        match &self.kind {
+            WorkloadKind::Request { request, .. } => request.protocol(),
+            WorkloadKind::Scenario(scenario) => scenario.protocol,
+        }
+    }
+
+    /// How many lines on standard output the server must write per request.
+    pub fn log_lines(&self) -> u32 {
+        self.exchange().map_or(0, |own| own.response.log_lines)
+    }
+
+    /// Whether the body of its response is a stream of messages.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.exchange().is_some_and(|own| own.response.is_stream())
+    }
+
+    /// The load as it is with this workload.
+    pub fn under(&self, load: LoadSpec) -> LoadSpec {
+        LoadSpec {
+            flows: self.scenario().is_some(),
+            ..load.over(self.protocol())
+        }
+    }
+
+    /// Why it cannot have this load; `None` if it can.
+    pub fn refuses(&self, load: &LoadSpec) -> Option<String> {
+        let what = match self.exchange() {
+            None => "the Hurl file",
+            Some(own) if own.values.is_some() => "the `values`",
+            Some(own) if own.may_differ() => "the `keep_cookies`",
+            Some(_) => return None,
+        };
+        let field = [
+            ("pipeline", load.pipeline > 1),
+            ("streams", load.streams > 0),
+            ("events", load.events),
+        ]
+        .into_iter()
+        .find_map(|(field, is_set)| is_set.then_some(field))?;
+        let field = match (field, self.protocol().is_http1()) {
+            ("pipeline", false) => "streams_per_connection",
+            (field, _) => field,
+        };
+        Some(format!(
+            "the load has `{field}`, which does not go with {what} of `{}`: its users send one request after the \
+             other; remove it, or measure this workload under another load",
+            self.id
+        ))
     }
 }
 
@@ -157,8 +316,9 @@ log_lines = 1
             ("A page as one event.", Some("datastar"))
         );
         let request = HttpRequest::new("GET", "/sse", Protocol::Http11);
-        assert_eq!(sse.request, Request::Http(request));
-        let response = &sse.response;
+        let sse = sse.exchange().unwrap();
+        assert_eq!(sse.request, &Request::Http(request));
+        let response = sse.response;
         assert_eq!(response.status.as_slice(), [Status::OK]);
         assert_eq!(response.log_lines, 1);
         assert_eq!(response.content_type.as_deref(), Some("text/event-stream"));
@@ -174,7 +334,7 @@ log_lines = 1
         let workload = workloads.get("sse").unwrap();
         let shown = (workload.title.as_str(), workload.about.as_str());
         assert_eq!((shown, &workload.origin), (("sse", ""), &None));
-        let response = &workload.response;
+        let response = workload.exchange().unwrap().response;
         let codes: Vec<u16> = response
             .status
             .as_slice()
@@ -274,8 +434,8 @@ body = { message = { 1 = "r" } }
     #[test]
     fn a_call_is_read_and_its_faults_are_reported() {
         let workloads = read(CALL).unwrap();
-        let call = workloads.get("sse").unwrap();
-        let Request::Grpc { path, message, .. } = &call.request else {
+        let call = workloads.get("sse").unwrap().exchange().unwrap();
+        let Request::Grpc { path, message, .. } = call.request else {
             panic!("{:?}", call.request);
         };
         assert_eq!(path, "/prony.echo.v1.Echo/Unary");

@@ -30,7 +30,7 @@ fn every_workload_has_an_expected_response() {
     let files = Files::new(&folder, folder.join("assets"));
     assert!(workloads.iter().count() >= 8);
     for workload in workloads.iter() {
-        let right = ExpectedResponse::new(workload, &files).unwrap();
+        let right = ExpectedResponse::new(workload.exchange().unwrap(), &files).unwrap();
         assert_eq!(right.drawn_lines().is_some(), workload.id == "quote");
     }
 }

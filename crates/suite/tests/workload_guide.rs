@@ -39,13 +39,22 @@ fn example(row: &str) -> Option<&str> {
     Some(cell.rsplit_once("| `")?.1)
 }
 
-/// A file with this line in its request or response.
-fn with(line: &str, in_request: bool) -> String {
+/// What the examples of a part of the guide belong to.
+#[derive(Clone, Copy)]
+enum In {
+    Request,
+    Values,
+    Response,
+}
+
+/// A file with this line.
+fn with(line: &str, table: In) -> String {
     let field = line.split_once(" =").unwrap().0;
-    match (in_request, field) {
-        (true, "grpc") => format!("[request]\n{line}\nmessage = {{}}\n{RESPONSE}"),
-        (true, _) => format!("{}{line}\n{RESPONSE}", without(REQUEST, field)),
-        (false, _) => format!("{REQUEST}{}{line}\n", without(RESPONSE, field)),
+    match (table, field) {
+        (In::Request, "grpc") => format!("[request]\n{line}\nmessage = {{}}\n{RESPONSE}"),
+        (In::Request, _) => format!("{}{line}\n{RESPONSE}", without(REQUEST, field)),
+        (In::Values, _) => format!("{REQUEST}[values]\n{line}\n{RESPONSE}"),
+        (In::Response, _) => format!("{REQUEST}{}{line}\n", without(RESPONSE, field)),
     }
 }
 
@@ -59,16 +68,17 @@ fn without(table: &str, field: &str) -> String {
 #[test]
 fn the_examples_in_tables_can_be_read() {
     let guide = guide();
-    let mut in_request = true;
+    let mut table = In::Request;
     let mut count = 0;
     for line in guide.lines() {
-        in_request = match line {
-            "## The request" => true,
-            "## The expected response" => false,
-            _ => in_request,
+        table = match line {
+            "## The request" => In::Request,
+            "### Values that differ" => In::Values,
+            "## The expected response" => In::Response,
+            _ => table,
         };
         if let Some(example) = example(line) {
-            read(&with(example, in_request));
+            read(&with(example, table));
             count += 1;
         }
     }

@@ -163,8 +163,7 @@ options! {
 pub struct Duration {
     /// The number before the unit.
     pub value: u64,
-    /// The unit. Without one, the option has its own: seconds for `connect-timeout` and `max-time`, and milliseconds
-    /// for `delay` and `retry-interval`.
+    /// The unit: milliseconds without one.
     pub unit: Option<DurationUnit>,
 }
 

@@ -5,7 +5,7 @@ use similar::{ChangeTag, DiffTag, TextDiff};
 use super::failure::{Failure, FailureKind, fail};
 use super::filter;
 use super::predicate;
-use super::response::{Cache, Response};
+use super::response::{Cache, Redirect, Response};
 use super::scope::{Environment, Scope};
 use super::value::{Value, hexadecimal};
 use super::variables::Variables;
@@ -16,6 +16,7 @@ use crate::position::{Position, Span};
 #[derive(Debug)]
 pub struct Evaluation<'a> {
     pub(super) response: &'a Response<'a>,
+    pub(super) redirects: &'a [Redirect],
     pub(super) cache: Cache,
     pub(super) coerces_json_path: bool,
 }
@@ -36,6 +37,7 @@ impl<'a> Evaluation<'a> {
     pub fn new(response: &'a Response<'a>) -> Self {
         Self {
             response,
+            redirects: &[],
             cache: Cache::default(),
             coerces_json_path: true,
         }
@@ -48,6 +50,12 @@ impl<'a> Evaluation<'a> {
             coerces_json_path: false,
             ..self
         }
+    }
+
+    /// The same, but these responses came before it.
+    #[must_use]
+    pub fn after_redirects(self, redirects: &'a [Redirect]) -> Self {
+        Self { redirects, ..self }
     }
 
     /// Checks and captures as Hurl does: if the version or the status is wrong, nothing else is checked; then come the

@@ -100,6 +100,7 @@ pub enum FailureKind {
     SecretNotText {
         actual: &'static str,
     },
+    TooManyRedirects,
     Undefined {
         name: String,
     },
@@ -133,7 +134,7 @@ impl FailureKind {
             | Self::FilterWithoutResult => "Filter error",
             Self::Charset { .. } => "Invalid charset",
             Self::Decoding { .. } => "Invalid decoding",
-            Self::CookieExpires { .. } => "HTTP connection",
+            Self::CookieExpires { .. } | Self::TooManyRedirects => "HTTP connection",
             Self::HeaderMissing => "Header not found",
             Self::InvalidJson { .. } | Self::ResponseNotJson => "Invalid JSON",
             Self::InvalidJsonPath { .. } => "Invalid JSONPath",
@@ -214,6 +215,7 @@ impl FailureKind {
             Self::SecretNotText { actual } => {
                 format!("secret must be string, actual value is <{actual}>")
             }
+            Self::TooManyRedirects => "too many redirect".into(),
             Self::Undefined { name } => format!("you must set the variable {name}"),
             Self::Unrenderable { value } => {
                 format!("expression with value {value} can not be rendered")

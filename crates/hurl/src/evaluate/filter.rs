@@ -8,7 +8,7 @@ use super::failure::{Failure, FailureKind, fail};
 use super::query::{first_group, json_path};
 use super::scope::Scope;
 use super::value::{Number, Value, hexadecimal};
-use super::{date, url};
+use super::{date, html, url};
 use crate::ast::{Filter, FilterValue, JsonPath, Template};
 
 const NOT_BASE64: &str = "string is not base64";
@@ -85,7 +85,8 @@ impl Input<'_> {
                     |size| format!("out of bound - size is {size}"),
                 )?
             }
-            FilterValue::HtmlEscape => Value::Text(html_escaped(self.text()?)),
+            FilterValue::HtmlEscape => Value::Text(html::escaped(self.text()?)),
+            FilterValue::HtmlUnescape => Value::Text(html::unescaped(self.text()?)),
             FilterValue::JsonPath(path) => return self.json_path(path, scope),
             FilterValue::Regex(regex) => {
                 let regex = scope.regex(regex)?;
@@ -126,7 +127,11 @@ impl Input<'_> {
                 Value::Text(String::from_utf8_lossy(self.bytes()?).into_owned())
             }
             FilterValue::Utf8Encode => Value::Bytes(self.text()?.as_bytes().to_vec()),
-            FilterValue::HtmlUnescape | FilterValue::Location | FilterValue::XPath(_) => {
+            FilterValue::Location => match &self.value {
+                Value::Redirect(redirect) => Value::Text(redirect.location.clone()),
+                _ => return self.wrong_type("http response"),
+            },
+            FilterValue::XPath(_) => {
                 let feature = format!("the filter {}", self.filter.value.name());
                 return fail(self.filter.span, FailureKind::Unsupported { feature });
             }
@@ -299,12 +304,4 @@ fn nth(values: &[Value], index: i64) -> Option<&Value> {
         distance
     };
     values.get(index)
-}
-
-fn html_escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-        .replace('\'', "&#x27;")
 }

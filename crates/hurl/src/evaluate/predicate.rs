@@ -304,6 +304,7 @@ fn summary(value: &Value) -> String {
         Value::Null => "null".into(),
         Value::Number(Number::BigInteger(digits)) => format!("number <{digits}>"),
         Value::Regex(regex) => format!("regex <{regex}>"),
+        Value::Redirect(redirect) => format!("HTTP response <{redirect}>"),
         Value::Unit => "something".into(),
         Value::Bool(_) | Value::Date(_) | Value::Number(_) | Value::Text(_) => value.described(),
     }

@@ -58,7 +58,14 @@ impl Evaluation<'_> {
             QueryValue::Sha256 => Value::Bytes(Sha256::digest(response.body).to_vec()),
             QueryValue::Md5 => Value::Bytes(Md5::digest(response.body).to_vec()),
             QueryValue::Ip => Value::Text(response.ip.to_string()),
-            QueryValue::XPath(_) | QueryValue::Certificate(_) | QueryValue::Redirects => {
+            QueryValue::Redirects => Value::List(
+                self.redirects
+                    .iter()
+                    .cloned()
+                    .map(Value::Redirect)
+                    .collect(),
+            ),
+            QueryValue::XPath(_) | QueryValue::Certificate(_) => {
                 let feature = format!("the query {}", query.value.name());
                 return fail(query.span, FailureKind::Unsupported { feature });
             }

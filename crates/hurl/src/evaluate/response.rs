@@ -1,6 +1,7 @@
 //! A response that was received.
 
 use std::cell::OnceCell;
+use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -25,6 +26,22 @@ pub struct Response<'a> {
     pub duration: Duration,
     /// The address of the server.
     pub ip: IpAddr,
+}
+
+/// A response that led to another request of the same entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redirect {
+    /// The URL of that request.
+    pub location: String,
+    /// The status of the response.
+    pub status: u16,
+}
+
+impl fmt::Display for Redirect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { location, status } = self;
+        write!(formatter, "Response(location={location}, status={status})")
+    }
 }
 
 /// The version of HTTP of a response.

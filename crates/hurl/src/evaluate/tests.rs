@@ -137,9 +137,12 @@ fn asserts_pass() {
         "variable \"name\" == \"Bob\"",
         "duration == 12",
         "ip isIpv4",
+        "redirects count == 0",
+        "redirects isEmpty",
         "jsonpath \"$.name\" utf8Encode base64Encode base64Decode toHex == \"426f62\"",
         "jsonpath \"$.name\" utf8Encode base64Encode == \"Qm9i\"",
         "jsonpath \"$.name\" replaceRegex /(o)/ \"<$1>\" htmlEscape == \"B&lt;o&gt;b\"",
+        "jsonpath \"$.name\" replace \"o\" \"&eacute;\" htmlUnescape == \"Béb\"",
         "jsonpath \"$.name\" split \"o\" last == \"b\"",
         "jsonpath \"$.name\" urlEncode == \"Bob\"",
         "jsonpath \"$.count\" toString toInt toFloat == 3.0",
@@ -236,13 +239,55 @@ fn failures_say_what_was_expected() {
             "you must set the variable unknown",
         ),
         (
-            "redirects count == 0",
-            "the query redirects is not supported",
+            "certificate \"Issuer\" exists",
+            "the query certificate is not supported",
+        ),
+        (
+            "body location exists",
+            "invalid filter input type\n   actual:   string\n   expected: http response",
+        ),
+        (
+            "redirects nth 0 location exists",
+            "invalid filter input: out of bound - size is 0",
         ),
     ];
     for (assert, expected) in cases {
         assert_eq!(message(assert), expected, "{assert}");
     }
+}
+
+#[test]
+fn redirects_before_the_response_have_a_location_and_a_status() {
+    let text = "GET http://host\nHTTP 200\n[Captures]\nall: redirects\nlast: redirects last location\none: redirects last\n[Asserts]\n\
+                redirects count == 2\nredirects nth 0 location == \"http://host/a\"\n\
+                variable \"last\" == \"http://host/b\"\nredirects nth 0 == {{last}}\nredirects first toString exists\nredirects first == {{one}}\n\
+                variable \"all\" nth 1 location endsWith \"/b\"\nredirects location exists\n";
+    let file = parsed(text);
+    let expected = file.entries[0].response.as_ref().expect("a response");
+    let redirect = |location: &str, status| Redirect {
+        location: location.into(),
+        status,
+    };
+    let redirects = [
+        redirect("http://host/a", 302),
+        redirect("http://host/b", 307),
+    ];
+    let response = response(b"", HEADERS);
+    let failures = Evaluation::new(&response)
+        .after_redirects(&redirects)
+        .entry(expected, &mut variables(), &mut Fixed)
+        .expect_err("some asserts fail");
+    let lines: Vec<String> = failures.iter().map(Failure::to_string).collect();
+    let first = "http response <Response(location=http://host/a, status=302)>";
+    assert_eq!(
+        lines,
+        [
+            format!("11: Assert failure: actual:   {first}\n   expected: string <http://host/b>"),
+            format!("12: Filter error: invalid filter input: {first} can not be converted to a string"),
+            format!("13: Assert failure: actual:   {first}\n   expected: http response <Response(location=http://host/b, status=307)>"),
+            "15: Filter error: invalid filter input type\n   actual:   list\n   expected: http response".into(),
+        ]
+    );
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
 
+use super::response::Redirect;
+
 /// A value of a query, a variable or a predicate.
 #[derive(Clone, Debug)]
 #[allow(missing_docs, reason = "the types of Hurl")]
@@ -18,6 +20,7 @@ pub enum Value {
     Null,
     Number(Number),
     Object(Vec<(String, Value)>),
+    Redirect(Redirect),
     Regex(regex::Regex),
     Text(String),
     /// That something is there: `Secure` of a cookie.
@@ -55,6 +58,7 @@ impl Value {
             Self::Number(Number::Float(_)) => "float",
             Self::Number(Number::Integer(_) | Number::BigInteger(_)) => "integer",
             Self::Object(_) => "object",
+            Self::Redirect(_) => "http response",
             Self::Regex(_) => "regex",
             Self::Text(_) => "string",
             Self::Unit => "unit",
@@ -74,7 +78,12 @@ impl Value {
         match self {
             Self::Bool(_) | Self::Null | Self::Number(_) | Self::Text(_) => Some(self.to_string()),
             Self::Date(date) => Some(date.format("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()),
-            Self::Bytes(_) | Self::List(_) | Self::Object(_) | Self::Regex(_) | Self::Unit => None,
+            Self::Bytes(_)
+            | Self::List(_)
+            | Self::Object(_)
+            | Self::Redirect(_)
+            | Self::Regex(_)
+            | Self::Unit => None,
         }
     }
 
@@ -188,6 +197,7 @@ impl fmt::Display for Value {
             Self::Null => formatter.write_str("null"),
             Self::Number(number) => write!(formatter, "{number}"),
             Self::Object(_) => formatter.write_str("Object()"),
+            Self::Redirect(redirect) => write!(formatter, "{redirect}"),
             Self::Regex(regex) => write!(formatter, "/{}/", regex.as_str().replace('/', "\\/")),
             Self::Text(text) => formatter.write_str(text),
             Self::Unit => formatter.write_str("Unit"),

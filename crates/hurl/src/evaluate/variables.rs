@@ -44,6 +44,11 @@ impl Variables {
         self.values.get(name)
     }
 
+    /// The names of all variables.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.values.keys().map(String::as_str)
+    }
+
     /// The texts that reports must not show.
     pub fn secrets(&self) -> impl Iterator<Item = String> {
         self.values

@@ -42,6 +42,12 @@ pub fn parse(text: &str) -> Result<HurlFile, ParseError> {
     entry::file(&mut Reader::new(text)).map_err(|refusal| refusal.error)
 }
 
+/// Whether `{{NAME}}` is the value of a variable of that name.
+pub fn is_variable_name(name: &str) -> bool {
+    let is_expression = matches!(name, "newDate" | "newUuid");
+    !name.is_empty() && name.chars().all(template::is_name) && !is_expression
+}
+
 /// Whether a text begins with a number, a boolean or null of JSON.
 pub(crate) fn begins_with_json_scalar(text: &str) -> bool {
     let is_word = ["true", "false", "null"]

@@ -28,6 +28,8 @@ const USERS: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 pub(super) struct Flows<'a> {
     scenario: &'a dyn Scenario,
     http: HttpVersion,
+    /// Whether each flow is one request, whose response the plan judges.
+    are_requests: bool,
     users: Vec<FlowUser<'a>>,
     worker: u64,
     workers: u64,
@@ -49,6 +51,8 @@ struct ThinkTime {
 struct FlowUser<'a> {
     user: Box<dyn User + 'a>,
     flow: Option<Flow>,
+    /// Whether the response is compared with the one that the plan expects.
+    is_compared: bool,
     /// Memory for the next response.
     spare: Option<Box<Sample>>,
 }
@@ -110,6 +114,7 @@ impl<'a> Flows<'a> {
         Some(Self {
             scenario: &**scenario,
             http: *http,
+            are_requests: scenario.is_one_request(),
             users: Vec::new(),
             worker: worker as u64,
             workers: plan.threads as u64,
@@ -125,6 +130,11 @@ impl<'a> Flows<'a> {
             },
             in_progress: 0,
         })
+    }
+
+    /// Whether each flow is one request, whose response the plan judges.
+    pub(super) fn are_requests(&self) -> bool {
+        self.are_requests
     }
 
     pub(super) fn in_progress(&self) -> u64 {
@@ -143,6 +153,7 @@ impl<'a> Flows<'a> {
             self.users.push(FlowUser {
                 user: self.scenario.user(number, seed),
                 flow: None,
+                is_compared: false,
                 spare: None,
             });
         }
@@ -167,7 +178,8 @@ impl<'a> Flows<'a> {
         }
         let failure = match user.next() {
             Turn::Send(sending) => {
-                let think = self.think.as_mut().filter(|_| running.has_sent);
+                let thinks = running.has_sent && !sending.is_redirected;
+                let think = self.think.as_mut().filter(|_| thinks);
                 let think = think.map_or(0, ThinkTime::draw);
                 let pause = nanoseconds(sending.pause).saturating_add(think);
                 if pause == 0 {
@@ -207,9 +219,17 @@ impl<'a> Flows<'a> {
         }
     }
 
-    /// Keeps as much of its response as the user needs.
-    pub(super) fn sample(&mut self, user: usize) -> Option<Box<Sample>> {
+    /// Keeps as much of its response as the user needs, or what is `compared` with the one that the plan expects.
+    pub(super) fn sample(
+        &mut self,
+        user: usize,
+        compared: Option<Box<Sample>>,
+    ) -> Option<Box<Sample>> {
         let user = &mut self.users[user];
+        user.is_compared = compared.is_some();
+        if compared.is_some() {
+            return compared;
+        }
         let keep = user.flow.as_ref()?.sent.as_ref()?.keep;
         let longest = match keep {
             Keep::Status => return None,
@@ -221,7 +241,7 @@ impl<'a> Flows<'a> {
         Some(sample)
     }
 
-    /// The user takes a whole response.
+    /// The user takes a whole response. Returns it if it is to be compared with the one that the plan expects.
     ///
     /// # Errors
     ///
@@ -232,7 +252,7 @@ impl<'a> Flows<'a> {
         status: u16,
         sample: Option<Box<Sample>>,
         latency: Nanoseconds,
-    ) -> Result<(), (Outcome, String)> {
+    ) -> Result<Option<Box<Sample>>, (Outcome, String)> {
         let user = &mut self.users[user];
         let sent = user.flow.as_ref().and_then(|flow| flow.sent.as_ref());
         let needs_body = sent.is_some_and(|sent| sent.keep == Keep::All);
@@ -252,9 +272,13 @@ impl<'a> Flows<'a> {
             server: self.server,
         };
         let result = user.user.respond(&reply);
+        let result = result.map_err(|rejection| (rejection.outcome, rejection.detail));
+        if user.is_compared {
+            return result.map(|()| sample);
+        }
         // A long body is rare, and must not occupy memory for ever.
         user.spare = sample.filter(|sample| sample.collect.kept_body().len() as u64 <= LEAST_BODY);
-        result.map_err(|rejection| (rejection.outcome, rejection.detail))
+        result.map(|()| None)
     }
 
     /// Ends a flow, because its last request was not ok. `entry` is that of the request.

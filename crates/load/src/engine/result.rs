@@ -13,7 +13,6 @@ use super::tally::{EntryTally, EventTally, FlowTally, HandshakeTally, Tally};
 use super::timeline;
 use super::worker::{ConnectionCounts, WorkerResult};
 use crate::plan::LoadPlan;
-use crate::request::LoadRequest;
 use crate::scenario::Entry;
 
 /// A worker busier than this counts as the bottleneck.
@@ -102,9 +101,7 @@ fn events(tally: &EventTally, duration_s: f64) -> Events {
 }
 
 fn flows(plan: &LoadPlan, merged: &Merged) -> Option<Flows> {
-    let LoadRequest::Scenario(scenario, _) = &plan.request else {
-        return None;
-    };
+    let scenario = plan.request.flows()?;
     let none = FlowTally::default();
     let tally = merged.tally.counted_flows().unwrap_or(&none);
     let names = scenario.entries().iter().map(Entry::name);

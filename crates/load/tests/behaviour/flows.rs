@@ -252,6 +252,23 @@ fn pauses_belong_to_the_flow_and_not_to_its_requests() {
 }
 
 #[test]
+fn nobody_thinks_before_a_redirect() {
+    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let redirected = Step {
+        is_redirected: true,
+        ..Step::GET
+    };
+    for shape in [LoadShape::Closed, even(3000.0)] {
+        let (mut plan, _) = plan(&server, &[Step::GET, redirected, redirected], 5);
+        plan.shape = shape;
+        plan.flow_think_time = Some(HOUR);
+        let (_, flows) = load(&plan);
+        assert_eq!(counts(&flows), (5, 0, 0), "{:?}", plan.shape);
+        assert_eq!(of(&flows, Outcome::Ok), [5, 5, 5]);
+    }
+}
+
+#[test]
 fn a_load_that_ends_by_time_does_not_wait_for_long_pauses() {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let step = Step {

@@ -22,6 +22,7 @@ pub struct Step {
     pub keep: Keep,
     /// How many bytes its body has.
     pub body: usize,
+    pub is_redirected: bool,
 }
 
 /// What a user does in a step.
@@ -41,6 +42,7 @@ impl Step {
         timeout: None,
         keep: Keep::Status,
         body: 0,
+        is_redirected: false,
     };
 
     pub const END: Self = Self {
@@ -161,6 +163,7 @@ impl User for Walker<'_> {
             pause: step.pause,
             timeout: step.timeout,
             keep: step.keep,
+            is_redirected: step.is_redirected,
         })
     }
 

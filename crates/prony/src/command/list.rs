@@ -8,7 +8,7 @@ use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
 use prony_present::terminal::Paint;
 use prony_present::words::plural;
 use prony_server::{Availability, Server, SupervisorProgram, Toolbox};
-use prony_suite::Request;
+use prony_suite::{Request, WorkloadKind};
 
 use crate::exit::{Outcome, failure_if};
 use crate::project::Project;
@@ -175,12 +175,15 @@ fn workloads(project: &Project) -> Vec<String> {
         |workloads| {
             let mut rows = Vec::new();
             for workload in workloads {
-                let request = match &workload.request {
-                    Request::Http(request) => format!("{} {}", request.method, request.path),
-                    Request::Grpc { path, .. } => format!("call {path}"),
+                let requested = match &workload.kind {
+                    WorkloadKind::Request { request, .. } => match request {
+                        Request::Http(request) => format!("{} {}", request.method, request.path),
+                        Request::Grpc { path, .. } => format!("call {path}"),
+                    },
+                    WorkloadKind::Scenario(scenario) => format!("flows of {}", scenario.file),
                 };
                 let protocol = workload.protocol().name();
-                rows.push((workload.id.clone(), format!("{request} over {protocol}")));
+                rows.push((workload.id.clone(), format!("{requested} over {protocol}")));
                 if !workload.about.is_empty() {
                     rows.push((String::new(), workload.about.clone()));
                 }

@@ -328,8 +328,12 @@ fn bad_input_is_reported_before_the_load() {
             "GET http://{{host}}/\nHTTP 200\n[Asserts]\nstatus equals 200\n",
         ),
         (
-            "redirects.hurl",
-            "GET http://{{host}}/\n[Options]\nlocation: true\n",
+            "refused.hurl",
+            "GET http://{{host}}/\n[Options]\nproxy: localhost:3128\n",
+        ),
+        (
+            "response.hurl",
+            "GET http://{{host}}/\nHTTP 200\n[Asserts]\nbody == {{id}}\n",
         ),
         ("undefined.hurl", "GET http://{{host}}/\nX-Id: {{id}}\n"),
         ("body.hurl", "POST http://{{host}}/\n{\"id\": {{id}}}\n"),
@@ -345,8 +349,12 @@ fn bad_input_is_reported_before_the_load() {
         (&["wrong.hurl"][..], "--> wrong.hurl:4:8\n"),
         (&["wrong.hurl"], " 4 | status equals 200\n   |        ^ "),
         (
-            &["redirects.hurl"],
-            " 3 | location: true\n   | ^ Prony does not support the option location\n",
+            &["refused.hurl"],
+            " 3 | proxy: localhost:3128\n   | ^ Prony does not support the option proxy\n",
+        ),
+        (
+            &["response.hurl"],
+            "response.hurl:4:11: the variable `id` is not defined; give it with --variable id=VALUE",
         ),
         (
             &["undefined.hurl"],
@@ -396,7 +404,7 @@ fn bad_input_is_reported_before_the_load() {
         ),
         (
             &["good.hurl", "--random", "id=5..1"],
-            "for instance id=1..1000",
+            "--random id=5..1: the least number comes first: write 1..5",
         ),
         (
             &["good.hurl", "-X", "POST"],

@@ -3,6 +3,7 @@
 mod captures;
 mod cookies;
 mod options;
+mod redirects;
 mod refused;
 mod requests;
 mod responses;

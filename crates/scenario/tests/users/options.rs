@@ -130,11 +130,12 @@ fn delays_and_time_limits_have_units() {
             "{value}"
         );
     }
-    let all = with("max-time: 3\nrepeat: 2\ndelay: 1s");
+    let all = with("max-time: 3s\nrepeat: 2\ndelay: 1s");
     let times: Vec<_> = all.iter().map(|it| (it.pause, it.timeout)).collect();
     let of_first = (1000 * MS, Some(3000 * MS));
     assert_eq!(times, [of_first, of_first, (Duration::ZERO, None)]);
     assert_eq!(with("max-time: 250ms")[0].timeout, Some(250 * MS));
+    assert_eq!(with("max-time: 250")[0].timeout, Some(250 * MS));
     // As for curl, zero is no limit.
     assert_eq!(with("max-time: 0")[0].timeout, None);
 }

@@ -21,11 +21,8 @@ fn an_error_of_the_notation_has_its_line_and_a_caret() {
 
 #[test]
 fn what_is_not_supported_is_named_at_once() {
-    let told = refused("GET http://a/\n[Options]\nlocation: true\nproxy: b:1\n");
-    assert!(
-        told.contains("location") && told.contains("proxy"),
-        "{told}"
-    );
+    let told = refused("GET http://a/\n[Options]\nipv6: true\nproxy: b:1\n");
+    assert!(told.contains("ipv6") && told.contains("proxy"), "{told}");
     assert!(
         told.contains("test.hurl:3:") && told.contains("test.hurl:4:"),
         "{told}"
@@ -78,12 +75,55 @@ fn the_server_must_be_known_before_the_load() {
     let mut sources = Sources::default();
     sources.add_counter("n", 1).unwrap();
     let told = refusal("GET http://a{{n}}/x\n", sources);
-    assert!(
-        told.starts_with("test.hurl:1:5: the server must be known before the load"),
-        "{told}"
+    assert_eq!(
+        told,
+        "test.hurl:1:5: the server must be known before the load, but `http://a{{n}}/x` takes it from a value that differs between flows"
     );
     assert!(refused("GET nonsense\n").starts_with("test.hurl:1:5: "));
+    assert!(refused("GET //a/b\n").ends_with("did you mean `http://a/b`?"));
+    assert!(refused("GET \"http://a\"\n").contains("`\"http` is not supported"));
     assert!(refused("GET ftp://a/\n").contains("ftp"));
+}
+
+#[test]
+fn an_option_may_name_the_server() {
+    for options in [
+        "variable: base=http://a:81",
+        "variable: host=a\nvariable: base=http://{{host}}:81",
+        "variable: port=81\nvariable: base=http://{{name}}:{{port}}",
+    ] {
+        let text = format!("GET {{{{base}}}}/x\n[Options]\n{options}\n\nGET {{{{base}}}}/y\n");
+        let scenario = scenario_with(&text, &[("name", "a")]);
+        assert_eq!(scenario.server().as_str(), "http://a:81/", "{options}");
+        let mut client = Client::of(&scenario);
+        assert_eq!(client.sends().path, "/x");
+        client.takes(&Given::ok(""));
+        assert_eq!(client.sends().path, "/y");
+    }
+}
+
+#[test]
+fn an_option_names_no_server_if_its_value_may_change() {
+    let unknown = "the server must be known before the load";
+    for text in [
+        "GET {{base}}/\n[Options]\nvariable: base=http://a{{n}}\n",
+        "GET {{base}}/\n[Options]\nvariable: base=http://{{newUuid}}\n",
+        "GET {{base}}/\n[Options]\nvariable: base=http://a\nvariable: base={{n}}\n",
+    ] {
+        let mut sources = Sources::default();
+        sources.add_counter("n", 1).unwrap();
+        let told = refusal(text, sources);
+        assert!(told.contains(unknown), "{text}: {told}");
+    }
+    let other = "GET http://a\n[Options]\nvariable: base=http://b\nHTTP 200\n[Captures]\n";
+    for capture in ["base", "{{name}}"] {
+        let text = format!("{other}{capture}: body\n\nGET {{{{base}}}}/\n");
+        let scenario = scenario_with(&text, &[("name", "base")]);
+        let mut client = Client::of(&scenario);
+        client.sends();
+        client.takes(&Given::ok("http://a"));
+        assert_eq!(client.sends().path, "/");
+    }
 }
 
 #[test]
@@ -116,6 +156,76 @@ fn a_variable_without_a_value_has_its_place() {
             ),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn a_variable_that_a_response_needs_has_its_place() {
+    for (lines, place) in [
+        ("X: {{v}}", "3:6"),
+        ("{{v}}: 1", "3:3"),
+        ("{\"a\": {{v}}}", "3:9"),
+        ("`x {{v}}`", "3:6"),
+        ("```\n{{v}}\n```", "4:3"),
+        ("file,{{v}};", "3:8"),
+        ("[Captures]\nx: header \"{{v}}\"", "4:14"),
+        ("[Captures]\nx: body split \"{{v}}\"", "4:18"),
+        ("[Captures]\nx: variable \"{{v}}\"", "4:16"),
+        ("[Captures]\nx: body\n[Asserts]\nbody == {{v}}", "6:11"),
+        ("[Asserts]\ncookie \"{{v}}\" exists", "4:11"),
+        ("[Asserts]\njsonpath \"$.{{v}}\" exists", "4:15"),
+        ("[Asserts]\nregex \"{{v}}\" exists", "4:10"),
+        ("[Asserts]\nbody contains \"{{v}}\"", "4:18"),
+        ("[Asserts]\nbody matches \"{{v}}\"", "4:17"),
+        ("[Asserts]\nbytes == file,{{v}};", "4:17"),
+        ("[Asserts]\nbody == ```\n{{v}}\n```", "5:3"),
+        ("[Asserts]\nbody split \",\" nth {{v}} exists", "4:22"),
+        ("[Asserts]\nbody replace \"a\" \"{{v}}\" exists", "4:21"),
+        ("[Asserts]\nbody replaceRegex \"{{v}}\" \"\" exists", "4:22"),
+        ("[Asserts]\nbody regex \"{{v}}\" exists", "4:15"),
+        ("[Asserts]\nbody toDate \"{{v}}\" exists", "4:16"),
+    ] {
+        let text = format!("GET http://a/\nHTTP 200\n{lines}\n");
+        assert_eq!(
+            refused(&text),
+            format!(
+                "test.hurl:{place}: the variable `v` is not defined; give it with --variable v=VALUE"
+            ),
+            "{text}"
+        );
+        scenario_with(&text, &[("v", "1")]);
+        let captured = format!("GET http://a/\nHTTP 200\n[Captures]\nv: body\n{text}");
+        scenario(&captured);
+        let optional = text.replace("HTTP 200", "[Options]\nvariable: v=1\nHTTP 200");
+        scenario(&optional);
+    }
+}
+
+#[test]
+fn what_an_entry_captures_may_be_used_behind_the_capture() {
+    let text = |first, second| {
+        format!(
+            "GET http://a/\nHTTP 200\n[Captures]\n{first}\n{second}\n[Asserts]\nbody == {{{{v}}}}\n"
+        )
+    };
+    scenario(&text("v: body", "w: body split \"{{v}}\" nth 0"));
+    let told = refused(&text("w: body split \"{{v}}\" nth 0", "v: body"));
+    assert!(told.starts_with("test.hurl:4:18: "), "{told}");
+    // A capture whose name only the flow knows may set any variable.
+    scenario(
+        "GET http://a/\nHTTP 200\n[Captures]\nn: body\n{{n}}: status\n[Asserts]\nbody == {{v}}\n",
+    );
+    // The query `variable` finds nothing then, which may be what is expected.
+    scenario("GET http://a/\nHTTP 200\n[Asserts]\nvariable \"v\" not exists\n");
+}
+
+#[test]
+fn what_is_never_evaluated_needs_no_variables() {
+    for option in ["skip: true", "repeat: 0"] {
+        scenario(&format!(
+            "GET http://a/{{{{v}}}}\n[Options]\n{option}\nHTTP 200\n[Captures]\nx: header \"{{{{v}}}}\"\n\
+             [Asserts]\nbody == {{{{v}}}}\nGET http://a/\n"
+        ));
     }
 }
 

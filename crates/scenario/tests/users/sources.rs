@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use prony_load::Scenario;
-use prony_scenario::Sources;
+use prony_scenario::{RandomRange, Sources};
 
 use crate::{Client, Given, scenario_of};
 
@@ -18,6 +18,10 @@ fn paths(path: &str, sources: Sources, flows: usize) -> Vec<String> {
             user.request().parts().url().path()[1..].to_owned()
         })
         .collect()
+}
+
+fn range(least: i64, most: i64) -> RandomRange {
+    format!("{least}..{most}").parse().unwrap()
 }
 
 fn csv(text: &str) -> Sources {
@@ -149,7 +153,7 @@ fn a_variable_has_one_source() {
     sources.set("a", "1");
     twice(sources.add_csv("a\n1\n".as_bytes()));
     twice(sources.add_counter("a", 1));
-    twice(sources.add_random("a", 1, 2));
+    twice(sources.add_random("a", range(1, 2)));
     let mut sources = csv("a\n1\n");
     twice(sources.add_json_lines("{\"a\": 1}".as_bytes()));
     let mut sources = Sources::default();
@@ -170,13 +174,13 @@ fn counters_count_the_flows_of_all_users() {
 #[test]
 fn random_numbers_stay_within_their_bounds_and_reach_them() {
     let mut sources = Sources::default();
-    sources.add_random("n", -2, 2).unwrap();
+    sources.add_random("n", range(-2, 2)).unwrap();
     assert!(sources.is_random());
     let drawn: BTreeSet<String> = paths("{{n}}", sources, 500).into_iter().collect();
     let expected = ["-1", "-2", "0", "1", "2"].map(str::to_owned);
     assert_eq!(drawn, BTreeSet::from(expected));
     let mut sources = Sources::default();
-    sources.add_random("n", i64::MIN, i64::MAX).unwrap();
+    sources.add_random("n", range(i64::MIN, i64::MAX)).unwrap();
     paths("{{n}}", sources, 10);
 }
 
@@ -184,8 +188,8 @@ fn random_numbers_stay_within_their_bounds_and_reach_them() {
 fn random_values_depend_on_the_seed_of_the_user() {
     let scenario = |()| {
         let mut sources = Sources::default();
-        sources.add_random("n", 1, i64::MAX).unwrap();
-        scenario_of("GET http://a/{{n}}/{{newUuid}}\n", sources)
+        sources.add_random("n", range(1, i64::MAX)).unwrap();
+        scenario_of("GET http://a/{{n}}\n", sources)
     };
     let (one, other) = (scenario(()), scenario(()));
     let drawn = |scenario, seed| Client::seeded(scenario, seed).sends().path;

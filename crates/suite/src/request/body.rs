@@ -1,12 +1,14 @@
 //! What a request sends.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use prony_scenario::Text;
 use serde::Deserialize;
 
-use super::prepared::{Preparation, PrepareError};
+use super::prepared::{Preparation, PrepareError, unchanged};
 use super::value::Value;
-use crate::json::Json;
+use crate::json::SentJson;
 use crate::one_or_more::OneOrMore;
 
 const OCTETS: &str = "application/octet-stream";
@@ -18,7 +20,7 @@ pub enum RequestBody {
     /// This text.
     Text(String),
     /// This JSON.
-    Json(Json),
+    Json(SentJson),
     /// These fields, as an HTML form sends them.
     Form(BTreeMap<String, OneOrMore<Value>>),
     /// The content of this file.
@@ -104,53 +106,57 @@ impl RequestBody {
     pub(super) fn encode(
         &self,
         preparation: &mut Preparation<'_>,
-    ) -> Result<(Vec<u8>, String), PrepareError> {
+    ) -> Result<(Text, String), PrepareError> {
         Ok(match self {
-            Self::Text(text) => (text.clone().into(), "text/plain; charset=utf-8".into()),
-            Self::Json(json) => (json.text().into(), "application/json".into()),
-            Self::Form(fields) => {
-                let pairs = preparation.pairs("form field", fields)?;
-                let mut form = form_urlencoded::Serializer::new(String::new());
-                let body = form.extend_pairs(pairs).finish();
-                (body.into(), "application/x-www-form-urlencoded".into())
+            Self::Text(text) => {
+                let text = preparation.own_text("body", text, unchanged)?;
+                (text, "text/plain; charset=utf-8".into())
             }
-            Self::File(name) => (preparation.file(name)?, OCTETS.into()),
+            Self::Json(json) => (preparation.json(json.text())?, "application/json".into()),
+            Self::Form(fields) => {
+                let body = preparation.pairs("form field", fields, in_form)?;
+                (body, "application/x-www-form-urlencoded".into())
+            }
+            Self::File(name) => (Text::literal(preparation.file(name)?), OCTETS.into()),
             Self::Multipart(parts) => multipart(parts, preparation)?,
         })
     }
 }
 
+fn in_form(text: &str) -> Result<Cow<'_, str>, &'static str> {
+    Ok(form_urlencoded::byte_serialize(text.as_bytes()).collect())
+}
+
 fn multipart(
     parts: &[Part],
     preparation: &mut Preparation<'_>,
-) -> Result<(Vec<u8>, String), PrepareError> {
+) -> Result<(Text, String), PrepareError> {
     let mut contents = Vec::with_capacity(parts.len());
     for part in parts {
         contents.push(match &part.content {
             PartContent::Text(text) => {
-                let what = format!("part `{}`", part.name);
-                preparation.text(&what, text)?.into_bytes()
+                preparation.text(&format!("part `{}`", part.name), text, unchanged)?
             }
-            PartContent::File(name) => preparation.file(name)?,
+            PartContent::File(name) => Text::literal(preparation.file(name)?),
         });
     }
     let boundary = boundary(&contents);
-    let mut body = Vec::new();
-    for (part, content) in parts.iter().zip(&contents) {
-        body.extend_from_slice(format!("--{boundary}\r\n{}\r\n", part.head()).as_bytes());
-        body.extend_from_slice(content);
-        body.extend_from_slice(b"\r\n");
+    let mut body = Text::default();
+    for (part, content) in parts.iter().zip(contents) {
+        body.push(format!("--{boundary}\r\n{}\r\n", part.head()).as_bytes());
+        body.append(content);
+        body.push(b"\r\n");
     }
-    body.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
+    body.push(format!("--{boundary}--\r\n").as_bytes());
     Ok((body, format!("multipart/form-data; boundary={boundary}")))
 }
 
-/// A line that occurs in no part. It is the same each time, so that every request has the same length.
-fn boundary(contents: &[Vec<u8>]) -> String {
+/// A line that occurs in no part, unless a value that differs has it. It is the same each time, so that every request
+/// has the same length.
+fn boundary(contents: &[Text]) -> String {
     let occurs = |boundary: &String| {
-        let boundary = boundary.as_bytes();
-        let mut windows = contents.iter().flat_map(|it| it.windows(boundary.len()));
-        windows.any(|window| window == boundary)
+        let mut literals = contents.iter().flat_map(Text::literals);
+        literals.any(|it| memchr::memmem::find(it, boundary.as_bytes()).is_some())
     };
     let mut number = 0;
     loop {
@@ -197,7 +203,10 @@ mod tests {
 
     #[test]
     fn a_boundary_occurs_in_no_part() {
-        let parts = [b"a prony-boundary-00000000 b".to_vec(), Vec::new()];
+        let parts = [
+            Text::literal("a prony-boundary-00000000 b"),
+            Text::default(),
+        ];
         assert_eq!(boundary(&parts), "prony-boundary-00000001");
     }
 

@@ -19,6 +19,7 @@ use crate::one_or_more::OneOrMore;
 pub use body::{Part, PartContent, RequestBody};
 pub(crate) use prepared::PreparedHttp;
 pub use prepared::{PrepareError, PreparedRequest};
+pub(crate) use value::{Resolver, Unset};
 pub use value::{Secret, Secrets, Value, Variable};
 
 /// The request of a workload.
@@ -57,6 +58,8 @@ pub struct HttpRequest {
     pub query: BTreeMap<String, OneOrMore<Value>>,
     /// Cookies by name.
     pub cookies: BTreeMap<String, Value>,
+    /// Whether each user sends the cookies that responses set.
+    pub keep_cookies: bool,
     /// The user and the password of the header `authorization`.
     pub basic_auth: Option<BasicAuth>,
     /// What it sends.
@@ -86,6 +89,7 @@ impl HttpRequest {
             headers: BTreeMap::new(),
             query: BTreeMap::new(),
             cookies: BTreeMap::new(),
+            keep_cookies: false,
             basic_auth: None,
             body: None,
             compressed: false,
@@ -119,6 +123,7 @@ impl HttpRequest {
         for (field, header, is_set) in [
             ("basic_auth", "authorization", self.basic_auth.is_some()),
             ("cookies", "cookie", !self.cookies.is_empty()),
+            ("keep_cookies", "cookie", self.keep_cookies),
             ("compressed", "accept-encoding", self.compressed),
         ] {
             if is_set && self.has_header(header) {
@@ -132,6 +137,11 @@ impl HttpRequest {
 }
 
 impl Request {
+    /// Whether each user sends the cookies that responses set.
+    pub(crate) fn keeps_cookies(&self) -> bool {
+        matches!(self, Self::Http(request) if request.keep_cookies)
+    }
+
     /// How it travels.
     pub fn protocol(&self) -> Protocol {
         match self {
@@ -154,6 +164,8 @@ struct RequestFields {
     query: BTreeMap<String, OneOrMore<Value>>,
     #[serde(default, deserialize_with = "cookies")]
     cookies: BTreeMap<String, Value>,
+    #[serde(default)]
+    keep_cookies: bool,
     basic_auth: Option<BasicAuth>,
     body: Option<RequestBody>,
     #[serde(default)]
@@ -168,23 +180,26 @@ struct RequestFields {
 
 /// The version of HTTP, as in a manifest.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-enum HttpVersion {
+pub(crate) enum HttpVersion {
     #[serde(rename = "http/1.1")]
     Http11,
     #[serde(rename = "h2")]
     H2,
 }
 
-impl RequestFields {
-    fn http_protocol(&self) -> Protocol {
-        match (self.protocol, self.tls) {
-            (None | Some(HttpVersion::Http11), false) => Protocol::Http11,
-            (None | Some(HttpVersion::Http11), true) => Protocol::Https11,
-            (Some(HttpVersion::H2), false) => Protocol::H2c,
-            (Some(HttpVersion::H2), true) => Protocol::H2,
+impl HttpVersion {
+    /// The protocol of the fields `protocol` and `tls`.
+    pub(crate) fn protocol(version: Option<Self>, tls: bool) -> Protocol {
+        match (version, tls) {
+            (None | Some(Self::Http11), false) => Protocol::Http11,
+            (None | Some(Self::Http11), true) => Protocol::Https11,
+            (Some(Self::H2), false) => Protocol::H2c,
+            (Some(Self::H2), true) => Protocol::H2,
         }
     }
+}
 
+impl RequestFields {
     fn grpc_protocol(&self) -> Result<Protocol, &'static str> {
         match (self.protocol, self.tls) {
             (Some(HttpVersion::Http11), _) => Err(
@@ -201,6 +216,7 @@ impl RequestFields {
             ("headers", !self.headers.is_empty()),
             ("query", !self.query.is_empty()),
             ("cookies", !self.cookies.is_empty()),
+            ("keep_cookies", self.keep_cookies),
             ("basic_auth", self.basic_auth.is_some()),
             ("body", self.body.is_some()),
             ("compressed", self.compressed),
@@ -214,6 +230,7 @@ impl RequestFields {
             headers: self.headers,
             query: self.query,
             cookies: self.cookies,
+            keep_cookies: self.keep_cookies,
             basic_auth: self.basic_auth,
             body: self.body,
             compressed: self.compressed,
@@ -227,7 +244,8 @@ impl TryFrom<RequestFields> for Request {
     type Error = String;
 
     fn try_from(mut fields: RequestFields) -> Result<Self, String> {
-        let (http_protocol, grpc_protocol) = (fields.http_protocol(), fields.grpc_protocol());
+        let http_protocol = HttpVersion::protocol(fields.protocol, fields.tls);
+        let grpc_protocol = fields.grpc_protocol();
         let http = (fields.method.take(), fields.path.take());
         match (http, fields.grpc.take(), fields.message.take()) {
             ((Some(method), Some(path)), None, None) => {

@@ -1,23 +1,29 @@
 //! A request with the values of its variables and the content of its files, ready for any server.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::sync::Arc;
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use prony_load::wire::grpc::{Call, CallKind};
 use prony_load::{
-    ALL_CODINGS, Accepted, HttpUrl, LONGEST_BODY, RequestParts, RequestSet, TargetError,
-    WireRequest,
+    ALL_CODINGS, Accepted, HttpUrl, LONGEST_BODY, LoadRequest, RequestParts, RequestSet,
+    TargetError, WireRequest,
 };
+use prony_manifest::nearest;
 use prony_model::Protocol;
+use prony_scenario::{
+    Encode, NOT_IN_URLS, OneRequest, RequestTemplate, Sources, Template, Text, TextError,
+};
 
 use super::value::{Resolver, Secrets, Unset, Value};
-use super::{HttpRequest, Request};
+use super::{BasicAuth, HttpRequest, Request};
 use crate::files::{AssetError, Files};
 use crate::one_or_more::OneOrMore;
-use crate::workload::Workload;
+use crate::response::ExpectedContent;
+use crate::values::ValuesError;
+use crate::workload::Exchange;
 
 /// Some host and port, to see whether HTTP can express a request.
 const ANY_AUTHORITY: &str = "127.0.0.1:1";
@@ -31,6 +37,9 @@ const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
+
+/// What a value in a path does not have as it is: it may have the delimiters of paths and queries.
+const IN_PATHS: &AsciiSet = &NOT_IN_URLS.add(b'#');
 
 /// Why a request cannot be sent.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +58,9 @@ pub enum PrepareError {
         /// What is wrong.
         why: &'static str,
     },
+    /// Its values are unusable.
+    #[error(transparent)]
+    Values(#[from] ValuesError),
     /// A file cannot be read.
     #[error(transparent)]
     File(#[from] AssetError),
@@ -70,6 +82,7 @@ pub struct PreparedRequest {
 }
 
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "most are the large one")]
 enum Content {
     Http(PreparedHttp),
     Grpc {
@@ -91,6 +104,15 @@ pub(crate) struct PreparedHttp {
     pub(crate) body: Vec<u8>,
     protocol: Protocol,
     accepted: Accepted,
+    /// How requests differ from this first one, if they do.
+    differing: Option<Differing>,
+}
+
+/// A request that differs each time.
+#[derive(Clone)]
+struct Differing {
+    template: Arc<RequestTemplate>,
+    sources: Sources,
 }
 
 impl PreparedRequest {
@@ -99,22 +121,34 @@ impl PreparedRequest {
     /// # Errors
     ///
     /// If a variable is not set, a file is unusable, or the request cannot be sent.
-    pub fn new(workload: &Workload, files: &Files) -> Result<Self, PrepareError> {
+    pub fn new(workload: Exchange<'_>, files: &Files) -> Result<Self, PrepareError> {
         Self::with(workload, files, &|name| std::env::var_os(name))
     }
 
     /// The same with other variables.
     pub(crate) fn with(
-        workload: &Workload,
+        workload: Exchange<'_>,
         files: &Files,
         variables: &dyn Fn(&str) -> Option<OsString>,
     ) -> Result<Self, PrepareError> {
+        if let Some(reason) = refused(workload) {
+            return Err(PrepareError::Invalid {
+                workload: workload.id.to_owned(),
+                reason: reason.to_owned(),
+            });
+        }
         let mut preparation = Preparation {
-            workload: &workload.id,
+            workload: workload.id,
             files,
             resolver: Resolver::new(variables),
+            sources: None,
         };
-        let content = match &workload.request {
+        if let Some(values) = workload.values {
+            let values = values.prepare_with(workload.id, files, variables)?;
+            preparation.resolver.secrets = values.secrets;
+            preparation.sources = Some(values.sources);
+        }
+        let content = match workload.request {
             Request::Http(request) => Content::Http(preparation.http(request)?),
             Request::Grpc { path, message, .. } => Content::Grpc {
                 path: path.clone(),
@@ -128,18 +162,19 @@ impl PreparedRequest {
         match prepared.encode(ANY_AUTHORITY) {
             Ok(_) => Ok(prepared),
             Err(reason) => Err(PrepareError::Invalid {
-                workload: workload.id.clone(),
+                workload: workload.id.to_owned(),
                 reason,
             }),
         }
     }
 
-    /// The URL, with `***` for secrets, and the request to the server with this host and port.
+    /// The URL, with `***` for secrets and the names of values that differ, and the requests to the server with this
+    /// host and port. Rows and counters begin anew.
     ///
     /// # Errors
     ///
     /// If HTTP cannot express it.
-    pub fn encode(&self, authority: &str) -> Result<(String, WireRequest), String> {
+    pub fn encode(&self, authority: &str) -> Result<(String, LoadRequest), String> {
         let (url, request) = match &self.content {
             Content::Http(http) => http.encode(authority),
             Content::Grpc {
@@ -156,7 +191,7 @@ impl PreparedRequest {
                 let call = call.encode().map_err(|error| error.to_string());
                 (
                     format!("{scheme}://{authority}{path}"),
-                    call.map(WireRequest::from),
+                    call.map(|call| WireRequest::from(call).into()),
                 )
             }
         };
@@ -165,7 +200,7 @@ impl PreparedRequest {
     }
 
     /// The URL, with `***` for secrets, the same as it is requested, and the request to the server with this host and
-    /// port; `None` for a gRPC call.
+    /// port; `None` for a gRPC call. Of requests that differ it is the first one.
     pub fn http_parts(
         &self,
         authority: &str,
@@ -174,6 +209,22 @@ impl PreparedRequest {
         let url = http.url(authority);
         let parts = http.parts(&url).map_err(|error| self.secrets.hide(&error));
         Some(parts.map(|(server, parts)| (self.secrets.hide(&url), server, parts)))
+    }
+
+    /// What looks like a placeholder in it.
+    pub(crate) fn placeholder(&self) -> Option<String> {
+        let http = self.http()?;
+        let headers = http.headers.iter().map(String::as_str);
+        let body = String::from_utf8_lossy(&http.body);
+        let texts = [http.target.as_str()].into_iter().chain(headers);
+        let found = { texts.chain([&*body]) }.find_map(prony_scenario::placeholder);
+        found.map(|placeholder| self.secrets.hide(placeholder))
+    }
+
+    /// Whether numbers in it are drawn at random, so that the seed of a load matters.
+    pub fn is_random(&self) -> bool {
+        let differing = self.http().and_then(|http| http.differing.as_ref());
+        differing.is_some_and(|differing| differing.sources.is_random())
     }
 
     /// The codings of responses that it accepts; `None` for a gRPC call, whose messages have their own.
@@ -195,13 +246,33 @@ impl PreparedRequest {
     }
 }
 
+/// What does not go with values that differ, or kept cookies.
+fn refused(workload: Exchange<'_>) -> Option<&'static str> {
+    if let (Request::Grpc { .. }, Some(_)) = (workload.request, workload.values) {
+        return Some("a gRPC call has no placeholders; remove `values`");
+    }
+    let body = workload.response.body.as_ref();
+    let content = body.and_then(|body| body.content.as_ref());
+    (workload.may_differ() && matches!(content, Some(ExpectedContent::LineOf(_)))).then_some(
+        "`line_of` tests many responses to the same request; remove it, or `values` and `keep_cookies`",
+    )
+}
+
 impl PreparedHttp {
-    fn encode(&self, authority: &str) -> (String, Result<WireRequest, String>) {
-        let url = self.url(authority);
-        let request = self.parts(&url).and_then(|(_, parts)| {
-            let encoded = RequestSet::from(parts).encode(self.protocol.into());
-            encoded.map_err(|error| error.to_string())
-        });
+    fn encode(&self, authority: &str) -> (String, Result<LoadRequest, String>) {
+        let Some(differing) = &self.differing else {
+            let url = self.url(authority);
+            let request = self.parts(&url).and_then(|(_, parts)| {
+                let encoded = RequestSet::from(parts).encode(self.protocol.into());
+                encoded.map_err(|error| error.to_string())
+            });
+            return (url, request.map(LoadRequest::from));
+        };
+        let target = differing.template.target.shown();
+        let url = format!("{}://{authority}{target}", self.protocol.scheme());
+        let scenario = differing.at(authority, self.protocol);
+        let request = scenario
+            .map(|scenario| LoadRequest::Scenario(Arc::new(scenario), self.protocol.into()));
         (url, request)
     }
 
@@ -219,23 +290,118 @@ impl PreparedHttp {
     }
 }
 
+impl Differing {
+    fn at(&self, authority: &str, protocol: Protocol) -> Result<OneRequest, String> {
+        let server = format!("{}://{authority}/", protocol.scheme());
+        let server = { server.parse() }.map_err(|error: TargetError| error.to_string())?;
+        let request = OneRequest::new(Arc::clone(&self.template), server, &self.sources);
+        request.map_err(|error| error.to_string())
+    }
+
+    /// The path and query, the header lines and the body of the first request, if all of them can be sent.
+    fn first(&self, protocol: Protocol) -> Result<(String, Vec<String>, Vec<u8>), String> {
+        let scenario = self.at(ANY_AUTHORITY, protocol)?;
+        scenario
+            .check_rows()
+            .map_err(|(row, reason)| format!("in row {row}, {reason}"))?;
+        let parts = scenario.first();
+        let lines = parts.fields().iter().map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes());
+            format!("{name}: {value}")
+        });
+        let lines = lines.collect();
+        Ok((parts.url().path().to_owned(), lines, parts.body().to_vec()))
+    }
+}
+
 /// What preparing a request needs.
 pub(super) struct Preparation<'a> {
     workload: &'a str,
     files: &'a Files,
     resolver: Resolver<'a>,
+    /// Where the values of placeholders come from; without them there are no placeholders.
+    sources: Option<Sources>,
 }
 
 impl Preparation<'_> {
     /// The text of a value; `what` it is for.
-    pub(super) fn text(&mut self, what: &str, value: &Value) -> Result<String, PrepareError> {
+    pub(super) fn text(
+        &mut self,
+        what: &str,
+        value: &Value,
+        encode: Encode,
+    ) -> Result<Text, PrepareError> {
+        let template = self.template(what, value)?;
+        let text = template.encoded(encode, encode);
+        text.map_err(|error| self.unusable(what, &error))
+    }
+
+    /// Text of the file itself; `what` it is for.
+    pub(super) fn own_text(
+        &mut self,
+        what: &str,
+        text: &str,
+        encode_value: Encode,
+    ) -> Result<Text, PrepareError> {
+        let text = self
+            .parsed(text)
+            .and_then(|it| it.encoded(unchanged, encode_value));
+        text.map_err(|error| self.unusable(what, &error))
+    }
+
+    /// JSON of a body.
+    pub(super) fn json(&self, text: &str) -> Result<Text, PrepareError> {
+        let json = self.parsed(text).and_then(|template| template.json());
+        json.map_err(|error| match (&error, &self.sources) {
+            (TextError::Json(_), None) => self.invalid(format!(
+                "the body: {error}; placeholders like {{{{name}}}} need the table `values`"
+            )),
+            _ => self.unusable("body", &error),
+        })
+    }
+
+    fn parsed(&self, text: &str) -> Result<Template, TextError> {
+        match &self.sources {
+            Some(sources) => Template::parse(text, sources),
+            None => Ok(Template::literal(text)),
+        }
+    }
+
+    fn template(&mut self, what: &str, value: &Value) -> Result<Template, PrepareError> {
+        if let Some(text) = value.in_file().filter(|_| self.sources.is_some()) {
+            let template = self.parsed(text);
+            let template = template.map_err(|error| self.unusable(what, &error))?;
+            if let Some(text) = template.constant().filter(|_| value.is_secret()) {
+                self.resolver.secrets.add(&text);
+            }
+            return Ok(template);
+        }
+        // The environment has no placeholders.
         let text = self.resolver.text(value);
-        text.map_err(|Unset { variable, why }| PrepareError::Variable {
+        let text = text.map_err(|Unset { variable, why }| PrepareError::Variable {
             workload: self.workload.to_owned(),
             what: what.to_owned(),
             variable,
             why,
-        })
+        })?;
+        Ok(Template::literal(&text))
+    }
+
+    fn unusable(&self, what: &str, error: &TextError) -> PrepareError {
+        let hint = match (error, &self.sources) {
+            (TextError::Undefined { name }, Some(sources)) => {
+                let known = sources.names().chain(["newUuid", "newDate"]);
+                match nearest(name, known) {
+                    Some(known) => format!("; did you mean `{known}`?"),
+                    None => "; add it to the table `values`".to_owned(),
+                }
+            }
+            _ => String::new(),
+        };
+        match error {
+            TextError::Text(reason) => self.invalid(format!("its {what} {reason}")),
+            _ => self.invalid(format!("its {what}: {error}{hint}")),
+        }
     }
 
     /// The content of a file to send.
@@ -250,17 +416,25 @@ impl Preparation<'_> {
         }
     }
 
-    /// Names with the text of their values.
+    /// Names with the text of their values, as queries and forms have them.
     pub(super) fn pairs(
         &mut self,
         kind: &str,
         fields: &BTreeMap<String, OneOrMore<Value>>,
-    ) -> Result<Vec<(String, String)>, PrepareError> {
-        let mut pairs = Vec::new();
+        encode: Encode,
+    ) -> Result<Text, PrepareError> {
+        let mut pairs = Text::default();
+        let mut separator: &[u8] = b"";
         for (name, values) in fields {
+            let what = format!("{kind} `{name}`");
+            let name = Template::literal(name).encoded(encode, encode);
+            let name = name.map_err(|error| self.unusable(&what, &error))?;
             for value in values.as_slice() {
-                let text = self.text(&format!("{kind} `{name}`"), value)?;
-                pairs.push((name.clone(), text));
+                pairs.push(separator);
+                pairs.append(name.clone());
+                pairs.push(b"=");
+                pairs.append(self.text(&what, value, encode)?);
+                separator = b"&";
             }
         }
         Ok(pairs)
@@ -268,15 +442,35 @@ impl Preparation<'_> {
 
     fn http(&mut self, request: &HttpRequest) -> Result<PreparedHttp, PrepareError> {
         let target = self.target(request)?;
-        let mut headers = self.headers(request)?;
-        let mut body = Vec::new();
+        let mut fields = self.fields(request)?;
+        let mut body = Text::default();
         if let Some(declared) = &request.body {
             let (bytes, media) = declared.encode(self)?;
             if !request.has_header("content-type") {
-                headers.push(format!("content-type: {media}"));
+                fields.push(("content-type".to_owned(), Text::literal(media)));
             }
             body = bytes;
         }
+        let template = RequestTemplate {
+            method: request.method.clone(),
+            target,
+            fields,
+            body,
+            keeps_cookies: request.keep_cookies,
+        };
+        let (differing, (target, headers, body)) = match first_of(&template) {
+            Some(first) if !template.keeps_cookies => (None, first),
+            _ => {
+                let differing = Differing {
+                    template: Arc::new(template),
+                    sources: self.sources.clone().unwrap_or_default(),
+                };
+                let first = differing.first(request.protocol);
+                let first =
+                    first.map_err(|reason| self.invalid(self.resolver.secrets.hide(&reason)))?;
+                (Some(differing), first)
+            }
+        };
         let header_bytes = headers.iter().map(String::len).sum::<usize>();
         self.limit("the path and its query", target.len(), LONGEST_TARGET)?;
         self.limit("the headers", header_bytes, MOST_HEADER_BYTES)?;
@@ -292,6 +486,7 @@ impl Preparation<'_> {
             headers,
             body,
             protocol: request.protocol,
+            differing,
         })
     }
 
@@ -311,49 +506,96 @@ impl Preparation<'_> {
         }
     }
 
-    fn target(&mut self, request: &HttpRequest) -> Result<String, PrepareError> {
-        let mut target = request.path.clone();
-        for (name, value) in self.pairs("query field", &request.query)? {
-            target.push(if target.contains('?') { '&' } else { '?' });
-            target.push_str(&format!("{}={}", in_query(&name), in_query(&value)));
+    fn target(&mut self, request: &HttpRequest) -> Result<Text, PrepareError> {
+        let mut target = self.own_text("path", &request.path, in_path)?;
+        if !request.query.is_empty() {
+            let has_query = request.path.contains('?');
+            target.push(if has_query { b"&" } else { b"?" });
+            target.append(self.pairs("query field", &request.query, query_encoded)?);
         }
         Ok(target)
     }
 
-    fn headers(&mut self, request: &HttpRequest) -> Result<Vec<String>, PrepareError> {
-        let mut lines = Vec::new();
+    fn fields(&mut self, request: &HttpRequest) -> Result<Vec<(String, Text)>, PrepareError> {
+        let mut fields = Vec::new();
         for (name, value) in &request.headers {
-            let value = self.text(&format!("header `{name}`"), value)?;
-            lines.push(format!("{name}: {value}"));
+            let value = self.text(&format!("header `{name}`"), value, unchanged)?;
+            fields.push((name.clone(), value));
         }
         if request.compressed {
-            lines.push(format!("accept-encoding: {ALL_CODINGS}"));
+            fields.push(("accept-encoding".to_owned(), Text::literal(ALL_CODINGS)));
         }
         if let Some(auth) = &request.basic_auth {
-            let user = self.text("user", &auth.user)?;
-            let password = self.text("password", &auth.password)?;
-            if user.contains(':') {
-                return Err(self.invalid("the user of `basic_auth` contains a colon".into()));
-            }
-            let credentials = format!("{user}:{password}");
+            fields.push(("authorization".to_owned(), self.basic_auth(auth)?));
+        }
+        if !request.cookies.is_empty() {
+            fields.push(("cookie".to_owned(), self.cookies(&request.cookies)?));
+        }
+        Ok(fields)
+    }
+
+    fn basic_auth(&mut self, auth: &BasicAuth) -> Result<Text, PrepareError> {
+        let mut credentials = self.text("user", &auth.user, in_user)?;
+        credentials.push(b":");
+        credentials.append(self.text("password", &auth.password, unchanged)?);
+        if let Some(credentials) = credentials.constant() {
+            let credentials = String::from_utf8_lossy(&credentials);
             self.resolver.secrets.add(&credentials);
-            let credentials = BASE64_STANDARD.encode(credentials);
-            lines.push(format!("authorization: Basic {credentials}"));
         }
-        let mut cookies = Vec::new();
-        for (name, value) in &request.cookies {
-            let value = self.text(&format!("cookie `{name}`"), value)?;
-            if !value.bytes().all(is_in_cookie) {
-                let reason =
-                    format!("the value of cookie `{name}` has a byte that cookies cannot have");
-                return Err(self.invalid(reason));
-            }
-            cookies.push(format!("{name}={value}"));
+        let mut value = Text::literal("Basic ");
+        value.append(credentials.in_base64());
+        Ok(value)
+    }
+
+    fn cookies(&mut self, cookies: &BTreeMap<String, Value>) -> Result<Text, PrepareError> {
+        let mut pairs = Text::default();
+        let mut separator: &[u8] = b"";
+        for (name, value) in cookies {
+            let value = self.text(&format!("cookie `{name}`"), value, in_cookie)?;
+            pairs.push(separator);
+            pairs.push(format!("{name}=").as_bytes());
+            pairs.append(value);
+            separator = b"; ";
         }
-        if !cookies.is_empty() {
-            lines.push(format!("cookie: {}", cookies.join("; ")));
-        }
-        Ok(lines)
+        Ok(pairs)
+    }
+}
+
+/// The path and query, the header lines and the body, if they never differ.
+fn first_of(template: &RequestTemplate) -> Option<(String, Vec<String>, Vec<u8>)> {
+    let constant = |text: &Text| Some(String::from_utf8_lossy(&text.constant()?).into_owned());
+    let line = |(name, value): &(String, Text)| Some(format!("{name}: {}", constant(value)?));
+    let lines: Option<Vec<String>> = template.fields.iter().map(line).collect();
+    Some((
+        constant(&template.target)?,
+        lines?,
+        template.body.constant()?,
+    ))
+}
+
+pub(super) fn unchanged(text: &str) -> Result<Cow<'_, str>, &'static str> {
+    Ok(Cow::Borrowed(text))
+}
+
+fn in_path(text: &str) -> Result<Cow<'_, str>, &'static str> {
+    Ok(utf8_percent_encode(text, IN_PATHS).into())
+}
+
+fn query_encoded(text: &str) -> Result<Cow<'_, str>, &'static str> {
+    Ok(utf8_percent_encode(text, UNRESERVED).into())
+}
+
+fn in_user(text: &str) -> Result<Cow<'_, str>, &'static str> {
+    match text.contains(':') {
+        true => Err("contains a colon"),
+        false => Ok(Cow::Borrowed(text)),
+    }
+}
+
+fn in_cookie(text: &str) -> Result<Cow<'_, str>, &'static str> {
+    match text.bytes().all(is_in_cookie) {
+        true => Ok(Cow::Borrowed(text)),
+        false => Err("has a byte that cookies cannot have"),
     }
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use crate::files::Files;
 use crate::workload::Workload;
-use prony_load::WireRequest;
+use prony_load::{LoadRequest, WireRequest};
 use tempfile::TempDir;
 
 fn variables(name: &str) -> Option<std::ffi::OsString> {
@@ -29,7 +29,7 @@ fn prepare(lines: &str) -> Result<PreparedRequest, String> {
         ..read(lines)?
     };
     let files = Files::new(folder.path(), assets.path());
-    let prepared = PreparedRequest::with(&workload, &files, &variables);
+    let prepared = PreparedRequest::with(workload.exchange().unwrap(), &files, &variables);
     prepared.map_err(|error| {
         let error = error.to_string();
         error.replace(&format!("{}/", folder.path().display()), "")
@@ -40,7 +40,7 @@ fn prepare(lines: &str) -> Result<PreparedRequest, String> {
 fn sent(lines: &str) -> (String, String) {
     let prepared = prepare(lines).unwrap_or_else(|error| panic!("{lines}: {error}"));
     let (url, request) = prepared.encode("127.0.0.1:80").unwrap();
-    let WireRequest::Http1(set) = request else {
+    let LoadRequest::Set(WireRequest::Http1(set)) = request else {
         panic!("not HTTP/1.1");
     };
     let bytes = set.requests()[0].bytes();
@@ -190,10 +190,7 @@ fn requests_that_cannot_be_sent_are_refused() {
             "basic_auth = { user = \"a:b\", password = \"x\" }",
             "contains a colon",
         ),
-        (
-            "cookies = { a = \"b;c\" }",
-            "value of cookie `a` has a byte",
-        ),
+        ("cookies = { a = \"b;c\" }", "its cookie `a` has a byte"),
         (
             "cookies = { \"a b\" = \"c\" }",
             "`a b` is not the name of a cookie",

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 
 use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
+use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
@@ -71,6 +71,14 @@ impl Value {
             Self::Text(_) => false,
             Self::Secret(_) => true,
             Self::Variable(variable) => variable.secret,
+        }
+    }
+
+    /// What the file says, unless the environment has the value.
+    pub(super) fn in_file(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) | Self::Secret(Secret(text)) => Some(text),
+            Self::Variable(_) => None,
         }
     }
 
@@ -215,7 +223,8 @@ impl Secrets {
             json[1..json.len() - 1].to_owned(),
             BASE64_STANDARD.encode(secret),
         ];
-        let forms = forms.into_iter().map(String::into_bytes);
+        let forms = forms.into_iter().chain(within_base64(secret));
+        let forms = forms.map(String::into_bytes);
         self.0.extend(forms.filter(|form| !form.is_empty()));
         // The longest first: one form may be a part of another.
         self.0.sort_by_key(|form| std::cmp::Reverse(form.len()));
@@ -253,6 +262,16 @@ impl Secrets {
         let hide = |bytes: Vec<u8>, form: &Vec<u8>| replace(&bytes, form, HIDDEN.as_bytes());
         self.0.iter().fold(bytes.to_vec(), hide)
     }
+}
+
+/// How base64 writes a secret in the middle of a text, without the characters that also depend on what is beside it.
+fn within_base64(secret: &str) -> impl Iterator<Item = String> {
+    (0..3).filter_map(move |before| {
+        let bytes = [&[0; 3][..before], secret.as_bytes()].concat();
+        let encoded = BASE64_STANDARD_NO_PAD.encode(&bytes);
+        let inner = encoded.get((before * 8).div_ceil(6)..bytes.len() * 8 / 6)?;
+        (inner.len() > SHORTEST_START).then(|| inner.to_owned())
+    })
 }
 
 /// `%c3` instead of `%C3`: a server may write them so.
@@ -301,6 +320,11 @@ mod tests {
             "a p&ss \\'w\\xc3\\xb6rd\\\" b",
         ] {
             assert_eq!(secrets.hide(text), "a *** b", "{text}");
+        }
+        for (before, after) in [("a", ""), ("ab", "c"), ("abc", "cd"), ("", "cde")] {
+            let encoded = BASE64_STANDARD.encode(format!("{before}p&ss 'wörd\"{after}"));
+            let hidden = secrets.hide(&encoded);
+            assert!(hidden.contains("***") && hidden.len() < 16, "{hidden}");
         }
         let encoded = BASE64_STANDARD.encode("p&ss 'wörd\"");
         assert_eq!(secrets.hide(&encoded), "***");

@@ -10,7 +10,7 @@ use super::schema::Schema;
 use super::{ExpectedContent, LineOf, Patch};
 use crate::files::{AssetError, Files};
 use crate::json::{Json, difference, parsed};
-use crate::workload::Workload;
+use crate::workload::Exchange;
 
 /// What the body must be, with the content of the files that the workload names. Everything is checked.
 #[derive(Clone, Debug, Default)]
@@ -34,11 +34,11 @@ enum Content {
 }
 
 impl BodyCheck {
-    pub(super) fn new(workload: &Workload, files: &Files) -> Result<Self, AssetError> {
+    pub(super) fn new(workload: Exchange<'_>, files: &Files) -> Result<Self, AssetError> {
         let Some(expected) = &workload.response.body else {
             return Ok(Self::default());
         };
-        let id = &workload.id;
+        let id = workload.id;
         let content = expected.content.as_ref();
         let schema = expected.schema.as_ref();
         Ok(Self {

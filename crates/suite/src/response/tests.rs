@@ -1,5 +1,6 @@
 use super::*;
 use crate::request::{HttpRequest, Request};
+use crate::workload::{Workload, WorkloadKind};
 use prony_model::Protocol;
 use tempfile::TempDir;
 
@@ -14,12 +15,15 @@ fn workload(body: ExpectedBody) -> Workload {
         about: String::new(),
         origin: None,
         folder: Default::default(),
-        request: Request::Http(HttpRequest::new("GET", "/", Protocol::Http11)),
-        response: DeclaredResponse {
-            content_type: Some("text/plain".into()),
-            body: Some(body),
-            headers: [("Cache-Control".into(), "no-cache".into())].into(),
-            ..DeclaredResponse::new(Status::OK)
+        values: None,
+        kind: WorkloadKind::Request {
+            request: Request::Http(HttpRequest::new("GET", "/", Protocol::Http11)),
+            response: DeclaredResponse {
+                content_type: Some("text/plain".into()),
+                body: Some(body),
+                headers: [("Cache-Control".into(), "no-cache".into())].into(),
+                ..DeclaredResponse::new(Status::OK)
+            },
         },
     }
 }
@@ -32,7 +36,7 @@ fn expected(body: ExpectedBody) -> ExpectedResponse {
     let assets = TempDir::new().unwrap();
     std::fs::write(assets.path().join("page.html"), "<p>\n\n  one\n</p>\n").unwrap();
     std::fs::write(assets.path().join("quotes.txt"), "haste\nwaste\n\n").unwrap();
-    ExpectedResponse::new(&workload(body), &files(assets.path())).unwrap()
+    ExpectedResponse::new(workload(body).exchange().unwrap(), &files(assets.path())).unwrap()
 }
 
 fn response(body: &str) -> Response {
@@ -228,9 +232,12 @@ fn the_draws_of_a_load_are_counted() {
 fn a_missing_or_empty_asset_is_reported() {
     let assets = TempDir::new().unwrap();
     let made = |body: ExpectedContent| {
-        ExpectedResponse::new(&workload(body.into()), &files(assets.path()))
-            .unwrap_err()
-            .to_string()
+        ExpectedResponse::new(
+            workload(body.into()).exchange().unwrap(),
+            &files(assets.path()),
+        )
+        .unwrap_err()
+        .to_string()
     };
     let text = made(ExpectedContent::Asset("gone.html".into()));
     assert!(
@@ -478,7 +485,7 @@ fn a_schema_may_be_in_a_file() {
         std::fs::write(folder.path().join("schema.json"), content).unwrap();
         let body = declared("{ schema = \"schema.json\" }").unwrap();
         let files = Files::new(folder.path(), "no/such/folder");
-        let right = ExpectedResponse::new(&workload(body), &files);
+        let right = ExpectedResponse::new(workload(body).exchange().unwrap(), &files);
         right.map_err(|error| error.to_string())
     };
     let right = schema("{\"type\": \"array\"}").unwrap();
@@ -506,7 +513,7 @@ fn a_schema_may_be_in_a_file() {
     std::fs::remove_file(folder.path().join("schema.json")).unwrap();
     let body = declared("{ schema = \"schema.json\" }").unwrap();
     let files = Files::new(folder.path(), "no/such/folder");
-    let error = ExpectedResponse::new(&workload(body), &files)
+    let error = ExpectedResponse::new(workload(body).exchange().unwrap(), &files)
         .unwrap_err()
         .to_string();
     assert!(
@@ -517,9 +524,13 @@ fn a_schema_may_be_in_a_file() {
 
 #[test]
 fn one_of_several_statuses_is_right() {
-    let mut workload = workload(ExpectedContent::Text("x".into()).into());
-    workload.response = toml::from_str("status = [201, 404]").unwrap();
-    let right = ExpectedResponse::new(&workload, &files("".as_ref())).unwrap();
+    let workload = workload(ExpectedContent::Text("x".into()).into());
+    let response_of_several = toml::from_str("status = [201, 404]").unwrap();
+    let exchange = Exchange {
+        response: &response_of_several,
+        ..workload.exchange().unwrap()
+    };
+    let right = ExpectedResponse::new(exchange, &files("".as_ref())).unwrap();
     assert_eq!((right.status(), right.statuses()), (None, vec![201, 404]));
     let with = |status| Response {
         status,
@@ -536,8 +547,8 @@ fn requested(body: &str, lines: &str) -> ExpectedResponse {
     );
     let workload: Workload = toml::from_str(&text).unwrap();
     let files = files("".as_ref());
-    let request = PreparedRequest::new(&workload, &files).unwrap();
-    ExpectedResponse::new(&workload, &files)
+    let request = PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
+    ExpectedResponse::new(workload.exchange().unwrap(), &files)
         .unwrap()
         .to(&request)
 }

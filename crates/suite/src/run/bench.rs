@@ -13,18 +13,30 @@ use prony_server::{Certificate, CertificateError, Freshness, Layout, SupervisorP
 use crate::files::{AssetError, Files};
 use crate::request::{PrepareError, PreparedRequest};
 use crate::response::ExpectedResponse;
-use crate::workload::Workload;
+use crate::scenario::{PreparedScenario, ScenarioFault};
+use crate::workload::{Exchange, Workload, WorkloadKind};
 
-/// A workload with its expected response.
+/// A workload, ready for any server.
 pub struct Task {
     /// The workload.
     pub workload: Workload,
-    /// Its request.
-    pub request: PreparedRequest,
-    /// Its expected response.
-    pub expected: Arc<ExpectedResponse>,
+    /// What is requested.
+    pub content: TaskContent,
     /// How it is encrypted, if it is requested over TLS.
     pub tls: Option<TaskTls>,
+}
+
+/// What is requested, and what is expected.
+pub enum TaskContent {
+    /// One request, with other values each time if it has placeholders.
+    Request {
+        /// The request.
+        request: PreparedRequest,
+        /// Its expected response.
+        expected: Arc<ExpectedResponse>,
+    },
+    /// The requests of a Hurl file, which says what it expects.
+    Scenario(PreparedScenario),
 }
 
 /// The two ends of the TLS of a workload.
@@ -44,6 +56,9 @@ pub enum TaskError {
     /// Its expected response cannot be read.
     #[error(transparent)]
     Asset(#[from] AssetError),
+    /// Its Hurl file cannot be run.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioFault),
     /// It is requested over TLS, and there is no certificate.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
@@ -60,12 +75,57 @@ impl Task {
         let files = &Files::new(&workload.folder, assets);
         let protocol = workload.protocol();
         let tls = protocol.is_tls().then(|| TaskTls::new(protocol, layout));
-        let request = PreparedRequest::new(workload, files)?;
+        let values = workload.values.as_ref();
+        let content = match &workload.kind {
+            WorkloadKind::Request { request, response } => TaskContent::exchange(
+                Exchange {
+                    id: &workload.id,
+                    request,
+                    values,
+                    response,
+                },
+                files,
+            )?,
+            WorkloadKind::Scenario(scenario) => TaskContent::Scenario(PreparedScenario::new(
+                &workload.id,
+                scenario,
+                values,
+                files,
+            )?),
+        };
         Ok(Self {
-            expected: ExpectedResponse::new(workload, files)?.to(&request).into(),
-            request,
+            content,
             tls: tls.transpose()?,
             workload: workload.clone(),
+        })
+    }
+
+    /// What looks like a placeholder in a request that has none.
+    pub(super) fn placeholder_without_values(&self) -> Option<String> {
+        match &self.content {
+            TaskContent::Request { request, .. } if self.workload.values.is_none() => {
+                request.placeholder()
+            }
+            TaskContent::Request { .. } | TaskContent::Scenario(_) => None,
+        }
+    }
+
+    /// The text with `***` for every secret of its requests.
+    pub fn hide_secrets(&self, text: &str) -> String {
+        let secrets = match &self.content {
+            TaskContent::Request { request, .. } => request.secrets(),
+            TaskContent::Scenario(scenario) => scenario.secrets(),
+        };
+        secrets.hide(text)
+    }
+}
+
+impl TaskContent {
+    fn exchange(exchange: Exchange<'_>, files: &Files) -> Result<Self, TaskError> {
+        let request = PreparedRequest::new(exchange, files)?;
+        Ok(Self::Request {
+            expected: ExpectedResponse::new(exchange, files)?.to(&request).into(),
+            request,
         })
     }
 }

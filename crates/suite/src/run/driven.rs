@@ -9,7 +9,7 @@ use prony_model::{
     LoadSpec, Outcome, Outcomes, Schedule, Target, WarmupResult, WrongResponse,
 };
 
-use super::bench::Task;
+use super::bench::{Task, TaskContent};
 use crate::request::{HttpRequest, PreparedHttp, Request};
 use crate::workload::Workload;
 
@@ -49,11 +49,20 @@ pub fn note(tool: &Tool) -> String {
 
 /// A load as drivers describe it.
 fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'static str> {
-    let Request::Http(request) = &workload.request else {
+    let Some(exchange) = workload.exchange() else {
+        return Err("Hurl files");
+    };
+    let Request::Http(request) = exchange.request else {
         return Err("gRPC");
     };
     if request.has_secret() {
         return Err("secrets: a command line shows them to every user of the machine");
+    }
+    if workload.values.is_some() {
+        return Err("values that differ from request to request");
+    }
+    if request.keep_cookies {
+        return Err("kept cookies");
     }
     let HttpRequest {
         method,
@@ -199,9 +208,14 @@ impl Drive<'_> {
     }
 
     fn load(&self) -> Result<Load, &'static str> {
-        let request = self.task.request.http().ok_or("gRPC")?;
         let load = load(&self.task.workload, self.spec, &self.host)?;
-        Ok(with_request(load, request, &self.host))
+        match &self.task.content {
+            TaskContent::Request { request, .. } => {
+                let request = request.http().ok_or("gRPC")?;
+                Ok(with_request(load, request, &self.host))
+            }
+            TaskContent::Scenario(_) => Err("Hurl files"),
+        }
     }
 
     fn result(

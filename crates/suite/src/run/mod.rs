@@ -5,6 +5,7 @@
 mod bench;
 mod driven;
 mod event;
+mod flows;
 mod kept;
 mod noisy;
 mod prepare;
@@ -40,7 +41,7 @@ use crate::suite::Suite;
 use bench::now;
 use kept::Kept;
 
-pub use bench::{Bench, Task, TaskError};
+pub use bench::{Bench, Task, TaskContent, TaskError};
 pub use driven::{cannot_drive, note as driver_note};
 pub use event::RunEvent;
 pub use noisy::noise_causes;

@@ -7,19 +7,19 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use prony_driver::Tool;
-use prony_load::{LoadPlan, Progress, ResponseCheck, SampleChoice, Sampling};
+use prony_load::{LoadPlan, LoadRequest, Progress, ResponseCheck, SampleChoice, Sampling};
 use prony_model::{
-    FailureKind, LoadResult, LoadSpec, LogLines, Measurement, Outcome, ProcessStart, TrialRecord,
-    TrialResult, WarmUp,
+    FailureKind, Flows, LoadResult, LoadShape, LoadSpec, LogLines, Measurement, Outcome,
+    ProcessStart, TrialRecord, TrialResult, WarmUp,
 };
 use prony_server::{PortSource, Probe};
 
-use super::bench::{Bench, Task, now};
+use super::bench::{Bench, Task, TaskContent, now};
 use super::driven::Drive;
 use super::kept::Running;
 use super::process::{Access, Process, Target};
 use super::sampling::Meter;
-use super::verify::{RESPONSE_TIMEOUT, request_once, settle_log};
+use super::verify::{RESPONSE_TIMEOUT, probe, settle_log};
 use super::warming::{WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
@@ -96,7 +96,7 @@ impl TrialSetup<'_> {
             None => self.bring_up(ports)?,
         };
         let searched = self.warm_up(&mut running, observe)?;
-        let logged = u64::from(self.task.workload.response.log_lines);
+        let logged = u64::from(self.task.workload.log_lines());
         let lines_before = match logged {
             0 => 0,
             _ => running.settled_lines().map_err(unreadable)?,
@@ -145,12 +145,12 @@ impl TrialSetup<'_> {
         };
         running.is_warmed_up = true;
         running.memory_before_bytes = tree.peak_bytes().ok();
-        let each = u64::from(self.task.workload.response.log_lines);
+        let each = u64::from(self.task.workload.log_lines());
         let lines_before = match each {
             0 => 0,
             _ => running.server.log_lines().map_err(unreadable)?,
         };
-        let plan = self.plan(&running.server, self.task.expected.clone())?;
+        let plan = self.plan(&running.server, None)?;
         let limit = Duration::from_secs_f64(self.attempt.warmup_limit_s);
         let report = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
         let searched = search(
@@ -196,29 +196,24 @@ impl TrialSetup<'_> {
     /// Starts the server and waits until it is ready, and until it has logged the requests of the probes.
     fn bring_up(&self, ports: &mut dyn PortSource) -> Result<Running, Stop> {
         let mut responded = 0;
-        let mut probe = |target: &Target| match request_once(target, self.task, RESPONSE_TIMEOUT) {
-            Err(reason) => Probe::NotYet(reason),
-            Ok(response) => match self.task.expected.check(&response) {
-                Ok(()) => {
-                    responded += 1;
-                    Probe::Right
-                }
-                Err(mismatch) => Probe::Wrong(mismatch.to_string()),
-            },
+        let mut ready = |target: &Target| {
+            let probed = probe(target, self.task, RESPONSE_TIMEOUT, &self.bench.interrupt);
+            responded += u64::from(probed == Probe::Right);
+            probed
         };
         let trial = &self.attempt.trial;
         let name = format!("{:04}-{}-{}", trial.sequence, trial.server, trial.workload);
         let started =
-            Process::bring_up(self.bench, &name, self.task, self.access, ports, &mut probe);
+            Process::bring_up(self.bench, &name, self.task, self.access, ports, &mut ready);
         match started {
             Ok((mut server, ready)) => {
-                let logged = u64::from(self.task.workload.response.log_lines);
+                let logged = u64::from(self.task.workload.log_lines());
                 settle_log(&mut server, logged * responded);
                 Ok(Running::new(server, ready.map(|ready| ready.startup_ns)))
             }
             Err(error) if error.is_interrupted() => Err(Stop::Interrupted),
             Err(error) => {
-                let reason = self.task.request.secrets().hide(&error.to_string());
+                let reason = self.task.hide_secrets(&error.to_string());
                 Err(Stop::Failed(FailureKind::NotReady, reason))
             }
         }
@@ -233,12 +228,11 @@ impl TrialSetup<'_> {
         if let Some(tool) = self.driver {
             return self.drive(tool, server);
         }
-        let counted = CountedDraws::of(&self.task.expected).map(Arc::new);
-        let check: Arc<dyn ResponseCheck> = match &counted {
-            Some(counted) => counted.clone(),
-            None => self.task.expected.clone(),
+        let counted = match &self.task.content {
+            TaskContent::Request { expected, .. } => CountedDraws::of(expected).map(Arc::new),
+            TaskContent::Scenario(_) => None,
         };
-        let plan = self.plan(server, check)?;
+        let plan = self.plan(server, counted.clone())?;
         let stop = AtomicBool::new(false);
         let result = prony_load::run(&plan, &stop, &mut |progress| {
             observe(TrialEvent::Loading(&progress));
@@ -284,12 +278,39 @@ impl TrialSetup<'_> {
         target.map_err(failed(FailureKind::Load))
     }
 
-    fn plan(&self, server: &Process, check: Arc<dyn ResponseCheck>) -> Result<LoadPlan, Stop> {
+    /// What is sent to a server, to which URL, and which responses are compared; `counted` compares them instead of the
+    /// task.
+    fn requests(
+        &self,
+        target: &Target,
+        counted: Option<Arc<CountedDraws>>,
+    ) -> Result<(String, LoadRequest, Option<Sampling>), String> {
+        match &self.task.content {
+            TaskContent::Request { request, expected } => {
+                let (url, request) = request.encode(&target.authority)?;
+                let check: Arc<dyn ResponseCheck> = match counted {
+                    Some(counted) => counted,
+                    None => expected.clone(),
+                };
+                let choice = SampleChoice::AtRandom;
+                Ok((url, request, Some(Sampling { check, choice })))
+            }
+            TaskContent::Scenario(prepared) => {
+                let scenario = prepared.at(&target.authority);
+                let scenario = scenario.map_err(|error| error.to_string())?;
+                let url = scenario.server().as_str().to_owned();
+                Ok((url, LoadRequest::Scenario(scenario, prepared.http()), None))
+            }
+        }
+    }
+
+    fn plan(&self, server: &Process, counted: Option<Arc<CountedDraws>>) -> Result<LoadPlan, Stop> {
         let spec = self.load;
         let target = self.target(server)?;
-        let request = self.task.request.encode(&target.authority);
-        let (url, request) = request.map_err(failed(FailureKind::Load))?;
+        let requests = self.requests(&target, counted);
+        let (url, request, sampling) = requests.map_err(failed(FailureKind::Load))?;
         Ok(LoadPlan {
+            flow_think_time: flow_think_time(spec),
             shape: spec.shape.clone(),
             connections: spec.connections,
             max_connections: spec.max_connections.unwrap_or(spec.connections),
@@ -306,12 +327,9 @@ impl TrialSetup<'_> {
             spin: spec.spin,
             streams: spec.streams,
             first_byte: spec.first_byte,
-            events: spec.events || self.task.workload.response.is_stream(),
+            events: spec.events || self.task.workload.is_stream(),
             cpus: self.bench.cpus.load.clone(),
-            sampling: Some(Sampling {
-                check,
-                choice: SampleChoice::AtRandom,
-            }),
+            sampling,
             tls: target.client,
             ..LoadPlan::new(target.address.into(), url, request)
         })
@@ -332,7 +350,7 @@ impl TrialSetup<'_> {
                 FailureKind::ServerExited,
                 format!(
                     "the server {exit} during the load; {}",
-                    self.task.request.secrets().hide(&server.output())
+                    self.task.hide_secrets(&server.output())
                 ),
             )),
         }
@@ -345,7 +363,7 @@ impl TrialSetup<'_> {
         lines_before: u64,
         load: &LoadResult,
     ) -> Result<LogLines, Stop> {
-        let each = u64::from(self.task.workload.response.log_lines);
+        let each = u64::from(self.task.workload.log_lines());
         let Requests { sent, responded } = Requests::of(load);
         let sent = sent + self.unreported_requests();
         settle_log(&mut running.server, lines_before + each * responded);
@@ -366,6 +384,17 @@ impl TrialSetup<'_> {
                 lines.written, responded, sent
             ),
         ))
+    }
+}
+
+/// How long a user of a scenario thinks between two requests of a flow. For users with a schedule, think time is what is
+/// between the begins of two flows.
+fn flow_think_time(spec: &LoadSpec) -> Option<Duration> {
+    match spec.shape {
+        LoadShape::UsersClosed { think_time_s } if spec.flows => {
+            Some(Duration::from_secs_f64(think_time_s))
+        }
+        _ => None,
     }
 }
 
@@ -397,10 +426,34 @@ impl Requests {
     }
 }
 
-/// Fails a load without a single ok response: it has no figure to compare.
+/// Why a load of a scenario fails that has ok responses, but no ok flow.
+fn without_flows(flows: &Flows) -> Stop {
+    let counts = [
+        (flows.failed, "failed"),
+        (flows.unfinished, "in progress at the end"),
+    ];
+    let counts = counts.iter().filter(|(count, _)| *count > 0);
+    let counts: Vec<String> = counts
+        .map(|(count, what)| format!("{count} {what}"))
+        .collect();
+    let mut message = format!("no flow was ok under load: {}", counts.join(", "));
+    let mut entries = flows.entries.iter();
+    let wrong = entries.find_map(|one| Some((&one.name, &one.first_wrong.as_ref()?.detail)));
+    match (wrong, &flows.first_failure) {
+        (Some((name, detail)), _) => message.push_str(&format!("; the first of {name}: {detail}")),
+        (None, Some(reason)) => message.push_str(&format!("; the first: {reason}")),
+        (None, None) => message.push_str("; measure longer than a flow takes"),
+    }
+    Stop::Failed(FailureKind::NoResponse, message)
+}
+
+/// Fails a load without a single ok response, or of a scenario without a single ok flow: it has no figure to compare.
 fn fail_without_responses(load: &LoadResult) -> Result<(), Stop> {
-    if load.outcomes[Outcome::Ok] > 0 {
-        return Ok(());
+    match &load.flows {
+        Some(flows) if flows.ok > 0 => return Ok(()),
+        Some(flows) if load.outcomes[Outcome::Ok] > 0 => return Err(without_flows(flows)),
+        None if load.outcomes[Outcome::Ok] > 0 => return Ok(()),
+        _ => {}
     }
     let outcomes = load.outcomes.iter().filter(|(_, count)| *count > 0);
     let outcomes: Vec<String> = outcomes

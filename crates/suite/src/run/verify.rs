@@ -1,19 +1,24 @@
 //! Checks a server's responses to every workload, before any load.
 
 use std::panic::resume_unwind;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck, exchange};
+use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck};
 use prony_model::{VerifyResult, VerifyVerdict};
 use prony_server::{Logs, PortSource, Probe, Server};
 
-use super::bench::{Bench, Task};
+use super::bench::{Bench, Task, TaskContent};
+use super::flows::go_through;
 use super::process::{Access, AccessError, Process, Target};
-use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws, LineOf};
+use crate::request::PreparedRequest;
+use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws, ExpectedResponse, LineOf};
 
 /// How long one response may take while there is no load.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the first one may take, before it is known whether there is a server.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a server may take from SIGTERM to its end.
 pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 /// How long after a response Prony waits for its log lines.
@@ -114,22 +119,22 @@ fn verify_tasks(
         };
     };
     // Any response counts as ready here: wrong ones are reported workload by workload.
-    let mut probe = |target: &Target| match access {
+    let mut ready = |target: &Target| match access {
         Access::Outside(_) => Probe::Right,
-        Access::Start(_) => match request_once(target, first, Duration::from_secs(1)) {
-            Ok(_) => Probe::Right,
-            Err(reason) => Probe::NotYet(reason),
+        Access::Start(_) => match probe(target, first, PROBE_TIMEOUT, &bench.interrupt) {
+            Probe::NotYet(reason) => Probe::NotYet(reason),
+            Probe::Right | Probe::Wrong(_) => Probe::Right,
         },
     };
     let kind = first.tls.as_ref().map_or("", |_| "-tls");
     let name = format!("{}-verify{kind}", server.id);
-    let started = Process::bring_up(bench, &name, first, access, ports, &mut probe);
+    let started = Process::bring_up(bench, &name, first, access, ports, &mut ready);
     let (mut running, _) = match started {
         Ok(started) => started,
         Err(error) if error.is_interrupted() => return Verification::Interrupted,
         Err(error) => {
             // What the server wrote may contain a secret of any request.
-            let hide = |text: String, task: &&Task| task.request.secrets().hide(&text);
+            let hide = |text: String, task: &&Task| task.hide_secrets(&text);
             return Verification::NotStarted(tasks.iter().fold(error.to_string(), hide));
         }
     };
@@ -138,7 +143,7 @@ fn verify_tasks(
         if bench.is_interrupted() {
             return Verification::Interrupted;
         }
-        let verdict = match verify_task(&mut running, task, server.manifest.keep_alive) {
+        let verdict = match verify_task(bench, &mut running, task, server.manifest.keep_alive) {
             Ok(()) => VerifyVerdict::Right,
             Err(fault) => {
                 if verified.is_empty()
@@ -158,6 +163,12 @@ fn verify_tasks(
                     };
                 }
                 let Mismatch { expected, received } = fault.into();
+                let received = match task.placeholder_without_values() {
+                    None => received,
+                    Some(placeholder) => format!(
+                        "{received}; the request has {placeholder} as text: for a value, add the table `values`"
+                    ),
+                };
                 VerifyVerdict::Wrong { expected, received }
             }
         };
@@ -184,7 +195,7 @@ fn ended(server: &mut Process, task: &Task, time: Duration) -> Option<String> {
     Some(format!(
         "the server {exit} while Prony requested `{}`; {}",
         task.workload.id,
-        task.request.secrets().hide(&server.output())
+        task.hide_secrets(&server.output())
     ))
 }
 
@@ -200,38 +211,53 @@ pub fn start_ready(
     task: &Task,
     ports: &mut dyn PortSource,
 ) -> Result<Process, AccessError> {
-    let mut probe = |target: &Target| match request_once(target, task, RESPONSE_TIMEOUT) {
-        Err(reason) => Probe::NotYet(reason),
-        Ok(response) => match task.expected.check(&response) {
-            Ok(()) => Probe::Right,
-            Err(mismatch) => Probe::Wrong(mismatch.to_string()),
-        },
-    };
-    let (running, _) = Process::bring_up(bench, name, task, access, ports, &mut probe)?;
+    let mut ready = |target: &Target| probe(target, task, RESPONSE_TIMEOUT, &bench.interrupt);
+    let (running, _) = Process::bring_up(bench, name, task, access, ports, &mut ready)?;
     Ok(running)
 }
 
-/// Sends one request, over its own connection.
-pub(super) fn request_once(
+/// Sends one request over its own connection, or goes through the scenario once, and looks at the response.
+pub(super) fn probe(
     target: &Target,
     task: &Task,
     timeout: Duration,
-) -> Result<Response, String> {
-    let (_, request) = task.request.encode(&target.authority)?;
+    interrupt: &AtomicBool,
+) -> Probe {
+    let result = match &task.content {
+        TaskContent::Request { request, expected } => {
+            request_once(target, request, timeout).and_then(|it| Ok(expected.check(&it)?))
+        }
+        TaskContent::Scenario(scenario) => {
+            go_through(scenario, target, 1, timeout, interrupt).map(drop)
+        }
+    };
+    match result {
+        Ok(()) => Probe::Right,
+        Err(Fault::NoResponse(reason)) => Probe::NotYet(reason),
+        Err(Fault::Wrong(mismatch)) => Probe::Wrong(mismatch.to_string()),
+    }
+}
+
+fn request_once(
+    target: &Target,
+    request: &PreparedRequest,
+    timeout: Duration,
+) -> Result<Response, Fault> {
+    let (_, encoded) = { request.encode(&target.authority) }.map_err(Fault::NoResponse)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
-    let response = exchange(&endpoint, &request, client, timeout);
-    response.map_err(|error| task.request.secrets().hide(&target.explain(&error)))
+    let response = Conversation::of(&endpoint, &encoded, client, timeout).request();
+    response.map_err(|error| Fault::NoResponse(request.secrets().hide(&target.explain(&error))))
 }
 
 /// What verifying a workload took: all requests had the expected response.
-struct Verified {
-    requests: usize,
+pub(super) struct Verified {
+    pub requests: usize,
     /// Whether every connection stayed open from response to response.
-    kept_open: bool,
+    pub kept_open: bool,
 }
 
 /// Why a workload is not verified.
-enum Fault {
+pub(super) enum Fault {
     /// No complete response was received; what was received instead.
     NoResponse(String),
     Wrong(Mismatch),
@@ -255,18 +281,29 @@ impl From<Fault> for Mismatch {
     }
 }
 
-fn verify_task(server: &mut Process, task: &Task, keep_alive: bool) -> Result<(), Fault> {
-    let log_lines = task.workload.response.log_lines;
+fn verify_task(
+    bench: &Bench,
+    server: &mut Process,
+    task: &Task,
+    keep_alive: bool,
+) -> Result<(), Fault> {
+    let log_lines = task.workload.log_lines();
     let before = (log_lines > 0).then(|| Lines::of(server));
     let target = server.target(task);
     let target = target.map_err(|error| Fault::NoResponse(error.to_string()))?;
-    let encoded = task.request.encode(&target.authority);
-    let (_, request) = encoded.map_err(Fault::NoResponse)?;
-    let (endpoint, client) = (target.address.into(), target.client.as_ref());
-    let converse = || Conversation::new(&endpoint, &request, client, RESPONSE_TIMEOUT);
-    let verified = match task.expected.drawn_lines() {
-        Some(lines) => verify_draws(&converse, (&target, task), lines)?,
-        None => verify_some(converse(), (&target, task))?,
+    let verified = match &task.content {
+        TaskContent::Request { request, expected } => {
+            let asked = Asked {
+                target: &target,
+                request,
+                expected,
+            };
+            asked.verify(log_lines > 0)?
+        }
+        TaskContent::Scenario(scenario) => {
+            let flows = REQUESTS as u32;
+            go_through(scenario, &target, flows, RESPONSE_TIMEOUT, &bench.interrupt)?
+        }
     };
     if keep_alive && task.workload.protocol().is_http1() && !verified.kept_open {
         return Err(not_kept_open().into());
@@ -278,18 +315,52 @@ fn verify_task(server: &mut Process, task: &Task, keep_alive: bool) -> Result<()
     }
 }
 
+/// What a server is asked for, and what it must respond.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    target: &'a Target,
+    request: &'a PreparedRequest,
+    expected: &'a ExpectedResponse,
+}
+
+impl Asked<'_> {
+    fn verify(self, is_logged: bool) -> Result<Verified, Fault> {
+        let Self {
+            target, request, ..
+        } = self;
+        let (_, encoded) = { request.encode(&target.authority) }.map_err(Fault::NoResponse)?;
+        let (endpoint, client) = (target.address.into(), target.client.as_ref());
+        let converse = || Conversation::of(&endpoint, &encoded, client, RESPONSE_TIMEOUT);
+        match self.expected.drawn_lines() {
+            Some(lines) => verify_draws(&converse, self, lines),
+            None => verify_some(converse(), self, is_logged),
+        }
+    }
+
+    fn respond(self, conversation: &mut Conversation<'_>) -> Result<Response, Fault> {
+        let hide = |error: ExchangeError| {
+            let explained = self.target.explain(&error);
+            self.request.secrets().hide(&explained)
+        };
+        let response = conversation.request();
+        let response = response.map_err(|error| Fault::NoResponse(hide(error)))?;
+        self.expected.check(&response)?;
+        Ok(response)
+    }
+}
+
 /// Sends a few requests over one connection.
 fn verify_some(
     mut conversation: Conversation<'_>,
-    (target, task): (&Target, &Task),
+    asked: Asked<'_>,
+    is_logged: bool,
 ) -> Result<Verified, Fault> {
-    let requests = match task.workload.response.log_lines {
-        0 => REQUESTS,
-        _ => LOGGED_REQUESTS,
+    let requests = match is_logged {
+        false => REQUESTS,
+        true => LOGGED_REQUESTS,
     };
     for _ in 0..requests {
-        let response = requested(&mut conversation, (target, task))?;
-        task.expected.check(&response)?;
+        asked.respond(&mut conversation)?;
     }
     Ok(Verified {
         requests,
@@ -302,11 +373,11 @@ fn verify_some(
 /// algorithm).
 fn verify_draws<'a>(
     converse: &(impl Fn() -> Conversation<'a> + Sync),
-    (target, task): (&Target, &Task),
+    asked: Asked<'_>,
     lines: &LineOf,
 ) -> Result<Verified, Fault> {
     let deadline = Instant::now() + LONGEST_DRAWING;
-    let draw = || draw(converse(), (target, task), deadline);
+    let draw = || draw(converse(), asked, deadline);
     let mut drawn = vec![draw()?];
     let others = CONNECTIONS - 1;
     if drawn[0].kept_open {
@@ -340,28 +411,18 @@ struct Drawn {
 
 fn draw(
     mut conversation: Conversation<'_>,
-    (target, task): (&Target, &Task),
+    asked: Asked<'_>,
     deadline: Instant,
 ) -> Result<Drawn, Fault> {
     let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
     while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
-        let response = requested(&mut conversation, (target, task))?;
-        task.expected.check(&response)?;
-        drawn.extend(task.expected.line(&response));
+        let response = asked.respond(&mut conversation)?;
+        drawn.extend(asked.expected.line(&response));
     }
     Ok(Drawn {
         lines: drawn,
         kept_open: conversation.connections() <= 1,
     })
-}
-
-fn requested(
-    conversation: &mut Conversation<'_>,
-    (target, task): (&Target, &Task),
-) -> Result<Response, Fault> {
-    let hide = |error: ExchangeError| task.request.secrets().hide(&target.explain(&error));
-    let response = conversation.request();
-    response.map_err(|error| Fault::NoResponse(hide(error)))
 }
 
 fn not_kept_open() -> Mismatch {

@@ -10,6 +10,7 @@ use toml::Spanned;
 use super::published::RawDocument;
 use super::{Changes, MeasureSpec, Suite, SuiteLoad};
 use crate::adaptive::{AdaptiveRounds, Precision};
+use crate::workload::Workload;
 use prony_manifest::{FileError, Source, UnknownName, fields};
 
 #[derive(Deserialize)]
@@ -44,24 +45,27 @@ pub(crate) struct RawMeasure {
     quick: Option<Spanned<Changes>>,
 }
 
+/// Gives the workload of an id.
+pub(crate) type FindWorkload<'a> = &'a dyn Fn(&str) -> Result<&'a Workload, UnknownName>;
+
 /// A measure of `prony.toml`, where every field is optional.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct MeasureTable {
     id: Option<Spanned<String>>,
     workloads: Option<Spanned<Vec<String>>>,
-    load: SuiteLoad,
+    load: Option<Spanned<SuiteLoad>>,
     rounds: Option<NonZeroU32>,
     quick: Option<Spanned<Changes>>,
 }
 
 impl MeasureTable {
-    /// The measure, by default of `all` workloads; each must be one of those that `is_known`.
+    /// The measure, by default of `all` workloads. `find` knows them.
     fn of(
         self,
         source: &Source,
         all: &[String],
-        is_known: &dyn Fn(&str) -> Result<(), UnknownName>,
+        find: FindWorkload<'_>,
     ) -> Result<RawMeasure, FileError> {
         let workloads = match self.workloads {
             None => all.to_vec(),
@@ -74,15 +78,24 @@ impl MeasureTable {
                 if let Some((_, id)) = twice.find(|(i, id)| ids[..*i].contains(id)) {
                     return Err(source.fault(list.span(), format!("`{id}` is named twice")));
                 }
-                let known = list.get_ref().iter().try_for_each(|id| is_known(id));
+                let known = list.get_ref().iter().try_for_each(|id| find(id).map(drop));
                 known.map_err(|unknown| source.fault(list.span(), unknown))?;
                 list.into_inner()
             }
         };
+        if let Some(load) = &self.load {
+            let spec = &load.get_ref().spec;
+            let mut workloads = workloads.iter().filter_map(|id| find(id).ok());
+            if let Some(why) = workloads.find_map(|workload| workload.refuses(spec)) {
+                return Err(source.fault(load.span(), why));
+            }
+        }
         Ok(RawMeasure {
             id: self.id,
             workloads,
-            load: self.load,
+            load: self
+                .load
+                .map_or_else(SuiteLoad::default, Spanned::into_inner),
             rounds: self.rounds,
             quick: self.quick,
         })
@@ -109,7 +122,7 @@ impl SuiteTable {
         id: &str,
         servers: Vec<String>,
         all: &[String],
-        is_known: &dyn Fn(&str) -> Result<(), UnknownName>,
+        find: FindWorkload<'_>,
     ) -> Result<Suite, FileError> {
         let mut measures = self.measures;
         if measures.is_empty() {
@@ -117,7 +130,7 @@ impl SuiteTable {
         }
         let measures = measures.into_iter();
         let measures: Vec<RawMeasure> = measures
-            .map(|measure| measure.of(source, all, is_known))
+            .map(|measure| measure.of(source, all, find))
             .collect::<Result<_, _>>()?;
         no_id_twice(source, &measures)?;
         let rounds = self.rounds.unwrap_or(USUAL_ROUNDS);

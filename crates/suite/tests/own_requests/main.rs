@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_load::{EventLoopChoice, LoadPlan, ResponseCheck, SampleChoice, Sampling, exchange};
+use prony_load::{Conversation, EventLoopChoice, LoadPlan, ResponseCheck, SampleChoice, Sampling};
 use prony_model::{LoadResult, Outcome};
 use prony_suite::{ExpectedResponse, Files, PreparedRequest, Workload};
 use server::Server;
@@ -36,8 +36,8 @@ fn workload(protocol: &str, request: &str, response: &str) -> Workload {
 
 fn load(workload: &Workload, server: &Server, event_loop: EventLoopChoice) -> LoadResult {
     let files = Files::new(".", ".");
-    let request = PreparedRequest::new(workload, &files).unwrap();
-    let check = ExpectedResponse::new(workload, &files)
+    let request = PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
+    let check = ExpectedResponse::new(workload.exchange().unwrap(), &files)
         .unwrap()
         .to(&request);
     let (url, wire) = request.encode(&server.address.to_string()).unwrap();
@@ -163,12 +163,14 @@ fn a_single_exchange_has_the_same_rules() {
         REQUEST,
         "status = [200, 201]\nbody = { contains = \"nothing\" }",
     );
-    let request = PreparedRequest::new(&workload, &files).unwrap();
-    let expected = ExpectedResponse::new(&workload, &files)
+    let request = PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
+    let expected = ExpectedResponse::new(workload.exchange().unwrap(), &files)
         .unwrap()
         .to(&request);
     let (_, wire) = request.encode(&server.address.to_string()).unwrap();
-    let response = exchange(&server.address.into(), &wire, None, Duration::from_secs(30)).unwrap();
+    let endpoint = server.address.into();
+    let mut conversation = Conversation::of(&endpoint, &wire, None, Duration::from_secs(30));
+    let response = conversation.request().unwrap();
     let mismatch = expected.check(&response).unwrap_err();
     assert_eq!(mismatch.expected, "a body that contains `nothing`");
     assert!(mismatch.received.contains("id"), "{}", mismatch.received);

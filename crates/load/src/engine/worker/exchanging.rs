@@ -48,7 +48,7 @@ impl<W: Wire> Worker<'_, W> {
                     let timeout = flows.limits(user).timeout;
                     let most = timeout.map_or(Nanoseconds::MAX, nanoseconds);
                     request.deadline = latest.min(now.saturating_add(most));
-                    request.sample = flows.sample(user);
+                    request.sample = flows.sample(user, self.judge.sample_next(now));
                     connection
                         .wire
                         .request_own(flows.request(user), request.last);
@@ -279,7 +279,12 @@ impl<W: Wire> Worker<'_, W> {
             None => self.verdict(index, whole, request.sample),
             Some(flows) => {
                 let user = index - self.share.streams;
-                flows.respond(user, whole.status, request.sample, latency)
+                let are_requests = flows.are_requests();
+                let taken = flows.respond(user, whole.status, request.sample, latency);
+                taken.and_then(|compared| match are_requests {
+                    true => self.verdict(index, whole, compared),
+                    false => Ok(()),
+                })
             }
         };
         match verdict {

@@ -10,9 +10,7 @@ use prony_model::{EnoughRounds, LoadShape, LoadSpec, Run};
 use prony_present::number;
 use prony_server::Server;
 use prony_suite::run::Task;
-use prony_suite::{
-    AdaptiveRounds, Measure, Precision, ProjectFile, Request, WARMUP_LIMIT, Workloads,
-};
+use prony_suite::{AdaptiveRounds, Measure, Precision, ProjectFile, WARMUP_LIMIT, Workloads};
 
 use crate::arguments;
 use crate::command::flags::TrialFlags;
@@ -123,7 +121,7 @@ impl MeasureFlags {
         });
         for measure in &mut measures {
             if let Ok(workload) = workloads.get(&measure.workload) {
-                measure.load = measure.load.clone().over(workload.protocol());
+                measure.load = workload.under(measure.load.clone());
             }
             self.change(measure, load_cpus);
         }
@@ -255,7 +253,7 @@ fn default_ids(workloads: &Workloads, pair: [&Server; 2]) -> Result<Vec<String>,
     let both: Vec<&String> = base.iter().filter(|id| new.contains(id)).collect();
     let over_http = |id: &&&String| {
         let workload = workloads.get(id);
-        workload.is_ok_and(|workload| matches!(workload.request, Request::Http(_)))
+        workload.is_ok_and(|workload| !workload.protocol().is_grpc())
     };
     let mut chosen: Vec<&String> = both.iter().copied().filter(|id| over_http(&id)).collect();
     if chosen.is_empty() {

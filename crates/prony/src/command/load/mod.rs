@@ -403,6 +403,11 @@ impl Arguments {
             }
         };
         connections.check_addresses(&sent.server).map_err(usage)?;
+        if let (true, Some(flag)) = (sent.content.has_flows(), responses.changed()) {
+            return Err(usage(format!(
+                "{flag} does not go with a Hurl file, which says what it expects of each response"
+            )));
+        }
         let preferred = sent.preferred;
         let protocol = self.protocol.with(preferred.version);
         let own_tls = server.as_ref().and_then(ReadyServer::tls);
@@ -410,7 +415,8 @@ impl Arguments {
         let tls = flags.of(&sent.server, own_tls).map_err(usage)?;
         let http = server.as_ref().map(ReadyServer::http);
         let transport = Transport::new(&protocol, connections, tls, (&sent.content, http))?;
-        let flow_think_time = shape.flow_think_time(file.is_some()).map_err(usage)?;
+        let has_flows = sent.content.has_flows();
+        let flow_think_time = shape.flow_think_time(has_flows).map_err(usage)?;
         let is_random =
             shape::is_random(&load_shape) || sent.are_random || flow_think_time.is_some();
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
@@ -431,7 +437,7 @@ impl Arguments {
             sources: connections.source.clone(),
             cpus,
             sampling: match (responses.sampling()?, &server) {
-                (None, Some(server)) => Some(server.sampling()),
+                (None, Some(server)) => server.sampling(),
                 (own, _) => own,
             },
             seed: shape.seed(),

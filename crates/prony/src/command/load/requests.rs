@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use prony_import::Version;
 use prony_load::tls::HttpVersion;
 use prony_load::{
-    HttpUrl, LoadRequest, Order, RequestFile, RequestFileError, RequestParts, RequestSet,
+    HttpUrl, LoadRequest, Order, RequestFile, RequestFileError, RequestParts, RequestSet, Scenario,
     TargetError,
 };
 use prony_present::words::plural;
@@ -120,10 +120,15 @@ impl Preferred {
 pub enum Content {
     Http(RequestSet<RequestParts>),
     Grpc(Box<GrpcCall>),
-    Scenario(Arc<HurlScenario>),
+    Scenario(Arc<dyn Scenario>),
 }
 
 impl Content {
+    /// Whether users go through flows of several requests.
+    pub fn has_flows(&self) -> bool {
+        matches!(self, Self::Scenario(scenario) if !scenario.is_one_request())
+    }
+
     /// The requests for that version of HTTP. A call that only the server can describe is known without its message.
     pub fn encode(&self, http: HttpVersion) -> Result<LoadRequest, Box<dyn Error>> {
         Ok(match self {

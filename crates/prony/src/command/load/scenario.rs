@@ -1,21 +1,17 @@
 //! A Hurl file instead of URLs: its variables, and where their values come from.
 
 use std::error::Error;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use prony_load::Scenario;
 use prony_present::words::plural;
-use prony_scenario::{HurlScenario, Sources, SourcesError};
+use prony_scenario::{HurlScenario, LONGEST_FILE, RandomRangeError, Sources, SourcesError};
 
 use super::requests::{Content, Preferred, Requests};
 use crate::exit::usage;
 
-/// The longest Hurl file that is read.
-const LONGEST_FILE: u64 = 4 << 20;
 /// The start of the names of environment variables that set variables, as in Hurl.
 const FROM_ENVIRONMENT: &str = "HURL_VARIABLE_";
 
@@ -63,6 +59,21 @@ pub fn file_of(targets: &[String]) -> Result<Option<&Path>, Box<dyn Error>> {
     }
 }
 
+impl Requests {
+    /// Those of a scenario in this file.
+    pub fn of_scenario(scenario: Arc<HurlScenario>, file: &str) -> Self {
+        let entries = plural(scenario.entries().len(), "request");
+        Self {
+            server: scenario.server().clone(),
+            url: scenario.server().as_str().to_owned(),
+            described: Some(format!("{entries} of {file} in each flow")),
+            are_random: scenario.is_random(),
+            preferred: Preferred::of_scenario(&scenario),
+            content: Content::Scenario(scenario),
+        }
+    }
+}
+
 impl ScenarioArguments {
     /// A flag that needs a Hurl file, if one was given.
     pub fn changed(&self) -> Option<&'static str> {
@@ -98,15 +109,7 @@ impl ScenarioArguments {
             .filter(|folder| !folder.as_os_str().is_empty());
         sources.set_folder(folder.unwrap_or(Path::new(".")).to_path_buf());
         let scenario = HurlScenario::new(&name, &text, sources).map_err(usage)?;
-        let entries = plural(scenario.entries().len(), "request");
-        Ok(Requests {
-            server: scenario.server().clone(),
-            url: scenario.server().as_str().to_owned(),
-            described: Some(format!("{entries} of {name} in each flow")),
-            are_random: scenario.is_random(),
-            preferred: Preferred::of_scenario(&scenario),
-            content: Content::Scenario(Arc::new(scenario)),
-        })
+        Ok(Requests::of_scenario(Arc::new(scenario), &name))
     }
 
     fn sources(&self) -> Result<Sources, Box<dyn Error>> {
@@ -125,7 +128,7 @@ impl ScenarioArguments {
             sources.set_secret(name, value);
         }
         for file in &self.rows {
-            add_rows(&mut sources, file).map_err(|error| -> Box<dyn Error> {
+            sources.add_file(file).map_err(|error| -> Box<dyn Error> {
                 let text = format!("{} {error}", file.display());
                 match error {
                     SourcesError::Read(_) => text.into(),
@@ -144,36 +147,18 @@ impl ScenarioArguments {
         }
         for text in &self.randoms {
             let (name, range) = pair("--random", text)?;
-            let (least, most) = range_of(range).ok_or_else(|| {
-                usage(format!(
-                    "--random {text}: write the least and the most whole number, for instance {name}=1..1000"
-                ))
-            })?;
+            let range = range
+                .parse()
+                .map_err(|error: RandomRangeError| usage(format!("--random {text}: {error}")))?;
             sources
-                .add_random(name, least, most)
+                .add_random(name, range)
                 .map_err(|error| usage(format!("--random {text} {error}")))?;
         }
         Ok(sources)
     }
 }
 
-fn add_rows(sources: &mut Sources, file: &Path) -> Result<(), SourcesError> {
-    let text = BufReader::new(File::open(file)?);
-    let extension = file.extension().and_then(|extension| extension.to_str());
-    match extension {
-        Some("jsonl" | "ndjson") => sources.add_json_lines(text),
-        _ => sources.add_csv(text),
-    }
-}
-
 fn pair<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str), Box<dyn Error>> {
     let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
     pair.ok_or_else(|| usage(format!("{flag} {text}: write NAME=VALUE")))
-}
-
-/// The bounds of `1..1000`, which are in order.
-fn range_of(text: &str) -> Option<(i64, i64)> {
-    let (least, most) = text.split_once("..")?;
-    let (least, most) = (least.parse().ok()?, most.parse().ok()?);
-    (least <= most).then_some((least, most))
 }

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_load::tls::{HttpVersion, TlsSettings};
-use prony_load::{Order, RequestSet, SampleChoice, Sampling};
+use prony_load::{HttpUrl, LoadRequest, Order, RequestSet, SampleChoice, Sampling, TargetError};
 use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
 use prony_server::{FreePorts, MANIFEST_FILE, Origin, SelectError, Server};
 use prony_suite::Workload;
-use prony_suite::run::{Access, Process, Target, Task, prepare, start_ready, tls_settings};
+use prony_suite::run::{
+    Access, Process, Target, Task, TaskContent, prepare, start_ready, tls_settings,
+};
 use prony_system::{default_assignment, format_cpu_list};
 
 use super::requests::{Content, Preferred, Requests};
@@ -191,16 +193,47 @@ fn is_loadable(server: &Server, protocol: Protocol) -> bool {
 impl ReadyServer {
     /// The request of its workload.
     pub fn requests(&self) -> Result<Requests, Box<dyn Error>> {
-        let request = self.task.request.http_parts(&self.target.authority);
-        let (url, server, parts) = request.ok_or("a gRPC call has no HTTP request")??;
-        Ok(Requests {
-            content: Content::Http(RequestSet::new(vec![parts], Order::InTurn).map_err(usage)?),
-            server,
-            url,
-            described: None,
-            are_random: false,
-            preferred: Preferred::default(),
-        })
+        match &self.task.content {
+            TaskContent::Request { request, .. } => {
+                let encoded = request.encode(&self.target.authority)?;
+                if let (url, LoadRequest::Scenario(scenario, _)) = encoded {
+                    return Ok(Requests {
+                        content: Content::Scenario(scenario),
+                        server: self.url()?,
+                        url,
+                        described: None,
+                        are_random: request.is_random(),
+                        preferred: Preferred::default(),
+                    });
+                }
+                let request = request.http_parts(&self.target.authority);
+                let (url, server, parts) = request.ok_or("a gRPC call has no HTTP request")??;
+                Ok(Requests {
+                    content: Content::Http(
+                        RequestSet::new(vec![parts], Order::InTurn).map_err(usage)?,
+                    ),
+                    server,
+                    url,
+                    described: None,
+                    are_random: false,
+                    preferred: Preferred::default(),
+                })
+            }
+            TaskContent::Scenario(prepared) => {
+                let scenario = prepared.at(&self.target.authority)?;
+                Ok(Requests {
+                    // Connections go there whatever host the file names.
+                    server: self.url()?,
+                    ..Requests::of_scenario(scenario, prepared.file())
+                })
+            }
+        }
+    }
+
+    /// The URL of the server, without a path.
+    fn url(&self) -> Result<HttpUrl, TargetError> {
+        let scheme = self.task.workload.protocol().scheme();
+        format!("{scheme}://{}/", self.target.authority).parse()
     }
 
     /// The CPUs for the load, which the server does not use; all if Prony did not pin the server.
@@ -221,11 +254,14 @@ impl ReadyServer {
         self.task.workload.protocol().into()
     }
 
-    /// The check of its responses.
-    pub fn sampling(&self) -> Sampling {
-        Sampling {
-            check: self.task.expected.clone(),
-            choice: SampleChoice::AtRandom,
+    /// The check of its responses; `None` if a Hurl file checks them.
+    pub fn sampling(&self) -> Option<Sampling> {
+        match &self.task.content {
+            TaskContent::Request { expected, .. } => Some(Sampling {
+                check: expected.clone(),
+                choice: SampleChoice::AtRandom,
+            }),
+            TaskContent::Scenario(_) => None,
         }
     }
 

@@ -310,7 +310,10 @@ impl<'a> Ground<'a> {
         measures.retain(|measure| chosen.is_empty() || chosen.contains(&measure.workload));
         for measure in &mut measures {
             let workload = workloads.get(&measure.workload)?;
-            measure.load = measure.load.clone().over(workload.protocol());
+            if let Some(why) = workload.refuses(&measure.load) {
+                return Err(format!("the suite `{}`: {why}", suite.id).into());
+            }
+            measure.load = workload.under(measure.load.clone());
         }
         Ok((!measures.is_empty()).then_some(measures))
     }

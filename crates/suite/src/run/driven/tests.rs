@@ -4,6 +4,8 @@ use prony_driver::Manifest;
 use prony_model::{Protocol, Stage};
 
 use super::*;
+use crate::response::{DeclaredResponse, Status};
+use crate::workload::WorkloadKind;
 use crate::workload::Workloads;
 
 fn repository() -> std::path::PathBuf {
@@ -108,7 +110,10 @@ fn unsupported_loads_are_reported() {
 fn a_tool_speaks_the_protocol_of_the_workload() {
     let workloads = Workloads::read(&repository().join("workloads")).unwrap();
     let over = |protocol| Workload {
-        request: Request::Http(HttpRequest::new("GET", "/hello", protocol)),
+        kind: WorkloadKind::Request {
+            request: Request::Http(HttpRequest::new("GET", "/hello", protocol)),
+            response: DeclaredResponse::new(Status::OK),
+        },
         ..workloads.get("hello").unwrap().clone()
     };
     let (https, h2) = (over(Protocol::Https11), over(Protocol::H2));
@@ -169,7 +174,8 @@ fn a_tool_sends_the_request_of_the_workload_or_refuses_it() {
 
     let workload = own(body);
     let files = crate::files::Files::new(".", ".");
-    let request = crate::request::PreparedRequest::new(&workload, &files).unwrap();
+    let request =
+        crate::request::PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
     let http = request.http().unwrap();
     let sent = with_request(load(&workload, &spec(), "h:1").unwrap(), http, "h:1");
     assert_eq!(sent.url, "http://h:1/?q=a%20b");

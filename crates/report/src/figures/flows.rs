@@ -1,0 +1,91 @@
+//! The flows of scenarios and their requests.
+
+use prony_model::{FlowEntry, Flows, LatencySummary, Measurement, Outcome};
+use prony_stats::{Estimate, supports_percentile};
+
+use super::over_rounds::{Merged, over};
+
+/// Whole flows, or one request of them, over all rounds.
+#[derive(Clone, Debug)]
+pub struct FlowFigures {
+    /// The name of the request; `None` for whole flows.
+    pub request: Option<String>,
+    /// How many were ok per second.
+    pub rate: Estimate,
+    /// How long they took, from the merged histograms of all rounds, pauses included for whole flows; `None` if none was ok.
+    pub time: Option<LatencySummary>,
+    /// How many there were.
+    pub count: u64,
+    /// How many of them were not ok. Those in progress at the end of the load are not among them.
+    pub not_ok: u64,
+    /// Whether there are enough for ten to lie in the slowest hundredth.
+    has_p99: bool,
+}
+
+impl FlowFigures {
+    /// Whole flows, then each request in its order; empty for a load without flows.
+    pub(super) fn of(rounds: &[&Measurement]) -> Vec<Self> {
+        let flows = |round: &&Measurement| round.load.flows.clone();
+        let all: Vec<Flows> = rounds.iter().filter_map(flows).collect();
+        let Some(first) = all.first() else {
+            return Vec::new();
+        };
+        let requests = (0..first.entries.len()).filter_map(|at| Self::of_request(rounds, at));
+        Self::of_flows(rounds, &all)
+            .into_iter()
+            .chain(requests)
+            .collect()
+    }
+
+    fn of_flows(rounds: &[&Measurement], all: &[Flows]) -> Option<Self> {
+        let rate = over(rounds, |round| Some(round.load.flows.as_ref()?.rate_per_s))?;
+        let not_ok = all.iter().map(|flows| flows.failed).sum();
+        let ended: u64 = all.iter().map(|flows| flows.ok + flows.unfinished).sum();
+        let histograms = all.iter().map(|flows| flows.histogram.as_str());
+        Some(Self::new(None, rate, histograms, (ended + not_ok, not_ok)))
+    }
+
+    fn of_request(rounds: &[&Measurement], at: usize) -> Option<Self> {
+        let entry = |round: &Measurement| -> Option<FlowEntry> {
+            round.load.flows.as_ref()?.entries.get(at).cloned()
+        };
+        let entries: Vec<FlowEntry> = rounds.iter().filter_map(|round| entry(round)).collect();
+        let rate = over(rounds, |round| {
+            let ok = entry(round)?.outcomes[Outcome::Ok];
+            Some(ok as f64 / round.load.duration_s)
+        })?;
+        let name = entries.first()?.name.clone();
+        let sent = entries.iter().map(|entry| entry.requests).sum();
+        let not_ok = entries.iter().map(|entry| entry.outcomes.errors()).sum();
+        let histograms = entries.iter().map(|entry| entry.histogram.as_str());
+        Some(Self::new(Some(name), rate, histograms, (sent, not_ok)))
+    }
+
+    fn new<'a>(
+        request: Option<String>,
+        rate: Estimate,
+        histograms: impl Iterator<Item = &'a str>,
+        (count, not_ok): (u64, u64),
+    ) -> Self {
+        let histogram = Merged::of(histograms).histogram;
+        Self {
+            request,
+            rate,
+            has_p99: supports_percentile(histogram.count(), 0.01),
+            time: histogram.summary(),
+            count,
+            not_ok,
+        }
+    }
+
+    /// Their median time, in nanoseconds.
+    pub fn p50(&self) -> Option<f64> {
+        Some(self.time.as_ref()?.p50 as f64)
+    }
+
+    /// The 99th percentile, in nanoseconds, if at least ten lie beyond it.
+    pub fn p99(&self) -> Option<f64> {
+        let time = self.time.as_ref().filter(|_| self.has_p99)?;
+        Some(time.p99 as f64)
+    }
+}

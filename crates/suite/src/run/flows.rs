@@ -1,0 +1,99 @@
+//! Goes through scenarios without a load.
+
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use prony_load::{LoadPlan, LoadRequest, Mismatch, negotiate};
+use prony_model::{FlowEntry, LoadResult, Outcome, WrongResponse};
+
+use super::process::Target;
+use super::verify::{Fault, Verified};
+use crate::scenario::PreparedScenario;
+
+/// How long a flow may take while there is no load.
+const LONGEST_FLOW: Duration = Duration::from_secs(60);
+
+/// Goes through the scenario `flows` times, over one connection as long as the server keeps it open. Ends early if
+/// `interrupt` is set.
+pub(super) fn go_through(
+    scenario: &PreparedScenario,
+    target: &Target,
+    flows: u32,
+    timeout: Duration,
+    interrupt: &AtomicBool,
+) -> Result<Verified, Fault> {
+    let no_response = |error: &dyn ToString| Fault::NoResponse(error.to_string());
+    connect(target, timeout).map_err(Fault::NoResponse)?;
+    let content = scenario.at(&target.authority);
+    let content = content.map_err(|error| no_response(&error))?;
+    let url = content.server().as_str().to_owned();
+    let plan = LoadPlan {
+        requests: Some(flows.into()),
+        duration: Some(LONGEST_FLOW * flows),
+        timeout,
+        tls: target.client.clone(),
+        ..LoadPlan::new(
+            target.address.into(),
+            url,
+            LoadRequest::Scenario(content, scenario.http()),
+        )
+    };
+    let stop = AtomicBool::new(false);
+    let result = prony_load::run(&plan, &stop, &mut |_| {
+        stop.store(interrupt.load(Relaxed), Relaxed);
+    });
+    let result = result.map_err(|error| no_response(&error))?;
+    judge(scenario.file(), &result)?;
+    Ok(Verified {
+        requests: result.requests as usize,
+        kept_open: result.reconnects == 0,
+    })
+}
+
+/// Sees whether the server listens, and whether it is trusted: the error of that says more than the one of a flow.
+fn connect(target: &Target, timeout: Duration) -> Result<(), String> {
+    match &target.client {
+        None => TcpStream::connect_timeout(&target.address, timeout)
+            .map(drop)
+            .map_err(|error| format!("cannot connect to {}: {error}", target.address)),
+        Some(client) => negotiate(&target.address.into(), client, timeout)
+            .map(drop)
+            .map_err(|error| target.explain(&error)),
+    }
+}
+
+/// What was wrong with the flows of a load that has no other purpose.
+fn judge(file: &str, result: &LoadResult) -> Result<(), Fault> {
+    let Some(flows) = &result.flows else {
+        return Ok(());
+    };
+    let mut entries = flows.entries.iter();
+    if let Some((entry, wrong)) = entries.find_map(|one| Some((one, one.first_wrong.as_ref()?))) {
+        return Err(fault_of(file, entry, wrong));
+    }
+    match &flows.first_failure {
+        Some(reason) => Err(Fault::Wrong(Mismatch {
+            expected: format!("responses with the values that {file} needs for its next request"),
+            received: reason.clone(),
+        })),
+        None if flows.ok == 0 => Err(Fault::NoResponse(format!(
+            "the flow through {file} had not ended after {} s",
+            LONGEST_FLOW.as_secs()
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn fault_of(file: &str, entry: &FlowEntry, wrong: &WrongResponse) -> Fault {
+    let (name, detail) = (&entry.name, &wrong.detail);
+    let is_wrong = { Outcome::ALL.into_iter() }
+        .any(|outcome| outcome.is_wrong() && outcome.name() == wrong.outcome);
+    match is_wrong {
+        true => Fault::Wrong(Mismatch {
+            expected: format!("a response to {name} as in {file}"),
+            received: detail.clone(),
+        }),
+        false => Fault::NoResponse(format!("{name}: {detail}")),
+    }
+}
