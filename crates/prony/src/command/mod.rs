@@ -95,6 +95,8 @@ Examples:
   prony capacity shop                     a server of the project, which Prony
                                           builds and starts
   prony capacity http://localhost:8080/   a server that runs
+  prony capacity checkout.hurl --slo 'p99<10ms'
+                                          flows of a Hurl file
   prony capacity shop --slo 'p99<10ms,errors<0.1%' --budget 10m
 
 All flags of `prony load` that go with --find-capacity may follow.
@@ -110,9 +112,9 @@ Exit status:
 #[derive(Args)]
 #[command(disable_help_flag = true, after_help = CAPACITY_EXAMPLES)]
 struct CapacityWords {
-    /// A URL, or a server of the project, and flags of `prony load`
+    /// A URL, a Hurl file, or a server of the project, and flags of `prony load`
     #[arg(
-        value_name = "URL|SERVER",
+        value_name = "URL|FILE.hurl|SERVER",
         required = true,
         trailing_var_arg = true,
         allow_hyphen_values = true
