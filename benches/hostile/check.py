@@ -85,9 +85,7 @@ def unknown(groups: list[Group], written: dict[tuple[str, str], Row]) -> list[st
     return [": ".join(row) for row in written if row not in known]
 
 
-def check(
-    groups: list[Group], written: dict[tuple[str, str], Row], prony: Path
-) -> int:
+def check(groups: list[Group], written: dict[tuple[str, str], Row], prony: Path) -> int:
     """The exit status: 1 if rows differ or belong to nothing, which it shows."""
     orphans = unknown(groups, written)
     for group in groups:

@@ -130,9 +130,7 @@ def main() -> None:
         only = arguments.only
         groups = [group for group in GROUPS if not only or group.name in only]
         written = {
-            row: says
-            for row, says in rows(text).items()
-            if not only or row[0] in only
+            row: says for row, says in rows(text).items() if not only or row[0] in only
         }
         sys.exit(check(groups, written, arguments.prony))
     tools = arguments.tool or TOOLS

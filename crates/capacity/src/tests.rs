@@ -60,7 +60,7 @@ pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadRes
     }
 }
 
-/// The same load as that of flows: so many were ok, each of which took this long.
+/// The same load as that of flows: `ok` of them were ok, each of which took `took_ns`.
 pub fn of_flows(load: LoadResult, ok: u64, took_ns: u64) -> LoadResult {
     let mut duration = LatencyHistogram::new();
     (0..ok).for_each(|_| duration.record(took_ns));

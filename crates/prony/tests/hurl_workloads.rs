@@ -253,8 +253,8 @@ fn faults_are_reported_before_anything_starts() {
         (
             "prony.toml",
             "checkout.hurl",
-            "chekout.hurl",
-            &["chekout.hurl, which workload `checkout` needs: No such file"][..],
+            "check-out.hurl",
+            &["check-out.hurl, which workload `checkout` needs: No such file"][..],
         ),
         (
             "checkout.hurl",

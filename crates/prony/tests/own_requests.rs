@@ -326,7 +326,7 @@ fn what_does_not_go_with_values_is_refused_before_anything_starts() {
         "{told}"
     );
     project.suite("mine", &suite);
-    let order = ORDER.replace("{{item}}", "{{itme}}");
+    let order = ORDER.replace("{{item}}", "{{items}}");
     workload(
         &project,
         "order.toml",
@@ -336,7 +336,7 @@ fn what_does_not_go_with_values_is_refused_before_anything_starts() {
         .with(1)
         .all();
     assert!(
-        told.contains("its body: the value `itme` is not defined; did you mean `item`?"),
+        told.contains("its body: the value `items` is not defined; did you mean `item`?"),
         "{told}"
     );
 }

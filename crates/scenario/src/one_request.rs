@@ -62,7 +62,7 @@ impl RequestTemplate {
 }
 
 impl OneRequest {
-    /// The request to `server`. The sources begin anew.
+    /// The request to `server`. The sources begin again.
     ///
     /// # Errors
     ///

@@ -157,7 +157,7 @@ impl PreparedScenario {
         }
     }
 
-    /// The scenario for the server with this host and port. Its rows and counters begin anew.
+    /// The scenario for the server with this host and port. Its rows and counters begin again.
     ///
     /// # Errors
     ///

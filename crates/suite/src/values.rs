@@ -75,7 +75,7 @@ pub enum ValuesError {
 /// The values of a workload, read from their files and the environment.
 #[derive(Clone)]
 pub struct PreparedValues {
-    /// Where they come from. A clone begins anew.
+    /// Where they come from. A clone begins with the first row.
     pub sources: Sources,
     /// What must not be shown.
     pub secrets: Secrets,

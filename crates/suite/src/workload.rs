@@ -13,7 +13,7 @@ use crate::response::DeclaredResponse;
 use crate::scenario::DeclaredScenario;
 use crate::values::DeclaredValues;
 
-/// What a server is asked for, and what it must respond.
+/// What to request of a server, and what to expect.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Fields")]
 pub struct Workload {
@@ -516,10 +516,10 @@ body = { message = { 1 = "r" } }
                 "sse.toml:1: expected the name of a Hurl file or",
             ),
             (
-                "\nscenario = { fiel = 'a.hurl' }",
-                "sse.toml:2: unknown field `fiel`",
+                "\nscenario = { files = 'a.hurl' }",
+                "sse.toml:2: unknown field `files`",
             ),
-            ("scenario = { fiel = 'a.hurl' }", "did you mean `file`?"),
+            ("scenario = { files = 'a.hurl' }", "did you mean `file`?"),
             ("scenaro = 'a.hurl'", "did you mean `scenario`?"),
             ("scenario = { tls = true }", "missing field `file`"),
             (

@@ -169,7 +169,7 @@ impl PreparedRequest {
     }
 
     /// The URL, with `***` for secrets and the names of values that differ, and the requests to the server with this
-    /// host and port. Rows and counters begin anew.
+    /// host and port. Rows and counters begin again.
     ///
     /// # Errors
     ///

@@ -293,12 +293,12 @@ fn verify_task(
     let target = target.map_err(|error| Fault::NoResponse(error.to_string()))?;
     let verified = match &task.content {
         TaskContent::Request { request, expected } => {
-            let asked = Asked {
+            let requested = Requested {
                 target: &target,
                 request,
                 expected,
             };
-            asked.verify(log_lines > 0)?
+            requested.verify(log_lines > 0)?
         }
         TaskContent::Scenario(scenario) => {
             let flows = REQUESTS as u32;
@@ -315,15 +315,15 @@ fn verify_task(
     }
 }
 
-/// What a server is asked for, and what it must respond.
+/// What to request of a server, and what to expect.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
+struct Requested<'a> {
     target: &'a Target,
     request: &'a PreparedRequest,
     expected: &'a ExpectedResponse,
 }
 
-impl Asked<'_> {
+impl Requested<'_> {
     fn verify(self, is_logged: bool) -> Result<Verified, Fault> {
         let Self {
             target, request, ..
@@ -352,7 +352,7 @@ impl Asked<'_> {
 /// Sends a few requests over one connection.
 fn verify_some(
     mut conversation: Conversation<'_>,
-    asked: Asked<'_>,
+    requested: Requested<'_>,
     is_logged: bool,
 ) -> Result<Verified, Fault> {
     let requests = match is_logged {
@@ -360,7 +360,7 @@ fn verify_some(
         true => LOGGED_REQUESTS,
     };
     for _ in 0..requests {
-        asked.respond(&mut conversation)?;
+        requested.respond(&mut conversation)?;
     }
     Ok(Verified {
         requests,
@@ -373,11 +373,11 @@ fn verify_some(
 /// algorithm).
 fn verify_draws<'a>(
     converse: &(impl Fn() -> Conversation<'a> + Sync),
-    asked: Asked<'_>,
+    requested: Requested<'_>,
     lines: &LineOf,
 ) -> Result<Verified, Fault> {
     let deadline = Instant::now() + LONGEST_DRAWING;
-    let draw = || draw(converse(), asked, deadline);
+    let draw = || draw(converse(), requested, deadline);
     let mut drawn = vec![draw()?];
     let others = CONNECTIONS - 1;
     if drawn[0].kept_open {
@@ -411,13 +411,13 @@ struct Drawn {
 
 fn draw(
     mut conversation: Conversation<'_>,
-    asked: Asked<'_>,
+    requested: Requested<'_>,
     deadline: Instant,
 ) -> Result<Drawn, Fault> {
     let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
     while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
-        let response = asked.respond(&mut conversation)?;
-        drawn.extend(asked.expected.line(&response));
+        let response = requested.respond(&mut conversation)?;
+        drawn.extend(requested.expected.line(&response));
     }
     Ok(Drawn {
         lines: drawn,

@@ -1,4 +1,4 @@
-//! A server that writes down what it is asked for, and sends a part of it back.
+//! A server that writes down its requests, and sends a part of each back.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
