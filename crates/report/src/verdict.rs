@@ -163,9 +163,12 @@ fn limited(table: &ResultTable) -> Vec<String> {
         }
     }
     let sentence = |(cause, rows): &(&str, Vec<&str>)| {
-        let were = if rows.len() == 1 { "was" } else { "were" };
+        let (are, were) = match rows.len() {
+            1 => ("is", "was"),
+            _ => ("are", "were"),
+        };
         match *cause {
-            "wrong" => format!("{} sent wrong responses and is not ranked.", list(rows)),
+            "wrong" => format!("{} sent wrong responses and {are} not ranked.", list(rows)),
             "at the ceiling" => format!(
                 "{} {were} at the ceiling (reference server) and may be faster than shown.",
                 list(rows)
