@@ -13,15 +13,15 @@ prony_model::named! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Metric {
-        /// Expected responses per second, in closed loops only: in an open loop the schedule sets the rate.
+        /// Expected responses, or ok flows, per second, in closed loops only: in an open loop the schedule sets the rate.
         Rate = "rate",
-        /// The server's CPU time per expected response, in nanoseconds; both include the warm-up.
+        /// The server's CPU time per expected response or ok flow, in nanoseconds; both include the warm-up.
         Cpu = "cpu",
-        /// The server's instructions per expected response; both include the warm-up.
+        /// The server's instructions per expected response or ok flow; both include the warm-up.
         Instructions = "instructions",
-        /// The median latency, in nanoseconds.
+        /// The median latency, or time of a flow, in nanoseconds.
         P50 = "p50",
-        /// The latency that 99 of 100 responses did not exceed, in nanoseconds.
+        /// The latency that 99 of 100 responses, or the time that 99 of 100 flows, did not exceed, in nanoseconds.
         P99 = "p99",
         /// The server's peak memory, in bytes.
         Memory = "memory",
@@ -74,9 +74,11 @@ impl Metric {
     /// A round's value; `None` if it was not recorded, or there are too few responses.
     pub fn of(self, round: &Measurement) -> Option<f64> {
         let value = match self {
-            Metric::Rate => Some(round.load.rate_per_s),
-            Metric::Cpu => round.per_response(round.server_cpu_s()? * 1e9),
-            Metric::Instructions => round.per_response(round.server.as_ref()?.instructions? as f64),
+            Metric::Rate => Some(round.load.work().rate_per_s),
+            Metric::Cpu => round.per_completed(round.server_cpu_s()? * 1e9),
+            Metric::Instructions => {
+                round.per_completed(round.server.as_ref()?.instructions? as f64)
+            }
             Metric::P50 => percentile(round, 0.5),
             Metric::P99 => percentile(round, 0.99),
             Metric::Memory => Some(round.server.as_ref()?.peak_memory_bytes as f64),
@@ -96,7 +98,7 @@ impl Metric {
 }
 
 fn percentile(round: &Measurement, quantile: f64) -> Option<f64> {
-    let histogram = LatencyHistogram::from_base64(&round.load.histogram).ok()?;
+    let histogram = LatencyHistogram::from_base64(round.load.work().histogram).ok()?;
     supports_percentile(histogram.count(), 1.0 - quantile)
         .then(|| histogram.value_at(quantile) as f64)
 }

@@ -8,6 +8,7 @@ use prony_stats::Better;
 
 use crate::comparison::Comparison;
 use crate::finding::{Finding, Tally};
+use crate::metric::Metric;
 use crate::row::{Basis, Case, Change, MetricRow, What};
 use crate::side::Named;
 
@@ -167,7 +168,11 @@ fn table<'a>(
 }
 
 fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) -> [Cell; 7] {
-    let medians = format!("{} → {}", figure(row, row.base), figure(row, row.new));
+    let medians = format!(
+        "{} → {}",
+        figure(case, row, row.base),
+        figure(case, row, row.new)
+    );
     let notes = row.notes.join("; ");
     let figures = match (medium, row.change.is_none() && !notes.is_empty()) {
         (Medium::Terminal, _) | (_, false) => medians,
@@ -231,9 +236,12 @@ fn metric(what: What, medium: Medium) -> String {
 }
 
 /// A row's figure of one side.
-fn figure(row: &MetricRow, value: Option<f64>) -> String {
+fn figure(case: &Case, row: &MetricRow, value: Option<f64>) -> String {
     match (row.what, value) {
         (_, None) => number::NONE.to_owned(),
+        (What::Metric(Metric::Rate), Some(value)) if case.load.flows => {
+            number::rate_of("flows", value)
+        }
         (What::Metric(metric), Some(value)) => metric.text(value),
         (What::Errors, Some(of)) => share(of),
         (What::Failure, Some(rounds)) => format!("{rounds} rounds"),

@@ -29,6 +29,7 @@ mod trial;
 pub use bound::{Bound, Cause, FigureKind};
 pub use counted_rounds::CountedRounds;
 pub use disturbance::Disturbance;
+pub use headline::Work;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use json::from_json;
 pub use load::{

@@ -128,12 +128,6 @@ impl Measurement {
         wrong.or_else(|| self.load.flows.as_ref()?.first_failure.clone())
     }
 
-    /// A cost of the whole load (warm-up included) per ok response; `None` if no response was ok.
-    pub fn per_response(&self, cost: f64) -> Option<f64> {
-        let responses = self.responses();
-        (responses > 0).then(|| cost / responses as f64)
-    }
-
     /// What the CPUs of server and generator lost to others, as far as both were observed.
     pub fn losses(&self) -> Vec<CpuNoise> {
         let share = |it: Option<Scheduling>, seconds: f64| Some(it?.run_queue_wait_s / seconds);

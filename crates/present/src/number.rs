@@ -26,7 +26,12 @@ pub fn count(value: f64) -> String {
 
 /// Requests per second: `45.3 k req/s`.
 pub fn rate(per_second: f64) -> String {
-    format!("{} req/s", count(per_second))
+    rate_of("req", per_second)
+}
+
+/// A rate of such things: `45.3 k flows/s`.
+pub fn rate_of(things: &str, per_second: f64) -> String {
+    format!("{} {things}/s", count(per_second))
 }
 
 /// A rate in full: `1,234/s`, and `12.3/s` below a hundred.

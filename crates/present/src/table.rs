@@ -288,6 +288,15 @@ impl Table {
         self
     }
 
+    /// The table with another title and hint for the column with this title, if it has that column.
+    #[must_use]
+    pub fn renamed(mut self, from: &str, title: &'static str, hint: &'static str) -> Self {
+        if let Some(head) = self.heads.iter_mut().find(|head| head.title == from) {
+            (head.title, head.hint) = (title.into(), hint);
+        }
+        self
+    }
+
     /// The column with the names of the rows.
     fn name(&self) -> usize {
         self.heads

@@ -3,6 +3,7 @@
 use prony_model::PublishedFigure;
 use prony_present::chart::{Axis, Bar, Chart, Dot, Mark, RowChart, Scale, Series, Trial};
 use prony_present::page::Figure;
+use prony_present::words::capital;
 use prony_present::{load, number};
 use prony_stats::{Estimate, Known};
 
@@ -183,16 +184,19 @@ fn spread(estimate: Estimate) -> Option<(f64, f64)> {
 }
 
 fn throughput(table: &ResultTable) -> RowChart {
-    let title = format!("Requests per second: {}", table.name());
+    let (of_what, axis) = match table.load.flows {
+        true => ("Flows", "ok flows per second, median and 95 % interval"),
+        false => (
+            "Requests",
+            "ok responses per second, median and 95 % interval",
+        ),
+    };
+    let title = format!("{of_what} per second: {}", table.name());
     let what = format!(
         "Median and interval over rounds, under {}",
         load::line(&table.load)
     );
-    let axis: BarAxis = (
-        "ok responses per second, median and 95 % interval",
-        Scale::linear,
-        number::count,
-    );
+    let axis: BarAxis = (axis, Scale::linear, number::count);
     let chart = bars(in_order(table), (title, what), axis, |row| {
         (
             Some(row.figures.rate.median),
@@ -255,9 +259,18 @@ fn latency(table: &ResultTable) -> RowChart {
             Some(Mark::Dots(points(row))),
         )
     });
+    let what = match table.load.flows {
+        true => "time of flows",
+        false => "latency",
+    };
     let chart = RowChart {
-        title: format!("Latency, {}: {}", load::latency(&table.load), table.name()),
-        axis: Axis::new("latency", scale, number::duration),
+        title: format!(
+            "{}, {}: {}",
+            capital(what),
+            load::latency(&table.load),
+            table.name()
+        ),
+        axis: Axis::new(what, scale, number::duration),
         legend: Percentile::ALL
             .map(|percentile| (dot(percentile), percentile.name().to_owned()))
             .into(),
@@ -272,14 +285,17 @@ fn latency(table: &ResultTable) -> RowChart {
 }
 
 fn cpu(table: &ResultTable) -> RowChart {
-    let title = format!("Requests per second of server CPU time: {}", table.name());
+    let (of_what, axis) = match table.load.flows {
+        true => ("Flows", "ok flows per CPU second, median and 95 % interval"),
+        false => (
+            "Requests",
+            "ok responses per CPU second, median and 95 % interval",
+        ),
+    };
+    let title = format!("{of_what} per second of server CPU time: {}", table.name());
     let what =
         "Median and interval over rounds; user and kernel time, whole process tree".to_owned();
-    let axis: BarAxis = (
-        "ok responses per CPU second, median and 95 % interval",
-        Scale::linear,
-        number::count,
-    );
+    let axis: BarAxis = (axis, Scale::linear, number::count);
     bars(table.by_cpu(), (title, what), axis, |row| {
         let rate = row.figures.costs.requests_per_cpu_s;
         let note = match (row.standing, row.cpu_band) {

@@ -220,9 +220,70 @@ pub fn flows(table: &ResultTable) -> Option<Table> {
     (!rows.is_empty()).then(|| Table::of(&columns, lines))
 }
 
+/// What columns are about if servers are compared by flows: the title, the title then, and the hint then.
+const OF_FLOWS: [(&str, &str, &str); 10] = [
+    (
+        "req/s",
+        "flows/s",
+        "Ok flows per second: the median of the rounds and its 95 % interval",
+    ),
+    (
+        "p50",
+        "flow p50",
+        "Time that half of the flows did not exceed, pauses included",
+    ),
+    (
+        "p90",
+        "flow p90",
+        "Time that 90 % of the flows did not exceed, pauses included",
+    ),
+    (
+        "p99",
+        "flow p99",
+        "Time that 99 % of the flows did not exceed, pauses included",
+    ),
+    (
+        "p99.9",
+        "flow p99.9",
+        "Time that 99.9 % of the flows did not exceed, pauses included",
+    ),
+    (
+        "req/CPU s",
+        "flows/CPU s",
+        "Ok flows per second of server CPU time, with the rank by it",
+    ),
+    ("CPU/req", "CPU/flow", "Server CPU time per ok flow"),
+    (
+        "instructions/req",
+        "instructions/flow",
+        "Server instructions per ok flow, user mode and kernel",
+    ),
+    (
+        "cycles/req",
+        "cycles/flow",
+        "Server CPU cycles per ok flow, user mode and kernel",
+    ),
+    (
+        "energy/req",
+        "energy/flow",
+        "Joules of the whole processor package per ok flow, the rest of the machine included",
+    ),
+];
+
+/// The table with the titles and hints that its load needs.
+fn about(table: &ResultTable, shown: Table) -> Table {
+    match table.load.flows {
+        true => OF_FLOWS.iter().fold(shown, |shown, (from, title, hint)| {
+            shown.renamed(from, title, hint)
+        }),
+        false => shown,
+    }
+}
+
 /// Rates and latency, with the flags of each row.
 pub fn speed(table: &ResultTable) -> Table {
-    Table::of(&SPEED, rows(table)).titled("ratio", baseline_title(table))
+    let shown = Table::of(&SPEED, rows(table)).titled("ratio", baseline_title(table));
+    about(table, shown)
 }
 
 /// What the load cost the server, the cheapest in CPU time first.
@@ -236,7 +297,7 @@ pub fn cost(table: &ResultTable) -> Table {
         };
         (row, set)
     });
-    Table::of(columns, rows)
+    about(table, Table::of(columns, rows))
 }
 
 /// What the load cost the generator.
@@ -250,7 +311,7 @@ pub fn generator(table: &ResultTable) -> Table {
 /// The most important columns of all, for a terminal.
 pub fn all(table: &ResultTable) -> Table {
     let columns = SPEED.iter().chain(&COST);
-    Table::of(columns, rows(table))
+    about(table, Table::of(columns, rows(table)))
 }
 
 fn rows(table: &ResultTable) -> impl Iterator<Item = (&ServerRow, Row)> {

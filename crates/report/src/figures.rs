@@ -23,11 +23,11 @@ use over_rounds::{Merged, over};
 /// What the measured rounds of one server gave together.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// Ok responses per second.
+    /// Ok responses per second, or ok flows if the load has any.
     pub rate: Estimate,
     /// The figure that ranks rows, by round: the rate, in an open loop the median latency.
     pub(crate) headline: BTreeMap<u32, f64>,
-    /// Latency in nanoseconds, from the merged histograms of all rounds; `None` if no response was ok.
+    /// Latency (the time of a flow, if the load has any) in nanoseconds, from the merged histograms of all rounds; `None` if no response was ok.
     pub latency: Option<LatencySummary>,
     /// The interval of its median over the rounds.
     p50_interval: Option<(f64, f64)>,
@@ -113,8 +113,8 @@ impl Figures {
     pub(crate) fn of(by_round: &CountedRounds<'_>) -> Option<Figures> {
         let rounds = &by_round.measurements()[..];
         let attempted: Vec<&Measurement> = by_round.attempted().collect();
-        let rate = over(rounds, |round| Some(round.load.rate_per_s))?;
-        let merged = Merged::of(rounds.iter().map(|round| round.load.histogram.as_str()));
+        let rate = over(rounds, |round| Some(round.load.work().rate_per_s))?;
+        let merged = Merged::of(rounds.iter().map(|round| round.load.work().histogram));
         let (histogram, draws) = (&merged.histogram, merged.draws());
         let mut outcomes = Outcomes::default();
         for round in rounds {

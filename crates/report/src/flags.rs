@@ -58,7 +58,11 @@ impl ServerRow {
             && is_least
             && self.shown_bounds().any(Bound::binds)
         {
-            last.text += &format!(": at least {}", number::rate(rate));
+            let things = match self.figures.flows.is_empty() {
+                true => "req",
+                false => "flows",
+            };
+            last.text += &format!(": at least {}", number::rate_of(things, rate));
         }
         let is_paced = bounds.len() < self.bounds.len();
         let pace = is_paced.then(|| note("the users' think time set the pace".to_owned()));

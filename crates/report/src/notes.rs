@@ -204,10 +204,17 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
         .map(|id| wrong_of_server(summary, id))
         .collect();
     let are = if servers.len() == 1 { "is" } else { "are" };
+    // Every response to a Hurl file is checked.
+    let is_sampled = |table: &ResultTable| {
+        !table.load.flows && table.rows.iter().any(|row| row.figures.wrong.is_some())
+    };
+    let more = match summary.tables.iter().any(is_sampled) {
+        true => " Prony compares samples of the bodies, so more may be wrong.",
+        false => "",
+    };
     (!servers.is_empty()).then(|| {
         format!(
-            "{} of {} servers sent wrong responses under load and {are} not ranked in those tables: {}. Prony compares samples of \
-             the bodies, so more may be wrong.",
+            "{} of {} servers sent wrong responses under load and {are} not ranked in those tables: {}.{more}",
             servers.len(),
             all.len(),
             listed.join(", ")

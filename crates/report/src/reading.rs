@@ -36,6 +36,10 @@ pub fn reading(summary: &RunSummary) -> Vec<String> {
             summary.tables.iter().any(ResultTable::has_events),
             &[EVENTS],
         ),
+        if_so(
+            summary.tables.iter().any(|table| table.load.flows),
+            &[FLOWS],
+        ),
         &[PERCENTILES],
         &CPU,
         if_so(
@@ -101,6 +105,11 @@ const OPEN: [&str; 3] = [
 const EVENTS: &str = "Events: of responses that are event streams. The first event is timed from the start of the latency, the gap \
      from one event of a stream to the next; both are of the worst round, as their histograms are not on record. Rows are ranked by \
      whole responses, not by events.";
+
+const FLOWS: &str = "Flows: users go through the requests of a Hurl file, and one pass is a flow. Servers are compared by whole flows, \
+     because a flow may take more requests over one server than over another (redirects, retries): rates, times and costs are those \
+     of flows, and times include all pauses. The table beneath has whole flows, then each request; a redirect or a retry is one more \
+     request of its entry.";
 
 const USERS_CLOSED: &str = "Users with think time: each waits for a response, thinks, and sends again. Think time sets most of the \
      pace, so requests per second tell servers apart only if these are slow compared with it; latency does.";

@@ -61,10 +61,8 @@ fn fastest(table: &ResultTable) -> String {
     let first: Vec<&ServerRow> = table.rows.iter().filter(|row| row.may_be_first()).collect();
     let rate = |row: &ServerRow| {
         let more = if row.is_sound() { "" } else { " or more" };
-        format!(
-            "{} requests per second{more}",
-            count(row.figures.rate.median)
-        )
+        let of_what = per_second(table);
+        format!("{} {of_what}{more}", count(row.figures.rate.median))
     };
     match first.as_slice() {
         [] => "no server could be ranked.".to_owned(),
@@ -91,7 +89,7 @@ fn fastest(table: &ResultTable) -> String {
                 rates.fold(0.0, f64::max),
             );
             let rates = number::interval(low, high, count);
-            let rates = format!("{rates} requests per second");
+            let rates = format!("{rates} {}", per_second(table));
             match names.as_slice() {
                 all if all.len() == ranked => {
                     format!("{} cannot be told apart, at {rates}.", list(all))
@@ -100,6 +98,13 @@ fn fastest(table: &ResultTable) -> String {
                 any => format!("any of {} may be the fastest ({rates}).", list(any)),
             }
         }
+    }
+}
+
+fn per_second(table: &ResultTable) -> &'static str {
+    match table.load.flows {
+        true => "flows per second",
+        false => "requests per second",
     }
 }
 
@@ -158,9 +163,12 @@ fn limited(table: &ResultTable) -> Vec<String> {
         }
     }
     let sentence = |(cause, rows): &(&str, Vec<&str>)| {
-        let were = if rows.len() == 1 { "was" } else { "were" };
+        let (are, were) = match rows.len() {
+            1 => ("is", "was"),
+            _ => ("are", "were"),
+        };
         match *cause {
-            "wrong" => format!("{} sent wrong responses and is not ranked.", list(rows)),
+            "wrong" => format!("{} sent wrong responses and {are} not ranked.", list(rows)),
             "at the ceiling" => format!(
                 "{} {were} at the ceiling (reference server) and may be faster than shown.",
                 list(rows)

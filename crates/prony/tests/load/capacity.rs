@@ -260,7 +260,7 @@ fn a_server_that_ends_ends_the_search() {
     running
         .end()
         .with(1)
-        .prints("Capacity: not found yet; ")
+        .prints("Capacity: not found")
         .prints("After the last rate the server sent no ok responses")
         .says("the server sends no ok responses any more: ");
     assert_eq!(written(&folder)["ended"], "unsettled");

@@ -7,7 +7,8 @@ use prony_stats::Estimate;
 
 use super::over_rounds::{estimate, over};
 
-/// What a response and a connection cost the server. Costs and responses both include the warm-up.
+/// What a response (a flow, if the load has any) and a connection cost the server. Costs and responses both include the
+/// warm-up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostFigures {
     /// CPU time per ok response, in nanoseconds; `None` if no response was ok.
@@ -32,24 +33,24 @@ impl CostFigures {
         let over = |figure: fn(&Measurement) -> Option<f64>| over(&measurements, figure);
         let per_cpu_s = rounds.by_round(requests_per_cpu_s);
         Self {
-            cpu_ns_per_request: over(|round| round.per_response(round.server_cpu_s()? * 1e9)),
+            cpu_ns_per_request: over(|round| round.per_completed(round.server_cpu_s()? * 1e9)),
             requests_per_cpu_s: estimate(&per_cpu_s),
             requests_per_cpu_s_by_round: per_cpu_s,
             instructions_per_request: over(|round| {
-                round.per_response(round.server.as_ref()?.instructions? as f64)
+                round.per_completed(round.server.as_ref()?.instructions? as f64)
             }),
             cycles_per_request: over(|round| {
-                round.per_response(round.server.as_ref()?.cycles? as f64)
+                round.per_completed(round.server.as_ref()?.cycles? as f64)
             }),
-            joules_per_request: over(|round| round.per_response(round.noise.energy_j?)),
+            joules_per_request: over(|round| round.per_completed(round.noise.energy_j?)),
             growth_per_connection: over(growth_per_connection),
         }
     }
 }
 
 fn requests_per_cpu_s(round: &Measurement) -> Option<f64> {
-    let (responses, cpu_s) = (round.responses(), round.server_cpu_s()?);
-    (responses > 0 && cpu_s > 0.0).then(|| responses as f64 / cpu_s)
+    let (completed, cpu_s) = (round.completed(), round.server_cpu_s()?);
+    (completed > 0.0 && cpu_s > 0.0).then(|| completed / cpu_s)
 }
 
 /// Held streams are connections too.

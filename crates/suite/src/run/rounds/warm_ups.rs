@@ -100,7 +100,7 @@ impl WarmUps {
     /// Learns from a trial, and records in it whether a kept process still gets faster from round to round.
     pub fn learn(&mut self, server: &str, measure: usize, measurement: &mut Measurement) {
         let cpu_per_ok_s = measurement.server_cpu_s();
-        let cpu_per_ok_s = cpu_per_ok_s.and_then(|cpu_s| measurement.per_response(cpu_s));
+        let cpu_per_ok_s = cpu_per_ok_s.and_then(|cpu_s| measurement.per_completed(cpu_s));
         let pace = pace(&measurement.load.load.shape);
         let rate_per_s = measurement.load.rate_per_s;
         let Some(warm_up) = &mut measurement.warm_up else {
