@@ -396,7 +396,8 @@ fn a_plain_url_of_a_server_over_tls_is_corrected() {
             &folder,
             &format!(
                 "the server at {url} speaks TLS; write `url = \"https://{authority}\"` in prony.toml, \
-                 and `tls = true` in the requests of its workloads\n"
+                 and `tls = true` in the requests of its workloads (for a Hurl file: https:// in its URLs, \
+                 and scenario = {{ file = \"…\", tls = true }})\n"
             ),
         );
         refused_by_init(
@@ -419,7 +420,8 @@ fn an_https_url_of_a_plain_server_is_corrected() {
         &folder,
         &format!(
             "the server at {url} does not speak TLS; write `url = \"http://{authority}\"` in prony.toml, \
-             and remove `tls = true` from the requests of its workloads\n"
+             and remove `tls = true` from the requests of its workloads (for a Hurl file: from `scenario`, \
+             and write http:// in its URLs)\n"
         ),
     );
     refused_by_init(
