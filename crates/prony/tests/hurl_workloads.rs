@@ -11,14 +11,16 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A shop: users log in, look at an item and order it. The numbers of orders must begin at 1000 in each process. After
-/// `BREAKS_AFTER` orders every further one is lost.
+/// `BREAKS_AFTER` orders every further one is lost. After `LEAKS_AFTER` looks at items it shows what authorizes them.
 const SERVER: &str = "\
 import json, os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs
 
 breaks_after = int(os.environ.get('BREAKS_AFTER', '0'))
+leaks_after = int(os.environ.get('LEAKS_AFTER', '1000000'))
 orders = 0
+looks = 0
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -34,7 +36,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_GET(self):
-        self.respond(200, {'id': int(self.path.split('/')[-1])})
+        global looks
+        looks += 1
+        sent = self.headers.get('Authorization', '').removeprefix('Bearer ')
+        seen = sent if looks > leaks_after else ''
+        self.respond(200, {'id': int(self.path.split('/')[-1]), 'seen': seen})
 
     def do_POST(self):
         global orders
@@ -229,6 +235,54 @@ fn secrets_are_not_shown() {
     );
     let ended = shop.run(&["verify"]).with(1).prints("***");
     assert!(!ended.all().contains("swordfish"), "{}", ended.all());
+}
+
+#[test]
+fn a_secret_in_a_variable_or_in_credentials_is_neither_shown_nor_recorded() {
+    let asserts = "HTTP 200\n[Asserts]\njsonpath \"$.seen\" == \"\"\n";
+    for (authorization, shown) in [
+        ("Authorization: {{token}}", "actual: string <***>"),
+        (
+            "[BasicAuth]\nann: {{password}}",
+            "actual: string <Basic ***>",
+        ),
+    ] {
+        for (leaks_after, command) in [("0", &["verify"][..]), ("8", &["run", "--no-ceiling"])] {
+            let secrets = "token = { env = \"SHOP_PASSWORD\", prefix = \"Bearer \", secret = true }, password = ";
+            let env =
+                format!("run = \"python3 server.py\"\nenv = {{ LEAKS_AFTER = \"{leaks_after}\" }}");
+            let shop = Shop::new().with("prony.toml", "password = ", secrets).with(
+                "prony.toml",
+                "run = \"python3 server.py\"",
+                &env,
+            );
+            let flow = format!("GET http://{{{{host}}}}/items/1\n{authorization}\n{asserts}");
+            fs::write(shop.path().join("checkout.hurl"), flow).unwrap();
+            let told = shop.run(command).with(1).all();
+            let told = match command[0] {
+                "run" => told + &shop.export().to_string(),
+                _ => told,
+            };
+            assert!(told.contains(shown), "{told} lacks {shown}");
+            for secret in ["swordfish", "YW5uOnN3b3JkZmlzaA"] {
+                assert!(!told.contains(secret), "{told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_server_wrote_before_a_load_is_shown_without_secrets() {
+    let shop = Shop::new()
+        .with("checkout.hurl", "\"$.id\" == {{item}}", "\"$.id\" == 7")
+        .with(
+            "server.py",
+            "form = parse_qs(body)",
+            "print(body, flush=True); form = parse_qs(body)",
+        );
+    let load = shop.run(&["load", "shop", "-n1", "--ready-timeout", "3s"]);
+    let told = load.with(1).says("password=***").all();
+    assert!(!told.contains("swordfish"), "{told}");
 }
 
 #[test]

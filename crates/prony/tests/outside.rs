@@ -7,11 +7,15 @@ mod common;
 mod tls_server;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use certificate::Certificate;
-use common::{Ended, prony, run};
+use common::{Ended, Running, prony, run, until};
+use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 use tls_server::{close_plain, refuse, respond, respond_to_plain, serve, server_of};
@@ -396,7 +400,8 @@ fn a_plain_url_of_a_server_over_tls_is_corrected() {
             &folder,
             &format!(
                 "the server at {url} speaks TLS; write `url = \"https://{authority}\"` in prony.toml, \
-                 and `tls = true` in the requests of its workloads\n"
+                 and `tls = true` in the requests of its workloads (for a Hurl file: https:// in its URLs, \
+                 and scenario = {{ file = \"…\", tls = true }})\n"
             ),
         );
         refused_by_init(
@@ -419,7 +424,8 @@ fn an_https_url_of_a_plain_server_is_corrected() {
         &folder,
         &format!(
             "the server at {url} does not speak TLS; write `url = \"http://{authority}\"` in prony.toml, \
-             and remove `tls = true` from the requests of its workloads\n"
+             and remove `tls = true` from the requests of its workloads (for a Hurl file: from `scenario`, \
+             and write http:// in its URLs)\n"
         ),
     );
     refused_by_init(
@@ -440,6 +446,58 @@ fn an_unexpected_status_is_not_blamed_on_the_scheme() {
     let refuses = server_of(&Certificate::new(), refuse);
     let init = ["init", "--url", &format!("http://{refuses}"), "--path", "/"];
     here(&empty, &init).with(0).prints("GET / with status 400");
+}
+
+/// A server that tells users how long to pause, and counts the requests: from the `last` one on, they pause long.
+fn pausing(last: usize) -> (u16, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&requests);
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let counted = Arc::clone(&counted);
+            std::thread::spawn(move || {
+                let heads = BufReader::new(stream.try_clone().unwrap()).lines();
+                for _ in heads.map_while(Result::ok).filter(String::is_empty) {
+                    let number = counted.fetch_add(1, SeqCst) + 1;
+                    let body = if number >= last { "50000" } else { "00000" };
+                    let response = format!("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{body}");
+                    let _ = (&stream).write_all(response.as_bytes());
+                }
+            });
+        }
+    });
+    (port, requests)
+}
+
+#[test]
+fn an_interrupt_during_a_flow_is_not_blamed_on_the_server() {
+    // The verification takes two flows of two requests each.
+    for (arguments, last) in [(&["verify"][..], 1), (&["run", "--no-ceiling"], 5)] {
+        let (port, requests) = pausing(last);
+        let folder = project(&format!(
+            "[server.shop]\nurl = \"http://127.0.0.1:{port}\"\n[workload.flow]\nscenario = \"flow.hurl\"\n"
+        ));
+        let flow = "GET http://{{host}}/\nHTTP 200\n[Captures]\npause: body toInt\n\
+                    GET http://{{host}}/\n[Options]\ndelay: {{pause}}\n";
+        fs::write(folder.path().join("flow.hurl"), flow).unwrap();
+        let mut command = prony(arguments);
+        command.current_dir(&folder);
+        let running = Running::start(command);
+        until("the first request with a long pause", || {
+            (requests.load(SeqCst) >= last).then_some(())
+        });
+        running.signal(Signal::SIGINT);
+        let ended = running.end().with(130);
+        assert!(!ended.all().contains("WRONG"), "{}", ended.all());
+        if arguments[0] == "run" {
+            let exported = here(&folder, &["export"]).with(0);
+            let exported: Value = serde_json::from_str(&exported.stdout).unwrap();
+            let trials = exported["trials"].as_array().unwrap();
+            assert!(trials.is_empty(), "{exported}");
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Why a file cannot be run.
 
-use crate::secrets::hide;
+use crate::secrets::Secrets;
 
 /// Why a file cannot be run as a scenario. The messages name the file and the line.
 #[derive(Debug, thiserror::Error)]
@@ -40,20 +40,20 @@ pub enum ScenarioError {
 
 impl ScenarioError {
     /// The same, without secrets: the file itself has none, only the values that are put into it.
-    pub(crate) fn without_secrets(self, secrets: &[String]) -> Self {
+    pub(crate) fn without_secrets(self, secrets: &Secrets) -> Self {
         match self {
             Self::OtherServer { place, url, server } => Self::OtherServer {
                 place,
-                url: hide(&url, secrets),
-                server: hide(&server, secrets),
+                url: secrets.hide(&url),
+                server: secrets.hide(&server),
             },
             Self::UnknownServer { place, url } => Self::UnknownServer {
                 place,
-                url: hide(&url, secrets),
+                url: secrets.hide(&url),
             },
             Self::Invalid { place, reason } => Self::Invalid {
                 place,
-                reason: hide(&reason, secrets),
+                reason: secrets.hide(&reason),
             },
             other => other,
         }

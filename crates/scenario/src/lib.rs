@@ -34,8 +34,9 @@ mod user;
 pub use error::ScenarioError;
 pub use one_request::{OneRequest, OneRequestError, RequestTemplate};
 pub use prepare::{ConnectionOptions, HurlScenario};
+pub use secrets::{HIDDEN, Secrets};
 pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError};
-pub use target::NOT_IN_URLS;
+pub use target::{IN_PATHS, UNRESERVED};
 pub use text::{Encode, Template, Text, TextError, placeholder};
 
 /// The most bytes of a file.

@@ -1,5 +1,7 @@
 //! Prepares a file: everything that is the same in all flows is done once.
 
+use std::fmt;
+
 use prony_hurl::ast::{
     Assert, Capture, Entry, EntryOption, Expression, FlagOption, HurlFile, OptionValue, Query,
     QueryValue, Setting, StatusValue, Template, TemplateElement, VersionValue,
@@ -15,14 +17,13 @@ use crate::error::ScenarioError;
 use crate::options::EntryOptions;
 use crate::placeholders::check_variables;
 use crate::request::{RequestFailure, Server, blank, render};
-use crate::secrets;
+use crate::secrets::Secrets;
 use crate::server_values::OptionValues;
 use crate::sources::Sources;
 use crate::target::Target;
 use crate::user::{HurlUser, in_a_line};
 
 /// A Hurl file, ready to be run by any number of users.
-#[derive(Debug)]
 pub struct HurlScenario {
     pub(crate) file: String,
     pub(crate) entries: Vec<PreparedEntry>,
@@ -32,8 +33,18 @@ pub struct HurlScenario {
     pub(crate) changes_variables: bool,
     /// Whether a response may set a cookie for a later request of the flow.
     pub(crate) keeps_cookies: bool,
+    /// What no message shows, apart from what a user captures.
+    pub(crate) secrets: Secrets,
     names: Vec<NamedEntry>,
     connection: ConnectionOptions,
+}
+
+impl fmt::Debug for HurlScenario {
+    // The entries and their requests have secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("HurlScenario");
+        shown.field("file", &self.file).finish_non_exhaustive()
+    }
 }
 
 /// Options of a file that concern the connection of a user.
@@ -48,7 +59,6 @@ pub struct ConnectionOptions {
 }
 
 /// An entry of a file.
-#[derive(Debug)]
 pub(crate) struct PreparedEntry {
     pub(crate) entry: Entry,
     /// Its options, if they are always the same and set no variable.
@@ -67,11 +77,36 @@ impl HurlScenario {
     /// If the text is not Hurl, has something that Prony does not run, uses a variable that is not defined, or needs
     /// several servers.
     pub fn new(file: &str, text: &str, sources: Sources) -> Result<Self, ScenarioError> {
-        let secrets = secrets::forms(&sources.variables);
-        Self::prepared(file, text, sources).map_err(|error| error.without_secrets(&secrets))
+        Self::hiding(Secrets::default(), file, text, sources)
     }
 
-    fn prepared(file: &str, text: &str, sources: Sources) -> Result<Self, ScenarioError> {
+    /// The same, whose messages do not show these secrets either: parts of its variables, for instance.
+    ///
+    /// # Errors
+    ///
+    /// As for [`HurlScenario::new`].
+    pub fn hiding(
+        mut secrets: Secrets,
+        file: &str,
+        text: &str,
+        sources: Sources,
+    ) -> Result<Self, ScenarioError> {
+        secrets.extend(sources.variables.secrets());
+        let mut scenario = Self::prepared(file, text, sources, &secrets)
+            .map_err(|error| error.without_secrets(&secrets))?;
+        for entry in &scenario.entries {
+            secrets.add_credentials(&entry.request);
+        }
+        scenario.secrets = secrets;
+        Ok(scenario)
+    }
+
+    fn prepared(
+        file: &str,
+        text: &str,
+        sources: Sources,
+        secrets: &Secrets,
+    ) -> Result<Self, ScenarioError> {
         let mut parsed =
             parse(text).map_err(|error| ScenarioError::Parse(error.render(file, text)))?;
         let refused = unsupported(&parsed);
@@ -95,6 +130,7 @@ impl HurlScenario {
             file,
             server: &server,
             sources: &sources,
+            secrets,
             keeps_cookies,
         };
         let entries = { parsed.entries.into_iter().zip(constant) }
@@ -115,6 +151,7 @@ impl HurlScenario {
             keeps_cookies,
             names,
             connection,
+            secrets: Secrets::default(),
         })
     }
 
@@ -131,6 +168,12 @@ impl HurlScenario {
     /// Whether values are drawn at random, so that the seed of the load matters.
     pub fn is_random(&self) -> bool {
         self.sources.is_random()
+    }
+
+    /// What its messages do not show: the given secrets, those among its variables, and what basic authentication makes
+    /// of them.
+    pub fn secrets(&self) -> &Secrets {
+        &self.secrets
     }
 }
 
@@ -362,18 +405,6 @@ fn may_redirect(entry: &Entry) -> bool {
         })
 }
 
-/// Why an entry cannot be prepared.
-fn invalid(file: &str, entry: &Entry, failure: RequestFailure) -> ScenarioError {
-    let (position, reason) = match failure {
-        RequestFailure::Failure(failure) => (failure.span.start, in_a_line(&failure, &[])),
-        other => (entry.request.position, other.to_string()),
-    };
-    ScenarioError::Invalid {
-        place: place(file, position),
-        reason,
-    }
-}
-
 pub(crate) fn place(file: &str, position: Position) -> String {
     format!("{file}:{}:{}", position.line, position.column)
 }
@@ -383,6 +414,7 @@ struct Prepare<'a> {
     file: &'a str,
     server: &'a Server,
     sources: &'a Sources,
+    secrets: &'a Secrets,
     keeps_cookies: bool,
 }
 
@@ -424,7 +456,7 @@ impl Prepare<'_> {
         let mut environment = self.environment();
         EntryOptions::evaluate(options, &mut Variables::default(), &mut environment)
             .map(Some)
-            .map_err(|failure| invalid(self.file, entry, failure.into()))
+            .map_err(|failure| self.invalid(entry, failure.into()))
     }
 
     /// The request of an entry; a blank one without options, because it differs from flow to flow.
@@ -444,7 +476,21 @@ impl Prepare<'_> {
             render(request, options, self.server, &mut scope, &mut rendered)?;
             Ok(rendered)
         };
-        prepare().map_err(|failure| invalid(self.file, entry, failure))
+        prepare().map_err(|failure| self.invalid(entry, failure))
+    }
+
+    /// Why an entry cannot be prepared.
+    fn invalid(&self, entry: &Entry, failure: RequestFailure) -> ScenarioError {
+        let (position, reason) = match failure {
+            RequestFailure::Failure(failure) => {
+                (failure.span.start, in_a_line(&failure, self.secrets))
+            }
+            other => (entry.request.position, other.to_string()),
+        };
+        ScenarioError::Invalid {
+            place: place(self.file, position),
+            reason,
+        }
     }
 
     /// Boundaries of multipart bodies are random, and the same in all flows.

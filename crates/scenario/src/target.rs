@@ -1,10 +1,12 @@
 //! The URLs of a file.
 
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{
+    AsciiSet, CONTROLS, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode,
+};
 use prony_load::{HttpUrl, TargetError};
 
 /// What a URL does not have as it is (the path and query sets of the URL standard).
-pub const NOT_IN_URLS: &AsciiSet = &CONTROLS
+pub(crate) const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'<')
@@ -15,6 +17,16 @@ pub const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b'^')
     .add(b'|')
     .add(b'\\');
+
+/// What a value in a path does not have as it is: it may have the delimiters of paths and queries.
+pub const IN_PATHS: &AsciiSet = &NOT_IN_URLS.add(b'#');
+
+/// What a value in a query does not have as it is (RFC 3986, section 2.3).
+pub const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// Where an entry sends its request.
 #[derive(Debug)]

@@ -14,7 +14,7 @@ use crate::prepare::{HurlScenario, PreparedEntry, accepts, place};
 use crate::redirect;
 use crate::request::{RequestFailure, follow, given_cookies, render, set_cookies};
 use crate::response::{Unexpected, evaluate};
-use crate::secrets::{self, hide};
+use crate::secrets::Secrets;
 
 /// The most characters of a reason that are shown.
 const LONGEST_REASON: usize = 400;
@@ -302,7 +302,7 @@ impl<'a> HurlUser<'a> {
             Unexpected::Content(failures) => (Outcome::WrongBody, self.described(failures)),
             Unexpected::Other(outcome, reason) => {
                 let position = entry.entry.request.position;
-                let reason = hide(reason, &secrets::forms(&self.variables));
+                let reason = self.secrets().hide(reason);
                 let detail = format!("{}: {reason}", place(&self.scenario.file, position));
                 (*outcome, detail)
             }
@@ -312,14 +312,14 @@ impl<'a> HurlUser<'a> {
 
     /// Why the flow cannot go on.
     fn reason(&self, failure: &RequestFailure) -> String {
-        let secrets = secrets::forms(&self.variables);
+        let secrets = self.secrets();
         let file = &self.scenario.file;
         if let RequestFailure::Failure(failure) = failure {
             return described(file, failure, &secrets);
         }
         let position = self.entry().map(|entry| entry.entry.request.position);
         let position = position.unwrap_or(prony_hurl::Position::START);
-        let reason = hide(&failure.to_string(), &secrets);
+        let reason = secrets.hide(&failure.to_string());
         format!("{}: {reason}", place(file, position))
     }
 
@@ -332,24 +332,33 @@ impl<'a> HurlUser<'a> {
             0 => String::new(),
             count => format!(" (and {count} more)"),
         };
-        let secrets = secrets::forms(&self.variables);
-        format!(
-            "{}{others}",
-            described(&self.scenario.file, first, &secrets)
-        )
+        let first = described(&self.scenario.file, first, &self.secrets());
+        format!("{first}{others}")
+    }
+
+    /// What no message shows: the secrets of the scenario, those that were captured, and what basic authentication made
+    /// of them.
+    fn secrets(&self) -> Secrets {
+        let mut secrets = self.scenario.secrets.clone();
+        secrets.extend(self.variables.secrets());
+        // A response may show the credentials of any request of the flow.
+        for request in self.requests.own.iter().chain([self.requests.sent()]) {
+            secrets.add_credentials(request);
+        }
+        secrets
     }
 }
 
 /// A failure in a line, with its place and without secrets.
-fn described(file: &str, failure: &Failure, secrets: &[String]) -> String {
+fn described(file: &str, failure: &Failure, secrets: &Secrets) -> String {
     let place = place(file, failure.span.start);
     format!("{place}: {}", in_a_line(failure, secrets))
 }
 
 /// A failure in a line, without secrets.
-pub(crate) fn in_a_line(failure: &Failure, secrets: &[String]) -> String {
+pub(crate) fn in_a_line(failure: &Failure, secrets: &Secrets) -> String {
     // A secret that is cut, or has other white space, would not be found.
-    let reason = hide(&failure.kind.reason(), secrets);
+    let reason = secrets.hide(&failure.kind.reason());
     let words: Vec<&str> = reason.split_whitespace().collect();
     let mut reason = words.join(" ");
     if let Some((end, _)) = reason.char_indices().nth(LONGEST_REASON) {

@@ -25,7 +25,7 @@ pub use plan::{Measure, Plan, Planned, TrialAttempt, Warming};
 pub use project_file::{ProjectFile, ProjectFileError};
 pub use request::{
     BasicAuth, HttpRequest, Part, PartContent, PrepareError, PreparedRequest, Request, RequestBody,
-    Secret, Secrets, Value, Variable,
+    Secret, Value, Variable,
 };
 pub use response::{
     Amount, DeclaredResponse, ExpectedBody, ExpectedContent, ExpectedResponse, PathRule, Pattern,

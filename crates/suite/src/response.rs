@@ -17,9 +17,10 @@ use prony_load::{
     Accepted, LONGEST_BODY, Mismatch, Response, ResponseCheck, difference_at, excerpt,
     first_difference,
 };
+use prony_scenario::Secrets;
 
 use crate::files::{AssetError, Files};
-use crate::request::{PreparedRequest, Secrets};
+use crate::request::PreparedRequest;
 use crate::workload::Exchange;
 use body::BodyCheck;
 

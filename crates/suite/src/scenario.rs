@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use prony_load::{Scheme, tls::HttpVersion as Version};
 use prony_model::Protocol;
-use prony_scenario::{ConnectionOptions, HurlScenario, LONGEST_FILE, ScenarioError, Sources};
+use prony_scenario::{
+    ConnectionOptions, HurlScenario, LONGEST_FILE, ScenarioError, Secrets, Sources,
+};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use crate::files::{AssetError, Files};
-use crate::request::{HttpVersion, Secrets};
+use crate::request::HttpVersion;
 use crate::values::{DeclaredValues, PreparedValues, ValuesError};
 
 /// Some host and port, to see whether a file can be run.
@@ -141,7 +143,7 @@ impl PreparedScenario {
             .unwrap_or(&DeclaredValues::default())
             .prepare(workload, files)?;
         sources.set_folder(path.parent().unwrap_or(Path::new("")).to_owned());
-        let prepared = Self {
+        let mut prepared = Self {
             file: declared.file.clone(),
             text,
             protocol: declared.protocol,
@@ -151,10 +153,11 @@ impl PreparedScenario {
         let path = path.display().to_string();
         let scenario = prepared.named(&path, ANY_AUTHORITY);
         let scenario = scenario.map_err(|error| fault(workload, error))?;
-        match misfit(&scenario, workload, declared) {
-            None => Ok(prepared),
-            Some(reason) => Err(ScenarioFault::Connection { file: path, reason }),
+        if let Some(reason) = misfit(&scenario, workload, declared) {
+            return Err(ScenarioFault::Connection { file: path, reason });
         }
+        prepared.secrets = scenario.secrets().clone();
+        Ok(prepared)
     }
 
     /// The scenario for the server with this host and port. Its rows and counters begin again.
@@ -171,7 +174,7 @@ impl PreparedScenario {
         if !sources.sets(HOST) {
             sources.set(HOST, authority);
         }
-        HurlScenario::new(file, &self.text, sources)
+        HurlScenario::hiding(self.secrets.clone(), file, &self.text, sources)
     }
 
     /// The name of the file.
@@ -184,7 +187,7 @@ impl PreparedScenario {
         self.protocol.into()
     }
 
-    /// The secrets among its values.
+    /// The secrets among its values, and what basic authentication makes of them.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }

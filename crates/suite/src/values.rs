@@ -5,13 +5,13 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
-use prony_scenario::{RandomRange, Sources, SourcesError};
+use prony_scenario::{RandomRange, Secrets, Sources, SourcesError};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use crate::files::{AssetError, Files};
 use crate::one_or_more::OneOrMore;
-use crate::request::{Resolver, Secrets, Unset, Value};
+use crate::request::{Resolver, Unset, Value};
 
 /// Where the values of placeholders come from: the table `values` of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

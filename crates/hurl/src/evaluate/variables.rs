@@ -1,6 +1,7 @@
 //! Variables.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use super::value::Value;
 
@@ -11,12 +12,21 @@ pub struct Variables {
 }
 
 /// The value of a variable.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Variable {
     /// The value.
     pub value: Value,
     /// Whether reports must not show it.
     pub is_secret: bool,
+}
+
+impl fmt::Debug for Variable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.is_secret {
+            true => f.write_str("***"),
+            false => self.value.fmt(f),
+        }
+    }
 }
 
 impl Variables {

@@ -1,7 +1,7 @@
 //! No message shows a secret.
 
 use prony_load::Scenario;
-use prony_scenario::Sources;
+use prony_scenario::{HurlScenario, Secrets, Sources};
 
 use crate::{Client, Given, refusal, scenario, scenario_of};
 
@@ -61,6 +61,71 @@ fn a_secret_in_json_and_in_a_url_is_hidden() {
     assert!(told.contains("<[\"***\"]>"), "{told}");
     let told = echoed(&["a b"], "http://a/a%20b?x=a%20b");
     assert!(told.contains("<http://a/***?x=***>"), "{told}");
+}
+
+/// The reason why the second response of a flow is rejected, which shows the credentials of the first request.
+fn echoed_credentials(text: &str, sources: Sources, sent: &str) -> String {
+    let text = format!("{text}HTTP 200\nGET http://a/next\nHTTP 200\n[Asserts]\nbody == \"x\"\n");
+    let scenario = scenario_of(&text, sources);
+    let mut client = Client::of(&scenario);
+    client.user.begin();
+    assert_eq!(client.sends().field("authorization"), Some(sent));
+    client.takes(&Given::ok(""));
+    client.sends();
+    client.rejects(&Given::ok(format!("<{sent}>"))).detail
+}
+
+#[test]
+fn credentials_with_a_secret_are_hidden_in_base64() {
+    let sent = "Basic YW5uOnN3b3JkZmlzaDEyMw==";
+    for text in [
+        "GET http://a/\n[BasicAuth]\nann: {{s}}\n",
+        "GET http://a/\n[BasicAuth]\n{{name}}: {{s}}\n",
+        "GET http://a/\n[Options]\nuser: ann:{{s}}\n",
+        "GET http://ann:{{s}}@a/\n",
+    ] {
+        let mut sources = Sources::default();
+        sources.set_secret("s", "swordfish123");
+        // Such a request is not the same in all flows.
+        if text.contains("name") {
+            let folder = tempfile::tempdir().unwrap();
+            let rows = folder.path().join("rows.csv");
+            std::fs::write(&rows, "name\nann\n").unwrap();
+            sources.add_file(&rows).unwrap();
+        }
+        let told = echoed_credentials(text, sources, sent);
+        assert!(told.contains("<<Basic ***>>"), "{text}{told}");
+    }
+    // Too short to be found within other base64.
+    let mut sources = Sources::default();
+    sources.set_secret("s", "pw");
+    let text = "GET http://a/\n[BasicAuth]\nann: {{s}}\n";
+    let told = echoed_credentials(text, sources, "Basic YW5uOnB3");
+    assert!(told.contains("<<Basic ***>>"), "{told}");
+}
+
+#[test]
+fn a_part_of_a_variable_is_hidden_if_it_is_a_given_secret() {
+    let text = "GET http://a/{{token}}\nHTTP 200\n[Asserts]\nbody == \"x\"\n";
+    let mut secrets = Secrets::default();
+    secrets.add("swordfish");
+    let mut sources = Sources::default();
+    sources.set_secret("token", "Bearer swordfish");
+    let scenario = HurlScenario::hiding(secrets, "a.hurl", text, sources).unwrap();
+    let mut client = Client::of(&scenario);
+    client.sends();
+    let told = client.rejects(&Given::ok("c3dvcmRmaXNo swordfish")).detail;
+    assert!(told.contains("<*** ***>"), "{told}");
+}
+
+#[test]
+fn debugging_shows_no_secret() {
+    let text = "GET http://a/{{s0}}\n[BasicAuth]\nann: {{s0}}\n";
+    let mut sources = Sources::default();
+    sources.set_secret("s0", "sesame2");
+    let shown = format!("{sources:?} {:?}", scenario_of(text, sources.clone()));
+    assert!(shown.contains("test.hurl"), "{shown}");
+    assert!(!shown.contains("sesame2"), "{shown}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub use body::{Part, PartContent, RequestBody};
 pub(crate) use prepared::PreparedHttp;
 pub use prepared::{PrepareError, PreparedRequest};
 pub(crate) use value::{Resolver, Unset};
-pub use value::{Secret, Secrets, Value, Variable};
+pub use value::{Secret, Value, Variable};
 
 /// The request of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

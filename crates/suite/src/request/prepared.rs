@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 use prony_load::wire::grpc::{Call, CallKind};
 use prony_load::{
     ALL_CODINGS, Accepted, HttpUrl, LONGEST_BODY, LoadRequest, RequestParts, RequestSet,
@@ -14,10 +14,11 @@ use prony_load::{
 use prony_manifest::nearest;
 use prony_model::Protocol;
 use prony_scenario::{
-    Encode, NOT_IN_URLS, OneRequest, RequestTemplate, Sources, Template, Text, TextError,
+    Encode, IN_PATHS, OneRequest, RequestTemplate, Secrets, Sources, Template, Text, TextError,
+    UNRESERVED,
 };
 
-use super::value::{Resolver, Secrets, Unset, Value};
+use super::value::{Resolver, Unset, Value};
 use super::{BasicAuth, HttpRequest, Request};
 use crate::files::{AssetError, Files};
 use crate::one_or_more::OneOrMore;
@@ -31,15 +32,6 @@ const ANY_AUTHORITY: &str = "127.0.0.1:1";
 const LONGEST_TARGET: usize = 60_000;
 /// The most bytes of header fields.
 const MOST_HEADER_BYTES: usize = 1024 * 1024;
-/// What a query shows as it is (RFC 3986, section 2.3).
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
-
-/// What a value in a path does not have as it is: it may have the delimiters of paths and queries.
-const IN_PATHS: &AsciiSet = &NOT_IN_URLS.add(b'#');
 
 /// Why a request cannot be sent.
 #[derive(Debug, thiserror::Error)]
@@ -597,11 +589,6 @@ fn in_cookie(text: &str) -> Result<Cow<'_, str>, &'static str> {
         true => Ok(Cow::Borrowed(text)),
         false => Err("has a byte that cookies cannot have"),
     }
-}
-
-/// The text as a part of a query.
-pub(super) fn in_query(text: &str) -> String {
-    utf8_percent_encode(text, UNRESERVED).to_string()
 }
 
 /// Whether the value of a cookie may have this byte (RFC 6265, section 4.1.1).

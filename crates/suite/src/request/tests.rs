@@ -4,17 +4,25 @@ use crate::workload::Workload;
 use prony_load::{LoadRequest, WireRequest};
 use tempfile::TempDir;
 
+/// A secret that every encoder writes in its own way.
+const AWKWARD: &str = "sword fish/and&mo?re#\"~%2";
+
 fn variables(name: &str) -> Option<std::ffi::OsString> {
     match name {
         "TOKEN" => Some("s3cr&t value".into()),
         "EMPTY" => Some("".into()),
+        "AWKWARD" => Some(AWKWARD.into()),
         _ => None,
     }
 }
 
 fn read(lines: &str) -> Result<Workload, String> {
-    let text =
-        format!("[request]\nmethod = \"POST\"\npath = \"/a\"\n{lines}\n[response]\nstatus = 200\n");
+    let path = if lines.contains("path = ") {
+        ""
+    } else {
+        "path = \"/a\""
+    };
+    let text = format!("[request]\nmethod = \"POST\"\n{path}\n{lines}\n[response]\nstatus = 200\n");
     toml::from_str(&text).map_err(|error| error.to_string())
 }
 
@@ -169,6 +177,73 @@ fn secrets_are_sent_and_not_shown() {
     );
     let debug = format!("{:?}", read(lines).unwrap());
     assert!(!debug.contains("swordfish"), "{debug}");
+}
+
+#[test]
+fn a_secret_is_hidden_however_a_request_encodes_it() {
+    let values = "[values]\nvariables = { t = { env = \"AWKWARD\", secret = true } }";
+    let own = "{ env = \"AWKWARD\", secret = true }";
+    for (lines, sent_as, hidden) in [
+        (
+            "path = \"/x/{{t}}/y\"".to_owned(),
+            "/x/sword%20fish/and&mo?re%23%22~%2/y ",
+            "/x/***/y ",
+        ),
+        (
+            format!("query = {{ q = {own} }}"),
+            "?q=sword%20fish%2Fand%26mo%3Fre%23%22~%252 ",
+            "?q=*** ",
+        ),
+        (
+            "query = { q = \"<{{t}}>\" }".to_owned(),
+            "?q=%3Csword%20fish%2Fand%26mo%3Fre%23%22~%252%3E ",
+            "?q=%3C***%3E ",
+        ),
+        (
+            format!("body = {{ form = {{ f = {own} }} }}"),
+            "f=sword+fish%2Fand%26mo%3Fre%23%22%7E%252",
+            "f=***",
+        ),
+        (
+            "body = { json = { j = \"{{t}}\" } }".to_owned(),
+            "{\"j\":\"sword fish/and&mo?re#\\\"~%2\"}",
+            "{\"j\":\"***\"}",
+        ),
+        (
+            "body = { text = \"-{{t}}-\" }".to_owned(),
+            "-sword fish/and&mo?re#\"~%2-",
+            "-***-",
+        ),
+        (
+            format!("body = {{ multipart = [{{ name = \"m\", text = {own} }}] }}"),
+            "sword fish/and&mo?re#\"~%2",
+            "***",
+        ),
+        (
+            format!("headers = {{ x = {own} }}"),
+            "x: sword fish/and&mo?re#\"~%2",
+            "x: ***",
+        ),
+        (
+            format!("basic_auth = {{ user = \"ann\", password = {own} }}"),
+            "Basic YW5uOnN3b3JkIGZpc2gvYW5kJm1vP3JlIyJ+JTI=",
+            "Basic ***",
+        ),
+    ] {
+        let lines = format!("{lines}\n{values}");
+        let (request, url) = sent(&lines);
+        assert!(request.contains(sent_as), "{request} lacks {sent_as}");
+        let secrets = prepare(&lines).unwrap().secrets().clone();
+        let escapes = ["%2F", "%3F", "%7E"];
+        let lower_case = escapes.iter().fold(request.clone(), |text, escape| {
+            text.replace(escape, &escape.to_lowercase())
+        });
+        for request in [request, lower_case] {
+            let told = secrets.hide(&request);
+            assert!(told.contains(hidden), "{told} lacks {hidden}");
+        }
+        assert!(!url.contains("fish"), "{url}");
+    }
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(super) fn go_through(
         stop.store(interrupt.load(Relaxed), Relaxed);
     });
     let result = result.map_err(|error| no_response(&error))?;
-    judge(scenario.file(), &result)?;
+    judge(scenario.file(), flows, &result)?;
     Ok(Verified {
         requests: result.requests as usize,
         kept_open: result.reconnects == 0,
@@ -63,8 +63,8 @@ fn connect(target: &Target, timeout: Duration) -> Result<(), String> {
     }
 }
 
-/// What was wrong with the flows of a load that has no other purpose.
-fn judge(file: &str, result: &LoadResult) -> Result<(), Fault> {
+/// What was wrong with a load that has no other purpose than these `requested` flows.
+fn judge(file: &str, requested: u32, result: &LoadResult) -> Result<(), Fault> {
     let Some(flows) = &result.flows else {
         return Ok(());
     };
@@ -77,9 +77,10 @@ fn judge(file: &str, result: &LoadResult) -> Result<(), Fault> {
             expected: format!("responses with the values that {file} needs for its next request"),
             received: reason.clone(),
         })),
-        None if flows.ok == 0 => Err(Fault::NoResponse(format!(
-            "the flow through {file} had not ended after {} s",
-            LONGEST_FLOW.as_secs()
+        None if flows.ok < requested.into() => Err(Fault::NoResponse(format!(
+            "{} of {requested} flows through {file} ended within {} s",
+            flows.ok,
+            (LONGEST_FLOW * requested).as_secs()
         ))),
         None => Ok(()),
     }
@@ -95,5 +96,41 @@ fn fault_of(file: &str, entry: &FlowEntry, wrong: &WrongResponse) -> Fault {
             received: detail.clone(),
         }),
         false => Fault::NoResponse(format!("{name}: {detail}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_model::{Flows, LatencyHistogram};
+
+    use super::*;
+    use crate::run::testing::measurement;
+
+    fn load(ok: u64) -> LoadResult {
+        LoadResult {
+            flows: Some(Flows {
+                ok,
+                failed: 0,
+                unfinished: 2 - ok,
+                rate_per_s: 0.0,
+                duration_ns: None,
+                histogram: LatencyHistogram::new().to_base64(),
+                first_failure: None,
+                entries: Vec::new(),
+            }),
+            ..measurement(0.0).load
+        }
+    }
+
+    #[test]
+    fn every_flow_must_be_ok() {
+        for ok in [0, 1] {
+            let Err(Fault::NoResponse(reason)) = judge("a.hurl", 2, &load(ok)) else {
+                panic!("{ok} flows of 2 are accepted");
+            };
+            let expected = format!("{ok} of 2 flows through a.hurl ended within 120 s");
+            assert_eq!(reason, expected);
+        }
+        assert!(judge("a.hurl", 2, &load(2)).is_ok());
     }
 }

@@ -11,7 +11,7 @@ use prony_load::wire::tls::{ClientCertificate, Failure};
 use prony_model::{CpuAssignment, Protocol, ServerStatus};
 use prony_server::{
     BringUpError, Built, CertificateTrust, Encryption, Launch, ListeningServer, Logs, NotListening,
-    NotReady, Outside, PortSource, Probe, ProcessTree, Ready, RunningServer, bring_up,
+    Outside, PortSource, Probe, ProcessTree, Ready, RunningServer, bring_up,
 };
 
 use super::bench::{Bench, Task};
@@ -77,6 +77,9 @@ pub enum AccessError {
     /// It should already run, and does not.
     #[error(transparent)]
     NotListening(#[from] NotListening),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
     /// Its certificates cannot be checked, or those for it cannot be presented.
     #[error("{}{}", .0, advice_on_files(.0))]
     Tls(#[from] TlsError),
@@ -104,10 +107,7 @@ pub enum AccessError {
 impl AccessError {
     /// Whether the user stopped it.
     pub fn is_interrupted(&self) -> bool {
-        matches!(
-            self,
-            Self::BringUp(BringUpError::NotReady(NotReady::Interrupted))
-        )
+        matches!(self, Self::Interrupted)
     }
 }
 
@@ -246,6 +246,22 @@ impl Process {
     /// Starts a server on the bench and waits until `probe` finds it ready; or finds the one that already runs, which
     /// `probe` must find ready at once.
     pub(super) fn bring_up(
+        bench: &Bench,
+        name: &str,
+        task: &Task,
+        access: &Access,
+        ports: &mut dyn PortSource,
+        probe: &mut dyn FnMut(&Target) -> Probe,
+    ) -> Result<(Self, Option<Ready>), AccessError> {
+        let brought_up = Self::find_ready(bench, name, task, access, ports, probe);
+        match brought_up {
+            // A probe that was interrupted has no response.
+            Err(_) if bench.is_interrupted() => Err(AccessError::Interrupted),
+            brought_up => brought_up,
+        }
+    }
+
+    fn find_ready(
         bench: &Bench,
         name: &str,
         task: &Task,

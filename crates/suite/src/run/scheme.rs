@@ -73,8 +73,12 @@ impl WrongScheme {
     /// What to write in `prony.toml`.
     pub fn in_project_file(&self) -> String {
         let requests = match self.speaks {
-            Scheme::Https => "and `tls = true` in the requests of its workloads",
-            Scheme::Http => "and remove `tls = true` from the requests of its workloads",
+            Scheme::Https => {
+                "and `tls = true` in the requests of its workloads (for a Hurl file: https:// in its URLs, and scenario = { file = \"…\", tls = true })"
+            }
+            Scheme::Http => {
+                "and remove `tls = true` from the requests of its workloads (for a Hurl file: from `scenario`, and write http:// in its URLs)"
+            }
         };
         format!(
             "{self}; write `url = \"{}\"` in prony.toml, {requests}",

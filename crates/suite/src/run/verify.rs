@@ -145,6 +145,8 @@ fn verify_tasks(
         }
         let verdict = match verify_task(bench, &mut running, task, server.manifest.keep_alive) {
             Ok(()) => VerifyVerdict::Right,
+            // It had no time to respond.
+            Err(_) if bench.is_interrupted() => return Verification::Interrupted,
             Err(fault) => {
                 if verified.is_empty()
                     && let Some(wrong) = running.wrong_scheme()

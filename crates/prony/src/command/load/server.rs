@@ -121,7 +121,10 @@ impl ServerArguments {
         let process = match start_ready(&bench, &name, access, &task, &mut FreePorts) {
             Ok(process) => process,
             Err(_) if interrupt.load(Relaxed) => return Ok(None),
-            Err(error) => return Err(format!("{}: {error}", server.id).into()),
+            Err(error) => {
+                let reason = task.hide_secrets(&error.to_string());
+                return Err(format!("{}: {reason}", server.id).into());
+            }
         };
         let (id, requested) = (&server.id, &workload.id);
         let target = process.target(&task)?;
@@ -270,7 +273,7 @@ impl ReadyServer {
         let exit = self.process.exited()?;
         Some(format!(
             "the server {exit} during the load; {}",
-            self.process.output()
+            self.task.hide_secrets(&self.process.output())
         ))
     }
 }
