@@ -8,7 +8,7 @@ use crate::{Client, Given, refusal, scenario, scenario_of};
 fn with_secrets(text: &str, secrets: &[&str]) -> prony_scenario::HurlScenario {
     let mut sources = Sources::default();
     for (number, secret) in secrets.iter().enumerate() {
-        sources.set_secret(&format!("s{number}"), secret);
+        sources.set_secret(&format!("s{number}"), secret).unwrap();
     }
     scenario_of(text, sources)
 }
@@ -119,7 +119,7 @@ fn a_file_that_is_refused_says_no_secret() {
         "POST http://a/\nfile,{{s0}};\n",
     ] {
         let mut sources = Sources::default();
-        sources.set_secret("s0", "sesame 2");
+        sources.set_secret("s0", "sesame 2").unwrap();
         let told = refusal(text, sources);
         assert!(!told.contains("sesame"), "{text}{told}");
     }

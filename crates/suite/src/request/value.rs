@@ -10,6 +10,8 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::prepared::UNRESERVED;
+
 /// What stands for a secret.
 const HIDDEN: &str = "***";
 /// Messages show the start of a long text: a shorter start of a secret reveals nothing.
@@ -210,7 +212,7 @@ impl Secrets {
     pub(crate) fn add(&mut self, secret: &str) {
         let json = serde_json::Value::from(secret).to_string();
         let form: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
-        let query = super::prepared::in_query(secret);
+        let query = utf8_percent_encode(secret, UNRESERVED).to_string();
         let forms = [
             secret.to_owned(),
             secret.trim().to_owned(),
