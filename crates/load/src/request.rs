@@ -3,8 +3,10 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use http::uri::InvalidUri;
 use http::{HeaderName, HeaderValue, Method};
 
+use crate::response::excerpt;
 use crate::scenario::{Entry, Scenario};
 use crate::target::HttpUrl;
 use crate::tls::HttpVersion;
@@ -25,8 +27,8 @@ pub enum RequestError {
     HeaderValue(String),
     #[error("header `{0}` frames the body: Prony sets it itself, so leave it out")]
     Framing(String),
-    #[error("`{0}` is not the path of a URL")]
-    Path(String),
+    #[error("{} is not the path of a URL: {reason}", excerpt(path.as_bytes(), 0))]
+    Path { path: String, reason: InvalidUri },
     #[error("CONNECT opens a tunnel, which no further request can use")]
     Tunnel,
     #[error(transparent)]
@@ -183,7 +185,10 @@ impl RequestParts {
     pub(crate) fn set_path(&mut self, path: &str) -> Result<(), RequestError> {
         self.url
             .set_path(path)
-            .map_err(|_| RequestError::Path(path.into()))
+            .map_err(|reason| RequestError::Path {
+                path: path.into(),
+                reason,
+            })
     }
 }
 

@@ -6,6 +6,8 @@ use std::time::SystemTime;
 
 use prony_hurl::evaluate::{Environment, FileError};
 
+use crate::file::read_file;
+
 /// The longest file that a request sends or a response is compared with.
 const LONGEST_FILE: u64 = 64 * 1024 * 1024;
 
@@ -59,14 +61,5 @@ fn read(folder: Option<&Path>, name: &str) -> Result<Vec<u8>, FileError> {
     }
     let unreadable = |reason: String| FileError::Unreadable(reason);
     let path = folder.join(name);
-    let length = std::fs::metadata(&path)
-        .map_err(|error| unreadable(error.to_string()))?
-        .len();
-    if length > LONGEST_FILE {
-        return Err(unreadable(format!(
-            "it is longer than {} MiB",
-            LONGEST_FILE / 1024 / 1024
-        )));
-    }
-    std::fs::read(&path).map_err(|error| unreadable(error.to_string()))
+    read_file(&path, LONGEST_FILE).map_err(|error| unreadable(error.to_string()))
 }

@@ -5,7 +5,7 @@
 //!
 //! let text = "GET http://{{host}}/items/{{item}}\nHTTP 200\n";
 //! let mut sources = Sources::default();
-//! sources.set("host", "localhost:8080");
+//! sources.set("host", "localhost:8080")?;
 //! sources.add_random("item", "1..100".parse()?)?;
 //! let scenario = HurlScenario::new("items.hurl", text, sources)?;
 //! assert_eq!(scenario.server().as_str(), "http://localhost:8080/");
@@ -17,7 +17,9 @@ mod constants;
 mod cookies;
 mod environment;
 mod error;
+mod file;
 mod one_request;
+mod option_values;
 mod options;
 mod placeholders;
 mod prepare;
@@ -25,17 +27,17 @@ mod redirect;
 mod request;
 mod response;
 mod secrets;
-mod server_values;
 mod sources;
 mod target;
 mod text;
 mod user;
 
 pub use error::ScenarioError;
+pub use file::{must_be_file, read_file, read_hurl_file};
 pub use one_request::{OneRequest, OneRequestError, RequestTemplate};
 pub use prepare::{ConnectionOptions, HurlScenario};
 pub use secrets::{HIDDEN, Secrets};
-pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError};
+pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError, check_name};
 pub use target::{IN_PATHS, UNRESERVED};
 pub use text::{Encode, Template, Text, TextError, placeholder};
 

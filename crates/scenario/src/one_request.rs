@@ -87,17 +87,22 @@ impl OneRequest {
         self.first.parts()
     }
 
-    /// Sees whether the request can be sent with every row of the sources, which begin with the first one.
+    /// Sees whether the request can be sent with every row of the sources, which begin with the first one, and passes
+    /// `check`.
     ///
     /// # Errors
     ///
     /// The number of the first row with which it cannot, from 1 on, and why.
-    pub fn check_rows(&self) -> Result<(), (usize, String)> {
+    pub fn check_rows(
+        &self,
+        check: impl Fn(&RequestParts) -> Result<(), String>,
+    ) -> Result<(), (usize, String)> {
         let sources = self.sources.clone();
         let mut user = OneUser::new(self, &sources, 0);
         for row in 1..=sources.longest() {
             user.begin();
             user.render().map_err(|error| (row, error.to_string()))?;
+            check(user.request.parts()).map_err(|reason| (row, reason))?;
         }
         Ok(())
     }

@@ -25,21 +25,19 @@ pub(crate) fn check_variables(
     };
     for entry in &parsed.entries {
         known.check_options(&entry.request.options)?;
-        let is_sent = !is_never_sent(&entry.request.options);
-        if is_sent {
-            known.check(of_request(&entry.request))?;
+        if is_never_sent(&entry.request.options) {
+            continue;
         }
+        known.check(of_request(&entry.request))?;
         for capture in entry.response.iter().flat_map(|it| &it.captures) {
-            if is_sent {
-                known.check(of_capture(capture))?;
-            }
+            known.check(of_capture(capture))?;
             match capture.name.literal() {
                 Some(name) => known.names.push(name),
                 // It may set any variable.
                 None => return Ok(()),
             }
         }
-        if let Some(response) = entry.response.as_ref().filter(|_| is_sent) {
+        if let Some(response) = &entry.response {
             known.check(of_asserts(response))?;
         }
     }

@@ -14,11 +14,11 @@ use crate::MOST_ENTRIES;
 use crate::constants::Constants;
 use crate::environment::UserEnvironment;
 use crate::error::ScenarioError;
+use crate::option_values::OptionValues;
 use crate::options::EntryOptions;
 use crate::placeholders::check_variables;
 use crate::request::{RequestFailure, Server, blank, render};
 use crate::secrets::Secrets;
-use crate::server_values::OptionValues;
 use crate::sources::Sources;
 use crate::target::Target;
 use crate::user::{HurlUser, in_a_line};
@@ -559,7 +559,7 @@ mod tests {
     fn an_option_of_connections_may_be_a_variable_that_never_differs() {
         let text = "GET https://h\n[Options]\ninsecure: {{x}}\n";
         let mut sources = Sources::default();
-        sources.set("x", "true");
+        sources.set("x", "true").expect("a name");
         assert!(
             prepared(text, sources)
                 .expect("a scenario")

@@ -6,13 +6,17 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use prony_hurl::evaluate::{Number, Value, Variables};
 
-/// The most bytes of a data file, and the most rows.
+/// The most bytes of a data file.
 const LONGEST_DATA: u64 = 256 * 1024 * 1024;
-const MOST_ROWS: usize = 10_000_000;
+/// The most values of a data file: an empty one takes a byte there, and much more in memory.
+const MOST_VALUES: usize = 5 * MILLION;
+const MILLION: usize = 1_000_000;
+/// How far from 0 a counter may begin: whatever a load adds to it, it does not overflow.
+const FARTHEST_FIRST: i64 = 1 << 62;
 
 /// Why a source of values is unusable.
 #[derive(Debug, thiserror::Error)]
@@ -40,8 +44,17 @@ pub enum SourcesError {
     Empty,
     #[error("is longer than {} MiB", LONGEST_DATA / 1024 / 1024)]
     TooLong,
-    #[error("has more than {MOST_ROWS} rows")]
+    #[error(
+        "has more than {} million values (rows times columns); remove rows, or columns that no placeholder names",
+        MOST_VALUES / MILLION
+    )]
     TooMany,
+    #[error(
+        "sets `{}`, which cannot be the name of a variable: use letters, digits, hyphens and underscores, and neither `newUuid` nor `newDate`", .0.escape_default()
+    )]
+    Name(String),
+    #[error("begins with {0}: write a first number between -{FARTHEST_FIRST} and {FARTHEST_FIRST}")]
+    First(i64),
     #[error("sets the variable `{0}`, which has another source")]
     Twice(String),
 }
@@ -74,49 +87,45 @@ pub struct Sources {
     counters: Vec<Counter>,
     randoms: Vec<Random>,
     names: HashSet<String>,
+    flows: Flows,
     /// The folder whose files a Hurl file may name.
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Rows of values, of which each flow takes the next one.
-#[derive(Debug)]
-struct Data {
-    names: Vec<String>,
-    rows: Arc<[Vec<Value>]>,
-    next: AtomicUsize,
-}
+/// Counts the flows of all users. A clone begins again.
+#[derive(Debug, Default)]
+struct Flows(AtomicU64);
 
-impl Clone for Data {
+impl Clone for Flows {
     fn clone(&self) -> Self {
-        Self {
-            names: self.names.clone(),
-            rows: Arc::clone(&self.rows),
-            next: AtomicUsize::new(0),
-        }
+        Self::default()
     }
 }
 
-#[derive(Debug)]
+/// Rows of values, of which each flow takes the next one.
+#[derive(Clone, Debug)]
+struct Data {
+    names: Vec<String>,
+    /// Those of one row after the other.
+    values: Arc<Vec<Value>>,
+}
+
+impl Data {
+    fn rows(&self) -> usize {
+        self.values.len() / self.names.len()
+    }
+
+    /// The values of the row for this flow. After the last row comes the first one again.
+    fn row(&self, flow: u64) -> &[Value] {
+        let row = (flow % self.rows() as u64) as usize;
+        &self.values[row * self.names.len()..][..self.names.len()]
+    }
+}
+
+#[derive(Clone, Debug)]
 struct Counter {
     name: String,
     first: i64,
-    next: AtomicI64,
-}
-
-impl Counter {
-    fn new(name: String, first: i64) -> Self {
-        Self {
-            name,
-            first,
-            next: AtomicI64::new(first),
-        }
-    }
-}
-
-impl Clone for Counter {
-    fn clone(&self) -> Self {
-        Self::new(self.name.clone(), self.first)
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -125,7 +134,7 @@ struct Random {
     range: RandomRange,
 }
 
-/// The least and the most whole number that may be drawn: `1..1000`.
+/// The smallest and the largest whole number that may be drawn: `1..1000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RandomRange {
     least: i64,
@@ -146,40 +155,60 @@ impl FromStr for RandomRange {
     }
 }
 
-/// Why a text is no range of random numbers.
+/// Why a text is not a range of random numbers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "documented by the messages")]
 pub enum RandomRangeError {
-    #[error("write the least and the most whole number, like 1..1000")]
+    #[error("write the smallest and the largest number, such as 1..1000")]
     Shape,
-    #[error("the least number comes first: write {most}..{least}")]
+    #[error("the smaller number comes first: write {most}..{least}")]
     Order { least: i64, most: i64 },
 }
 
 impl Sources {
     /// Sets a variable from text, as Hurl does: `true`, `false`, `null`, a number, or a text. What is in double quotes is
     /// always a text.
-    pub fn set(&mut self, name: &str, text: &str) {
+    ///
+    /// # Errors
+    ///
+    /// If a variable cannot have this name.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), SourcesError> {
         let quoted = text.strip_prefix('"').and_then(|it| it.strip_suffix('"'));
         let value = quoted.map_or_else(|| value_of(text), |text| Value::Text(text.to_owned()));
-        self.variables.set(name, value);
+        self.set_value(name, value)
     }
 
     /// Sets a variable from text that requests send unchanged: it is a number, a boolean or null only if its text is
     /// the same then.
-    pub fn set_unchanged(&mut self, name: &str, text: &str) {
+    ///
+    /// # Errors
+    ///
+    /// If a variable cannot have this name.
+    pub fn set_unchanged(&mut self, name: &str, text: &str) -> Result<(), SourcesError> {
         let value = value_of(text);
         let value = match value.rendered().as_deref() == Some(text) {
             true => value,
             false => Value::Text(text.to_owned()),
         };
+        self.set_value(name, value)
+    }
+
+    fn set_value(&mut self, name: &str, value: Value) -> Result<(), SourcesError> {
+        check_name(name)?;
         self.variables.set(name, value);
+        Ok(())
     }
 
     /// Sets a variable that no output may show.
-    pub fn set_secret(&mut self, name: &str, text: &str) {
+    ///
+    /// # Errors
+    ///
+    /// If a variable cannot have this name.
+    pub fn set_secret(&mut self, name: &str, text: &str) -> Result<(), SourcesError> {
+        check_name(name)?;
         self.variables
             .set_secret(name, Value::Text(text.to_owned()));
+        Ok(())
     }
 
     /// Lets the file name files of this folder, and of those in it.
@@ -191,10 +220,14 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// If the variable has another source.
+    /// If a variable cannot have this name, has another source, or the number is too far from 0.
     pub fn add_counter(&mut self, name: &str, first: i64) -> Result<(), SourcesError> {
+        if !(-FARTHEST_FIRST..=FARTHEST_FIRST).contains(&first) {
+            return Err(SourcesError::First(first));
+        }
         self.claim(name)?;
-        self.counters.push(Counter::new(name.to_owned(), first));
+        let name = name.to_owned();
+        self.counters.push(Counter { name, first });
         Ok(())
     }
 
@@ -202,7 +235,7 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// If the variable has another source.
+    /// If a variable cannot have this name, or has another source.
     pub fn add_random(&mut self, name: &str, range: RandomRange) -> Result<(), SourcesError> {
         self.claim(name)?;
         let name = name.to_owned();
@@ -229,7 +262,7 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// If the text is no CSV, has no rows, or a variable has another source.
+    /// If the text is no CSV, has no rows or too many values, or a variable cannot have its name or has another source.
     pub fn add_csv(&mut self, text: impl Read) -> Result<(), SourcesError> {
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::Headers)
@@ -238,14 +271,12 @@ impl Sources {
         if let Some(unnamed) = names.iter().position(String::is_empty) {
             return Err(SourcesError::Unnamed(unnamed + 1));
         }
-        let mut rows = Vec::new();
+        self.claim_all(&names)?;
+        let mut values = Vec::new();
         for record in reader.records() {
-            rows.push(record?.iter().map(value_of).collect());
-            if rows.len() > MOST_ROWS {
-                return Err(SourcesError::TooMany);
-            }
+            add_row(&mut values, record?.iter().map(value_of))?;
         }
-        self.add_rows(names, rows)
+        self.add_rows(names, values)
     }
 
     /// Gives each flow the next object of a file of JSON lines, whose names are those of the variables. After the last
@@ -253,10 +284,11 @@ impl Sources {
     ///
     /// # Errors
     ///
-    /// If a line is no object or has other names than the first one, there is none, or a variable has another source.
+    /// If a line is no object or has other names than the first one, there is none, there are too many values, or a
+    /// variable cannot have its name or has another source.
     pub fn add_json_lines(&mut self, text: impl BufRead) -> Result<(), SourcesError> {
         let mut names: Vec<String> = Vec::new();
-        let mut rows: Vec<Vec<Value>> = Vec::new();
+        let mut values: Vec<Value> = Vec::new();
         for (number, line) in io::BufReader::new(Bounded::new(text)).lines().enumerate() {
             let (line, number) = (line?, number + 1);
             let mark = if number == 1 { "\u{feff}" } else { "" };
@@ -265,31 +297,30 @@ impl Sources {
                 continue;
             }
             let row = object_of(line, number)?;
-            if rows.is_empty() {
+            if values.is_empty() {
                 names = row.keys().cloned().collect();
+                self.claim_all(&names)?;
             }
-            rows.push(values_of(&row, &names, number)?);
-            if rows.len() > MOST_ROWS {
-                return Err(SourcesError::TooMany);
-            }
+            add_row(&mut values, values_of(&row, &names, number)?)?;
         }
-        self.add_rows(names, rows)
+        self.add_rows(names, values)
     }
 
-    fn add_rows(&mut self, names: Vec<String>, rows: Vec<Vec<Value>>) -> Result<(), SourcesError> {
-        if rows.is_empty() {
+    fn add_rows(&mut self, names: Vec<String>, values: Vec<Value>) -> Result<(), SourcesError> {
+        if values.is_empty() {
             return Err(SourcesError::Empty);
         }
-        names.iter().try_for_each(|name| self.claim(name))?;
-        self.data.push(Data {
-            names,
-            rows: rows.into(),
-            next: AtomicUsize::new(0),
-        });
+        let values = Arc::new(values);
+        self.data.push(Data { names, values });
         Ok(())
     }
 
+    fn claim_all(&mut self, names: &[String]) -> Result<(), SourcesError> {
+        names.iter().try_for_each(|name| self.claim(name))
+    }
+
     fn claim(&mut self, name: &str) -> Result<(), SourcesError> {
+        check_name(name)?;
         if self.sets(name) {
             return Err(SourcesError::Twice(name.to_owned()));
         }
@@ -314,7 +345,7 @@ impl Sources {
 
     /// How many rows the longest file has; 1 without files.
     pub(crate) fn longest(&self) -> usize {
-        { self.data.iter() }.fold(1, |longest, data| longest.max(data.rows.len()))
+        { self.data.iter() }.fold(1, |longest, data| longest.max(data.rows()))
     }
 
     /// Whether values are drawn at random.
@@ -324,20 +355,43 @@ impl Sources {
 
     /// Sets the variables of the next flow.
     pub(crate) fn fill(&self, variables: &mut Variables, random: &mut fastrand::Rng) {
+        // One number for all: users of all threads share the rows, and the rows of several files belong together.
+        let flow = self.flows.0.fetch_add(1, Relaxed);
         for data in &self.data {
-            // Users of all threads share the rows: each row is taken once before any comes again.
-            let row = &data.rows[data.next.fetch_add(1, Relaxed) % data.rows.len()];
-            for (name, value) in data.names.iter().zip(row) {
+            for (name, value) in data.names.iter().zip(data.row(flow)) {
                 variables.set(name.as_str(), value.clone());
             }
         }
-        for Counter { name, next, .. } in &self.counters {
-            variables.set(name.as_str(), Value::integer(next.fetch_add(1, Relaxed)));
+        for Counter { name, first } in &self.counters {
+            variables.set(name.as_str(), Value::integer(first + flow as i64));
         }
         for Random { name, range } in &self.randoms {
             let number = random.i64(range.least..=range.most);
             variables.set(name.as_str(), Value::integer(number));
         }
+    }
+}
+
+/// Checks that a placeholder can name a variable so.
+///
+/// # Errors
+///
+/// If it has other characters, or names a function.
+pub fn check_name(name: &str) -> Result<(), SourcesError> {
+    match prony_hurl::is_variable_name(name) {
+        true => Ok(()),
+        false => Err(SourcesError::Name(name.to_owned())),
+    }
+}
+
+fn add_row(
+    values: &mut Vec<Value>,
+    row: impl IntoIterator<Item = Value>,
+) -> Result<(), SourcesError> {
+    values.extend(row);
+    match values.len() <= MOST_VALUES {
+        true => Ok(()),
+        false => Err(SourcesError::TooMany),
     }
 }
 
@@ -449,7 +503,7 @@ mod tests {
         let clone = sources.clone();
         assert_eq!(next(&sources, &["x", "n"]), ["b", "8"]);
         assert_eq!(next(&clone, &["x", "n"]), ["a", "7"]);
-        assert!(Arc::ptr_eq(&sources.data[0].rows, &clone.data[0].rows));
+        assert!(Arc::ptr_eq(&sources.data[0].values, &clone.data[0].values));
     }
 
     #[test]
@@ -473,18 +527,18 @@ mod tests {
         let range = "-2 .. 5".parse();
         assert_eq!(range, Ok(RandomRange { least: -2, most: 5 }));
         for (text, expected) in [
-            ("5..1", "the least number comes first: write 1..5"),
+            ("5..1", "the smaller number comes first: write 1..5"),
             (
                 "1-5",
-                "write the least and the most whole number, like 1..1000",
+                "write the smallest and the largest number, such as 1..1000",
             ),
             (
                 "1..",
-                "write the least and the most whole number, like 1..1000",
+                "write the smallest and the largest number, such as 1..1000",
             ),
             (
                 "0..9223372036854775808",
-                "write the least and the most whole number, like 1..1000",
+                "write the smallest and the largest number, such as 1..1000",
             ),
         ] {
             let error = text.parse::<RandomRange>().expect_err(text);
@@ -503,7 +557,7 @@ mod tests {
             ("\"a\"", Value::Text("\"a\"".to_owned())),
             ("true", Value::Bool(true)),
         ] {
-            sources.set_unchanged("x", text);
+            sources.set_unchanged("x", text).expect("a name");
             let variable = sources.variables.get("x").expect("a variable");
             assert_eq!(variable.value, expected, "{text}");
         }
@@ -519,7 +573,7 @@ mod tests {
             ("\"\"", Value::Text(String::new())),
             ("\"", Value::Text("\"".to_owned())),
         ] {
-            sources.set("x", text);
+            sources.set("x", text).expect("a name");
             let variable = sources.variables.get("x").expect("a variable");
             assert_eq!(variable.value, expected, "{text}");
         }

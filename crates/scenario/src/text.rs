@@ -293,7 +293,9 @@ fn render(pieces: &[Piece], scope: &mut Scope<'_>, bytes: &mut Vec<u8>) -> Resul
                 let text = value.and_then(|value| value.rendered());
                 let encoded = match &text {
                     Some(text) => encode(text),
-                    None => Err("is a list or an object, which no text stands for"),
+                    None => Err(
+                        "is a list or an object; only text, numbers, booleans and null can be sent",
+                    ),
                 };
                 let encoded =
                     encoded.map_err(|reason| value_error(name_of(placeholder), reason))?;
@@ -369,7 +371,7 @@ mod tests {
 
     fn sources() -> Sources {
         let mut sources = Sources::default();
-        sources.set("fixed", "a \"b\"");
+        sources.set("fixed", "a \"b\"").expect("a name");
         let rows = "item,n\n\"pen \"\"x\"\"\\\",7\n";
         sources.add_csv(rows.as_bytes()).expect("rows");
         sources

@@ -1,10 +1,10 @@
 //! The files that a workload names.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use prony_load::LONGEST_BODY;
+use prony_scenario::{must_be_file, read_file, read_hurl_file};
 
 /// Why a file that a workload names is unusable.
 #[derive(Debug, thiserror::Error)]
@@ -84,11 +84,7 @@ impl Files {
         let path = self.find(name);
         match must_be_file(&path) {
             Ok(()) => Ok(path),
-            Err(source) => Err(AssetError::Read {
-                workload: workload.to_owned(),
-                path,
-                source,
-            }),
+            Err(source) => Err(unreadable(workload, path, source)),
         }
     }
 
@@ -100,61 +96,27 @@ impl Files {
         }
     }
 
-    /// Reads a text of at most `longest` bytes, and says where it is.
-    pub(crate) fn text(
-        &self,
-        workload: &str,
-        name: &str,
-        longest: u64,
-    ) -> Result<(PathBuf, String), AssetError> {
-        let Asset { path, content } = self.file(workload, name)?;
-        let text = match content.len() as u64 > longest {
-            true => Err(io::Error::other(format!(
-                "it is longer than {longest} bytes"
-            ))),
-            false => {
-                String::from_utf8(content).map_err(|_| io::Error::other("it is not text in UTF-8"))
-            }
-        };
-        match text {
+    /// Reads a Hurl file, and says where it is.
+    pub(crate) fn hurl(&self, workload: &str, name: &str) -> Result<(PathBuf, String), AssetError> {
+        let path = self.find(name);
+        match read_hurl_file(&path) {
             Ok(text) => Ok((path, text)),
-            Err(source) => Err(AssetError::Read {
-                workload: workload.to_owned(),
-                path,
-                source,
-            }),
+            Err(source) => Err(unreadable(workload, path, source)),
         }
     }
 }
 
 fn read(workload: &str, path: PathBuf) -> Result<Asset, AssetError> {
-    match content(&path) {
+    match read_file(&path, LONGEST_BODY) {
         Ok(content) => Ok(Asset { path, content }),
-        Err(source) => Err(AssetError::Read {
-            workload: workload.to_owned(),
-            path,
-            source,
-        }),
+        Err(source) => Err(unreadable(workload, path, source)),
     }
 }
 
-/// Reading a device or a pipe may never end.
-fn must_be_file(path: &Path) -> io::Result<()> {
-    match path.metadata()?.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::other("it is not a file")),
-    }
-}
-
-fn content(path: &Path) -> io::Result<Vec<u8>> {
-    must_be_file(path)?;
-    let mut content = Vec::new();
-    let mut file = File::open(path)?.take(LONGEST_BODY + 1);
-    file.read_to_end(&mut content)?;
-    match content.len() as u64 > LONGEST_BODY {
-        true => Err(io::Error::other(format!(
-            "it is longer than {LONGEST_BODY} bytes"
-        ))),
-        false => Ok(content),
+fn unreadable(workload: &str, path: PathBuf, source: io::Error) -> AssetError {
+    AssetError::Read {
+        workload: workload.to_owned(),
+        path,
+        source,
     }
 }

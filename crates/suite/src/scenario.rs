@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use prony_load::{Scheme, tls::HttpVersion as Version};
 use prony_model::Protocol;
-use prony_scenario::{
-    ConnectionOptions, HurlScenario, LONGEST_FILE, ScenarioError, Secrets, Sources,
-};
+use prony_scenario::{ConnectionOptions, HurlScenario, ScenarioError, Secrets, Sources};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -135,7 +133,7 @@ impl PreparedScenario {
         values: Option<&DeclaredValues>,
         files: &Files,
     ) -> Result<Self, ScenarioFault> {
-        let (path, text) = files.text(workload, &declared.file, LONGEST_FILE)?;
+        let (path, text) = files.hurl(workload, &declared.file)?;
         let PreparedValues {
             mut sources,
             secrets,
@@ -172,7 +170,11 @@ impl PreparedScenario {
     fn named(&self, file: &str, authority: &str) -> Result<HurlScenario, ScenarioError> {
         let mut sources = self.sources.clone();
         if !sources.sets(HOST) {
-            sources.set(HOST, authority);
+            let set = sources.set(HOST, authority);
+            set.map_err(|error| ScenarioError::Invalid {
+                place: file.to_owned(),
+                reason: error.to_string(),
+            })?;
         }
         HurlScenario::hiding(self.secrets.clone(), file, &self.text, sources)
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
-use prony_scenario::{RandomRange, Secrets, Sources, SourcesError};
+use prony_scenario::{RandomRange, Secrets, Sources, SourcesError, check_name};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -100,12 +100,7 @@ impl TryFrom<Fields> for DeclaredValues {
         ];
         for (field, names) in names {
             for name in names {
-                if !prony_hurl::is_variable_name(name) {
-                    return Err(format!(
-                        "`{}` in `{field}` cannot be the name of a value: use letters, digits, hyphens and underscores, and neither `newUuid` nor `newDate`",
-                        name.escape_default()
-                    ));
-                }
+                check_name(name).map_err(|error| format!("`{field}` {error}"))?;
                 if let Some(other) = known.insert(name.clone(), field) {
                     return Err(format!(
                         "both `{other}` and `{field}` set the value `{name}`; remove one"
@@ -129,7 +124,7 @@ fn ranges<'de, D: Deserializer<'de>>(
     let range = |(name, text): (String, String)| match text.parse() {
         Ok(range) => Ok((name, range)),
         Err(error) => Err(D::Error::custom(format_args!(
-            "`{name} = \"{}\"` is no range of random numbers: {error}",
+            "`{name} = \"{}\"` is not a range: {error}",
             text.escape_default()
         ))),
     };
@@ -155,6 +150,13 @@ impl DeclaredValues {
     ) -> Result<PreparedValues, ValuesError> {
         let mut resolver = Resolver::new(environment);
         let mut sources = Sources::default();
+        let failed = |origin: String| {
+            move |error| ValuesError::Source {
+                workload: workload.to_owned(),
+                origin,
+                error,
+            }
+        };
         for (name, value) in &self.variables {
             let text = resolver.text(value);
             let text = text.map_err(|Unset { variable, why }| ValuesError::Variable {
@@ -163,18 +165,12 @@ impl DeclaredValues {
                 variable,
                 why,
             })?;
-            match value.is_secret() {
+            let set = match value.is_secret() {
                 true => sources.set_secret(name, &text),
                 false => sources.set_unchanged(name, &text),
-            }
+            };
+            set.map_err(failed(format!("the variable `{name}`")))?;
         }
-        let failed = |origin: String| {
-            move |error| ValuesError::Source {
-                workload: workload.to_owned(),
-                origin,
-                error,
-            }
-        };
         for name in &self.rows {
             let path: PathBuf = files.path(workload, name)?;
             let origin = path.display().to_string();
@@ -253,11 +249,11 @@ mod tests {
             ("rows = []", "the list is empty"),
             (
                 "random = { n = '9..1' }",
-                "`n = \"9..1\"` is no range of random numbers: the least number comes first: write 1..9",
+                "`n = \"9..1\"` is not a range: the smaller number comes first: write 1..9",
             ),
             (
                 "random = { n = '9' }",
-                "`n = \"9\"` is no range of random numbers: write the least and the most whole number, like 1..1000",
+                "`n = \"9\"` is not a range: write the smallest and the largest number, such as 1..1000",
             ),
             (
                 "counters = { n = 1 }\nrandom = { n = '1..9' }",
@@ -265,11 +261,11 @@ mod tests {
             ),
             (
                 "counters = { 'a b' = 1 }",
-                "`a b` in `counters` cannot be the name of a value",
+                "`counters` sets `a b`, which cannot be the name of a variable: use letters",
             ),
             (
                 "counters = { newUuid = 1 }",
-                "`newUuid` in `counters` cannot be the name of a value",
+                "`counters` sets `newUuid`, which cannot be the name of a variable",
             ),
             ("counters = { n = 'x' }", "invalid type: string \"x\""),
         ] {
@@ -310,6 +306,10 @@ mod tests {
             (
                 "variables = { price = 2 }\nrows = 'items.csv'",
                 "workload `order`: items.csv sets the variable `price`, which has another source",
+            ),
+            (
+                "counters = { n = 9223372036854775807 }",
+                "workload `order`: the counter `n` begins with 9223372036854775807: write a first number between -4611686018427387904 and 4611686018427387904",
             ),
             ("variables = { t = { env = 'TOKEN' } }", ""),
             (

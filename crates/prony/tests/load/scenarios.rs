@@ -340,10 +340,12 @@ fn bad_input_is_reported_before_the_load() {
         ("empty.hurl", "# nothing\n"),
         ("two.hurl", "GET http://{{host}}/\nGET http://other/\n"),
         ("rows.csv", "id\n1\n"),
+        ("names.csv", "id,newUuid\n1,2\n"),
         ("empty.csv", "id,name\n"),
         ("short.csv", "id,name\n1,ann\n2\n"),
         ("bad.jsonl", "{\"id\": 1}\n{id: 2}\n"),
     ]);
+    std::fs::create_dir(files.path().join("folder.hurl")).unwrap();
     let url = server.url();
     for (arguments, told) in [
         (&["wrong.hurl"][..], "--> wrong.hurl:4:8\n"),
@@ -399,12 +401,29 @@ fn bad_input_is_reported_before_the_load() {
         ),
         (&["good.hurl", "--secret", "=x"], "write NAME=VALUE"),
         (
+            &["good.hurl", "--variable", "newDate=x"],
+            "--variable newDate sets `newDate`, which cannot be the name of a variable: ",
+        ),
+        (
+            &["good.hurl", "--counter", "newUuid"],
+            "--counter newUuid sets `newUuid`, which cannot be the name of a variable: ",
+        ),
+        (
+            &["good.hurl", "--random", "a b=1..5"],
+            "--random a b=1..5 sets `a b`, which cannot be the name of a variable: ",
+        ),
+        (
+            &["good.hurl", "--rows", "names.csv"],
+            "names.csv sets `newUuid`, which cannot be the name of a variable: ",
+        ),
+        (&["folder.hurl"], "folder.hurl: it is not a file"),
+        (
             &["good.hurl", "--counter", "id=many"],
             "--counter id=many: `many` is not a whole number",
         ),
         (
             &["good.hurl", "--random", "id=5..1"],
-            "--random id=5..1: the least number comes first: write 1..5",
+            "--random id=5..1: the smaller number comes first: write 1..5",
         ),
         (
             &["good.hurl", "-X", "POST"],

@@ -124,7 +124,7 @@ fn captures_of_a_flow_are_forgotten_in_the_next() {
     let text = "GET http://a/\n[Options]\nskip: {{done}}\nHTTP 200\n[Captures]\ndone: jsonpath \"$.done\"\n\
                 GET http://a/{{done}}\n";
     let mut sources = prony_scenario::Sources::default();
-    sources.set("done", "false");
+    sources.set("done", "false").unwrap();
     let scenario = crate::scenario_of(text, sources);
     let mut client = Client::of(&scenario);
     for _ in 0..3 {

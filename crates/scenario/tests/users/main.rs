@@ -33,7 +33,7 @@ fn scenario(text: &str) -> HurlScenario {
 fn scenario_with(text: &str, variables: &[(&str, &str)]) -> HurlScenario {
     let mut sources = Sources::default();
     for (name, value) in variables {
-        sources.set(name, value);
+        sources.set(name, value).unwrap();
     }
     scenario_of(text, sources)
 }

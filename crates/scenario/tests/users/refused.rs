@@ -38,7 +38,7 @@ fn several_servers_are_refused() {
         "http://{{other}}/",
     ] {
         let mut sources = Sources::default();
-        sources.set("other", "b");
+        sources.set("other", "b").unwrap();
         let told = refusal(&format!("GET http://a/\nGET {other}\n"), sources);
         assert!(told.starts_with("test.hurl:2:5: "), "{told}");
         assert!(
@@ -238,9 +238,24 @@ fn a_variable_must_be_set_before_it_is_used() {
 }
 
 #[test]
+fn what_an_entry_would_capture_that_is_never_sent_is_not_defined() {
+    for option in ["skip: true", "repeat: 0"] {
+        for name in ["v", "{{n}}"] {
+            let told = refused(&format!(
+                "GET http://a/\n[Options]\n{option}\nHTTP 200\n[Captures]\n{name}: body\nGET http://a/{{{{v}}}}\n"
+            ));
+            assert!(
+                told.starts_with("test.hurl:7:16: the variable `v` is not defined"),
+                "{told}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_capture_that_a_skipped_entry_would_set_is_missed_in_the_flow() {
-    let text = "GET http://a/\n[Options]\nskip: true\nHTTP 200\n[Captures]\nv: body\nPOST http://a/\n```\n{{v}}\n```\n";
-    let scenario = scenario(text);
+    let text = "GET http://a/\n[Options]\nskip: {{skips}}\nHTTP 200\n[Captures]\nv: body\nPOST http://a/\n```\n{{v}}\n```\n";
+    let scenario = scenario_with(text, &[("skips", "true")]);
     let mut client = Client::of(&scenario);
     assert_eq!(
         client.fails(),

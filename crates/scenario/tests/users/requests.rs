@@ -96,8 +96,8 @@ fn multipart_bodies_have_values_and_files() {
     std::fs::write(folder.path().join("data.txt"), "content").unwrap();
     let text = "POST http://a/\n[Multipart]\nname: {{v}}\npart: file,{{f}};\ntyped: file,data.txt; text/csv\n";
     let mut sources = in_folder(folder.path());
-    sources.set("v", "value");
-    sources.set("f", "data.txt");
+    sources.set("v", "value").unwrap();
+    sources.set("f", "data.txt").unwrap();
     let scenario = scenario_of(text, sources);
     let sent = Client::of(&scenario).sends();
     let boundary = sent.field("content-type").unwrap();

@@ -8,7 +8,7 @@ use crate::{Client, Given, refusal, scenario, scenario_of};
 fn with_secrets(text: &str, secrets: &[&str]) -> prony_scenario::HurlScenario {
     let mut sources = Sources::default();
     for (number, secret) in secrets.iter().enumerate() {
-        sources.set_secret(&format!("s{number}"), secret);
+        sources.set_secret(&format!("s{number}"), secret).unwrap();
     }
     scenario_of(text, sources)
 }
@@ -85,7 +85,7 @@ fn credentials_with_a_secret_are_hidden_in_base64() {
         "GET http://ann:{{s}}@a/\n",
     ] {
         let mut sources = Sources::default();
-        sources.set_secret("s", "swordfish123");
+        sources.set_secret("s", "swordfish123").expect("a name");
         // Such a request is not the same in all flows.
         if text.contains("name") {
             let folder = tempfile::tempdir().unwrap();
@@ -98,7 +98,7 @@ fn credentials_with_a_secret_are_hidden_in_base64() {
     }
     // Too short to be found within other base64.
     let mut sources = Sources::default();
-    sources.set_secret("s", "pw");
+    sources.set_secret("s", "pw").expect("a name");
     let text = "GET http://a/\n[BasicAuth]\nann: {{s}}\n";
     let told = echoed_credentials(text, sources, "Basic YW5uOnB3");
     assert!(told.contains("<<Basic ***>>"), "{told}");
@@ -110,7 +110,7 @@ fn a_part_of_a_variable_is_hidden_if_it_is_a_given_secret() {
     let mut secrets = Secrets::default();
     secrets.add("swordfish");
     let mut sources = Sources::default();
-    sources.set_secret("token", "Bearer swordfish");
+    sources.set_secret("token", "Bearer swordfish").expect("a name");
     let scenario = HurlScenario::hiding(secrets, "a.hurl", text, sources).unwrap();
     let mut client = Client::of(&scenario);
     client.sends();
@@ -122,7 +122,7 @@ fn a_part_of_a_variable_is_hidden_if_it_is_a_given_secret() {
 fn debugging_shows_no_secret() {
     let text = "GET http://a/{{s0}}\n[BasicAuth]\nann: {{s0}}\n";
     let mut sources = Sources::default();
-    sources.set_secret("s0", "sesame2");
+    sources.set_secret("s0", "sesame2").expect("a name");
     let shown = format!("{sources:?} {:?}", scenario_of(text, sources.clone()));
     assert!(shown.contains("test.hurl"), "{shown}");
     assert!(!shown.contains("sesame2"), "{shown}");
@@ -184,7 +184,7 @@ fn a_file_that_is_refused_says_no_secret() {
         "POST http://a/\nfile,{{s0}};\n",
     ] {
         let mut sources = Sources::default();
-        sources.set_secret("s0", "sesame 2");
+        sources.set_secret("s0", "sesame 2").unwrap().expect("a name");
         let told = refusal(text, sources);
         assert!(!told.contains("sesame"), "{text}{told}");
     }

@@ -102,6 +102,71 @@ fn several_files_are_independent() {
 }
 
 #[test]
+fn rows_and_counters_stay_together_for_the_users_of_all_threads() {
+    let numbers: String = (0..500).map(|number| format!("{number}\n")).collect();
+    let mut sources = csv(&format!("a\n{numbers}"));
+    let more = format!("b\n{numbers}");
+    sources.add_csv(more.as_bytes()).unwrap();
+    sources.add_counter("n", 0).unwrap();
+    let scenario = scenario_of("GET http://a/{{a}}/{{b}}/{{n}}\n", sources);
+    let paths = |user| {
+        let mut client = Client::seeded(&scenario, user);
+        let path = |_| {
+            client.user.begin();
+            client.user.next();
+            client.user.request().parts().url().path().to_owned()
+        };
+        (0..5_000).map(path).collect::<Vec<String>>()
+    };
+    let paths = std::thread::scope(|scope| {
+        let threads = [0, 1, 2, 3].map(|user| scope.spawn(move || paths(user)));
+        threads.map(|thread| thread.join().unwrap()).concat()
+    });
+    for path in paths {
+        let parts: Vec<u64> = path[1..].split('/').map(|it| it.parse().unwrap()).collect();
+        assert!(
+            parts[0] == parts[1] && parts[0] == parts[2] % 500,
+            "{path} mixes rows"
+        );
+    }
+}
+
+#[test]
+fn a_file_of_rows_has_not_too_many_values() {
+    let names: Vec<String> = (0..1000).map(|number| format!("c{number}")).collect();
+    let text = |rows| {
+        format!(
+            "{}\n{}",
+            names.join(","),
+            format!("{}\n", ",".repeat(999)).repeat(rows)
+        )
+    };
+    csv(&text(10));
+    assert_eq!(
+        csv_error(text(5001)),
+        "has more than 5 million values (rows times columns); remove rows, or columns that no placeholder names"
+    );
+}
+
+#[test]
+fn a_variable_has_a_name_that_placeholders_can_have() {
+    let refused = |result: Result<(), prony_scenario::SourcesError>, name: &str| {
+        let told = result.unwrap_err().to_string();
+        let expected = format!("sets `{name}`, which cannot be the name of a variable: ");
+        assert!(told.starts_with(&expected), "{told}");
+    };
+    let mut sources = Sources::default();
+    refused(sources.add_csv("a,newUuid\n1,2\n".as_bytes()), "newUuid");
+    refused(sources.add_csv("a b\n1\n".as_bytes()), "a b");
+    refused(sources.add_json_lines("{\"x.y\": 1}\n".as_bytes()), "x.y");
+    refused(sources.add_counter("newDate", 1), "newDate");
+    refused(sources.add_random("", range(1, 2)), "");
+    refused(sources.set("a\n", "1"), "a\\n");
+    refused(sources.set_unchanged("newUuid", "1"), "newUuid");
+    refused(sources.set_secret("{{a}}", "1"), "{{a}}");
+}
+
+#[test]
 fn bad_rows_are_refused() {
     assert_eq!(csv_error(""), "has no rows");
     assert_eq!(csv_error("a,b\n"), "has no rows");
@@ -150,14 +215,14 @@ fn a_variable_has_one_source() {
         );
     };
     let mut sources = Sources::default();
-    sources.set("a", "1");
+    sources.set("a", "1").unwrap();
     twice(sources.add_csv("a\n1\n".as_bytes()));
     twice(sources.add_counter("a", 1));
     twice(sources.add_random("a", range(1, 2)));
     let mut sources = csv("a\n1\n");
     twice(sources.add_json_lines("{\"a\": 1}".as_bytes()));
     let mut sources = Sources::default();
-    sources.set_secret("a", "1");
+    sources.set_secret("a", "1").unwrap();
     twice(sources.add_counter("a", 1));
 }
 
@@ -166,9 +231,15 @@ fn counters_count_the_flows_of_all_users() {
     let mut sources = Sources::default();
     sources.add_counter("n", -1).unwrap();
     assert_eq!(paths("{{n}}", sources, 4), ["-1", "0", "1", "2"]);
+    for first in [i64::MIN, i64::MAX, (1 << 62) + 1] {
+        let told = Sources::default().add_counter("n", first).unwrap_err();
+        let expected = format!("begins with {first}: write a first number between ");
+        assert!(told.to_string().starts_with(&expected), "{told}");
+    }
     let mut sources = Sources::default();
-    sources.add_counter("n", i64::MAX).unwrap();
-    assert_eq!(paths("{{n}}", sources, 2).len(), 2);
+    sources.add_counter("n", 1 << 62).unwrap();
+    let expected = [1_i64 << 62, (1 << 62) + 1].map(|number| number.to_string());
+    assert_eq!(paths("{{n}}", sources, 2), expected);
 }
 
 #[test]
@@ -209,7 +280,7 @@ fn values_have_the_types_of_hurl() {
         ("z", "007"),
         ("s", "a\"b"),
     ] {
-        sources.set(name, value);
+        sources.set(name, value).unwrap();
     }
     let text = "POST http://a/\n[{{t}}, {{n}}, {{i}}, {{f}}, {{m}}, \"{{z}}\", \"{{s}}\"]\n";
     let scenario = scenario_of(text, sources);

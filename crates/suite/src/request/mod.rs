@@ -354,8 +354,23 @@ fn call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
 }
 
 fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let is_path =
-        |path: &str| path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic());
-    let what = "a path; it must begin with `/` and contain no blanks";
+    let is_path = |path: &str| path.starts_with('/') && is_graphic(&without_placeholders(path));
+    let what = "a path; it must begin with `/`, and contain no blanks outside of placeholders";
     checked(deserializer, is_path, what)
+}
+
+fn is_graphic(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// What a text has outside of its placeholders, in which blanks mean nothing.
+fn without_placeholders(text: &str) -> String {
+    let mut outside = String::new();
+    let mut rest = text;
+    while let Some(found) = prony_scenario::placeholder(rest) {
+        let (before, behind) = rest.split_once(found).unwrap_or((rest, ""));
+        outside.push_str(before);
+        rest = behind;
+    }
+    outside + rest
 }

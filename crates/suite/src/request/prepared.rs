@@ -294,7 +294,13 @@ impl Differing {
     fn first(&self, protocol: Protocol) -> Result<(String, Vec<String>, Vec<u8>), String> {
         let scenario = self.at(ANY_AUTHORITY, protocol)?;
         scenario
-            .check_rows()
+            .check_rows(|parts| {
+                let fields = parts.fields().iter();
+                // As in a line: `Name: value`.
+                let lengths =
+                    fields.map(|(name, value)| name.as_str().len() + ": ".len() + value.len());
+                check_lengths(parts.url().path(), lengths, parts.body())
+            })
             .map_err(|(row, reason)| format!("in row {row}, {reason}"))?;
         let parts = scenario.first();
         let lines = parts.fields().iter().map(|(name, value)| {
@@ -443,6 +449,7 @@ impl Preparation<'_> {
             }
             body = bytes;
         }
+        let accepted = accepted(&fields);
         let template = RequestTemplate {
             method: request.method.clone(),
             target,
@@ -451,7 +458,13 @@ impl Preparation<'_> {
             keeps_cookies: request.keep_cookies,
         };
         let (differing, (target, headers, body)) = match first_of(&template) {
-            Some(first) if !template.keeps_cookies => (None, first),
+            Some(first) if !template.keeps_cookies => {
+                let (target, headers, body) = &first;
+                let lengths = headers.iter().map(String::len);
+                let checked = check_lengths(target, lengths, body);
+                checked.map_err(|reason| self.invalid(reason))?;
+                (None, first)
+            }
             _ => {
                 let differing = Differing {
                     template: Arc::new(template),
@@ -463,32 +476,15 @@ impl Preparation<'_> {
                 (Some(differing), first)
             }
         };
-        let header_bytes = headers.iter().map(String::len).sum::<usize>();
-        self.limit("the path and its query", target.len(), LONGEST_TARGET)?;
-        self.limit("the headers", header_bytes, MOST_HEADER_BYTES)?;
-        self.limit("the body", body.len(), LONGEST_BODY as usize)?;
-        let accepted = headers.iter().filter_map(|line| line.split_once(": "));
-        let mut accepted = accepted
-            .filter(|(name, _)| name.eq_ignore_ascii_case("accept-encoding"))
-            .map(|(_, value)| Accepted::of(value));
         Ok(PreparedHttp {
             method: request.method.clone(),
             target,
-            accepted: accepted.next_back().unwrap_or_default(),
+            accepted,
             headers,
             body,
             protocol: request.protocol,
             differing,
         })
-    }
-
-    fn limit(&self, what: &str, bytes: usize, most: usize) -> Result<(), PrepareError> {
-        match bytes <= most {
-            true => Ok(()),
-            false => Err(self.invalid(format!(
-                "{what} takes {bytes} bytes; at most {most} are allowed"
-            ))),
-        }
     }
 
     fn invalid(&self, reason: String) -> PrepareError {
@@ -499,11 +495,17 @@ impl Preparation<'_> {
     }
 
     fn target(&mut self, request: &HttpRequest) -> Result<Text, PrepareError> {
+        if self.sources.is_none() && !super::is_graphic(&request.path) {
+            return Err(self.invalid(format!(
+                "its path `{}` contains a blank; a placeholder needs the table `values`",
+                request.path
+            )));
+        }
         let mut target = self.own_text("path", &request.path, in_path)?;
         if !request.query.is_empty() {
             let has_query = request.path.contains('?');
             target.push(if has_query { b"&" } else { b"?" });
-            target.append(self.pairs("query field", &request.query, query_encoded)?);
+            target.append(self.pairs("query field", &request.query, in_query)?);
         }
         Ok(target)
     }
@@ -553,6 +555,39 @@ impl Preparation<'_> {
     }
 }
 
+/// Sees whether a request is within the limits.
+fn check_lengths(
+    target: &str,
+    headers: impl Iterator<Item = usize>,
+    body: &[u8],
+) -> Result<(), String> {
+    for (what, bytes, most) in [
+        ("the path and its query take", target.len(), LONGEST_TARGET),
+        ("the headers take", headers.sum(), MOST_HEADER_BYTES),
+        ("the body takes", body.len(), LONGEST_BODY as usize),
+    ] {
+        if bytes > most {
+            return Err(format!("{what} {bytes} bytes; at most {most} are allowed"));
+        }
+    }
+    Ok(())
+}
+
+/// The codings that a request with these fields accepts.
+fn accepted(fields: &[(String, Text)]) -> Accepted {
+    let is_meant = |(name, _): &&(String, Text)| name.eq_ignore_ascii_case("accept-encoding");
+    match fields
+        .iter()
+        .rfind(is_meant)
+        .map(|(_, text)| text.constant())
+    {
+        None => Accepted::default(),
+        Some(Some(value)) => Accepted::of(&String::from_utf8_lossy(&value)),
+        // Which request had which value, nobody knows when its response is checked.
+        Some(None) => Accepted::all(),
+    }
+}
+
 /// The path and query, the header lines and the body, if they never differ.
 fn first_of(template: &RequestTemplate) -> Option<(String, Vec<String>, Vec<u8>)> {
     let constant = |text: &Text| Some(String::from_utf8_lossy(&text.constant()?).into_owned());
@@ -573,7 +608,7 @@ fn in_path(text: &str) -> Result<Cow<'_, str>, &'static str> {
     Ok(utf8_percent_encode(text, IN_PATHS).into())
 }
 
-fn query_encoded(text: &str) -> Result<Cow<'_, str>, &'static str> {
+fn in_query(text: &str) -> Result<Cow<'_, str>, &'static str> {
     Ok(utf8_percent_encode(text, UNRESERVED).into())
 }
 

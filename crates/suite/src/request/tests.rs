@@ -329,7 +329,7 @@ fn requests_that_cannot_be_sent_are_refused() {
     let long = format!("query = {{ a = \"{}\" }}", "x".repeat(70_000));
     let error = prepare(&long).map(|_| ()).unwrap_err();
     assert!(
-        error.contains("takes 70005 bytes; at most 60000"),
+        error.contains("query take 70005 bytes; at most 60000"),
         "{error}"
     );
 }

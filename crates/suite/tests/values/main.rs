@@ -393,6 +393,10 @@ fn what_cannot_be_sent_is_refused_before_the_load() {
             "{\"x\": 1}\n{\"x\": [1]}\n",
         )
         .unwrap();
+        for (name, length) in [("long", 62_000), ("longer", 70_000), ("longest", 1_100_000)] {
+            let rows = format!("x\na\n{}\n", "b".repeat(length));
+            std::fs::write(case.folder.path().join(format!("{name}.csv")), rows).unwrap();
+        }
         let error = case.prepared().err().unwrap_or_default();
         error.replace(&format!("{}/", case.folder.path().display()), "")
     };
@@ -431,7 +435,29 @@ fn what_cannot_be_sent_is_refused_before_the_load() {
             "path = \"/{{x}}\"",
             "rows = \"lists.jsonl\"",
             format!(
-                "{invalid}in row 2, the value `x` is a list or an object, which no text stands for"
+                "{invalid}in row 2, the value `x` is a list or an object; only text, numbers, booleans and null can be sent"
+            ),
+        ),
+        (
+            "path = \"/{{x}}\"",
+            "rows = \"long.csv\"",
+            format!(
+                "{invalid}in row 2, the path and its query take 62001 bytes; at most 60000 are allowed"
+            ),
+        ),
+        (
+            "path = \"/{{x}}\"",
+            "rows = \"longer.csv\"",
+            format!(
+                "{invalid}in row 2, `/{}…` is not the path of a URL: uri too long",
+                "b".repeat(39)
+            ),
+        ),
+        (
+            "path = \"/\"\nheaders = { A = \"{{x}}\" }",
+            "rows = \"longest.csv\"",
+            format!(
+                "{invalid}in row 2, the headers take 1100003 bytes; at most 1048576 are allowed"
             ),
         ),
         (
@@ -448,6 +474,62 @@ fn what_cannot_be_sent_is_refused_before_the_load() {
         error.ends_with("; placeholders like {{name}} need the table `values`"),
         "{error}"
     );
+}
+
+#[test]
+fn blanks_may_be_in_the_placeholders_of_a_path_and_nowhere_else() {
+    let request = |path: &str, rest: &str| {
+        format!(
+            "[request]\nmethod = \"GET\"\npath = \"{path}\"\n{rest}\n[response]\nstatus = 200\n"
+        )
+    };
+    let rows = "[values]\nrows = \"items.csv\"";
+    let case = Case::new(&request("/a/{{ item }}?b={{ price }}", rows));
+    let (prepared, _) = case.prepared().unwrap();
+    let (url, _) = prepared.encode("127.0.0.1:80").unwrap();
+    assert_eq!(url, "http://127.0.0.1:80/a/{{item}}?b={{price}}");
+    let error = Case::new(&request("/{{ item }}", "")).prepared();
+    assert_eq!(
+        error.err().unwrap(),
+        "workload `order` has a request that cannot be sent: its path `/{{ item }}` contains a blank; \
+         a placeholder needs the table `values`"
+    );
+    for path in ["/a b/{{ item }}", "/{{ item }} ", "/{{ a b }}"] {
+        let error = toml::from_str::<Workload>(&request(path, rows)).unwrap_err();
+        let told =
+            "is not a path; it must begin with `/`, and contain no blanks outside of placeholders";
+        assert!(error.to_string().contains(told), "{error}");
+    }
+}
+
+#[test]
+fn a_request_whose_accepted_codings_differ_accepts_all() {
+    let accepted = |value: &str| {
+        let case = Case::new(&format!(
+            "[request]\nmethod = \"GET\"\npath = \"/\"\nheaders = {{ Accept-Encoding = \"{value}\" }}\n\
+             [values]\nrows = \"codings.csv\"\nvariables = {{ one = \"gzip\" }}\n[response]\nstatus = 200\n"
+        ));
+        std::fs::write(
+            case.folder.path().join("codings.csv"),
+            "e\nidentity\ngzip\n",
+        )
+        .unwrap();
+        case.prepared().unwrap().0.accepted().cloned().unwrap()
+    };
+    assert_eq!(accepted("{{e}}"), prony_load::Accepted::all());
+    assert_eq!(accepted("{{one}}"), prony_load::Accepted::of("gzip"));
+    assert!(accepted("identity").is_none());
+}
+
+#[test]
+fn a_variable_may_have_braces_to_send() {
+    let case = Case::new(
+        "[request]\nmethod = \"POST\"\npath = \"/\"\nbody = { text = \"{{open}} {{item}} }}\" }\n\
+         [values]\nrows = \"items.csv\"\nvariables = { open = \"{{\" }\n[response]\nstatus = 200\n",
+    );
+    let (prepared, _) = case.prepared().unwrap();
+    let (_, _, parts) = prepared.http_parts("127.0.0.1:80").unwrap().unwrap();
+    assert_eq!(parts.body(), b"{{ pen }}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use prony_load::Scenario;
 use prony_present::words::plural;
-use prony_scenario::{HurlScenario, LONGEST_FILE, RandomRangeError, Sources, SourcesError};
+use prony_scenario::{HurlScenario, RandomRangeError, Sources, SourcesError, read_hurl_file};
 
 use super::requests::{Content, Preferred, Requests};
 use crate::exit::usage;
@@ -92,17 +92,7 @@ impl ScenarioArguments {
     pub fn requests(&self, file: &Path) -> Result<Requests, Box<dyn Error>> {
         let name = file.display().to_string();
         let failed = |reason: String| -> Box<dyn Error> { format!("{name}: {reason}").into() };
-        let length = file
-            .metadata()
-            .map_err(|error| failed(error.to_string()))?
-            .len();
-        if length > LONGEST_FILE {
-            return Err(failed(format!(
-                "it is longer than {} MiB",
-                LONGEST_FILE >> 20
-            )));
-        }
-        let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+        let text = read_hurl_file(file).map_err(|error| failed(error.to_string()))?;
         let mut sources = self.sources()?;
         let folder = file
             .parent()
@@ -116,16 +106,17 @@ impl ScenarioArguments {
         let mut sources = Sources::default();
         for (name, value) in std::env::vars() {
             if let Some(name) = name.strip_prefix(FROM_ENVIRONMENT) {
-                sources.set(name, &value);
+                { sources.set(name, &value) }
+                    .map_err(refused(FROM_ENVIRONMENT.to_owned() + name))?;
             }
         }
         for text in &self.variables {
             let (name, value) = pair("--variable", text)?;
-            sources.set(name, value);
+            { sources.set(name, value) }.map_err(refused(format!("--variable {name}")))?;
         }
         for text in &self.secrets {
             let (name, value) = pair("--secret", text)?;
-            sources.set_secret(name, value);
+            { sources.set_secret(name, value) }.map_err(refused(format!("--secret {name}")))?;
         }
         for file in &self.rows {
             sources.add_file(file).map_err(|error| -> Box<dyn Error> {
@@ -143,7 +134,7 @@ impl ScenarioArguments {
                 .map_err(|_| usage(format!("--counter {text}: `{first}` is not a whole number")))?;
             sources
                 .add_counter(name, first)
-                .map_err(|error| usage(format!("--counter {text} {error}")))?;
+                .map_err(refused(format!("--counter {text}")))?;
         }
         for text in &self.randoms {
             let (name, range) = pair("--random", text)?;
@@ -152,10 +143,15 @@ impl ScenarioArguments {
                 .map_err(|error: RandomRangeError| usage(format!("--random {text}: {error}")))?;
             sources
                 .add_random(name, range)
-                .map_err(|error| usage(format!("--random {text} {error}")))?;
+                .map_err(refused(format!("--random {text}")))?;
         }
         Ok(sources)
     }
+}
+
+/// The error of a variable that this flag sets.
+fn refused(flag: String) -> impl FnOnce(SourcesError) -> Box<dyn Error> {
+    move |error| usage(format!("{flag} {error}"))
 }
 
 fn pair<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str), Box<dyn Error>> {

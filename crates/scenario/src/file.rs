@@ -1,0 +1,50 @@
+//! Reading of files.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+use crate::LONGEST_FILE;
+
+/// Reads a file of at most `longest` bytes.
+///
+/// # Errors
+///
+/// If it cannot be read, is longer, or is a device or a pipe, reading which may never end.
+pub fn read_file(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
+    must_be_file(path)?;
+    let mut content = Vec::new();
+    // It may grow while it is read.
+    File::open(path)?
+        .take(longest + 1)
+        .read_to_end(&mut content)?;
+    match content.len() as u64 > longest {
+        true => Err(io::Error::other(format!(
+            "it is longer than {} MiB",
+            longest >> 20
+        ))),
+        false => Ok(content),
+    }
+}
+
+/// Reads a Hurl file.
+///
+/// # Errors
+///
+/// As for [`read_file`], or if it is not text.
+pub fn read_hurl_file(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_file(path, LONGEST_FILE)?)
+        .map_err(|_| io::Error::other("it is not text in UTF-8"))
+}
+
+/// Refuses folders, devices and pipes.
+///
+/// # Errors
+///
+/// If there is no file.
+pub fn must_be_file(path: &Path) -> io::Result<()> {
+    match path.metadata()?.is_file() {
+        true => Ok(()),
+        false => Err(io::Error::other("it is not a file")),
+    }
+}
