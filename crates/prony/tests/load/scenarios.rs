@@ -416,7 +416,6 @@ fn bad_input_is_reported_before_the_load() {
             &["good.hurl", "--rows", "names.csv"],
             "names.csv sets `newUuid`, which cannot be the name of a variable: ",
         ),
-        (&["folder.hurl"], "folder.hurl: it is not a file"),
         (
             &["good.hurl", "--counter", "id=many"],
             "--counter id=many: `many` is not a whole number",
@@ -471,6 +470,7 @@ fn bad_input_is_reported_before_the_load() {
     // What is not the fault of the command line.
     for (arguments, told) in [
         (&["none.hurl"][..], "none.hurl: No such file or directory"),
+        (&["folder.hurl"], "folder.hurl: it is not a file"),
         (
             &["good.hurl", "--rows", "none.csv"],
             "none.csv cannot be read: No such file or directory",
