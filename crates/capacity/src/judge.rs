@@ -86,7 +86,8 @@ pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement,
 
 /// The evidence against the generator, if it left requests unsent although connections were free.
 fn not_sent(load: &LoadResult, open: &OpenLoop) -> Option<String> {
-    if open.due == 0 || open.rate_ratio >= SENT || open.bound_hits > 0 {
+    let are_all_sent = open.due == 0 || open.rate_ratio >= SENT;
+    if are_all_sent || all_connections_busy(load, open).is_some() {
         return None;
     }
     let by = load.generator.client_limited_by.as_deref();
@@ -340,6 +341,17 @@ mod tests {
             verdict(&unsent).why(),
             ["only 98.0 % of the due flows began"]
         );
+    }
+
+    #[test]
+    fn a_rate_of_flows_that_was_not_reached_is_inconclusive_if_hardly_any_waited() {
+        let few = with_open(of_flows(fast(), 200, MS), |open| {
+            open.rate_ratio = 0.95;
+            (open.bound_hits, open.most_connections) = (open.due / 200, 40);
+        });
+        assert!(few.open.as_ref().unwrap().bound_hits > 0);
+        assert_eq!(verdict(&few).tried(), Tried::Limited);
+        assert_eq!(verdict(&few).why(), ["only 95.0 % of the due flows began"]);
     }
 
     #[test]

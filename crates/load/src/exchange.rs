@@ -143,13 +143,40 @@ pub fn negotiate(
     }
 }
 
+/// What a conversation sends.
+enum Source<'a> {
+    /// The same request each time.
+    Same,
+    /// The one request of each flow of a user.
+    User(Box<dyn User + 'a>, HttpVersion),
+    /// Nothing: a flow has pauses and several requests, and only a load has those.
+    Flows,
+}
+
+impl Source<'_> {
+    /// Goes on to the next request; the error says why there is none.
+    fn next(&mut self) -> Result<(), String> {
+        match self {
+            Self::Same => Ok(()),
+            Self::Flows => Err("a flow of several requests needs a load".into()),
+            Self::User(user, _) => {
+                user.begin();
+                match user.next() {
+                    Turn::Send(_) => Ok(()),
+                    Turn::End => Err("the flow has no request".into()),
+                    Turn::Fail(reason) => Err(reason),
+                }
+            }
+        }
+    }
+}
+
 /// Sends requests, over one connection for as long as the server keeps it open.
 pub struct Conversation<'a> {
     endpoint: Endpoint,
     timeout: Duration,
     wire: Box<dyn Wire + 'a>,
-    /// Who says what is sent, if that is not the same request each time.
-    user: Option<Box<dyn User + 'a>>,
+    source: Source<'a>,
     /// Whether it does no harm if the server processes the request twice.
     is_idempotent: bool,
     link: Option<Link>,
@@ -183,14 +210,15 @@ impl<'a> Conversation<'a> {
             endpoint: endpoint.clone(),
             timeout,
             wire,
-            user: None,
+            source: Source::Same,
             is_idempotent: request.is_idempotent(0),
             link: None,
             connections: 0,
         }
     }
 
-    /// With the first request of a set each time, or with that of each flow of a user.
+    /// With the first request of a set each time, or with that of each flow of a user. A scenario whose flows have several
+    /// requests is refused when it is to be sent.
     pub fn of(
         endpoint: &Endpoint,
         request: &'a LoadRequest,
@@ -209,7 +237,10 @@ impl<'a> Conversation<'a> {
             endpoint: endpoint.clone(),
             timeout,
             wire,
-            user: Some(scenario.user(0, 0)),
+            source: match scenario.is_one_request() {
+                true => Source::User(scenario.user(0, 0), http),
+                false => Source::Flows,
+            },
             is_idempotent: request.is_idempotent(0),
             link: None,
             connections: 0,
@@ -229,12 +260,7 @@ impl<'a> Conversation<'a> {
     ///
     /// If no whole response arrives; the next request goes over a new connection.
     pub fn request(&mut self) -> Result<Response, ExchangeError> {
-        if let Some(user) = &mut self.user {
-            user.begin();
-            if let Turn::Fail(reason) = user.next() {
-                return Err(ExchangeError::Unsent(reason));
-            }
-        }
+        self.source.next().map_err(ExchangeError::Unsent)?;
         let kept = self.link.take().filter(|_| !self.wire.is_finished());
         let is_kept = kept.is_some();
         let mut link = match kept {
@@ -277,11 +303,11 @@ impl<'a> Conversation<'a> {
 
     /// The user takes a response, as far as it matters for the next request: nothing is rejected here.
     fn respond(&mut self, collect: &Collect) {
-        if let Some(user) = &mut self.user {
+        if let Source::User(user, http) = &mut self.source {
             // How long it took, and from where, matters to no request.
             let _ = user.respond(&Reply {
                 status: collect.status(),
-                http: HttpVersion::Http1,
+                http: *http,
                 kept: Some(collect),
                 duration: Duration::ZERO,
                 server: None,
@@ -296,9 +322,9 @@ impl<'a> Conversation<'a> {
         let mut is_requested = false;
         loop {
             if !is_requested && wire.is_ready() && wire.room() > 0 {
-                match &self.user {
-                    None => wire.request(Which::default()),
-                    Some(user) => wire.request_own(user.request(), false),
+                match &self.source {
+                    Source::User(user, _) => wire.request_own(user.request(), false),
+                    Source::Same | Source::Flows => wire.request(Which::default()),
                 }
                 is_requested = true;
             }

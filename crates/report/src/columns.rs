@@ -194,8 +194,8 @@ fn flow_columns<'a>() -> [FlowCol<'a>; 7] {
             .hint("Time that half of them did not exceed; that of whole flows includes pauses"),
         FlowCol::figure("p99", |one| Cell::optional(one.figures.p99(), duration))
             .hint("Time that 99 % of them did not exceed; that of whole flows includes pauses"),
-        FlowCol::figure("begun", |one| Cell::text(exact(one.figures.count)))
-            .hint("Flows that began and requests that were sent or due, in all rounds")
+        FlowCol::figure("total", |one| Cell::text(exact(one.figures.count)))
+            .hint("Flows that began or were due, and requests that were sent or due, in all rounds")
             .drop(2),
         FlowCol::figure("not ok", |one| Cell::text(exact(one.figures.not_ok)))
             .hint("Those with an error, in all rounds")

@@ -14,9 +14,10 @@ pub struct FlowFigures {
     pub rate: Estimate,
     /// How long they took, from the merged histograms of all rounds, pauses included for whole flows; `None` if none was ok.
     pub time: Option<LatencySummary>,
-    /// How many there were.
+    /// How many began or were due.
     pub count: u64,
-    /// How many of them were not ok. Those in progress at the end of the load are not among them.
+    /// How many of them were not ok. Those in progress at the end of the load, or not begun by
+    /// then, are not among them.
     pub not_ok: u64,
     /// Whether there are enough for ten to lie in the slowest hundredth.
     has_p99: bool,
@@ -40,9 +41,9 @@ impl FlowFigures {
     fn of_flows(rounds: &[&Measurement], all: &[Flows]) -> Option<Self> {
         let rate = over(rounds, |round| Some(round.load.flows.as_ref()?.rate_per_s))?;
         let not_ok = all.iter().map(|flows| flows.failed).sum();
-        let ended: u64 = all.iter().map(|flows| flows.ok + flows.unfinished).sum();
+        let others: u64 = all.iter().map(|flows| flows.ok + flows.unfinished).sum();
         let histograms = all.iter().map(|flows| flows.histogram.as_str());
-        Some(Self::new(None, rate, histograms, (ended + not_ok, not_ok)))
+        Some(Self::new(None, rate, histograms, (others + not_ok, not_ok)))
     }
 
     fn of_request(rounds: &[&Measurement], at: usize) -> Option<Self> {

@@ -110,7 +110,9 @@ fn a_part_of_a_variable_is_hidden_if_it_is_a_given_secret() {
     let mut secrets = Secrets::default();
     secrets.add("swordfish");
     let mut sources = Sources::default();
-    sources.set_secret("token", "Bearer swordfish").expect("a name");
+    sources
+        .set_secret("token", "Bearer swordfish")
+        .expect("a name");
     let scenario = HurlScenario::hiding(secrets, "a.hurl", text, sources).unwrap();
     let mut client = Client::of(&scenario);
     client.sends();
@@ -184,7 +186,10 @@ fn a_file_that_is_refused_says_no_secret() {
         "POST http://a/\nfile,{{s0}};\n",
     ] {
         let mut sources = Sources::default();
-        sources.set_secret("s0", "sesame 2").unwrap().expect("a name");
+        sources
+            .set_secret("s0", "sesame 2")
+            .unwrap()
+            .expect("a name");
         let told = refusal(text, sources);
         assert!(!told.contains("sesame"), "{text}{told}");
     }

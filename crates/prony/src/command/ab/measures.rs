@@ -83,8 +83,14 @@ impl MeasureFlags {
             measures if !measures.is_empty() => measures,
             _ => {
                 let ids = chosen.map_or_else(|| default_ids(workloads, pair), Ok)?;
-                let measure = |workload: &String| self.measure(workload, load_cpus);
-                ids.iter().map(measure).collect()
+                let measure = |id: &String| {
+                    let mut measure = self.measure(id, load_cpus);
+                    measure.load = workloads.get(id)?.under(measure.load);
+                    Ok(measure)
+                };
+                ids.iter()
+                    .map(measure)
+                    .collect::<Result<_, Box<dyn Error>>>()?
             }
         };
         let ids = measures.iter().map(|measure| measure.workload.as_str());
