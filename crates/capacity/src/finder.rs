@@ -7,7 +7,7 @@ use prony_model::{HistogramError, LoadResult, Outside};
 
 use crate::attempt::{RateAttempt, Unjudged};
 use crate::curve;
-use crate::guess::{Guess, is_any_ok, received_instead};
+use crate::guess::{Guess, received_instead};
 use crate::length::Lengths;
 use crate::result::{CapacityResult, Ended};
 use crate::search::{Found, Precision, Purpose, Search, Step, Tried};
@@ -142,7 +142,7 @@ pub fn find<G: Generator>(
     let Some(closed) = generator.closed_loop().map_err(FindError::Load)? else {
         return Ok(None);
     };
-    if !is_any_ok(&closed) {
+    if !closed.is_any_ok() {
         return Err(none_ok(&closed));
     }
     let guess = Guess::of(&closed);

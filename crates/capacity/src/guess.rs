@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prony_model::{Flows, LoadResult, Outcome};
+use prony_model::{Flows, LoadResult};
 
 /// What the closed loop at the beginning showed.
 pub struct Guess {
@@ -41,14 +41,6 @@ impl Guess {
     /// The requests per second at a rate of requests or flows.
     pub fn requests_per_s(&self, rate: f64) -> f64 {
         rate * self.requests_per_flow.unwrap_or(1.0)
-    }
-}
-
-/// Whether anything was ok: a request or, if the load has a scenario, a whole flow.
-pub fn is_any_ok(load: &LoadResult) -> bool {
-    match &load.flows {
-        Some(flows) => flows.ok > 0,
-        None => load.outcomes[Outcome::Ok] > 0,
     }
 }
 

@@ -27,7 +27,6 @@ pub use curve::supports;
 pub use finder::{
     Event, FindError, Generator, Loaded, MOST_RUNS, Observed, Planned, Question, find,
 };
-pub use guess::is_any_ok;
 pub use hopeless::{Seen, is_hopeless};
 pub use judge::{Judgement, judge};
 pub use length::Lengths;

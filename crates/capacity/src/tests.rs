@@ -67,6 +67,7 @@ pub fn of_flows(load: LoadResult, ok: u64, took_ns: u64) -> LoadResult {
     let flows = Flows {
         ok,
         failed: 0,
+        failed_without_request: 0,
         unfinished: 0,
         rate_per_s: ok as f64 / load.duration_s,
         duration_ns: duration.summary(),

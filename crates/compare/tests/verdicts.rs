@@ -133,6 +133,7 @@ fn wrong_responses_are_worse_and_their_figures_are_not_compared() {
         one.load.warmup = Some(WarmupResult {
             duration_s: 0.5,
             outcomes,
+            failed_without_request: 0,
         });
     };
     let new = compared(&pair(SERVER, QUIET).change("x@2222222", in_warm_up));

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Checked, LatencySummary, Outcomes, Protocol, Schedule, TcpEvents};
+use crate::{Checked, LatencySummary, Outcome, Outcomes, Protocol, Schedule, TcpEvents};
 
 /// The arrivals of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -215,6 +215,9 @@ pub struct WarmupResult {
     pub duration_s: f64,
     /// The outcomes of the requests that ended in it.
     pub outcomes: Outcomes,
+    /// How many flows could not go on in it although no request had failed.
+    #[serde(default)]
+    pub failed_without_request: u64,
 }
 
 /// The first wrong response, as an example.
@@ -381,7 +384,11 @@ pub struct Flows {
     /// How many ended early: a request was not ok, or the flow could not go on. Flows that were too late to begin are
     /// included.
     pub failed: u64,
-    /// How many were in progress at the end of the load.
+    /// Those of them that could not go on although no request had failed: earlier responses had not what the next request
+    /// needs.
+    #[serde(default)]
+    pub failed_without_request: u64,
+    /// How many were in progress at the end of the load, or had been due and not begun.
     pub unfinished: u64,
     /// Flows per second that were ok.
     pub rate_per_s: f64,
@@ -397,10 +404,27 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// How many flows could not go on although no request had failed: earlier responses had not what the next request needs.
-    pub fn failed_without_request(&self) -> u64 {
-        let errors = self.entries.iter().map(|entry| entry.outcomes.errors());
-        self.failed.saturating_sub(errors.sum())
+    /// Why none was ok: how many ended otherwise, the first reason, and what to do if none ended.
+    pub fn why_none_ok(&self) -> String {
+        let counts = [
+            (self.failed, "failed"),
+            (self.unfinished, "in progress at the end"),
+        ];
+        let counts = counts.iter().filter(|(count, _)| *count > 0);
+        let mut parts: Vec<String> = counts
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        if parts.is_empty() {
+            parts.push("none began".into());
+        }
+        let mut entries = self.entries.iter();
+        let wrong = entries.find_map(|one| Some((&one.name, &one.first_wrong.as_ref()?.detail)));
+        let why = match (wrong, &self.first_failure) {
+            (Some((name, detail)), _) => format!("the first of {name}: {detail}"),
+            (None, Some(reason)) => format!("the first: {reason}"),
+            (None, None) => "measure longer than a flow takes".into(),
+        };
+        format!("{}; {why}", parts.join(", "))
     }
 }
 
@@ -510,6 +534,19 @@ pub struct LoadResult {
 }
 
 impl LoadResult {
+    /// How many flows of the measured part could not go on although no request had failed; 0 without flows.
+    pub fn failed_without_request(&self) -> u64 {
+        let flows = self.flows.as_ref();
+        flows.map_or(0, |flows| flows.failed_without_request)
+    }
+
+    /// Whether anything was ok: a response and, in a load of flows, a whole flow. Flows that send nothing show nothing of
+    /// the server.
+    pub fn is_any_ok(&self) -> bool {
+        let flows = self.flows.as_ref();
+        self.outcomes[Outcome::Ok] > 0 && flows.is_none_or(|flows| flows.ok > 0)
+    }
+
     /// How long it took, warm-up included, in seconds.
     pub fn loaded_s(&self) -> f64 {
         self.duration_s + self.warmup.as_ref().map_or(0.0, |warmup| warmup.duration_s)

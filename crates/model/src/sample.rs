@@ -229,6 +229,7 @@ pub fn flows(histogram: &LatencyHistogram) -> Flows {
     Flows {
         ok: 48,
         failed: 2,
+        failed_without_request: 0,
         unfinished: 1,
         rate_per_s: 48.0,
         duration_ns: histogram.summary(),
@@ -262,6 +263,7 @@ pub fn load_result() -> LoadResult {
         warmup: Some(WarmupResult {
             duration_s: 0.5,
             outcomes: Outcomes::default(),
+            failed_without_request: 0,
         }),
         rate_per_s: 99.999_99,
         bytes_read: 10_000,

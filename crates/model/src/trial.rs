@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CpuNoise, CpuWaits, Flows, LoadResult, LoadSpec, MachineNoise, NoiseCause, Outcome, Scheduling,
+    CpuNoise, CpuWaits, LoadResult, LoadSpec, MachineNoise, NoiseCause, Outcome, Scheduling,
 };
 
 /// One server × workload × load × round.
@@ -114,11 +114,10 @@ impl Measurement {
 
     /// Wrong responses, warm-up included: the server did other work than intended. Each flow that could not go on had one.
     pub fn wrong(&self) -> u64 {
-        let warmup = self.load.warmup.as_ref();
-        let flows = self.load.flows.as_ref();
-        self.load.outcomes.wrong()
-            + warmup.map_or(0, |warmup| warmup.outcomes.wrong())
-            + flows.map_or(0, Flows::failed_without_request)
+        let warmup = self.load.warmup.as_ref().map_or(0, |warmup| {
+            warmup.outcomes.wrong() + warmup.failed_without_request
+        });
+        self.load.outcomes.wrong() + self.load.failed_without_request() + warmup
     }
 
     /// The first of them in words, as far as any was kept.

@@ -11,14 +11,16 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// A shop: users log in, look at an item and order it. The numbers of orders must begin at 1000 in each process. After
-/// `BREAKS_AFTER` orders every further one is lost.
+/// `BREAKS_AFTER` orders every further one is lost. If `EARLY_LISTS` is set, the tokens of some early logins are lists, which
+/// no header can have.
 const SERVER: &str = "\
 import json, os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs
 
 breaks_after = int(os.environ.get('BREAKS_AFTER', '0'))
-orders = 0
+early_lists = 'EARLY_LISTS' in os.environ
+orders = logins = 0
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -37,12 +39,15 @@ class Handler(BaseHTTPRequestHandler):
         self.respond(200, {'id': int(self.path.split('/')[-1])})
 
     def do_POST(self):
-        global orders
+        global orders, logins
         body = self.rfile.read(int(self.headers['Content-Length'])).decode()
         if self.path == '/login':
             form = parse_qs(body)
             known = form['password'] == ['swordfish']
-            return self.respond(200 if known else 403, {'token': 'of ' + form['user'][0]})
+            logins += 1
+            token = 'of ' + form['user'][0]
+            token = [token] if early_lists and 5 <= logins < 10 else token
+            return self.respond(200 if known else 403, {'token': token})
         order = json.loads(body)
         orders += 1
         known = self.headers['Authorization'] == 'Bearer of ' + order['user']
@@ -244,6 +249,69 @@ fn a_server_that_fails_only_under_load_is_not_ranked() {
     assert!(all.contains("checkout.hurl:19:0: Assert failure"), "{all}");
     let verdict = "shop sent wrong responses and is not ranked";
     assert!(all.contains(verdict), "{all}");
+}
+
+#[test]
+fn a_server_whose_flows_cannot_go_on_in_the_warm_up_is_not_ranked() {
+    let shop = Shop::new().with(
+        "prony.toml",
+        "run = \"python3 server.py\"",
+        "run = \"python3 server.py\"\nenv = { EARLY_LISTS = \"1\" }",
+    );
+    shop.run(&["verify"]).with(0);
+    let measured = shop.run(&["run", "--no-ceiling", "--warmup", "500ms"]);
+    let all = measured.with(1).all();
+    let verdict = "shop sent wrong responses and is not ranked";
+    assert!(all.contains(verdict), "{all}");
+    let record = shop.export();
+    let stuck = |load: &Value| load["warmup"]["failed_without_request"].as_u64().unwrap();
+    assert!(loads(&record).into_iter().any(|load| stuck(load) > 0));
+}
+
+#[test]
+fn ab_loads_flows_without_a_measure_of_them() {
+    let other = "[workload.item]\nrequest = { method = \"GET\", path = \"/items/1\" }\nresponse = { status = 200 }\n\n[[measure]]\nworkloads = [\"item\"]";
+    let shop = Shop::new().with("prony.toml", "[[measure]]", other);
+    fs::write(shop.path().join(".gitignore"), ".prony\n").unwrap();
+    for arguments in [
+        &["init", "--quiet"][..],
+        &["add", "."],
+        &["commit", "--quiet", "--message", "a shop"],
+    ] {
+        let mut git = Command::new("git");
+        git.current_dir(shop.path());
+        git.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]);
+        run({
+            git.args(arguments);
+            git
+        })
+        .with(0);
+    }
+    let short = [
+        "--duration",
+        "100ms",
+        "--warmup",
+        "20ms",
+        "--rounds",
+        "1",
+        "--connections",
+        "2",
+    ];
+    let arguments = [
+        &["ab", "HEAD", "--workloads", "checkout", "--no-ceiling"][..],
+        &short,
+    ]
+    .concat();
+    let compared = shop.run(&arguments);
+    assert!(
+        compared.all().contains("checkout, flows of 2 users"),
+        "{}",
+        compared.all()
+    );
+    let record = shop.export();
+    let trials = record["trials"].as_array().unwrap();
+    let is_of_flows = |one: &Value| one["trial"]["load"]["flows"] == true;
+    assert!(trials.len() >= 2 && trials.iter().all(is_of_flows));
 }
 
 #[test]

@@ -120,6 +120,7 @@ fn flows(plan: &LoadPlan, merged: &Merged) -> Option<Flows> {
     Some(Flows {
         ok: tally.ok,
         failed: tally.failed,
+        failed_without_request: tally.failed_without_request,
         unfinished: tally.unfinished,
         rate_per_s: per(tally.ok as f64, merged.duration_s),
         duration_ns: tally.duration.summary(),
@@ -185,6 +186,8 @@ fn warmup(workers: &[WorkerResult]) -> Option<WarmupResult> {
     Some(WarmupResult {
         duration_s: merged.duration_s,
         outcomes: merged.tally.outcomes,
+        failed_without_request: { merged.tally.counted_flows() }
+            .map_or(0, |flows| flows.failed_without_request),
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Keep, LoadPlan, PlanError, run};
+use prony_load::{Conversation, Keep, LoadPlan, PlanError, run};
 use prony_model::{Arrivals, Ended, Flows, LoadResult, LoadShape, Outcome, Schedule};
 
 use super::plans::plan_to;
@@ -159,7 +159,7 @@ fn a_wrong_status_ends_the_flow_there() {
             (&*wrong.outcome, &*wrong.detail),
             ("wrong_status", "the status 404")
         );
-        assert_eq!(flows.failed_without_request(), 0);
+        assert_eq!(flows.failed_without_request, 0);
         assert_eq!(flows.duration_ns, None);
     }
 }
@@ -175,9 +175,34 @@ fn a_flow_that_cannot_go_on_fails_without_a_request() {
         assert_eq!(of(&flows, Outcome::Ok), [15, 0]);
         assert_eq!(flows.first_failure.as_deref(), Some("it cannot go on"));
         assert_eq!(result.first_wrong, None);
-        assert_eq!(flows.failed_without_request(), 15);
+        assert_eq!(flows.failed_without_request, 15);
         assert_eq!(counted.begun(), 15);
     }
+}
+
+#[test]
+fn a_flow_that_cannot_go_on_in_the_warm_up_is_counted_there() {
+    let server = ScriptedServer::responding(HELLO, After::Keep);
+    for shape in shapes() {
+        let (mut plan, counted) = plan(&server, &[Step::GET, Step::FAIL], 15);
+        (plan.shape, plan.warmup) = (shape, Duration::from_millis(200));
+        let (result, flows) = load(&plan);
+        let before = result.warmup.unwrap().failed_without_request;
+        assert!(before > 0, "{:?}", plan.shape);
+        assert_eq!(flows.failed, flows.failed_without_request);
+        assert_eq!(before + flows.failed, counted.begun(), "{:?}", plan.shape);
+    }
+}
+
+#[test]
+fn a_conversation_refuses_flows() {
+    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let (plan, _) = plan(&server, &[Step::GET; 3], 1);
+    let (endpoint, request) = (&plan.endpoint, &plan.request);
+    let mut conversation = Conversation::of(endpoint, request, None, Duration::from_secs(30));
+    let error = conversation.request().unwrap_err();
+    assert_eq!(error.to_string(), "a flow of several requests needs a load");
+    assert_eq!((conversation.connections(), server.requests()), (0, 0));
 }
 
 #[test]

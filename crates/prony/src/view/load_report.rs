@@ -61,7 +61,17 @@ fn figures(result: &LoadResult) -> String {
     text
 }
 
-/// A test case for each objective, and one for whether any response was ok.
+/// Why there are no figures.
+fn none_ok(result: &LoadResult) -> String {
+    let flows = { result.flows.as_ref() }.filter(|_| result.outcomes[Outcome::Ok] > 0);
+    match (flows, &result.first_wrong) {
+        (Some(flows), _) => format!("no flow was ok: {}", flows.why_none_ok()),
+        (None, Some(wrong)) => format!("no response was ok: {}", wrong.detail),
+        (None, None) => "no response was ok".into(),
+    }
+}
+
+/// A test case for each objective, and one for whether any response or flow was ok.
 pub fn junit(result: &LoadResult, judged: &[Judged], is_measured: bool) -> String {
     let class = requested(&result.target, &result.load);
     let failed = |message: String| CaseResult::Failed {
@@ -74,10 +84,7 @@ pub fn junit(result: &LoadResult, judged: &[Judged], is_measured: bool) -> Strin
         seconds: Some(result.duration_s),
         result: match is_measured {
             true => CaseResult::Passed,
-            false => failed(match &result.first_wrong {
-                Some(wrong) => format!("no response was ok: {}", wrong.detail),
-                None => "no response was ok".into(),
-            }),
+            false => failed(none_ok(result)),
         },
         output: figures(result),
     };

@@ -369,6 +369,9 @@ fn flows(flows: &Flows, width: usize) -> Vec<String> {
     let mut lines = vec![format!("  {ok}, {rate}/s{ended}")];
     let duration = flows.duration_ns.as_ref();
     lines.extend(duration.map(|times| format!("  Flow (pauses included): {}", quantiles(times))));
+    if flows.ok + flows.failed == 0 {
+        lines.push("  No flow ended in time: measure longer than a flow takes".into());
+    }
     let failure = flows.first_failure.as_ref();
     lines.extend(failure.map(|reason| format!("  First flow that could not go on: {reason}")));
     lines.extend(entries(&flows.entries, width));

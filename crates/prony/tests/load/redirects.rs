@@ -271,7 +271,7 @@ fn redirects_that_cannot_be_followed_end_the_flow() {
             let text =
                 format!("GET http://{{{{host}}}}{path}\n[Options]\nlocation: true\n{options}");
             let flags = ["-n3", "-c1", "--loop", event_loop];
-            let result = load_of(&text, server, &flags, if requests == 1 { 1 } else { 0 });
+            let result = load_of(&text, server, &flags, 1);
             assert_eq!(result["flows"]["failed"], 3);
             let entry = &result["flows"]["entries"][0];
             assert_eq!(entry["requests"], 3 * requests, "{path}");

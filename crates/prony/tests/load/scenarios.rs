@@ -181,9 +181,9 @@ fn a_flow_that_fails_after_its_first_request_leaves_ok_responses() {
     run(flows(
         folder.path(),
         ceiling.port,
-        &["a.hurl", "-n6", "-c2"],
+        &["a.hurl", "-n6", "-c2", "--junit", "load.xml"],
     ))
-    .with(0)
+    .with(1)
     .prints("  0 ok flows, 0/s, 6 failed\n")
     .prints(
         "    First error (wrong status): a.hurl:3:6: Assert status code: actual value is <404>\n",
@@ -199,6 +199,30 @@ fn a_flow_that_fails_after_its_first_request_leaves_ok_responses() {
         .map(|it| it["requests"].as_u64().unwrap())
         .collect();
     assert_eq!(requests, [6, 6, 0]);
+    let junit = fs::read_to_string(folder.path().join("load.xml")).unwrap();
+    assert!(
+        junit.contains("no flow was ok: 6 failed; the first of GET /no-such: a.hurl:3:6: "),
+        "{junit}"
+    );
+}
+
+#[test]
+fn a_load_in_which_no_flow_ended_has_failed() {
+    let text = "GET http://{{host}}/hello\nGET http://{{host}}/hello\n[Options]\ndelay: 1h\n";
+    let (ceiling, folder) = (Ceiling::start(), folder(&[("a.hurl", text)]));
+    let flags = ["a.hurl", "-d500ms", "-c2", "--junit", "load.xml"];
+    for event_loop in ["io_uring", "epoll"] {
+        let flags = [&flags[..], &["--loop", event_loop]].concat();
+        run(flows(folder.path(), ceiling.port, &flags))
+            .with(1)
+            .prints("  0 ok flows, 0/s, 2 in progress at the end\n")
+            .prints("  No flow ended in time: measure longer than a flow takes\n");
+        let result = result(folder.path(), "result.json");
+        assert_eq!((outcome(&result, "ok"), counts(&result)), (2, [0, 0, 2]));
+        let junit = fs::read_to_string(folder.path().join("load.xml")).unwrap();
+        let why = "no flow was ok: 2 in progress at the end; measure longer than a flow takes";
+        assert!(junit.contains(why), "{junit}");
+    }
 }
 
 #[test]
@@ -210,10 +234,11 @@ fn a_flow_that_cannot_go_on_says_why() {
         ceiling.port,
         &["a.hurl", "-n4", "-c1"],
     ))
-    .with(0)
+    .with(1)
     .prints("a.hurl:5:5: Invalid URL: ");
     let result = result(folder.path(), "result.json");
     assert_eq!(counts(&result), [0, 4, 0]);
+    assert_eq!(result["flows"]["failed_without_request"], 4);
     let reason = result["flows"]["first_failure"].as_str().unwrap();
     assert!(reason.starts_with("a.hurl:5:5: Invalid URL: "), "{reason}");
 }

@@ -285,6 +285,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             warmup: Some(WarmupResult {
                 duration_s: 0.5,
                 outcomes: warm,
+                failed_without_request: 0,
             }),
             rate_per_s: rate,
             bytes_read: (rate * seconds * 140.0) as u64,

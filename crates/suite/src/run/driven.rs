@@ -245,6 +245,7 @@ impl Drive<'_> {
             warmup: warmup.map(|warmup| WarmupResult {
                 duration_s: warmup.reported.duration_s,
                 outcomes: self::outcomes(&warmup.reported),
+                failed_without_request: 0,
             }),
             rate_per_s: reported.rate_per_s(),
             bytes_read: reported.bytes_read.or(reported.body_bytes).unwrap_or(0),

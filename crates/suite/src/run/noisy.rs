@@ -90,6 +90,7 @@ mod tests {
         short.load.warmup = Some(WarmupResult {
             duration_s: 0.1,
             outcomes: Default::default(),
+            failed_without_request: 0,
         });
         assert_eq!(by_the_machine(&short).len(), 2);
     }

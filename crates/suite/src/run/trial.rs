@@ -9,8 +9,8 @@ use std::time::Duration;
 use prony_driver::Tool;
 use prony_load::{LoadPlan, LoadRequest, Progress, ResponseCheck, SampleChoice, Sampling};
 use prony_model::{
-    FailureKind, Flows, LoadResult, LoadShape, LoadSpec, LogLines, Measurement, Outcome,
-    ProcessStart, TrialRecord, TrialResult, WarmUp,
+    FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, Measurement, Outcome, ProcessStart,
+    TrialRecord, TrialResult, WarmUp,
 };
 use prony_server::{PortSource, Probe};
 
@@ -426,34 +426,16 @@ impl Requests {
     }
 }
 
-/// Why a load of a scenario fails that has ok responses, but no ok flow.
-fn without_flows(flows: &Flows) -> Stop {
-    let counts = [
-        (flows.failed, "failed"),
-        (flows.unfinished, "in progress at the end"),
-    ];
-    let counts = counts.iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts
-        .map(|(count, what)| format!("{count} {what}"))
-        .collect();
-    let mut message = format!("no flow was ok under load: {}", counts.join(", "));
-    let mut entries = flows.entries.iter();
-    let wrong = entries.find_map(|one| Some((&one.name, &one.first_wrong.as_ref()?.detail)));
-    match (wrong, &flows.first_failure) {
-        (Some((name, detail)), _) => message.push_str(&format!("; the first of {name}: {detail}")),
-        (None, Some(reason)) => message.push_str(&format!("; the first: {reason}")),
-        (None, None) => message.push_str("; measure longer than a flow takes"),
-    }
-    Stop::Failed(FailureKind::NoResponse, message)
-}
-
 /// Fails a load without a single ok response, or of a scenario without a single ok flow: it has no figure to compare.
 fn fail_without_responses(load: &LoadResult) -> Result<(), Stop> {
-    match &load.flows {
-        Some(flows) if flows.ok > 0 => return Ok(()),
-        Some(flows) if load.outcomes[Outcome::Ok] > 0 => return Err(without_flows(flows)),
-        None if load.outcomes[Outcome::Ok] > 0 => return Ok(()),
-        _ => {}
+    if load.is_any_ok() {
+        return Ok(());
+    }
+    if let Some(flows) = &load.flows
+        && load.outcomes[Outcome::Ok] > 0
+    {
+        let message = format!("no flow was ok under load: {}", flows.why_none_ok());
+        return Err(Stop::Failed(FailureKind::NoResponse, message));
     }
     let outcomes = load.outcomes.iter().filter(|(_, count)| *count > 0);
     let outcomes: Vec<String> = outcomes

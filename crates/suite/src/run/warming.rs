@@ -34,8 +34,8 @@ pub struct WarmedUp {
 }
 
 impl WarmedUp {
-    /// Adds its wrong responses to those of the next load's warm-up: a server that sends them did not do the intended
-    /// work.
+    /// Adds its wrong responses, and its flows that could not go on, to those of the next load's warm-up: a server that
+    /// causes them did not do the intended work.
     pub fn add_wrong_to(&self, load: &mut LoadResult) {
         let (Some(searched), Some(warmup)) = (&self.load.warmup, &mut load.warmup) else {
             return;
@@ -43,6 +43,7 @@ impl WarmedUp {
         for (outcome, count) in searched.outcomes.iter().filter(|(one, _)| one.is_wrong()) {
             warmup.outcomes[outcome] += count;
         }
+        warmup.failed_without_request += searched.failed_without_request;
     }
 }
 
@@ -141,12 +142,13 @@ mod tests {
     use crate::run::testing::measurement;
     use prony_model::{Outcomes, WarmupResult};
 
-    fn load(ok: u64, wrong: u64) -> LoadResult {
+    fn load(ok: u64, wrong: u64, stuck: u64) -> LoadResult {
         let mut outcomes = Outcomes::default();
         (outcomes[Outcome::Ok], outcomes[Outcome::WrongBody]) = (ok, wrong);
         let warmup = Some(WarmupResult {
             duration_s: 1.0,
             outcomes,
+            failed_without_request: stuck,
         });
         LoadResult {
             warmup,
@@ -155,16 +157,16 @@ mod tests {
     }
 
     #[test]
-    fn only_wrong_responses_of_the_search_are_added_to_the_warm_up() {
+    fn only_wrong_responses_and_stuck_flows_of_the_search_are_added_to_the_warm_up() {
         let searched = WarmedUp {
             searched_s: 1.0,
             time_to_warm_s: None,
             still_improving: false,
-            load: load(1000, 3),
+            load: load(1000, 3, 5),
         };
         let mut measured = measurement(1.0);
-        measured.load = load(20, 1);
+        measured.load = load(20, 1, 2);
         searched.add_wrong_to(&mut measured.load);
-        assert_eq!((measured.wrong(), measured.responses()), (4, 20));
+        assert_eq!((measured.wrong(), measured.responses()), (11, 20));
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use prony_capacity::{
     CapacityResult, Ended, Found, Generator, Lengths, Loaded, Observed, Planned, Precision,
-    Question, Seen, Slo, chart_svg, find, is_any_ok, is_hopeless,
+    Question, Seen, Slo, chart_svg, find, is_hopeless,
 };
 use prony_load::{Endpoint, LoadError, LoadPlan, Progress};
 use prony_model::{Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule};
@@ -294,7 +294,7 @@ impl SearchLoads<'_> {
         };
         let mut result = self.run(&plan, |_| false)?;
         let times = CLOSED_LOOP.as_secs_f64() / result.duration_s.max(LEAST_LOOP_S);
-        if is_any_ok(&result) && times >= 2.0 && !self.is_stopped() {
+        if result.is_any_ok() && times >= 2.0 && !self.is_stopped() {
             plan.requests = plan.requests.map(|users| users * times as u64);
             result = self.run(&plan, |_| false)?;
         }
@@ -344,7 +344,7 @@ impl SearchLoads<'_> {
             if self.is_stopped() {
                 return Ok(Some(Loaded::Stopped));
             }
-            if is_any_ok(&result) {
+            if result.is_any_ok() {
                 return Ok(None);
             }
             if self.is_out_of_time(planned) {

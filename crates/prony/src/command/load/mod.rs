@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
-use prony_model::{Ended, LoadResult, LoadShape, Outcome as RequestOutcome};
+use prony_model::{Ended, LoadResult, LoadShape};
 use prony_objective::{Judged, Objectives, is_missed, judge};
 use serde::Serialize;
 
@@ -485,11 +485,12 @@ impl Arguments {
     }
 }
 
-/// Whether there are figures. A stream that never ends is never ok; its events show that it was right.
+/// Whether there are figures. A stream that never ends is never ok; its events show that it was right, but not that a
+/// flow was.
 fn is_measured(result: &LoadResult) -> bool {
     let held = result.streams.as_ref();
     let has_events = held.is_some_and(|held| held.events.count > 0);
-    result.outcomes[RequestOutcome::Ok] > 0 || has_events
+    result.is_any_ok() || (result.flows.is_none() && has_events)
 }
 
 fn exit_code(result: &LoadResult, judged: &[Judged]) -> ExitCode {

@@ -147,6 +147,7 @@ fn troubled() -> LoadResult {
         warmup: Some(WarmupResult {
             duration_s: 0.5,
             outcomes: outcomes(&[(Outcome::Ok, 250)]),
+            failed_without_request: 0,
         }),
         resent: 1,
         port_waits: 2,
@@ -316,6 +317,7 @@ fn flows() -> LoadResult {
         flows: Some(Flows {
             ok: 480,
             failed: 12,
+            failed_without_request: 2,
             unfinished: 8,
             rate_per_s: 240.0,
             duration_ns: times(900_000),
