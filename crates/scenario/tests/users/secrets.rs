@@ -186,10 +186,7 @@ fn a_file_that_is_refused_says_no_secret() {
         "POST http://a/\nfile,{{s0}};\n",
     ] {
         let mut sources = Sources::default();
-        sources
-            .set_secret("s0", "sesame 2")
-            .unwrap()
-            .expect("a name");
+        sources.set_secret("s0", "sesame 2").expect("a name");
         let told = refusal(text, sources);
         assert!(!told.contains("sesame"), "{text}{told}");
     }

@@ -111,6 +111,7 @@ mod tests {
             flows: Some(Flows {
                 ok,
                 failed: 0,
+                failed_without_request: 0,
                 unfinished: 2 - ok,
                 rate_per_s: 0.0,
                 duration_ns: None,
