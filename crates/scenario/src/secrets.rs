@@ -47,13 +47,12 @@ impl Secrets {
         self.forms.is_empty()
     }
 
-    /// Adds a secret, and how URLs, forms, JSON, base64 and messages write it.
+    /// Adds a secret, and how URLs, forms, JSON, HTML, base64 and messages write it.
     pub fn add(&mut self, secret: &str) {
         if self.has(secret) {
             return;
         }
         self.texts.push(secret.to_owned());
-        let json = serde_json::Value::from(secret).to_string();
         let form: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
         let encoded = PERCENT_ENCODINGS.map(|set| utf8_percent_encode(secret, set).to_string());
         let encoded = encoded.into_iter().chain([form]);
@@ -63,10 +62,10 @@ impl Secrets {
             secret.to_owned(),
             secret.trim().to_owned(),
             secret.as_bytes().escape_ascii().to_string(),
-            json[1..json.len() - 1].to_owned(),
             hexadecimal.collect(),
         ];
         let forms = encoded.chain(others).chain(in_base64(secret));
+        let forms = forms.chain(in_json(secret)).chain(in_html(secret));
         let forms = forms.map(String::into_bytes);
         self.forms.extend(forms.filter(|form| !form.is_empty()));
         let length = |form: &Vec<u8>| std::cmp::Reverse(form.len());
@@ -143,6 +142,38 @@ impl<T: AsRef<str>> Extend<T> for Secrets {
     }
 }
 
+/// How JSON writes a secret: many servers escape what is not ASCII, and some escape slashes.
+fn in_json(secret: &str) -> impl Iterator<Item = String> {
+    let quoted = serde_json::Value::from(secret).to_string();
+    let json = quoted[1..quoted.len() - 1].to_owned();
+    let escaped = |unit: fn(u16) -> String| -> String {
+        let character = |one: char| match one.is_ascii() {
+            true => one.to_string(),
+            false => one
+                .encode_utf16(&mut [0; 2])
+                .iter()
+                .copied()
+                .map(unit)
+                .collect(),
+        };
+        json.chars().map(character).collect()
+    };
+    let lower = escaped(|unit| format!("\\u{unit:04x}"));
+    let upper = escaped(|unit| format!("\\u{unit:04X}"));
+    let forms = [json, lower, upper].into_iter();
+    forms.flat_map(|form| [form.replace('/', "\\/"), form])
+}
+
+/// How HTML writes a secret; there are several ways to write an apostrophe.
+fn in_html(secret: &str) -> impl Iterator<Item = String> {
+    let text = secret.replace('&', "&amp;").replace('<', "&lt;");
+    let text = text.replace('>', "&gt;");
+    let quoted = text.replace('"', "&quot;");
+    let apostrophes = ["'", "&#39;", "&#039;", "&#x27;"];
+    let quoted = apostrophes.map(|apostrophe| quoted.replace('\'', apostrophe));
+    quoted.into_iter().chain([text])
+}
+
 /// How base64 writes a secret, also in the middle of a text and in URLs.
 fn in_base64(secret: &str) -> impl Iterator<Item = String> {
     let forms = [BASE64_STANDARD.encode(secret)].into_iter();
@@ -211,6 +242,11 @@ mod tests {
             "a p&ss 'wörd\\\" b",
             "a p&ss \\'w\\xc3\\xb6rd\\\" b",
             "a 70267373202777c3b6726422 b",
+            "a p&ss 'w\\u00f6rd\\\" b",
+            "a p&ss 'w\\u00F6rd\\\" b",
+            "a p&amp;ss 'wörd&quot; b",
+            "a p&amp;ss &#x27;wörd&quot; b",
+            "a p&amp;ss 'wörd\" b",
         ] {
             assert_eq!(secrets.hide(text), "a *** b", "{text}");
         }
@@ -222,6 +258,18 @@ mod tests {
         let encoded = BASE64_STANDARD.encode("p&ss 'wörd\"");
         assert_eq!(secrets.hide(&encoded), "***");
         assert!(!format!("{secrets:?}").contains("rd"));
+    }
+
+    #[test]
+    fn a_secret_with_slashes_and_astral_characters_is_hidden_in_json() {
+        let secrets = secrets("a/b😀/c");
+        for text in [
+            "a\\/b😀\\/c",
+            "a/b\\ud83d\\ude00/c",
+            "a\\/b\\uD83D\\uDE00\\/c",
+        ] {
+            assert_eq!(secrets.hide(text), "***", "{text}");
+        }
     }
 
     #[test]
