@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use crate::LONGEST_FILE;
+/// The most bytes of a Hurl file.
+const LONGEST_HURL_FILE: u64 = prony_hurl::MAX_FILE_BYTES as u64;
 
 /// Reads a file of at most `longest` bytes.
 ///
@@ -33,7 +34,7 @@ pub fn read_file(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
 ///
 /// As for [`read_file`], or if it is not text.
 pub fn read_hurl_file(path: &Path) -> io::Result<String> {
-    String::from_utf8(read_file(path, LONGEST_FILE)?)
+    String::from_utf8(read_file(path, LONGEST_HURL_FILE)?)
         .map_err(|_| io::Error::other("it is not text in UTF-8"))
 }
 

@@ -41,7 +41,5 @@ pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError, check_na
 pub use target::{IN_PATHS, UNRESERVED};
 pub use text::{Encode, Template, Text, TextError, placeholder};
 
-/// The most bytes of a file.
-pub const LONGEST_FILE: u64 = prony_hurl::MAX_FILE_BYTES as u64;
 /// The most entries of a file: each has a histogram per thread.
 pub const MOST_ENTRIES: usize = 500;

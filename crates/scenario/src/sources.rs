@@ -249,7 +249,7 @@ impl Sources {
     ///
     /// As for [`Self::add_json_lines`] and [`Self::add_csv`].
     pub fn add_file(&mut self, file: &Path) -> Result<(), SourcesError> {
-        let text = BufReader::new(File::open(file)?);
+        let text = File::open(file)?;
         let extension = file.extension().and_then(|extension| extension.to_str());
         match extension {
             Some("jsonl" | "ndjson") => self.add_json_lines(text),
@@ -286,10 +286,10 @@ impl Sources {
     ///
     /// If a line is no object or has other names than the first one, there is none, there are too many values, or a
     /// variable cannot have its name or has another source.
-    pub fn add_json_lines(&mut self, text: impl BufRead) -> Result<(), SourcesError> {
+    pub fn add_json_lines(&mut self, text: impl Read) -> Result<(), SourcesError> {
         let mut names: Vec<String> = Vec::new();
         let mut values: Vec<Value> = Vec::new();
-        for (number, line) in io::BufReader::new(Bounded::new(text)).lines().enumerate() {
+        for (number, line) in BufReader::new(Bounded::new(text)).lines().enumerate() {
             let (line, number) = (line?, number + 1);
             let mark = if number == 1 { "\u{feff}" } else { "" };
             let line = line.strip_prefix(mark).unwrap_or(&line);
