@@ -54,6 +54,7 @@ pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadRes
         first_wrong: None,
         checked: None,
         generator: GeneratorCost::default(),
+        fleet: None,
         timeline: None,
         tcp: None,
         slow_because: None,

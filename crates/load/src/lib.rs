@@ -5,19 +5,24 @@
 #![forbid(unsafe_code)]
 
 mod coding;
+mod document;
 mod engine;
 mod exchange;
 mod plan;
 mod request;
 mod request_file;
 mod response;
+mod runner;
 mod scenario;
 mod target;
 pub mod tls;
 pub mod wire;
 
 pub use coding::{ALL_CODINGS, Accepted};
-pub use engine::{LoadError, Progress, connections_allowed, run};
+pub use document::{NotPortable, PlanDocument, Portable, Rebuild, RebuildError};
+pub use engine::{
+    LoadError, PartResult, Progress, Start, assemble, connections_allowed, run, run_part,
+};
 pub use exchange::{Conversation, ExchangeError, Received, exchange, negotiate};
 pub use plan::{
     EventLoopChoice, LoadPlan, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice, Sampling,
@@ -30,5 +35,6 @@ pub use response::{
     Expectation, LONGEST_BODY, Mismatch, Response, ResponseCheck, difference_at, excerpt,
     first_difference, same_bytes,
 };
+pub use runner::{LoadRunner, ThisProcess};
 pub use scenario::{Entry, Keep, Rejection, Reply, Scenario, ScenarioRequest, Sending, Turn, User};
 pub use target::{Endpoint, HttpUrl, Scheme, TargetError};

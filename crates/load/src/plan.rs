@@ -38,8 +38,11 @@ pub struct LoadPlan {
     pub pipeline: usize,
     /// After how many responses to replace a connection; `None` to keep it.
     pub requests_per_connection: Option<NonZeroU64>,
-    /// How many threads.
+    /// How many threads; if several agents share the load, of each agent.
     pub threads: usize,
+    /// How many agents share the load: processes, usually on different hosts. Each takes the same share of everything, so
+    /// the load is that of one process with as many threads as all agents have together.
+    pub agents: usize,
     /// How long to measure; `None` if only `requests` ends the load.
     pub duration: Option<Duration>,
     /// Whether a closed loop that has completed no request when its time is up continues until it has completed one per
@@ -198,6 +201,7 @@ impl LoadPlan {
             pipeline: 1,
             requests_per_connection: None,
             threads: 1,
+            agents: 1,
             duration: None,
             overtime: false,
             requests: None,

@@ -33,9 +33,9 @@ pub use headline::Work;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use json::from_json;
 pub use load::{
-    Ended, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams, LoadResult, LoadShape,
-    LoadSpec, OpenLoop, Scheduling, SlowResponses, Target, Timeline, TlsResult, WarmupResult,
-    WrongResponse,
+    AgentResult, Ended, Events, FleetResult, FlowEntry, Flows, GeneratorCost, Handshakes,
+    HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop, Scheduling, SlowResponses, Target,
+    Timeline, TlsResult, WarmupResult, WrongResponse,
 };
 pub use noise::{
     CpuNoise, CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, MachineNoise, NoiseCause,

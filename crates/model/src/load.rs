@@ -445,6 +445,42 @@ pub struct FlowEntry {
     pub first_wrong: Option<WrongResponse>,
 }
 
+/// The agents of a load that several hosts generated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FleetResult {
+    /// Where they ran: `kubernetes`, `slurm`, `ssh` or `local`.
+    pub on: String,
+    /// Each of them, by its number.
+    pub agents: Vec<AgentResult>,
+}
+
+/// One agent's part of a load, measured part only.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentResult {
+    /// The host or node that it ran on.
+    pub host: String,
+    /// How many connections it was given.
+    pub connections: u64,
+    /// All its requests: the sum of `outcomes`.
+    pub requests: u64,
+    /// Their outcomes.
+    pub outcomes: Outcomes,
+    /// Ok responses per second.
+    pub rate_per_s: f64,
+    /// The latency of ok responses; `None` if there was none.
+    pub latency_ns: Option<LatencySummary>,
+    /// The busiest thread's CPU time as a share (0 to 1) of the measured time.
+    pub busy_max: f64,
+    /// Why the agent may have been the bottleneck, if so.
+    pub client_limited_by: Option<String>,
+    /// The difference of its clock to that of the fleet, as far as the round trip tells, in nanoseconds.
+    pub clock_offset_ns: i64,
+    /// The shortest round trip of a message to it and back, in nanoseconds: the offset is known to within half of it.
+    pub round_trip_ns: u64,
+    /// How long after the agreed instant it began, in nanoseconds.
+    pub start_lag_ns: u64,
+}
+
 /// The result of one load on one target.
 ///
 /// A request belongs to the phase (warm-up or measured) in which it ended.
@@ -522,6 +558,9 @@ pub struct LoadResult {
     pub checked: Option<Checked>,
     /// What the load cost the generator.
     pub generator: GeneratorCost,
+    /// The agents that generated it; `None` if this process did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<FleetResult>,
     /// The course of the load; `None` if it was not recorded.
     #[serde(default)]
     pub timeline: Option<Timeline>,

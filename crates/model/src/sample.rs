@@ -322,6 +322,7 @@ pub fn load_result() -> LoadResult {
             cpus: vec![1],
             scheduling: Some(scheduling()),
         },
+        fleet: None,
         timeline: Some(Timeline {
             interval_s: 0.1,
             measured_from_s: 0.5,

@@ -236,6 +236,7 @@ impl Made {
                     event_loop: "epoll".into(),
                     ..GeneratorCost::default()
                 },
+                fleet: None,
                 timeline: None,
                 tcp: None,
                 slow_because: None,

@@ -7,6 +7,7 @@ mod event_loop;
 mod flows;
 mod judge;
 mod pacer;
+mod part;
 mod phase;
 mod progress;
 mod request_mix;
@@ -36,6 +37,7 @@ pub(crate) use event_loop::{Mode, socket_for};
 use flows::Flows;
 use judge::Judge;
 use pacer::{Closed, ClosedUser, OpenUser, Pacer, Part, Rate, SharedBudget, Users, random_source};
+pub use part::{PartResult, Start, assemble, run_part};
 pub use progress::Progress;
 use progress::WorkerProgress;
 use request_mix::RequestMix;
@@ -68,6 +70,8 @@ pub enum LoadError {
     System { what: &'static str, errno: Errno },
     #[error("a worker thread of the load engine panicked: please report this")]
     Panicked,
+    #[error(transparent)]
+    Fleet(Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// Files a process has open besides its connections, generously.

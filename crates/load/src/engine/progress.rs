@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use prony_model::Outcome;
+use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
 use super::tally::Tally;
 
 /// How far a load has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// When the workers published these figures, in seconds since the start of the load; the mean over workers.
     pub at_s: f64,

@@ -60,6 +60,7 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
             ..tally.checked
         }),
         generator: generator(plan, &workers, tally),
+        fleet: None,
         timeline: Some(timeline(plan, workers)),
         tcp: None,
         slow_because: None,

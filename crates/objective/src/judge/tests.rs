@@ -49,6 +49,7 @@ fn load(intervals: &[Interval], objectives: &Objectives) -> LoadResult {
         outcomes,
         open: None,
         histogram: latency.to_base64(),
+        fleet: None,
         timeline: Some(Timeline {
             interval_s: 0.1,
             measured_from_s: 0.0,

@@ -338,6 +338,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 cpus: vec![1],
                 scheduling: None,
             },
+            fleet: None,
             timeline: None,
             tcp: None,
             slow_because: None,

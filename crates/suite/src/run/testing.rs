@@ -43,6 +43,7 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
             first_wrong: None,
             checked: None,
             generator: GeneratorCost::default(),
+            fleet: None,
             timeline: None,
             tcp: None,
             slow_because: None,

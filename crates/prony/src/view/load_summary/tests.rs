@@ -65,6 +65,7 @@ pub fn closed() -> LoadResult {
             event_loop: "io_uring".into(),
             ..GeneratorCost::default()
         },
+        fleet: None,
         timeline: None,
         tcp: None,
         slow_because: None,

@@ -1,0 +1,2 @@
+//! An agent: generates one part of a fleet's load.
+#![forbid(unsafe_code)]

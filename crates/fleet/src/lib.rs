@@ -1,0 +1,15 @@
+//! The same load from many hosts.
+//!
+//! A [`Fleet`] starts agents through a [`Launcher`], divides a load among them, starts all parts at one instant, and
+//! merges their results exactly. If an agent is lost, the load is invalid, and nothing of it is reported.
+#![forbid(unsafe_code)]
+
+mod fleet;
+mod frame;
+mod launcher;
+mod message;
+
+pub use fleet::{Fleet, FleetError};
+pub use frame::{FrameError, Framed, Frames, frames};
+pub use launcher::{Agents, Event, Launch, LaunchError, Launcher};
+pub use message::{AgentMessage, FleetMessage, Host};

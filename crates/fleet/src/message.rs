@@ -1,0 +1,90 @@
+//! What a fleet and its agents tell one another: one JSON value a line.
+
+use prony_load::{PartResult, PlanDocument, Progress};
+use serde::{Deserialize, Serialize};
+
+/// From the fleet to its agents. Each line goes to all of them.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "message")]
+pub enum FleetMessage {
+    /// Reply at once. An agent that hears nothing for a while stops.
+    Ping {
+        /// Comes back in the reply.
+        number: u64,
+    },
+    /// Prepare a load: build the plan, and open the connections of a rate.
+    Prepare {
+        /// Counts the loads of the fleet.
+        load: u64,
+        /// How many agents share it.
+        agents: u64,
+        /// The whole load. Each agent takes its part.
+        plan: Box<PlanDocument>,
+    },
+    /// Start the load at an instant.
+    Start {
+        /// Which one.
+        load: u64,
+        /// The instant for each agent, by its index: nanoseconds of the agent's own clock.
+        at_ns: Vec<u64>,
+    },
+    /// End the load now, and send the result so far.
+    Stop {
+        /// Which one.
+        load: u64,
+    },
+    /// End the process.
+    End,
+}
+
+/// From an agent to its fleet.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "message")]
+pub enum AgentMessage {
+    /// The reply to a ping.
+    Pong {
+        /// That of the ping.
+        number: u64,
+        /// The agent's clock when it replied, in nanoseconds.
+        clock_ns: u64,
+        /// Who replies.
+        host: Host,
+    },
+    /// The load is prepared, and waits for its start.
+    Ready {
+        /// Which one.
+        load: u64,
+    },
+    /// How far the load has come. It also shows that the agent lives.
+    Running {
+        /// Which one.
+        load: u64,
+        /// Its figures.
+        progress: Progress,
+    },
+    /// The load has ended.
+    Result {
+        /// Which one.
+        load: u64,
+        /// The agent's part.
+        part: Box<PartResult>,
+    },
+    /// The load could not be run.
+    Failed {
+        /// Which one.
+        load: u64,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// Where an agent runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Host {
+    /// Its name: that of the node, if the scheduler tells it.
+    pub name: String,
+    /// How many CPUs the agent may use.
+    pub cpus: usize,
+    /// The version of Prony.
+    pub version: String,
+}

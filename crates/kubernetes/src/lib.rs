@@ -1,0 +1,2 @@
+//! Starts the agents of a fleet as a Job of Kubernetes.
+#![forbid(unsafe_code)]
