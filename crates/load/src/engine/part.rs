@@ -344,3 +344,6 @@ impl EventLoopName {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
