@@ -12,6 +12,7 @@ use prony_model::{Arrivals, Ended, LoadShape, Outcome, Schedule, parse_stages};
 
 use super::parts_of::{Together, load, run_parts, through_json};
 use super::plans::plan_to;
+use super::scenarios::{Step, Steps};
 use super::scripted::{After, ScriptedServer};
 
 const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
@@ -154,6 +155,41 @@ fn an_even_rate_for_a_time_has_the_same_arrivals_from_several_agents() {
     assert_eq!(due(&one), (400, 400, 400));
     let warmup = several.warmup.unwrap();
     assert_eq!(warmup.outcomes[Outcome::Ok], 100, "{:?}", warmup.outcomes);
+}
+
+#[test]
+fn the_next_load_continues_after_the_flows_of_all_agents() {
+    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let url = format!("http://{}/", server.address());
+    // Each agent has a process, and so a scenario, of its own; none of them is the fleet's.
+    let plan = || {
+        let (request, counts) = Steps::of(&url, &[Step::GET]).request();
+        let plan = plan(server.address(), 61);
+        (LoadPlan { request, ..plan }, counts)
+    };
+    let (of_fleet, begun) = plan();
+    let plans: Vec<LoadPlan> = (0..AGENTS).map(|_| plan().0).collect();
+    let parts = run_parts(&plans, &Together::of(AGENTS, NOTICE));
+    assert_eq!(assemble(&of_fleet, &parts).flows.unwrap().ok, 61);
+    of_fleet.continue_after(&parts);
+    // The agents have begun 21, 20 and 20 flows.
+    assert_eq!(begun.begun(), 63);
+}
+
+#[test]
+fn progress_counts_from_the_start() {
+    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let plan = LoadPlan {
+        duration: Some(Duration::from_millis(500)),
+        ..plan(server.address(), u64::MAX)
+    };
+    let mut last = 0.0;
+    let start = Never(Duration::from_secs(2));
+    run_part(&plan, 0, &start, &AtomicBool::new(false), &mut |progress| {
+        last = progress.at_s;
+    })
+    .unwrap();
+    assert!(last > 0.0 && last < 2.0, "{last}");
 }
 
 /// Does not begin, or not for a long time.
