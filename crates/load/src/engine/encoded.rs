@@ -91,7 +91,7 @@ pub(super) mod pairs {
     }
 }
 
-/// Reads seconds, or a share: not less than none, and not so many that sums of them are infinite.
+/// Reads seconds, or a share: at least 0, and small enough that no sum of them is infinite.
 pub(super) fn some_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     let seconds = f64::deserialize(deserializer)?;
     match (0.0..1e12).contains(&seconds) {

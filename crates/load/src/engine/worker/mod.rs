@@ -359,7 +359,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         Ok(true)
     }
 
-    /// Waits without sending requests, at most so long. The server may close connections meanwhile, which are reopened
+    /// Waits for `longest` at most, without sending requests. The server may close connections meanwhile, which are reopened
     /// when they are needed.
     fn idle_for(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         let ahead = if self.shared.plan.spin { SPIN } else { 0 };
