@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Method};
 use prony_model::Outcome;
 
+use crate::document::Portable;
 use crate::request::{RequestError, RequestParts};
 use crate::tls::HttpVersion;
 use crate::wire::h1::Collect;
@@ -24,6 +25,11 @@ pub trait Scenario: Send + Sync {
 
     /// A new user, by number among those of all threads. Random values of the user come from `seed`.
     fn user(&self, number: u64, seed: u64) -> Box<dyn User + '_>;
+
+    /// The scenario as data, which [`Rebuild`](crate::Rebuild) knows; `None` if it cannot leave this process.
+    fn portable(&self) -> Option<Portable> {
+        None
+    }
 }
 
 /// A request of a scenario, as the result names it.
