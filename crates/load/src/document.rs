@@ -103,11 +103,16 @@ impl fmt::Debug for Portable {
 }
 
 impl Portable {
-    /// A value of that kind; `None` if it has no form in JSON.
-    pub fn new(kind: &str, content: &impl Serialize) -> Option<Self> {
-        Some(Self {
+    /// A value of that kind.
+    ///
+    /// # Errors
+    ///
+    /// If it has no form in JSON.
+    pub fn new(kind: &str, content: &impl Serialize) -> Result<Self, NotPortable> {
+        let content = serde_json::to_value(content);
+        Ok(Self {
             kind: kind.to_owned(),
-            content: serde_json::to_value(content).ok()?,
+            content: content.map_err(|_| NotPortable("a value that JSON does not have"))?,
         })
     }
 
@@ -257,6 +262,7 @@ impl PlanDocument {
             ("connections", self.connections),
             ("connections at most", self.max_connections),
             ("streams", self.streams),
+            ("threads", self.threads),
             ("agents", self.agents),
         ];
         if let Some((what, given)) = counts.iter().find(|(_, given)| *given > MOST) {
@@ -281,9 +287,8 @@ const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 impl SamplingDocument {
     fn of(sampling: &Sampling) -> Result<Self, NotPortable> {
-        let check = sampling.check.portable();
         Ok(Self {
-            check: check.ok_or(NotPortable("this expected response"))?,
+            check: sampling.check.portable()?,
             choice: sampling.choice,
         })
     }

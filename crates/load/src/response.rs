@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::base64::Base64;
-use crate::document::{Portable, RebuildError};
+use crate::document::{NotPortable, Portable, RebuildError};
 
 /// The longest body, in bytes, that is kept for comparison or sent: an endless body must not fill the memory.
 pub const LONGEST_BODY: u64 = 64 * 1024 * 1024;
@@ -74,9 +74,13 @@ pub trait ResponseCheck: Send + Sync {
         self.body().map(|body| body.len() as u64)
     }
 
-    /// The check as data, which [`Rebuild`](crate::Rebuild) knows; `None` if it cannot leave this process.
-    fn portable(&self) -> Option<Portable> {
-        None
+    /// The check as data, which [`Rebuild`](crate::Rebuild) knows.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot leave this process.
+    fn portable(&self) -> Result<Portable, NotPortable> {
+        Err(NotPortable("this expected response"))
     }
 }
 
@@ -125,7 +129,7 @@ impl ResponseCheck for Expectation {
         self.length.or_else(of_body)
     }
 
-    fn portable(&self) -> Option<Portable> {
+    fn portable(&self) -> Result<Portable, NotPortable> {
         let Self {
             status,
             length,

@@ -72,7 +72,7 @@ impl RequestDocument {
             }),
             LoadRequest::Scenario(scenario, http) => Self::Scenario(ScenarioDocument {
                 http: *http,
-                scenario: { scenario.portable() }.ok_or(NotPortable("this scenario"))?,
+                scenario: scenario.portable()?,
             }),
         })
     }
