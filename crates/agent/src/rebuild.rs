@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use prony_load::{Expectation, Portable, Rebuild, RebuildError, ResponseCheck, Scenario};
+use prony_scenario::{HurlScenario, OneRequest};
 use prony_suite::ExpectedResponse;
 
 /// Every check and scenario that Prony has.
@@ -19,7 +20,11 @@ impl Rebuild for AllKinds {
     }
 
     fn scenario(&self, scenario: &Portable) -> Result<Arc<dyn Scenario>, RebuildError> {
-        Err(unknown("scenario", scenario))
+        match &scenario.kind[..] {
+            HurlScenario::KIND => Ok(Arc::new(HurlScenario::rebuild(scenario)?)),
+            OneRequest::KIND => Ok(Arc::new(OneRequest::rebuild(scenario)?)),
+            _ => Err(unknown("scenario", scenario)),
+        }
     }
 }
 
