@@ -189,7 +189,7 @@ fn full_plan() -> LoadPlan {
         max_connections: 345,
         pipeline: 6,
         requests_per_connection: NonZeroU64::new(78),
-        threads: 9,
+        threads: 2,
         agents: 5,
         duration: Some(millis(1001)),
         overtime: true,
@@ -267,7 +267,7 @@ fn every_field_of_a_plan_is_rebuilt() {
             agents,
             streams
         ],
-        [12, 345, 6, 9, 5, 11]
+        [12, 345, 6, 2, 5, 11]
     );
     assert_eq!(requests_per_connection, given.requests_per_connection);
     assert_eq!(
