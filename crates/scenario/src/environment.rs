@@ -1,10 +1,12 @@
 //! What evaluation needs from outside: the time, random numbers and files.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use prony_hurl::evaluate::{Environment, FileError};
+use prony_load::Base64;
 
 use crate::file::read_file;
 
@@ -17,18 +19,18 @@ pub(crate) struct UserEnvironment {
     pub(crate) random: fastrand::Rng,
     /// Not from the seed, which several loads of a server may share: a UUID must not come twice.
     unique: fastrand::Rng,
-    folder: Option<PathBuf>,
+    named: Option<NamedFiles>,
     /// What was read, so that a load does not read a file twice.
     files: HashMap<String, Result<Vec<u8>, FileError>>,
 }
 
 impl UserEnvironment {
-    /// With files of `folder`; without one, no file may be named.
-    pub(crate) fn new(folder: Option<&Path>, seed: u64) -> Self {
+    /// With these files; without them, no file may be named.
+    pub(crate) fn new(named: Option<&NamedFiles>, seed: u64) -> Self {
         Self {
             random: fastrand::Rng::with_seed(seed),
             unique: fastrand::Rng::new(),
-            folder: folder.map(Path::to_path_buf),
+            named: named.cloned(),
             files: HashMap::new(),
         }
     }
@@ -47,19 +49,37 @@ impl Environment for UserEnvironment {
         if let Some(known) = self.files.get(name) {
             return known.clone();
         }
-        let read = read(self.folder.as_deref(), name);
+        let read = match &self.named {
+            Some(named) => named.read(name),
+            None => Err(FileError::Forbidden),
+        };
         self.files.insert(name.to_owned(), read.clone());
         read
     }
 }
 
-fn read(folder: Option<&Path>, name: &str) -> Result<Vec<u8>, FileError> {
-    let folder = folder.ok_or(FileError::Forbidden)?;
-    let is_inside = |component| matches!(component, Component::Normal(_) | Component::CurDir);
-    if !Path::new(name).components().all(is_inside) {
-        return Err(FileError::Forbidden);
+/// The files that a Hurl file may name.
+#[derive(Clone, Debug)]
+pub(crate) enum NamedFiles {
+    /// Those of this folder, and of those in it.
+    In(PathBuf),
+    /// Those that another host read there, by the names that the file has.
+    Sent(Arc<BTreeMap<String, Base64>>),
+}
+
+impl NamedFiles {
+    pub(crate) fn read(&self, name: &str) -> Result<Vec<u8>, FileError> {
+        let is_inside = |component| matches!(component, Component::Normal(_) | Component::CurDir);
+        if !Path::new(name).components().all(is_inside) {
+            return Err(FileError::Forbidden);
+        }
+        match self {
+            Self::In(folder) => read_file(&folder.join(name), LONGEST_FILE)
+                .map_err(|error| FileError::Unreadable(error.to_string())),
+            Self::Sent(files) => match files.get(name) {
+                Some(content) => Ok(content.0.clone()),
+                None => Err(FileError::Unreadable("it was not sent to this host".into())),
+            },
+        }
     }
-    let unreadable = |reason: String| FileError::Unreadable(reason);
-    let path = folder.join(name);
-    read_file(&path, LONGEST_FILE).map_err(|error| unreadable(error.to_string()))
 }

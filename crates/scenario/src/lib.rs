@@ -15,6 +15,7 @@
 
 mod constants;
 mod cookies;
+mod encode;
 mod environment;
 mod error;
 mod file;
@@ -22,6 +23,7 @@ mod one_request;
 mod option_values;
 mod options;
 mod placeholders;
+mod portable;
 mod prepare;
 mod redirect;
 mod request;
@@ -32,14 +34,14 @@ mod target;
 mod text;
 mod user;
 
+pub use encode::Encode;
 pub use error::ScenarioError;
 pub use file::{must_be_file, read_file, read_hurl_file};
 pub use one_request::{OneRequest, OneRequestError, RequestTemplate};
 pub use prepare::{ConnectionOptions, HurlScenario};
 pub use secrets::{HIDDEN, Secrets};
 pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError, check_name};
-pub use target::{IN_PATHS, UNRESERVED};
-pub use text::{Encode, Template, Text, TextError, placeholder};
+pub use text::{Template, Text, TextError, placeholder};
 
 /// The most entries of a file: each has a histogram per thread.
 pub const MOST_ENTRIES: usize = 500;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use http::HeaderValue;
 use prony_hurl::evaluate::{Scope, Variables};
 use prony_load::{
-    Entry, FlowShare, HttpUrl, Keep, Rejection, Reply, RequestError, RequestParts, Scenario,
-    ScenarioRequest, Sending, Turn, User,
+    Entry, FlowShare, HttpUrl, Keep, NotPortable, Portable, Rejection, Reply, RequestError,
+    RequestParts, Scenario, ScenarioRequest, Sending, Turn, User,
 };
 
 use crate::cookies::CookieJar;
@@ -41,9 +41,9 @@ pub enum OneRequestError {
 
 /// A request with placeholders for one server: a scenario whose flows are single requests.
 pub struct OneRequest {
-    template: Arc<RequestTemplate>,
-    sources: Sources,
-    server: HttpUrl,
+    pub(crate) template: Arc<RequestTemplate>,
+    pub(crate) sources: Sources,
+    pub(crate) server: HttpUrl,
     /// The request with the first values.
     first: ScenarioRequest,
     entries: [Entry; 1],
@@ -153,6 +153,10 @@ impl Scenario for OneRequest {
 
     fn skip_flows(&self, count: u64) {
         self.sources.skip_flows(count);
+    }
+
+    fn portable(&self) -> Result<Portable, NotPortable> {
+        self.to_portable()
     }
 }
 

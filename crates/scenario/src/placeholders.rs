@@ -287,6 +287,15 @@ fn of_filter(filter: &Filter) -> Vec<&Placeholder> {
 }
 
 fn of_test(test: &Test) -> Vec<&Placeholder> {
+    match (test, value_of(test)) {
+        (_, Some(value)) => of_predicate_value(value),
+        (Test::Matches(regex), None) => of_regex(regex),
+        (_, None) => Vec::new(),
+    }
+}
+
+/// The value that a test compares with, unless it is a regular expression.
+pub(crate) fn value_of(test: &Test) -> Option<&PredicateValue> {
     match test {
         Test::Equal(value)
         | Test::NotEqual(value)
@@ -297,9 +306,9 @@ fn of_test(test: &Test) -> Vec<&Placeholder> {
         | Test::StartsWith(value)
         | Test::EndsWith(value)
         | Test::Contains(value)
-        | Test::Includes(value) => of_predicate_value(value),
-        Test::Matches(regex) => of_regex(regex),
-        Test::Exists
+        | Test::Includes(value) => Some(value),
+        Test::Matches(_)
+        | Test::Exists
         | Test::IsBoolean
         | Test::IsCollection
         | Test::IsDate
@@ -313,7 +322,7 @@ fn of_test(test: &Test) -> Vec<&Placeholder> {
         | Test::IsNumber
         | Test::IsObject
         | Test::IsString
-        | Test::IsUuid => Vec::new(),
+        | Test::IsUuid => None,
     }
 }
 

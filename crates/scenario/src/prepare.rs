@@ -8,7 +8,10 @@ use prony_hurl::ast::{
 };
 use prony_hurl::evaluate::{Scope, Variables};
 use prony_hurl::{Position, parse, unsupported};
-use prony_load::{Entry as NamedEntry, FlowShare, HttpUrl, Keep, Scenario, ScenarioRequest, User};
+use prony_load::{
+    Entry as NamedEntry, FlowShare, HttpUrl, Keep, NotPortable, Portable, Scenario,
+    ScenarioRequest, User,
+};
 
 use crate::MOST_ENTRIES;
 use crate::constants::Constants;
@@ -26,6 +29,7 @@ use crate::user::{HurlUser, in_a_line};
 /// A Hurl file, ready to be run by any number of users.
 pub struct HurlScenario {
     pub(crate) file: String,
+    pub(crate) text: String,
     pub(crate) entries: Vec<PreparedEntry>,
     pub(crate) server: Server,
     pub(crate) sources: Sources,
@@ -144,6 +148,7 @@ impl HurlScenario {
         }
         Ok(Self {
             file: file.to_owned(),
+            text: text.to_owned(),
             entries,
             server,
             changes_variables,
@@ -188,6 +193,10 @@ impl Scenario for HurlScenario {
 
     fn skip_flows(&self, count: u64) {
         self.sources.skip_flows(count);
+    }
+
+    fn portable(&self) -> Result<Portable, NotPortable> {
+        self.to_portable()
     }
 }
 
@@ -499,7 +508,7 @@ impl Prepare<'_> {
 
     /// Boundaries of multipart bodies are random, and the same in all flows.
     fn environment(&self) -> UserEnvironment {
-        UserEnvironment::new(self.sources.folder.as_deref(), 0)
+        UserEnvironment::new(self.sources.files.as_ref(), 0)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Where the values of variables come from.
 
+mod data;
+
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -10,6 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use prony_hurl::evaluate::{Number, Value, Variables};
 use prony_load::FlowShare;
+
+use crate::environment::NamedFiles;
+
+pub(crate) use data::SourcesData;
 
 /// The most bytes of a data file.
 const LONGEST_DATA: u64 = 256 * 1024 * 1024;
@@ -91,8 +97,8 @@ pub struct Sources {
     /// The number of the first flow.
     first_flow: u64,
     flows: Flows,
-    /// The folder whose files a Hurl file may name.
-    pub(crate) folder: Option<PathBuf>,
+    /// The files that a Hurl file may name.
+    pub(crate) files: Option<NamedFiles>,
 }
 
 /// Counts the flows of all users of this process. A clone begins again.
@@ -150,11 +156,7 @@ impl FromStr for RandomRange {
     fn from_str(text: &str) -> Result<Self, RandomRangeError> {
         let (least, most) = text.split_once("..").ok_or(RandomRangeError::Shape)?;
         let number = |text: &str| text.trim().parse().map_err(|_| RandomRangeError::Shape);
-        let (least, most) = (number(least)?, number(most)?);
-        match least <= most {
-            true => Ok(Self { least, most }),
-            false => Err(RandomRangeError::Order { least, most }),
-        }
+        Self::within(number(least)?, number(most)?)
     }
 }
 
@@ -216,7 +218,7 @@ impl Sources {
 
     /// Lets the file name files of this folder, and of those in it.
     pub fn set_folder(&mut self, folder: PathBuf) {
-        self.folder = Some(folder);
+        self.files = Some(NamedFiles::In(folder));
     }
 
     /// Gives each flow the next whole number in this variable, from `first` on.

@@ -19,10 +19,10 @@ pub(crate) const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b'\\');
 
 /// What a value in a path does not have as it is: it may have the delimiters of paths and queries.
-pub const IN_PATHS: &AsciiSet = &NOT_IN_URLS.add(b'#');
+pub(crate) const IN_PATHS: &AsciiSet = &NOT_IN_URLS.add(b'#');
 
 /// What a value in a query does not have as it is (RFC 3986, section 2.3).
-pub const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+pub(crate) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')

@@ -1,17 +1,15 @@
 //! Texts of requests in which `{{name}}` stands for a value.
 
-use std::borrow::Cow;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prony_hurl::Span;
 use prony_hurl::ast::{Expression, Placeholder};
 use prony_hurl::evaluate::Scope;
+use prony_load::Base64;
+use serde::{Deserialize, Serialize};
 
+use crate::encode::Encode;
 use crate::sources::Sources;
-
-/// How a text is written where it is sent. An error completes the sentence "the value `x` …".
-pub type Encode = fn(&str) -> Result<Cow<'_, str>, &'static str>;
 
 /// Why a text with placeholders is unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,11 +102,11 @@ impl Template {
         for element in &self.0 {
             match element {
                 Element::Text(piece) => {
-                    let encoded = encode_text(piece).map_err(TextError::Text)?;
+                    let encoded = encode_text.encode(piece).map_err(TextError::Text)?;
                     text.push(encoded.as_bytes());
                 }
                 Element::Constant(name, value) => {
-                    let encoded = encode_value(value);
+                    let encoded = encode_value.encode(value);
                     let encoded = encoded.map_err(|reason| value_error(name, reason))?;
                     text.push(encoded.as_bytes());
                 }
@@ -129,9 +127,9 @@ impl Template {
         // What JSON the text is if each value is 0.
         let mut example = String::new();
         for element in &self.0 {
-            let encode: Encode = match place.is_in_string {
-                true => in_json_string,
-                false => as_json_value,
+            let encode = match place.is_in_string {
+                true => Encode::JsonString,
+                false => Encode::JsonValue,
             };
             match element {
                 Element::Text(piece) => {
@@ -140,7 +138,9 @@ impl Template {
                     example.push_str(piece);
                 }
                 Element::Constant(name, value) => {
-                    let encoded = encode(value).map_err(|reason| value_error(name, reason))?;
+                    let encoded = encode
+                        .encode(value)
+                        .map_err(|reason| value_error(name, reason))?;
                     text.push(encoded.as_bytes());
                     example.push('0');
                 }
@@ -228,9 +228,7 @@ impl Text {
     }
 
     fn push_value(&mut self, expression: Expression, encode: Encode) {
-        let span = Span::at(prony_hurl::Position::START);
-        self.0
-            .push(Piece::Value(Placeholder { expression, span }, encode));
+        self.0.push(Piece::value(expression, encode));
     }
 
     /// Appends another text.
@@ -284,6 +282,58 @@ impl Text {
     }
 }
 
+/// A piece of a text as data.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PieceData {
+    Literal(Base64),
+    /// The name of a value, or of a function, and how it is written.
+    Value(String, Encode),
+    Base64(Vec<PieceData>),
+}
+
+impl Text {
+    pub(crate) fn data(&self) -> Vec<PieceData> {
+        data(&self.0)
+    }
+
+    /// # Errors
+    ///
+    /// If a value has a name that none can have.
+    pub(crate) fn of(data: Vec<PieceData>) -> Result<Self, TextError> {
+        pieces(data).map(Self)
+    }
+}
+
+fn data(pieces: &[Piece]) -> Vec<PieceData> {
+    let data = pieces.iter().map(|piece| match piece {
+        Piece::Literal(bytes) => PieceData::Literal(Base64(bytes.clone())),
+        Piece::Value(placeholder, encode) => {
+            PieceData::Value(name_of(placeholder).to_owned(), *encode)
+        }
+        Piece::Base64(pieces) => PieceData::Base64(self::data(pieces)),
+    });
+    data.collect()
+}
+
+fn pieces(data: Vec<PieceData>) -> Result<Vec<Piece>, TextError> {
+    let pieces = data.into_iter().map(|piece| {
+        Ok(match piece {
+            PieceData::Literal(bytes) => Piece::Literal(bytes.0),
+            PieceData::Value(name, encode) => Piece::value(expression(&name)?, encode),
+            PieceData::Base64(data) => Piece::Base64(self::pieces(data)?),
+        })
+    });
+    pieces.collect()
+}
+
+impl Piece {
+    fn value(expression: Expression, encode: Encode) -> Self {
+        let span = Span::at(prony_hurl::Position::START);
+        Self::Value(Placeholder { expression, span }, encode)
+    }
+}
+
 fn render(pieces: &[Piece], scope: &mut Scope<'_>, bytes: &mut Vec<u8>) -> Result<(), TextError> {
     for piece in pieces {
         match piece {
@@ -292,7 +342,7 @@ fn render(pieces: &[Piece], scope: &mut Scope<'_>, bytes: &mut Vec<u8>) -> Resul
                 let value = scope.value(placeholder).ok();
                 let text = value.and_then(|value| value.rendered());
                 let encoded = match &text {
-                    Some(text) => encode(text),
+                    Some(text) => encode.encode(text),
                     None => Err(
                         "is a list or an object; only text, numbers, booleans and null can be sent",
                     ),
@@ -348,22 +398,6 @@ impl JsonPlace {
     }
 }
 
-fn in_json_string(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-    if text.bytes().all(is_plain) {
-        return Ok(Cow::Borrowed(text));
-    }
-    let quoted = serde_json::Value::from(text).to_string();
-    Ok(Cow::Owned(quoted[1..quoted.len() - 1].to_owned()))
-}
-
-fn as_json_value(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Ok(_) => Ok(Cow::Borrowed(text)),
-        Err(_) => Err("is not JSON by itself; write the placeholder between quotes"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use prony_load::FlowShare;
@@ -389,22 +423,14 @@ mod tests {
         Ok(String::from_utf8(bytes).expect("a text"))
     }
 
-    fn same(text: &str) -> Result<Cow<'_, str>, &'static str> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn upper(text: &str) -> Result<Cow<'_, str>, &'static str> {
-        Ok(Cow::Owned(text.to_uppercase()))
-    }
-
     fn plain(text: &str) -> Result<String, TextError> {
-        rendered(&Template::parse(text, &sources())?.encoded(same, upper)?)
+        rendered(&Template::parse(text, &sources())?.encoded(Encode::Unchanged, Encode::Query)?)
     }
 
     #[test]
     fn values_are_encoded_and_text_is_not() {
-        let sent = plain("a-{{item}}-{{ n }}-{{fixed}}-b").expect("a text");
-        assert_eq!(sent, "a-PEN \"X\"\\-7-A \"B\"-b");
+        let sent = plain("a {{item}}-{{ n }}-{{fixed}}-b").expect("a text");
+        assert_eq!(sent, "a pen%20%22x%22%5C-7-a%20%22b%22-b");
         let uuid = plain("{{newUuid}}").expect("a text");
         assert_eq!((uuid.len(), uuid.as_bytes()[14]), (36, b'4'));
         assert!(plain("{{newDate}}").expect("a text").contains('T'));
@@ -476,7 +502,10 @@ mod tests {
     #[test]
     fn base64_is_of_the_whole() {
         let template = Template::parse("{{n}}:x", &sources()).expect("a text");
-        let text = template.encoded(same, same).expect("a text").in_base64();
+        let text = template
+            .encoded(Encode::Unchanged, Encode::Unchanged)
+            .expect("a text")
+            .in_base64();
         assert_eq!(rendered(&text), Ok(STANDARD.encode("7:x")));
         let constant = Text::literal("7:x").in_base64();
         assert_eq!(constant.constant(), Some(STANDARD.encode("7:x").into()));

@@ -87,7 +87,7 @@ impl<'a> HurlUser<'a> {
         Self {
             scenario,
             share,
-            environment: UserEnvironment::new(scenario.sources.folder.as_deref(), seed),
+            environment: UserEnvironment::new(scenario.sources.files.as_ref(), seed),
             variables: scenario.sources.variables.clone(),
             cookies: CookieJar::default(),
             position: 0,

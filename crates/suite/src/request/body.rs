@@ -1,12 +1,11 @@
 //! What a request sends.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use prony_scenario::Text;
+use prony_scenario::{Encode, Text};
 use serde::Deserialize;
 
-use super::prepared::{Preparation, PrepareError, unchanged};
+use super::prepared::{Preparation, PrepareError};
 use super::value::Value;
 use crate::json::SentJson;
 use crate::one_or_more::OneOrMore;
@@ -109,22 +108,18 @@ impl RequestBody {
     ) -> Result<(Text, String), PrepareError> {
         Ok(match self {
             Self::Text(text) => {
-                let text = preparation.own_text("body", text, unchanged)?;
+                let text = preparation.own_text("body", text, Encode::Unchanged)?;
                 (text, "text/plain; charset=utf-8".into())
             }
             Self::Json(json) => (preparation.json(json.text())?, "application/json".into()),
             Self::Form(fields) => {
-                let body = preparation.pairs("form field", fields, in_form)?;
+                let body = preparation.pairs("form field", fields, Encode::Form)?;
                 (body, "application/x-www-form-urlencoded".into())
             }
             Self::File(name) => (Text::literal(preparation.file(name)?), OCTETS.into()),
             Self::Multipart(parts) => multipart(parts, preparation)?,
         })
     }
-}
-
-fn in_form(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    Ok(form_urlencoded::byte_serialize(text.as_bytes()).collect())
 }
 
 fn multipart(
@@ -135,7 +130,7 @@ fn multipart(
     for part in parts {
         contents.push(match &part.content {
             PartContent::Text(text) => {
-                preparation.text(&format!("part `{}`", part.name), text, unchanged)?
+                preparation.text(&format!("part `{}`", part.name), text, Encode::Unchanged)?
             }
             PartContent::File(name) => Text::literal(preparation.file(name)?),
         });

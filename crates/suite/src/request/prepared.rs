@@ -1,11 +1,9 @@
 //! A request with the values of its variables and the content of its files, ready for any server.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use percent_encoding::utf8_percent_encode;
 use prony_load::wire::grpc::{Call, CallKind};
 use prony_load::{
     ALL_CODINGS, Accepted, HttpUrl, LONGEST_BODY, LoadRequest, RequestParts, RequestSet,
@@ -14,8 +12,7 @@ use prony_load::{
 use prony_manifest::nearest;
 use prony_model::Protocol;
 use prony_scenario::{
-    Encode, IN_PATHS, OneRequest, RequestTemplate, Secrets, Sources, Template, Text, TextError,
-    UNRESERVED,
+    Encode, OneRequest, RequestTemplate, Secrets, Sources, Template, Text, TextError,
 };
 
 use super::value::{Resolver, Unset, Value};
@@ -343,7 +340,7 @@ impl Preparation<'_> {
     ) -> Result<Text, PrepareError> {
         let text = self
             .parsed(text)
-            .and_then(|it| it.encoded(unchanged, encode_value));
+            .and_then(|it| it.encoded(Encode::Unchanged, encode_value));
         text.map_err(|error| self.unusable(what, &error))
     }
 
@@ -501,11 +498,11 @@ impl Preparation<'_> {
                 request.path
             )));
         }
-        let mut target = self.own_text("path", &request.path, in_path)?;
+        let mut target = self.own_text("path", &request.path, Encode::Path)?;
         if !request.query.is_empty() {
             let has_query = request.path.contains('?');
             target.push(if has_query { b"&" } else { b"?" });
-            target.append(self.pairs("query field", &request.query, in_query)?);
+            target.append(self.pairs("query field", &request.query, Encode::Query)?);
         }
         Ok(target)
     }
@@ -513,7 +510,7 @@ impl Preparation<'_> {
     fn fields(&mut self, request: &HttpRequest) -> Result<Vec<(String, Text)>, PrepareError> {
         let mut fields = Vec::new();
         for (name, value) in &request.headers {
-            let value = self.text(&format!("header `{name}`"), value, unchanged)?;
+            let value = self.text(&format!("header `{name}`"), value, Encode::Unchanged)?;
             fields.push((name.clone(), value));
         }
         if request.compressed {
@@ -529,9 +526,9 @@ impl Preparation<'_> {
     }
 
     fn basic_auth(&mut self, auth: &BasicAuth) -> Result<Text, PrepareError> {
-        let mut credentials = self.text("user", &auth.user, in_user)?;
+        let mut credentials = self.text("user", &auth.user, Encode::User)?;
         credentials.push(b":");
-        credentials.append(self.text("password", &auth.password, unchanged)?);
+        credentials.append(self.text("password", &auth.password, Encode::Unchanged)?);
         if let Some(credentials) = credentials.constant() {
             let credentials = String::from_utf8_lossy(&credentials);
             self.resolver.secrets.add(&credentials);
@@ -545,7 +542,7 @@ impl Preparation<'_> {
         let mut pairs = Text::default();
         let mut separator: &[u8] = b"";
         for (name, value) in cookies {
-            let value = self.text(&format!("cookie `{name}`"), value, in_cookie)?;
+            let value = self.text(&format!("cookie `{name}`"), value, Encode::Cookie)?;
             pairs.push(separator);
             pairs.push(format!("{name}=").as_bytes());
             pairs.append(value);
@@ -598,35 +595,4 @@ fn first_of(template: &RequestTemplate) -> Option<(String, Vec<String>, Vec<u8>)
         lines?,
         template.body.constant()?,
     ))
-}
-
-pub(super) fn unchanged(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    Ok(Cow::Borrowed(text))
-}
-
-fn in_path(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    Ok(utf8_percent_encode(text, IN_PATHS).into())
-}
-
-fn in_query(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    Ok(utf8_percent_encode(text, UNRESERVED).into())
-}
-
-fn in_user(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    match text.contains(':') {
-        true => Err("contains a colon"),
-        false => Ok(Cow::Borrowed(text)),
-    }
-}
-
-fn in_cookie(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    match text.bytes().all(is_in_cookie) {
-        true => Ok(Cow::Borrowed(text)),
-        false => Err("has a byte that cookies cannot have"),
-    }
-}
-
-/// Whether the value of a cookie may have this byte (RFC 6265, section 4.1.1).
-fn is_in_cookie(byte: u8) -> bool {
-    byte.is_ascii_graphic() && !b"\",;\\".contains(&byte)
 }

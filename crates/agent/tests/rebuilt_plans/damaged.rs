@@ -1,0 +1,63 @@
+//! Damaged scenarios and checks.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Puts `other` in the place of the `number`th value; `false` if there are fewer.
+fn put(value: &mut Value, number: &mut usize, other: &Value) -> bool {
+    if *number == 0 {
+        *value = other.clone();
+        return true;
+    }
+    *number -= 1;
+    match value {
+        Value::Array(elements) => elements.iter_mut().any(|it| put(it, number, other)),
+        Value::Object(members) => members.values_mut().any(|it| put(it, number, other)),
+        _ => false,
+    }
+}
+
+/// Puts each of several values in the place of each value of the plan's document. Returns how many are no plans.
+fn refused(plan: &LoadPlan) -> usize {
+    let document = serde_json::to_value(plan.document().unwrap()).unwrap();
+    let others = [
+        Value::Null,
+        json!(true),
+        json!(-1),
+        json!(u64::MAX),
+        json!(1e300),
+        json!(""),
+        json!("{{a"),
+        json!("AAAA"),
+        json!([]),
+        json!([[]]),
+        json!({}),
+    ];
+    let mut refused = 0;
+    for other in &others {
+        for number in 0.. {
+            let mut damaged = document.clone();
+            if !put(&mut damaged, &mut { number }, other) {
+                break;
+            }
+            let read = serde_json::from_value::<PlanDocument>(damaged).map_err(|it| it.to_string());
+            let plan = read.and_then(|it| it.plan(&AllKinds).map_err(|error| error.0));
+            refused += usize::from(plan.is_err_and(|reason| !reason.is_empty()));
+        }
+    }
+    refused
+}
+
+#[test]
+fn no_value_in_a_wrong_place_panics() {
+    let server = Recorder::start(Protocol::Http11);
+    let folder = tempfile::tempdir().unwrap();
+    let scenario = Arc::new(scenarios::hurl(&server, folder.path()));
+    let request = LoadRequest::Scenario(scenario, HttpVersion::Http1);
+    assert!(refused(&plan(&server, "http://a", request)) > 500);
+    for response in scenarios::RESPONSES {
+        let plan = scenarios::workload_plan(&server, response.0);
+        assert!(refused(&plan) > 500, "{}", response.0);
+    }
+}

@@ -1,0 +1,218 @@
+//! A server of any protocol, on hyper, that records its requests.
+
+use std::convert::Infallible;
+use std::fs;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{HeaderMap, Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use prony_model::Protocol;
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use rustls::pki_types::PrivateKeyDer;
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use tempfile::TempDir;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio_rustls::TlsAcceptor;
+
+/// What the server knows of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    pub line: String,
+    pub fields: Vec<(String, Vec<u8>)>,
+    pub body: Vec<u8>,
+    pub connection: Connection,
+}
+
+/// What it knows of the connection of a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Connection {
+    pub server_name: Option<String>,
+    pub version: String,
+    pub cipher_suite: String,
+    pub handshake: String,
+    pub client_certificates: Vec<Vec<u8>>,
+}
+
+/// The server; it stops when it is dropped.
+pub struct Recorder {
+    pub address: SocketAddr,
+    records: Arc<Mutex<Vec<Recorded>>>,
+    /// `ca.pem`; `client.pem` and `client.key`, which it signed.
+    pub folder: TempDir,
+    _runtime: Runtime,
+}
+
+impl Recorder {
+    pub fn start(protocol: Protocol) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_io()
+            .build()
+            .unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let acceptor = protocol.is_tls().then(|| acceptor(&folder));
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        let listener = runtime.block_on(listener).unwrap();
+        let address = listener.local_addr().unwrap();
+        let records = Arc::default();
+        runtime.spawn(accept(listener, acceptor, protocol, Arc::clone(&records)));
+        Self {
+            address,
+            records,
+            folder,
+            _runtime: runtime,
+        }
+    }
+
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// The requests since this was called last, in the order received.
+    pub fn take(&self) -> Vec<Recorded> {
+        std::mem::take(&mut self.records.lock().unwrap())
+    }
+}
+
+/// Accepts clients with a certificate of its authority, and those without one.
+fn acceptor(folder: &TempDir) -> TlsAcceptor {
+    let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let mut parameters = CertificateParams::new(Vec::new()).unwrap();
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = parameters.self_signed(&key).unwrap();
+    write("ca.pem", authority.pem());
+    let issuer = Issuer::new(parameters, key);
+    let signed = |name: &str| {
+        let key = KeyPair::generate().unwrap();
+        let parameters = CertificateParams::new(vec![name.to_owned()]).unwrap();
+        (parameters.signed_by(&key, &issuer).unwrap(), key)
+    };
+    let (client, client_key) = signed("client.test");
+    write("client.pem", client.pem());
+    write("client.key", client_key.serialize_pem());
+    let (server, server_key) = signed("server.test");
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.der().clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider.clone());
+    let verifier = verifier.allow_unauthenticated().build().unwrap();
+    let key = PrivateKeyDer::try_from(server_key.serialize_der()).unwrap();
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_client_cert_verifier(verifier)
+        .with_single_cert(vec![server.der().clone()], key)
+        .unwrap();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    TlsAcceptor::from(Arc::new(config))
+}
+
+type Records = Arc<Mutex<Vec<Recorded>>>;
+
+async fn accept(
+    listener: TcpListener,
+    acceptor: Option<TlsAcceptor>,
+    protocol: Protocol,
+    records: Records,
+) {
+    while let Ok((stream, _)) = listener.accept().await {
+        let (acceptor, records) = (acceptor.clone(), records.clone());
+        tokio::spawn(async move {
+            let Some(acceptor) = acceptor else {
+                return serve(stream, protocol, Connection::default(), records).await;
+            };
+            if let Ok(stream) = acceptor.accept(stream).await {
+                let tls = stream.get_ref().1;
+                let certificates = tls.peer_certificates().unwrap_or_default().iter();
+                let connection = Connection {
+                    server_name: tls.server_name().map(str::to_owned),
+                    version: format!("{:?}", tls.protocol_version()),
+                    cipher_suite: format!("{:?}", tls.negotiated_cipher_suite()),
+                    handshake: format!("{:?}", tls.handshake_kind()),
+                    client_certificates: certificates.map(|it| it.to_vec()).collect(),
+                };
+                serve(stream, protocol, connection, records).await;
+            }
+        });
+    }
+}
+
+/// Serves a connection until the client closes it.
+async fn serve<S>(stream: S, protocol: Protocol, connection: Connection, records: Records)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let service = service_fn(move |request| {
+        respond(
+            request,
+            protocol.is_grpc(),
+            connection.clone(),
+            records.clone(),
+        )
+    });
+    let io = TokioIo::new(stream);
+    // A client that closes in the middle is none of the server's business.
+    let _ = if protocol.is_http1() {
+        let builder = hyper::server::conn::http1::Builder::new();
+        builder.serve_connection(io, service).await
+    } else {
+        let builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
+        builder.serve_connection(io, service).await
+    };
+}
+
+/// The messages of a call, two events (`/events`), 404 (`/gone`), or an object in JSON.
+async fn respond(
+    request: Request<Incoming>,
+    is_grpc: bool,
+    connection: Connection,
+    records: Records,
+) -> Result<Response<BoxBody<Bytes, Infallible>>, Infallible> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await;
+    let body = body.map(|body| body.to_bytes()).unwrap_or_default();
+    let fields = head.headers.iter();
+    let recorded = Recorded {
+        line: format!("{} {} {:?}", head.method, head.uri, head.version),
+        fields: { fields }
+            .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
+            .collect(),
+        body: body.to_vec(),
+        connection,
+    };
+    records.lock().expect("no thread panicked").push(recorded);
+    let full = |body: &'static str| Full::from(body).boxed();
+    let response = Response::builder();
+    let response = match (is_grpc, head.uri.path()) {
+        (true, _) => {
+            let mut trailers = HeaderMap::new();
+            trailers.insert("grpc-status", "0".parse().expect("a value"));
+            let body = Full::from(body).with_trailers(async move { Some(Ok(trailers)) });
+            response
+                .header("content-type", "application/grpc")
+                .body(body.boxed())
+        }
+        (_, "/events") => {
+            let response = response.header("content-type", "text/event-stream");
+            response.body(full("data: a\n\ndata: b\n\n"))
+        }
+        (_, "/gone") => response.status(404).body(full("gone")),
+        _ => {
+            let response = response.header("content-type", "application/json");
+            let response = response.header("set-cookie", "session=abc");
+            response.body(full("{\"id\": 7, \"price\": 0.1, \"name\": \"ann\"}"))
+        }
+    };
+    Ok(response.expect("the head is valid"))
+}
