@@ -3,6 +3,7 @@
 mod failures;
 mod loads;
 mod pipes;
+mod start;
 
 use std::fs::{self, File};
 use std::net::SocketAddr;
