@@ -21,7 +21,7 @@ const STUCK: Duration = Duration::from_secs(10);
 /// How long a load may take to end when the agent does.
 const END: Duration = Duration::from_secs(2);
 /// How often to look at the time.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(250);
 /// How many messages wait at most, in each direction.
 const WAITING: usize = 64;
 /// A start further ahead than this is a mistake.

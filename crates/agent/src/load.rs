@@ -14,8 +14,8 @@ const REPORT: Duration = Duration::from_millis(450);
 const PREPARATION: Duration = Duration::from_secs(180);
 /// What a load may take beyond its longest time.
 const SLACK: Duration = Duration::from_secs(60);
-/// How often to look for an interrupt.
-const LOOK: Duration = Duration::from_millis(10);
+/// How often to look for an interrupt that nobody announces.
+const LOOK: Duration = Duration::from_millis(250);
 
 /// What the main thread and the load share.
 #[derive(Debug)]
@@ -49,6 +49,8 @@ impl Control {
     }
 
     pub(crate) fn stop(&self) {
+        // With the lock, so that no load looks for it just before and then waits.
+        let _state = self.state();
         self.interrupt.store(true, Ordering::Relaxed);
         self.start.notify_all();
     }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
 use super::processes::Processes;
 use super::{Agents, Launch, LaunchError, Launcher};
 
@@ -45,6 +47,7 @@ impl Launcher for Local {
     }
 
     fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
+        allow_files();
         let commands = (0..launch.agents).map(|index| {
             let mut command = Command::new(&self.program);
             command.args(["agent", "--fleet", launch.id, "--index"]);
@@ -52,5 +55,15 @@ impl Launcher for Local {
             (Some(index), command)
         });
         Ok(Box::new(Processes::start(commands, GRACE)?))
+    }
+}
+
+/// Three pipes for each of hundreds of agents are more files than a process usually may open. If the system allows no
+/// more, the start of an agent fails and says so.
+fn allow_files() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
