@@ -91,7 +91,7 @@ impl Agent {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(AgentError::Closed),
             }
-            // The first of the two: whoever cannot write soon stops to read.
+            // The first of the two: an agent that cannot write soon stops to read.
             if self.writing.stuck_for() > STUCK {
                 return Err(AgentError::Stuck(STUCK));
             }

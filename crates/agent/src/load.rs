@@ -143,3 +143,27 @@ fn counted(
     run_part(&plan, index, &line, &control.interrupt, &mut observe)
         .map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_overdue_after_its_longest_time_and_some_slack() {
+        let control = Control::new(1);
+        control.state().longest = Duration::from_secs(1);
+        assert!(!control.is_overdue());
+        let over = Duration::from_secs(1) + SLACK;
+        control.start(Instant::now() - over + Duration::from_secs(30));
+        assert!(!control.is_overdue());
+        control.start(Instant::now() - over - Duration::from_millis(1));
+        assert!(control.is_overdue());
+    }
+
+    #[test]
+    fn the_preparation_of_a_load_has_a_deadline() {
+        let control = Control::new(1);
+        let deadline = control.state().deadline;
+        assert!(deadline <= Instant::now() + PREPARATION);
+    }
+}

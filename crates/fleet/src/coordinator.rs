@@ -313,7 +313,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
         self.agents.iter().map(|agent| agent.host.clone()).collect()
     }
 
-    /// Begins a load that takes at most `longest`, and gives its number. Whoever calls this sends the plan.
+    /// Begins a load that takes at most `longest`, and gives its number. The caller sends the plan.
     pub(crate) fn begin(&mut self, now: Duration, longest: Option<Duration>) -> u64 {
         self.loads += 1;
         let of_agent = self.agents.iter().map(|_| OfAgent {

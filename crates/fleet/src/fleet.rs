@@ -369,7 +369,7 @@ impl Drop for Driver {
 /// Sends pings between loads, so that agents do not end, and notices those that do.
 fn stay_in_touch(driver: &Mutex<Driver>, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
-        // During a load the lock is taken, and whoever has it does the same.
+        // During a load the lock is taken, and the thread that has it does the same.
         if let Ok(mut driver) = driver.try_lock() {
             // The next load reports it.
             let _ = driver.turn(Duration::ZERO);

@@ -112,7 +112,7 @@ fn a_program_that_is_no_agent_is_named_with_its_last_words() {
 
 #[test]
 fn agents_that_never_reply_are_named() {
-    // It copies its input to its output, as far as it understands its arguments.
+    // It reads its input, and says something only on standard error.
     let folder = std::env::temp_dir().join(format!("prony-agent-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let program = folder.join("mute");
