@@ -43,8 +43,9 @@ const CALLED_OFF: Nanoseconds = Nanoseconds::MAX;
 const NOTICE: Nanoseconds = 1_000_000;
 /// How often the others look.
 const LOOK: Nanoseconds = 200_000;
-/// The same if the start comes from outside: that takes longer, and is announced longer before.
-const LOOK_OUTSIDE: Nanoseconds = 5_000_000;
+/// The same if the start comes from outside: that takes longer, and is announced 200 ms before. Hundreds of agents on one
+/// host would keep it busy by looking more often.
+const LOOK_OUTSIDE: Nanoseconds = 50_000_000;
 
 impl StartLine {
     /// For that many workers. If the start `is_shared` with other processes, one thread must
