@@ -11,5 +11,8 @@ mod message;
 
 pub use fleet::{Fleet, FleetError};
 pub use frame::{FrameError, Framed, Frames, frames};
-pub use launcher::{Agents, Event, Launch, LaunchError, Launcher, Local, Processes};
+pub use launcher::{
+    Agents, Event, Launch, LaunchError, Launcher, Local, Processes, Slurm, SlurmSettings, Ssh,
+    SshSettings,
+};
 pub use message::{AgentMessage, FleetMessage, Host};
