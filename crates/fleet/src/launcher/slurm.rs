@@ -354,14 +354,24 @@ struct Words {
     errors: Mutex<Vec<String>>,
 }
 
-/// How many errors of `srun` are kept.
-const ERRORS: usize = 4;
+/// How many errors of `srun` are kept: the first, because the others follow from it.
+const ERRORS: usize = 2;
 
 impl Words {
     fn of(program: Program) -> Self {
         Self {
             program,
             errors: Mutex::default(),
+        }
+    }
+
+    fn end_of_task(&self, node: &str, how: &str) -> String {
+        match how.strip_prefix("Exited with exit code ") {
+            Some(code) => {
+                let code = code.trim().parse().unwrap_or(1);
+                self.program.reason(code, node, "fleet.slurm")
+            }
+            None => format!("the agent on {node} ended: {how}"),
         }
     }
 
@@ -382,21 +392,22 @@ impl Words {
 
 impl Explain for Words {
     fn note(&self, agent: Option<usize>, text: String) -> Event {
-        if let Some(error) = text.strip_prefix("srun: error: ") {
+        let error = text.strip_prefix("srun: error: ").unwrap_or_default();
+        if let Some((task, node, how)) = task_error(error) {
+            let reason = self.end_of_task(node, how);
+            self.keep(&reason);
+            return Event::Ended {
+                agent: Some(task),
+                reason,
+            };
+        }
+        if !error.is_empty() {
             self.keep(error);
-            if let Some((task, node, how)) = task_error(error) {
-                let reason = match how.strip_prefix("Exited with exit code ") {
-                    Some(code) => {
-                        let code = code.trim().parse().unwrap_or(1);
-                        self.program.reason(code, node, "fleet.slurm")
-                    }
-                    None => format!("the agent on {node} ended: {how}"),
-                };
-                return Event::Ended {
-                    agent: Some(task),
-                    reason,
-                };
-            }
+        }
+        if text.ends_with("lacks support for cpu binding") {
+            // Slurm binds no tasks here, as wanted.
+            let text = String::new();
+            return Event::Note { agent, text };
         }
         // The time limit, a preemption, or a node that failed.
         if text.contains("CANCELLED AT") && text.contains("DUE TO")

@@ -1,6 +1,5 @@
 //! Agents on hosts that the user can log in to, through the system's own `ssh`.
 
-use std::collections::VecDeque;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,8 +33,6 @@ pub struct Ssh {
 
 /// The connection ends with the agent, and the agent ends when its standard input closes.
 const GRACE: Duration = Duration::from_secs(2);
-/// How many of the last lines that ssh wrote tell why it ended.
-const LINES: usize = 4;
 /// The status of `ssh` itself, as opposed to that of what ran on the host.
 const SSH_FAILED: i32 = 255;
 
@@ -141,9 +138,9 @@ impl Launcher for Ssh {
     }
 }
 
-/// The last words about each host.
+/// The last line about each host. If ssh fails, that is why.
 struct Words {
-    hosts: Vec<(String, Mutex<VecDeque<String>>)>,
+    hosts: Vec<(String, Mutex<String>)>,
     program: Program,
 }
 
@@ -159,25 +156,23 @@ impl Words {
 
 impl Explain for Words {
     fn note(&self, agent: Option<usize>, text: String) -> Event {
-        if let Some((_, lines)) = agent.and_then(|agent| self.hosts.get(agent)) {
-            let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-            if lines.len() == LINES {
-                lines.pop_front();
-            }
-            lines.push_back(text.trim().to_owned());
+        // ssh ends its own lines with a carriage return.
+        let text = text.trim().to_owned();
+        let host = agent.and_then(|agent| self.hosts.get(agent));
+        if let Some((_, last)) = host.filter(|_| !text.is_empty()) {
+            last.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone_from(&text);
         }
         Event::Note { agent, text }
     }
 
     fn ended(&self, agent: Option<usize>, status: ExitStatus) -> String {
-        let Some((host, lines)) = agent.and_then(|agent| self.hosts.get(agent)) else {
+        let Some((host, last)) = agent.and_then(|agent| self.hosts.get(agent)) else {
             return format!("ssh ended ({status})");
         };
         match shell_status(status) {
-            SSH_FAILED => {
-                let lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
-                failure(host, &Vec::from(lines.clone()).join("; "))
-            }
+            SSH_FAILED => failure(host, &last.lock().unwrap_or_else(PoisonError::into_inner)),
             code => self.program.reason(code, host, "fleet.ssh"),
         }
     }
