@@ -1,7 +1,13 @@
 //! Where agents run: each scheduler is one implementation of a small trait.
 
+mod local;
+mod processes;
+
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
+
+pub use local::Local;
+pub use processes::Processes;
 
 /// What a launcher starts.
 pub struct Launch<'a> {
@@ -28,8 +34,8 @@ pub trait Launcher {
 }
 
 /// Agents that were started. Dropping them stops them and removes what was created for them.
-pub trait Agents {
-    /// Sends one line to all.
+pub trait Agents: Send {
+    /// Sends one line to all. Does not wait for an agent that does not read.
     ///
     /// # Errors
     ///
@@ -62,6 +68,6 @@ pub enum Event {
 }
 
 /// Why agents could not be started.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LaunchError(pub String);

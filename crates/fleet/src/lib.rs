@@ -11,5 +11,5 @@ mod message;
 
 pub use fleet::{Fleet, FleetError};
 pub use frame::{FrameError, Framed, Frames, frames};
-pub use launcher::{Agents, Event, Launch, LaunchError, Launcher};
+pub use launcher::{Agents, Event, Launch, LaunchError, Launcher, Local, Processes};
 pub use message::{AgentMessage, FleetMessage, Host};

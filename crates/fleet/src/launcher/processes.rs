@@ -1,0 +1,244 @@
+//! Processes of this host that are agents, or that pass on the messages of agents, such as ssh.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::{Agents, Event, LaunchError};
+
+/// Processes with their standard streams. Dropping them closes their standard input, gives them a moment to end, and
+/// kills those that do not.
+#[derive(Debug)]
+pub struct Processes {
+    running: Vec<Running>,
+    events: Receiver<Event>,
+    grace: Duration,
+}
+
+#[derive(Debug)]
+struct Running {
+    agent: Option<usize>,
+    child: Arc<Mutex<Child>>,
+    /// `None` once its standard input is closed.
+    input: Option<SyncSender<Arc<str>>>,
+}
+
+/// A line of output is cut here. Those of agents are shorter.
+const LONGEST_LINE: u64 = 4096;
+/// How many events wait to be read. Beyond that the writers wait.
+const EVENTS: usize = 4096;
+/// How many lines wait to be written to a process. One that is further behind is lost.
+const LINES: usize = 256;
+/// Each process has three threads, which do next to nothing.
+const STACK: usize = 128 * 1024;
+/// How often to look whether a process has ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+impl Processes {
+    /// Starts processes: each with the agent that it is, or `None` if it passes on the messages of several. When they
+    /// are dropped, each has `grace` to end by itself, and then as long again after SIGTERM.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be started. The others are killed then.
+    pub fn start(
+        commands: impl IntoIterator<Item = (Option<usize>, Command)>,
+        grace: Duration,
+    ) -> Result<Self, LaunchError> {
+        let (sender, events) = sync_channel(EVENTS);
+        let mut processes = Self {
+            running: Vec::new(),
+            events,
+            grace,
+        };
+        for (agent, command) in commands {
+            processes.add(agent, command, &sender)?;
+        }
+        Ok(processes)
+    }
+
+    fn add(
+        &mut self,
+        agent: Option<usize>,
+        mut command: Command,
+        events: &SyncSender<Event>,
+    ) -> Result<(), LaunchError> {
+        let name = command.get_program().to_string_lossy().into_owned();
+        let failed = |error: std::io::Error| LaunchError(format!("cannot start {name}: {error}"));
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Ctrl-C in the terminal must not end agents before they send what they measured.
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        let (stdin, stdout, stderr) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let child = Arc::new(Mutex::new(child));
+        let (input, lines) = sync_channel(LINES);
+        // From here on dropping `self` ends the process.
+        self.running.push(Running {
+            agent,
+            child: child.clone(),
+            input: Some(input),
+        });
+        let (Some(stdin), Some(stdout), Some(stderr)) = (stdin, stdout, stderr) else {
+            return Err(LaunchError(format!("{name} has no standard streams")));
+        };
+        let notes = {
+            let events = events.clone();
+            spawn(move || {
+                read_lines(stderr, |text| {
+                    events.send(Event::Note { agent, text }).is_ok()
+                })
+            })
+            .map_err(failed)?
+        };
+        let events = events.clone();
+        spawn(move || {
+            read_lines(stdout, |line| events.send(Event::Line(line)).is_ok());
+            let reason = ended(&child);
+            // Its last words come before the message that it ended.
+            let _ = notes.join();
+            let _ = events.send(Event::Ended { agent, reason });
+        })
+        .map_err(failed)?;
+        spawn(move || write_lines(stdin, &lines)).map_err(failed)?;
+        Ok(())
+    }
+
+    fn has_ended(&self) -> bool {
+        let mut running = self.running.iter();
+        running.all(|one| !matches!(lock(&one.child).try_wait(), Ok(None)))
+    }
+
+    /// Whether all ended within that time.
+    fn end_within(&self, time: Duration) -> bool {
+        let give_up = Instant::now() + time;
+        while !self.has_ended() {
+            if Instant::now() >= give_up {
+                return false;
+            }
+            thread::sleep(LOOK);
+        }
+        true
+    }
+
+    fn signal(&self, signal: Signal) {
+        for one in &self.running {
+            let mut child = lock(&one.child);
+            // The id of a process that was waited for may belong to another one by now.
+            if let Ok(None) = child.try_wait() {
+                let id = i32::try_from(child.id()).unwrap_or(i32::MAX);
+                let _ = killpg(Pid::from_raw(id), signal);
+            }
+        }
+    }
+}
+
+impl Agents for Processes {
+    fn send(&mut self, line: &str) -> std::io::Result<()> {
+        let line: Arc<str> = format!("{line}\n").into();
+        for one in &mut self.running {
+            let Some(input) = &one.input else { continue };
+            match input.try_send(line.clone()) {
+                Ok(()) => {}
+                // It does not read: the next replies are missing, and that is how the fleet loses it.
+                Err(TrySendError::Full(_)) => {}
+                Err(TrySendError::Disconnected(_)) => one.input = None,
+            }
+        }
+        match self.running.iter().any(|one| one.input.is_some()) {
+            true => Ok(()),
+            false => Err(std::io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn events(&self) -> &Receiver<Event> {
+        &self.events
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        for one in &mut self.running {
+            one.input = None;
+        }
+        if !self.end_within(self.grace) {
+            self.signal(Signal::SIGTERM);
+            if !self.end_within(self.grace) {
+                self.signal(Signal::SIGKILL);
+                self.end_within(Duration::from_secs(10));
+            }
+        }
+    }
+}
+
+impl Processes {
+    /// The ids of the processes that belong to one agent.
+    pub fn ids(&self) -> Vec<(Option<usize>, u32)> {
+        let running = self.running.iter();
+        running
+            .map(|one| (one.agent, lock(&one.child).id()))
+            .collect()
+    }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> std::io::Result<thread::JoinHandle<()>> {
+    thread::Builder::new().stack_size(STACK).spawn(work)
+}
+
+fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until the process has ended, and says how.
+fn ended(child: &Mutex<Child>) -> String {
+    loop {
+        // The lock must be free for a signal meanwhile.
+        match lock(child).try_wait() {
+            Ok(Some(status)) => return format!("its process ended ({status})"),
+            Ok(None) => {}
+            Err(error) => return format!("its process is lost: {error}"),
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Calls `each` with every line, in pieces if it is very long, until there is none or `each` gives `false`.
+fn read_lines(from: impl Read, mut each: impl FnMut(String) -> bool) {
+    let mut from = BufReader::new(from);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        match from
+            .by_ref()
+            .take(LONGEST_LINE)
+            .read_until(b'\n', &mut line)
+        {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        let line = line.strip_suffix(b"\n").unwrap_or(&line);
+        if !each(String::from_utf8_lossy(line).into_owned()) {
+            return;
+        }
+    }
+}
+
+/// Writes until the process closes its standard input, or nobody sends lines any more.
+fn write_lines(mut to: ChildStdin, lines: &Receiver<Arc<str>>) {
+    for line in lines {
+        if to.write_all(line.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
