@@ -15,7 +15,7 @@ use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
 use prony_server::FreePorts;
 use prony_store::Store;
-use prony_suite::run::{Finished, RunRequest};
+use prony_suite::run::{Finished, Generator, RunRequest};
 
 pub use self::choice::Arguments;
 use self::choice::{Choice, Chosen, Ground};
@@ -180,6 +180,7 @@ impl<'a> SuiteSession<'a> {
             prony_version: env!("CARGO_PKG_VERSION").into(),
             ports: Box::new(FreePorts),
             driver: ground.driver.clone(),
+            generator: Generator::this_process(),
         };
         let finished = run_progress::run(request, &self.store)?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
