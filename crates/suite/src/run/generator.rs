@@ -35,6 +35,15 @@ impl Agents {
         self.count.saturating_mul(self.threads)
     }
 
+    /// How many threads they use together for a load, whatever its number for one process is.
+    pub fn threads_of(&self, spec: &LoadSpec) -> usize {
+        let (agents, threads) = self.sharing(&LoadSpec {
+            threads: self.all_threads().min(spec.connections),
+            ..spec.clone()
+        });
+        agents * threads
+    }
+
     /// How many of them, and with how many threads each, share a load: as many as have a connection.
     pub fn sharing(&self, spec: &LoadSpec) -> (usize, usize) {
         let agents = self.count.min(spec.threads).max(1);
@@ -165,6 +174,13 @@ mod tests {
         // A suite may name a number of threads that cannot be divided.
         assert_eq!(agents(3, 2).sharing(&spec(4)), (3, 1));
         assert_eq!(agents(3, 1).sharing(&spec(64)), (3, 1));
+        let few = LoadSpec {
+            connections: 4,
+            ..spec(1)
+        };
+        // 4 threads cannot be divided among 3 agents.
+        assert_eq!(agents(3, 2).threads_of(&few), 3);
+        assert_eq!(agents(3, 2).threads_of(&spec(1)), 6);
     }
 
     /// Loses its agents in its first load.
@@ -191,7 +207,11 @@ mod tests {
         let plan = LoadPlan::new(nowhere, "http://127.0.0.1:1/", request);
         let plan = generator.divide(&spec(3), plan);
         assert_eq!((plan.agents, plan.threads), (3, 1));
-        assert!(generator.run(&plan, &AtomicBool::new(false), &mut |_| {}).is_err());
+        assert!(
+            generator
+                .run(&plan, &AtomicBool::new(false), &mut |_| {})
+                .is_err()
+        );
         assert_eq!(generator.lost(), Some("agent 2 on node-b: it ended"));
     }
 }

@@ -104,6 +104,8 @@ pub struct Finished {
     pub trials: Vec<TrialRecord>,
     /// Why the run could not be stored to its end, if so; the last of `trials` may then be missing from the store.
     pub unsaved: Option<StoreError>,
+    /// Why no more load could be generated, if so: an agent was lost.
+    pub lost: Option<String>,
 }
 
 /// Runs the suite. Every trial is in `store` as soon as it is over. After an interrupt, the current trial is
@@ -148,6 +150,7 @@ pub fn run(
         run,
         trials,
         unsaved: unsaved.or(closed),
+        lost: request.generator.lost().map(str::to_owned),
     })
 }
 

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use prony_driver::Tool;
-use prony_load::{LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice, Sampling};
+use prony_load::{
+    LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice, Sampling,
+};
 use prony_model::{
     FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, Measurement, Outcome, ProcessStart,
     TrialRecord, TrialResult, WarmUp,
@@ -343,13 +345,16 @@ impl TrialSetup<'_> {
     /// Fails a load without a single ok response, and says which address agents on other machines could perhaps not reach.
     fn fail_without_responses(&self, load: &LoadResult, server: &Process) -> Result<(), Stop> {
         let failed = fail_without_responses(load);
-        let (Err(Stop::Failed(kind, message)), true) = (&failed, self.generator.is_elsewhere()) else {
+        let (Err(Stop::Failed(kind, message)), true) = (&failed, self.generator.is_elsewhere())
+        else {
             return failed;
         };
         let address = self.target(server)?.address;
         Err(Stop::Failed(
             *kind,
-            format!("{message}; can the agents reach {address}? See `server-address` in docs/fleet.md"),
+            format!(
+                "{message}; can the agents reach {address}? See `server_address` in docs/fleet.md"
+            ),
         ))
     }
 
