@@ -11,7 +11,6 @@ use kube::api::{
     Api, AttachParams, AttachedProcess, DeleteParams, ListParams, PostParams, Request, WatchEvent,
     WatchParams,
 };
-use kube::client::UpgradeConnectionError;
 use kube::config::KubeConfigOptions;
 use kube::{Client, Config, Error, Resource};
 use tokio::sync::mpsc::Sender;
@@ -259,23 +258,21 @@ impl Cluster {
                     ));
                 }
             };
-            if let Error::UpgradeConnection(UpgradeConnectionError::ProtocolSwitch(code)) = &error
-                && code.as_u16() == 403
-            {
+            if matches!(&error, Error::Api(status) if status.code == 403) {
                 return Err(self.missing_to_attach(sight).await);
             }
             if tries == TRIES {
                 return Err(format!(
                     "cannot attach to {}: {}",
                     sight.name(),
-                    causes(&error)
+                    said(&error)
                 ));
             }
             sleep(BETWEEN).await;
         }
     }
 
-    /// The refusal of a connection does not say which right is missing, but that of a plain request does.
+    /// The refusal of a connection does not always say which right is missing, but that of a plain request does.
     async fn missing_to_attach(&self, sight: &Sight) -> String {
         let mut missing = Vec::new();
         for (verb, method) in [("get", http::Method::GET), ("create", http::Method::POST)] {
@@ -366,6 +363,14 @@ fn params() -> AttachParams {
         max_stdin_buf_size: Some(BUFFER),
         max_stdout_buf_size: Some(BUFFER),
         max_stderr_buf_size: Some(BUFFER),
+    }
+}
+
+/// An error in the words of the API server, if it said anything.
+fn said(error: &Error) -> String {
+    match error {
+        Error::Api(status) => status.message.clone(),
+        error => causes(error),
     }
 }
 
