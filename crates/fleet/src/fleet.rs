@@ -1,21 +1,78 @@
 //! The fleet: agents that generate one load together.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use prony_load::{LoadError, LoadPlan, LoadRunner, Progress};
-use prony_model::LoadResult;
+use prony_load::{LoadError, LoadPlan, LoadRunner, MOST_AGENTS, PartResult, Progress, assemble};
+use prony_model::{AgentResult, FleetResult, LoadResult};
 
-use crate::launcher::{LaunchError, Launcher};
+use crate::coordinator::{AgentPart, Coordinator};
+use crate::error::{AgentName, FleetError};
+use crate::launcher::{Agents, Launch, LaunchError, Launcher};
+use crate::message::{FleetMessage, Host};
 
-/// Agents that generate loads together.
-pub struct Fleet;
+/// How long to wait for the next event at most.
+const TURN: Duration = Duration::from_millis(20);
+/// How often the observer sees the progress of the load.
+const OBSERVE: Duration = Duration::from_millis(100);
+/// How often somebody looks at the events between loads.
+const IDLE: Duration = Duration::from_millis(100);
+/// How many events are taken before the next look at the time.
+const BATCH: usize = 4096;
+/// After agents can no longer be reached, how long to wait for the reason.
+const REASON: Duration = Duration::from_secs(1);
+/// A closed loop without an end in time may take this long on an agent.
+pub const LONGEST_LOAD: Duration = Duration::from_secs(24 * 3600);
 
-/// Why a load of a fleet is invalid.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
-pub enum FleetError {
-    #[error(transparent)]
-    Launch(#[from] LaunchError),
+/// How long a fleet waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// For the first reply of every agent.
+    pub launch: Duration,
+    /// For the next message of an agent. It sends at least one per second.
+    pub silence: Duration,
+    /// For every agent to have prepared a load.
+    pub prepare: Duration,
+    /// How late an agent may begin.
+    pub start_lag: Duration,
+    /// For results, after the longest time that the load may take.
+    pub result: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            launch: Duration::from_secs(60),
+            silence: Duration::from_secs(3),
+            prepare: Duration::from_secs(60),
+            start_lag: Duration::from_millis(50),
+            result: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Agents that generate loads together. Dropping it ends them.
+pub struct Fleet {
+    on: &'static str,
+    hosts: Vec<Host>,
+    driver: Arc<Mutex<Driver>>,
+    /// Set when the fleet is dropped.
+    is_over: Arc<AtomicBool>,
+    idle: Option<JoinHandle<()>>,
+}
+
+/// The agents, and what they do.
+struct Driver {
+    began: Instant,
+    limits: Limits,
+    /// `None` once they are lost.
+    agents: Option<Box<dyn Agents>>,
+    coordinator: Coordinator<PartResult>,
+    unreachable: Option<(Instant, String)>,
+    lost: Option<FleetError>,
 }
 
 impl Fleet {
@@ -25,21 +82,310 @@ impl Fleet {
     ///
     /// If one does not.
     pub fn launch(
-        _launcher: &dyn Launcher,
-        _agents: usize,
-        _interrupt: &AtomicBool,
+        launcher: &dyn Launcher,
+        agents: usize,
+        interrupt: &AtomicBool,
     ) -> Result<Self, FleetError> {
-        unimplemented!()
+        Self::launch_within(launcher, agents, Limits::default(), interrupt)
     }
+
+    /// Starts the agents and waits until each has replied, with limits of one's own.
+    ///
+    /// # Errors
+    ///
+    /// If one does not reply in time.
+    pub fn launch_within(
+        launcher: &dyn Launcher,
+        agents: usize,
+        limits: Limits,
+        interrupt: &AtomicBool,
+    ) -> Result<Self, FleetError> {
+        if !(1..=MOST_AGENTS).contains(&agents) {
+            return Err(FleetError::Count { given: agents });
+        }
+        let id = new_id();
+        let launch = Launch {
+            agents,
+            id: &id,
+            interrupt,
+        };
+        // Before the launch, so that its limit includes the launcher's own time.
+        let began = Instant::now();
+        let mut driver = Driver {
+            began,
+            limits,
+            agents: Some(launcher.launch(&launch)?),
+            coordinator: Coordinator::new(&id, agents, limits),
+            unreachable: None,
+            lost: None,
+        };
+        let hosts = loop {
+            driver.turn(TURN)?;
+            if let Some(hosts) = driver.coordinator.hosts() {
+                break hosts;
+            }
+            if interrupt.load(Ordering::Relaxed) {
+                return Err(FleetError::Interrupted);
+            }
+        };
+        let (driver, is_over) = (Arc::new(Mutex::new(driver)), Arc::default());
+        let idle = {
+            let (driver, is_over) = (Arc::clone(&driver), Arc::clone(&is_over));
+            thread::Builder::new().spawn(move || stay_in_touch(&driver, &is_over))
+        };
+        let idle = idle.map_err(|error| LaunchError(format!("cannot start a thread: {error}")))?;
+        Ok(Self {
+            on: launcher.name(),
+            hosts,
+            driver,
+            is_over,
+            idle: Some(idle),
+        })
+    }
+
+    /// Where the agents run, by their numbers.
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    fn try_run(
+        &self,
+        plan: &LoadPlan,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(Progress),
+    ) -> Result<Vec<AgentPart<PartResult>>, FleetError> {
+        let document = Box::new(plan.document()?);
+        let mut driver = lock(&self.driver);
+        driver.turn(Duration::ZERO)?;
+        let now = driver.began.elapsed();
+        let load = driver.coordinator.begin(now, longest(plan));
+        driver.send(&FleetMessage::Prepare {
+            load,
+            agents: plan.agents as u64,
+            plan: document,
+        });
+        let mut observed = Instant::now();
+        loop {
+            driver.turn(TURN)?;
+            if let Some(parts) = driver.coordinator.parts() {
+                return driver.checked(plan, parts);
+            }
+            if interrupt.load(Ordering::Relaxed) {
+                let now = driver.began.elapsed();
+                driver.coordinator.stop(now);
+            }
+            if observed.elapsed() >= OBSERVE {
+                observed = Instant::now();
+                if let Some(progress) = driver.coordinator.progress() {
+                    observe(progress);
+                }
+            }
+        }
+    }
+}
+
+/// The longest time that the load may take, from its start on; `None` if nothing limits it.
+pub fn longest(plan: &LoadPlan) -> Option<Duration> {
+    let duration = plan.duration?;
+    // Closed loops may go on for as long as a response may take, and late responses are awaited as long.
+    Some(plan.warmup + duration + 2 * plan.timeout)
 }
 
 impl LoadRunner for Fleet {
     fn run(
         &self,
-        _plan: &LoadPlan,
-        _interrupt: &AtomicBool,
-        _observe: &mut dyn FnMut(Progress),
+        plan: &LoadPlan,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(Progress),
     ) -> Result<LoadResult, LoadError> {
-        unimplemented!()
+        let plan = LoadPlan {
+            agents: self.hosts.len(),
+            ..plan.clone()
+        };
+        plan.validate()?;
+        match self.try_run(&plan, interrupt, observe) {
+            Ok(parts) => Ok(merged(&plan, self.on, parts)),
+            Err(error) => Err(LoadError::Fleet(Box::new(error))),
+        }
+    }
+}
+
+/// The result of the load, with a row for each agent.
+fn merged(plan: &LoadPlan, on: &str, parts: Vec<AgentPart<PartResult>>) -> LoadResult {
+    let (mut agents, mut counted) = (Vec::new(), Vec::new());
+    for agent in parts {
+        let own = assemble(plan, std::slice::from_ref(&agent.part));
+        agents.push(AgentResult {
+            host: agent.host,
+            connections: agent.part.connections(),
+            requests: own.requests,
+            outcomes: own.outcomes,
+            rate_per_s: own.rate_per_s,
+            latency_ns: own.latency_ns,
+            busy_max: own.generator.busy_max,
+            client_limited_by: own.generator.client_limited_by,
+            clock_offset_ns: agent.clock.offset_ns,
+            round_trip_ns: nanoseconds(agent.clock.round_trip),
+            start_lag_ns: nanoseconds(agent.part.start_lag()),
+        });
+        counted.push(agent.part);
+    }
+    let mut result = assemble(plan, &counted);
+    let limited = agents.iter().enumerate().find_map(|(index, agent)| {
+        let reason = agent.client_limited_by.as_ref()?;
+        Some(format!("agent {index} on {}: {reason}", agent.host))
+    });
+    if limited.is_some() {
+        result.generator.client_limited = true;
+        result.generator.client_limited_by = limited;
+    }
+    let on = on.into();
+    result.fleet = Some(FleetResult { on, agents });
+    result
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        if let Some(idle) = self.idle.take() {
+            idle.thread().unpark();
+            let _ = idle.join();
+        }
+        lock(&self.driver).end();
+    }
+}
+
+impl Driver {
+    /// Takes all events, waiting for the first, and sends what is due.
+    ///
+    /// # Errors
+    ///
+    /// If the fleet is lost. Its agents are stopped then.
+    fn turn(&mut self, wait: Duration) -> Result<(), FleetError> {
+        if let Some(lost) = &self.lost {
+            return Err(FleetError::Lost(Box::new(lost.clone())));
+        }
+        self.try_turn(wait).inspect_err(|error| {
+            self.lost = Some(error.clone());
+            self.end();
+        })
+    }
+
+    fn try_turn(&mut self, mut wait: Duration) -> Result<(), FleetError> {
+        for _ in 0..BATCH {
+            let Some(agents) = &self.agents else {
+                return Ok(());
+            };
+            let event = match agents.events().recv_timeout(wait) {
+                Ok(event) => event,
+                Err(RecvTimeoutError::Timeout) => break,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(self.all_lost("nothing can be read from them".into()));
+                }
+            };
+            self.coordinator.take(self.began.elapsed(), event)?;
+            wait = Duration::ZERO;
+        }
+        for message in self.coordinator.tick(self.began.elapsed())? {
+            self.send(&message);
+        }
+        match &self.unreachable {
+            Some((since, reason)) if since.elapsed() > REASON => Err(self.all_lost(reason.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    /// The parts, if each is its agent's part of this load, and none began late.
+    fn checked(
+        &self,
+        plan: &LoadPlan,
+        parts: Vec<AgentPart<PartResult>>,
+    ) -> Result<Vec<AgentPart<PartResult>>, FleetError> {
+        let most = self.limits.start_lag;
+        let fault = parts.iter().enumerate().find_map(|(index, one)| {
+            let host = Some(one.host.clone());
+            let agent = AgentName { index, host };
+            let lag = one.part.start_lag();
+            match one.part.check(plan, index) {
+                Err(error) => {
+                    let what = format!("a foreign result ({error})");
+                    Some(FleetError::Foreign { agent, what })
+                }
+                Ok(()) if lag > most => Some(FleetError::LateStart { agent, lag, most }),
+                Ok(()) => None,
+            }
+        });
+        match fault {
+            Some(fault) => Err(fault),
+            None => Ok(parts),
+        }
+    }
+
+    fn all_lost(&self, reason: String) -> FleetError {
+        FleetError::Unreachable {
+            reason,
+            notes: self.coordinator.notes(None),
+        }
+    }
+
+    fn send(&mut self, message: &FleetMessage) {
+        let Some(agents) = &mut self.agents else {
+            return;
+        };
+        let sent = serde_json::to_string(message)
+            .map_err(std::io::Error::from)
+            .and_then(|line| agents.send(&line));
+        if let Err(error) = sent {
+            // How they ended says more, and comes next.
+            self.unreachable
+                .get_or_insert((Instant::now(), error.to_string()));
+        }
+    }
+
+    /// Ends the agents.
+    fn end(&mut self) {
+        self.send(&FleetMessage::End);
+        self.agents = None;
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Sends pings between loads, so that agents do not end, and notices those that do.
+fn stay_in_touch(driver: &Mutex<Driver>, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Relaxed) {
+        // During a load the lock is taken, and whoever has it does the same.
+        if let Ok(mut driver) = driver.try_lock() {
+            // The next load reports it.
+            let _ = driver.turn(Duration::ZERO);
+        }
+        thread::park_timeout(IDLE);
+    }
+}
+
+fn lock(driver: &Mutex<Driver>) -> MutexGuard<'_, Driver> {
+    driver.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A new id: schedulers use it in names, which begin with a letter.
+fn new_id() -> String {
+    let digits = || fastrand::char('a'..='z');
+    (0..10).map(|_| digits()).collect()
+}
+
+impl std::fmt::Debug for Fleet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Fleet")
+            .field("on", &self.on)
+            .field("hosts", &self.hosts)
+            .finish_non_exhaustive()
     }
 }

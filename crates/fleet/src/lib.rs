@@ -4,12 +4,16 @@
 //! merges their results exactly. If an agent is lost, the load is invalid, and nothing of it is reported.
 #![forbid(unsafe_code)]
 
+mod clock;
+mod coordinator;
+mod error;
 mod fleet;
 mod frame;
 mod launcher;
 mod message;
 
-pub use fleet::{Fleet, FleetError};
-pub use frame::{FrameError, Framed, Frames, frames};
+pub use error::{AgentName, AgentNames, FleetError, Notes};
+pub use fleet::{Fleet, LONGEST_LOAD, Limits, longest};
+pub use frame::{FrameError, Framed, Framer, Frames, Line, is_fleet_id};
 pub use launcher::{Agents, Event, Launch, LaunchError, Launcher, Local, Processes};
-pub use message::{AgentMessage, FleetMessage, Host};
+pub use message::{AgentMessage, FleetMessage, Host, VERSION};

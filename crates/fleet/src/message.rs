@@ -3,9 +3,12 @@
 use prony_load::{PartResult, PlanDocument, Progress};
 use serde::{Deserialize, Serialize};
 
+/// The version of Prony, which must be the same on all hosts: messages have no other version.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// From the fleet to its agents. Each line goes to all of them.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "message")]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum FleetMessage {
     /// Reply at once. An agent that hears nothing for a while stops.
     Ping {
@@ -37,10 +40,10 @@ pub enum FleetMessage {
     End,
 }
 
-/// From an agent to its fleet.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "message")]
-pub enum AgentMessage {
+/// From an agent to its fleet. `P` is what the agent counted.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgentMessage<P = PartResult> {
     /// The reply to a ping.
     Pong {
         /// That of the ping.
@@ -67,7 +70,7 @@ pub enum AgentMessage {
         /// Which one.
         load: u64,
         /// The agent's part.
-        part: Box<PartResult>,
+        part: Box<P>,
     },
     /// The load could not be run.
     Failed {

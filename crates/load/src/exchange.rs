@@ -10,7 +10,7 @@ use socket2::Socket;
 use crate::engine::{Mode, socket_for};
 use crate::request::{LoadRequest, WireRequest};
 use crate::response::{Response, excerpt};
-use crate::scenario::{Reply, ScenarioRequest, Turn, User};
+use crate::scenario::{FlowShare, Reply, ScenarioRequest, Turn, User};
 use crate::target::Endpoint;
 use crate::tls::{HttpVersion, TlsClient};
 use crate::wire::h1::{Collect, H1Wire, Ignore};
@@ -238,7 +238,7 @@ impl<'a> Conversation<'a> {
             timeout,
             wire,
             source: match scenario.is_one_request() {
-                true => Source::User(scenario.user(0, 0), http),
+                true => Source::User(scenario.user(0, 0, FlowShare::ALL), http),
                 false => Source::Flows,
             },
             is_idempotent: request.is_idempotent(0),

@@ -21,11 +21,13 @@ pub mod wire;
 pub use coding::{ALL_CODINGS, Accepted};
 pub use document::{NotPortable, PlanDocument, Portable, Rebuild, RebuildError};
 pub use engine::{
-    LoadError, PartResult, Progress, Start, assemble, connections_allowed, run, run_part,
+    ForeignPart, LoadError, PartResult, Progress, Start, assemble, connections_allowed, run,
+    run_part,
 };
 pub use exchange::{Conversation, ExchangeError, Received, exchange, negotiate};
 pub use plan::{
-    EventLoopChoice, LoadPlan, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice, Sampling,
+    EventLoopChoice, LoadPlan, MOST_AGENTS, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice,
+    Sampling,
 };
 pub use request::{
     LoadRequest, Order, Request, RequestError, RequestParts, RequestSet, WireRequest, header_field,
@@ -36,5 +38,7 @@ pub use response::{
     first_difference, same_bytes,
 };
 pub use runner::{LoadRunner, ThisProcess};
-pub use scenario::{Entry, Keep, Rejection, Reply, Scenario, ScenarioRequest, Sending, Turn, User};
+pub use scenario::{
+    Entry, FlowShare, Keep, Rejection, Reply, Scenario, ScenarioRequest, Sending, Turn, User,
+};
 pub use target::{Endpoint, HttpUrl, Scheme, TargetError};

@@ -139,6 +139,21 @@ pub enum PlanError {
     NoThreads,
     #[error("{threads} threads share {connections} connections: give each thread at least one")]
     ThreadsWithoutConnections { threads: usize, connections: usize },
+    #[error("a load needs at least one agent")]
+    NoAgents,
+    #[error(
+        "{agents} agents with {} share {connections} connections: give each thread of each agent at least one",
+        counted(*threads, "thread each", "threads each")
+    )]
+    AgentsWithoutConnections {
+        agents: usize,
+        threads: usize,
+        connections: usize,
+    },
+    #[error("one process cannot run a load of {0} agents")]
+    SeveralAgents(usize),
+    #[error("there is no agent {agent}: the load has {agents}, counted from 0")]
+    NoSuchAgent { agent: usize, agents: usize },
     #[error("a load ends by a duration, by a number of requests, or by both: give at least one")]
     Endless,
     #[error("{what} must be more than zero")]
@@ -171,8 +186,10 @@ pub enum PlanError {
     FewerThanConnections { most: usize, connections: usize },
 }
 
-/// The most threads of a load.
+/// The most threads of a load, or of each agent.
 pub const MOST_THREADS: usize = 1024;
+/// The most agents of a load.
+pub const MOST_AGENTS: usize = 10_000;
 /// The most latencies to count slow responses for.
 pub const MOST_SLOW: usize = 8;
 /// The most requests in flight over one connection.
@@ -223,14 +240,12 @@ impl LoadPlan {
 
     /// Checks the plan before anything is opened.
     pub fn validate(&self) -> Result<(), PlanError> {
-        let (threads, connections) = (self.threads, self.connections);
+        let (threads, agents, connections) = (self.threads, self.agents, self.connections);
         match (self.duration, self.requests) {
             _ if connections == 0 => Err(PlanError::NoConnections),
             _ if threads == 0 => Err(PlanError::NoThreads),
-            _ if threads > connections => Err(PlanError::ThreadsWithoutConnections {
-                threads,
-                connections,
-            }),
+            _ if agents == 0 => Err(PlanError::NoAgents),
+            _ if self.all_threads() > connections => Err(self.threads_without_connections()),
             (None, None) => Err(PlanError::Endless),
             (Some(Duration::ZERO), _) => Err(zero("the duration")),
             (_, Some(0)) => Err(zero("the number of requests")),
@@ -244,7 +259,28 @@ impl LoadPlan {
         }
     }
 
+    /// How many threads all agents have together.
+    pub fn all_threads(&self) -> usize {
+        self.threads.saturating_mul(self.agents)
+    }
+
+    fn threads_without_connections(&self) -> PlanError {
+        let (threads, agents, connections) = (self.threads, self.agents, self.connections);
+        match agents {
+            1 => PlanError::ThreadsWithoutConnections {
+                threads,
+                connections,
+            },
+            _ => PlanError::AgentsWithoutConnections {
+                agents,
+                threads,
+                connections,
+            },
+        }
+    }
+
     fn validate_sizes(&self) -> Result<(), PlanError> {
+        at_most("agents", self.agents as u64, MOST_AGENTS as u64)?;
         at_most("threads", self.threads as u64, MOST_THREADS as u64)?;
         let slow = self.slow_from_ns.len() as u64;
         at_most("percentiles with a limit", slow, MOST_SLOW as u64)?;
@@ -254,7 +290,9 @@ impl LoadPlan {
             in_flight,
             MOST_PIPELINE as u64,
         )?;
+        // Each agent has memory of its own.
         let connections = self.connections.max(self.max_connections);
+        let connections = connections.div_ceil(self.agents);
         let bytes = self.request.longest_bytes() + KEPT_OF_REQUEST;
         let all_bytes = (connections as u64).saturating_mul(in_flight.saturating_mul(bytes));
         if in_flight > 1 && all_bytes > MOST_BYTES_IN_FLIGHT {
@@ -346,7 +384,7 @@ impl LoadPlan {
             pipeline: self.pipeline,
             multiplexed: false,
             requests_per_connection: self.requests_per_connection.map(NonZeroU64::get),
-            threads: self.threads,
+            threads: self.all_threads(),
             duration_s: self.duration.map(seconds),
             requests: self.requests,
             warmup_s: seconds(self.warmup),
@@ -459,6 +497,15 @@ pub(crate) fn share_of(whole: u64, parts: u64, index: u64) -> u64 {
     whole / parts + u64::from(index < whole % parts)
 }
 
+/// The sum of the shares before the `index`th.
+pub(crate) fn shares_before(whole: u64, parts: u64, index: u64) -> u64 {
+    whole / parts * index + index.min(whole % parts)
+}
+
+fn counted(count: usize, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -473,6 +520,10 @@ mod tests {
             let shares: Vec<u64> = (0..parts).map(|index| share_of(whole, parts, index)).collect();
             prop_assert_eq!(shares.iter().sum::<u64>(), whole);
             prop_assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
+            for index in 0..parts {
+                let before: u64 = shares[..index as usize].iter().sum();
+                prop_assert_eq!(shares_before(whole, parts, index), before);
+            }
         }
     }
 }

@@ -449,6 +449,14 @@ impl LoadRequest {
         }
     }
 
+    /// How many entries its scenario has; 0 without one.
+    pub(crate) fn entries(&self) -> usize {
+        match self {
+            Self::Scenario(scenario, _) => scenario.entries().len(),
+            Self::Set(_) => 0,
+        }
+    }
+
     /// Whether these are gRPC calls.
     pub(crate) fn is_grpc(&self) -> bool {
         matches!(self, Self::Set(WireRequest::Grpc(_)))

@@ -22,8 +22,34 @@ pub trait Scenario: Send + Sync {
         false
     }
 
-    /// A new user, by number among those of all threads. Random values of the user come from `seed`.
-    fn user(&self, number: u64, seed: u64) -> Box<dyn User + '_>;
+    /// A new user, by number among those of all threads of all agents. Random values of the user come from `seed`, and
+    /// values that differ from flow to flow are those of the flows in `share`.
+    fn user(&self, number: u64, seed: u64, share: FlowShare) -> Box<dyn User + '_>;
+
+    /// Leaves out the next `count` flows, because other processes have begun them: the next load continues after them.
+    fn skip_flows(&self, _count: u64) {}
+}
+
+/// Which flows of a load an agent begins: every `agents`th.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowShare {
+    /// The agent's number, from 0 on.
+    pub agent: u64,
+    /// How many agents there are.
+    pub agents: u64,
+}
+
+impl FlowShare {
+    /// All of them, for a process that shares the load with no other.
+    pub const ALL: Self = Self {
+        agent: 0,
+        agents: 1,
+    };
+
+    /// The number among all flows of the agent's `nth` one, both from 0 on.
+    pub fn number(self, nth: u64) -> u64 {
+        nth.wrapping_mul(self.agents).wrapping_add(self.agent)
+    }
 }
 
 /// A request of a scenario, as the result names it.

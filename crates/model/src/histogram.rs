@@ -119,12 +119,44 @@ impl LatencyHistogram {
     /// Reads what [`LatencyHistogram::to_base64`] wrote.
     pub fn from_base64(text: &str) -> Result<Self, HistogramError> {
         let bytes = STANDARD.decode(text)?;
+        check_encoding(&bytes)?;
         let read: Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(HistogramError::Encoding)?;
         let mut histogram = Self::new();
         histogram.0.add(&read).map_err(|_| HistogramError::Bounds)?;
         Ok(histogram)
+    }
+}
+
+/// The bytes before the counts: cookie, length of the counts, offset, digits, lowest and highest value, ratio.
+const HEADER: usize = 40;
+/// The cookie of V2 without compression.
+const V2: u64 = 0x1c84_9313;
+
+/// Refuses what would take any amount of memory, or overflow, while it is read: the text may come from another host.
+fn check_encoding(bytes: &[u8]) -> Result<(), HistogramError> {
+    let number = |range: std::ops::Range<usize>| {
+        let bytes = bytes.get(range)?;
+        Some(
+            bytes
+                .iter()
+                .fold(0, |sum, &byte| (sum << 8) | u64::from(byte)),
+        )
+    };
+    let Some(counts) = bytes.get(HEADER..) else {
+        // Too short for any histogram, which the reader explains.
+        return Ok(());
+    };
+    let is_plain = number(0..4) == Some(V2) && number(4..8) == Some(counts.len() as u64);
+    let has_bounds = number(12..16) == Some(LatencyHistogram::DIGITS.into())
+        && number(16..24) == Some(LatencyHistogram::LOWEST_NS)
+        && number(24..32) == Some(LatencyHistogram::HIGHEST_NS);
+    // The lowest 64-bit number, which stands for as many empty buckets as its negative, which there is not.
+    let overflows = counts.windows(9).any(|bytes| bytes == [0xff; 9]);
+    match is_plain && has_bounds && !overflows {
+        true => Ok(()),
+        false => Err(HistogramError::Bounds),
     }
 }
 
@@ -192,7 +224,48 @@ mod tests {
         ));
     }
 
+    #[test]
+    fn foreign_and_lying_encodings_are_rejected() {
+        let mut histogram = LatencyHistogram::new();
+        (1..100).for_each(|ns| histogram.record(ns * 1000));
+        let bytes = STANDARD.decode(histogram.to_base64()).unwrap();
+        let changed = |at: usize, to: &[u8]| {
+            let mut bytes = bytes.clone();
+            bytes[at..at + to.len()].copy_from_slice(to);
+            LatencyHistogram::from_base64(&STANDARD.encode(bytes))
+        };
+        assert!(changed(0, &[]).is_ok());
+        for (what, at, to) in [
+            ("a compressed one", 3, [0x14].as_slice()),
+            ("a length of 4 GiB", 4, &[0xff; 4]),
+            ("another number of digits", 15, &[5]),
+            ("another lowest value", 23, &[2]),
+            ("another highest value", 24, &[0x7f; 8]),
+            ("a skip of 2^63 buckets", HEADER, &[0xff; 9]),
+        ] {
+            assert!(
+                matches!(changed(at, to), Err(HistogramError::Bounds)),
+                "{what}"
+            );
+        }
+        for length in 0..bytes.len() {
+            let cut = STANDARD.encode(&bytes[..length]);
+            assert!(LatencyHistogram::from_base64(&cut).is_err(), "{length}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn no_bytes_make_the_reader_panic(at in 0usize..60, byte: u8, rest: [u8; 24]) {
+            let mut bytes = STANDARD.decode(LatencyHistogram::new().to_base64()).unwrap();
+            bytes.extend(rest);
+            let counts = (bytes.len() - HEADER) as u32;
+            bytes[4..8].copy_from_slice(&counts.to_be_bytes());
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            let _ = LatencyHistogram::from_base64(&STANDARD.encode(bytes));
+        }
+
         #[test]
         fn base64_round_trips(values in prop::collection::vec(1u64..10_000_000_000, 0..200)) {
             let mut histogram = LatencyHistogram::new();

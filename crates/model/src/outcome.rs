@@ -59,7 +59,7 @@ pub struct Outcomes([u64; Outcome::ALL.len()]);
 impl Outcomes {
     /// All requests.
     pub fn total(&self) -> u64 {
-        self.0.iter().sum()
+        sum(self.0)
     }
 
     /// Requests whose outcome is an error (see [`Outcome::is_error`]).
@@ -74,7 +74,7 @@ impl Outcomes {
 
     fn of(&self, kind: fn(Outcome) -> bool) -> u64 {
         let counts = self.iter().filter(|(outcome, _)| kind(*outcome));
-        counts.map(|(_, count)| count).sum()
+        sum(counts.map(|(_, count)| count))
     }
 
     /// Every outcome with its count, zeros included.
@@ -87,9 +87,14 @@ impl Outcomes {
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Outcomes) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
-            *mine += theirs;
+            *mine = mine.saturating_add(theirs);
         }
     }
+}
+
+/// Counts may come from other hosts, so none may overflow.
+fn sum(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
 }
 
 impl Index<Outcome> for Outcomes {
@@ -146,8 +151,8 @@ impl Checked {
 
     /// Adds those from another worker.
     pub fn merge(&mut self, other: &Checked) {
-        self.compared += other.compared;
-        self.wrong += other.wrong;
+        self.compared = self.compared.saturating_add(other.compared);
+        self.wrong = self.wrong.saturating_add(other.wrong);
         self.every_body |= other.every_body;
     }
 

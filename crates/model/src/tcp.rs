@@ -31,14 +31,28 @@ pub struct TcpEvents {
 impl TcpEvents {
     /// What was counted since `earlier`.
     pub fn since(&self, earlier: &TcpEvents) -> TcpEvents {
-        let since = |of: fn(&TcpEvents) -> u64| of(self).saturating_sub(of(earlier));
+        self.combined(earlier, u64::saturating_sub)
+    }
+
+    /// What two hosts counted together.
+    pub fn plus(&self, other: &TcpEvents) -> TcpEvents {
+        self.combined(other, u64::saturating_add)
+    }
+
+    /// The higher count of each kind, of two processes of one host that counted at about the same time.
+    pub fn highest(&self, other: &TcpEvents) -> TcpEvents {
+        self.combined(other, u64::max)
+    }
+
+    fn combined(&self, other: &TcpEvents, combine: fn(u64, u64) -> u64) -> TcpEvents {
+        let combined = |of: fn(&TcpEvents) -> u64| combine(of(self), of(other));
         TcpEvents {
-            retransmitted_segments: since(|events| events.retransmitted_segments),
-            retransmitted_syns: since(|events| events.retransmitted_syns),
-            timeouts: since(|events| events.timeouts),
-            lost_retransmits: since(|events| events.lost_retransmits),
-            accept_queue_overflows: since(|events| events.accept_queue_overflows),
-            listen_drops: since(|events| events.listen_drops),
+            retransmitted_segments: combined(|events| events.retransmitted_segments),
+            retransmitted_syns: combined(|events| events.retransmitted_syns),
+            timeouts: combined(|events| events.timeouts),
+            lost_retransmits: combined(|events| events.lost_retransmits),
+            accept_queue_overflows: combined(|events| events.accept_queue_overflows),
+            listen_drops: combined(|events| events.listen_drops),
         }
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use http::HeaderValue;
 use prony_hurl::evaluate::{Scope, Variables};
 use prony_load::{
-    Entry, HttpUrl, Keep, Rejection, Reply, RequestError, RequestParts, Scenario, ScenarioRequest,
-    Sending, Turn, User,
+    Entry, FlowShare, HttpUrl, Keep, Rejection, Reply, RequestError, RequestParts, Scenario,
+    ScenarioRequest, Sending, Turn, User,
 };
 
 use crate::cookies::CookieJar;
@@ -98,7 +98,7 @@ impl OneRequest {
         check: impl Fn(&RequestParts) -> Result<(), String>,
     ) -> Result<(), (usize, String)> {
         let sources = self.sources.clone();
-        let mut user = OneUser::new(self, &sources, 0);
+        let mut user = OneUser::new(self, &sources, 0, FlowShare::ALL);
         for row in 1..=sources.longest() {
             user.begin();
             user.render().map_err(|error| (row, error.to_string()))?;
@@ -114,7 +114,7 @@ fn first(
     server: &HttpUrl,
     sources: &Sources,
 ) -> Result<ScenarioRequest, OneRequestError> {
-    let mut values = Values::new(sources, 0);
+    let mut values = Values::new(sources, 0, FlowShare::ALL);
     values.next(sources);
     let mut render = |text: &Text| -> Result<Vec<u8>, TextError> {
         let mut bytes = Vec::new();
@@ -147,27 +147,34 @@ impl Scenario for OneRequest {
         true
     }
 
-    fn user(&self, _: u64, seed: u64) -> Box<dyn User + '_> {
-        Box::new(OneUser::new(self, &self.sources, seed))
+    fn user(&self, _: u64, seed: u64, share: FlowShare) -> Box<dyn User + '_> {
+        Box::new(OneUser::new(self, &self.sources, seed, share))
+    }
+
+    fn skip_flows(&self, count: u64) {
+        self.sources.skip_flows(count);
     }
 }
 
 /// The present values of a user.
 struct Values {
+    share: FlowShare,
     variables: Variables,
     environment: UserEnvironment,
 }
 
 impl Values {
-    fn new(sources: &Sources, seed: u64) -> Self {
+    fn new(sources: &Sources, seed: u64, share: FlowShare) -> Self {
         Self {
+            share,
             variables: sources.variables.clone(),
             environment: UserEnvironment::new(None, seed),
         }
     }
 
     fn next(&mut self, sources: &Sources) {
-        sources.fill(&mut self.variables, &mut self.environment.random);
+        let random = &mut self.environment.random;
+        sources.fill(self.share, &mut self.variables, random);
     }
 
     fn render(&mut self, text: &Text, bytes: &mut Vec<u8>) -> Result<(), TextError> {
@@ -192,14 +199,14 @@ struct OneUser<'a> {
 }
 
 impl<'a> OneUser<'a> {
-    fn new(scenario: &'a OneRequest, sources: &'a Sources, seed: u64) -> Self {
+    fn new(scenario: &'a OneRequest, sources: &'a Sources, seed: u64, share: FlowShare) -> Self {
         let template = &scenario.template;
         let differing = |text: &&'a Text| text.constant().is_none();
         let fields = template.fields.iter().map(|(_, text)| text).enumerate();
         Self {
             scenario,
             sources,
-            values: Values::new(sources, seed),
+            values: Values::new(sources, seed, share),
             cookies: CookieJar::default(),
             request: scenario.first.clone(),
             fields: fields.filter(|(_, text)| differing(text)).collect(),

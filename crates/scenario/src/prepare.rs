@@ -8,7 +8,7 @@ use prony_hurl::ast::{
 };
 use prony_hurl::evaluate::{Scope, Variables};
 use prony_hurl::{Position, parse, unsupported};
-use prony_load::{Entry as NamedEntry, HttpUrl, Keep, Scenario, ScenarioRequest, User};
+use prony_load::{Entry as NamedEntry, FlowShare, HttpUrl, Keep, Scenario, ScenarioRequest, User};
 
 use crate::MOST_ENTRIES;
 use crate::constants::Constants;
@@ -182,8 +182,12 @@ impl Scenario for HurlScenario {
         &self.names
     }
 
-    fn user(&self, _: u64, seed: u64) -> Box<dyn User + '_> {
-        Box::new(HurlUser::new(self, seed))
+    fn user(&self, _: u64, seed: u64, share: FlowShare) -> Box<dyn User + '_> {
+        Box::new(HurlUser::new(self, seed, share))
+    }
+
+    fn skip_flows(&self, count: u64) {
+        self.sources.skip_flows(count);
     }
 }
 

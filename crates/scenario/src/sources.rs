@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use prony_hurl::evaluate::{Number, Value, Variables};
+use prony_load::FlowShare;
 
 /// The most bytes of a data file.
 const LONGEST_DATA: u64 = 256 * 1024 * 1024;
@@ -87,12 +88,14 @@ pub struct Sources {
     counters: Vec<Counter>,
     randoms: Vec<Random>,
     names: HashSet<String>,
+    /// The number of the first flow.
+    first_flow: u64,
     flows: Flows,
     /// The folder whose files a Hurl file may name.
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Counts the flows of all users. A clone begins again.
+/// Counts the flows of all users of this process. A clone begins again.
 #[derive(Debug, Default)]
 struct Flows(AtomicU64);
 
@@ -353,17 +356,42 @@ impl Sources {
         !self.randoms.is_empty()
     }
 
-    /// Sets the variables of the next flow.
-    pub(crate) fn fill(&self, variables: &mut Variables, random: &mut fastrand::Rng) {
+    /// How many flows have begun: the next one has this number.
+    pub fn flows_begun(&self) -> u64 {
+        self.first_flow.wrapping_add(self.flows.0.load(Relaxed))
+    }
+
+    /// Lets the next flow have this number instead of 0, also in clones.
+    pub fn begin_with_flow(&mut self, number: u64) {
+        self.first_flow = number;
+        self.flows = Flows::default();
+    }
+
+    /// Leaves out the next `count` flows.
+    pub(crate) fn skip_flows(&self, count: u64) {
+        self.flows.0.fetch_add(count, Relaxed);
+    }
+
+    /// Sets the variables of the next flow in `share`.
+    pub(crate) fn fill(
+        &self,
+        share: FlowShare,
+        variables: &mut Variables,
+        random: &mut fastrand::Rng,
+    ) {
         // One number for all: users of all threads share the rows, and the rows of several files belong together.
-        let flow = self.flows.0.fetch_add(1, Relaxed);
+        let nth = self.flows.0.fetch_add(1, Relaxed);
+        let flow = self.first_flow.wrapping_add(share.number(nth));
         for data in &self.data {
             for (name, value) in data.names.iter().zip(data.row(flow)) {
                 variables.set(name.as_str(), value.clone());
             }
         }
         for Counter { name, first } in &self.counters {
-            variables.set(name.as_str(), Value::integer(first + flow as i64));
+            variables.set(
+                name.as_str(),
+                Value::integer(first.wrapping_add(flow as i64)),
+            );
         }
         for Random { name, range } in &self.randoms {
             let number = random.i64(range.least..=range.most);
@@ -489,7 +517,8 @@ mod tests {
     /// The values of these variables in the next flow.
     fn next(sources: &Sources, names: &[&str]) -> Vec<String> {
         let mut variables = sources.variables.clone();
-        sources.fill(&mut variables, &mut fastrand::Rng::with_seed(1));
+        let mut random = fastrand::Rng::with_seed(1);
+        sources.fill(FlowShare::ALL, &mut variables, &mut random);
         let text = |name: &&str| variables.get(name).expect("a variable").value.to_string();
         names.iter().map(text).collect()
     }

@@ -366,6 +366,8 @@ fn as_json_value(text: &str) -> Result<Cow<'_, str>, &'static str> {
 
 #[cfg(test)]
 mod tests {
+    use prony_load::FlowShare;
+
     use super::*;
     use crate::environment::UserEnvironment;
 
@@ -381,7 +383,7 @@ mod tests {
         let sources = sources();
         let mut environment = UserEnvironment::new(None, 1);
         let mut variables = sources.variables.clone();
-        sources.fill(&mut variables, &mut environment.random);
+        sources.fill(FlowShare::ALL, &mut variables, &mut environment.random);
         let mut bytes = Vec::new();
         text.render(&mut Scope::new(&variables, &mut environment), &mut bytes)?;
         Ok(String::from_utf8(bytes).expect("a text"))

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use prony_hurl::evaluate::{Failure, FailureKind, Redirect, Scope, Variables};
-use prony_load::{Rejection, Reply, ScenarioRequest, Sending, Turn, User};
+use prony_load::{FlowShare, Rejection, Reply, ScenarioRequest, Sending, Turn, User};
 use prony_model::Outcome;
 
 use crate::cookies::CookieJar;
@@ -22,6 +22,7 @@ const LONGEST_REASON: usize = 400;
 /// A user of a [`HurlScenario`].
 pub(crate) struct HurlUser<'a> {
     scenario: &'a HurlScenario,
+    share: FlowShare,
     environment: UserEnvironment,
     variables: Variables,
     cookies: CookieJar,
@@ -82,9 +83,10 @@ impl<'a> Requests<'a> {
 }
 
 impl<'a> HurlUser<'a> {
-    pub(crate) fn new(scenario: &'a HurlScenario, seed: u64) -> Self {
+    pub(crate) fn new(scenario: &'a HurlScenario, seed: u64, share: FlowShare) -> Self {
         Self {
             scenario,
+            share,
             environment: UserEnvironment::new(scenario.sources.folder.as_deref(), seed),
             variables: scenario.sources.variables.clone(),
             cookies: CookieJar::default(),
@@ -391,7 +393,8 @@ impl User for HurlUser<'_> {
         if self.scenario.changes_variables {
             self.variables.clone_from(&sources.variables);
         }
-        sources.fill(&mut self.variables, &mut self.environment.random);
+        let random = &mut self.environment.random;
+        sources.fill(self.share, &mut self.variables, random);
     }
 
     fn next(&mut self) -> Turn {

@@ -20,6 +20,11 @@ impl Clock {
         }
     }
 
+    /// What the clock shows at an instant; 0 before its origin.
+    pub(super) fn at(&self, instant: Instant) -> Nanoseconds {
+        nanoseconds(instant.saturating_duration_since(self.origin))
+    }
+
     #[inline]
     pub(super) fn now(&self) -> Nanoseconds {
         nanoseconds(self.origin.elapsed())

@@ -9,10 +9,11 @@ use super::clock::{Nanoseconds, nanoseconds};
 use super::judge::Sample;
 use super::pacer::{exponential, random_source};
 use super::tally::FlowTally;
+use super::worker_number::WorkerNumber;
 use crate::plan::LoadPlan;
 use crate::request::LoadRequest;
 use crate::response::LONGEST_BODY;
-use crate::scenario::{Keep, Reply, Scenario, ScenarioRequest, Sending, Turn, User};
+use crate::scenario::{FlowShare, Keep, Reply, Scenario, ScenarioRequest, Sending, Turn, User};
 use crate::target::Endpoint;
 use crate::tls::HttpVersion;
 
@@ -31,8 +32,11 @@ pub(super) struct Flows<'a> {
     /// Whether each flow is one request, whose response the plan judges.
     are_requests: bool,
     users: Vec<FlowUser<'a>>,
-    worker: u64,
-    workers: u64,
+    worker: WorkerNumber,
+    /// Which of the load's flows the worker's agent begins.
+    share: FlowShare,
+    /// How many flows have begun.
+    begun: u64,
     seed: u64,
     think: Option<ThinkTime>,
     longest_body: u64,
@@ -106,7 +110,7 @@ pub(super) enum Step {
 
 impl<'a> Flows<'a> {
     /// Those of one worker; `None` if the load has no scenario.
-    pub(super) fn of(plan: &'a LoadPlan, worker: usize) -> Option<Self> {
+    pub(super) fn of(plan: &'a LoadPlan, agent: usize, worker: WorkerNumber) -> Option<Self> {
         let LoadRequest::Scenario(scenario, http) = &plan.request else {
             return None;
         };
@@ -116,12 +120,16 @@ impl<'a> Flows<'a> {
             http: *http,
             are_requests: scenario.is_one_request(),
             users: Vec::new(),
-            worker: worker as u64,
-            workers: plan.threads as u64,
+            worker,
+            share: FlowShare {
+                agent: agent as u64,
+                agents: plan.agents as u64,
+            },
+            begun: 0,
             seed: plan.seed ^ USERS,
             think: plan.flow_think_time.map(|mean| ThinkTime {
                 mean: nanoseconds(mean),
-                random: random_source(plan.seed.rotate_left(32), worker as u64),
+                random: worker.random(plan.seed.rotate_left(32)),
             }),
             longest_body: (MOST_KEPT / users.max(1)).clamp(LEAST_BODY, LONGEST_BODY),
             server: match &plan.endpoint {
@@ -137,6 +145,11 @@ impl<'a> Flows<'a> {
         self.are_requests
     }
 
+    /// How many flows have begun, warm-up included.
+    pub(super) fn begun(&self) -> u64 {
+        self.begun
+    }
+
     pub(super) fn in_progress(&self) -> u64 {
         self.in_progress
     }
@@ -148,10 +161,11 @@ impl<'a> Flows<'a> {
     /// Begins a flow, which was due at `from` if it was due at all.
     pub(super) fn begin(&mut self, user: usize, from: Option<Nanoseconds>, now: Nanoseconds) {
         while self.users.len() <= user {
-            let number = self.worker + self.users.len() as u64 * self.workers;
+            let WorkerNumber { worker, workers } = self.worker;
+            let number = (worker + self.users.len() * workers) as u64;
             let seed = random_source(self.seed, number).u64(..);
             self.users.push(FlowUser {
-                user: self.scenario.user(number, seed),
+                user: self.scenario.user(number, seed, self.share),
                 flow: None,
                 is_compared: false,
                 spare: None,
@@ -165,6 +179,7 @@ impl<'a> Flows<'a> {
             ..Flow::default()
         });
         self.in_progress += 1;
+        self.begun += 1;
     }
 
     /// What a user who is in a flow, and has no request in flight, does next.

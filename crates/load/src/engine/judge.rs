@@ -59,7 +59,7 @@ impl<'a> Judge<'a> {
         let choice = compared.map(|sampling| sampling.choice);
         Self {
             sampling: compared,
-            sampler: Sampler::new(choice, plan.threads, random),
+            sampler: Sampler::new(choice, plan.all_threads(), random),
             statuses: sampling.map_or(Vec::new(), |sampling| sampling.check.statuses()),
             are_calls: plan.protocol().is_grpc(),
             body_length: plan.body_length(),

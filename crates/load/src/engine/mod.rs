@@ -3,6 +3,7 @@
 mod clock;
 mod connection;
 mod cost;
+mod encoded;
 mod event_loop;
 mod flows;
 mod judge;
@@ -19,6 +20,7 @@ mod tally;
 mod tcp_events;
 mod timeline;
 mod worker;
+mod worker_number;
 
 use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
@@ -36,15 +38,18 @@ use event_loop::{EventLoop, LONG_BODY};
 pub(crate) use event_loop::{Mode, socket_for};
 use flows::Flows;
 use judge::Judge;
-use pacer::{Closed, ClosedUser, OpenUser, Pacer, Part, Rate, SharedBudget, Users, random_source};
-pub use part::{PartResult, Start, assemble, run_part};
+use pacer::{Closed, ClosedUser, OpenUser, Pacer, Rate, SharedBudget, Users};
+pub use part::{ForeignPart, PartResult, Start};
 pub use progress::Progress;
 use progress::WorkerProgress;
 use request_mix::RequestMix;
+pub use result::assemble;
 use start_line::{Place, StartLine};
+use tcp_events::HostEvents;
 use worker::{Requests, Share, Shared, Worker, WorkerResult};
+use worker_number::{WorkerNumber, share_of_agent};
 
-use crate::plan::{EventLoopChoice, LoadPlan, PlanError, share_of};
+use crate::plan::{EventLoopChoice, LoadPlan, PlanError};
 use crate::request::{LoadRequest, WireRequest};
 use crate::tls::HttpVersion;
 use crate::wire::Wire;
@@ -85,27 +90,65 @@ const OBSERVE: Duration = Duration::from_millis(100);
 
 /// Runs the load on its target and measures it, until it ends or `interrupt` is set (the result is then what was
 /// measured so far). `observe` is called about ten times per second.
+///
+/// # Errors
+///
+/// If the load cannot run as planned, or has several agents.
 pub fn run(
     plan: &LoadPlan,
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(Progress),
 ) -> Result<LoadResult, LoadError> {
+    if plan.agents > 1 {
+        return Err(PlanError::SeveralAgents(plan.agents).into());
+    }
+    let part = run_workers(plan, 0, None, interrupt, observe)?;
+    Ok(assemble(plan, &[part]))
+}
+
+/// Runs the part of agent `index` (from 0 on) of the load, as [`run`] runs a whole one. No request leaves before the
+/// instant that `start` gives; if it gives none, the result is empty.
+///
+/// # Errors
+///
+/// As for [`run`], or if the load has no such agent.
+pub fn run_part(
+    plan: &LoadPlan,
+    index: usize,
+    start: &dyn Start,
+    interrupt: &AtomicBool,
+    observe: &mut dyn FnMut(Progress),
+) -> Result<PartResult, LoadError> {
+    run_workers(plan, index, Some(start), interrupt, observe)
+}
+
+/// Runs the workers of an agent, which begin when `start` says, or as soon as they can.
+fn run_workers(
+    plan: &LoadPlan,
+    agent: usize,
+    start: Option<&dyn Start>,
+    interrupt: &AtomicBool,
+    observe: &mut dyn FnMut(Progress),
+) -> Result<PartResult, LoadError> {
     plan.validate()?;
-    let most = plan.connections.max(plan.max_connections);
-    raise_file_limit(most + plan.streams)?;
+    let agents = plan.agents;
+    if agent >= agents {
+        return Err(PlanError::NoSuchAgent { agent, agents }.into());
+    }
+    raise_file_limit(most_sockets(plan, agent))?;
     let progress: Vec<WorkerProgress> = (0..plan.threads)
         .map(|_| WorkerProgress::default())
         .collect();
     let tcp_before = tcp_events::now();
     let clock = Clock::start();
-    let budget = SharedBudget::new(plan.requests);
-    let start_line = StartLine::new(plan.threads);
+    let budget = SharedBudget::new(plan.requests.map(|all| share_of_agent(plan, agent, all)));
+    let start_line = StartLine::new(clock, plan.threads, start.is_some());
     // Never carries a message: it disconnects when every worker has ended.
     let (running, ended) = channel::<Infallible>();
     let results: Vec<WorkerResult> = thread::scope(|scope| {
         let workers: Vec<_> = (0..plan.threads)
             .zip(&progress)
-            .map(|(index, progress)| {
+            .map(|(thread, progress)| {
                 let shared = Shared {
                     plan,
                     clock,
@@ -115,69 +158,76 @@ pub fn run(
                 let (running, budget, place) = (running.clone(), &budget, start_line.place());
                 scope.spawn(move || {
                     let _running = running;
-                    run_worker(shared, index, budget, place)
+                    run_worker(shared, Thread { agent, thread }, budget, place)
                 })
             })
             .collect();
         drop(running);
+        let starter = start.map(|start| scope.spawn(|| start_line.find_out(start, interrupt)));
         let pause = OBSERVE.min(plan.duration.unwrap_or(OBSERVE) / 10);
         while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
             observe(Progress::of(&progress));
         }
+        let panicked = |_| LoadError::Panicked;
+        starter.map_or(Ok(()), |starter| starter.join().map_err(panicked))?;
         workers
             .into_iter()
-            .map(|worker| worker.join().map_err(|_| LoadError::Panicked)?)
+            .map(|worker| worker.join().map_err(panicked)?)
             .collect::<Result<_, _>>()
     })?;
-    let mut result = result::assemble(plan, results);
-    tcp_events::add_to(&mut result, tcp_before);
-    Ok(result)
+    let tcp = HostEvents::since(tcp_before);
+    Ok(PartResult::of(plan, agent, results, tcp))
+}
+
+/// How many sockets an agent may have open at a time.
+fn most_sockets(plan: &LoadPlan, agent: usize) -> usize {
+    let share = |whole: usize| share_of_agent(plan, agent, whole as u64) as usize;
+    share(plan.connections.max(plan.max_connections)) + share(plan.streams)
+}
+
+/// Which thread of which agent a worker is.
+#[derive(Clone, Copy)]
+struct Thread {
+    agent: usize,
+    thread: usize,
 }
 
 /// Pins the thread, and gives the worker its pacer, the only difference between load shapes.
 fn run_worker<'a>(
     shared: Shared<'a>,
-    index: usize,
+    thread: Thread,
     budget: &'a SharedBudget,
     place: Place<'_>,
 ) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
     if !plan.cpus.is_empty() {
-        pin_to(plan.cpus[index % plan.cpus.len()])?;
+        pin_to(plan.cpus[thread.thread % plan.cpus.len()])?;
     }
-    if plan.shape != LoadShape::Closed {
+    if plan.shape != LoadShape::Closed || place.is_shared() {
         set_exact_timers()?;
     }
-    let share = |whole: u64| share_of(whole, plan.threads as u64, index as u64);
+    let number = WorkerNumber::of(plan, thread.agent, thread.thread);
     let has_warmup = !plan.warmup.is_zero();
-    let users = share(plan.connections as u64) as usize;
-    let first_user = || {
-        let before =
-            (0..index as u64).map(|i| share_of(plan.connections as u64, plan.threads as u64, i));
-        before.sum::<u64>() as usize
-    };
+    let users = number.share(plan.connections as u64) as usize;
+    let first_user = || number.before(plan.connections as u64) as usize;
     let mean = |think_time_s: f64| nanoseconds(Duration::from_secs_f64(think_time_s));
     let mut connections = Share {
         connections: users,
         most_connections: users,
-        streams: share(plan.streams as u64) as usize,
+        streams: number.share(plan.streams as u64) as usize,
     };
     let pacer: Box<dyn Pacer + '_> = match &plan.shape {
         LoadShape::Closed => {
-            let requests = plan.requests.map(share);
+            let requests = plan.requests.map(|all| number.share(all));
             let enough = requests.unwrap_or(u64::MAX).div_ceil(plan.pipeline as u64);
             connections.connections = users.min(usize::try_from(enough).unwrap_or(usize::MAX));
             Box::new(Closed::new(requests, has_warmup))
         }
         LoadShape::Rate(schedule) => {
-            connections.most_connections = share(plan.max_connections as u64) as usize;
-            let part = Part {
-                worker: index,
-                workers: plan.threads,
-            };
-            let random = random_source(plan.seed, index as u64);
+            connections.most_connections = number.share(plan.max_connections as u64) as usize;
+            let random = number.random(plan.seed);
             let schedule = schedule.clone();
-            Box::new(Rate::new(schedule, part, budget, has_warmup, random))
+            Box::new(Rate::new(schedule, number, budget, has_warmup, random))
         }
         LoadShape::UsersClosed { think_time_s } => {
             let (first, mean) = (first_user(), mean(*think_time_s));
@@ -194,13 +244,13 @@ fn run_worker<'a>(
             ))
         }
     };
-    work(shared, index, connections, place, pacer)
+    work(shared, (thread.agent, number), connections, place, pacer)
 }
 
 /// Gives the worker its event loop and its wires.
 fn work<'a>(
     shared: Shared<'a>,
-    index: usize,
+    (agent, number): (usize, WorkerNumber),
     share: Share,
     place: Place<'_>,
     pacer: Box<dyn Pacer + 'a>,
@@ -209,9 +259,9 @@ fn work<'a>(
     let worker = Unwired {
         io: event_loop(plan, share.slots())?,
         // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
-        mix: RequestMix::new(plan.request.set(), random_source(!plan.seed, index as u64)),
-        flows: Flows::of(plan, index),
-        judge: Judge::new(plan, random_source(plan.seed ^ SAMPLES, index as u64)),
+        mix: RequestMix::new(plan.request.set(), number.random(!plan.seed)),
+        flows: Flows::of(plan, agent, number),
+        judge: Judge::new(plan, number.random(plan.seed ^ SAMPLES)),
         shared,
         share,
         pacer,

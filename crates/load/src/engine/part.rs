@@ -1,41 +1,341 @@
-//! One agent's part of a load, and how the parts become one result.
+//! One agent's part of a load: what its workers counted, in a form that other processes read.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use prony_model::LoadResult;
+use prony_kernel::CounterValues;
+use prony_model::{Ended, Outcomes, Scheduling};
 use serde::{Deserialize, Serialize};
 
-use super::{LoadError, Progress};
+use super::clock::{Nanoseconds, seconds};
+use super::encoded::{Encoded, some_seconds};
+use super::phase::PhaseResult;
+use super::tally::Tally;
+use super::tcp_events::HostEvents;
+use super::timeline::WorkerTimeline;
+use super::worker::{ConnectionCounts, WorkerResult};
+use super::worker_number::share_of_agent;
 use crate::plan::LoadPlan;
+use crate::request::LoadRequest;
+use crate::wire::tls::Agreement;
 
 /// When a part of a load begins.
 pub trait Start: Sync {
-    /// Called once, when the part is prepared and its connections are open (if its shape needs them). Waits until the
-    /// instant is known; `None` if the load is not to begin, as when `interrupt` is set.
+    /// Called once, when the part is prepared and its connections are open (if its shape needs them), on a thread of its
+    /// own. Waits until the instant is known; `None` if the load is not to begin, as when `interrupt` is set.
     fn at(&self, interrupt: &AtomicBool) -> Option<Instant>;
 }
 
-/// What one agent counted. It holds whole histograms, so parts can be merged exactly.
+/// What one agent counted. It holds whole histograms, so parts can be merged exactly, and takes some kilobytes.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct PartResult(());
-
-/// Runs the part of agent `index` (from 0 on) of the load, as [`run`](super::run) runs a whole one.
-///
-/// # Errors
-///
-/// As for [`run`](super::run).
-pub fn run_part(
-    _plan: &LoadPlan,
-    _index: usize,
-    _start: &dyn Start,
-    _interrupt: &AtomicBool,
-    _observe: &mut dyn FnMut(Progress),
-) -> Result<PartResult, LoadError> {
-    unimplemented!()
+pub struct PartResult {
+    pub(super) agent: usize,
+    pub(super) agents: usize,
+    given_connections: u64,
+    start_lag: Nanoseconds,
+    pub(super) ended: Ended,
+    pub(super) duration: Nanoseconds,
+    pub(super) measured: Tally<Encoded>,
+    pub(super) warmup: Option<WarmupPart>,
+    pub(super) connections: ConnectionCounts,
+    pub(super) agreement: Option<AgreementPart>,
+    pub(super) cost: PartCost,
+    pub(super) timeline: WorkerTimeline,
+    pub(super) tcp: Option<HostEvents>,
 }
 
-/// Merges parts into the result of the load: all of them, or that of one agent to see its share.
-pub fn assemble(_plan: &LoadPlan, _parts: &[PartResult]) -> LoadResult {
-    unimplemented!()
+/// The warm-up of an agent.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct WarmupPart {
+    pub(super) duration: Nanoseconds,
+    pub(super) outcomes: Outcomes,
+    pub(super) failed_without_request: u64,
+}
+
+/// What TLS agreed on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct AgreementPart {
+    pub(super) version: String,
+    pub(super) cipher_suite: String,
+}
+
+/// What the load cost an agent in the measured part: sums over its workers.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct PartCost {
+    #[serde(deserialize_with = "some_seconds")]
+    pub(super) cpu_user_s: f64,
+    #[serde(deserialize_with = "some_seconds")]
+    pub(super) cpu_system_s: f64,
+    /// The busiest worker's.
+    #[serde(deserialize_with = "some_seconds")]
+    pub(super) busy_max: f64,
+    pub(super) spun: Nanoseconds,
+    pub(super) system_calls: u64,
+    /// Cycles and instructions; `None` unless all workers counted them.
+    pub(super) counted: Option<(u64, u64)>,
+    pub(super) scheduling: Option<SchedulingPart>,
+    pub(super) event_loops: BTreeSet<EventLoopName>,
+}
+
+/// As in the result, but a wrong one is not read.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct SchedulingPart {
+    #[serde(deserialize_with = "some_seconds")]
+    run_queue_wait_s: f64,
+    voluntary_switches: u64,
+    involuntary_switches: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum EventLoopName {
+    Epoll,
+    IoUring,
+}
+
+/// Why a result is none of a load's agent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
+pub enum ForeignPart {
+    #[error("it is the result of agent {agent} of {agents}, not of agent {expected} of {of}")]
+    Agent {
+        agent: usize,
+        agents: usize,
+        expected: usize,
+        of: usize,
+    },
+    #[error("it has {given} connections instead of {expected}")]
+    Connections { given: u64, expected: u64 },
+    #[error("it has {given} entries of a scenario that has {expected}")]
+    Entries { given: usize, expected: usize },
+}
+
+impl PartResult {
+    /// Merges what the workers of an agent counted.
+    pub(super) fn of(
+        plan: &LoadPlan,
+        agent: usize,
+        workers: Vec<WorkerResult>,
+        tcp: Option<HostEvents>,
+    ) -> Self {
+        let mut tally = Tally::default();
+        let mut connections = ConnectionCounts::default();
+        for worker in &workers {
+            tally.merge(&worker.measured.tally);
+            connections.merge(&worker.connections);
+        }
+        let agreement = workers.iter().find_map(|worker| worker.agreement);
+        let measured = || workers.iter().map(|worker| &worker.measured);
+        Self {
+            agent,
+            agents: plan.agents,
+            given_connections: given_connections(plan, agent),
+            start_lag: { workers.iter() }
+                .map(|worker| worker.start_lag)
+                .max()
+                .unwrap_or(0),
+            ended: ended(workers.iter().map(|worker| worker.ended)),
+            duration: measured().map(|phase| phase.duration).max().unwrap_or(0),
+            measured: tally.encoded(),
+            warmup: WarmupPart::merged(
+                workers
+                    .iter()
+                    .filter_map(|it| Some(it.warmup.as_ref()?.into())),
+            ),
+            connections,
+            agreement: agreement.as_ref().map(AgreementPart::from),
+            cost: PartCost::of(&workers),
+            timeline: WorkerTimeline::merged(workers.into_iter().map(|worker| worker.timeline)),
+            tcp,
+        }
+    }
+
+    /// The number of its agent, from 0 on.
+    pub fn agent(&self) -> usize {
+        self.agent
+    }
+
+    /// How many connections the agent was given, initially.
+    pub fn connections(&self) -> u64 {
+        self.given_connections
+    }
+
+    /// How long after the agreed instant the last of its threads began.
+    pub fn start_lag(&self) -> Duration {
+        Duration::from_nanos(self.start_lag)
+    }
+
+    /// Sees whether it is the result of agent `agent` of that load.
+    ///
+    /// # Errors
+    ///
+    /// If it is not.
+    pub fn check(&self, plan: &LoadPlan, agent: usize) -> Result<(), ForeignPart> {
+        if (self.agent, self.agents) != (agent, plan.agents) {
+            return Err(ForeignPart::Agent {
+                agent: self.agent,
+                agents: self.agents,
+                expected: agent,
+                of: plan.agents,
+            });
+        }
+        let (given, expected) = (self.given_connections, given_connections(plan, agent));
+        if given != expected {
+            return Err(ForeignPart::Connections { given, expected });
+        }
+        let (given, expected) = (self.measured.entries(), plan.request.entries());
+        if given > expected {
+            return Err(ForeignPart::Entries { given, expected });
+        }
+        Ok(())
+    }
+}
+
+impl LoadPlan {
+    /// Lets the next load of a scenario continue after the flows of this one, which other processes have begun. Agents take
+    /// flows in turn, so those that an agent with fewer flows has not begun are left out.
+    pub fn continue_after(&self, parts: &[PartResult]) {
+        if let LoadRequest::Scenario(scenario, _) = &self.request {
+            let rounds = parts.iter().map(|part| part.connections.flows_begun).max();
+            let flows = rounds.unwrap_or(0).saturating_mul(self.agents as u64);
+            scenario.skip_flows(flows);
+        }
+    }
+}
+
+/// How many of the load's connections an agent has at the beginning.
+fn given_connections(plan: &LoadPlan, agent: usize) -> u64 {
+    share_of_agent(plan, agent, plan.connections as u64)
+}
+
+/// Why a load ended that has several workers, or agents.
+pub(super) fn ended(all: impl Iterator<Item = Ended>) -> Ended {
+    let rank = |ended: &Ended| match ended {
+        Ended::Requests => 0,
+        Ended::Duration => 1,
+        Ended::Interrupted => 2,
+    };
+    all.max_by_key(rank).unwrap_or(Ended::Interrupted)
+}
+
+impl From<&PhaseResult> for WarmupPart {
+    fn from(phase: &PhaseResult) -> Self {
+        let flows = phase.tally.counted_flows();
+        Self {
+            duration: phase.duration,
+            outcomes: phase.tally.outcomes,
+            failed_without_request: flows.map_or(0, |flows| flows.failed_without_request),
+        }
+    }
+}
+
+impl WarmupPart {
+    /// Those of several workers, or agents; `None` if there was none.
+    pub(super) fn merged(warmups: impl Iterator<Item = Self>) -> Option<Self> {
+        warmups.reduce(|mut sum, warmup| {
+            sum.outcomes.merge(&warmup.outcomes);
+            Self {
+                duration: sum.duration.max(warmup.duration),
+                outcomes: sum.outcomes,
+                failed_without_request: { sum.failed_without_request }
+                    .saturating_add(warmup.failed_without_request),
+            }
+        })
+    }
+}
+
+impl From<&Agreement> for AgreementPart {
+    fn from(agreement: &Agreement) -> Self {
+        Self {
+            version: agreement.version.to_string(),
+            cipher_suite: agreement.cipher_suite.to_owned(),
+        }
+    }
+}
+
+impl PartCost {
+    fn of(workers: &[WorkerResult]) -> Self {
+        let costs = workers.iter().map(Self::of_worker);
+        costs
+            .reduce(|sum, cost| sum.plus(&cost))
+            .unwrap_or_default()
+    }
+
+    fn of_worker(worker: &WorkerResult) -> Self {
+        let PhaseResult { cost, duration, .. } = &worker.measured;
+        // Busy-waiting was requested, and gives way to work at once.
+        let worked_s = cost.cpu.total_s() - seconds(cost.spun);
+        let busy = match *duration {
+            0 => 0.0,
+            duration => worked_s / seconds(duration),
+        };
+        let counted = |it: CounterValues| (it.cycles, it.instructions);
+        Self {
+            cpu_user_s: cost.cpu.user_s,
+            cpu_system_s: cost.cpu.system_s,
+            busy_max: busy.clamp(0.0, 1.0),
+            spun: cost.spun,
+            system_calls: cost.system_calls,
+            counted: cost.counted.map(counted),
+            scheduling: cost.scheduling.map(SchedulingPart::from),
+            event_loops: [worker.event_loop].into(),
+        }
+    }
+
+    /// The sum of two.
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        let add = u64::saturating_add;
+        let both = |(a, b): ((u64, u64), (u64, u64))| (add(a.0, b.0), add(a.1, b.1));
+        let schedulings = self.scheduling.zip(other.scheduling);
+        Self {
+            cpu_user_s: self.cpu_user_s + other.cpu_user_s,
+            cpu_system_s: self.cpu_system_s + other.cpu_system_s,
+            busy_max: self.busy_max.max(other.busy_max),
+            spun: add(self.spun, other.spun),
+            system_calls: add(self.system_calls, other.system_calls),
+            counted: self.counted.zip(other.counted).map(both),
+            scheduling: schedulings.map(|(a, b)| SchedulingPart {
+                run_queue_wait_s: a.run_queue_wait_s + b.run_queue_wait_s,
+                voluntary_switches: add(a.voluntary_switches, b.voluntary_switches),
+                involuntary_switches: add(a.involuntary_switches, b.involuntary_switches),
+            }),
+            event_loops: &self.event_loops | &other.event_loops,
+        }
+    }
+
+    /// Nearly always one; two if the kernel refused io_uring to some worker.
+    pub(super) fn event_loop(&self) -> String {
+        let names: Vec<&str> = self.event_loops.iter().map(|it| it.as_str()).collect();
+        names.join(" and ")
+    }
+}
+
+impl From<Scheduling> for SchedulingPart {
+    fn from(it: Scheduling) -> Self {
+        Self {
+            run_queue_wait_s: it.run_queue_wait_s,
+            voluntary_switches: it.voluntary_switches,
+            involuntary_switches: it.involuntary_switches,
+        }
+    }
+}
+
+impl From<SchedulingPart> for Scheduling {
+    fn from(it: SchedulingPart) -> Self {
+        Self {
+            run_queue_wait_s: it.run_queue_wait_s,
+            voluntary_switches: it.voluntary_switches,
+            involuntary_switches: it.involuntary_switches,
+        }
+    }
+}
+
+impl EventLoopName {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Epoll => "epoll",
+            Self::IoUring => "io_uring",
+        }
+    }
 }

@@ -1,17 +1,16 @@
-//! Merges what the workers counted into the result.
+//! Merges what the agents counted into the result.
 
 use prony_model::{
-    Checked, Ended, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams,
-    LatencyHistogram, LoadResult, OpenLoop, Outcome, Scheduling, Timeline, TlsResult, WarmupResult,
+    Checked, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams, LatencyHistogram,
+    LoadResult, OpenLoop, Outcome, TlsResult, WarmupResult,
 };
 
-use prony_kernel::CounterValues;
-
 use super::clock::{Nanoseconds, seconds};
-use super::phase::PhaseResult;
-use super::tally::{EntryTally, EventTally, FlowTally, HandshakeTally, Tally};
-use super::timeline;
-use super::worker::{ConnectionCounts, WorkerResult};
+use super::part::{PartResult, WarmupPart, ended};
+use super::tally::{EntryTally, EventTally, FlowTally, HandshakeTally, ScheduleTally, Tally};
+use super::tcp_events;
+use super::timeline::WorkerTimeline;
+use super::worker::ConnectionCounts;
 use crate::plan::LoadPlan;
 use crate::scenario::Entry;
 
@@ -22,36 +21,42 @@ const LONG_ENOUGH: Nanoseconds = 100_000_000;
 /// A schedule lag grows if it has more than doubled, by at least this much.
 const LAG_GROWTH_NS: f64 = 1e6;
 
-pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResult {
-    let measured = merge(workers.iter().map(|worker| &worker.measured));
+/// Merges parts into the result of the load: all of them, or that of one agent to see its share. Each should have passed
+/// [`PartResult::check`].
+pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
+    let measured = merge(parts);
     let tally = &measured.tally;
-    LoadResult {
+    let counts = &measured.connections;
+    let warmup = WarmupPart::merged(parts.iter().filter_map(|part| part.warmup));
+    let measured_from = warmup.map_or(0, |warmup| warmup.duration);
+    let timeline = WorkerTimeline::merged(parts.iter().map(|part| part.timeline.clone()));
+    let mut result = LoadResult {
         target: plan.target(),
         load: plan.spec(),
-        ended: ended(&workers),
+        ended: ended(parts.iter().map(|part| part.ended)),
         duration_s: measured.duration_s,
         requests: tally.outcomes.total(),
         outcomes: tally.outcomes,
-        warmup: warmup(&workers),
+        warmup: warmup.map(warmup_result),
         rate_per_s: per(tally.outcomes[Outcome::Ok] as f64, measured.duration_s),
         bytes_read: tally.bytes_read,
         bytes_written: tally.bytes_written,
-        connections_opened: count(&workers, |counts| counts.opened),
-        reconnects: count(&workers, |counts| counts.reconnects),
-        resent: count(&workers, |counts| counts.resent),
-        port_waits: count(&workers, |counts| counts.port_waits),
-        open: open_loop(plan, tally, &workers),
+        connections_opened: counts.opened,
+        reconnects: counts.reconnects,
+        resent: counts.resent,
+        port_waits: counts.port_waits,
+        open: open_loop(plan, &measured),
         first_byte_ns: tally.first_byte.summary(),
         events: plan
             .events
             .then(|| events(&tally.events, measured.duration_s)),
-        streams: held_streams(plan, &measured, &workers),
+        streams: held_streams(plan, &measured),
         flows: flows(plan, &measured),
         statuses: tally.statuses(),
         rpc_statuses: tally.rpc_statuses.clone(),
         latency_ns: tally.latency.summary(),
         connect_ns: tally.connect.summary(),
-        tls: plan.tls.is_some().then(|| tls(&tally.handshakes, &workers)),
+        tls: plan.tls.is_some().then(|| tls(&tally.handshakes, parts)),
         histogram: tally.latency.to_base64(),
         within_stdev: tally.latency.share_within_one_stdev(),
         first_wrong: tally.first_wrong.clone(),
@@ -59,27 +64,21 @@ pub(super) fn assemble(plan: &LoadPlan, workers: Vec<WorkerResult>) -> LoadResul
             every_body: plan.body_compared_always().is_some(),
             ..tally.checked
         }),
-        generator: generator(plan, &workers, tally),
+        generator: generator(plan, parts, &measured),
         fleet: None,
-        timeline: Some(timeline(plan, workers)),
+        timeline: Some(timeline.result(measured_from, &plan.slow_from_ns)),
         tcp: None,
         slow_because: None,
-    }
+    };
+    tcp_events::add_to(
+        &mut result,
+        parts.iter().filter_map(|part| part.tcp.as_ref()),
+    );
+    result
 }
 
-fn timeline(plan: &LoadPlan, workers: Vec<WorkerResult>) -> Timeline {
-    let warmups = workers.iter().filter_map(|worker| worker.warmup.as_ref());
-    let measured_from = warmups.map(|warmup| warmup.duration).max();
-    let recorded = workers.into_iter().map(|worker| worker.timeline).collect();
-    timeline::merge(recorded, measured_from.unwrap_or(0), &plan.slow_from_ns)
-}
-
-fn count(workers: &[WorkerResult], of: impl Fn(&ConnectionCounts) -> u64) -> u64 {
-    workers.iter().map(|worker| of(&worker.connections)).sum()
-}
-
-fn open_loop(plan: &LoadPlan, tally: &Tally, workers: &[WorkerResult]) -> Option<OpenLoop> {
-    let schedule = &tally.schedule;
+fn open_loop(plan: &LoadPlan, merged: &Merged) -> Option<OpenLoop> {
+    let schedule = &merged.tally.schedule;
     plan.shape.is_open().then(|| OpenLoop {
         due: schedule.due,
         sent: schedule.sent,
@@ -87,7 +86,7 @@ fn open_loop(plan: &LoadPlan, tally: &Tally, workers: &[WorkerResult]) -> Option
         queued: schedule.queued,
         schedule_lag_ns: schedule.lag.summary(),
         schedule_lag_histogram: schedule.lag.to_base64(),
-        most_connections: count(workers, |counts| counts.most),
+        most_connections: merged.connections.most,
         bound_hits: schedule.bound_hits,
     })
 }
@@ -131,26 +130,26 @@ fn flows(plan: &LoadPlan, merged: &Merged) -> Option<Flows> {
     })
 }
 
-fn tls(tally: &HandshakeTally, workers: &[WorkerResult]) -> TlsResult {
-    let agreement = workers.iter().find_map(|worker| worker.agreement);
+fn tls(tally: &HandshakeTally, parts: &[PartResult]) -> TlsResult {
+    let agreement = parts.iter().find_map(|part| part.agreement.as_ref());
     let handshakes = |histogram: &LatencyHistogram| Handshakes {
         count: histogram.count(),
         duration_ns: histogram.summary(),
         histogram: histogram.to_base64(),
     };
     TlsResult {
-        version: agreement.map(|it| it.version.to_string()),
-        cipher_suite: agreement.map(|it| it.cipher_suite.to_owned()),
+        version: agreement.map(|it| it.version.clone()),
+        cipher_suite: agreement.map(|it| it.cipher_suite.clone()),
         full: handshakes(&tally.full),
         resumed: handshakes(&tally.resumed),
     }
 }
 
-fn held_streams(plan: &LoadPlan, merged: &Merged, workers: &[WorkerResult]) -> Option<HeldStreams> {
+fn held_streams(plan: &LoadPlan, merged: &Merged) -> Option<HeldStreams> {
     let streams = &merged.tally.streams;
     (plan.streams > 0).then(|| HeldStreams {
         planned: plan.streams as u64,
-        open_at_end: count(workers, |counts| counts.streams_at_end),
+        open_at_end: merged.connections.streams_at_end,
         requests: streams.outcomes.total(),
         outcomes: streams.outcomes,
         events: events(&streams.events, merged.duration_s),
@@ -160,15 +159,19 @@ fn held_streams(plan: &LoadPlan, merged: &Merged, workers: &[WorkerResult]) -> O
 #[derive(Default)]
 struct Merged {
     tally: Tally,
+    duration: Nanoseconds,
     duration_s: f64,
+    connections: ConnectionCounts,
 }
 
-fn merge<'a>(phases: impl Iterator<Item = &'a PhaseResult>) -> Merged {
+fn merge(parts: &[PartResult]) -> Merged {
     let mut merged = Merged::default();
-    for phase in phases {
-        merged.tally.merge(&phase.tally);
-        merged.duration_s = merged.duration_s.max(seconds(phase.duration));
+    for part in parts {
+        merged.tally.merge(&part.measured);
+        merged.connections.merge(&part.connections);
+        merged.duration = merged.duration.max(part.duration);
     }
+    merged.duration_s = seconds(merged.duration);
     merged
 }
 
@@ -177,88 +180,77 @@ fn per(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-fn warmup(workers: &[WorkerResult]) -> Option<WarmupResult> {
-    let mut phases = workers
-        .iter()
-        .filter_map(|worker| worker.warmup.as_ref())
-        .peekable();
-    phases.peek()?;
-    let merged = merge(phases);
-    Some(WarmupResult {
-        duration_s: merged.duration_s,
-        outcomes: merged.tally.outcomes,
-        failed_without_request: { merged.tally.counted_flows() }
-            .map_or(0, |flows| flows.failed_without_request),
-    })
-}
-
-fn ended(workers: &[WorkerResult]) -> Ended {
-    let any = |ended| workers.iter().any(|worker| worker.ended == ended);
-    if any(Ended::Interrupted) {
-        Ended::Interrupted
-    } else if any(Ended::Duration) {
-        Ended::Duration
-    } else {
-        Ended::Requests
+fn warmup_result(warmup: WarmupPart) -> WarmupResult {
+    WarmupResult {
+        duration_s: seconds(warmup.duration),
+        outcomes: warmup.outcomes,
+        failed_without_request: warmup.failed_without_request,
     }
 }
 
-fn generator(plan: &LoadPlan, workers: &[WorkerResult], tally: &Tally) -> GeneratorCost {
-    let measured = || workers.iter().map(|worker| &worker.measured);
-    // Busy-waiting was requested, and gives way to work at once.
-    let worked_s = |phase: &PhaseResult| phase.cost.cpu.total_s() - seconds(phase.cost.spun);
-    let busy = |phase: &PhaseResult| per(worked_s(phase), seconds(phase.duration)).clamp(0.0, 1.0);
-    let busy_max = measured().map(busy).fold(0.0, f64::max);
-    let counted: Option<Vec<CounterValues>> = measured().map(|phase| phase.cost.counted).collect();
-    let longest = measured().map(|phase| phase.duration).max().unwrap_or(0);
-    let limited_by = (longest >= LONG_ENOUGH)
-        .then(|| client_limited_by(busy_max, tally))
-        .flatten();
+fn generator(plan: &LoadPlan, parts: &[PartResult], merged: &Merged) -> GeneratorCost {
+    let costs = parts.iter().map(|part| part.cost.clone());
+    let cost = costs
+        .reduce(|sum, cost| sum.plus(&cost))
+        .unwrap_or_default();
+    let limited_by = client_limited_by(plan, parts, merged, cost.busy_max);
     GeneratorCost {
-        cpu_user_s: measured().map(|phase| phase.cost.cpu.user_s).sum(),
-        cpu_system_s: measured().map(|phase| phase.cost.cpu.system_s).sum(),
-        busy_max,
-        spin_s: measured().map(|phase| seconds(phase.cost.spun)).sum(),
-        system_calls: measured().map(|phase| phase.cost.system_calls).sum(),
-        cycles: counted
-            .as_ref()
-            .map(|all| all.iter().map(|it| it.cycles).sum()),
-        instructions: counted.map(|all| all.iter().map(|it| it.instructions).sum()),
-        event_loop: event_loops(workers),
+        cpu_user_s: cost.cpu_user_s,
+        cpu_system_s: cost.cpu_system_s,
+        busy_max: cost.busy_max,
+        spin_s: seconds(cost.spun),
+        system_calls: cost.system_calls,
+        cycles: cost.counted.map(|(cycles, _)| cycles),
+        instructions: cost.counted.map(|(_, instructions)| instructions),
+        event_loop: cost.event_loop(),
         client_limited: limited_by.is_some(),
         client_limited_by: limited_by,
         cpus: plan.cpus.clone(),
-        scheduling: scheduling(workers),
+        scheduling: cost.scheduling.map(Into::into),
     }
 }
 
-/// The sum over all workers.
-fn scheduling(workers: &[WorkerResult]) -> Option<Scheduling> {
-    let each = workers
-        .iter()
-        .map(|worker| worker.measured.cost.scheduling)
-        .collect::<Option<Vec<_>>>()?;
-    Some(Scheduling {
-        run_queue_wait_s: each.iter().map(|it| it.run_queue_wait_s).sum(),
-        voluntary_switches: each.iter().map(|it| it.voluntary_switches).sum(),
-        involuntary_switches: each.iter().map(|it| it.involuntary_switches).sum(),
+/// Evidence that the generator may have been the bottleneck. If there are several agents, it names the first one that
+/// was.
+fn client_limited_by(
+    plan: &LoadPlan,
+    parts: &[PartResult],
+    merged: &Merged,
+    busy_max: f64,
+) -> Option<String> {
+    let of_all = || evidence(merged.duration, busy_max, &merged.tally.schedule);
+    if parts.len() < 2 {
+        return of_all();
+    }
+    let of_part = |part: &PartResult| {
+        let evidence = evidence(part.duration, part.cost.busy_max, &part.measured.schedule)?;
+        Some((part.agent, evidence))
+    };
+    let mut limited = parts.iter().filter_map(of_part);
+    let Some((agent, evidence)) = limited.next() else {
+        return of_all();
+    };
+    Some(match limited.count() {
+        0 => format!("agent {agent} of {}: {evidence}", plan.agents),
+        others => format!(
+            "agent {agent} and {others} more of {}: {evidence}",
+            plan.agents
+        ),
     })
 }
 
-/// Nearly always one; two if the kernel refused io_uring to some worker.
-fn event_loops(workers: &[WorkerResult]) -> String {
-    let mut names: Vec<&str> = workers.iter().map(|worker| worker.event_loop).collect();
-    names.sort_unstable();
-    names.dedup();
-    names.join(" and ")
-}
-
-/// Evidence that the generator may have been the bottleneck.
-fn client_limited_by(busy_max: f64, tally: &Tally) -> Option<String> {
+fn evidence<H>(
+    duration: Nanoseconds,
+    busy_max: f64,
+    schedule: &ScheduleTally<H>,
+) -> Option<String> {
+    if duration < LONG_ENOUGH {
+        return None;
+    }
     if busy_max > CLIENT_LIMITED_ABOVE {
         return Some(format!("a thread was {:.0} % busy", busy_max * 100.0));
     }
-    let behind_by = tally.schedule.behind_by as f64;
+    let behind_by = schedule.behind_by as f64;
     if behind_by > LAG_GROWTH_NS {
         let behind = match behind_by / 1e9 {
             s if s < 1.0 => format!("{:.0} ms", s * 1e3),
@@ -268,7 +260,7 @@ fn client_limited_by(busy_max: f64, tally: &Tally) -> Option<String> {
             "it was {behind} behind schedule at the end, although connections were free"
         ));
     }
-    let [first, second] = tally.schedule.mean_lag_by_half()?;
+    let [first, second] = schedule.mean_lag_by_half()?;
     (second > 2.0 * first + LAG_GROWTH_NS).then(|| {
         format!(
             "it could not keep its schedule: {:.1} ms behind in the first half, {:.1} ms in the second",

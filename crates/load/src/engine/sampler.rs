@@ -3,7 +3,7 @@
 use super::clock::Nanoseconds;
 use crate::plan::SampleChoice;
 
-/// How many responses per second to compare at random, over all workers. A server that is wrong in 1 % of its responses
+/// How many responses per second to compare at random, over all workers of all agents. A server that is wrong in 1 % of its responses
 /// is found within a second with a probability of 1 − 0.99^700 = 99.9 %. Keeping and comparing a page of 100 KiB takes
 /// some 20 µs: at most 1.4 % of a CPU.
 const COMPARED_PER_S: f64 = 700.0;

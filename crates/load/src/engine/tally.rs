@@ -4,42 +4,51 @@ use std::collections::BTreeMap;
 
 use prony_model::{Checked, LatencyHistogram, Outcome, Outcomes, WrongResponse};
 
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use super::clock::Nanoseconds;
+use super::encoded::{Encoded, Latencies, pairs};
 use crate::plan::MOST_SLOW;
 
 /// Counters of one worker and one phase. Nothing here is shared while the load runs.
-#[derive(Debug, Default)]
-pub(super) struct Tally {
+///
+/// The tally of an agent goes to other processes with its histograms as text.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Tally<H = LatencyHistogram> {
     pub(super) outcomes: Outcomes,
-    pub(super) latency: LatencyHistogram,
+    pub(super) latency: H,
     /// The sum of all latencies; it wraps around.
+    #[serde(skip)]
     pub(super) latency_sum: Nanoseconds,
     /// For each latency that the plan names, the responses that took this long or longer.
+    #[serde(skip)]
     pub(super) slow: [u64; MOST_SLOW],
-    pub(super) connect: LatencyHistogram,
-    pub(super) handshakes: HandshakeTally,
+    pub(super) connect: H,
+    pub(super) handshakes: HandshakeTally<H>,
     /// The time to the first byte of each response, if measured.
-    pub(super) first_byte: LatencyHistogram,
-    pub(super) schedule: ScheduleTally,
+    pub(super) first_byte: H,
+    pub(super) schedule: ScheduleTally<H>,
     /// The events of the load's responses.
-    pub(super) events: EventTally,
+    pub(super) events: EventTally<H>,
     /// The streams that are held open beside the load.
-    pub(super) streams: StreamTally,
+    pub(super) streams: StreamTally<H>,
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
     statuses: Statuses,
     /// How many responses had each `grpc-status`.
+    #[serde(with = "pairs")]
     pub(super) rpc_statuses: BTreeMap<u32, u64>,
     pub(super) first_wrong: Option<WrongResponse>,
     /// The responses that were compared whole.
     pub(super) checked: Checked,
     /// What the users of a scenario did; `None` before that.
-    flows: Option<Box<FlowTally>>,
+    flows: Option<Box<FlowTally<H>>>,
 }
 
 /// Flows of a scenario, and the requests of each of its entries.
-#[derive(Debug, Default)]
-pub(super) struct FlowTally {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct FlowTally<H = LatencyHistogram> {
     pub(super) ok: u64,
     pub(super) failed: u64,
     /// Those of them in which no request failed.
@@ -47,18 +56,18 @@ pub(super) struct FlowTally {
     /// Those in progress at the end.
     pub(super) unfinished: u64,
     /// How long those took that were ok.
-    pub(super) duration: LatencyHistogram,
+    pub(super) duration: H,
     /// Why the first one failed that failed without a request.
     pub(super) first_failure: Option<String>,
     /// By the position of the entry, as far as any had a request.
-    pub(super) entries: Vec<EntryTally>,
+    pub(super) entries: Vec<EntryTally<H>>,
 }
 
 /// The requests of an entry.
-#[derive(Debug, Default)]
-pub(super) struct EntryTally {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct EntryTally<H = LatencyHistogram> {
     pub(super) outcomes: Outcomes,
-    pub(super) latency: LatencyHistogram,
+    pub(super) latency: H,
     pub(super) first_wrong: Option<WrongResponse>,
 }
 
@@ -75,9 +84,38 @@ impl Default for Statuses {
     }
 }
 
+impl Statuses {
+    fn counted(&self) -> BTreeMap<u16, u64> {
+        let counts = (0..).zip(self.0.iter().copied());
+        counts.filter(|&(_, count)| count > 0).collect()
+    }
+}
+
+impl Serialize for Statuses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        pairs::serialize(&self.counted(), serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Statuses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut statuses = Self::default();
+        for (status, count) in pairs::deserialize::<u16, D>(deserializer)? {
+            let counter = statuses.0.get_mut(usize::from(status));
+            *counter.ok_or_else(|| D::Error::custom(format!("{status} is no status")))? = count;
+        }
+        Ok(statuses)
+    }
+}
+
+/// Adds a count that may come from another process.
+fn add(sum: &mut u64, count: u64) {
+    *sum = sum.saturating_add(count);
+}
+
 /// How well the schedule was kept.
-#[derive(Debug, Default)]
-pub(super) struct ScheduleTally {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct ScheduleTally<H = LatencyHistogram> {
     /// Requests that were due in the phase, and how many of them were begun.
     pub(super) due: u64,
     pub(super) sent: u64,
@@ -88,32 +126,32 @@ pub(super) struct ScheduleTally {
     /// At the end, how overdue a request was that had not begun although a connection was free.
     pub(super) behind_by: Nanoseconds,
     /// How late the generator itself was.
-    pub(super) lag: LatencyHistogram,
+    pub(super) lag: H,
     /// The lag in the first and in the second half of the phase: sum and count.
     pub(super) lag_by_half: [(u64, u64); 2],
 }
 
 /// How long handshakes took.
-#[derive(Debug, Default)]
-pub(super) struct HandshakeTally {
-    pub(super) full: LatencyHistogram,
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct HandshakeTally<H = LatencyHistogram> {
+    pub(super) full: H,
     /// Those that resumed an earlier session.
-    pub(super) resumed: LatencyHistogram,
+    pub(super) resumed: H,
 }
 
 /// Events of event streams.
-#[derive(Debug, Default)]
-pub(super) struct EventTally {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct EventTally<H = LatencyHistogram> {
     pub(super) count: u64,
-    pub(super) first: LatencyHistogram,
-    pub(super) gap: LatencyHistogram,
+    pub(super) first: H,
+    pub(super) gap: H,
 }
 
 /// Streams held open beside the load.
-#[derive(Debug, Default)]
-pub(super) struct StreamTally {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct StreamTally<H = LatencyHistogram> {
     pub(super) outcomes: Outcomes,
-    pub(super) events: EventTally,
+    pub(super) events: EventTally<H>,
 }
 
 impl Tally {
@@ -170,36 +208,38 @@ impl Tally {
 
     #[inline]
     pub(super) fn rpc_status(&mut self, status: u32) {
+        self.rpc_status_times(status, 1);
+    }
+
+    fn rpc_status_times(&mut self, status: u32, times: u64) {
         // A lying server must not fill the memory; gRPC has 17.
         if self.rpc_statuses.len() < MOST_RPC_STATUSES || self.rpc_statuses.contains_key(&status) {
-            *self.rpc_statuses.entry(status).or_default() += 1;
+            add(self.rpc_statuses.entry(status).or_default(), times);
         }
     }
 
     pub(super) fn statuses(&self) -> BTreeMap<u16, u64> {
-        let counts = (0..).zip(self.statuses.0.iter().copied());
-        counts.filter(|&(_, count)| count > 0).collect()
+        self.statuses.counted()
     }
 
-    pub(super) fn merge(&mut self, other: &Tally) {
+    /// Adds what another worker or agent counted, with the histograms in either form.
+    pub(super) fn merge<H: Latencies>(&mut self, other: &Tally<H>) {
         self.outcomes.merge(&other.outcomes);
-        self.latency.merge(&other.latency);
-        self.latency_sum = self.latency_sum.wrapping_add(other.latency_sum);
-        self.connect.merge(&other.connect);
-        self.handshakes.full.merge(&other.handshakes.full);
-        self.handshakes.resumed.merge(&other.handshakes.resumed);
-        self.first_byte.merge(&other.first_byte);
+        other.latency.add_to(&mut self.latency);
+        other.connect.add_to(&mut self.connect);
+        self.handshakes.merge(&other.handshakes);
+        other.first_byte.add_to(&mut self.first_byte);
         self.schedule.merge(&other.schedule);
         self.events.merge(&other.events);
         self.streams.outcomes.merge(&other.streams.outcomes);
         self.streams.events.merge(&other.streams.events);
-        self.bytes_read += other.bytes_read;
-        self.bytes_written += other.bytes_written;
+        add(&mut self.bytes_read, other.bytes_read);
+        add(&mut self.bytes_written, other.bytes_written);
         for (mine, theirs) in self.statuses.0.iter_mut().zip(other.statuses.0.iter()) {
-            *mine += theirs;
+            add(mine, *theirs);
         }
-        for (&status, count) in &other.rpc_statuses {
-            *self.rpc_statuses.entry(status).or_default() += count;
+        for (&status, &count) in &other.rpc_statuses {
+            self.rpc_status_times(status, count);
         }
         self.checked.merge(&other.checked);
         if let Some(flows) = &other.flows {
@@ -208,6 +248,43 @@ impl Tally {
         if self.first_wrong.is_none() {
             self.first_wrong.clone_from(&other.first_wrong);
         }
+    }
+
+    /// The same, with its histograms as text.
+    pub(super) fn encoded(self) -> Tally<Encoded> {
+        let of = |histogram: &LatencyHistogram| Encoded::from(histogram);
+        Tally {
+            outcomes: self.outcomes,
+            latency: of(&self.latency),
+            latency_sum: self.latency_sum,
+            slow: self.slow,
+            connect: of(&self.connect),
+            handshakes: HandshakeTally {
+                full: of(&self.handshakes.full),
+                resumed: of(&self.handshakes.resumed),
+            },
+            first_byte: of(&self.first_byte),
+            schedule: self.schedule.encoded(),
+            events: self.events.encoded(),
+            streams: StreamTally {
+                outcomes: self.streams.outcomes,
+                events: self.streams.events.encoded(),
+            },
+            bytes_read: self.bytes_read,
+            bytes_written: self.bytes_written,
+            statuses: self.statuses,
+            rpc_statuses: self.rpc_statuses,
+            first_wrong: self.first_wrong,
+            checked: self.checked,
+            flows: self.flows.map(|flows| Box::new(flows.encoded())),
+        }
+    }
+}
+
+impl<H> Tally<H> {
+    /// How many entries of a scenario had a request.
+    pub(super) fn entries(&self) -> usize {
+        self.flows.as_ref().map_or(0, |flows| flows.entries.len())
     }
 }
 
@@ -262,22 +339,42 @@ impl FlowTally {
         &mut self.entries[entry]
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.ok += other.ok;
-        self.failed += other.failed;
-        self.failed_without_request += other.failed_without_request;
-        self.unfinished += other.unfinished;
-        self.duration.merge(&other.duration);
+    fn merge<H: Latencies>(&mut self, other: &FlowTally<H>) {
+        add(&mut self.ok, other.ok);
+        add(&mut self.failed, other.failed);
+        add(
+            &mut self.failed_without_request,
+            other.failed_without_request,
+        );
+        add(&mut self.unfinished, other.unfinished);
+        other.duration.add_to(&mut self.duration);
         if self.first_failure.is_none() {
             self.first_failure.clone_from(&other.first_failure);
         }
         for (entry, theirs) in other.entries.iter().enumerate() {
             let mine = self.entry(entry);
             mine.outcomes.merge(&theirs.outcomes);
-            mine.latency.merge(&theirs.latency);
+            theirs.latency.add_to(&mut mine.latency);
             if mine.first_wrong.is_none() {
                 mine.first_wrong.clone_from(&theirs.first_wrong);
             }
+        }
+    }
+
+    fn encoded(self) -> FlowTally<Encoded> {
+        let entries = self.entries.into_iter().map(|entry| EntryTally {
+            outcomes: entry.outcomes,
+            latency: (&entry.latency).into(),
+            first_wrong: entry.first_wrong,
+        });
+        FlowTally {
+            ok: self.ok,
+            failed: self.failed,
+            failed_without_request: self.failed_without_request,
+            unfinished: self.unfinished,
+            duration: (&self.duration).into(),
+            first_failure: self.first_failure,
+            entries: entries.collect(),
         }
     }
 }
@@ -292,6 +389,33 @@ impl ScheduleTally {
         *count += 1;
     }
 
+    fn merge<H: Latencies>(&mut self, other: &ScheduleTally<H>) {
+        add(&mut self.due, other.due);
+        add(&mut self.sent, other.sent);
+        add(&mut self.queued, other.queued);
+        add(&mut self.bound_hits, other.bound_hits);
+        self.behind_by = self.behind_by.max(other.behind_by);
+        other.lag.add_to(&mut self.lag);
+        for (mine, theirs) in self.lag_by_half.iter_mut().zip(other.lag_by_half) {
+            add(&mut mine.0, theirs.0);
+            add(&mut mine.1, theirs.1);
+        }
+    }
+
+    fn encoded(self) -> ScheduleTally<Encoded> {
+        ScheduleTally {
+            due: self.due,
+            sent: self.sent,
+            queued: self.queued,
+            bound_hits: self.bound_hits,
+            behind_by: self.behind_by,
+            lag: (&self.lag).into(),
+            lag_by_half: self.lag_by_half,
+        }
+    }
+}
+
+impl<H> ScheduleTally<H> {
     /// The mean lag of each half, in nanoseconds; `None` if a half has none.
     pub(super) fn mean_lag_by_half(&self) -> Option<[f64; 2]> {
         let mean = |(sum, count): (u64, u64)| sum as f64 / count as f64;
@@ -299,19 +423,6 @@ impl ScheduleTally {
             .iter()
             .all(|&(_, count)| count > 0)
             .then(|| self.lag_by_half.map(mean))
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.due += other.due;
-        self.sent += other.sent;
-        self.queued += other.queued;
-        self.bound_hits += other.bound_hits;
-        self.behind_by = self.behind_by.max(other.behind_by);
-        self.lag.merge(&other.lag);
-        for (mine, theirs) in self.lag_by_half.iter_mut().zip(other.lag_by_half) {
-            mine.0 += theirs.0;
-            mine.1 += theirs.1;
-        }
     }
 }
 
@@ -321,6 +432,11 @@ impl HandshakeTally {
             true => self.resumed.record(took),
             false => self.full.record(took),
         }
+    }
+
+    fn merge<H: Latencies>(&mut self, other: &HandshakeTally<H>) {
+        other.full.add_to(&mut self.full);
+        other.resumed.add_to(&mut self.resumed);
     }
 }
 
@@ -342,9 +458,17 @@ impl EventTally {
         (1..events).for_each(|_| self.gap.record(0));
     }
 
-    fn merge(&mut self, other: &Self) {
-        self.count += other.count;
-        self.first.merge(&other.first);
-        self.gap.merge(&other.gap);
+    fn merge<H: Latencies>(&mut self, other: &EventTally<H>) {
+        add(&mut self.count, other.count);
+        other.first.add_to(&mut self.first);
+        other.gap.add_to(&mut self.gap);
+    }
+
+    fn encoded(self) -> EventTally<Encoded> {
+        EventTally {
+            count: self.count,
+            first: (&self.first).into(),
+            gap: (&self.gap).into(),
+        }
     }
 }

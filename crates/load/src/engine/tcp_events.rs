@@ -1,8 +1,10 @@
 //! The kernel's TCP counters, from `/proc/net`.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use prony_model::{LatencyHistogram, LoadResult, Outcome, SHORTEST_TIMEOUT_NS, TcpEvents};
+use serde::{Deserialize, Serialize};
 
 /// The counters so far, in this thread's network namespace; `None` if the kernel does not have them.
 pub(super) fn now() -> Option<TcpEvents> {
@@ -11,16 +13,55 @@ pub(super) fn now() -> Option<TcpEvents> {
     parse(&read("netstat")?, &read("snmp")?)
 }
 
-/// Adds to a load what the kernel counted during it.
-pub(super) fn add_to(result: &mut LoadResult, before: Option<TcpEvents>) {
-    let Some(events) = now()
-        .zip(before)
-        .map(|(after, before)| after.since(&before))
-    else {
+/// What the kernel of a host counted during a load.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct HostEvents {
+    /// The host and the network namespace, if they are known: what two processes of one namespace count is the same.
+    network: Option<String>,
+    events: TcpEvents,
+}
+
+impl HostEvents {
+    /// What was counted since `before`.
+    pub(super) fn since(before: Option<TcpEvents>) -> Option<Self> {
+        Some(Self {
+            events: now()?.since(&before?),
+            network: network(),
+        })
+    }
+}
+
+/// A name for this thread's network namespace that no other one has, on any host.
+fn network() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let namespace = fs::read_link("/proc/thread-self/ns/net").ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.display()))
+}
+
+/// Adds to a load what the kernels of its hosts counted during it.
+pub(super) fn add_to<'a>(result: &mut LoadResult, hosts: impl IntoIterator<Item = &'a HostEvents>) {
+    let Some(events) = sum(hosts) else {
         return;
     };
     result.tcp = Some(events);
     result.slow_because = slow(result).and_then(|(slow, longest)| events.explain(slow, longest));
+}
+
+/// The sum over all network namespaces.
+fn sum<'a>(hosts: impl IntoIterator<Item = &'a HostEvents>) -> Option<TcpEvents> {
+    let mut networks: BTreeMap<&str, TcpEvents> = BTreeMap::new();
+    let mut others = Vec::new();
+    for HostEvents { network, events } in hosts {
+        match network {
+            None => others.push(*events),
+            Some(network) => {
+                let counted = networks.entry(network).or_default();
+                *counted = counted.highest(events);
+            }
+        }
+    }
+    let all = networks.into_values().chain(others);
+    all.reduce(|sum, events| sum.plus(&events))
 }
 
 /// How many requests took as long as a retransmission timeout, and how long the slowest took, in nanoseconds.
@@ -87,6 +128,29 @@ Tcp: 1 -1 20 0
             listen_drops: 27,
         };
         assert_eq!(parse(NETSTAT, SNMP), Some(expected));
+    }
+
+    #[test]
+    fn agents_of_one_network_count_the_same_events() {
+        let events = |network: Option<&str>, timeouts, listen_drops| HostEvents {
+            network: network.map(str::to_owned),
+            events: TcpEvents {
+                timeouts,
+                listen_drops,
+                ..TcpEvents::default()
+            },
+        };
+        let hosts = [
+            events(Some("a"), 5, 0),
+            events(Some("a"), 4, 1),
+            events(Some("b"), 10, 0),
+            events(None, 100, 0),
+            events(None, 100, u64::MAX),
+        ];
+        let sum = sum(&hosts).unwrap();
+        assert_eq!((sum.timeouts, sum.listen_drops), (215, u64::MAX));
+        assert_eq!(super::sum(&[]), None);
+        assert!(network().is_some_and(|network| network.contains("net:[")));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The course of a load over time.
 
 use prony_model::{Outcome, SlowResponses, Timeline};
+use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
 use super::tally::Tally;
@@ -59,11 +60,11 @@ impl Responses {
     }
 
     fn add(&mut self, other: Self) {
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.latency = self.latency.wrapping_add(other.latency);
-        self.errors += other.errors;
+        self.errors = self.errors.saturating_add(other.errors);
         for (mine, theirs) in self.slow.iter_mut().zip(other.slow) {
-            *mine += theirs;
+            *mine = mine.saturating_add(theirs);
         }
     }
 
@@ -133,8 +134,9 @@ impl TimelineRecorder {
     }
 }
 
-/// What one worker recorded.
-#[derive(Debug)]
+/// What one worker, or all workers of an agent, recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Columns", try_from = "Columns")]
 pub(super) struct WorkerTimeline {
     interval: Nanoseconds,
     lasted: Nanoseconds,
@@ -149,36 +151,114 @@ impl WorkerTimeline {
             halve(&mut self.intervals);
         }
     }
-}
 
-/// Merges the workers' timelines, in intervals of the longest. They started together; a worker that ended earlier adds
-/// nothing from then on.
-pub(super) fn merge(
-    mut workers: Vec<WorkerTimeline>,
-    measured_from: Nanoseconds,
-    slow_from_ns: &[u64],
-) -> Timeline {
-    let longest = workers.iter().map(|worker| worker.interval).max();
-    let interval = longest.unwrap_or(FIRST_INTERVAL);
-    let lasted = workers.iter().map(|worker| worker.lasted).max();
-    let whole = lasted.unwrap_or(0) / interval;
-    let mut all = vec![Responses::default(); whole as usize];
-    for worker in &mut workers {
-        worker.coarsen_to(interval);
-        for (sum, responses) in all.iter_mut().zip(&worker.intervals) {
-            sum.add(*responses);
+    /// Merges what workers, or agents, recorded, in intervals of the longest. They started together; one that ended
+    /// earlier adds nothing from then on.
+    pub(super) fn merged(recorded: impl IntoIterator<Item = Self>) -> Self {
+        let mut sum = Self {
+            interval: FIRST_INTERVAL,
+            lasted: 0,
+            intervals: Vec::new(),
+        };
+        recorded.into_iter().for_each(|it| sum.add(it));
+        sum
+    }
+
+    fn add(&mut self, mut other: Self) {
+        let interval = self.interval.max(other.interval);
+        self.coarsen_to(interval);
+        other.coarsen_to(interval);
+        self.lasted = self.lasted.max(other.lasted);
+        let length = self.intervals.len().max(other.intervals.len());
+        self.intervals.resize(length, Responses::default());
+        for (sum, responses) in self.intervals.iter_mut().zip(other.intervals) {
+            sum.add(responses);
         }
     }
-    Timeline {
-        interval_s: seconds(interval),
-        measured_from_s: seconds(measured_from),
-        ok: all.iter().map(|responses| responses.count).collect(),
-        latency_mean_ns: all.iter().map(Responses::mean_latency).collect(),
-        errors: match all.iter().any(|responses| responses.errors > 0) {
-            true => all.iter().map(|responses| responses.errors).collect(),
-            false => Vec::new(),
-        },
-        slow: slow(&all, slow_from_ns),
+
+    /// In the form of the result, without the last, incomplete interval.
+    pub(super) fn result(&self, measured_from: Nanoseconds, slow_from_ns: &[u64]) -> Timeline {
+        let whole = (self.lasted / self.interval) as usize;
+        let all = &self.intervals[..whole.min(self.intervals.len())];
+        Timeline {
+            interval_s: seconds(self.interval),
+            measured_from_s: seconds(measured_from),
+            ok: all.iter().map(|responses| responses.count).collect(),
+            latency_mean_ns: all.iter().map(Responses::mean_latency).collect(),
+            errors: match all.iter().any(|responses| responses.errors > 0) {
+                true => all.iter().map(|responses| responses.errors).collect(),
+                false => Vec::new(),
+            },
+            slow: slow(all, slow_from_ns),
+        }
+    }
+}
+
+/// A timeline as other processes read it: a list for each kind of number, without those that are all 0.
+#[derive(Serialize, Deserialize)]
+struct Columns {
+    interval: Nanoseconds,
+    lasted: Nanoseconds,
+    count: Vec<u64>,
+    latency: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    slow: Vec<Vec<u64>>,
+}
+
+impl From<WorkerTimeline> for Columns {
+    fn from(timeline: WorkerTimeline) -> Self {
+        let all = &timeline.intervals;
+        let column = |of: &dyn Fn(&Responses) -> u64| -> Vec<u64> { all.iter().map(of).collect() };
+        let is_any = |column: &[u64]| column.iter().any(|&count| count > 0);
+        let errors = column(&|it| it.errors);
+        let mut slow: Vec<_> = (0..MOST_SLOW).map(|at| column(&|it| it.slow[at])).collect();
+        while slow.last().is_some_and(|last| !is_any(last)) {
+            slow.pop();
+        }
+        Self {
+            interval: timeline.interval,
+            lasted: timeline.lasted,
+            count: column(&|it| it.count),
+            latency: column(&|it| it.latency),
+            errors: if is_any(&errors) { errors } else { Vec::new() },
+            slow,
+        }
+    }
+}
+
+impl TryFrom<Columns> for WorkerTimeline {
+    type Error = &'static str;
+
+    fn try_from(columns: Columns) -> Result<Self, Self::Error> {
+        let length = columns.count.len();
+        let steps = columns.interval / FIRST_INTERVAL;
+        let fits = |column: &Vec<u64>| column.is_empty() || column.len() == length;
+        let is_possible = columns.interval.is_multiple_of(FIRST_INTERVAL)
+            && steps.is_power_of_two()
+            && columns.lasted / columns.interval <= length as u64
+            && length <= MOST_INTERVALS
+            && columns.slow.len() <= MOST_SLOW
+            && [&columns.latency, &columns.errors].into_iter().all(fits)
+            && columns.slow.iter().all(fits);
+        if !is_possible {
+            return Err("the timeline has intervals that no load records");
+        }
+        let at = |column: &[u64], index: usize| column.get(index).copied().unwrap_or(0);
+        let responses = |index| Responses {
+            count: at(&columns.count, index),
+            latency: at(&columns.latency, index),
+            errors: at(&columns.errors, index),
+            slow: std::array::from_fn(|slow| {
+                { columns.slow.get(slow) }.map_or(0, |column| at(column, index))
+            }),
+        };
+        Ok(Self {
+            interval: columns.interval,
+            lasted: columns.lasted,
+            intervals: (0..length).map(responses).collect(),
+        })
     }
 }
 
@@ -250,6 +330,41 @@ mod tests {
         fn end(self, after: Nanoseconds) -> WorkerTimeline {
             self.recorder.end(BEGAN + after, &self.tally)
         }
+    }
+
+    /// As the result has it after it went through JSON.
+    fn merge(recorded: Vec<WorkerTimeline>, measured_from: Nanoseconds, slow: &[u64]) -> Timeline {
+        let merged = WorkerTimeline::merged(recorded);
+        let text = serde_json::to_string(&merged).unwrap();
+        let read: WorkerTimeline = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, merged);
+        read.result(measured_from, slow)
+    }
+
+    #[test]
+    fn impossible_timelines_are_refused() {
+        let read = |text: &str| serde_json::from_str::<WorkerTimeline>(text);
+        let of = |interval: u64, lasted: u64, length: usize| {
+            let counts = vec![1; length];
+            format!(
+                r#"{{"interval":{interval},"lasted":{lasted},"count":{counts:?},"latency":{counts:?}}}"#
+            )
+        };
+        assert!(read(&of(10 * MS, 25 * MS, 3)).is_ok());
+        for (interval, lasted, length) in [
+            (0, 0, 1),
+            (15 * MS, 25 * MS, 3),
+            (30 * MS, 25 * MS, 3),
+            (10 * MS, 45 * MS, 3),
+            (10 * MS, u64::MAX, 512),
+            (10 * MS, 25 * MS, MOST_INTERVALS + 1),
+            (u64::MAX, 0, 1),
+        ] {
+            let text = of(interval, lasted, length);
+            assert!(read(&text).is_err(), "{interval} {lasted} {length}");
+        }
+        let ragged = r#"{"interval":10000000,"lasted":0,"count":[1,2],"latency":[1]}"#;
+        assert!(read(ragged).is_err());
     }
 
     #[test]

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use prony_load::tls::HttpVersion;
 use prony_load::{
-    Entry, HttpUrl, Keep, LoadRequest, Rejection, Reply, RequestParts, Scenario, ScenarioRequest,
-    Sending, Turn, User,
+    Entry, FlowShare, HttpUrl, Keep, LoadRequest, Rejection, Reply, RequestParts, Scenario,
+    ScenarioRequest, Sending, Turn, User,
 };
 use prony_model::Outcome;
 
@@ -116,7 +116,7 @@ impl Scenario for Steps {
         &self.entries
     }
 
-    fn user(&self, number: u64, _: u64) -> Box<dyn User + '_> {
+    fn user(&self, number: u64, _: u64, _: FlowShare) -> Box<dyn User + '_> {
         Box::new(Walker {
             steps: self,
             number,

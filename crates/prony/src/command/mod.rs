@@ -1,6 +1,7 @@
 //! The subcommands, one per file or folder.
 
 mod ab;
+mod agent;
 mod calibrate;
 mod compare;
 mod completions;
@@ -83,6 +84,9 @@ enum Command {
     /// Run the built-in reference server (the server `ceiling`), or a slow one with known latencies
     #[command(hide = true)]
     Reference(reference::Arguments),
+    /// Generate one part of a fleet's load; Prony starts agents itself
+    #[command(hide = true)]
+    Agent(agent::Arguments),
 }
 
 /// The commands and flags, for programs that describe them.
@@ -185,6 +189,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Man(arguments) => man::run(&arguments),
         Command::Reference(arguments) => reference::run(&arguments),
+        Command::Agent(arguments) => Ok(agent::run(arguments)),
         Command::Generators(arguments) => generators::run(project, &arguments),
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use prony_load::tls::HttpVersion;
 use prony_load::wire::h1::{Collect, Keep as _};
-use prony_load::{Keep, Rejection, Reply, Scenario, ScenarioRequest, Turn, User};
+use prony_load::{FlowShare, Keep, Rejection, Reply, Scenario, ScenarioRequest, Turn, User};
 use prony_scenario::{HurlScenario, Sources};
 
 /// The start of every file: its server, `http://a`.
@@ -152,7 +152,7 @@ impl<'a> Client<'a> {
     }
 
     fn seeded(scenario: &'a HurlScenario, seed: u64) -> Self {
-        let mut user = scenario.user(0, seed);
+        let mut user = scenario.user(0, seed, FlowShare::ALL);
         user.begin();
         Self {
             user,

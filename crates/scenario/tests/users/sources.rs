@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use prony_load::Scenario;
+use prony_load::{FlowShare, Scenario};
 use prony_scenario::{RandomRange, Sources};
 
 use crate::{Client, Given, scenario_of};
@@ -10,7 +10,7 @@ use crate::{Client, Given, scenario_of};
 /// The paths of as many flows of `GET http://a/PATH`, by one user.
 fn paths(path: &str, sources: Sources, flows: usize) -> Vec<String> {
     let scenario = scenario_of(&format!("GET http://a/{path}\n"), sources);
-    let mut user = scenario.user(0, 1);
+    let mut user = scenario.user(0, 1, FlowShare::ALL);
     (0..flows)
         .map(|_| {
             user.begin();

@@ -19,6 +19,7 @@ use epoll::Epoll;
 use io_uring::IoUring;
 
 use super::clock::Nanoseconds;
+use super::part::EventLoopName;
 use crate::target::Endpoint;
 
 /// Something that happened to a connection.
@@ -101,10 +102,10 @@ impl EventLoop {
     }
 
     /// Its name in the result.
-    pub(super) fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> EventLoopName {
         match self {
-            Self::Epoll(_) => "epoll",
-            Self::IoUring(_) => "io_uring",
+            Self::Epoll(_) => EventLoopName::Epoll,
+            Self::IoUring(_) => EventLoopName::IoUring,
         }
     }
 

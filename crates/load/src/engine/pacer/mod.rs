@@ -10,7 +10,7 @@ mod users;
 pub(super) use budget::SharedBudget;
 pub(super) use overdue::Overdue;
 pub(super) use random::{exponential, source as random_source};
-pub(super) use rate::{Part, Rate};
+pub(super) use rate::Rate;
 pub(super) use users::{ClosedUser, OpenUser, Users};
 
 use super::clock::Nanoseconds;

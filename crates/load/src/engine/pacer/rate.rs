@@ -8,6 +8,7 @@ use super::random::exponential;
 use super::stages::Stages;
 use super::{Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
+use crate::engine::worker_number::WorkerNumber;
 
 /// One worker's part of the arrivals of a rate.
 ///
@@ -16,7 +17,7 @@ use crate::engine::clock::Nanoseconds;
 #[derive(Debug)]
 pub(in crate::engine) struct Rate<'a> {
     schedule: Schedule,
-    part: Part,
+    number: WorkerNumber,
     random: fastrand::Rng,
     budget: Budget<'a>,
     started: bool,
@@ -30,18 +31,11 @@ pub(in crate::engine) struct Rate<'a> {
     in_burst: u64,
 }
 
-/// Which worker of how many.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::engine) struct Part {
-    pub(in crate::engine) worker: usize,
-    pub(in crate::engine) workers: usize,
-}
-
 impl<'a> Rate<'a> {
     /// The part of one worker of `schedule`.
     pub(in crate::engine) fn new(
         schedule: Schedule,
-        part: Part,
+        number: WorkerNumber,
         budget: &'a SharedBudget,
         has_warmup: bool,
         random: fastrand::Rng,
@@ -52,7 +46,7 @@ impl<'a> Rate<'a> {
         };
         Self {
             schedule,
-            part,
+            number,
             random,
             budget: Budget::new(budget, has_warmup),
             started: false,
@@ -67,7 +61,7 @@ impl<'a> Rate<'a> {
     fn begin(&mut self, now: Nanoseconds) {
         self.origin = now;
         self.position = match self.schedule.arrivals {
-            Arrivals::Even => self.part.worker as f64 * self.schedule.burst as f64,
+            Arrivals::Even => self.number.worker as f64 * self.schedule.burst as f64,
             Arrivals::Poisson => self.step(),
         };
         self.schedule_next();
@@ -75,7 +69,7 @@ impl<'a> Rate<'a> {
 
     /// The mean distance between two instants of this worker, in arrivals of all workers.
     fn even_step(&self) -> f64 {
-        self.part.workers as f64 * self.schedule.burst as f64
+        self.number.workers as f64 * self.schedule.burst as f64
     }
 
     /// The distance to this worker's next instant, in arrivals of all workers.
@@ -233,7 +227,13 @@ mod tests {
     fn rate(schedule: Schedule, part: (usize, usize), budget: &SharedBudget) -> Rate<'_> {
         let (worker, workers) = part;
         let random = super::super::random::source(7, worker as u64);
-        let mut pacer = Rate::new(schedule, Part { worker, workers }, budget, false, random);
+        let mut pacer = Rate::new(
+            schedule,
+            WorkerNumber { worker, workers },
+            budget,
+            false,
+            random,
+        );
         pacer.start(SECOND);
         pacer
     }
@@ -395,7 +395,7 @@ mod tests {
             }],
         };
         let random = fastrand::Rng::with_seed(7);
-        let part = Part {
+        let part = WorkerNumber {
             worker: 0,
             workers: 1,
         };

@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use nix::errno::Errno;
 use prony_kernel::Counters;
 use prony_model::{Ended, LoadShape, Outcome};
+use serde::{Deserialize, Serialize};
 
 use self::deadlines::Deadlines;
 use super::clock::{Clock, Nanoseconds, Timetable, nanoseconds};
@@ -23,11 +24,12 @@ use super::event_loop::{EventLoop, LONG_BODY, SocketEvent};
 use super::flows::Flows;
 use super::judge::Judge;
 use super::pacer::Pacer;
+use super::part::EventLoopName;
 use super::phase::{Phase, PhaseResult};
 use super::progress::WorkerProgress;
 use super::request_mix::RequestMix;
 use super::source_address::SourceAddresses;
-use super::start_line::Place;
+use super::start_line::{Begin, Place};
 use super::tally::Tally;
 use super::timeline::{TimelineRecorder, WorkerTimeline};
 use crate::plan::LoadPlan;
@@ -61,11 +63,13 @@ pub(super) struct WorkerResult {
     /// What its first handshake agreed on.
     pub(super) agreement: Option<Agreement>,
     /// The event loop that it used.
-    pub(super) event_loop: &'static str,
+    pub(super) event_loop: EventLoopName,
+    /// How long after the start it began.
+    pub(super) start_lag: Nanoseconds,
 }
 
 /// How connections fared, warm-up included.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct ConnectionCounts {
     pub(super) opened: u64,
     /// How many of these replaced a lost or used-up connection.
@@ -78,6 +82,25 @@ pub(super) struct ConnectionCounts {
     pub(super) most: u64,
     /// Streams that were open at the end.
     pub(super) streams_at_end: u64,
+    /// Flows that users of a scenario have begun.
+    pub(super) flows_begun: u64,
+}
+
+impl ConnectionCounts {
+    /// Adds the counts of another worker or agent.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in [
+            (&mut self.opened, other.opened),
+            (&mut self.reconnects, other.reconnects),
+            (&mut self.resent, other.resent),
+            (&mut self.port_waits, other.port_waits),
+            (&mut self.most, other.most),
+            (&mut self.streams_at_end, other.streams_at_end),
+            (&mut self.flows_begun, other.flows_begun),
+        ] {
+            *mine = mine.saturating_add(theirs);
+        }
+    }
 }
 
 /// A warm-up whose time is up. If more requests are in flight than are to be measured, those that end first still belong
@@ -165,6 +188,8 @@ pub(super) struct Worker<'a, W> {
     /// The last reading of the clock.
     now: Nanoseconds,
     spun: Nanoseconds,
+    /// How long after the start the load began.
+    start_lag: Nanoseconds,
     timeout: Nanoseconds,
     deadline: Option<Nanoseconds>,
     /// Whether no request had ended when the time was up; `None` until then.
@@ -218,6 +243,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             open: 0,
             now,
             spun: 0,
+            start_lag: 0,
             timeout: nanoseconds(plan.timeout),
             deadline: plan.deadline.map(nanoseconds),
             ended_none_in_time: None,
@@ -230,23 +256,32 @@ impl<'a, W: Wire> Worker<'a, W> {
 
     /// Runs the load until it ends.
     pub(super) fn run(mut self, place: Place<'_>) -> Result<WorkerResult, Errno> {
-        let mut not_begun = 0..self.connections.len();
-        let mut start = self.read_clock();
-        if self.pacer.needs_connections() {
-            self.connect_all(&mut not_begun)?;
-            start = place.wait(self.shared.clock, self.shared.interrupt);
-        }
+        let streams = self.share.streams;
+        let all = self.connections.len();
+        let (mut early, late) = match (self.pacer.needs_connections(), place.is_shared()) {
+            (false, _) => (0..0, 0..all),
+            (true, false) => (0..all, 0..0),
+            // Streams are requests, of which none leaves before a start that others share.
+            (true, true) => (streams..all, 0..streams),
+        };
+        self.connect_all(&mut early)?;
+        let start = self.learn_start(place)?;
         self.read_clock();
-        self.phase = Phase::begin(start, self.shared.plan, self.cost());
-        self.timeline = TimelineRecorder::begin(start);
-        self.pacer.start(start);
+        let began = start.unwrap_or(self.now);
+        self.phase = Phase::begin(began, self.shared.plan, self.cost());
+        self.timeline = TimelineRecorder::begin(began);
+        if start.is_none() || !self.wait_for_start(began)? {
+            return Ok(self.end(Ended::Interrupted));
+        }
+        self.pacer.start(began);
+        let mut not_begun = early.chain(late).peekable();
         let mut next_publish = self.now + PUBLISH;
         loop {
             for index in not_begun.by_ref().take(BEGIN_AT_ONCE) {
                 self.begin_with(index);
             }
             self.begin_due();
-            self.wait(not_begun.start == not_begun.end)?;
+            self.wait(not_begun.peek().is_none())?;
             self.take_events();
             if let Some(enough) = self.chooses_after {
                 self.choose_event_loop(enough);
@@ -266,6 +301,7 @@ impl<'a, W: Wire> Worker<'a, W> {
     /// Opens the connections before the schedule begins: otherwise its first arrivals would find none. Those that take
     /// too long open later.
     fn connect_all(&mut self, not_begun: &mut Range<usize>) -> Result<(), Errno> {
+        let first = not_begun.start;
         let give_up = self.read_clock() + LONGEST_CONNECTING.min(self.timeout);
         let mut connecting = not_begun.len();
         while connecting > 0 && self.read_clock() < give_up {
@@ -285,8 +321,49 @@ impl<'a, W: Wire> Worker<'a, W> {
                     Activity::Connecting { .. } | Activity::Handshaking { .. } | Activity::Closed
                 )
             };
-            connecting = self.connections.iter().filter(is_connecting).count();
+            let connections = &self.connections[first..];
+            connecting = connections.iter().filter(is_connecting).count();
         }
+        Ok(())
+    }
+
+    /// Learns when the load begins; `None` if it does not. A load without a schedule begins at once, unless others begin
+    /// at the same instant.
+    fn learn_start(&mut self, mut place: Place<'_>) -> Result<Option<Nanoseconds>, Errno> {
+        if !self.pacer.needs_connections() && !place.is_shared() {
+            return Ok(Some(self.read_clock()));
+        }
+        place.arrive();
+        loop {
+            match place.begin() {
+                _ if self.shared.interrupt.load(Relaxed) => return Ok(None),
+                Begin::At(start) => return Ok(Some(start)),
+                Begin::CalledOff => return Ok(None),
+                Begin::Unknown(pause) => self.idle_for(pause)?,
+            }
+        }
+    }
+
+    /// Waits for the start, which is known. Returns false if the load was interrupted before.
+    fn wait_for_start(&mut self, start: Nanoseconds) -> Result<bool, Errno> {
+        while self.read_clock() < start {
+            if self.shared.interrupt.load(Relaxed) {
+                return Ok(false);
+            }
+            self.idle_for((start - self.now).min(LONGEST_WAIT))?;
+        }
+        self.start_lag = self.now - start;
+        Ok(true)
+    }
+
+    /// Waits without sending requests, at most so long. The server may close connections meanwhile, which are reopened
+    /// when they are needed.
+    fn idle_for(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+        let ahead = if self.shared.plan.spin { SPIN } else { 0 };
+        self.io.wait(longest.saturating_sub(ahead))?;
+        self.take_events();
+        self.check_deadlines();
+        self.retry_due();
         Ok(())
     }
 
@@ -483,6 +560,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         self.count_handshakes();
         self.publish();
         if let Some(flows) = &self.flows {
+            self.counts.flows_begun = flows.begun();
             self.tally.flows().unfinished += flows.in_progress();
         }
         let cost = self.cost();
@@ -502,6 +580,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             connections: self.counts,
             agreement: self.agreement,
             event_loop: self.io.name(),
+            start_lag: self.start_lag,
         }
     }
 

@@ -1,0 +1,217 @@
+//! The agent's main thread: it takes messages, runs one load at a time, and sees to it that the process ends.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use prony_fleet::{AgentMessage, FleetMessage, Framer, Host, VERSION};
+use prony_load::Rebuild;
+
+use crate::error::AgentError;
+use crate::load::{self, Control};
+use crate::options::Options;
+use crate::pipes::{self, Heard, Writing};
+
+/// An agent that hears nothing for this long ends. The fleet sends a ping every second.
+const SILENCE: Duration = Duration::from_secs(10);
+/// An agent whose output nobody reads for this long ends.
+const STUCK: Duration = Duration::from_secs(10);
+/// How long a load may take to end when the agent does.
+const END: Duration = Duration::from_secs(2);
+/// How often to look at the time.
+const LOOK: Duration = Duration::from_millis(100);
+/// How many messages wait at most, in each direction.
+const WAITING: usize = 64;
+/// A start further ahead than this is a mistake.
+const FURTHEST_START: Duration = Duration::from_secs(60);
+
+/// Runs an agent until the fleet ends it.
+///
+/// # Errors
+///
+/// If the fleet is gone or sends what it should not. Threads of the agent may still wait then: the process must end.
+pub fn run(
+    options: &Options,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+    rebuild: Arc<dyn Rebuild + Send + Sync>,
+) -> Result<(), AgentError> {
+    let began = Instant::now();
+    let (to_main, heard) = sync_channel(WAITING);
+    let (to_writer, messages) = sync_channel(WAITING);
+    let writing = Writing::default();
+    let framer = Framer::new(&options.fleet, options.index, fastrand::u64(..));
+    {
+        let (writing, to_main) = (writing.clone(), to_main.clone());
+        spawn(move || pipes::write(output, framer, &messages, &writing, &to_main))?;
+    }
+    {
+        let (to_main, to_writer) = (to_main.clone(), to_writer.clone());
+        spawn(move || pipes::read(input, began, &this_host(), &to_main, &to_writer))?;
+    }
+    let mut agent = Agent {
+        index: options.index,
+        began,
+        rebuild,
+        writing,
+        to_main,
+        to_writer,
+        load: None,
+    };
+    let result = agent.hear(&heard);
+    agent.end_load(&heard);
+    result
+}
+
+struct Agent {
+    index: usize,
+    began: Instant,
+    rebuild: Arc<dyn Rebuild + Send + Sync>,
+    writing: Writing,
+    to_main: SyncSender<Heard>,
+    to_writer: SyncSender<AgentMessage>,
+    load: Option<(Arc<Control>, JoinHandle<()>)>,
+}
+
+impl Agent {
+    fn hear(&mut self, heard: &Receiver<Heard>) -> Result<(), AgentError> {
+        let mut last = Instant::now();
+        loop {
+            match heard.recv_timeout(LOOK) {
+                Ok(Heard::Fault(fault)) => return Err(fault),
+                Ok(Heard::LoadEnded(message)) => self.finish(message)?,
+                Ok(Heard::Ping) => last = Instant::now(),
+                Ok(Heard::Message(FleetMessage::End)) => return Ok(()),
+                Ok(Heard::Message(message)) => {
+                    last = Instant::now();
+                    self.take(message)?;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(AgentError::Closed),
+            }
+            if last.elapsed() > SILENCE {
+                return Err(AgentError::Silent(SILENCE));
+            }
+            if self.writing.stuck_for() > STUCK {
+                return Err(AgentError::Stuck(STUCK));
+            }
+            let overdue = self.load.as_ref().is_some_and(|(it, _)| it.is_overdue());
+            if overdue {
+                return Err(AgentError::Deadline);
+            }
+        }
+    }
+
+    fn take(&mut self, message: FleetMessage) -> Result<(), AgentError> {
+        match message {
+            FleetMessage::Prepare { .. } if self.load.is_some() => {
+                Err(AgentError::Unexpected("a load before the last one ended"))
+            }
+            FleetMessage::Prepare { load, agents, plan } => {
+                let control = Arc::new(Control::new(load));
+                let index = self.index;
+                let rebuild = Arc::clone(&self.rebuild);
+                let (output, to_main) = (self.to_writer.clone(), self.to_main.clone());
+                let own = Arc::clone(&control);
+                let running = spawn(move || {
+                    let mut ended = Ended(to_main, None);
+                    ended.1 = Some(load::run(*plan, agents, index, &own, &*rebuild, &output));
+                })?;
+                self.load = Some((control, running));
+                Ok(())
+            }
+            FleetMessage::Start { load, at_ns } => {
+                let control = self.load.as_ref().map(|(control, _)| control);
+                let control = control.filter(|control| control.number == load);
+                let at_ns = at_ns.get(self.index);
+                let (Some(control), Some(&at_ns)) = (control, at_ns) else {
+                    return Err(AgentError::Unexpected(
+                        "the start of a load that it has not prepared",
+                    ));
+                };
+                let at = self.began + Duration::from_nanos(at_ns);
+                if at > Instant::now() + FURTHEST_START {
+                    return Err(AgentError::Unexpected("a start in the distant future"));
+                }
+                control.start(at);
+                Ok(())
+            }
+            FleetMessage::Stop { load } => {
+                // If the load has just ended, its result is on its way.
+                if let Some((control, _)) = &self.load
+                    && control.number == load
+                {
+                    control.stop();
+                }
+                Ok(())
+            }
+            FleetMessage::Ping { .. } | FleetMessage::End => Ok(()),
+        }
+    }
+
+    /// Sends the last message of the load. From then on the fleet may send the next load.
+    fn finish(&mut self, message: Option<AgentMessage>) -> Result<(), AgentError> {
+        if let Some((_, running)) = self.load.take() {
+            running.join().map_err(|_| AgentError::Panicked)?;
+        }
+        let sent = message.map(|message| self.to_writer.try_send(message));
+        match sent {
+            Some(Err(TrySendError::Full(_))) => Err(AgentError::Stuck(self.writing.stuck_for())),
+            // If the writer has ended it has said why.
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the load, if one runs, and waits for it a moment.
+    fn end_load(&mut self, heard: &Receiver<Heard>) {
+        let Some((control, _)) = &self.load else {
+            return;
+        };
+        control.stop();
+        let give_up = Instant::now() + END;
+        while let Ok(event) = heard.recv_timeout(give_up.saturating_duration_since(Instant::now()))
+        {
+            if matches!(event, Heard::LoadEnded(_)) {
+                return;
+            }
+        }
+    }
+}
+
+/// Tells the main thread that the load has ended, also if it panics.
+struct Ended(SyncSender<Heard>, Option<AgentMessage>);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.send(Heard::LoadEnded(self.1.take()));
+    }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, AgentError> {
+    let spawned = thread::Builder::new().spawn(work);
+    spawned.map_err(|error| AgentError::Thread(error.to_string()))
+}
+
+/// Where schedulers put the name of the node.
+const NODE_VARIABLES: [&str; 2] = ["PRONY_NODE", "SLURMD_NODENAME"];
+
+fn this_host() -> Host {
+    let from_scheduler = NODE_VARIABLES
+        .iter()
+        .find_map(|name| std::env::var(name).ok());
+    let own = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = from_scheduler.or_else(own).unwrap_or_default();
+    let name = name.trim();
+    Host {
+        name: if name.is_empty() {
+            "an unnamed host"
+        } else {
+            name
+        }
+        .into(),
+        cpus: thread::available_parallelism().map_or(1, usize::from),
+        version: VERSION.into(),
+    }
+}

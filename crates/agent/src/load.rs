@@ -1,0 +1,143 @@
+//! One load of an agent.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use prony_fleet::{AgentMessage, LONGEST_LOAD, longest};
+use prony_load::{PartResult, PlanDocument, Rebuild, Start, run_part};
+
+/// How often the fleet hears how far the load has come.
+const REPORT: Duration = Duration::from_millis(450);
+/// The longest time from the order to prepare a load to its start.
+const PREPARATION: Duration = Duration::from_secs(180);
+/// What a load may take beyond its longest time.
+const SLACK: Duration = Duration::from_secs(60);
+/// How often to look for an interrupt.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// What the main thread and the load share.
+#[derive(Debug)]
+pub(crate) struct Control {
+    pub(crate) number: u64,
+    interrupt: AtomicBool,
+    state: Mutex<State>,
+    start: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    start: Option<Instant>,
+    /// The load must have ended by then.
+    deadline: Instant,
+    longest: Duration,
+}
+
+impl Control {
+    pub(crate) fn new(number: u64) -> Self {
+        Self {
+            number,
+            interrupt: AtomicBool::new(false),
+            state: Mutex::new(State {
+                start: None,
+                deadline: Instant::now() + PREPARATION,
+                longest: LONGEST_LOAD,
+            }),
+            start: Condvar::new(),
+        }
+    }
+
+    pub(crate) fn stop(&self) {
+        self.interrupt.store(true, Ordering::Relaxed);
+        self.start.notify_all();
+    }
+
+    pub(crate) fn start(&self, at: Instant) {
+        let mut state = self.state();
+        state.start = Some(at);
+        state.deadline = at + state.longest + SLACK;
+        self.start.notify_all();
+    }
+
+    pub(crate) fn is_overdue(&self) -> bool {
+        Instant::now() > self.state().deadline
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Says that the part is ready, and waits for the instant from the fleet.
+struct AtTheLine<'a> {
+    control: &'a Control,
+    output: &'a SyncSender<AgentMessage>,
+}
+
+impl Start for AtTheLine<'_> {
+    fn at(&self, interrupt: &AtomicBool) -> Option<Instant> {
+        let load = self.control.number;
+        // If the writer has ended the agent ends, too.
+        let _ = self.output.send(AgentMessage::Ready { load });
+        let mut state = self.control.state();
+        loop {
+            if interrupt.load(Ordering::Relaxed) {
+                return None;
+            }
+            if let Some(at) = state.start {
+                return Some(at);
+            }
+            let waited = self.control.start.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+/// Runs the part of agent `index`, and gives the message with what it counted.
+pub(crate) fn run(
+    document: PlanDocument,
+    agents: u64,
+    index: usize,
+    control: &Arc<Control>,
+    rebuild: &dyn Rebuild,
+    output: &SyncSender<AgentMessage>,
+) -> AgentMessage {
+    let load = control.number;
+    match counted(document, agents, index, control, rebuild, output) {
+        Ok(part) => AgentMessage::Result {
+            load,
+            part: Box::new(part),
+        },
+        Err(reason) => AgentMessage::Failed { load, reason },
+    }
+}
+
+fn counted(
+    document: PlanDocument,
+    agents: u64,
+    index: usize,
+    control: &Arc<Control>,
+    rebuild: &dyn Rebuild,
+    output: &SyncSender<AgentMessage>,
+) -> Result<PartResult, String> {
+    let plan = document.plan(rebuild).map_err(|error| error.to_string())?;
+    if plan.agents as u64 != agents || index >= plan.agents {
+        return Err(format!(
+            "the plan is for {} agents, the fleet has {agents}, and this is agent {index}",
+            plan.agents
+        ));
+    }
+    control.state().longest = longest(&plan).unwrap_or(LONGEST_LOAD);
+    let load = control.number;
+    let mut reported = Instant::now();
+    let mut observe = |progress| {
+        if reported.elapsed() >= REPORT {
+            reported = Instant::now();
+            let _ = output.send(AgentMessage::Running { load, progress });
+        }
+    };
+    let line = AtTheLine { control, output };
+    run_part(&plan, index, &line, &control.interrupt, &mut observe)
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,28 @@
+//! Rebuilds the checks and scenarios of a plan.
+
+use std::sync::Arc;
+
+use prony_load::{Portable, Rebuild, RebuildError, ResponseCheck, Scenario};
+
+/// Every check and scenario that Prony has.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AllKinds;
+
+impl Rebuild for AllKinds {
+    fn check(&self, check: &Portable) -> Result<Arc<dyn ResponseCheck>, RebuildError> {
+        match &check.kind[..] {
+            _ => Err(unknown("expected response", check)),
+        }
+    }
+
+    fn scenario(&self, scenario: &Portable) -> Result<Arc<dyn Scenario>, RebuildError> {
+        Err(unknown("scenario", scenario))
+    }
+}
+
+fn unknown(what: &str, portable: &Portable) -> RebuildError {
+    let kind = portable.kind.escape_debug();
+    RebuildError(format!(
+        "the plan has a kind of {what} that this agent does not know: `{kind}`; start agents of the same version"
+    ))
+}

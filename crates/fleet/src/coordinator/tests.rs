@@ -1,0 +1,577 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::frame::{FrameError, Framer};
+
+/// A fleet with agents whose clocks differ by whole seconds, without processes or waiting.
+struct Lab {
+    coordinator: Coordinator<u64>,
+    framers: Vec<Framer>,
+    now: Duration,
+}
+
+fn ms(time: u64) -> Duration {
+    Duration::from_millis(time)
+}
+
+/// The agent's clock minus that of the fleet.
+fn offset(agent: usize) -> Duration {
+    Duration::from_secs(100 * (agent as u64 + 1))
+}
+
+impl Lab {
+    fn new(agents: usize) -> Self {
+        Self {
+            coordinator: Coordinator::new("lab", agents, Limits::default()),
+            framers: (0..agents)
+                .map(|agent| Framer::new("lab", agent, agent as u64))
+                .collect(),
+            now: Duration::ZERO,
+        }
+    }
+
+    /// A fleet of which every agent has replied.
+    fn launched(agents: usize) -> Self {
+        let mut lab = Self::new(agents);
+        lab.reply_to_all(&[]);
+        assert!(lab.coordinator.hosts().is_some());
+        lab
+    }
+
+    /// A fleet whose load has begun.
+    fn running(agents: usize, longest: Option<Duration>) -> Self {
+        let mut lab = Self::launched(agents);
+        lab.coordinator.begin(lab.now, longest);
+        for agent in 0..agents {
+            lab.ready(agent).unwrap();
+        }
+        lab.reply_until_start();
+        lab
+    }
+
+    fn agents(&self) -> usize {
+        self.framers.len()
+    }
+
+    fn lines(&mut self, agent: usize, message: &AgentMessage<u64>) -> Vec<String> {
+        let text = serde_json::to_string(message).unwrap();
+        self.framers[agent].lines(&text).unwrap()
+    }
+
+    fn say(&mut self, agent: usize, message: AgentMessage<u64>) -> Result<(), FleetError> {
+        for line in self.lines(agent, &message) {
+            self.coordinator.take(self.now, Event::Line(line))?;
+        }
+        Ok(())
+    }
+
+    fn pong(&mut self, agent: usize, number: u64) -> Result<(), FleetError> {
+        let clock_ns = (self.now + offset(agent)).as_nanos() as u64;
+        let host = host(agent, VERSION);
+        self.say(
+            agent,
+            AgentMessage::Pong {
+                number,
+                clock_ns,
+                host,
+            },
+        )
+    }
+
+    fn ready(&mut self, agent: usize) -> Result<(), FleetError> {
+        self.say(agent, AgentMessage::Ready { load: 1 })
+    }
+
+    fn result(&mut self, agent: usize, part: u64) -> Result<(), FleetError> {
+        let (load, part) = (1, Box::new(part));
+        self.say(agent, AgentMessage::Result { load, part })
+    }
+
+    fn tick(&mut self) -> Result<Vec<FleetMessage>, FleetError> {
+        self.coordinator.tick(self.now)
+    }
+
+    /// Sends what is due; every agent but the silent ones replies to pings. Gives the other messages.
+    fn reply_to_all(&mut self, silent: &[usize]) -> Vec<FleetMessage> {
+        let messages = self.tick().unwrap();
+        let mut others = Vec::new();
+        for message in messages {
+            match message {
+                FleetMessage::Ping { number } => {
+                    for agent in (0..self.agents()).filter(|agent| !silent.contains(agent)) {
+                        self.pong(agent, number).unwrap();
+                    }
+                }
+                other => others.push(other),
+            }
+        }
+        others
+    }
+
+    fn reply_until_start(&mut self) -> Vec<u64> {
+        for _ in 0..20 {
+            for message in self.reply_to_all(&[]) {
+                if let FleetMessage::Start { at_ns, load: 1 } = message {
+                    return at_ns;
+                }
+            }
+        }
+        panic!("no start");
+    }
+
+    /// Time passes in steps, in which all agents but the silent ones reply; ends with the first error.
+    fn pass(&mut self, time: Duration, silent: &[usize]) -> Result<(), FleetError> {
+        let end = self.now + time;
+        while self.now < end {
+            self.now += ms(100);
+            for message in self.tick()? {
+                if let FleetMessage::Ping { number } = message {
+                    for agent in (0..self.agents()).filter(|agent| !silent.contains(agent)) {
+                        self.pong(agent, number)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn host(agent: usize, version: &str) -> Host {
+    Host {
+        name: format!("node-{agent}"),
+        cpus: 4,
+        version: version.into(),
+    }
+}
+
+fn name(index: usize) -> AgentName {
+    let host = Some(format!("node-{index}"));
+    AgentName { index, host }
+}
+
+#[test]
+fn the_fleet_is_there_when_every_agent_has_replied() {
+    let mut lab = Lab::new(3);
+    assert_eq!(lab.coordinator.hosts(), None);
+    lab.pass(ms(2000), &[1]).unwrap();
+    assert_eq!(lab.coordinator.hosts(), None);
+    lab.pass(ms(1000), &[]).unwrap();
+    let hosts = lab.coordinator.hosts().unwrap();
+    assert_eq!(
+        hosts.iter().map(|host| &*host.name).collect::<Vec<_>>(),
+        ["node-0", "node-1", "node-2"]
+    );
+}
+
+#[test]
+fn agents_that_are_not_placed_are_named_with_the_schedulers_words() {
+    let mut lab = Lab::new(3);
+    let text = "0/2 nodes are available".into();
+    lab.coordinator
+        .take(lab.now, Event::Note { agent: None, text })
+        .unwrap();
+    let error = lab.pass(ms(70_000), &[1, 2]).unwrap_err();
+    assert!(matches!(error, FleetError::NotPlaced { .. }), "{error}");
+    let text = error.to_string();
+    for part in [
+        "3 agents were started",
+        "agent 1, agent 2 did not reply within 60 s",
+        "0/2 nodes are available",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(lab.now > ms(60_000));
+}
+
+#[test]
+fn another_version_is_named_with_the_host() {
+    let mut lab = Lab::new(2);
+    let host = host(1, "0.0.7");
+    let error = lab
+        .say(
+            1,
+            AgentMessage::Pong {
+                number: 0,
+                clock_ns: 1,
+                host,
+            },
+        )
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("agent 1 on node-1 runs Prony 0.0.7"),
+        "{text}"
+    );
+    assert!(text.contains(VERSION), "{text}");
+}
+
+#[test]
+fn no_load_starts_before_every_agent_is_ready() {
+    let mut lab = Lab::launched(3);
+    lab.coordinator.begin(lab.now, None);
+    for agent in [2, 0] {
+        lab.ready(agent).unwrap();
+    }
+    for _ in 0..50 {
+        lab.now += ms(100);
+        assert!(lab.reply_to_all(&[]).is_empty());
+    }
+    lab.ready(1).unwrap();
+    let at_ns = lab.reply_until_start();
+    // Each on its own clock, and all at one instant ahead.
+    let instants: Vec<Duration> = (0..)
+        .zip(at_ns)
+        .map(|(agent, at)| Duration::from_nanos(at) - offset(agent))
+        .collect();
+    assert!(
+        instants
+            .iter()
+            .all(|&at| at == instants[0] && at >= lab.now + LEAD),
+        "{instants:?}"
+    );
+}
+
+#[test]
+fn no_load_starts_before_every_clock_is_known() {
+    let mut lab = Lab::launched(2);
+    lab.coordinator.begin(lab.now, None);
+    for agent in 0..2 {
+        lab.ready(agent).unwrap();
+    }
+    for _ in 0..20 {
+        lab.now += ms(50);
+        assert!(lab.reply_to_all(&[1]).is_empty());
+    }
+}
+
+#[test]
+fn parts_come_in_the_order_of_the_agents() {
+    let mut lab = Lab::running(3, Some(ms(1000)));
+    for agent in [1, 2, 0] {
+        assert!(lab.coordinator.parts().is_none());
+        lab.result(agent, 10 + agent as u64).unwrap();
+    }
+    let parts = lab.coordinator.parts().unwrap();
+    assert_eq!(
+        parts.iter().map(|it| it.part).collect::<Vec<_>>(),
+        [10, 11, 12]
+    );
+    assert_eq!(parts[2].host, "node-2");
+    assert_eq!(parts[2].clock.offset_ns, offset(2).as_nanos() as i64);
+    // And the next load gets a number of its own.
+    assert_eq!(lab.coordinator.begin(lab.now, None), 2);
+}
+
+#[test]
+fn a_second_result_and_one_of_another_load_are_refused() {
+    let mut lab = Lab::running(2, None);
+    lab.result(0, 1).unwrap();
+    let error = lab.result(0, 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "agent 0 on node-0 sent a second result, which does not belong to this load"
+    );
+    let mut lab = Lab::running(2, None);
+    let (load, part) = (7, Box::new(1));
+    let error = lab.say(0, AgentMessage::Result { load, part }).unwrap_err();
+    assert!(error.to_string().contains("a result of load 7"), "{error}");
+}
+
+#[test]
+fn a_result_before_the_start_is_refused() {
+    let mut lab = Lab::launched(2);
+    lab.coordinator.begin(lab.now, None);
+    let error = lab.result(1, 1).unwrap_err();
+    assert!(
+        error.to_string().contains("a result before the load began"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_damaged_or_missing_line_of_a_result_is_refused() {
+    let mut lab = Lab::running(2, None);
+    let (load, part) = (1, Box::new(3));
+    let line = lab.lines(1, &AgentMessage::Result { load, part }).concat();
+    let damaged = line.replace("\"part\":3", "\"part\":4");
+    assert_ne!(line, damaged);
+    let error = lab
+        .coordinator
+        .take(lab.now, Event::Line(damaged))
+        .unwrap_err();
+    assert!(matches!(
+        error,
+        FleetError::Frame {
+            error: FrameError::Damaged { agent: 1, .. },
+            ..
+        }
+    ));
+    assert!(error.to_string().contains("node-1"), "{error}");
+    let mut lab = Lab::running(2, None);
+    lab.lines(1, &AgentMessage::Ready { load: 1 });
+    let error = lab.result(1, 1).unwrap_err();
+    assert!(matches!(
+        error,
+        FleetError::Frame {
+            error: FrameError::MissingMessage { agent: 1, .. },
+            ..
+        }
+    ));
+}
+
+#[test]
+fn a_restarted_agent_is_named() {
+    let mut lab = Lab::running(2, None);
+    lab.framers[1] = Framer::new("lab", 1, 77);
+    let error = lab.pong(1, 0).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("as agent 1: the scheduler restarted it (node-1)"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_message_of_another_fleet_is_refused() {
+    let mut lab = Lab::running(2, None);
+    lab.framers[0] = Framer::new("other", 0, 0);
+    let error = lab.ready(0).unwrap_err();
+    assert!(matches!(
+        error,
+        FleetError::Frame {
+            error: FrameError::ForeignFleet { .. },
+            ..
+        }
+    ));
+}
+
+#[test]
+fn a_silent_agent_is_lost_after_three_seconds() {
+    for (mut lab, when) in [
+        (Lab::launched(3), "idle"),
+        (Lab::running(3, None), "running"),
+    ] {
+        let began = lab.now;
+        let error = lab.pass(ms(20_000), &[1]).unwrap_err();
+        let FleetError::Silent { agent, .. } = &error else {
+            panic!("{when}: {error}");
+        };
+        assert_eq!(*agent, name(1));
+        let after = lab.now - began;
+        assert!(after > ms(3000) && after <= ms(3200), "{when}: {after:?}");
+    }
+}
+
+#[test]
+fn progress_and_lines_of_a_long_result_show_that_an_agent_lives() {
+    let mut lab = Lab::running(2, None);
+    for _ in 0..10 {
+        lab.now += ms(2000);
+        lab.pong(0, 0).unwrap();
+        let (load, progress) = (1, Progress::default());
+        lab.say(1, AgentMessage::Running { load, progress })
+            .unwrap();
+        lab.tick().unwrap();
+    }
+}
+
+#[test]
+fn a_standstill_of_this_process_is_no_silence_of_the_agents() {
+    let mut lab = Lab::running(2, None);
+    lab.now += ms(20_000);
+    lab.tick().unwrap();
+    assert!(lab.pass(ms(10_000), &[0]).is_err());
+}
+
+#[test]
+fn an_agent_that_ends_is_named_with_its_last_words() {
+    let mut lab = Lab::running(2, None);
+    for number in 0..9 {
+        let text = format!("note {number}");
+        lab.coordinator
+            .take(
+                lab.now,
+                Event::Note {
+                    agent: Some(1),
+                    text,
+                },
+            )
+            .unwrap();
+    }
+    let (agent, reason) = (Some(1), "signal 9".into());
+    let error = lab
+        .coordinator
+        .take(lab.now, Event::Ended { agent, reason })
+        .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with("agent 1 on node-1 was lost: signal 9; its last words: note 4 | note 5"),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_agent_that_cannot_run_its_part_is_named() {
+    let mut lab = Lab::launched(2);
+    lab.coordinator.begin(lab.now, None);
+    let (load, reason) = (1, "no io_uring".into());
+    let error = lab
+        .say(1, AgentMessage::Failed { load, reason })
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "agent 1 on node-1 cannot run its part of the load: no io_uring"
+    );
+}
+
+#[test]
+fn agents_that_are_not_ready_in_time_are_named() {
+    let mut lab = Lab::launched(3);
+    lab.coordinator.begin(lab.now, None);
+    lab.ready(1).unwrap();
+    let error = lab.pass(ms(100_000), &[]).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.starts_with(
+            "agent 0 on node-0, agent 2 on node-2 had not prepared the load within 60 s"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_result_that_does_not_come_in_time_is_missed() {
+    let mut lab = Lab::running(2, Some(ms(5000)));
+    lab.result(0, 1).unwrap();
+    let began = lab.now;
+    let error = lab.pass(ms(100_000), &[]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "agent 1 on node-1 sent no result within 30 s of the end of the load"
+    );
+    assert!(lab.now - began > ms(35_000));
+}
+
+#[test]
+fn a_stop_is_sent_once_and_its_results_count() {
+    // Before the start as well as after it.
+    for mut lab in [Lab::running(2, None), {
+        let mut lab = Lab::launched(2);
+        lab.coordinator.begin(lab.now, None);
+        lab
+    }] {
+        lab.coordinator.stop(lab.now);
+        assert!(matches!(
+            lab.reply_to_all(&[])[..],
+            [FleetMessage::Stop { load: 1 }]
+        ));
+        lab.coordinator.stop(lab.now);
+        assert!(lab.reply_to_all(&[]).is_empty());
+        for agent in 0..2 {
+            lab.result(agent, 1).unwrap();
+        }
+        assert!(lab.coordinator.parts().is_some());
+    }
+}
+
+#[test]
+fn progress_is_summed_over_agents() {
+    let mut lab = Lab::running(2, None);
+    for agent in 0..2u64 {
+        let progress = Progress {
+            at_s: 1.0 + agent as f64,
+            measuring: true,
+            ok: 10 + agent,
+            errors: agent,
+            bytes_read: 100,
+            p50_ns: 5 - agent,
+            p99_ns: 7 + agent,
+        };
+        lab.say(agent as usize, AgentMessage::Running { load: 1, progress })
+            .unwrap();
+    }
+    let expected = Progress {
+        at_s: 1.5,
+        measuring: true,
+        ok: 21,
+        errors: 1,
+        bytes_read: 200,
+        p50_ns: 5,
+        p99_ns: 8,
+    };
+    assert_eq!(lab.coordinator.progress(), Some(expected));
+}
+
+/// What an agent of the random test does next.
+#[derive(Clone, Debug)]
+enum Act {
+    Pong(usize),
+    Ready(usize),
+    Progress(usize),
+    Result(usize),
+    Stop,
+    Wait(u64),
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    let act = prop_oneof![
+        (0usize..3).prop_map(Act::Pong),
+        (0usize..3).prop_map(Act::Ready),
+        (0usize..3).prop_map(Act::Progress),
+        (0usize..3).prop_map(Act::Result),
+        Just(Act::Stop),
+        (0u64..1500).prop_map(Act::Wait),
+    ];
+    proptest::collection::vec(act, 0..60)
+}
+
+proptest! {
+    /// Whatever agents do in whatever order: a start follows only on every ready signal, and there are parts only if each
+    /// agent has sent exactly one result.
+    #[test]
+    fn no_order_of_events_breaks_the_barrier_or_the_merge(acts in acts()) {
+        let mut lab = Lab::launched(3);
+        lab.coordinator.begin(lab.now, Some(ms(5000)));
+        let (mut ready, mut results, mut last_ping) = ([false; 3], [0; 3], 0);
+        for act in acts {
+            let taken = match act {
+                Act::Pong(agent) => lab.pong(agent, last_ping),
+                Act::Ready(agent) => {
+                    ready[agent] = true;
+                    lab.ready(agent)
+                }
+                Act::Progress(agent) => {
+                    let (load, progress) = (1, Progress::default());
+                    lab.say(agent, AgentMessage::Running { load, progress })
+                }
+                Act::Result(agent) => {
+                    results[agent] += 1;
+                    lab.result(agent, 1)
+                }
+                Act::Stop => {
+                    lab.coordinator.stop(lab.now);
+                    Ok(())
+                }
+                Act::Wait(time) => {
+                    lab.now += ms(time);
+                    Ok(())
+                }
+            };
+            let Ok(messages) = taken.and_then(|()| lab.tick()) else {
+                // The fleet is lost, and nothing is reported.
+                return Ok(());
+            };
+            for message in messages {
+                match message {
+                    FleetMessage::Ping { number } => last_ping = number,
+                    FleetMessage::Start { .. } => prop_assert_eq!(ready, [true; 3]),
+                    _ => {}
+                }
+            }
+            if lab.coordinator.parts().is_some() {
+                prop_assert_eq!(results, [1; 3]);
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Why a load of a fleet is invalid.
+
+use std::fmt;
+use std::time::Duration;
+
+use prony_load::NotPortable;
+
+use crate::frame::FrameError;
+use crate::launcher::LaunchError;
+
+/// An agent, as messages name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentName {
+    /// Its number.
+    pub index: usize,
+    /// Its host, if it has told it.
+    pub host: Option<String>,
+}
+
+impl fmt::Display for AgentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.host {
+            Some(host) => write!(f, "agent {} on {host}", self.index),
+            None => write!(f, "agent {}", self.index),
+        }
+    }
+}
+
+/// Some of the agents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentNames(pub Vec<AgentName>);
+
+/// More agents are counted, not named.
+const NAMED: usize = 8;
+
+impl fmt::Display for AgentNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, agent) in self.0.iter().take(NAMED).enumerate() {
+            let comma = if position == 0 { "" } else { ", " };
+            write!(f, "{comma}{agent}")?;
+        }
+        match self.0.len().saturating_sub(NAMED) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// The last lines that an agent or the scheduler wrote to standard error.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Notes(pub Vec<String>);
+
+impl fmt::Display for Notes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [] => Ok(()),
+            lines => write!(f, "; its last words: {}", lines.join(" | ")),
+        }
+    }
+}
+
+/// Why a load of a fleet is invalid. Nothing of it is reported, and its agents are stopped.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
+pub enum FleetError {
+    #[error(transparent)]
+    Launch(#[from] LaunchError),
+    #[error("you stopped it before every agent was there")]
+    Interrupted,
+    #[error("a fleet needs from 1 to {most} agents, not {given}", most = prony_load::MOST_AGENTS)]
+    Count { given: usize },
+    #[error(
+        "{of} agents were started, and {agents} did not reply within {} s{notes}; check that the scheduler has room for all of them, or use fewer agents",
+        .within.as_secs()
+    )]
+    NotPlaced {
+        agents: AgentNames,
+        of: usize,
+        within: Duration,
+        notes: Notes,
+    },
+    #[error(
+        "{agent} runs Prony {theirs}, and this is Prony {ours}: install the same version on all hosts"
+    )]
+    Version {
+        agent: AgentName,
+        theirs: String,
+        ours: String,
+    },
+    #[error("{agent} was lost: {reason}{notes}")]
+    Ended {
+        agent: AgentName,
+        reason: String,
+        notes: Notes,
+    },
+    #[error("all agents were lost: {reason}{notes}")]
+    AllEnded { reason: String, notes: Notes },
+    #[error(
+        "{agent} has sent nothing for {:.1} s: its process hangs, its host is overloaded, or the network to it is cut{notes}",
+        .silent.as_secs_f64()
+    )]
+    Silent {
+        agent: AgentName,
+        silent: Duration,
+        notes: Notes,
+    },
+    #[error("no agent can be reached: {reason}{notes}")]
+    Unreachable { reason: String, notes: Notes },
+    #[error("{error}{}", on(host))]
+    Frame {
+        error: FrameError,
+        host: Option<String>,
+    },
+    #[error("{agent} sent a message that this version of Prony cannot read: {reason}")]
+    Unreadable { agent: AgentName, reason: String },
+    #[error("{agent} sent {what}, which does not belong to this load")]
+    Foreign { agent: AgentName, what: String },
+    #[error("{agent} cannot run its part of the load: {reason}")]
+    Failed { agent: AgentName, reason: String },
+    #[error(
+        "{agents} had not prepared the load within {} s: check that the target accepts connections from there",
+        .within.as_secs()
+    )]
+    NotReady {
+        agents: AgentNames,
+        within: Duration,
+    },
+    #[error(
+        "{agent} began {:.1} ms after the agreed instant, more than the {} ms allowed: its host is overloaded",
+        .lag.as_secs_f64() * 1e3,
+        .most.as_millis()
+    )]
+    LateStart {
+        agent: AgentName,
+        lag: Duration,
+        most: Duration,
+    },
+    #[error("{agents} sent no result within {} s of the end of the load", .within.as_secs())]
+    NoResult {
+        agents: AgentNames,
+        within: Duration,
+    },
+    #[error(transparent)]
+    NotPortable(#[from] NotPortable),
+    #[error("the fleet was lost in an earlier load: {0}")]
+    Lost(Box<FleetError>),
+}
+
+fn on(host: &Option<String>) -> String {
+    host.as_ref()
+        .map_or_else(String::new, |host| format!(" ({host})"))
+}

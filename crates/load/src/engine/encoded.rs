@@ -1,0 +1,101 @@
+//! Counts in a form that other processes read.
+
+use std::collections::BTreeMap;
+
+use prony_model::LatencyHistogram;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Latencies that can be merged, whatever form they have.
+pub(super) trait Latencies {
+    fn add_to(&self, sum: &mut LatencyHistogram);
+}
+
+impl Latencies for LatencyHistogram {
+    fn add_to(&self, sum: &mut LatencyHistogram) {
+        sum.merge(self);
+    }
+}
+
+/// A histogram as text: HdrHistogram V2 in base64, or nothing if it is empty. It takes some kilobytes where the histogram
+/// itself takes 270, whatever it holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub(super) struct Encoded(String);
+
+/// No process has counted this many responses. As many agents as there may be do not overflow a counter together.
+const MOST_COUNTED: u64 = 1 << 48;
+
+impl From<&LatencyHistogram> for Encoded {
+    fn from(histogram: &LatencyHistogram) -> Self {
+        Self(match histogram.count() {
+            0 => String::new(),
+            _ => histogram.to_base64(),
+        })
+    }
+}
+
+impl Latencies for Encoded {
+    fn add_to(&self, sum: &mut LatencyHistogram) {
+        if let Ok(Some(histogram)) = decoded(&self.0) {
+            sum.merge(&histogram);
+        }
+    }
+}
+
+fn decoded(text: &str) -> Result<Option<LatencyHistogram>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let histogram = LatencyHistogram::from_base64(text).map_err(|error| error.to_string())?;
+    match histogram.count() <= MOST_COUNTED {
+        true => Ok(Some(histogram)),
+        false => Err("the histogram's counts are impossibly high".into()),
+    }
+}
+
+impl<'de> Deserialize<'de> for Encoded {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        decoded(&text).map_err(D::Error::custom)?;
+        Ok(Self(text))
+    }
+}
+
+/// A map as a list of pairs: in JSON, a key that is a number would become a text.
+pub(super) mod pairs {
+    use super::*;
+
+    /// No counter has more keys: these are statuses.
+    const MOST: usize = 1000;
+
+    pub(in crate::engine) fn serialize<K: Serialize, S: Serializer>(
+        map: &BTreeMap<K, u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map)
+    }
+
+    pub(in crate::engine) fn deserialize<'de, K, D>(
+        deserializer: D,
+    ) -> Result<BTreeMap<K, u64>, D::Error>
+    where
+        K: Deserialize<'de> + Ord,
+        D: Deserializer<'de>,
+    {
+        let pairs = Vec::<(K, u64)>::deserialize(deserializer)?;
+        match pairs.len() <= MOST {
+            true => Ok(pairs.into_iter().collect()),
+            false => Err(D::Error::custom("there are too many different statuses")),
+        }
+    }
+}
+
+/// Reads seconds, or a share: not less than none, and not so many that sums of them are infinite.
+pub(super) fn some_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let seconds = f64::deserialize(deserializer)?;
+    match (0.0..1e12).contains(&seconds) {
+        true => Ok(seconds),
+        false => Err(D::Error::custom("a time is below 0 or impossibly long")),
+    }
+}

@@ -1,0 +1,23 @@
+//! `prony agent`: the same program as `prony-agent`, so that hosts with Prony need nothing else.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+
+/// The words of the command line, which the agent reads itself.
+#[derive(Args)]
+#[command(disable_help_flag = true)]
+pub struct Arguments {
+    /// Which agent of which fleet this is
+    #[arg(
+        value_name = "WORDS",
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    words: Vec<String>,
+}
+
+pub fn run(arguments: Arguments) -> ExitCode {
+    prony_agent::main(arguments.words, Arc::new(prony_agent::AllKinds))
+}
