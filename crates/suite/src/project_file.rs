@@ -406,7 +406,12 @@ load = { shape = "closed", connections = 8, duration = "1s" }
         assert!(alone.unwrap().is_none());
         std::fs::write(&path, format!("rounds = 3\n{FLEET}")).unwrap();
         let without_server = ProjectFile::read(&layout, &Workloads::default());
-        assert!(without_server.unwrap_err().to_string().contains("it has no server"));
+        assert!(
+            without_server
+                .unwrap_err()
+                .to_string()
+                .contains("it has no server")
+        );
     }
 
     const OUTSIDE: &str = r#"[server.shop]

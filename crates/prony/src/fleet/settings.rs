@@ -22,7 +22,7 @@ pub struct Settings {
     /// The address of this machine at which agents reach servers that Prony starts.
     pub server_address: Option<Spanned<IpAddr>>,
     #[serde(default)]
-    pub kubernetes: toml::Table,
+    pub kubernetes: prony_kubernetes::Settings,
     #[serde(default)]
     pub slurm: SlurmSettings,
     #[serde(default)]
@@ -101,7 +101,7 @@ mod tests {
             ),
             (
                 "[fleet]\nagents = 0\n",
-                "prony.toml:2: field `agents`: it must be from 1 to 1000",
+                "prony.toml:2: field `agents`: it must be from 1 to 10000",
             ),
             (
                 "[fleet]\nserver_address = \"shop\"\n",
@@ -111,7 +111,10 @@ mod tests {
             assert_eq!(read(text).unwrap_err(), message);
         }
         let message = read("[fleet.slurm]\npartitoin = \"x\"\n").unwrap_err();
-        assert!(message.starts_with("prony.toml:2: unknown field `partitoin`"), "{message}");
+        assert!(
+            message.starts_with("prony.toml:2: unknown field `partitoin`"),
+            "{message}"
+        );
         assert!(message.ends_with("did you mean `partition`?"), "{message}");
     }
 }
