@@ -51,8 +51,8 @@ ReturnToService=2
 SlurmdTimeout=20
 KillWait=2
 UnkillableStepTimeout=20
-NodeName=$hosts[1-3] NodeAddr=$subnet.[1-3] CPUs=2
-PartitionName=load Nodes=$hosts[1-3] Default=YES MaxTime=10 State=UP
+NodeName=${hosts}[1-3] NodeAddr=$subnet.[1-3] CPUs=2
+PartitionName=load Nodes=${hosts}[1-3] Default=YES MaxTime=10 State=UP
 CONFIGURATION
   cat >"$folder/environment" <<ENVIRONMENT
 export SLURM_CONF=$folder/slurm.conf

@@ -58,7 +58,9 @@ class Lab:
 
     def __enter__(self):
         with self.stack as stack:
-            self.folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="prony-lab-")))
+            self.folder = Path(
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="prony-lab-"))
+            )
             self.project = self.folder / "project"
             self.slurm = self.folder / "slurm"
             self.ssh = self.folder / "ssh"
@@ -78,7 +80,9 @@ class Lab:
 
     def start(self, script, *folder, **environment):
         self.stack.callback(subprocess.run, [script, "down", *folder], check=False)
-        subprocess.run([script, "up", *folder], check=True, env=os.environ | environment)
+        subprocess.run(
+            [script, "up", *folder], check=True, env=os.environ | environment
+        )
 
     def settings(self, ssh_options=()):
         """Writes the project's prony.toml."""
@@ -89,7 +93,14 @@ class Lab:
 
     def load(self, on, *flags, agents=3):
         """A load that is still running."""
-        command = [self.prony, "load", "--on", on, "--json", self.project / "result.json"]
+        command = [
+            self.prony,
+            "load",
+            "--on",
+            on,
+            "--json",
+            self.project / "result.json",
+        ]
         if on == "slurm":
             command += ["--agents", str(agents)]
         return subprocess.Popen(
@@ -120,8 +131,12 @@ class Lab:
             output, _ = load.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             load.kill()
-            raise Failed(f"prony had not ended after {seconds} s:\n{load.communicate()[0]}") from None
-        print(f"  ended after {time.monotonic() - begin:.1f} s: {output.strip().splitlines()[-1]}")
+            raise Failed(
+                f"prony had not ended after {seconds} s:\n{load.communicate()[0]}"
+            ) from None
+        print(
+            f"  ended after {time.monotonic() - begin:.1f} s: {output.strip().splitlines()[-1]}"
+        )
         check(load.returncode == 1, f"prony exited with {load.returncode}:\n{output}")
         check("INVALID" in output, f"no INVALID in the output:\n{output}")
         return output
@@ -134,7 +149,9 @@ class Target:
 
     def __enter__(self):
         self.process = subprocess.Popen(
-            [sys.executable, HERE / "target.py", CALLER, str(PORT)], text=True, stdout=subprocess.PIPE
+            [sys.executable, HERE / "target.py", CALLER, str(PORT)],
+            text=True,
+            stdout=subprocess.PIPE,
         )
         check(self.process.stdout.readline() == "ready\n", "the target did not start")
         return self
@@ -147,7 +164,9 @@ class Target:
 
 def agents_on(host):
     """The ids of the agents' processes in the host's namespace."""
-    pids = subprocess.run(["ip", "netns", "pids", host], text=True, capture_output=True, check=True)
+    pids = subprocess.run(
+        ["ip", "netns", "pids", host], text=True, capture_output=True, check=True
+    )
     return [int(pid) for pid in pids.stdout.split() if is_agent(pid)]
 
 
@@ -165,7 +184,9 @@ def running_everywhere():
 
 
 def nothing_left():
-    queue = subprocess.run(["squeue", "--noheader"], text=True, capture_output=True, check=True)
+    queue = subprocess.run(
+        ["squeue", "--noheader"], text=True, capture_output=True, check=True
+    )
     return not queue.stdout.strip() and not any(agents_on(host) for host in HOSTS)
 
 
@@ -175,11 +196,23 @@ def counted(record):
 
 def compare(result, record, expected):
     """Compares the merged counts and those of each agent with the target's."""
-    check(result["requests"] == expected, f"{result['requests']} requests instead of {expected}")
-    check(result["outcomes"]["ok"] == expected, f"not all were ok: {result['outcomes']}")
-    check(counted(record) == expected, f"the target counted {counted(record)}, not {expected}")
-    of_agents = {agent["host"]: agent["requests"] for agent in result["fleet"]["agents"]}
-    of_target = {ADDRESSES[address]: source["requests"] for address, source in record.items()}
+    check(
+        result["requests"] == expected,
+        f"{result['requests']} requests instead of {expected}",
+    )
+    check(
+        result["outcomes"]["ok"] == expected, f"not all were ok: {result['outcomes']}"
+    )
+    check(
+        counted(record) == expected,
+        f"the target counted {counted(record)}, not {expected}",
+    )
+    of_agents = {
+        agent["host"]: agent["requests"] for agent in result["fleet"]["agents"]
+    }
+    of_target = {
+        ADDRESSES[address]: source["requests"] for address, source in record.items()
+    }
     check(of_agents == of_target, f"agents counted {of_agents}, the target {of_target}")
     print(f"  {expected} requests: {of_target}")
 
@@ -208,8 +241,14 @@ def http2(lab):
     """The same over HTTP/2 and TLS, by the log lines of the reference server."""
     key, certificate = lab.folder / "key.pem", lab.folder / "certificate.pem"
     request = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=lab".split()
+    extensions = [
+        "-addext",
+        f"subjectAltName=IP:{CALLER}",
+        "-addext",
+        "basicConstraints=critical,CA:FALSE",
+    ]
     subprocess.run(
-        [*request, "-addext", f"subjectAltName=IP:{CALLER}", "-keyout", key, "-out", certificate],
+        [*request, *extensions, "-keyout", key, "-out", certificate],
         check=True,
         capture_output=True,
     )
@@ -223,18 +262,33 @@ def http2(lab):
         "TLS_KEY": str(key),
     }
     with log.open("wb") as stdout:
-        server = subprocess.Popen([lab.prony, "reference"], env=os.environ | environment, stdout=stdout)
+        server = subprocess.Popen(
+            [lab.prony, "reference"], env=os.environ | environment, stdout=stdout
+        )
         try:
             time.sleep(0.5)
             url = f"https://{CALLER}:{TLS_PORT}/log"
-            flags = ["--http2", "--cacert", certificate, "-c", "6", "--streams-per-connection", "4", "-n", "600"]
+            flags = [
+                "--http2",
+                "--cacert",
+                certificate,
+                "-c",
+                "6",
+                "--streams-per-connection",
+                "4",
+                "-n",
+                "600",
+            ]
             result = lab.ended(lab.load("slurm", *flags, url))
         finally:
             server.terminate()
             server.wait(timeout=10)
     lines = len(log.read_bytes().splitlines())
     check(result["target"]["protocol"] == "h2", result["target"])
-    check(result["outcomes"]["ok"] == lines == 600, f"{result['outcomes']}, and {lines} log lines")
+    check(
+        result["outcomes"]["ok"] == lines == 600,
+        f"{result['outcomes']}, and {lines} log lines",
+    )
 
 
 def spread(lab):
@@ -257,7 +311,9 @@ def spread(lab):
 
 def srun(*command, **options):
     words = ["srun", "-N3", "-n3", "--ntasks-per-node=1", "--quiet", *command]
-    return subprocess.run(words, text=True, check=True, capture_output=True, **options).stdout
+    return subprocess.run(
+        words, text=True, check=True, capture_output=True, **options
+    ).stdout
 
 
 # Three tasks write messages of 40 KB at once, in lines of 1000 bytes, as agents do with results.
@@ -274,7 +330,12 @@ for message in range(50):
 def lines(_lab):
     """srun splits no line of up to 1000 bytes, and mixes none, when all tasks write at once."""
     output = srun("python3", "-c", WRITER, input="go\n").splitlines()
-    wanted = {f"{task} {message} {part} ".ljust(999, task) for task in "012" for message in range(50) for part in range(40)}
+    wanted = {
+        f"{task} {message} {part} ".ljust(999, task)
+        for task in "012"
+        for message in range(50)
+        for part in range(40)
+    }
     broken = [line for line in output if line not in wanted]
     check(not broken, f"{len(broken)} broken lines: {broken[:3]}")
     check(len(output) == len(wanted), f"{len(output)} lines instead of {len(wanted)}")
@@ -327,9 +388,28 @@ def cut(lab):
     with restored_link() as cut_link:
         # Silence is noticed after 3 s. Slurm then needs a few to give the host up.
         lost(lab, "slurm", cut_link, 10)
-        took = wait_until(lambda: not agents_on(HOSTS[1]), 20, "the agent that was cut off ends")
+        took = wait_until(
+            lambda: not agents_on(HOSTS[1]), 20, "the agent that was cut off ends"
+        )
         print(f"  the agent ended {took:.1f} s later")
     wait_until(nothing_left, 30, "nothing is left")
+
+
+def interrupted(lab):
+    """Ctrl-C ends the load early, and what was measured counts."""
+    with Target() as target:
+        load = long_load(lab, "slurm", target)
+        load.send_signal(signal.SIGINT)
+        load.communicate(timeout=10)
+    result = json.loads((lab.project / "result.json").read_text())
+    check(result["ended"] == "interrupted", result["ended"])
+    ok, sent, seen = (
+        result["outcomes"]["ok"],
+        result["requests"],
+        counted(target.record),
+    )
+    check(0 < ok <= seen <= sent, f"{ok} ok, {seen} seen by the target, {sent} sent")
+    wait_until(nothing_left, 5, "nothing is left")
 
 
 def too_few(lab):
@@ -343,7 +423,10 @@ def too_few(lab):
 
 def busy(lab):
     """Hosts that are in use are waited for, but not for ever."""
-    other = subprocess.Popen(["srun", "--quiet", "--exclusive", "-N1", "sleep", "60"])
+    other = subprocess.Popen(
+        ["srun", "--quiet", "--exclusive", "-N1", "sleep", "60"],
+        stderr=subprocess.DEVNULL,
+    )
     try:
         with Target() as target:
             output = lab.invalid(lab.load("slurm", *LONG, target.url), 15)
@@ -400,6 +483,7 @@ CASES = [
     spread,
     killed,
     cut,
+    interrupted,
     too_few,
     busy,
     abandoned,
@@ -423,7 +507,9 @@ def main():
             except (Failed, subprocess.SubprocessError) as error:
                 print(f"  FAILED: {error}", flush=True)
                 failed.append(case.__name__)
-    print(f"{'FAILED: ' + ', '.join(failed) if failed else 'all cases passed'}, in {time.monotonic() - begin:.0f} s")
+    print(
+        f"{'FAILED: ' + ', '.join(failed) if failed else 'all cases passed'}, in {time.monotonic() - begin:.0f} s"
+    )
     return 1 if failed else 0
 
 

@@ -38,7 +38,9 @@ class Connection:
         requests, _, self.rest = (self.rest + data).rpartition(END_OF_REQUEST)
         count = requests.count(END_OF_REQUEST) + 1 if requests else 0
         if count:
-            source = sources.setdefault(self.address, {"requests": 0, "first_ns": stamp(control)})
+            source = sources.setdefault(
+                self.address, {"requests": 0, "first_ns": stamp(control)}
+            )
             source["requests"] += count
             try:
                 self.socket.send(RESPONSE * count)
@@ -72,7 +74,9 @@ def serve(listener, sources):
                 if key.data is None:
                     accepted, (address, _port) = listener.accept()
                     accepted.setblocking(False)
-                    selector.register(accepted, selectors.EVENT_READ, Connection(accepted, address))
+                    selector.register(
+                        accepted, selectors.EVENT_READ, Connection(accepted, address)
+                    )
                 elif not key.data.read(sources):
                     selector.unregister(key.fileobj)
                     key.fileobj.close()

@@ -128,10 +128,15 @@ impl Launcher for Ssh {
             )));
         }
         let program = self.program()?;
-        let starts = self.hosts.iter().enumerate().map(|(index, host)| Start {
-            agent: Some(index),
-            command: self.command(host, &program.script(launch.id, &index.to_string())),
-            first: program.first(),
+        let starts = self.hosts.iter().enumerate().map(|(index, host)| {
+            let script = program.script(launch.id, &index.to_string());
+            // Messages and reports name the host as the user does.
+            let script = format!("export PRONY_NODE={}; {script}", quoted(host));
+            Start {
+                agent: Some(index),
+                command: self.command(host, &script),
+                first: program.first(),
+            }
         });
         let explain: Arc<dyn Explain> = Arc::new(Words::new(&self.hosts, &program));
         Ok(Box::new(Processes::explained(starts, GRACE, &explain)?))
