@@ -84,12 +84,18 @@ class Lab:
             [script, "up", *folder], check=True, env=os.environ | environment
         )
 
-    def settings(self, ssh_options=()):
+    def settings(self, copy=False):
         """Writes the project's prony.toml."""
-        options = ["-F", str(self.ssh / "config"), *ssh_options]
-        (self.project / "prony.toml").write_text(
-            f"[fleet.slurm]\nwait = '5s'\n\n[fleet.ssh]\nprogram = '{self.prony}'\noptions = {json.dumps(options)}\n"
-        )
+        (self.project / "prony.toml").write_text(f"""
+[fleet.slurm]
+wait = "5s"
+copy = {json.dumps(copy)}
+
+[fleet.ssh]
+program = "{self.prony}"
+copy = {json.dumps(copy)}
+options = ["-F", "{self.ssh}/config"]
+""")
 
     def load(self, on, *flags, agents=3):
         """A load that is still running."""
@@ -462,16 +468,45 @@ def ssh(lab):
     wait_until(nothing_left, 20, "nothing is left")
 
 
+def copied(lab):
+    """The program is sent to the hosts, and no file is left there."""
+    lab.settings(copy=True)
+    before = temporary_files()
+    try:
+        for on in ("slurm", ssh_hosts()):
+            with Target() as target:
+                load = long_load(lab, on, target)
+                programs = {
+                    os.readlink(f"/proc/{pid}/exe")
+                    for host in HOSTS
+                    for pid in agents_on(host)
+                }
+                load.send_signal(signal.SIGINT)
+                load.communicate(timeout=10)
+            check(
+                all(program.endswith("(deleted)") for program in programs),
+                f"{programs} ran",
+            )
+            check(len(target.record) == 3, f"the target saw {target.record}")
+    finally:
+        lab.settings()
+    left = temporary_files() - before
+    check(not left, f"{left} are left")
+
+
+def temporary_files():
+    """What mktemp has made, because the hosts share this machine's folder for temporary files."""
+    return set(Path(tempfile.gettempdir()).glob("tmp.??????????"))
+
+
 def ssh_refused(lab):
     """A host that lets nobody in is named, with advice."""
-    lab.settings(ssh_options=["-o", "IdentityFile=none"])
     (lab.ssh / "user_key").rename(lab.ssh / "away")
     try:
         with Target() as target:
             output = lab.invalid(lab.load(ssh_hosts(), *LONG, target.url), 10)
     finally:
         (lab.ssh / "away").rename(lab.ssh / "user_key")
-        lab.settings()
     check("cannot log in to" in output and "Permission denied" in output, output)
 
 
@@ -488,6 +523,7 @@ CASES = [
     busy,
     abandoned,
     ssh,
+    copied,
     ssh_refused,
 ]
 
