@@ -360,7 +360,7 @@ def long_load(lab, on, target):
 
 
 def lost(lab, on, lose, seconds):
-    """Loses the agent on host 2: that must be told."""
+    """Loses the agent on host 2: the load becomes INVALID."""
     with Target() as target:
         load = long_load(lab, on, target)
         lose()
