@@ -2,6 +2,7 @@
 
 use prony_model::{Bound, CEILING, CountedRounds, FigureKind};
 
+use crate::conditions::load_from;
 use crate::metric::Metric;
 use crate::row::Case;
 use crate::side::Side;
@@ -87,6 +88,8 @@ impl<'a> Ceilings<'a> {
             && then != now
         {
             differ("the event loop", then, now)
+        } else if then.fleet != now.fleet {
+            differ("the load", &load_from(then), &load_from(now))
         } else if cpus(base) != cpus(new) {
             differ(
                 "number of CPUs of server and generator",

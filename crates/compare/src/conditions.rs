@@ -39,7 +39,7 @@ pub fn differences(base: &Run, new: &Run) -> Vec<String> {
     lines
 }
 
-fn conditions(run: &Run) -> [(&'static str, String); 9] {
+fn conditions(run: &Run) -> [(&'static str, String); 10] {
     let machine = &run.machine;
     [
         ("Prony", run.prony_version.clone()),
@@ -54,7 +54,16 @@ fn conditions(run: &Run) -> [(&'static str, String); 9] {
             "CPUs of server and generator",
             format!("{:?} and {:?}", run.cpus.server, run.cpus.load),
         ),
+        ("load", load_from(run)),
     ]
+}
+
+/// What generated the load.
+pub fn load_from(run: &Run) -> String {
+    match &run.fleet {
+        None => "from this machine".to_owned(),
+        Some(fleet) => format!("from {fleet}"),
+    }
 }
 
 fn or_none(text: &Option<String>) -> String {

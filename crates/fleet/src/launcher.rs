@@ -2,12 +2,17 @@
 
 mod local;
 mod processes;
+mod remote;
+mod slurm;
+mod ssh;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
 
 pub use local::Local;
 pub use processes::Processes;
+pub use slurm::{Slurm, SlurmSettings};
+pub use ssh::{Ssh, SshSettings};
 
 /// What a launcher starts.
 pub struct Launch<'a> {

@@ -15,5 +15,8 @@ mod message;
 pub use error::{AgentName, AgentNames, FleetError, Notes};
 pub use fleet::{Fleet, LONGEST_LOAD, Limits, longest};
 pub use frame::{FrameError, Framed, Framer, Frames, Line, is_fleet_id};
-pub use launcher::{Agents, Event, Launch, LaunchError, Launcher, Local, Processes};
+pub use launcher::{
+    Agents, Event, Launch, LaunchError, Launcher, Local, Processes, Slurm, SlurmSettings, Ssh,
+    SshSettings,
+};
 pub use message::{AgentMessage, FleetMessage, Host, VERSION};

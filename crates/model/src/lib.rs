@@ -46,7 +46,7 @@ pub use protocol::Protocol;
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use run::{
     Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, OutsideProcess, RoundsEnd, Run,
-    RunEnd, ServerRecord, ServerStatus, VerifyResult, VerifyVerdict, baseline,
+    RunEnd, RunFleet, ServerRecord, ServerStatus, VerifyResult, VerifyVerdict, baseline,
 };
 pub use schedule::{Arrivals, Schedule, Stage};
 pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};

@@ -1,5 +1,7 @@
 //! A run: one suite on one machine, with the servers that took part.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{LoadSpec, Published};
@@ -34,8 +36,11 @@ pub struct Run {
     pub rounds: u32,
     /// The machine.
     pub machine: Machine,
-    /// The CPUs of server and generator.
+    /// The CPUs of server and generator. The generator's are empty if it ran on other machines.
     pub cpus: CpuAssignment,
+    /// The agents that generated the load; `None` if Prony's own process did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<RunFleet>,
     /// The requested servers, in the suite's order, including those that could not be measured.
     pub servers: Vec<ServerRecord>,
     /// The document that the suite reproduces, if there is one.
@@ -47,6 +52,24 @@ pub struct Run {
     /// How the number of rounds was decided, if rounds were added as needed; `None` if it was fixed.
     #[serde(default)]
     pub adaptive: Option<Adaptive>,
+}
+
+/// The agents that generated the loads of a run together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunFleet {
+    /// Where they ran: `kubernetes`, `slurm`, `ssh` or `local`.
+    pub on: String,
+    /// How many there were.
+    pub agents: usize,
+}
+
+/// `3 agents on slurm`.
+impl fmt::Display for RunFleet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { on, agents } = self;
+        let s = if *agents == 1 { "" } else { "s" };
+        write!(f, "{agents} agent{s} on {on}")
+    }
 }
 
 /// Rounds that are added until the comparisons are precise.

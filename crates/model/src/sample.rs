@@ -25,6 +25,7 @@ pub fn run(id: &str) -> Run {
             virtualization: Some("virtual machine".into()),
             ..Machine::default()
         },
+        fleet: None,
         cpus: CpuAssignment {
             server: vec![0],
             load: vec![1],

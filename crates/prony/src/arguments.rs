@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::IpAddr;
+use std::net::{IpAddr, UdpSocket};
 use std::num::{IntErrorKind, NonZeroU32, NonZeroU64};
 use std::ops::RangeInclusive;
 use std::path::Path;
@@ -26,6 +26,17 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 const MOST_CONNECTIONS: usize = 1_000_000;
 /// Far more than any comparison needs; the plan of all of them is held in memory.
 const MOST_ROUNDS: u32 = 10_000;
+
+/// Checks that a socket can have this local address; a UDP socket needs no peer for that.
+pub fn own_address(address: IpAddr) -> Result<(), String> {
+    match UdpSocket::bind((address, 0)) {
+        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
+            Err(format!("{address} is not an address of this machine"))
+        }
+        Err(error) => Err(format!("{address} cannot be used: {error}")),
+        Ok(_) => Ok(()),
+    }
+}
 
 /// A duration, zero included: `10s`, `500ms`, `2m`, `1h30m`, or seconds without a unit as in wrk.
 pub fn duration(text: &str) -> Result<Duration, String> {
@@ -242,6 +253,14 @@ fn too_long() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_addresses_of_this_machine_are_its_own() {
+        assert_eq!(own_address(IpAddr::from([127, 0, 0, 7])), Ok(()));
+        // TEST-NET-1 of RFC 5737, which no machine has.
+        let message = own_address(IpAddr::from([192, 0, 2, 1])).unwrap_err();
+        assert_eq!(message, "192.0.2.1 is not an address of this machine");
+    }
 
     #[test]
     fn durations_are_read_with_and_without_a_unit() {

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::output;
+use crate::{fleet, output};
 
 /// What a subcommand returns.
 pub type Outcome = Result<ExitCode, Box<dyn Error>>;
@@ -90,7 +90,11 @@ pub fn status_without_a_command(message: &clap::Error) -> ExitCode {
 
 /// Shows an error with all its causes, and gives the code for it.
 pub fn failure(error: &(dyn Error + 'static)) -> ExitCode {
-    err!("error: {error}");
+    let label = match fleet::is_invalid(error) {
+        true => "INVALID  ",
+        false => "error: ",
+    };
+    err!("{label}{error}");
     let mut shown = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

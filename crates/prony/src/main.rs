@@ -10,6 +10,7 @@ mod arguments;
 mod command;
 mod curl;
 mod exit;
+mod fleet;
 mod grpc;
 mod project;
 mod recorded;

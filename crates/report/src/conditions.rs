@@ -40,10 +40,13 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
         ),
         ("Governor", or(&machine.governor, "not visible")),
         ("Server CPUs", format!("{}{shared}", cpus(&run.cpus.server))),
-        (
-            "Generator CPUs",
-            format!("{}{shared}", cpus(&run.cpus.load)),
-        ),
+        match &run.fleet {
+            None => (
+                "Generator CPUs",
+                format!("{}{shared}", cpus(&run.cpus.load)),
+            ),
+            Some(fleet) => ("Generator", fleet.to_string()),
+        },
         ("Prony", run.prony_version.clone()),
         ("Command", command(&run.command)),
         ("Suite", format!("{} ({})", run.suite, run.title)),

@@ -14,7 +14,9 @@ use prony_server::{
     ServerTable, ServerUrl,
 };
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use toml::Spanned;
+use toml::de::DeTable;
 
 use crate::adaptive::Precision;
 use crate::suite::{Budget, MeasureTable, Suite, SuiteTable, is_id};
@@ -69,6 +71,9 @@ struct RawProject {
     objectives: Option<Objectives>,
     /// Servers that Prony ships, to compare with.
     beside: Option<Spanned<Names>>,
+    /// Where loads are generated, which the commands that generate some read.
+    #[serde(rename = "fleet")]
+    _fleet: Option<IgnoredAny>,
     #[serde(default)]
     server: Tables<ServerTable>,
     #[serde(default)]
@@ -92,7 +97,7 @@ fn in_order<T>(tables: Tables<T>) -> Vec<(String, Spanned<T>)> {
 }
 
 impl ProjectFile {
-    /// Reads `prony.toml` in the root of `layout`; `None` if there is none. Its suite and servers may use the workloads
+    /// Reads `prony.toml` in the root of `layout`; `None` if there is none, or if it says only where loads are generated. Its suite and servers may use the workloads
     /// in `known` as well as its own.
     ///
     /// # Errors
@@ -100,7 +105,13 @@ impl ProjectFile {
     pub fn read(layout: &Layout, known: &Workloads) -> Result<Option<Self>, ProjectFileError> {
         let path = layout.root().join(PROJECT_FILE);
         match path.is_file() {
-            true => Self::parse(&Source::open(&path)?, &path, known).map(Some),
+            true => {
+                let source = Source::open(&path)?;
+                match has_only_a_fleet(&source) {
+                    true => Ok(None),
+                    false => Self::parse(&source, &path, known).map(Some),
+                }
+            }
             false => Ok(None),
         }
     }
@@ -185,6 +196,14 @@ impl ProjectFile {
         }
         Ok(())
     }
+}
+
+/// Whether a file has `[fleet]` and nothing else.
+fn has_only_a_fleet(source: &Source) -> bool {
+    DeTable::parse(source.text()).is_ok_and(|file| {
+        let file = file.get_ref();
+        file.len() == 1 && file.contains_key("fleet")
+    })
 }
 
 fn no_server(source: &Source, beside: Option<&Spanned<Names>>) -> FileError {
@@ -372,6 +391,27 @@ load = { shape = "closed", connections = 8, duration = "1s" }
         let place = format!("{}/", root.display());
         read.map(Option::unwrap)
             .map_err(|error| error.to_string().replace(&place, ""))
+    }
+
+    #[test]
+    fn a_fleet_may_stand_beside_servers_or_alone() {
+        const FLEET: &str = "[fleet]\non = \"slurm\"\nslurm = { partition = \"short\" }\n";
+        let beside = read(&format!("{FILE}{FLEET}")).unwrap();
+        assert_eq!(beside.suite.servers, read(FILE).unwrap().suite.servers);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(PROJECT_FILE);
+        std::fs::write(&path, FLEET).unwrap();
+        let layout = Layout::at(folder.path());
+        let alone = ProjectFile::read(&layout, &Workloads::default());
+        assert!(alone.unwrap().is_none());
+        std::fs::write(&path, format!("rounds = 3\n{FLEET}")).unwrap();
+        let without_server = ProjectFile::read(&layout, &Workloads::default());
+        assert!(
+            without_server
+                .unwrap_err()
+                .to_string()
+                .contains("it has no server")
+        );
     }
 
     const OUTSIDE: &str = r#"[server.shop]

@@ -131,6 +131,18 @@ fn halves(cpus: &[usize], core_of: impl Fn(usize) -> Option<usize>) -> CpuAssign
     CpuAssignment { server, load }
 }
 
+/// How many NUMA nodes this machine has; 1 if the kernel does not say.
+pub fn numa_nodes() -> usize {
+    let is_node = |name: &str| {
+        let number = name.strip_prefix("node");
+        number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let entries = std::fs::read_dir("/sys/devices/system/node");
+    let entries = entries.into_iter().flatten().flatten();
+    let nodes = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_node));
+    nodes.count().max(1)
+}
+
 /// Pins the calling thread (and what it spawns) to `cpus`; an empty list changes nothing.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ mod programs;
 use nix::time::{ClockId, clock_gettime};
 
 pub use cpus::{
-    CpuListError, allowed_cpus, default_assignment, format_cpu_list, parse_cpu_list,
+    CpuListError, allowed_cpus, default_assignment, format_cpu_list, numa_nodes, parse_cpu_list,
     pin_current_thread, usable_cpus,
 };
 pub use machine::detect_machine;

@@ -76,6 +76,7 @@ pub fn made(id: &str, spread: f64) -> Made {
                 kernel: "6.12.0".into(),
                 ..Machine::default()
             },
+            fleet: None,
             cpus: CpuAssignment {
                 server: vec![0],
                 load: vec![1],

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -30,6 +30,35 @@ struct Running {
     input: Option<SyncSender<Arc<str>>>,
 }
 
+/// A process to start.
+#[derive(Debug)]
+pub struct Start {
+    /// The agent that it is; `None` if it passes on the messages of several.
+    pub agent: Option<usize>,
+    /// How to start it.
+    pub command: Command,
+    /// What it reads first.
+    pub first: Option<Arc<[u8]>>,
+}
+
+/// Puts what a program such as ssh writes, and how it ends, into words.
+pub trait Explain: Send + Sync {
+    /// A line of its standard error.
+    fn note(&self, agent: Option<usize>, text: String) -> Event {
+        Event::Note { agent, text }
+    }
+
+    /// Why it ended.
+    fn ended(&self, _agent: Option<usize>, status: ExitStatus) -> String {
+        format!("its process ended ({status})")
+    }
+}
+
+/// Agents, whose words are their own.
+struct Plain;
+
+impl Explain for Plain {}
+
 /// A line of output is cut here. Those of agents are shorter.
 const LONGEST_LINE: u64 = 4096;
 /// How many events wait to be read. Beyond that the writers wait.
@@ -52,24 +81,47 @@ impl Processes {
         commands: impl IntoIterator<Item = (Option<usize>, Command)>,
         grace: Duration,
     ) -> Result<Self, LaunchError> {
+        let commands = commands.into_iter().map(|(agent, command)| Start {
+            agent,
+            command,
+            first: None,
+        });
+        Self::explained(commands, grace, &(Arc::new(Plain) as Arc<dyn Explain>))
+    }
+
+    /// [`Self::start`], for programs that pass on the messages of agents.
+    ///
+    /// # Errors
+    ///
+    /// If one cannot be started. The others are killed then.
+    pub fn explained(
+        starts: impl IntoIterator<Item = Start>,
+        grace: Duration,
+        explain: &Arc<dyn Explain>,
+    ) -> Result<Self, LaunchError> {
         let (sender, events) = sync_channel(EVENTS);
         let mut processes = Self {
             running: Vec::new(),
             events,
             grace,
         };
-        for (agent, command) in commands {
-            processes.add(agent, command, &sender)?;
+        for start in starts {
+            processes.add(start, &sender, explain)?;
         }
         Ok(processes)
     }
 
     fn add(
         &mut self,
-        agent: Option<usize>,
-        mut command: Command,
+        start: Start,
         events: &SyncSender<Event>,
+        explain: &Arc<dyn Explain>,
     ) -> Result<(), LaunchError> {
+        let Start {
+            agent,
+            mut command,
+            first,
+        } = start;
         let name = command.get_program().to_string_lossy().into_owned();
         let failed = |error: std::io::Error| LaunchError(format!("cannot start {name}: {error}"));
         let mut child = command
@@ -94,28 +146,33 @@ impl Processes {
             return Err(LaunchError(format!("{name} has no standard streams")));
         };
         let notes = {
-            let events = events.clone();
+            let (events, explain) = (events.clone(), explain.clone());
             spawn(move || {
                 read_lines(stderr, |text| {
-                    events.send(Event::Note { agent, text }).is_ok()
+                    events.send(explain.note(agent, text)).is_ok()
                 })
             })
             .map_err(failed)?
         };
-        let events = events.clone();
+        let (events, explain) = (events.clone(), explain.clone());
         spawn(move || {
             read_lines(stdout, |line| events.send(Event::Line(line)).is_ok());
-            let reason = ended(&child);
+            let status = wait(&child);
             // Its last words come before the message that it ended.
             let _ = notes.join();
+            let reason = match status {
+                Ok(status) => explain.ended(agent, status),
+                Err(error) => format!("its process is lost: {error}"),
+            };
             let _ = events.send(Event::Ended { agent, reason });
         })
         .map_err(failed)?;
-        spawn(move || write_lines(stdin, &lines)).map_err(failed)?;
+        spawn(move || write_lines(stdin, first.as_deref(), &lines)).map_err(failed)?;
         Ok(())
     }
 
-    fn has_ended(&self) -> bool {
+    /// Whether all have.
+    pub(super) fn has_ended(&self) -> bool {
         let mut running = self.running.iter();
         running.all(|one| !matches!(lock(&one.child).try_wait(), Ok(None)))
     }
@@ -167,8 +224,9 @@ impl Agents for Processes {
     }
 }
 
-impl Drop for Processes {
-    fn drop(&mut self) {
+impl Processes {
+    /// Ends all.
+    pub(super) fn end(&mut self) {
         for one in &mut self.running {
             one.input = None;
         }
@@ -179,6 +237,12 @@ impl Drop for Processes {
                 self.end_within(Duration::from_secs(10));
             }
         }
+    }
+}
+
+impl Drop for Processes {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 
@@ -200,14 +264,12 @@ fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until the process has ended, and says how.
-fn ended(child: &Mutex<Child>) -> String {
+/// Waits until the process has ended.
+fn wait(child: &Mutex<Child>) -> std::io::Result<ExitStatus> {
     loop {
         // The lock must be free for a signal meanwhile.
-        match lock(child).try_wait() {
-            Ok(Some(status)) => return format!("its process ended ({status})"),
-            Ok(None) => {}
-            Err(error) => return format!("its process is lost: {error}"),
+        if let Some(status) = lock(child).try_wait()? {
+            return Ok(status);
         }
         thread::sleep(LOOK);
     }
@@ -235,7 +297,10 @@ fn read_lines(from: impl Read, mut each: impl FnMut(String) -> bool) {
 }
 
 /// Writes until the process closes its standard input, or nobody sends lines any more.
-fn write_lines(mut to: ChildStdin, lines: &Receiver<Arc<str>>) {
+fn write_lines(mut to: ChildStdin, first: Option<&[u8]>, lines: &Receiver<Arc<str>>) {
+    if first.is_some_and(|first| to.write_all(first).is_err()) {
+        return;
+    }
     for line in lines {
         if to.write_all(line.as_bytes()).is_err() {
             return;

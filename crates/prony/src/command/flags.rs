@@ -1,6 +1,7 @@
 //! The flags that several commands have, each described once.
 
 use std::error::Error;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -112,6 +113,7 @@ impl BuildFlags {
             layout: layout.clone(),
             supervisor: SupervisorProgram::current()?,
             cpus,
+            host: Ipv4Addr::LOCALHOST.into(),
             logs: layout.runs().join(run).join("logs"),
             ready_timeout: self.ready_timeout,
             freshness: match self.rebuild {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use prony_load::{LoadPlan, Progress};
 use prony_model::{LoadShape, Stage};
 use prony_present::number;
+use prony_present::words::plural;
 
 use super::live_line::LiveLine;
 
@@ -28,6 +29,8 @@ pub struct LoadProgress {
     scheduled: Option<Scheduled>,
     next_line: Instant,
     pause: Duration,
+    /// `3 agents`; empty if this process generates the load.
+    agents: String,
 }
 
 /// A schedule, and the responses of the last second.
@@ -65,6 +68,10 @@ impl LoadProgress {
             scheduled,
             next_line: now + pause,
             pause,
+            agents: match plan.agents {
+                1 => String::new(),
+                agents => plural(agents, "agent"),
+            },
         }
     }
 
@@ -83,7 +90,10 @@ impl LoadProgress {
         }
         let elapsed = now - self.measuring_since;
         self.line.move_to(self.done(progress, elapsed));
-        let parts = parts(progress, self.rate(progress.ok, elapsed));
+        let mut parts = parts(progress, self.rate(progress.ok, elapsed));
+        if !self.agents.is_empty() {
+            parts.push(self.agents.clone());
+        }
         if !self.line.is_on_terminal() && now >= self.next_line {
             self.next_line = now + self.pause;
             errln!("  {:>5.1} s  {}", elapsed.as_secs_f64(), parts.join("  "));

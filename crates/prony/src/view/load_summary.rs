@@ -10,12 +10,15 @@ use prony_present::number::{bytes, duration, exact, seconds};
 use prony_present::{load, number, words};
 use prony_stats::supports_percentile;
 
-use super::{fitted, objectives, requested};
+use super::{agents, fitted, objectives, requested};
 
 /// What the summary shows in addition.
+#[derive(Clone)]
 pub struct Shown {
     /// The whole latency distribution, not only its main percentiles.
     pub distribution: bool,
+    /// Every agent, not only the worst ones of many.
+    pub every_agent: bool,
     /// The seed, because random numbers were drawn from it.
     pub seed: bool,
     /// How several requests were chosen, if there are several.
@@ -56,6 +59,10 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     let transfer = bytes(result.bytes_read_per_s());
     lines.push(format!("Transfer/sec: {transfer:>12}"));
     lines.extend(generator(result));
+    lines.extend({
+        let fleet = result.fleet.iter();
+        fleet.flat_map(|fleet| agents::lines(fleet, shown.every_agent))
+    });
     lines.extend(objectives::lines(&shown.objectives));
     if result.ended == Ended::Interrupted {
         lines.push(format!(

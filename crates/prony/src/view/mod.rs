@@ -1,5 +1,6 @@
 //! What the command shows while it works and when it is done.
 
+mod agents;
 pub mod capacity_progress;
 pub mod capacity_summary;
 mod live_line;

@@ -16,6 +16,8 @@ use prony_suite::TrialAttempt;
 use prony_suite::run::{Finished, RunEvent, RunRequest, run as run_suite};
 use prony_suite::{AdaptiveRounds, Planned};
 
+use crate::fleet;
+
 use super::live_line::LiveLine;
 use super::time_left::{TimeLeft, minutes};
 
@@ -117,11 +119,14 @@ impl RunProgress {
             rounds(request),
             request.seed,
         ));
+        let load = match request.generator.fleet() {
+            None => format!("on CPU {}", prony_system::format_cpu_list(&cpus.load)),
+            Some(agents) => format!("from {}", fleet::described(agents.count, &agents.on)),
+        };
         view.line.print(&format!(
-            "servers on CPU {}, load on CPU {}{}",
+            "servers on CPU {}, load {load}{}",
             prony_system::format_cpu_list(&cpus.server),
-            prony_system::format_cpu_list(&cpus.load),
-            match cpus.shared() {
+            match cpus.shared() && request.generator.fleet().is_none_or(|it| it.are_here) {
                 true => ": they share CPUs, which distorts every figure",
                 false => "",
             },

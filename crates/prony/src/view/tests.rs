@@ -1,5 +1,6 @@
 //! Golden tests: what Prony shows while a load, a search or a run goes on.
 
+use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use prony_capacity::{
 use prony_load::{HttpUrl, LoadPlan, Progress, Request};
 use prony_model::*;
 use prony_server::{FreePorts, Freshness, Logs, SupervisorProgram};
-use prony_suite::run::{Bench, RunEvent as Event, RunRequest};
+use prony_suite::run::{Bench, Generator, RunEvent as Event, RunRequest};
 use prony_suite::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
 
 use super::capacity_progress::CapacityProgress;
@@ -255,6 +256,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
         layout,
         supervisor: SupervisorProgram::new("prony"),
         cpus,
+        host: Ipv4Addr::LOCALHOST.into(),
         logs: "logs".into(),
         ready_timeout: Duration::from_secs(30),
         freshness: Freshness::IfUnchanged,
@@ -279,6 +281,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
         prony_version: "0.1.0".into(),
         ports: Box::new(FreePorts),
         driver: None,
+        generator: Generator::this_process(),
     };
     let trials = plan.trials(first);
     let round = plan.next_round(|_| true);

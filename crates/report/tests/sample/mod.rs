@@ -139,6 +139,7 @@ pub fn run() -> Run {
             mitigations: vec!["spectre_v2: Mitigation: Retpolines".into()],
             tcp_settings: vec!["net.core.somaxconn = 4096".into(), "lo mtu = 65536".into()],
         },
+        fleet: None,
         cpus: CpuAssignment {
             server: vec![0],
             load: vec![1],

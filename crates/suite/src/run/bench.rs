@@ -1,6 +1,6 @@
 //! What Prony needs to start and check any server: the bench, and workloads with their expected responses.
 
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -12,7 +12,7 @@ use prony_server::{Certificate, CertificateError, Freshness, Layout, SupervisorP
 
 use crate::files::{AssetError, Files};
 use crate::request::{PrepareError, PreparedRequest};
-use crate::response::ExpectedResponse;
+use crate::response::{CountedDraws, ExpectedResponse};
 use crate::scenario::{PreparedScenario, ScenarioFault};
 use crate::workload::{Exchange, Workload, WorkloadKind};
 
@@ -110,6 +110,14 @@ impl Task {
         }
     }
 
+    /// What counts the lines that it draws at random; `None` if it draws none.
+    pub(super) fn draws(&self) -> Option<CountedDraws> {
+        match &self.content {
+            TaskContent::Request { expected, .. } => CountedDraws::of(expected),
+            TaskContent::Scenario(_) => None,
+        }
+    }
+
     /// The text with `***` for every secret of its requests.
     pub fn hide_secrets(&self, text: &str) -> String {
         let secrets = match &self.content {
@@ -154,6 +162,8 @@ pub struct Bench {
     pub supervisor: SupervisorProgram,
     /// The CPUs of server and load.
     pub cpus: CpuAssignment,
+    /// The address that servers listen on.
+    pub host: IpAddr,
     /// The folder for the servers' output.
     pub logs: PathBuf,
     /// How long a server may take to its first expected response.

@@ -6,6 +6,7 @@ mod bench;
 mod driven;
 mod event;
 mod flows;
+mod generator;
 mod kept;
 mod noisy;
 mod prepare;
@@ -44,6 +45,7 @@ use kept::Kept;
 pub use bench::{Bench, Task, TaskContent, TaskError};
 pub use driven::{cannot_drive, note as driver_note};
 pub use event::RunEvent;
+pub use generator::{Agents, Generator};
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
@@ -82,6 +84,8 @@ pub struct RunRequest<'a> {
     pub ports: Box<dyn PortSource + 'a>,
     /// The tool that generates the load; `None` for Prony's own engine.
     pub driver: Option<Tool>,
+    /// What runs Prony's own engine.
+    pub generator: Generator<'a>,
 }
 
 impl RunRequest<'_> {
@@ -100,6 +104,8 @@ pub struct Finished {
     pub trials: Vec<TrialRecord>,
     /// Why the run could not be stored to its end, if so; the last of `trials` may then be missing from the store.
     pub unsaved: Option<StoreError>,
+    /// Why no more load could be generated, if so: an agent was lost.
+    pub lost: Option<String>,
 }
 
 /// Runs the suite. Every trial is in `store` as soon as it is over. After an interrupt, the current trial is
@@ -130,9 +136,11 @@ pub fn run(
         let measured = measure(&mut request, &mut run, &access, &mut trials, store, observe);
         unsaved = measured.and_then(|()| store.update_run(&run)).err();
     }
+    let is_lost = request.generator.lost().is_some();
     run.end = match (&unsaved, request.bench.is_interrupted()) {
         (Some(_), _) => RunEnd::Failed,
         (None, true) => RunEnd::Interrupted,
+        (None, false) if is_lost => RunEnd::Failed,
         (None, false) => RunEnd::Complete,
     };
     let finished_at = now();
@@ -142,6 +150,7 @@ pub fn run(
         run,
         trials,
         unsaved: unsaved.or(closed),
+        lost: request.generator.lost().map(str::to_owned),
     })
 }
 
@@ -180,7 +189,8 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         seed: request.seed,
         rounds: request.rounds(),
         machine: prony_system::detect_machine(),
-        cpus: request.bench.cpus.clone(),
+        cpus: request.generator.cpus(&request.bench),
+        fleet: request.generator.recorded(),
         servers: Vec::new(),
         published: published(request),
         baseline: request.baseline.clone(),
@@ -192,16 +202,32 @@ fn new_run(request: &RunRequest<'_>) -> Run {
     }
 }
 
-/// The suite's notes, and the note on the driver.
+/// The suite's notes, and those on what generates the load.
 fn notes(request: &RunRequest<'_>) -> Vec<String> {
     let driver = request.driver.as_ref().map(driven::note);
-    request.suite.notes.iter().cloned().chain(driver).collect()
+    let uncounted = request.generator.fleet().and_then(|_| uncounted(request));
+    let own = request.suite.notes.iter().cloned();
+    own.chain(driver).chain(uncounted).collect()
+}
+
+/// A note on the workloads whose randomly drawn lines only one process could count.
+fn uncounted(request: &RunRequest<'_>) -> Option<String> {
+    let drawn = request.tasks.iter().filter(|task| task.draws().is_some());
+    let ids: Vec<&str> = drawn.map(|task| task.workload.id.as_str()).collect();
+    (!ids.is_empty()).then(|| {
+        format!(
+            "Whether lines are drawn at random was tested before the load, but not under it, because several agents generated \
+             it: {}.",
+            ids.join(", ")
+        )
+    })
 }
 
 /// The suite's document, without the tables that this run does not measure.
 fn published(request: &RunRequest<'_>) -> Option<Published> {
-    let load_cpus = NonZeroUsize::new(request.bench.cpus.load.len());
-    let load_cpus = load_cpus.unwrap_or(NonZeroUsize::MIN);
+    let of_fleet = request.generator.fleet().map(Agents::all_threads);
+    let load_cpus = of_fleet.unwrap_or(request.bench.cpus.load.len());
+    let load_cpus = NonZeroUsize::new(load_cpus).unwrap_or(NonZeroUsize::MIN);
     let mut published = request.suite.published_on(load_cpus)?;
     published.tables.retain(|table| {
         let measured = |row: &PublishedRow| {
@@ -285,6 +311,7 @@ fn measure(
         access,
         tasks: &request.tasks,
         driver: request.driver.as_ref(),
+        generator: &request.generator,
         ports: request.ports.as_mut(),
         run: &run.id,
         store,
@@ -301,6 +328,12 @@ fn measure(
         rig.kept.retain(|_| false);
     }
     drop(rig);
+    run.notes.extend(
+        request
+            .generator
+            .lost()
+            .map(|why| format!("INVALID: {why}. No load could be generated after that.")),
+    );
     if let Some(adaptive) = &mut run.adaptive {
         adaptive.ends = done.ends;
         run.rounds = done.rounds;

@@ -1,7 +1,7 @@
 //! A server that responds: a process that Prony started, or one that already ran.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use prony_load::ExchangeError;
@@ -319,13 +319,13 @@ impl Process {
         }
     }
 
-    /// The CPUs of server and load: those of the bench, unless Prony did not pin the server.
-    pub(super) fn cpus(&self, bench: &Bench) -> CpuAssignment {
+    /// The CPUs of server and load: those of the run, unless Prony did not pin the server.
+    pub(super) fn cpus(&self, of_run: &CpuAssignment) -> CpuAssignment {
         match self {
-            Self::Started(_) => bench.cpus.clone(),
+            Self::Started(_) => of_run.clone(),
             Self::Outside(process) => CpuAssignment {
                 server: process.server.cpus(),
-                load: bench.cpus.load.clone(),
+                load: of_run.load.clone(),
             },
         }
     }
@@ -409,7 +409,7 @@ fn launch(bench: &Bench, name: &str, task: &Task, built: &Built) -> Launch {
     Launch {
         supervisor: bench.supervisor.clone(),
         cpus: bench.cpus.server.clone(),
-        host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        host: bench.host,
         assets: bench.layout.assets_for(&built.folder),
         certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
         log: bench.logs.join(format!("{name}.log")),

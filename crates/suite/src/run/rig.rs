@@ -10,6 +10,7 @@ use prony_store::{Store, StoreError};
 
 use super::bench::{Bench, Task};
 use super::event::RunEvent;
+use super::generator::Generator;
 use super::kept::{Kept, Key, Running};
 use super::process::Access;
 use super::rounds::Rig;
@@ -22,6 +23,7 @@ pub struct Servers<'a> {
     pub access: &'a BTreeMap<String, Access>,
     pub tasks: &'a [Task],
     pub driver: Option<&'a Tool>,
+    pub generator: &'a Generator<'a>,
     pub ports: &'a mut dyn PortSource,
     pub run: &'a str,
     pub store: &'a Store,
@@ -72,7 +74,7 @@ impl Servers<'_> {
 
 impl Rig for Servers<'_> {
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
-        if self.bench.is_interrupted() {
+        if self.bench.is_interrupted() || self.generator.lost().is_some() {
             return None;
         }
         let trial = &attempt.trial;
@@ -92,6 +94,7 @@ impl Rig for Servers<'_> {
             attempt,
             load: &load,
             driver: self.driver,
+            generator: self.generator,
             process,
         };
         let observe = &mut self.observe;

@@ -2,10 +2,9 @@
 
 use std::io;
 
-use prony_model::{MachineNoise, ServerCost};
+use prony_model::{CpuAssignment, MachineNoise, ServerCost};
 use prony_server::{OutsideMeter, Sampler};
 
-use super::bench::Bench;
 use super::process::Process;
 
 /// Measures a server and the machine during a load.
@@ -18,15 +17,15 @@ pub enum Meter {
 
 impl Meter {
     /// Starts just before the load.
-    pub fn start(process: &Process, bench: &Bench) -> io::Result<Self> {
-        let sample = |tree| Sampler::start(tree, &process.cpus(bench), Sampler::INTERVAL);
+    pub fn start(process: &Process, cpus: &CpuAssignment) -> io::Result<Self> {
+        let sample = |tree| Sampler::start(tree, &process.cpus(cpus), Sampler::INTERVAL);
         match process {
             Process::Started(server) => sample(server.tree()).map(Self::Both),
             Process::Outside(outside) => match outside.server().tree() {
                 Ok(tree) => sample(tree.clone()).map(Self::Both),
                 Err(_) => {
                     let address = Some(outside.server().address());
-                    OutsideMeter::start(address, &bench.cpus.load).map(Self::Machine)
+                    OutsideMeter::start(address, &cpus.load).map(Self::Machine)
                 }
             },
         }
@@ -47,9 +46,8 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
-    use std::sync::Arc;
 
-    use prony_server::{Encryption, Freshness, Layout, Outside, SupervisorProgram};
+    use prony_server::{Encryption, Outside};
     use prony_system::default_assignment;
 
     use super::*;
@@ -65,16 +63,8 @@ mod tests {
             encryption: Encryption::Plain,
         });
         let mut process = Process::Outside(found.unwrap());
-        let bench = Bench {
-            layout: Layout::at("/none"),
-            supervisor: SupervisorProgram::new("/none"),
-            cpus: default_assignment().unwrap(),
-            logs: "/none".into(),
-            ready_timeout: std::time::Duration::ZERO,
-            freshness: Freshness::IfUnchanged,
-            interrupt: Arc::default(),
-        };
-        let meter = Meter::start(&process, &bench).unwrap();
+        let cpus = default_assignment().unwrap();
+        let meter = Meter::start(&process, &cpus).unwrap();
         let (cost, noise) = meter.finish(1.0).unwrap();
         assert_eq!(cost, None);
         assert!(noise.load_cpus.is_some());

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use prony_driver::Tool;
-use prony_load::{LoadPlan, LoadRequest, Progress, ResponseCheck, SampleChoice, Sampling};
+use prony_load::{
+    LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice, Sampling,
+};
 use prony_model::{
     FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, Measurement, Outcome, ProcessStart,
     TrialRecord, TrialResult, WarmUp,
@@ -16,6 +18,7 @@ use prony_server::{PortSource, Probe};
 
 use super::bench::{Bench, Task, TaskContent, now};
 use super::driven::Drive;
+use super::generator::Generator;
 use super::kept::Running;
 use super::process::{Access, Process, Target};
 use super::sampling::Meter;
@@ -38,6 +41,8 @@ pub struct TrialSetup<'a> {
     pub load: &'a LoadSpec,
     /// The tool that generates the load; `None` for Prony's own engine.
     pub driver: Option<&'a Tool>,
+    /// What runs Prony's own engine.
+    pub generator: &'a Generator<'a>,
     /// When the server's process is, or was, started.
     pub process: ProcessStart,
 }
@@ -101,12 +106,12 @@ impl TrialSetup<'_> {
             0 => 0,
             _ => running.settled_lines().map_err(unreadable)?,
         };
-        let meter = Meter::start(&running.server, self.bench);
+        let meter = Meter::start(&running.server, &self.generator.cpus(self.bench));
         let meter = meter.map_err(failed(FailureKind::Load))?;
         let mut load = self.load(&mut running.server, observe)?;
         let sampled = meter.finish(load.loaded_s());
         self.fail_if_exited(&mut running.server)?;
-        fail_without_responses(&load)?;
+        self.fail_without_responses(&load, &running.server)?;
         let log_lines = (logged > 0)
             .then(|| self.reconcile(&mut running, lines_before, &load))
             .transpose()?;
@@ -157,7 +162,7 @@ impl TrialSetup<'_> {
             &plan,
             limit,
             (&mut running.server, tree),
-            &self.bench.interrupt,
+            (self.generator, &self.bench.interrupt),
             report,
         );
         self.fail_if_stopped(&mut running.server)?;
@@ -228,13 +233,14 @@ impl TrialSetup<'_> {
         if let Some(tool) = self.driver {
             return self.drive(tool, server);
         }
-        let counted = match &self.task.content {
-            TaskContent::Request { expected, .. } => CountedDraws::of(expected).map(Arc::new),
-            TaskContent::Scenario(_) => None,
+        // Agents cannot count them together.
+        let counted = match self.generator.fleet() {
+            Some(_) => None,
+            None => self.task.draws().map(Arc::new),
         };
         let plan = self.plan(server, counted.clone())?;
         let stop = AtomicBool::new(false);
-        let result = prony_load::run(&plan, &stop, &mut |progress| {
+        let result = self.generator.run(&plan, &stop, &mut |progress| {
             observe(TrialEvent::Loading(&progress));
             if self.bench.is_interrupted() || server.exited().is_some() {
                 stop.store(true, Relaxed);
@@ -310,7 +316,7 @@ impl TrialSetup<'_> {
         let target = self.target(server)?;
         let requests = self.requests(&target, counted);
         let (url, request, sampling) = requests.map_err(failed(FailureKind::Load))?;
-        Ok(LoadPlan {
+        let plan = LoadPlan {
             flow_think_time: flow_think_time(spec),
             shape: spec.shape.clone(),
             connections: spec.connections,
@@ -333,7 +339,24 @@ impl TrialSetup<'_> {
             sampling,
             tls: target.client,
             ..LoadPlan::new(target.address.into(), url, request)
-        })
+        };
+        Ok(self.generator.divide(spec, plan))
+    }
+
+    /// Fails a load without a single ok response, and says which address agents on other machines could perhaps not reach.
+    fn fail_without_responses(&self, load: &LoadResult, server: &Process) -> Result<(), Stop> {
+        let failed = fail_without_responses(load);
+        let (Err(Stop::Failed(kind, message)), true) = (&failed, self.generator.is_elsewhere())
+        else {
+            return failed;
+        };
+        let address = self.target(server)?.address;
+        Err(Stop::Failed(
+            *kind,
+            format!(
+                "{message}; can the agents reach {address}? See `server_address` in docs/fleet.md"
+            ),
+        ))
     }
 
     /// After a load, which ends early if the user stops it or the server ends.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use prony_load::{LoadPlan, Progress};
+use prony_load::{LoadPlan, LoadRunner, Progress};
 use prony_model::{LoadResult, LoadShape, Outcome};
 use prony_server::ProcessTree;
 use prony_stats::{Course, Pace, Reading, Warmth};
@@ -47,13 +47,13 @@ impl WarmedUp {
     }
 }
 
-/// Runs `plan` on a server with these processes until it is steady or `limit` is over; `observe` gets the time so far.
+/// Lets `runner` run `plan` on a server with these processes until it is steady or `limit` is over; `observe` gets the time so far.
 /// The load also ends if the server ends or `interrupt` is set.
 pub fn search(
     plan: &LoadPlan,
     limit: Duration,
     (server, tree): (&mut Process, ProcessTree),
-    interrupt: &AtomicBool,
+    (runner, interrupt): (&dyn LoadRunner, &AtomicBool),
     observe: &mut dyn FnMut(Duration),
 ) -> Result<WarmedUp, prony_load::LoadError> {
     let plan = LoadPlan {
@@ -63,7 +63,7 @@ pub fn search(
     };
     let mut watch = Watch::begin(tree, pace(&plan.shape));
     let stop = AtomicBool::new(false);
-    let load = prony_load::run(&plan, &stop, &mut |progress| {
+    let load = runner.run(&plan, &stop, &mut |progress| {
         let so_far = watch.begun.elapsed();
         observe(so_far);
         let is_steady = watch.look(&progress) == Warmth::Steady;

@@ -18,7 +18,7 @@ use prony_report::RunSummary;
 use prony_server::{Catalogue, FreePorts, Freshness, Layout, Server};
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Suite;
-use prony_suite::run::{Bench, Finished, Prepared, RunRequest, prepare};
+use prony_suite::run::{Bench, Finished, Generator, Prepared, RunRequest, prepare};
 
 use self::git::{Repository, Shelf};
 use self::measures::{MeasureFlags, Measures};
@@ -232,6 +232,7 @@ impl RevisionSession<'_> {
             prony_version: env!("CARGO_PKG_VERSION").into(),
             ports: Box::new(FreePorts),
             driver: None,
+            generator: Generator::this_process(),
         };
         let finished = run_progress::run(request, &store)?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);

@@ -20,7 +20,8 @@ use prony_server::OutsideMeter;
 
 use super::advice::advice;
 use crate::arguments;
-use crate::exit::{FAILURE, IMPRECISE, INTERRUPTED, Outcome, interrupt_on_signals};
+use crate::exit::{FAILURE, IMPRECISE, INTERRUPTED, Outcome};
+use crate::fleet::Loads;
 use crate::result_file::{self, ResultFile};
 use crate::tls::Offered;
 use crate::view::capacity_progress::CapacityProgress;
@@ -110,6 +111,10 @@ const WARMUP: Duration = Duration::from_secs(1);
 
 /// What `--find-capacity` needs of the other flags.
 pub struct Search<'a> {
+    /// What runs the loads.
+    pub loads: &'a Loads,
+    /// Set once the user stops the command.
+    pub interrupt: Arc<AtomicBool>,
     pub plan: &'a LoadPlan,
     /// What its connections offer if they are encrypted.
     pub offered: Offered,
@@ -128,13 +133,13 @@ pub fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
         ("--chart", arguments.chart.as_deref()),
     ])?;
     let question = arguments.question(&search);
-    let interrupt = interrupt_on_signals()?;
     let progress = RefCell::new(CapacityProgress::start(plan, &question));
     let mut engine = SearchLoads {
         plan,
+        loads: search.loads,
         slo: &question.slo,
         budget: question.budget,
-        interrupt,
+        interrupt: search.interrupt,
         started: Instant::now(),
         progress: &progress,
         offered: search.offered,
@@ -199,6 +204,8 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// The load engine, which runs the loads of the search.
 struct SearchLoads<'a> {
+    /// What runs them.
+    loads: &'a Loads,
     /// The plan, of which each load changes shape, length and seed.
     plan: &'a LoadPlan,
     slo: &'a Slo,
@@ -273,6 +280,10 @@ impl SearchLoads<'_> {
 
     /// Observes the machine during a load; `None` if the system does not allow it.
     fn meter(&self) -> Option<OutsideMeter> {
+        if self.loads.are_elsewhere() {
+            // What this machine does says nothing about them.
+            return None;
+        }
         let address = match self.plan.endpoint {
             Endpoint::Tcp(address) => Some(address),
             Endpoint::Unix(_) => None,
@@ -317,7 +328,7 @@ impl SearchLoads<'_> {
         mut is_over: impl FnMut(&Progress) -> bool,
     ) -> Result<LoadResult, LoadError> {
         let end = AtomicBool::new(false);
-        prony_load::run(plan, &end, &mut |progress| {
+        self.loads.runner().run(plan, &end, &mut |progress| {
             end.store(self.is_stopped() || is_over(&progress), Relaxed);
             self.progress.borrow().show(&progress);
         })
@@ -393,7 +404,7 @@ impl SearchLoads<'_> {
             errors: progress.errors,
             p50_ns: progress.p50_ns,
             p99_ns: progress.p99_ns,
-            threads: plan.threads,
+            threads: plan.threads * plan.agents,
         };
         progress.measuring && is_hopeless(self.slo, requests, &seen)
     }

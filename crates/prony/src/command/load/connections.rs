@@ -1,8 +1,7 @@
 //! The connections of a load: how many, for how long, from where and to where.
 
 use std::collections::BTreeSet;
-use std::io;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -15,6 +14,8 @@ use prony_load::{Endpoint, HttpUrl, TargetError};
 use crate::arguments;
 use crate::exit::usage;
 
+/// How many connections there are by default, at least.
+const CONNECTIONS: usize = 10;
 /// How many connections a rate may open by default, if the limit of open files allows it.
 const MOST_AT_A_RATE: usize = 1000;
 
@@ -22,12 +23,14 @@ const MOST_AT_A_RATE: usize = 1000;
 #[derive(Args)]
 #[command(next_help_heading = "Connections")]
 pub struct ConnectionArguments {
-    /// Use this many threads [default: half of the CPUs, or one for each of --cpus]
+    /// Use this many threads, in each agent with --on [default: half of the CPUs, or one for each of
+    /// --cpus; with --on, the CPUs of the smallest agent]
     #[arg(short, long, value_name = "N", value_parser = arguments::threads)]
-    threads: Option<usize>,
-    /// Keep this many connections open, over all threads; with a rate, open them before it starts
-    #[arg(short, long, value_name = "N", value_parser = arguments::connections, default_value = "10")]
-    connections: usize,
+    pub threads: Option<usize>,
+    /// Keep this many connections open, over all threads and agents; with a rate, open them before it
+    /// starts [default: 10, or one for each agent if there are more]
+    #[arg(short, long, value_name = "N", value_parser = arguments::connections)]
+    connections: Option<usize>,
     /// Let a rate open up to this many connections if -c is too few [default: 1000, or -c if more]
     #[arg(long, value_name = "N", value_parser = arguments::connections, requires = "schedule", hide_short_help = true)]
     max_connections: Option<usize>,
@@ -43,7 +46,7 @@ pub struct ConnectionArguments {
     pub requests_per_connection: Option<NonZeroU64>,
     /// Connect to this Unix socket; the URL's host appears only in the requests
     #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "source"], hide_short_help = true)]
-    unix_socket: Option<PathBuf>,
+    pub unix_socket: Option<PathBuf>,
     /// Connect from these local addresses, round-robin, separated by commas
     #[arg(
         long,
@@ -72,8 +75,10 @@ impl ConnectionArguments {
         of_shape: Option<usize>,
         is_rate: bool,
         cpus: usize,
+        agents: usize,
     ) -> Result<Sizes, String> {
-        let connections = of_shape.unwrap_or(self.connections);
+        let own = || self.connections.unwrap_or(CONNECTIONS.max(agents));
+        let connections = of_shape.unwrap_or_else(own);
         let most = match self.max_connections {
             Some(most) if most < connections => {
                 return Err(format!(
@@ -86,9 +91,11 @@ impl ConnectionArguments {
             }
             None => connections,
         };
-        let threads = self
-            .threads
-            .unwrap_or_else(|| default_threads(cpus).min(connections));
+        let threads = self.threads.unwrap_or_else(|| match agents {
+            1 => default_threads(cpus).min(connections),
+            // How many each may have shows when they have been started.
+            _ => 1,
+        });
         Ok(Sizes {
             connections,
             max_connections: most,
@@ -128,7 +135,7 @@ impl ConnectionArguments {
         }
         let distinct: BTreeSet<IpAddr> = self.source.iter().copied().collect();
         for address in distinct {
-            bindable(address)?;
+            arguments::own_address(address).map_err(|why| format!("--source {why}"))?;
         }
         Ok(())
     }
@@ -147,17 +154,6 @@ fn check_families(sources: &[IpAddr], endpoint: &Endpoint) -> Result<(), String>
             "--source {address} cannot reach {server}: one is an IPv4 address and the other is not"
         )),
         None => Ok(()),
-    }
-}
-
-/// Checks that a socket can have this local address; a UDP socket needs no peer for that.
-fn bindable(address: IpAddr) -> Result<(), String> {
-    match UdpSocket::bind((address, 0)) {
-        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => Err(format!(
-            "--source {address} is not an address of this machine"
-        )),
-        Err(error) => Err(format!("--source {address} cannot be used: {error}")),
-        Ok(_) => Ok(()),
     }
 }
 
@@ -276,16 +272,5 @@ mod tests {
             "{message}"
         );
         assert_eq!(check_families(&[v6], &Endpoint::Unix("x".into())), Ok(()));
-    }
-
-    #[test]
-    fn only_addresses_of_this_machine_are_bound() {
-        assert_eq!(bindable(IpAddr::from([127, 0, 0, 7])), Ok(()));
-        // TEST-NET-1 of RFC 5737, which no machine has.
-        let message = bindable(IpAddr::from([192, 0, 2, 1])).unwrap_err();
-        assert_eq!(
-            message,
-            "--source 192.0.2.1 is not an address of this machine"
-        );
     }
 }

@@ -16,6 +16,7 @@ use std::error::Error;
 use std::num::NonZeroU64;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
@@ -37,6 +38,7 @@ use self::shape::{ShapeArguments, TimeArguments};
 use super::flags::{JunitFlag, ResultFlags};
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, MISSED, Outcome, interrupt_on_signals, usage};
+use crate::fleet::{FleetFlags, FleetPlan, Loads};
 use crate::result_file::{self, ResultFile};
 use crate::tls::{Offered, TlsFlags};
 use crate::view::load_progress::LoadProgress;
@@ -119,7 +121,8 @@ the highest rate.
 
 Exit status:
   0    ok responses, streamed events or a capacity were measured
-  1    none were, or the load could not be run
+  1    none were, or the load could not be run, or an agent of --on was lost:
+       the load is INVALID then, and no result is shown or written
   2    the command line is wrong
   4    --find-capacity: the capacity is not known to within --precision
   5    --objective: the load missed an objective
@@ -159,6 +162,8 @@ pub struct Arguments {
     server: ServerArguments,
     #[command(flatten)]
     output: OutputArguments,
+    #[command(flatten)]
+    fleet: FleetFlags,
     #[command(flatten)]
     generator: GeneratorArguments,
 }
@@ -239,6 +244,9 @@ struct Document<'a> {
 /// Runs the load, and shows and writes the result.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let interrupt = interrupt_on_signals()?;
+    let fleet = arguments.fleet.plan(project)?;
+    let fleet = fleet.as_ref();
+    arguments.check_flags_of(fleet)?;
     let file = arguments.hurl_file()?;
     let named = match file {
         Some(_) => None,
@@ -246,16 +254,19 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     };
     let server = match named {
         None => None,
-        Some(named) => match arguments.server.start(&named, &interrupt)? {
+        Some(named) => match arguments.server.start(&named, fleet, &interrupt)? {
             None => return Ok(ExitCode::from(INTERRUPTED)),
             started => started,
         },
     };
-    let mut described = arguments.described(server, file)?;
+    let mut described = arguments.described(server, file, fleet)?;
     let output = &arguments.output;
     let json = output.result.json.json.as_deref();
     if arguments.capacity.is_asked() {
+        let loads = arguments.start(&mut described.plan, fleet, &interrupt)?;
         let search = Search {
+            loads: &loads,
+            interrupt,
             plan: &described.plan,
             offered: described.offered,
             requests: described.requests,
@@ -270,10 +281,13 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         ("--markdown", output.result.markdown.as_deref()),
         ("--junit", output.junit.junit.as_deref()),
     ])?;
+    let loads = arguments.start(&mut described.plan, fleet, &interrupt)?;
     let mut view = LoadProgress::start(&described.plan);
     let show = &mut |progress| view.show(&progress);
-    let result = prony_load::run(&described.plan, &interrupt, show)?;
+    let result = loads.runner().run(&described.plan, &interrupt, show);
     view.finish();
+    let result = result?;
+    drop(loads);
     if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {
         errln!("ENDED    {ended}");
     }
@@ -284,6 +298,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let shown = Shown {
         objectives: judged.clone(),
         distribution: arguments.output.latency,
+        every_agent: false,
         seed: described.is_random,
         requests: described.requests,
         advice: advice(&described.plan, &result, described.offered),
@@ -305,7 +320,11 @@ fn write(
         file.write_json(&Document { result, objectives })
     });
     let markdown = markdown.map_or(Ok(()), |file| {
-        let summary = load_summary::text(result, shown, MARKDOWN_WIDTH);
+        let shown = Shown {
+            every_agent: true,
+            ..shown.clone()
+        };
+        let summary = load_summary::text(result, &shown, MARKDOWN_WIDTH);
         file.write(&load_report::markdown(result, objectives, &summary))
     });
     let junit = junit.map_or(Ok(()), |file| {
@@ -371,6 +390,7 @@ impl Arguments {
         &self,
         server: Option<ReadyServer>,
         file: Option<&Path>,
+        fleet: Option<&FleetPlan>,
     ) -> Result<Described, Box<dyn Error>> {
         let Self {
             time,
@@ -382,9 +402,12 @@ impl Arguments {
         let cpus = self.generator.cpus.as_deref();
         let cpus = cpus.map_or(Ok(Vec::new()), |list| arguments::cpus("--cpus", list));
         let mut cpus = cpus.map_err(usage)?;
-        if let (true, Some(server)) = (cpus.is_empty(), &server) {
+        if let (true, Some(server)) = (cpus.is_empty(), &server)
+            && fleet.is_none_or(FleetPlan::is_here)
+        {
             cpus = server.load_cpus().to_vec();
         }
+        let agents = fleet.map_or(1, |fleet| fleet.agents);
         let objectives = self.objectives.read()?;
         let load_shape = shape.shape(self.capacity.is_asked()).map_err(usage)?;
         let stages = shape
@@ -392,7 +415,7 @@ impl Arguments {
             .map_err(usage)?;
         let is_rate = matches!(load_shape, LoadShape::Rate(_));
         let sizes = connections
-            .sizes(shape.connections(), is_rate, cpus.len())
+            .sizes(shape.connections(), is_rate, cpus.len(), agents)
             .map_err(usage)?;
         let mut sent = match (&server, file) {
             (Some(server), _) => server.requests()?,
@@ -403,6 +426,9 @@ impl Arguments {
             }
         };
         connections.check_addresses(&sent.server).map_err(usage)?;
+        if let Some(fleet) = fleet {
+            fleet.check_host(sent.server.host())?;
+        }
         if let (true, Some(flag)) = (sent.content.has_flows(), responses.changed()) {
             return Err(usage(format!(
                 "{flag} does not go with a Hurl file, which says what it expects of each response"
@@ -427,6 +453,7 @@ impl Arguments {
             connections: sizes.connections,
             max_connections: sizes.max_connections,
             threads: sizes.threads,
+            agents,
             duration: time.measured(stages),
             requests: time.requests.map(NonZeroU64::get),
             warmup: time.warmup.unwrap_or_default(),
@@ -452,6 +479,10 @@ impl Arguments {
         transport.set_version(&mut plan, &sent.content, transport.expected())?;
         plan.validate().map_err(usage)?;
         self.connect(&mut plan, &mut sent, &transport)?;
+        if let (Some(fleet), Endpoint::Tcp(address)) = (fleet, &plan.endpoint) {
+            // A name may stand for an address of this host alone.
+            fleet.check_host(&address.ip().to_string())?;
+        }
         Ok(Described {
             plan,
             offered: transport.offered(),
@@ -460,6 +491,41 @@ impl Arguments {
             objectives,
             server,
         })
+    }
+
+    /// Refuses flags that mean nothing on other hosts.
+    fn check_flags_of(&self, fleet: Option<&FleetPlan>) -> Result<(), Box<dyn Error>> {
+        let Some(fleet) = fleet.filter(|fleet| !fleet.is_here()) else {
+            return Ok(());
+        };
+        let connections = &self.connections;
+        for (is_given, flag, what) in [
+            (self.generator.cpus.is_some(), "--cpus", "CPUs"),
+            (!connections.source.is_empty(), "--source", "addresses"),
+            (
+                connections.unix_socket.is_some(),
+                "--unix-socket",
+                "a socket",
+            ),
+        ] {
+            if is_given {
+                return Err(fleet.refuse(flag, what));
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the agents, if there are to be any, and gives each its threads.
+    fn start(
+        &self,
+        plan: &mut LoadPlan,
+        fleet: Option<&FleetPlan>,
+        interrupt: &AtomicBool,
+    ) -> Result<Loads, Box<dyn Error>> {
+        let loads = Loads::start(fleet, interrupt)?;
+        loads.spread(plan, self.connections.threads);
+        plan.validate().map_err(usage)?;
+        Ok(loads)
     }
 
     /// Looks for the server, and completes the plan with what only the server can tell.

@@ -14,7 +14,7 @@ use prony_model::{CpuAssignment, Protocol};
 use prony_server::{FreePorts, MANIFEST_FILE, Origin, SelectError, Server};
 use prony_suite::Workload;
 use prony_suite::run::{
-    Access, Process, Target, Task, TaskContent, prepare, start_ready, tls_settings,
+    Access, Bench, Process, Target, Task, TaskContent, prepare, start_ready, tls_settings,
 };
 use prony_system::{default_assignment, format_cpu_list};
 
@@ -22,6 +22,7 @@ use super::requests::{Content, Preferred, Requests};
 use crate::arguments;
 use crate::command::flags::BuildFlags;
 use crate::exit::usage;
+use crate::fleet::FleetPlan;
 use crate::project::{self, Project, ServerPath};
 use crate::view::run_progress;
 
@@ -99,6 +100,7 @@ impl ServerArguments {
     pub fn start(
         &self,
         named: &Named,
+        fleet: Option<&FleetPlan>,
         interrupt: &Arc<AtomicBool>,
     ) -> Result<Option<ReadyServer>, Box<dyn Error>> {
         let Named { project, server } = named;
@@ -109,6 +111,13 @@ impl ServerArguments {
         let bench = self
             .building
             .bench(&project.layout, cpus.clone(), &id, interrupt)?;
+        let bench = match (&server.origin, fleet) {
+            (Origin::Started(_), Some(fleet)) => Bench {
+                host: fleet.server_host()?,
+                ..bench
+            },
+            _ => bench,
+        };
         let prepared = prepare(&bench, &[server], &mut run_progress::say_what_is_built);
         let Some(prepared) = prepared.into_iter().next() else {
             return Ok(None);

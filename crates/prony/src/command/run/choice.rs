@@ -1,21 +1,23 @@
 //! What to run, as the command line says: a suite with changes, and servers in any folder.
 
 use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 use prony_driver::{Catalogue as Drivers, Tool};
 use prony_manifest::nearest;
 use prony_model::{CEILING, CpuAssignment};
-use prony_server::{Catalogue, Layout, SelectError, Server};
+use prony_server::{Catalogue, Layout, Origin, SelectError, Server};
 use prony_suite::run::{Task, cannot_drive, driver_note};
 use prony_suite::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads};
 
 use crate::arguments;
 use crate::command::flags::{BuildFlags, CpuFlags, JunitFlag, StoreFlag, TrialFlags};
 use crate::exit::usage;
+use crate::fleet::{FleetFlags, FleetPlan};
 use crate::project::{self, Project, ServerPath};
 
 const EXAMPLES: &str = "\
@@ -39,12 +41,13 @@ Examples:
   prony run zap --quick --driver wrk           let wrk generate the load
   prony run --junit tests.xml                  verdicts for a CI system
   prony run --server-cpus 0-3 --load-cpus 4-7  choose the CPUs
+  prony run --on ssh:host1,host2               the load comes from other hosts
 
 Exit status (with --all, the highest of all suites):
   0    every server whose toolchain is installed was measured, and no response
        was wrong
-  1    a build, start, verification or trial failed, or a response was wrong;
-       the report is written nevertheless
+  1    a build, start, verification or trial failed, or a response was wrong, or
+       an agent of --on was lost; the report is written nevertheless
   2    the command line is wrong
   5    a server of prony.toml missed one of its objectives
   130  you stopped it; what was measured is kept";
@@ -103,6 +106,8 @@ pub struct Arguments {
     #[arg(long, value_name = "ID", value_parser = arguments::name)]
     driver: Option<String>,
     #[command(flatten)]
+    fleet: FleetFlags,
+    #[command(flatten)]
     pub build: BuildFlags,
     #[command(flatten)]
     cpus: CpuFlags,
@@ -119,6 +124,8 @@ pub struct Arguments {
 pub struct Ground<'a> {
     pub project: &'a Project,
     pub cpus: CpuAssignment,
+    /// The agents that generate the load; `None` if this process does.
+    pub fleet: Option<FleetPlan>,
     /// The tool that generates the load; `None` for Prony's own engine.
     pub driver: Option<Tool>,
     catalogue: Catalogue,
@@ -142,13 +149,37 @@ pub enum Choice<'a> {
     Nothing(String),
 }
 
+impl Arguments {
+    /// The agents that generate the load, if there are to be any.
+    pub fn fleet(&self, project: Option<&Path>) -> Result<Option<FleetPlan>, Box<dyn Error>> {
+        let fleet = self.fleet.plan(project)?;
+        if let Some(fleet) = &fleet {
+            if let Some(driver) = &self.driver {
+                return Err(usage(format!(
+                    "--driver {driver} generates the load on this machine: leave it or --on {} out",
+                    fleet.on()
+                )));
+            }
+            if self.cpus.load_cpus.is_some() && !fleet.is_here() {
+                return Err(fleet.refuse("--load-cpus", "CPUs"));
+            }
+        }
+        Ok(fleet)
+    }
+}
+
 impl<'a> Ground<'a> {
-    pub fn survey(project: &'a Project, arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
+    pub fn survey(
+        project: &'a Project,
+        arguments: &Arguments,
+        fleet: Option<FleetPlan>,
+    ) -> Result<Self, Box<dyn Error>> {
         let catalogue = project.catalogue()?;
         let outside = project::outside(&catalogue, &arguments.outside)?;
         Ok(Self {
             project,
             cpus: arguments.cpus.assign()?,
+            fleet,
             driver: driver(&project.layout, arguments.driver.as_deref())?,
             catalogue,
             outside,
@@ -210,6 +241,24 @@ impl<'a> Ground<'a> {
             measures,
             notes,
         })))
+    }
+
+    /// The address that servers listen on, at which the agents must be able to reach them.
+    pub fn host(&self, servers: &[&Server]) -> Result<IpAddr, Box<dyn Error>> {
+        let Some(fleet) = &self.fleet else {
+            return Ok(Ipv4Addr::LOCALHOST.into());
+        };
+        for server in servers {
+            if let Origin::Outside(outside) = &server.origin {
+                let why = fleet.check_host(outside.url.host());
+                why.map_err(|why| usage(format!("{}: {why}", server.id)))?;
+            }
+        }
+        let are_started = |server: &&&Server| matches!(server.origin, Origin::Started(_));
+        match servers.iter().find(are_started) {
+            Some(_) => fleet.server_host(),
+            None => Ok(Ipv4Addr::LOCALHOST.into()),
+        }
     }
 
     /// Removes the measures whose load the driver cannot generate, and says why.

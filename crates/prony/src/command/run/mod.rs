@@ -15,7 +15,7 @@ use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
 use prony_server::FreePorts;
 use prony_store::Store;
-use prony_suite::run::{Finished, RunRequest};
+use prony_suite::run::{Bench, Finished, RunRequest};
 
 pub use self::choice::Arguments;
 use self::choice::{Choice, Chosen, Ground};
@@ -23,14 +23,16 @@ use self::objectives::Verdicts;
 use crate::exit::{
     self, FAILURE, INTERRUPTED, MISSED, Outcome, Usage, interrupt_on_signals, usage,
 };
+use crate::fleet::Loads;
 use crate::project::{self, Project};
 use crate::result_file::{self, ResultFile};
 use crate::view::{listing, minutes, report_files, run_progress, width};
 
 /// Runs the suite, or all of them, shows the comparison and writes the reports.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+    let fleet = arguments.fleet(project)?;
     let project = Project::open(project)?;
-    let ground = Ground::survey(&project, arguments)?;
+    let ground = Ground::survey(&project, arguments, fleet)?;
     if arguments.all {
         return run_all(&ground, arguments);
     }
@@ -40,6 +42,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         Choice::Chosen(chosen) => chosen,
         Choice::Nothing(why) => return Err(usage(why)),
     };
+    // Before agents are started, because none could reach the servers.
+    ground.host(&chosen.servers)?;
     let files = result_file::open([
         ("--markdown", arguments.markdown.as_deref()),
         ("--junit", arguments.junit.junit.as_deref()),
@@ -140,22 +144,26 @@ struct SuiteSession<'a> {
     arguments: &'a Arguments,
     store: Store,
     interrupt: Arc<AtomicBool>,
+    loads: Loads,
 }
 
 impl<'a> SuiteSession<'a> {
     fn open(ground: &'a Ground<'a>, arguments: &'a Arguments) -> Result<Self, Box<dyn Error>> {
+        let store = arguments.store.open(&ground.project.layout)?;
+        let interrupt = interrupt_on_signals()?;
         Ok(Self {
             ground,
             arguments,
-            store: arguments.store.open(&ground.project.layout)?,
-            interrupt: interrupt_on_signals()?,
+            store,
+            loads: Loads::start(ground.fleet.as_ref(), &interrupt)?,
+            interrupt,
         })
     }
 
     /// Runs what was chosen, shows the comparison and writes its reports.
     fn measure(
         &self,
-        chosen: Chosen<'_>,
+        mut chosen: Chosen<'_>,
         results: [Option<ResultFile>; 2],
     ) -> Result<SuiteEnd, Box<dyn Error>> {
         let begun = Instant::now();
@@ -163,10 +171,19 @@ impl<'a> SuiteSession<'a> {
         chosen.notes.iter().for_each(|line| errln!("{line}"));
         let id = project::run_id(&chosen.suite.id);
         let cpus = ground.cpus.clone();
+        for measure in &mut chosen.measures {
+            if let Some(agents) = self.loads.agents() {
+                measure.load.threads = agents.threads_of(&measure.load);
+            }
+        }
+        let bench = arguments
+            .build
+            .bench(&ground.project.layout, cpus, &id, &self.interrupt)?;
         let request = RunRequest {
-            bench: arguments
-                .build
-                .bench(&ground.project.layout, cpus, &id, &self.interrupt)?,
+            bench: Bench {
+                host: ground.host(&chosen.servers)?,
+                ..bench
+            },
             suite: &chosen.suite,
             servers: chosen.servers,
             tasks: chosen.tasks,
@@ -180,6 +197,7 @@ impl<'a> SuiteSession<'a> {
             prony_version: env!("CARGO_PKG_VERSION").into(),
             ports: Box::new(FreePorts),
             driver: ground.driver.clone(),
+            generator: self.loads.generator(),
         };
         let finished = run_progress::run(request, &self.store)?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
@@ -201,6 +219,9 @@ impl<'a> SuiteSession<'a> {
         match is_stdout_taken {
             true => err!("{}", verdicts.text()),
             false => out!("{}", verdicts.text()),
+        }
+        if let Some(why) = &finished.lost {
+            errln!("INVALID  {why}");
         }
         let failures = Failures::of(&finished, &comparison);
         let code = failures.exit_code(&finished);
@@ -266,6 +287,7 @@ impl Failures {
         let is_clean = self.servers + self.trials + self.wrong == 0;
         match finished.run.end {
             RunEnd::Interrupted => INTERRUPTED,
+            _ if finished.lost.is_some() => FAILURE,
             _ if is_clean && !finished.trials.is_empty() => 0,
             _ => FAILURE,
         }

@@ -343,6 +343,7 @@ fn flows() -> LoadResult {
 #[test]
 fn summaries_are_the_golden_ones() {
     let plain = Shown {
+        every_agent: false,
         objectives: Vec::new(),
         distribution: false,
         seed: false,
@@ -350,6 +351,7 @@ fn summaries_are_the_golden_ones() {
         advice: None,
     };
     let all = Shown {
+        every_agent: false,
         objectives: Vec::new(),
         distribution: true,
         seed: true,

@@ -1,0 +1,264 @@
+//! Whether all agents run, each on a node of its own, and if not, why.
+
+use std::time::{Duration, Instant};
+
+use crate::pod::{Sight, State};
+
+/// How far the start of a fleet has come.
+#[derive(Debug)]
+pub struct Placement {
+    agents: Vec<Option<Sight>>,
+    began: Instant,
+    /// Since when the scheduler has found no node for some agent.
+    stuck: Option<Instant>,
+    limits: Limits,
+}
+
+/// How long a start may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Until all agents run.
+    pub start: Duration,
+    /// While the scheduler finds no node for an agent.
+    pub unschedulable: Duration,
+}
+
+impl Placement {
+    /// Nothing has started yet.
+    pub fn new(agents: usize, limits: Limits, now: Instant) -> Self {
+        Self {
+            agents: vec![None; agents],
+            began: now,
+            stuck: None,
+            limits,
+        }
+    }
+
+    /// Takes in what a pod shows.
+    ///
+    /// # Errors
+    /// If the fleet cannot start any more.
+    pub fn see(&mut self, sight: Sight, now: Instant) -> Result<(), String> {
+        let Some(place) = self.agents.get_mut(sight.agent) else {
+            return Err(format!(
+                "the Job has a pod {} for an agent that does not exist",
+                sight.pod
+            ));
+        };
+        if place.as_ref().is_some_and(|before| before.uid != sight.uid) {
+            return Err(format!(
+                "Kubernetes restarted {}: something deleted its pod",
+                sight.name()
+            ));
+        }
+        let failed = match &sight.state {
+            State::Broken(reason) => Some(format!("{} cannot start: {reason}", sight.name())),
+            State::Ended(reason) => Some(format!("{} is lost: {reason}", sight.name())),
+            State::Waiting | State::Unschedulable(_) | State::Running => None,
+        };
+        *place = Some(sight);
+        let stuck = self.unschedulable().next().is_some();
+        self.stuck = stuck.then(|| self.stuck.unwrap_or(now));
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Whether the fleet can still start.
+    ///
+    /// # Errors
+    /// If it took too long.
+    pub fn check(&self, now: Instant) -> Result<(), String> {
+        let stuck = self.stuck.map(|since| now.saturating_duration_since(since));
+        if stuck.is_some_and(|time| time >= self.limits.unschedulable) {
+            return Err(self.too_few_nodes());
+        }
+        if now.saturating_duration_since(self.began) >= self.limits.start {
+            return Err(self.too_slow());
+        }
+        Ok(())
+    }
+
+    /// Whether no pod exists after that time.
+    pub fn is_empty_after(&self, time: Duration, now: Instant) -> bool {
+        self.agents.iter().all(Option::is_none) && now.saturating_duration_since(self.began) >= time
+    }
+
+    /// Whether all run.
+    pub fn is_complete(&self) -> bool {
+        self.running() == self.agents.len()
+    }
+
+    fn running(&self) -> usize {
+        let seen = self.agents.iter().flatten();
+        seen.filter(|one| one.state == State::Running).count()
+    }
+
+    fn unschedulable(&self) -> impl Iterator<Item = &str> {
+        self.agents
+            .iter()
+            .flatten()
+            .filter_map(|one| match &one.state {
+                State::Unschedulable(reason) => Some(reason.as_str()),
+                _ => None,
+            })
+    }
+
+    fn too_few_nodes(&self) -> String {
+        let waiting = self.unschedulable().count();
+        let reason = self.unschedulable().next().unwrap_or_default();
+        let all = self.agents.len();
+        let verb = if waiting == 1 { "has" } else { "have" };
+        format!(
+            "{waiting} of {all} agents {verb} no node, because each needs one of its own: {} Add nodes, take fewer agents, or lower `requests`; if the cluster adds nodes itself, raise `unschedulable_timeout`.",
+            sentence(reason)
+        )
+    }
+
+    fn too_slow(&self) -> String {
+        let late = self
+            .agents
+            .iter()
+            .enumerate()
+            .filter(|(_, one)| one.as_ref().is_none_or(|one| one.state != State::Running));
+        let late: Vec<String> = late
+            .map(|(index, one)| match one {
+                Some(one) => one.name(),
+                None => format!("agent {index}"),
+            })
+            .collect();
+        format!(
+            "{} of {} agents run after {:?} (`placement_timeout`); not {}",
+            self.running(),
+            self.agents.len(),
+            self.limits.start,
+            late.join(", ")
+        )
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let text = text.trim_end();
+    match text.ends_with('.') {
+        true => text.to_owned(),
+        false => format!("{text}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits {
+        start: Duration::from_secs(60),
+        unschedulable: Duration::from_secs(5),
+    };
+
+    fn sight(agent: usize, state: State) -> Sight {
+        Sight {
+            agent,
+            uid: format!("u{agent}"),
+            pod: format!("p{agent}"),
+            node: (state == State::Running).then(|| format!("n{agent}")),
+            state,
+        }
+    }
+
+    fn no_node() -> State {
+        State::Unschedulable("0/2 nodes are available".into())
+    }
+
+    fn seconds(from: Instant, seconds: u64) -> Instant {
+        from + Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn a_fleet_is_complete_when_each_agent_runs() {
+        let now = Instant::now();
+        let mut placement = Placement::new(2, LIMITS, now);
+        placement.see(sight(0, State::Running), now).unwrap();
+        assert!(!placement.is_complete());
+        placement.see(sight(1, State::Waiting), now).unwrap();
+        assert!(!placement.is_complete());
+        placement.see(sight(1, State::Running), now).unwrap();
+        assert!(placement.is_complete());
+        placement.check(seconds(now, 59)).unwrap();
+    }
+
+    #[test]
+    fn too_few_nodes_are_reported_long_before_the_timeout() {
+        let now = Instant::now();
+        let mut placement = Placement::new(4, LIMITS, now);
+        placement.see(sight(0, State::Running), now).unwrap();
+        placement.see(sight(1, State::Running), now).unwrap();
+        placement.see(sight(2, no_node()), seconds(now, 1)).unwrap();
+        placement.see(sight(3, no_node()), seconds(now, 3)).unwrap();
+        placement.check(seconds(now, 5)).unwrap();
+        let error = placement.check(seconds(now, 6)).unwrap_err();
+        assert!(
+            error.starts_with(
+                "2 of 4 agents have no node, because each needs one of its own: 0/2 nodes are available."
+            ),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_node_that_comes_in_time_starts_the_wait_again() {
+        let now = Instant::now();
+        let mut placement = Placement::new(1, LIMITS, now);
+        placement.see(sight(0, no_node()), now).unwrap();
+        placement
+            .see(sight(0, State::Waiting), seconds(now, 4))
+            .unwrap();
+        placement.check(seconds(now, 10)).unwrap();
+        placement
+            .see(sight(0, no_node()), seconds(now, 10))
+            .unwrap();
+        placement.check(seconds(now, 14)).unwrap();
+        placement.check(seconds(now, 15)).unwrap_err();
+    }
+
+    #[test]
+    fn a_start_that_takes_too_long_names_who_is_missing() {
+        let now = Instant::now();
+        let mut placement = Placement::new(3, LIMITS, now);
+        placement.see(sight(1, State::Running), now).unwrap();
+        placement.see(sight(2, State::Waiting), now).unwrap();
+        let error = placement.check(seconds(now, 60)).unwrap_err();
+        assert_eq!(
+            error,
+            "1 of 3 agents run after 60s (`placement_timeout`); not agent 0, agent 2"
+        );
+    }
+
+    #[test]
+    fn an_agent_that_breaks_ends_or_is_restarted_ends_the_start() {
+        let now = Instant::now();
+        let mut placement = Placement::new(2, LIMITS, now);
+        let error = placement
+            .see(sight(0, State::Broken("ErrImagePull: no".into())), now)
+            .unwrap_err();
+        assert_eq!(error, "agent 0 cannot start: ErrImagePull: no");
+        let error = placement
+            .see(sight(0, State::Ended("it ended".into())), now)
+            .unwrap_err();
+        assert_eq!(error, "agent 0 is lost: it ended");
+        placement.see(sight(1, State::Running), now).unwrap();
+        let again = Sight {
+            uid: "another".into(),
+            ..sight(1, State::Running)
+        };
+        let error = placement.see(again, now).unwrap_err();
+        assert!(error.contains("restarted agent 1"), "{error}");
+    }
+
+    #[test]
+    fn a_job_without_pods_is_noticed() {
+        let now = Instant::now();
+        let mut placement = Placement::new(2, LIMITS, now);
+        let time = Duration::from_secs(3);
+        assert!(!placement.is_empty_after(time, seconds(now, 2)));
+        assert!(placement.is_empty_after(time, seconds(now, 3)));
+        placement.see(sight(0, State::Waiting), now).unwrap();
+        assert!(!placement.is_empty_after(time, seconds(now, 3)));
+    }
+}

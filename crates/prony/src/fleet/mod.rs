@@ -1,0 +1,383 @@
+//! Agents that generate a load together: where the command line and `prony.toml` want them, and how they are started.
+
+mod place;
+mod settings;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use clap::Args;
+use prony_fleet::{Fleet, Host, Launcher, Local, Slurm, Ssh};
+use prony_kubernetes::Kubernetes;
+use prony_load::{LoadPlan, LoadRunner, ThisProcess};
+use prony_present::terminal::cut;
+use prony_present::words::plural;
+use prony_suite::run::{Agents, Generator};
+use prony_system::{allowed_cpus, numa_nodes};
+
+pub use self::place::Place;
+use self::settings::Settings;
+use crate::arguments;
+use crate::exit::usage;
+use crate::project;
+
+/// The most agents of a fleet.
+const MOST_AGENTS: usize = prony_load::MOST_AGENTS;
+
+/// Checks a number of agents.
+fn agents(count: usize) -> Result<usize, String> {
+    match (1..=MOST_AGENTS).contains(&count) {
+        true => Ok(count),
+        false => Err(format!("it must be from 1 to {MOST_AGENTS}")),
+    }
+}
+
+/// Reads a number of agents.
+fn agents_of(text: &str) -> Result<usize, String> {
+    arguments::positive(text).and_then(agents)
+}
+
+/// Where the load is generated.
+#[derive(Args)]
+#[command(next_help_heading = "Fleet")]
+pub struct FleetFlags {
+    /// Let agents generate the load together, at the same rate and with the same connections as one
+    /// process would: on kubernetes, on slurm, on ssh:HOST,…, or as local processes; none overrides
+    /// prony.toml
+    #[arg(long, value_name = "WHERE")]
+    on: Option<Place>,
+    /// Divide the load exactly among this many agents [default: one for each host of ssh, and for each
+    /// NUMA node of this host but at least 2]
+    #[arg(long, value_name = "N", value_parser = agents_of)]
+    agents: Option<usize>,
+}
+
+/// Agents to start.
+pub struct FleetPlan {
+    place: Place,
+    /// How many.
+    pub agents: usize,
+    settings: Settings,
+}
+
+impl FleetFlags {
+    /// The agents that the command line, or else `prony.toml`, wants; `None` if this process generates the load.
+    pub fn plan(&self, project: Option<&Path>) -> Result<Option<FleetPlan>, Box<dyn Error>> {
+        if self.on == Some(Place::None) && self.agents.is_none() {
+            return Ok(None);
+        }
+        let settings = Settings::read(&project::layout(project)?)?;
+        let place = self.on.clone().or_else(|| settings.on.clone());
+        let place = match (place, self.agents) {
+            (None | Some(Place::None), None) => return Ok(None),
+            (None | Some(Place::None), Some(_)) => {
+                return Err(usage(
+                    "--agents needs --on, which says where the agents run, for instance --on local",
+                ));
+            }
+            (Some(place), _) => place,
+        };
+        let agents = agents_at(&place, self.agents.or(settings.agents)).map_err(usage)?;
+        Ok(Some(FleetPlan {
+            place,
+            agents,
+            settings,
+        }))
+    }
+}
+
+/// How many agents there are at a place.
+fn agents_at(place: &Place, wanted: Option<usize>) -> Result<usize, String> {
+    match (place, wanted) {
+        (Place::Ssh(hosts), Some(wanted)) if wanted != hosts.len() => Err(format!(
+            "{} on {} named for ssh: each host runs one agent, so name as many hosts, or leave --agents out",
+            plural(wanted, "agent"),
+            plural(hosts.len(), "host"),
+        )),
+        (Place::Ssh(hosts), _) => agents(hosts.len()),
+        (_, Some(wanted)) => Ok(wanted),
+        (Place::Local, None) => Ok(numa_nodes().max(2)),
+        (place, None) => Err(format!(
+            "--on {} needs --agents, or `agents` in [fleet] of prony.toml",
+            place.name()
+        )),
+    }
+}
+
+impl FleetPlan {
+    /// Where the agents run.
+    pub fn on(&self) -> &'static str {
+        self.place.name()
+    }
+
+    /// Whether they run on this host.
+    pub fn is_here(&self) -> bool {
+        self.place.is_here()
+    }
+
+    /// `12 agents on kubernetes`.
+    pub fn described(&self) -> String {
+        described(self.agents, self.on())
+    }
+
+    /// Refuses a flag that means nothing on other hosts.
+    pub fn refuse(&self, flag: &str, names: &str) -> Box<dyn Error> {
+        usage(format!(
+            "{flag} names {names} of this machine, and the agents of --on {} run on other hosts: leave it out",
+            self.on()
+        ))
+    }
+
+    /// Checks that agents can perhaps reach a host.
+    pub fn check_host(&self, host: &str) -> Result<(), Box<dyn Error>> {
+        match self.is_here() || !is_each_hosts_own(host) {
+            true => Ok(()),
+            false => Err(usage(format!(
+                "agents on other hosts cannot reach {host}, which is each host itself: write the address of the server that \
+                 they can reach"
+            ))),
+        }
+    }
+
+    /// The address at which agents reach the servers that Prony starts.
+    pub fn server_host(&self) -> Result<IpAddr, Box<dyn Error>> {
+        let address = match &self.settings.server_address {
+            Some(address) => *address.get_ref(),
+            None if self.is_here() => return Ok(Ipv4Addr::LOCALHOST.into()),
+            None => {
+                return Err(usage(format!(
+                    "agents on other hosts cannot reach a server at 127.0.0.1: write the address of this machine that they can \
+                     reach into prony.toml, as server_address = \"ADDRESS\" in [fleet], or use --on local instead of --on {}",
+                    self.on()
+                )));
+            }
+        };
+        self.check_host(&address.to_string())?;
+        match arguments::own_address(address) {
+            Ok(()) => Ok(address),
+            Err(why) => Err(format!("`server_address` in [fleet] of prony.toml: {why}").into()),
+        }
+    }
+
+    /// Starts the agents, and waits until each is there.
+    pub fn start(&self, interrupt: &AtomicBool) -> Result<Loads, Box<dyn Error>> {
+        errln!("starting {}", self.described());
+        let launcher = self.launcher()?;
+        let fleet = Fleet::launch(launcher.as_ref(), self.agents, interrupt)?;
+        let agents = Agents {
+            on: self.on().to_owned(),
+            count: self.agents,
+            threads: self.threads_each(fleet.hosts()),
+            are_here: self.is_here(),
+        };
+        let hosts = fleet.hosts().iter().map(|host| host.name.as_str());
+        errln!("agents   {}", hosts_in_words(hosts));
+        Ok(Loads(Some((fleet, agents))))
+    }
+
+    fn launcher(&self) -> Result<Box<dyn Launcher>, Box<dyn Error>> {
+        Ok(match &self.place {
+            Place::Local | Place::None => Box::new(Local::new()?),
+            Place::Ssh(hosts) => Box::new(Ssh::new(hosts, self.settings.ssh.clone())?),
+            Place::Slurm => Box::new(Slurm::new(self.settings.slurm.clone())),
+            Place::Kubernetes => Box::new(Kubernetes::new(self.settings.kubernetes.clone())),
+        })
+    }
+
+    /// How many threads each agent may use, so that none shares a CPU with another agent. On this machine half of the
+    /// CPUs are for the server.
+    fn threads_each(&self, hosts: &[Host]) -> usize {
+        match self.is_here() {
+            true => {
+                let cpus = allowed_cpus().map_or(1, |cpus| cpus.len());
+                (cpus.div_ceil(2) / self.agents).max(1)
+            }
+            false => least_cpus(hosts),
+        }
+    }
+}
+
+/// The CPUs of each agent where there are the fewest, if agents on the same host share them.
+fn least_cpus(hosts: &[Host]) -> usize {
+    let mut agents: BTreeMap<&str, usize> = BTreeMap::new();
+    for host in hosts {
+        *agents.entry(&host.name).or_default() += 1;
+    }
+    let each = hosts
+        .iter()
+        .map(|host| host.cpus / agents[host.name.as_str()]);
+    each.min().unwrap_or(1).max(1)
+}
+
+/// Whether a host is another one on each host.
+fn is_each_hosts_own(host: &str) -> bool {
+    let name = host.trim_end_matches('.').to_ascii_lowercase();
+    let address: Option<IpAddr> = name.trim_matches(['[', ']']).parse().ok();
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || address.is_some_and(|it| {
+            let it = it.to_canonical();
+            it.is_loopback() || it.is_unspecified()
+        })
+}
+
+/// `3 agents on slurm`.
+pub fn described(agents: usize, on: &str) -> String {
+    format!("{} on {on}", plural(agents, "agent"))
+}
+
+/// How many hosts are named.
+const MOST_NAMED: usize = 8;
+/// How much of each name is shown.
+const LONGEST_NAME: usize = 63;
+
+/// `2 on node-a, node-b and node-c`, with as many names as fit a line.
+fn hosts_in_words<'a>(hosts: impl Iterator<Item = &'a str>) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    hosts.for_each(|host| *counts.entry(host).or_default() += 1);
+    let more = counts.len().saturating_sub(MOST_NAMED);
+    let named = counts
+        .iter()
+        .take(MOST_NAMED)
+        .map(|(host, count)| match count {
+            1 => format!("on {host}"),
+            count => format!("{count} on {host}"),
+        });
+    let mut text = named.collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text += &format!(" and on {}", plural(more, "other host"));
+    }
+    text
+}
+
+/// What generates loads: this process, or the agents that were started. Dropping it ends them.
+pub struct Loads(Option<(Fleet, Agents)>);
+
+impl Loads {
+    /// Starts the agents, if there are to be any.
+    pub fn start(plan: Option<&FleetPlan>, interrupt: &AtomicBool) -> Result<Self, Box<dyn Error>> {
+        match plan {
+            None => Ok(Self(None)),
+            Some(plan) => plan.start(interrupt),
+        }
+    }
+
+    /// The agents, if there are any.
+    pub fn agents(&self) -> Option<&Agents> {
+        self.0.as_ref().map(|(_, agents)| agents)
+    }
+
+    /// Whether the loads come from other machines.
+    pub fn are_elsewhere(&self) -> bool {
+        self.agents().is_some_and(|agents| !agents.are_here)
+    }
+
+    /// What runs loads.
+    pub fn runner(&self) -> &dyn LoadRunner {
+        match &self.0 {
+            None => &ThisProcess,
+            Some((fleet, _)) => fleet,
+        }
+    }
+
+    /// What generates the loads of a run.
+    pub fn generator(&self) -> Generator<'_> {
+        match &self.0 {
+            None => Generator::this_process(),
+            Some((fleet, agents)) => Generator::agents(fleet, agents.clone()),
+        }
+    }
+
+    /// Gives each agent its threads, unless the command line does.
+    pub fn spread(&self, plan: &mut LoadPlan, threads: Option<usize>) {
+        if let Some(agents) = self.agents() {
+            let fitting = (plan.connections / agents.count).max(1);
+            plan.threads = threads.unwrap_or_else(|| agents.threads.min(fitting));
+        }
+    }
+}
+
+/// Whether an error makes a load of a fleet invalid.
+pub fn is_invalid(error: &(dyn Error + 'static)) -> bool {
+    matches!(
+        error.downcast_ref::<prony_load::LoadError>(),
+        Some(prony_load::LoadError::Fleet(_))
+    ) || error.is::<prony_fleet::FleetError>()
+        || error.is::<prony_fleet::LaunchError>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(name: &str, cpus: usize) -> Host {
+        Host {
+            name: name.into(),
+            cpus,
+            version: String::new(),
+        }
+    }
+
+    #[test]
+    fn agents_on_one_host_share_its_cpus() {
+        assert_eq!(least_cpus(&[host("a", 8), host("b", 4)]), 4);
+        assert_eq!(least_cpus(&[host("a", 8), host("a", 8), host("a", 8)]), 2);
+        assert_eq!(least_cpus(&[host("a", 1), host("a", 1)]), 1);
+    }
+
+    #[test]
+    fn the_number_of_agents_has_a_default_where_one_is_obvious() {
+        let ssh = Place::Ssh(["a", "b", "c"].map(String::from).to_vec());
+        assert_eq!(agents_at(&ssh, None), Ok(3));
+        assert_eq!(agents_at(&ssh, Some(3)), Ok(3));
+        let message = agents_at(&ssh, Some(4)).unwrap_err();
+        assert!(
+            message.starts_with("4 agents on 3 hosts named for ssh"),
+            "{message}"
+        );
+        assert!(agents_at(&Place::Local, None).unwrap() >= 2);
+        assert_eq!(agents_at(&Place::Slurm, Some(7)), Ok(7));
+        let message = agents_at(&Place::Slurm, None).unwrap_err();
+        assert!(
+            message.starts_with("--on slurm needs --agents"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn an_address_that_each_host_has_itself_is_recognised() {
+        for host in [
+            "localhost",
+            "LOCALHOST.",
+            "a.localhost",
+            "127.0.0.1",
+            "127.9.9.9",
+            "::1",
+            "[::1]",
+            "0.0.0.0",
+            "::ffff:127.0.0.1",
+        ] {
+            assert!(is_each_hosts_own(host), "{host}");
+        }
+        for host in ["localhost.example.com", "10.0.0.1", "::2", "shop"] {
+            assert!(!is_each_hosts_own(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_named_up_to_a_line() {
+        let words = |names: &[&str]| hosts_in_words(names.iter().copied());
+        assert_eq!(words(&["b", "a"]), "on a, on b");
+        assert_eq!(words(&["a", "b", "a"]), "2 on a, on b");
+        let many: Vec<String> = (10..30).map(|i| format!("n{i}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(
+            words(&many).ends_with("on n17 and on 12 other hosts"),
+            "{}",
+            words(&many)
+        );
+    }
+}

@@ -1,0 +1,217 @@
+//! What generates the loads of a run: this process, or agents.
+
+use std::cell::OnceCell;
+use std::sync::atomic::AtomicBool;
+
+use prony_load::{LoadError, LoadPlan, LoadRunner, Progress, ThisProcess};
+use prony_model::{CpuAssignment, LoadResult, LoadSpec, RunFleet};
+
+use super::bench::Bench;
+
+/// Generates the loads of a run.
+pub struct Generator<'a> {
+    runner: &'a dyn LoadRunner,
+    agents: Option<Agents>,
+    /// Why it can generate no load any more.
+    lost: OnceCell<String>,
+}
+
+/// The agents that generate the loads of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Agents {
+    /// Where they run: `kubernetes`, `slurm`, `ssh` or `local`.
+    pub on: String,
+    /// How many there are.
+    pub count: usize,
+    /// How many threads each may use.
+    pub threads: usize,
+    /// Whether they run on this machine, beside the server.
+    pub are_here: bool,
+}
+
+impl Agents {
+    /// How many threads all of them may use together.
+    pub fn all_threads(&self) -> usize {
+        self.count.saturating_mul(self.threads)
+    }
+
+    /// How many threads they use together for a load, whatever its number for one process is.
+    pub fn threads_of(&self, spec: &LoadSpec) -> usize {
+        let (agents, threads) = self.sharing(&LoadSpec {
+            threads: self.all_threads().min(spec.connections),
+            ..spec.clone()
+        });
+        agents * threads
+    }
+
+    /// How many of them, and with how many threads each, share a load: as many as have a connection.
+    pub fn sharing(&self, spec: &LoadSpec) -> (usize, usize) {
+        let agents = self.count.min(spec.threads).max(1);
+        let threads = (spec.threads / agents).clamp(1, self.threads.max(1));
+        (agents, threads)
+    }
+}
+
+impl Generator<'static> {
+    /// This process.
+    pub fn this_process() -> Self {
+        Self {
+            runner: &ThisProcess,
+            agents: None,
+            lost: OnceCell::new(),
+        }
+    }
+}
+
+impl<'a> Generator<'a> {
+    /// Agents, whose loads `runner` runs.
+    pub fn agents(runner: &'a dyn LoadRunner, agents: Agents) -> Self {
+        Self {
+            runner,
+            agents: Some(agents),
+            lost: OnceCell::new(),
+        }
+    }
+
+    /// The agents; `None` if this process generates the loads.
+    pub fn fleet(&self) -> Option<&Agents> {
+        self.agents.as_ref()
+    }
+
+    /// What the record of a run says about them.
+    pub(super) fn recorded(&self) -> Option<RunFleet> {
+        self.agents.as_ref().map(|agents| RunFleet {
+            on: agents.on.clone(),
+            agents: agents.count,
+        })
+    }
+
+    /// Whether the loads come from other machines.
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.agents.as_ref().is_some_and(|agents| !agents.are_here)
+    }
+
+    /// The CPUs of server and load on this machine. Agents elsewhere use none of it.
+    pub(super) fn cpus(&self, bench: &Bench) -> CpuAssignment {
+        match self.is_elsewhere() {
+            false => bench.cpus.clone(),
+            true => CpuAssignment {
+                load: Vec::new(),
+                ..bench.cpus.clone()
+            },
+        }
+    }
+
+    /// Why it can generate no load any more, if that is so.
+    pub fn lost(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
+    }
+
+    /// Divides the load among the agents, if there are any.
+    pub(super) fn divide(&self, spec: &LoadSpec, plan: LoadPlan) -> LoadPlan {
+        let Some(agents) = &self.agents else {
+            return plan;
+        };
+        let (count, threads) = agents.sharing(spec);
+        let cpus = match agents.are_here {
+            true => plan.cpus,
+            false => Vec::new(),
+        };
+        LoadPlan {
+            agents: count,
+            threads,
+            cpus,
+            ..plan
+        }
+    }
+}
+
+impl LoadRunner for Generator<'_> {
+    fn run(
+        &self,
+        plan: &LoadPlan,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(Progress),
+    ) -> Result<LoadResult, LoadError> {
+        let result = self.runner.run(plan, interrupt, observe);
+        if let Err(LoadError::Fleet(error)) = &result {
+            // The agents are gone, so no further load can be run.
+            let _ = self.lost.set(error.to_string());
+        }
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_load::{Endpoint, Request};
+
+    use super::*;
+
+    fn agents(count: usize, threads: usize) -> Agents {
+        Agents {
+            on: "local".into(),
+            count,
+            threads,
+            are_here: true,
+        }
+    }
+
+    fn spec(threads: usize) -> LoadSpec {
+        LoadSpec {
+            threads,
+            connections: 64,
+            ..LoadSpec::default()
+        }
+    }
+
+    #[test]
+    fn as_many_agents_share_a_load_as_it_has_threads_for() {
+        assert_eq!(agents(3, 2).all_threads(), 6);
+        assert_eq!(agents(3, 2).sharing(&spec(6)), (3, 2));
+        assert_eq!(agents(3, 2).sharing(&spec(1)), (1, 1));
+        assert_eq!(agents(3, 2).sharing(&spec(2)), (2, 1));
+        // A suite may name a number of threads that cannot be divided.
+        assert_eq!(agents(3, 2).sharing(&spec(4)), (3, 1));
+        assert_eq!(agents(3, 1).sharing(&spec(64)), (3, 1));
+        let few = LoadSpec {
+            connections: 4,
+            ..spec(1)
+        };
+        // 4 threads cannot be divided among 3 agents.
+        assert_eq!(agents(3, 2).threads_of(&few), 3);
+        assert_eq!(agents(3, 2).threads_of(&spec(1)), 6);
+    }
+
+    /// Loses its agents in its first load.
+    struct Losing;
+
+    impl LoadRunner for Losing {
+        fn run(
+            &self,
+            _: &LoadPlan,
+            _: &AtomicBool,
+            _: &mut dyn FnMut(Progress),
+        ) -> Result<LoadResult, LoadError> {
+            Err(LoadError::Fleet("agent 2 on node-b: it ended".into()))
+        }
+    }
+
+    #[test]
+    fn a_lost_agent_ends_all_later_loads() {
+        let generator = Generator::agents(&Losing, agents(3, 1));
+        assert_eq!(generator.lost(), None);
+        let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
+        let url = "http://127.0.0.1:1/".parse().unwrap();
+        let request = Request::new("GET", &url, &[], b"").unwrap();
+        let plan = LoadPlan::new(nowhere, "http://127.0.0.1:1/", request);
+        let plan = generator.divide(&spec(3), plan);
+        assert_eq!((plan.agents, plan.threads), (3, 1));
+        assert!(
+            generator
+                .run(&plan, &AtomicBool::new(false), &mut |_| {})
+                .is_err()
+        );
+        assert_eq!(generator.lost(), Some("agent 2 on node-b: it ended"));
+    }
+}
