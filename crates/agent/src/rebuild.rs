@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prony_load::{Portable, Rebuild, RebuildError, ResponseCheck, Scenario};
+use prony_load::{Expectation, Portable, Rebuild, RebuildError, ResponseCheck, Scenario};
 
 /// Every check and scenario that Prony has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,6 +11,7 @@ pub struct AllKinds;
 impl Rebuild for AllKinds {
     fn check(&self, check: &Portable) -> Result<Arc<dyn ResponseCheck>, RebuildError> {
         match &check.kind[..] {
+            Expectation::KIND => Ok(Arc::new(Expectation::rebuild(check)?)),
             _ => Err(unknown("expected response", check)),
         }
     }

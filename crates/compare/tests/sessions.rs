@@ -126,6 +126,15 @@ fn different_conditions_are_reported_and_different_loads_are_not_compared() {
     );
     assert!(warned.contains("narrower than the difference"), "{warned}");
 
+    new.run.fleet = Some(RunFleet {
+        on: "slurm".into(),
+        agents: 12,
+    });
+    let comparison = Comparison::of(base.side(None), new.side(None), &question).unwrap();
+    let text = comparison.differences.join("\n");
+    let from = "load: from this machine → from 12 agents on slurm";
+    assert!(text.contains(from), "{text}");
+
     let mut other = made("now", QUIET);
     other.server("x", "framework", ServerStatus::Ready);
     other.measure("x", SERVER, 8, &closed(32));

@@ -1,24 +1,135 @@
 //! A plan as data, so that another process can run it.
 
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::net::IpAddr;
+use std::num::NonZeroU64;
 use std::sync::Arc;
+use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use prony_model::LoadShape;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::plan::LoadPlan;
+use crate::plan::{EventLoopChoice, LoadPlan, SampleChoice, Sampling};
 use crate::response::ResponseCheck;
 use crate::scenario::Scenario;
+use crate::target::Endpoint;
+use crate::tls::TlsParts;
+use request::RequestDocument;
 
-/// A [`LoadPlan`] as data, with everything that it needs: encoded requests, certificates, rows of values.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct PlanDocument(());
+/// A [`LoadPlan`] as data, with everything that it needs: encoded requests, certificates, rows of values. It has secrets
+/// and private keys if the plan has.
+///
+/// It is the whole plan. [`LoadPlan::sources`] and [`LoadPlan::cpus`] are those of the host of the command, which may be
+/// wrong on others: who sends a document decides what to do about them.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanDocument {
+    endpoint: Endpoint,
+    url: String,
+    request: RequestDocument,
+    #[serde(deserialize_with = "Option::deserialize")]
+    tls: Option<TlsParts>,
+    #[serde(deserialize_with = "exactly")]
+    shape: LoadShape,
+    #[serde(deserialize_with = "Option::deserialize")]
+    flow_think_time: Option<Duration>,
+    connections: usize,
+    max_connections: usize,
+    pipeline: usize,
+    #[serde(deserialize_with = "Option::deserialize")]
+    requests_per_connection: Option<NonZeroU64>,
+    threads: usize,
+    agents: usize,
+    #[serde(deserialize_with = "Option::deserialize")]
+    duration: Option<Duration>,
+    overtime: bool,
+    #[serde(deserialize_with = "Option::deserialize")]
+    requests: Option<u64>,
+    warmup: Duration,
+    timeout: Duration,
+    #[serde(deserialize_with = "Option::deserialize")]
+    deadline: Option<Duration>,
+    spin: bool,
+    event_loop: EventLoopChoice,
+    sources: Vec<IpAddr>,
+    cpus: Vec<usize>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    sampling: Option<SamplingDocument>,
+    seed: u64,
+    first_byte: bool,
+    slow_from_ns: Vec<u64>,
+    events: bool,
+    streams: usize,
+}
+
+impl fmt::Debug for PlanDocument {
+    // The rest may have secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("PlanDocument");
+        shown
+            .field("endpoint", &self.endpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SamplingDocument {
+    check: Portable,
+    choice: SampleChoice,
+}
 
 /// A value behind a trait as data. Whoever knows its kind can rebuild it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Portable {
     /// Which type it is, such as `hurl`.
     pub kind: String,
     /// Its content, which only that type reads.
     pub content: serde_json::Value,
+}
+
+impl fmt::Debug for Portable {
+    // The content may have secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Portable");
+        shown.field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+impl Portable {
+    /// A value of that kind.
+    ///
+    /// # Errors
+    ///
+    /// If it has no form in JSON.
+    pub fn new(kind: &str, content: &impl Serialize) -> Result<Self, NotPortable> {
+        let content = serde_json::to_value(content);
+        Ok(Self {
+            kind: kind.to_owned(),
+            content: content.map_err(|_| NotPortable("a value that JSON does not have"))?,
+        })
+    }
+
+    /// The content.
+    ///
+    /// # Errors
+    ///
+    /// If it is not that of such a type.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, RebuildError> {
+        T::deserialize(&self.content).map_err(|error| self.damaged(error))
+    }
+
+    /// Why the content cannot be rebuilt.
+    pub fn damaged(&self, reason: impl fmt::Display) -> RebuildError {
+        let kind = self.kind.escape_debug();
+        RebuildError(format!("the `{kind}` of the plan is damaged: {reason}"))
+    }
 }
 
 /// Why a plan cannot leave this process.
@@ -30,6 +141,12 @@ pub struct NotPortable(pub &'static str);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct RebuildError(pub String);
+
+impl RebuildError {
+    fn of(reason: impl fmt::Display) -> Self {
+        Self(format!("the plan is damaged: {reason}"))
+    }
+}
 
 /// Rebuilds what this crate knows only behind traits.
 pub trait Rebuild {
@@ -55,7 +172,42 @@ impl LoadPlan {
     ///
     /// If a part of it cannot leave this process.
     pub fn document(&self) -> Result<PlanDocument, NotPortable> {
-        unimplemented!()
+        if let Endpoint::Unix(path) = &self.endpoint
+            && path.to_str().is_none()
+        {
+            return Err(NotPortable("the path of a socket that is not UTF-8"));
+        }
+        let sampling = self.sampling.as_ref();
+        Ok(PlanDocument {
+            endpoint: self.endpoint.clone(),
+            url: self.url.clone(),
+            request: RequestDocument::of(&self.request)?,
+            tls: self.tls.as_ref().map(|tls| tls.parts().clone()),
+            shape: self.shape.clone(),
+            flow_think_time: self.flow_think_time,
+            connections: self.connections,
+            max_connections: self.max_connections,
+            pipeline: self.pipeline,
+            requests_per_connection: self.requests_per_connection,
+            threads: self.threads,
+            agents: self.agents,
+            duration: self.duration,
+            overtime: self.overtime,
+            requests: self.requests,
+            warmup: self.warmup,
+            timeout: self.timeout,
+            deadline: self.deadline,
+            spin: self.spin,
+            event_loop: self.event_loop,
+            sources: self.sources.clone(),
+            cpus: self.cpus.clone(),
+            sampling: sampling.map(SamplingDocument::of).transpose()?,
+            seed: self.seed,
+            first_byte: self.first_byte,
+            slow_from_ns: self.slow_from_ns.clone(),
+            events: self.events,
+            streams: self.streams,
+        })
     }
 }
 
@@ -64,8 +216,104 @@ impl PlanDocument {
     ///
     /// # Errors
     ///
-    /// If the document is not one that [`LoadPlan::document`] made.
-    pub fn plan(self, _rebuild: &dyn Rebuild) -> Result<LoadPlan, RebuildError> {
-        unimplemented!()
+    /// If the document is not one that [`LoadPlan::document`] made, or its plan is [not
+    /// valid](LoadPlan::validate).
+    pub fn plan(self, rebuild: &dyn Rebuild) -> Result<LoadPlan, RebuildError> {
+        self.check_bounds()?;
+        let tls = self.tls.map(TlsParts::client).transpose();
+        let sampling = self.sampling.map(|sampling| sampling.sampling(rebuild));
+        let plan = LoadPlan {
+            endpoint: self.endpoint,
+            url: self.url,
+            request: self.request.request(rebuild)?,
+            tls: tls.map_err(RebuildError::of)?,
+            shape: self.shape,
+            flow_think_time: self.flow_think_time,
+            connections: self.connections,
+            max_connections: self.max_connections,
+            pipeline: self.pipeline,
+            requests_per_connection: self.requests_per_connection,
+            threads: self.threads,
+            agents: self.agents,
+            duration: self.duration,
+            overtime: self.overtime,
+            requests: self.requests,
+            warmup: self.warmup,
+            timeout: self.timeout,
+            deadline: self.deadline,
+            spin: self.spin,
+            event_loop: self.event_loop,
+            sources: self.sources,
+            cpus: self.cpus,
+            sampling: sampling.transpose()?,
+            seed: self.seed,
+            first_byte: self.first_byte,
+            slow_from_ns: self.slow_from_ns,
+            events: self.events,
+            streams: self.streams,
+        };
+        plan.validate().map_err(RebuildError::of)?;
+        Ok(plan)
+    }
+
+    /// What [`LoadPlan::validate`] leaves to the command line, or to the limits of the machine.
+    fn check_bounds(&self) -> Result<(), RebuildError> {
+        let counts = [
+            ("connections", self.connections),
+            ("connections at most", self.max_connections),
+            ("streams", self.streams),
+            ("threads", self.threads),
+            ("agents", self.agents),
+        ];
+        if let Some((what, given)) = counts.iter().find(|(_, given)| *given > MOST) {
+            return Err(RebuildError::of(format_args!(
+                "it has {given} {what}, more than {MOST}"
+            )));
+        }
+        let always = [self.warmup, self.timeout];
+        let sometimes = [self.flow_think_time, self.duration, self.deadline];
+        let mut times = always.into_iter().chain(sometimes.into_iter().flatten());
+        match times.find(|time| *time > LONGEST) {
+            None => Ok(()),
+            Some(_) => Err(RebuildError::of("it has a time of more than 100 years")),
+        }
+    }
+}
+
+/// The most connections and the like: far more than any fleet has, and sums of them do not overflow.
+const MOST: usize = 1_000_000_000;
+/// The longest time: no instant overflows.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+impl SamplingDocument {
+    fn of(sampling: &Sampling) -> Result<Self, NotPortable> {
+        Ok(Self {
+            check: sampling.check.portable()?,
+            choice: sampling.choice,
+        })
+    }
+
+    fn sampling(self, rebuild: &dyn Rebuild) -> Result<Sampling, RebuildError> {
+        Ok(Sampling {
+            check: rebuild.check(&self.check)?,
+            choice: self.choice,
+        })
+    }
+}
+
+/// Reads a value of another crate, which ignores fields that it does not know.
+fn exactly<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Serialize + DeserializeOwned,
+{
+    use serde::de::Error;
+    let given = serde_json::Value::deserialize(deserializer)?;
+    let value = T::deserialize(&given).map_err(D::Error::custom)?;
+    match serde_json::to_value(&value) {
+        Ok(read) if read == given => Ok(value),
+        _ => Err(D::Error::custom(
+            "it has a field that is unknown or missing",
+        )),
     }
 }

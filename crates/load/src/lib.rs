@@ -4,6 +4,7 @@
 //! touch a socket. [`exchange()`] sends one request and returns its whole response.
 #![forbid(unsafe_code)]
 
+mod base64;
 mod coding;
 mod document;
 mod engine;
@@ -18,6 +19,7 @@ mod target;
 pub mod tls;
 pub mod wire;
 
+pub use base64::Base64;
 pub use coding::{ALL_CODINGS, Accepted};
 pub use document::{NotPortable, PlanDocument, Portable, Rebuild, RebuildError};
 pub use engine::{

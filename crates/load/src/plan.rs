@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_model::{LoadShape, LoadSpec, Protocol, Schedule, Stage, Target};
+use serde::{Deserialize, Serialize};
 
 use crate::request::{LoadRequest, WireRequest};
 use crate::response::ResponseCheck;
@@ -84,7 +85,8 @@ pub struct LoadPlan {
 }
 
 /// Which event loop to use.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum EventLoopChoice {
     /// epoll if responses are long or io_uring is unavailable, else io_uring. If their length is unknown, the first
     /// responses tell it.
@@ -116,7 +118,8 @@ pub struct Sampling {
 }
 
 /// Which responses to compare whole with the expected one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SampleChoice {
     /// Every Nth of each thread.
     EveryNth(NonZeroU64),

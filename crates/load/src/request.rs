@@ -109,7 +109,7 @@ impl RequestParts {
         add(&[method.as_str().as_bytes(), b" ", self.url.path().as_bytes()]);
         add(&[b" HTTP/1.1\r\n"]);
         if closing && !fields.iter().any(closes) {
-            add(&[b"Connection: close\r\n"]);
+            add(&[CLOSE]);
         }
         if !fields.iter().any(|(name, _)| name == "host") {
             add(&[b"Host: ", self.url.host_header().as_bytes(), b"\r\n"]);
@@ -192,6 +192,9 @@ impl RequestParts {
     }
 }
 
+/// The field that asks the server to close the connection after the response.
+const CLOSE: &[u8] = b"Connection: close\r\n";
+
 /// Whether a request says how long its body is.
 pub(crate) fn expects_length(method: &Method, body: &[u8]) -> bool {
     !body.is_empty() || matches!(*method, Method::POST | Method::PUT | Method::PATCH)
@@ -218,6 +221,26 @@ impl Request {
         body: &[u8],
     ) -> Result<Self, RequestError> {
         Ok(RequestParts::new(method, url, headers, body)?.http1())
+    }
+
+    /// A request that [`bytes`](Self::bytes) and [`closes`](Self::closes) of another say everything about; `None` if
+    /// these are not the bytes of a request.
+    pub(crate) fn of_bytes(encoded: Vec<u8>, closes: bool) -> Option<Self> {
+        let first_line = memchr::memmem::find(&encoded, b"\r\n")?;
+        let end = first_line + 2;
+        let mut words = encoded[..first_line].split(|&byte| byte == b' ');
+        let method = Method::from_bytes(words.next()?).ok()?;
+        words.next().filter(|path| path.starts_with(b"/"))?;
+        let is_request =
+            words.eq([b"HTTP/1.1"]) && memchr::memmem::find(&encoded, b"\r\n\r\n").is_some();
+        let closing = if closes { &b""[..] } else { CLOSE };
+        is_request.then(|| Self {
+            kind: RequestKind::of(&method),
+            method,
+            encoded_closing: [&encoded[..end], closing, &encoded[end..]].concat(),
+            encoded,
+            closes,
+        })
     }
 
     /// The encoded request.

@@ -1,5 +1,10 @@
 //! One whole response, and where it differs from the expected one.
 
+use serde::{Deserialize, Serialize};
+
+use crate::base64::Base64;
+use crate::document::{NotPortable, Portable, RebuildError};
+
 /// The longest body, in bytes, that is kept for comparison or sent: an endless body must not fill the memory.
 pub const LONGEST_BODY: u64 = 64 * 1024 * 1024;
 
@@ -68,6 +73,15 @@ pub trait ResponseCheck: Send + Sync {
     fn body_length(&self) -> Option<u64> {
         self.body().map(|body| body.len() as u64)
     }
+
+    /// The check as data, which [`Rebuild`](crate::Rebuild) knows.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot leave this process.
+    fn portable(&self) -> Result<Portable, NotPortable> {
+        Err(NotPortable("this expected response"))
+    }
 }
 
 /// What a user of `prony load` expects of every response. A `None` is not checked; without a status, every 2xx and 3xx
@@ -114,9 +128,57 @@ impl ResponseCheck for Expectation {
         let of_body = || self.body.as_ref().map(|body| body.len() as u64);
         self.length.or_else(of_body)
     }
+
+    fn portable(&self) -> Result<Portable, NotPortable> {
+        let Self {
+            status,
+            length,
+            body,
+        } = self.clone();
+        let body = body.map(Base64);
+        let content = ExpectationContent {
+            status,
+            length,
+            body,
+        };
+        Portable::new(Self::KIND, &content)
+    }
+}
+
+/// An expectation as data.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExpectationContent {
+    #[serde(deserialize_with = "Option::deserialize")]
+    status: Option<u16>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    length: Option<u64>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    body: Option<Base64>,
 }
 
 impl Expectation {
+    /// The kind of its [`Portable`].
+    pub const KIND: &str = "expectation";
+
+    /// Rebuilds it.
+    ///
+    /// # Errors
+    ///
+    /// If the content is not that of an expectation.
+    pub fn rebuild(portable: &Portable) -> Result<Self, RebuildError> {
+        let ExpectationContent {
+            status,
+            length,
+            body,
+        } = portable.read()?;
+        Ok(Self {
+            status,
+            length,
+            body: body.map(|body| body.0),
+        })
+    }
+
     fn check_status(&self, actual: u16) -> Result<(), Mismatch> {
         let expected = match self.status {
             Some(status) if actual == status => return Ok(()),

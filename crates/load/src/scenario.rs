@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::{HeaderName, HeaderValue, Method};
 use prony_model::Outcome;
 
+use crate::document::{NotPortable, Portable};
 use crate::request::{RequestError, RequestParts};
 use crate::tls::HttpVersion;
 use crate::wire::h1::Collect;
@@ -28,6 +29,15 @@ pub trait Scenario: Send + Sync {
 
     /// Leaves out the next `count` flows, because other processes have begun them: the next load continues after them.
     fn skip_flows(&self, _count: u64) {}
+
+    /// The scenario as data, which [`Rebuild`](crate::Rebuild) knows.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot leave this process.
+    fn portable(&self) -> Result<Portable, NotPortable> {
+        Err(NotPortable("this scenario"))
+    }
 }
 
 /// Which flows of a load an agent begins: every `agents`th.

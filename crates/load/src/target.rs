@@ -11,6 +11,7 @@ use std::time::Duration;
 use http::Uri;
 use http::uri::{Authority, InvalidUri, PathAndQuery};
 use nix::errno::Errno;
+use serde::{Deserialize, Serialize};
 
 /// Why a target is unusable.
 #[derive(Debug, thiserror::Error)]
@@ -42,7 +43,8 @@ pub enum TargetError {
 }
 
 /// Where connections go.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Endpoint {
     /// An IP address and a port.
     Tcp(SocketAddr),

@@ -396,7 +396,8 @@ load = { shape = "closed", connections = 8, duration = "1s" }
     #[test]
     fn a_fleet_may_stand_beside_servers_or_alone() {
         const FLEET: &str = "[fleet]\non = \"slurm\"\nslurm = { partition = \"short\" }\n";
-        assert_eq!(read(&format!("{FILE}{FLEET}")), read(FILE));
+        let beside = read(&format!("{FILE}{FLEET}")).unwrap();
+        assert_eq!(beside.suite.servers, read(FILE).unwrap().suite.servers);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(PROJECT_FILE);
         std::fs::write(&path, FLEET).unwrap();
@@ -405,7 +406,12 @@ load = { shape = "closed", connections = 8, duration = "1s" }
         assert!(alone.unwrap().is_none());
         std::fs::write(&path, format!("rounds = 3\n{FLEET}")).unwrap();
         let without_server = ProjectFile::read(&layout, &Workloads::default());
-        assert!(without_server.unwrap_err().to_string().contains("it has no server"));
+        assert!(
+            without_server
+                .unwrap_err()
+                .to_string()
+                .contains("it has no server")
+        );
     }
 
     const OUTSIDE: &str = r#"[server.shop]

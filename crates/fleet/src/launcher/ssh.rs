@@ -122,7 +122,7 @@ impl Launcher for Ssh {
     fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
         if launch.agents != self.hosts.len() {
             return Err(LaunchError(format!(
-                "{} agents need as many hosts, but ssh has {}: each host runs one agent, or two if it is named twice",
+                "{} agents need as many hosts, but ssh has {}: each host in the list runs one agent",
                 launch.agents,
                 self.hosts.len()
             )));

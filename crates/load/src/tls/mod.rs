@@ -1,27 +1,31 @@
 //! What a connection over TLS offers, trusts and shows of itself.
 //!
 //! [`TlsSettings`] is plain data. [`TlsSettings::client`] checks it, reads the files that it names, once, and makes a
-//! [`TlsClient`] for any number of connections.
+//! [`TlsClient`] for any number of connections. A client keeps its [`TlsParts`], which need no files, so that other
+//! hosts can make the same one.
 
 mod cipher_suite;
+mod parts;
 mod pem;
 #[cfg(test)]
 mod tests;
 mod verifier;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
 use prony_model::Protocol;
-use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::client::{ClientConfig, Resumption};
 use rustls::pki_types::ServerName;
-use rustls::{RootCertStore, SupportedProtocolVersion, version};
+use rustls::{SupportedProtocolVersion, version};
+use serde::{Deserialize, Serialize};
 
 pub use cipher_suite::cipher_suites;
 pub(crate) use cipher_suite::iana_name;
+pub(crate) use parts::TlsParts;
+use parts::{IdentityParts, PartsError, Trusted};
 pub use pem::LONGEST_PEM_FILE;
 
 /// How to set up TLS.
@@ -64,7 +68,8 @@ pub struct Identity {
 }
 
 /// A range of versions of TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Versions {
     /// The lowest.
     pub lowest: TlsVersion,
@@ -73,16 +78,19 @@ pub struct Versions {
 }
 
 /// A version of TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TlsVersion {
     /// TLS 1.2, RFC 5246.
+    #[serde(rename = "1.2")]
     Tls12,
     /// TLS 1.3, RFC 8446.
+    #[serde(rename = "1.3")]
     Tls13,
 }
 
 /// A version of HTTP, as TLS negotiates it (ALPN, RFC 7301).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum HttpVersion {
     /// HTTP/1.1.
     Http1,
@@ -100,7 +108,8 @@ impl From<Protocol> for HttpVersion {
 }
 
 /// Which versions of HTTP to offer to the server, which chooses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Offer {
     /// This one.
     Only(HttpVersion),
@@ -113,7 +122,7 @@ pub enum Offer {
 pub struct TlsClient {
     config: Arc<ClientConfig>,
     server_name: ServerName<'static>,
-    resumes: bool,
+    parts: Arc<TlsParts>,
 }
 
 /// Why TLS cannot be set up as [`TlsSettings`] say.
@@ -173,44 +182,35 @@ impl TlsSettings {
     ///
     /// If a file or a value is unusable.
     pub fn client(&self, host: &str, offer: Offer) -> Result<TlsClient, TlsError> {
-        let name = self.server_name.as_deref().unwrap_or(host);
-        let server_name =
-            ServerName::try_from(name.to_owned()).map_err(|_| TlsError::ServerName(name.into()))?;
-        let versions = self.versions.supported()?;
-        let provider = Arc::new(CryptoProvider {
-            cipher_suites: cipher_suite::chosen(&self.cipher_suites, self.versions)?,
-            ..ring::default_provider()
-        });
-        let rejected = |error: rustls::Error| TlsError::Rejected(error.to_string());
-        let builder = ClientConfig::builder_with_provider(provider.clone())
-            .with_protocol_versions(&versions)
-            .map_err(rejected)?;
-        let builder = match &self.trust {
-            Trust::Roots => builder.with_webpki_verifier(verifier(machine_roots()?, provider)?),
-            Trust::File(file) => {
-                builder.with_webpki_verifier(verifier(roots_of_file(file)?, provider)?)
-            }
-            Trust::Any => builder
-                .dangerous()
-                .with_custom_certificate_verifier(verifier::any_certificate(&provider)),
+        let trust = match &self.trust {
+            Trust::Roots => Trusted::machine_roots()?,
+            Trust::File(file) => Trusted::these(&pem::certificates(file)?),
+            Trust::Any => Trusted::Any,
         };
-        let mut config = match &self.identity {
-            None => builder.with_no_client_auth(),
-            Some(identity) => {
-                let certificates = pem::certificates(&identity.certificates)?;
-                let key = pem::private_key(&identity.key)?;
-                builder
-                    .with_client_auth_cert(certificates, key)
-                    .map_err(|error| identity.rejected(error))?
-            }
-        };
-        config.alpn_protocols = offer.alpn();
-        config.resumption = Resumption::disabled();
-        Ok(TlsClient {
-            config: Arc::new(config),
-            server_name,
+        let identity = self.identity.as_ref().map(Identity::read).transpose()?;
+        let parts = TlsParts {
+            trust,
+            identity,
+            versions: self.versions,
+            cipher_suites: self.cipher_suites.clone(),
+            server_name: self.server_name.as_deref().unwrap_or(host).to_owned(),
+            offer,
             resumes: self.resumes,
-        })
+        };
+        parts.client().map_err(|error| self.told(error))
+    }
+
+    /// The error with the file that it is about.
+    fn told(&self, error: PartsError) -> TlsError {
+        match (error, &self.trust, &self.identity) {
+            (PartsError::Trust(reason), Trust::File(file), _) => TlsError::InvalidCertificate {
+                file: file.clone(),
+                reason: reason.to_string(),
+            },
+            (PartsError::Identity(reason), _, Some(identity)) => identity.rejected(reason),
+            (PartsError::Tls(error), ..) => error,
+            (other, ..) => TlsError::Rejected(other.to_string()),
+        }
     }
 }
 
@@ -218,7 +218,7 @@ impl TlsClient {
     /// The configuration for the connections that follow one another in one place: they alone share sessions, so that
     /// who resumes what depends on no other connection.
     pub(crate) fn config_of_one_place(&self) -> Arc<ClientConfig> {
-        if !self.resumes {
+        if !self.parts.resumes {
             return self.config.clone();
         }
         let mut config = ClientConfig::clone(&self.config);
@@ -230,12 +230,25 @@ impl TlsClient {
     pub(crate) fn server_name(&self) -> &ServerName<'static> {
         &self.server_name
     }
+
+    /// What it is made of.
+    pub(crate) fn parts(&self) -> &TlsParts {
+        &self.parts
+    }
 }
 
 /// How many sessions to keep for a place.
 const SESSIONS: usize = 8;
 
 impl Identity {
+    fn read(&self) -> Result<IdentityParts, TlsError> {
+        let certificates = pem::certificates(&self.certificates)?;
+        Ok(IdentityParts::new(
+            &certificates,
+            &pem::private_key(&self.key)?,
+        ))
+    }
+
     fn rejected(&self, error: rustls::Error) -> TlsError {
         match error {
             rustls::Error::InconsistentKeys(_) => TlsError::KeyMismatch {
@@ -252,42 +265,6 @@ impl Identity {
             },
         }
     }
-}
-
-fn verifier(
-    roots: RootCertStore,
-    provider: Arc<CryptoProvider>,
-) -> Result<Arc<WebPkiServerVerifier>, TlsError> {
-    WebPkiServerVerifier::builder_with_provider(roots.into(), provider)
-        .build()
-        .map_err(|error| TlsError::Rejected(error.to_string()))
-}
-
-/// The machine's root certificates. It may have some that are invalid.
-fn machine_roots() -> Result<RootCertStore, TlsError> {
-    let found = rustls_native_certs::load_native_certs();
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(found.certs);
-    if roots.is_empty() {
-        let reason = found.errors.first().map(|error| format!(": {error}"));
-        return Err(TlsError::NoRoots {
-            reason: reason.unwrap_or_default(),
-        });
-    }
-    Ok(roots)
-}
-
-fn roots_of_file(file: &Path) -> Result<RootCertStore, TlsError> {
-    let mut roots = RootCertStore::empty();
-    for certificate in pem::certificates(file)? {
-        roots
-            .add(certificate)
-            .map_err(|error| TlsError::InvalidCertificate {
-                file: file.into(),
-                reason: error.to_string(),
-            })?;
-    }
-    Ok(roots)
 }
 
 impl Default for Versions {

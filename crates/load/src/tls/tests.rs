@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use prony_model::{LoadResult, Outcome};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
-use rustls::crypto::{CipherSuiteCommon, GetRandomFailed, SecureRandom};
+use rustls::crypto::{CipherSuiteCommon, CryptoProvider, GetRandomFailed, SecureRandom, ring};
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::version::TLS12;
 use rustls::{ServerConfig, ServerConnection, SupportedCipherSuite, Tls12CipherSuite};
@@ -22,6 +22,11 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 fn client(provider: CryptoProvider, offer: Offer) -> TlsClient {
     let provider = Arc::new(provider);
+    let settings = TlsSettings {
+        trust: Trust::Any,
+        ..TlsSettings::default()
+    };
+    let client = settings.client("localhost", offer).unwrap();
     let mut config = ClientConfig::builder_with_provider(provider.clone())
         .with_protocol_versions(&[&TLS12])
         .unwrap()
@@ -32,8 +37,7 @@ fn client(provider: CryptoProvider, offer: Offer) -> TlsClient {
     config.resumption = Resumption::disabled();
     TlsClient {
         config: Arc::new(config),
-        server_name: "localhost".try_into().unwrap(),
-        resumes: false,
+        ..client
     }
 }
 

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use prony_fleet::{Fleet, Host, Launcher, Local, Slurm, Ssh};
+use prony_kubernetes::Kubernetes;
 use prony_load::{LoadPlan, LoadRunner, ThisProcess};
 use prony_present::terminal::cut;
 use prony_present::words::plural;
@@ -24,7 +25,7 @@ use crate::exit::usage;
 use crate::project;
 
 /// The most agents of a fleet.
-const MOST_AGENTS: usize = prony_fleet::MOST_AGENTS;
+const MOST_AGENTS: usize = prony_load::MOST_AGENTS;
 
 /// Checks a number of agents.
 fn agents(count: usize) -> Result<usize, String> {
@@ -182,9 +183,7 @@ impl FleetPlan {
             Place::Local | Place::None => Box::new(Local::new()?),
             Place::Ssh(hosts) => Box::new(Ssh::new(hosts, self.settings.ssh.clone())?),
             Place::Slurm => Box::new(Slurm::new(self.settings.slurm.clone())),
-            Place::Kubernetes => {
-                return Err(format!("--on {} is not available yet", self.on()).into());
-            }
+            Place::Kubernetes => Box::new(Kubernetes::new(self.settings.kubernetes.clone())),
         })
     }
 

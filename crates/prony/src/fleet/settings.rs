@@ -22,7 +22,7 @@ pub struct Settings {
     /// The address of this machine at which agents reach servers that Prony starts.
     pub server_address: Option<Spanned<IpAddr>>,
     #[serde(default)]
-    pub kubernetes: toml::Table,
+    pub kubernetes: prony_kubernetes::Settings,
     #[serde(default)]
     pub slurm: SlurmSettings,
     #[serde(default)]
@@ -59,4 +59,62 @@ fn some_agents<'de, D: serde::Deserializer<'de>>(
     super::agents(count)
         .map(Some)
         .map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn read(text: &str) -> Result<Settings, String> {
+        Settings::of(&Source::new(Path::new("prony.toml"), text)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_project_file_says_where_loads_are_generated() {
+        let settings = read(
+            "rounds = 3\n[fleet]\non = \"ssh:a,b\"\nagents = 2\nserver_address = \"10.0.0.5\"\n\
+             [fleet.slurm]\npartition = \"short\"\n[fleet.ssh]\ncopy = true\n",
+        )
+        .unwrap();
+        assert_eq!(settings.on, Some("ssh:a,b".parse().unwrap()));
+        assert_eq!(settings.agents, Some(2));
+        let address = settings.server_address.unwrap();
+        assert_eq!(*address.get_ref(), IpAddr::from([10, 0, 0, 5]));
+        assert_eq!(settings.slurm.partition.as_deref(), Some("short"));
+        assert!(settings.ssh.copy);
+        assert!(read("[server.x]\nrun = 3\n").unwrap().on.is_none());
+    }
+
+    #[test]
+    fn a_fault_has_its_line_and_the_nearest_name() {
+        for (text, message) in [
+            (
+                "[fleet]\nagent = 3\n",
+                "prony.toml:2: unknown field `agent`, expected one of `on`, `agents`, `server_address`, `kubernetes`, `slurm`, \
+                 `ssh`; did you mean `agents`?",
+            ),
+            (
+                "\n[fleet]\non = \"slrm\"\n",
+                "prony.toml:3: field `on`: it must be kubernetes, slurm, ssh:HOST,…, local or none; did you mean `slurm`?",
+            ),
+            (
+                "[fleet]\nagents = 0\n",
+                "prony.toml:2: field `agents`: it must be from 1 to 10000",
+            ),
+            (
+                "[fleet]\nserver_address = \"shop\"\n",
+                "prony.toml:2: field `server_address`: invalid IP address syntax",
+            ),
+        ] {
+            assert_eq!(read(text).unwrap_err(), message);
+        }
+        let message = read("[fleet.slurm]\npartitoin = \"x\"\n").unwrap_err();
+        assert!(
+            message.starts_with("prony.toml:2: unknown field `partitoin`"),
+            "{message}"
+        );
+        assert!(message.ends_with("did you mean `partition`?"), "{message}");
+    }
 }

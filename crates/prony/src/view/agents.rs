@@ -24,7 +24,11 @@ pub fn lines(fleet: &FleetResult, every: bool) -> Vec<String> {
     let host = longest.max().unwrap_or(0).clamp(4, LONGEST_HOST);
     let mut lines = vec![format!("Agents:       {}", described(all, &fleet.on))];
     lines.push(title(host));
-    lines.extend(agents.iter().map(|(index, agent)| line(*index, agent, host)));
+    lines.extend(
+        agents
+            .iter()
+            .map(|(index, agent)| line(*index, agent, host)),
+    );
     if is_short {
         lines.push(format!(
             "  The {shown} busiest or with most errors of {all}; --json and --markdown have all."
@@ -134,7 +138,10 @@ mod tests {
         assert_eq!(lines.len(), 2 + FEWER_LINES + 1);
         assert!(lines[2].contains("CLIENT-LIMITED"), "{lines:#?}");
         assert!(lines[3].contains("node-with-a-name"), "{lines:#?}");
-        assert!(lines.last().unwrap().contains("of 40; --json"), "{lines:#?}");
+        assert!(
+            lines.last().unwrap().contains("of 40; --json"),
+            "{lines:#?}"
+        );
     }
 
     #[test]

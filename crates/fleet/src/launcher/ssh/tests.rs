@@ -34,7 +34,7 @@ fn more_agents_than_hosts_are_refused() {
         .unwrap();
     assert_eq!(
         error.0,
-        "3 agents need as many hosts, but ssh has 2: each host runs one agent, or two if it is named twice"
+        "3 agents need as many hosts, but ssh has 2: each host in the list runs one agent"
     );
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::uri::Authority;
 use http::{HeaderName, HeaderValue};
+use serde::{Deserialize, Serialize};
 
 use super::PREFIX;
 use crate::wire::h2::StreamRequest;
@@ -25,7 +26,8 @@ pub enum CallError {
 }
 
 /// What a method takes and returns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum CallKind {
     /// One message each.
     #[default]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue, Method};
 
-use super::hpack::{self, Repeated};
+use super::hpack::{self, Decoder, Fields, Repeated};
 use crate::request::expects_length;
 use crate::wire::grpc::CallKind;
 use crate::wire::h1::RequestKind;
@@ -115,6 +115,31 @@ impl StreamRequest {
         }
     }
 
+    /// A request that [`block`](Self::block), [`body`](Self::body) and [`call_kind`](Self::call_kind) of another say
+    /// everything about; `None` if the block is not that of a request.
+    pub(crate) fn of_block(block: &[u8], body: &[u8], call: Option<CallKind>) -> Option<Self> {
+        let mut fields = Fields::default();
+        Decoder::default().decode(block, &mut fields).ok()?;
+        let fields = fields.iter();
+        let head: Vec<Field> = fields
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
+        let pseudo = |place: usize, name: &[u8]| {
+            let (found, value) = head.get(place)?;
+            (found == name).then_some(&value[..])
+        };
+        let method = Method::from_bytes(pseudo(0, b":method")?).ok()?;
+        pseudo(1, b":scheme")?;
+        let path = std::str::from_utf8(pseudo(2, b":path")?).ok()?;
+        pseudo(3, b":authority")?;
+        let is_regular = |(name, value): &Field| {
+            HeaderName::from_lowercase(name).is_ok() && HeaderValue::from_bytes(value).is_ok()
+        };
+        let is_possible = method != Method::CONNECT && (call.is_none() || method == Method::POST);
+        (is_possible && head[4..].iter().all(is_regular))
+            .then(|| Self::encode(&method, path, call, &head, body))
+    }
+
     /// The method's name.
     pub fn method(&self) -> &str {
         self.method.as_str()
@@ -151,7 +176,7 @@ impl StreamRequest {
     }
 
     /// The header block for any connection.
-    pub(in crate::wire) fn block(&self) -> &[u8] {
+    pub(crate) fn block(&self) -> &[u8] {
         &self.block
     }
 
