@@ -254,13 +254,13 @@ fn hosts_in_words<'a>(hosts: impl Iterator<Item = &'a str>) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     hosts.for_each(|host| *counts.entry(host).or_default() += 1);
     let more = counts.len().saturating_sub(MOST_NAMED);
-    let named = counts
-        .iter()
-        .take(MOST_NAMED)
-        .map(|(host, count)| match count {
+    let named = counts.iter().take(MOST_NAMED).map(|(host, count)| {
+        let host = cut(host, LONGEST_NAME);
+        match count {
             1 => format!("on {host}"),
             count => format!("{count} on {host}"),
-        });
+        }
+    });
     let mut text = named.collect::<Vec<_>>().join(", ");
     if more > 0 {
         text += &format!(" and on {}", plural(more, "other host"));
