@@ -91,11 +91,12 @@ impl Agent {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(AgentError::Closed),
             }
-            if last.elapsed() > SILENCE {
-                return Err(AgentError::Silent(SILENCE));
-            }
+            // The first of the two: whoever cannot write soon stops to read.
             if self.writing.stuck_for() > STUCK {
                 return Err(AgentError::Stuck(STUCK));
+            }
+            if last.elapsed() > SILENCE {
+                return Err(AgentError::Silent(SILENCE));
             }
             let overdue = self.load.as_ref().is_some_and(|(it, _)| it.is_overdue());
             if overdue {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use prony_load::{Expectation, Portable, Rebuild, RebuildError, ResponseCheck, Scenario};
+use prony_suite::ExpectedResponse;
 
 /// Every check and scenario that Prony has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,6 +13,7 @@ impl Rebuild for AllKinds {
     fn check(&self, check: &Portable) -> Result<Arc<dyn ResponseCheck>, RebuildError> {
         match &check.kind[..] {
             Expectation::KIND => Ok(Arc::new(Expectation::rebuild(check)?)),
+            ExpectedResponse::KIND => Ok(Arc::new(ExpectedResponse::rebuild(check)?)),
             _ => Err(unknown("expected response", check)),
         }
     }

@@ -56,6 +56,7 @@ impl Default for Limits {
 
 /// Agents that generate loads together. Dropping it ends them.
 pub struct Fleet {
+    id: String,
     on: &'static str,
     hosts: Vec<Host>,
     driver: Arc<Mutex<Driver>>,
@@ -135,12 +136,18 @@ impl Fleet {
         };
         let idle = idle.map_err(|error| LaunchError(format!("cannot start a thread: {error}")))?;
         Ok(Self {
+            id,
             on: launcher.name(),
             hosts,
             driver,
             is_over,
             idle: Some(idle),
         })
+    }
+
+    /// Its id, which the command lines of its agents include.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// Where the agents run, by their numbers.
@@ -384,6 +391,7 @@ fn new_id() -> String {
 impl std::fmt::Debug for Fleet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Fleet")
+            .field("id", &self.id)
             .field("on", &self.on)
             .field("hosts", &self.hosts)
             .finish_non_exhaustive()

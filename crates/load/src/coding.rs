@@ -7,6 +7,7 @@ use brotli_decompressor::Decompressor;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+use serde::{Deserialize, Serialize};
 
 use crate::response::{LONGEST_BODY, Mismatch, Response};
 
@@ -17,10 +18,12 @@ pub const ALL_CODINGS: &str = "gzip, br, zstd, deflate";
 const MOST_CODINGS: usize = 4;
 
 /// How a body is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Coding {
     Gzip,
     Deflate,
+    #[serde(rename = "br")]
     Brotli,
     Zstd,
 }
@@ -48,7 +51,7 @@ impl Coding {
 }
 
 /// The codings that a request accepts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accepted(Vec<Coding>);
 
 impl Accepted {

@@ -87,7 +87,7 @@ impl TcpEvents {
             ));
         }
         // A connection that lost a segment may hold up to `pipeline` requests, so this is not an exact bound.
-        if 2 * (syns + others) < slow {
+        if syns.saturating_add(others).saturating_mul(2) < slow {
             text.push_str(&format!(
                 "; that explains only a part of the {slow} requests that took 0.2 s or longer"
             ));

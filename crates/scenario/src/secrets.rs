@@ -7,6 +7,7 @@ use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use http::header::AUTHORIZATION;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use prony_load::ScenarioRequest;
+use serde::{Deserialize, Serialize};
 
 use crate::target::{IN_PATHS, NOT_IN_URLS, UNRESERVED};
 
@@ -28,7 +29,8 @@ const PERCENT_ENCODINGS: [&AsciiSet; 5] = [
 ];
 
 /// Texts that no message shows, in every form in which requests and messages have them.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<String>", into = "Vec<String>")]
 pub struct Secrets {
     texts: Vec<String>,
     /// The longest first: one form may be a part of another.
@@ -38,6 +40,20 @@ pub struct Secrets {
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} forms of secrets", self.forms.len())
+    }
+}
+
+impl From<Vec<String>> for Secrets {
+    fn from(texts: Vec<String>) -> Self {
+        let mut secrets = Self::default();
+        secrets.extend(texts);
+        secrets
+    }
+}
+
+impl From<Secrets> for Vec<String> {
+    fn from(secrets: Secrets) -> Self {
+        secrets.texts
     }
 }
 

@@ -28,15 +28,26 @@ impl Json {
         &self.value
     }
 
+    /// # Errors
+    ///
+    /// If the text is not JSON.
+    pub(crate) fn parse(text: String) -> Result<Self, String> {
+        match serde_json::from_str(&text) {
+            Ok(value) => Ok(Self { text, value }),
+            Err(error) => Err(format!(
+                "{} is not JSON: {error}",
+                excerpt(text.as_bytes(), 0)
+            )),
+        }
+    }
+
     fn of(value: toml::Value) -> Result<Self, String> {
         match value {
-            toml::Value::String(text) => match serde_json::from_str(&text) {
-                Ok(value) => Ok(Self { text, value }),
-                Err(error) => Err(format!(
-                    "{} is not JSON: {error}; a string stands for JSON text, so write the string itself as '\"text\"'",
-                    excerpt(text.as_bytes(), 0)
-                )),
-            },
+            toml::Value::String(text) => Self::parse(text).map_err(|error| {
+                format!(
+                    "{error}; a string stands for JSON text, so write the string itself as '\"text\"'"
+                )
+            }),
             value => from_toml(value).map(Self::from),
         }
     }

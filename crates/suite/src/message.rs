@@ -95,14 +95,31 @@ impl TryFrom<StreamFields> for MessageStream {
     type Error = String;
 
     fn try_from(StreamFields { count, each }: StreamFields) -> Result<Self, String> {
-        let bytes = u64::from(count) * (PREFIX + each.encode().len()) as u64;
-        match bytes {
-            0..=MOST_BYTES => Ok(Self { count, each }),
-            _ => Err(format!(
-                "{count} messages would take {bytes} bytes; at most {MOST_BYTES} are allowed"
-            )),
-        }
+        check_length(&each.encode(), count)?;
+        Ok(Self { count, each })
     }
+}
+
+/// # Errors
+///
+/// If `count` times this message would take too many bytes.
+pub(crate) fn check_length(message: &[u8], count: u32) -> Result<(), String> {
+    let bytes = u64::from(count) * (PREFIX + message.len()) as u64;
+    match bytes {
+        0..=MOST_BYTES => Ok(()),
+        _ => Err(format!(
+            "{count} messages would take {bytes} bytes; at most {MOST_BYTES} are allowed"
+        )),
+    }
+}
+
+/// `count` times this message, each after its prefix.
+pub(crate) fn stream_of(message: &[u8], count: u32) -> Vec<u8> {
+    let mut one = vec![0];
+    // A stream of at most `MOST_BYTES` has no longer message.
+    one.extend_from_slice(&(message.len() as u32).to_be_bytes());
+    one.extend_from_slice(message);
+    one.repeat(count as usize)
 }
 
 impl MessageStream {
@@ -118,12 +135,7 @@ impl MessageStream {
 
     /// The bytes on the wire, each message after its prefix.
     pub fn encode(&self) -> Vec<u8> {
-        let message = self.each.encode();
-        let mut one = vec![0];
-        // A stream of at most `MOST_BYTES` has no longer message.
-        one.extend_from_slice(&(message.len() as u32).to_be_bytes());
-        one.extend_from_slice(&message);
-        one.repeat(self.count as usize)
+        stream_of(&self.each.encode(), self.count)
     }
 }
 

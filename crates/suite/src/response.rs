@@ -5,6 +5,7 @@ mod declared;
 mod draws;
 mod json_path;
 mod messages;
+mod portable;
 mod rules;
 mod schema;
 #[cfg(test)]
@@ -14,8 +15,8 @@ use std::borrow::Cow;
 
 use prony_load::wire::sse::{ServerSentEvent, events};
 use prony_load::{
-    Accepted, LONGEST_BODY, Mismatch, Response, ResponseCheck, difference_at, excerpt,
-    first_difference,
+    Accepted, LONGEST_BODY, Mismatch, NotPortable, Portable, Response, ResponseCheck,
+    difference_at, excerpt, first_difference,
 };
 use prony_scenario::Secrets;
 
@@ -214,6 +215,10 @@ impl ResponseCheck for ExpectedResponse {
             true => longest,
             false => (longest + longest / 8 + COMPRESSION_ROOM).min(LONGEST_BODY),
         }
+    }
+
+    fn portable(&self) -> Result<Portable, NotPortable> {
+        self.to_portable()
     }
 }
 

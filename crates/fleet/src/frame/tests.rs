@@ -225,7 +225,7 @@ proptest! {
         at in any::<proptest::sample::Index>(),
         letter in "[a-z0-9 /]",
     ) {
-        let mut lines = lines(2, &[message.clone()]);
+        let mut lines = lines(2, std::slice::from_ref(&message));
         let count = lines.len();
         let line = &mut lines[at.index(count)];
         let mut letters: Vec<char> = line.trim_end().chars().collect();

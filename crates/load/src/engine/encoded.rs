@@ -24,7 +24,7 @@ impl Latencies for LatencyHistogram {
 pub(super) struct Encoded(String);
 
 /// No process has counted this many responses. As many agents as there may be do not overflow a counter together.
-const MOST_COUNTED: u64 = 1 << 48;
+pub(super) const MOST_COUNTED: u64 = 1 << 48;
 
 impl From<&LatencyHistogram> for Encoded {
     fn from(histogram: &LatencyHistogram) -> Self {

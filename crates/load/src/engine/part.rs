@@ -9,7 +9,7 @@ use prony_model::{Ended, Outcomes, Scheduling};
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
-use super::encoded::{Encoded, some_seconds};
+use super::encoded::{Encoded, MOST_COUNTED, some_seconds};
 use super::phase::PhaseResult;
 use super::tally::Tally;
 use super::tcp_events::HostEvents;
@@ -109,6 +109,8 @@ pub enum ForeignPart {
     Connections { given: u64, expected: u64 },
     #[error("it has {given} entries of a scenario that has {expected}")]
     Entries { given: usize, expected: usize },
+    #[error("it counts more requests than any host can send")]
+    TooManyRequests,
 }
 
 impl PartResult {
@@ -187,6 +189,9 @@ impl PartResult {
         let (given, expected) = (self.measured.entries(), plan.request.entries());
         if given > expected {
             return Err(ForeignPart::Entries { given, expected });
+        }
+        if self.measured.outcomes.total() > MOST_COUNTED {
+            return Err(ForeignPart::TooManyRequests);
         }
         Ok(())
     }
@@ -339,3 +344,6 @@ impl EventLoopName {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

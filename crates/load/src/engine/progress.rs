@@ -41,8 +41,9 @@ pub(super) struct WorkerProgress {
 }
 
 impl WorkerProgress {
-    pub(super) fn publish(&self, now: Nanoseconds, tally: &Tally, measuring: bool) {
-        self.at.store(now, Relaxed);
+    /// `at` is the time since the start of the load.
+    pub(super) fn publish(&self, at: Nanoseconds, tally: &Tally, measuring: bool) {
+        self.at.store(at, Relaxed);
         self.measuring.store(measuring.into(), Relaxed);
         self.ok.store(tally.outcomes[Outcome::Ok], Relaxed);
         self.errors.store(tally.errors(), Relaxed);

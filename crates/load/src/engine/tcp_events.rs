@@ -70,14 +70,15 @@ fn slow(result: &LoadResult) -> Option<(u64, u64)> {
     let responded = latency
         .counted()
         .filter(|(ns, _)| *ns >= SHORTEST_TIMEOUT_NS);
-    let responded: u64 = responded.map(|(_, count)| count).sum();
+    let responded = responded.map(|(_, count)| count);
     let timed_out = result.outcomes[Outcome::TimedOut];
     let slowest = latency.summary().map_or(0, |latency| latency.max);
     let waited = match timed_out {
         0 => 0,
         _ => (result.load.timeout_s * 1e9) as u64,
     };
-    Some((responded + timed_out, slowest.max(waited)))
+    let slow = responded.fold(timed_out, u64::saturating_add);
+    Some((slow, slowest.max(waited)))
 }
 
 /// Each group of counters is two lines with the same prefix: names, and their values.

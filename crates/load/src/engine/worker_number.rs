@@ -52,8 +52,10 @@ pub(super) fn share_of_agent(plan: &LoadPlan, agent: usize, whole: u64) -> u64 {
 mod tests {
     use std::net::{Ipv4Addr, SocketAddr};
 
+    use prony_model::{Arrivals, Schedule};
     use proptest::prelude::*;
 
+    use super::super::pacer::{Pacer, Rate, SharedBudget};
     use super::*;
     use crate::request::Request;
 
@@ -65,6 +67,26 @@ mod tests {
             threads,
             ..LoadPlan::new(address.into(), "http://a/", request)
         }
+    }
+
+    #[test]
+    fn even_arrivals_of_agents_take_turns() {
+        let plan = plan(3, 2);
+        let budget = SharedBudget::new(None);
+        let first = |agent, thread| {
+            let number = WorkerNumber::of(&plan, agent, thread);
+            let schedule = Schedule::constant(Arrivals::Even, 1000.0);
+            let mut pacer = Rate::new(schedule, number, &budget, false, number.random(7));
+            pacer.start(0);
+            let first = pacer.next_arrival() / 1_000_000;
+            assert!(pacer.take_arrival());
+            [first, pacer.next_arrival() / 1_000_000]
+        };
+        let of_agent = |agent| [first(agent, 0), first(agent, 1)].concat();
+        // Every 3rd of one arrival per millisecond, by two threads in turn.
+        assert_eq!(of_agent(0), [0, 6, 3, 9]);
+        assert_eq!(of_agent(1), [1, 7, 4, 10]);
+        assert_eq!(of_agent(2), [2, 8, 5, 11]);
     }
 
     proptest! {

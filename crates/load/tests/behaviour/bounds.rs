@@ -143,6 +143,22 @@ fn plans_beyond_any_machine_are_refused() {
         "2000 threads are too many: at most 1024"
     );
     assert_eq!(
+        refused(&|plan| plan.agents = 0),
+        "a load needs at least one agent"
+    );
+    assert_eq!(
+        refused(&|plan| (plan.agents, plan.threads, plan.connections) = (3, 2, 4)),
+        "3 agents with 2 threads each share 4 connections: give each thread of each agent at least one"
+    );
+    assert_eq!(
+        refused(&|plan| (plan.agents, plan.threads, plan.connections) = (3, 1, 2)),
+        "3 agents with 1 thread each share 2 connections: give each thread of each agent at least one"
+    );
+    assert_eq!(
+        refused(&|plan| (plan.agents, plan.threads, plan.connections) = (10_001, 1, 20_000)),
+        "10001 agents are too many: at most 10000"
+    );
+    assert_eq!(
         refused(&|plan| plan.shape = rate(Arrivals::Even, 1_000_001, "1/s")),
         "1000001 requests in a burst are too many: at most 1000000"
     );

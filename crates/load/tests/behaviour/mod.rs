@@ -10,6 +10,8 @@ mod hostile;
 mod lost_room;
 mod open_loop;
 mod overtime;
+mod parts;
+mod parts_of;
 pub mod plans;
 mod sampling;
 mod scenarios;

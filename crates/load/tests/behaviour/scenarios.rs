@@ -12,7 +12,8 @@ use prony_load::{
 };
 use prony_model::Outcome;
 
-/// A step of a flow. A request of it has the path `/flow/ENTRY?user=U&flow=F`.
+/// A step of a flow. A request of it has the path `/flow/ENTRY?user=U&flow=F&row=R`: the `F`th flow of user `U`, and
+/// the `R`th of all.
 #[derive(Clone, Copy)]
 pub struct Step {
     pub turn: Kind,
@@ -116,21 +117,29 @@ impl Scenario for Steps {
         &self.entries
     }
 
-    fn user(&self, number: u64, _: u64, _: FlowShare) -> Box<dyn User + '_> {
+    fn user(&self, number: u64, _: u64, share: FlowShare) -> Box<dyn User + '_> {
         Box::new(Walker {
             steps: self,
             number,
+            share,
             flow: 0,
+            row: 0,
             position: 0,
             request: None,
         })
+    }
+
+    fn skip_flows(&self, count: u64) {
+        self.counts.begun.fetch_add(count, Relaxed);
     }
 }
 
 struct Walker<'a> {
     steps: &'a Steps,
     number: u64,
+    share: FlowShare,
     flow: u64,
+    row: u64,
     /// How many steps were taken.
     position: usize,
     request: Option<ScenarioRequest>,
@@ -138,7 +147,8 @@ struct Walker<'a> {
 
 impl User for Walker<'_> {
     fn begin(&mut self) {
-        self.steps.counts.begun.fetch_add(1, Relaxed);
+        let nth = self.steps.counts.begun.fetch_add(1, Relaxed);
+        self.row = self.share.number(nth);
         self.flow += 1;
         self.position = 0;
     }
@@ -154,7 +164,8 @@ impl User for Walker<'_> {
             Kind::Fail => return Turn::Fail("it cannot go on".into()),
         }
         self.position += 1;
-        let path = format!("/flow/{entry}?user={}&flow={}", self.number, self.flow);
+        let (user, flow, row) = (self.number, self.flow, self.row);
+        let path = format!("/flow/{entry}?user={user}&flow={flow}&row={row}");
         let url = self.steps.server.with_path(&path).unwrap();
         let parts = RequestParts::new(step.method, &url, &[], &vec![b'x'; step.body]);
         self.request = Some(ScenarioRequest::new(parts.unwrap()).unwrap());

@@ -1,15 +1,15 @@
-//! Flows of a scenario: every shape of load sends them whole and in order.
+//! Flows of a scenario: every shape of load sends them whole and in order, from one process or several agents.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use prony_load::{EventLoopChoice, Keep, LoadPlan, run};
+use prony_load::{EventLoopChoice, Keep, LoadPlan};
 use prony_model::{Ended, LoadResult, Outcome, Protocol};
 
+use super::parts_of::load;
 use super::scenarios::{Step, Steps};
 use super::server::CountingServer;
-use super::{REQUESTS, SHAPES, plan};
+use super::{REQUESTS, SHAPES, in_agents, plan};
 
 /// How many requests a flow has.
 const ENTRIES: u64 = 3;
@@ -29,10 +29,10 @@ fn steps() -> [Step; ENTRIES as usize] {
     [Step::GET, post, last]
 }
 
-fn check(server: &CountingServer, plan: &LoadPlan, name: &str) {
+fn check(server: &CountingServer, plans: &[LoadPlan], name: &str) {
     let before = server.requests();
     server.take_targets();
-    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let result = load(plans, name);
     let wrong = &result.first_wrong;
     let requests = REQUESTS * ENTRIES;
     assert_eq!(result.outcomes[Outcome::Ok], requests, "{name}: {wrong:?}");
@@ -40,7 +40,9 @@ fn check(server: &CountingServer, plan: &LoadPlan, name: &str) {
     assert_eq!(server.requests() - before, requests, "{name}");
     assert_eq!(result.ended, Ended::Requests, "{name}");
     check_flows(&result, name);
-    check_order(&server.take_targets(), name);
+    let targets = server.take_targets();
+    check_order(&targets, name);
+    check_rows(&targets, name);
     if let Some(open) = &result.open {
         assert_eq!((open.due, open.sent), (REQUESTS, REQUESTS), "{name}");
     }
@@ -65,7 +67,8 @@ fn check_order(targets: &[String], name: &str) {
     for target in targets {
         let (path, query) = target.split_once('?').unwrap();
         let entry = path.strip_prefix("/flow/").unwrap();
-        let (user, flow) = query.split_once('&').unwrap();
+        let (user, rest) = query.split_once('&').unwrap();
+        let (flow, _) = rest.split_once('&').unwrap();
         let flow = flow.strip_prefix("flow=").unwrap();
         let place = (flow.parse().unwrap(), entry.parse().unwrap());
         users.entry(user).or_default().push(place);
@@ -79,25 +82,42 @@ fn check_order(targets: &[String], name: &str) {
     }
 }
 
+/// Each flow has its own number, whichever agent begins it: those of one process, from the first on.
+fn check_rows(targets: &[String], name: &str) {
+    let row = |target: &String| target.split_once("&row=").unwrap().1.parse().unwrap();
+    let rows: BTreeSet<u64> = targets.iter().map(row).collect();
+    assert_eq!(rows, (0..REQUESTS).collect(), "{name}");
+}
+
 fn every_shape_over(protocol: Protocol) {
     let server = CountingServer::start(protocol);
     let think_time = Duration::from_micros(500);
-    for (event_loop, think_time) in [
-        (EventLoopChoice::IoUring, None),
-        (EventLoopChoice::Epoll, Some(think_time)),
+    for (event_loop, think_time, agents) in [
+        (EventLoopChoice::IoUring, None, 1),
+        (EventLoopChoice::Epoll, Some(think_time), 1),
+        (EventLoopChoice::IoUring, Some(think_time), 3),
+        (EventLoopChoice::Epoll, None, 3),
     ] {
         for shape in &SHAPES {
             let mut plan = plan(&server, protocol, event_loop);
             (shape.apply)(&mut plan);
+            in_agents(&mut plan, agents);
             // A user has one request in flight.
             plan.pipeline = 1;
             plan.flow_think_time = think_time;
             let url = format!("{}://{}/", protocol.scheme(), server.address());
-            let steps = Steps::of(&url, &steps()).echoed_over(protocol.into());
-            plan.request = steps.request().0;
+            let plans: Vec<LoadPlan> = (0..agents)
+                .map(|_| {
+                    let steps = Steps::of(&url, &steps()).echoed_over(protocol.into());
+                    LoadPlan {
+                        request: steps.request().0,
+                        ..plan.clone()
+                    }
+                })
+                .collect();
             let (shape, protocol) = (shape.name, protocol.name());
-            let name = format!("flows, {shape} over {protocol} and {event_loop}");
-            check(&server, &plan, &name);
+            let name = format!("flows, {shape} over {protocol} and {event_loop}, {agents} agents");
+            check(&server, &plans, &name);
         }
     }
 }

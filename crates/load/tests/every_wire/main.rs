@@ -1,25 +1,27 @@
-//! Every shape of load and event streams over every wire and both event loops: each request has one response, and the
-//! server has counted as many requests and events as the client.
+//! Every shape of load and event streams over every wire and both event loops, from one process or several agents: each
+//! request has one response, and the server has counted as many requests and events as the client.
 
 mod acceptor;
 mod calls;
 mod events;
 mod flows;
 mod freezes;
+#[path = "../behaviour/parts_of.rs"]
+mod parts_of;
 #[path = "../behaviour/scenarios.rs"]
 mod scenarios;
 mod server;
 mod streams;
 
 use std::num::NonZeroU64;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_load::tls::{Offer, TlsSettings, Trust};
 use prony_load::wire::grpc::CallKind;
-use prony_load::{EventLoopChoice, LoadPlan, Order, RequestParts, RequestSet, WireRequest, run};
+use prony_load::{EventLoopChoice, LoadPlan, Order, RequestParts, RequestSet, WireRequest};
 use prony_model::{Arrivals, Ended, LoadShape, Outcome, Protocol, Schedule, Stage};
 
+use parts_of::load;
 use server::CountingServer;
 
 /// How many requests each load has.
@@ -158,9 +160,17 @@ fn plan(server: &CountingServer, protocol: Protocol, event_loop: EventLoopChoice
     }
 }
 
+/// Divides the load among agents, who need a connection for each thread.
+fn in_agents(plan: &mut LoadPlan, agents: usize) {
+    plan.agents = agents;
+    plan.connections = plan.connections.max(plan.all_threads());
+    plan.max_connections = plan.max_connections.max(plan.connections);
+}
+
 fn check(server: &CountingServer, plan: &LoadPlan, name: &str) {
     let before = server.requests();
-    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let plans = vec![plan.clone(); plan.agents];
+    let result = load(&plans, name);
     let wrong = &result.first_wrong;
     assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{name}: {wrong:?}");
     assert_eq!(result.outcomes.total(), REQUESTS, "{name}");
@@ -198,11 +208,14 @@ fn a_mix_works_over_every_wire_of_http() {
 
 fn every_shape_over(protocol: Protocol) {
     let server = CountingServer::start(protocol);
-    for event_loop in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
+    let loops = [EventLoopChoice::IoUring, EventLoopChoice::Epoll];
+    for (event_loop, agents) in loops.into_iter().flat_map(|it| [(it, 1), (it, 3)]) {
         for shape in &SHAPES {
             let mut plan = plan(&server, protocol, event_loop);
             (shape.apply)(&mut plan);
-            let name = format!("{} over {} and {event_loop}", shape.name, protocol.name());
+            in_agents(&mut plan, agents);
+            let (shape, protocol) = (shape.name, protocol.name());
+            let name = format!("{shape} over {protocol} and {event_loop}, {agents} agents");
             check(&server, &plan, &name);
         }
     }

@@ -1,16 +1,15 @@
 //! Event streams and streams of messages over every wire: Prony and the server count the same events.
 
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_load::wire::grpc::CallKind;
-use prony_load::{EventLoopChoice, LoadPlan, WireRequest, run};
+use prony_load::{EventLoopChoice, LoadPlan, WireRequest};
 use prony_model::{Ended, LoadResult, Outcome, Protocol};
 
 use super::calls::call;
 use super::events::GAP;
 use super::server::CountingServer;
-use super::{HTTP, http_request, plan};
+use super::{HTTP, http_request, in_agents, parts_of, plan};
 
 const GRPC: [Protocol; 2] = [Protocol::Grpc, Protocol::GrpcTls];
 const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::IoUring, EventLoopChoice::Epoll];
@@ -26,24 +25,26 @@ fn request(server: &CountingServer, protocol: Protocol, events: u64) -> WireRequ
     http_request(server, protocol, &path)
 }
 
-/// Runs `check` with a plan for responses of `events` events, over each of these wires and each event loop.
+/// Runs `check` with a plan for responses of `events` events, over each of these wires and each event loop, for one
+/// process and for several agents.
 fn over_each(protocols: &[Protocol], events: u64, check: impl Fn(&CountingServer, LoadPlan, &str)) {
     for &protocol in protocols {
-        for event_loop in LOOPS {
+        for (event_loop, agents) in LOOPS.into_iter().flat_map(|it| [(it, 1), (it, 3)]) {
             let server = CountingServer::start(protocol);
-            let plan = LoadPlan {
+            let mut plan = LoadPlan {
                 request: request(&server, protocol, events).into(),
                 events: true,
                 ..plan(&server, protocol, event_loop)
             };
-            let name = format!("{} and {event_loop}", protocol.name());
+            in_agents(&mut plan, agents);
+            let name = format!("{} and {event_loop}, {agents} agents", protocol.name());
             check(&server, plan, &name);
         }
     }
 }
 
 fn load(plan: &LoadPlan, name: &str) -> LoadResult {
-    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let result = parts_of::load(&vec![plan.clone(); plan.agents], name);
     let wrong = &result.first_wrong;
     assert_eq!(result.requests, result.outcomes.total(), "{name}");
     assert_eq!(wrong.as_ref().map(|_| ()), None, "{name}: {wrong:?}");
@@ -123,15 +124,16 @@ fn every_message_of_a_stream_counts_on_both_sides_with_several_calls_in_flight()
 fn streams_are_held_open_beside_the_load() {
     over_each(&HTTP, ENDLESS, |server, plan, name| {
         let plan = LoadPlan {
-            connections: 2,
             streams: 5,
             requests: None,
             duration: Some(Duration::from_millis(600)),
             ..plan
         };
+        let connections = plan.connections as u64;
         let result = load(&plan, name);
         assert_eq!(result.ended, Ended::Duration, "{name}");
-        assert_eq!(result.outcomes[Outcome::Unfinished], 2, "{name}");
+        let unfinished = result.outcomes[Outcome::Unfinished];
+        assert_eq!(unfinished, connections, "{name}");
         let streams = result.streams.unwrap();
         assert_eq!(
             (streams.planned, streams.open_at_end, streams.requests),
@@ -139,9 +141,10 @@ fn streams_are_held_open_beside_the_load() {
             "{name}"
         );
         assert_eq!(streams.outcomes[Outcome::Unfinished], 5, "{name}");
-        assert_eq!(server.requests(), 7, "{name}");
+        assert_eq!(server.requests(), connections + 5, "{name}");
         let (own, held) = (result.events.unwrap().count, streams.events.count);
-        assert!(own >= 2 && held >= 5, "{name}: {own} {held}");
+        let enough = own >= connections && held >= 5;
+        assert!(enough, "{name}: {own} {held}");
         assert!(own + held <= server.events(), "{name}: {own} {held}");
     });
 }
@@ -150,7 +153,7 @@ fn streams_are_held_open_beside_the_load() {
 fn streams_that_the_server_ends_are_reopened() {
     over_each(&HTTP, 4, |server, plan, name| {
         let plan = LoadPlan {
-            connections: 1,
+            connections: plan.agents,
             threads: 1,
             streams: 2,
             requests: Some(10),

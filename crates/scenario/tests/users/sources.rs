@@ -48,6 +48,58 @@ fn rows_come_in_order_and_then_again() {
     assert_eq!(paths("{{name}}-{{id}}", csv(text), 5), expected);
 }
 
+/// The paths of as many flows of one agent's user.
+fn paths_of_agent(scenario: &impl Scenario, share: FlowShare, flows: usize) -> Vec<String> {
+    let mut user = scenario.user(share.agent, 1, share);
+    let path = |_| {
+        user.begin();
+        user.next();
+        user.request().parts().url().path()[1..].to_owned()
+    };
+    (0..flows).map(path).collect()
+}
+
+#[test]
+fn agents_take_rows_and_numbers_in_turn() {
+    let agents = 3;
+    let given = || {
+        let mut sources = csv("name\na\nb\nc\nd\ne\n");
+        sources.add_counter("n", 100).unwrap();
+        sources
+    };
+    let path = "{{name}}{{n}}";
+    let mut all = BTreeSet::new();
+    for agent in 0..agents {
+        // Each agent has a process, and so a scenario, of its own.
+        let scenario = scenario_of(&format!("GET http://a/{path}\n"), given());
+        all.extend(paths_of_agent(&scenario, FlowShare { agent, agents }, 4));
+    }
+    let expected: BTreeSet<String> = paths(path, given(), 12).into_iter().collect();
+    assert_eq!((all.len(), &all), (12, &expected));
+}
+
+#[test]
+fn flows_of_other_processes_are_left_out() {
+    let begin_with = |number| {
+        let mut sources = csv("name\na\nb\nc\n");
+        sources.add_counter("n", 100).unwrap();
+        sources.begin_with_flow(number);
+        scenario_of("GET http://a/{{name}}{{n}}\n", sources)
+    };
+    let scenario = begin_with(0);
+    assert_eq!(
+        paths_of_agent(&scenario, FlowShare::ALL, 2),
+        ["a100", "b101"]
+    );
+    scenario.skip_flows(5);
+    assert_eq!(paths_of_agent(&scenario, FlowShare::ALL, 1), ["b107"]);
+    let share = FlowShare {
+        agent: 1,
+        agents: 2,
+    };
+    assert_eq!(paths_of_agent(&begin_with(8), share, 2), ["a109", "c111"]);
+}
+
 #[test]
 fn rows_may_be_json_lines() {
     let mut sources = Sources::default();

@@ -15,18 +15,18 @@ use crate::workload::Exchange;
 /// What the body must be, with the content of the files that the workload names. Everything is checked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BodyCheck {
-    content: Option<Content>,
-    size: Option<Amount>,
-    json: Option<Json>,
-    json_path: Vec<PathRule>,
-    schema: Option<Schema>,
-    matches: Vec<Pattern>,
-    contains: Vec<String>,
+    pub(super) content: Option<Content>,
+    pub(super) size: Option<Amount>,
+    pub(super) json: Option<Json>,
+    pub(super) json_path: Vec<PathRule>,
+    pub(super) schema: Option<Schema>,
+    pub(super) matches: Vec<Pattern>,
+    pub(super) contains: Vec<String>,
 }
 
 /// The whole body.
 #[derive(Clone, Debug)]
-enum Content {
+pub(super) enum Content {
     Exact(Vec<u8>),
     LineOf(LineOf),
     Patch(Patch),

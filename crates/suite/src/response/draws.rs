@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use prony_load::{Mismatch, Response, ResponseCheck, excerpt};
+use prony_load::{Mismatch, NotPortable, Portable, Response, ResponseCheck, excerpt};
 use prony_stats::{binomial, goodness_of_fit, independence};
 
 use super::{ExpectedResponse, LineOf};
@@ -176,6 +176,9 @@ fn not_drawn(lines: &LineOf, received: String) -> Mismatch {
 }
 
 /// The expected response under load, which counts the lines that the compared responses drew.
+///
+/// Only this process counts: on other hosts it is the expected response alone, and their draws are not judged. After a
+/// load of several agents, [`Self::has_counted`] is false.
 pub struct CountedDraws {
     right: Arc<ExpectedResponse>,
     counts: Vec<AtomicU64>,
@@ -189,6 +192,11 @@ impl CountedDraws {
             counts: (0..lines.count()).map(|_| AtomicU64::new(0)).collect(),
             right: right.clone(),
         })
+    }
+
+    /// Whether this process has compared a response, so that there is something to judge.
+    pub fn has_counted(&self) -> bool {
+        self.counts.iter().any(|count| count.load(Relaxed) > 0)
     }
 
     /// After the load: `Err` if its responses did not draw uniformly. The order of responses is unknown under load;
@@ -231,6 +239,10 @@ impl ResponseCheck for CountedDraws {
 
     fn body_length(&self) -> Option<u64> {
         self.right.body_length()
+    }
+
+    fn portable(&self) -> Result<Portable, NotPortable> {
+        self.right.portable()
     }
 }
 

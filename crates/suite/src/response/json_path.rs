@@ -22,10 +22,11 @@ pub struct PathRule {
 
 /// What a JSONPath must select: `7`, or `{ matches = "^a" }`. There is at least one test.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PathTests(Vec<PathTest>);
+pub(super) struct PathTests(pub(super) Vec<PathTest>);
 
+/// A test of what a JSONPath selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum PathTest {
+pub(super) enum PathTest {
     Equals(Json),
     Matches(Pattern),
     Exists(bool),
@@ -117,6 +118,11 @@ impl PathRule {
                 error.position()
             )),
         }
+    }
+
+    /// The path and the tests.
+    pub(super) fn parts(&self) -> (&str, &PathTests) {
+        (&self.text, &self.tests)
     }
 
     pub(super) fn check(&self, body: &Value) -> Result<(), Mismatch> {

@@ -2,14 +2,14 @@
 
 use prony_load::{Mismatch, difference_at, excerpt, first_difference};
 
-use crate::message::{MessageStream, PREFIX};
+use crate::message::{MessageStream, PREFIX, check_length, stream_of};
 
 /// The expected messages of a stream. The body that is compared has each message after the prefix that gRPC gives it: a
 /// flag (0: not compressed) and its length in four bytes.
 #[derive(Clone, Debug)]
 pub struct Messages {
     each: Vec<u8>,
-    count: usize,
+    count: u32,
     body: Vec<u8>,
 }
 
@@ -17,9 +17,33 @@ impl Messages {
     pub fn new(stream: &MessageStream) -> Self {
         Self {
             each: stream.each().encode(),
-            count: stream.count() as usize,
+            count: stream.count(),
             body: stream.encode(),
         }
+    }
+
+    /// `count` times this message.
+    ///
+    /// # Errors
+    ///
+    /// If they take too many bytes.
+    pub fn of(each: Vec<u8>, count: u32) -> Result<Self, String> {
+        check_length(&each, count)?;
+        Ok(Self {
+            body: stream_of(&each, count),
+            count,
+            each,
+        })
+    }
+
+    /// The message.
+    pub fn each(&self) -> &[u8] {
+        &self.each
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.count
     }
 
     /// The whole expected body.

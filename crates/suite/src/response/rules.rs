@@ -6,7 +6,7 @@ use prony_load::{Mismatch, excerpt};
 use regex::bytes::Regex;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A regular expression.
 #[derive(Clone, Debug)]
@@ -33,6 +33,12 @@ impl<'de> Deserialize<'de> for Pattern {
                 "{shown} is not a regular expression: {reason}"
             ))
         })
+    }
+}
+
+impl Serialize for Pattern {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 
@@ -82,6 +88,25 @@ pub struct Amount {
 }
 
 impl Amount {
+    /// From `min` on, and up to `max` if there is one.
+    ///
+    /// # Errors
+    ///
+    /// If none is.
+    pub(super) fn within(min: u64, max: Option<u64>) -> Result<Self, String> {
+        match max {
+            Some(max) if min > max => {
+                Err(format!("`min` is {min}, which is more than `max`, {max}"))
+            }
+            _ => Ok(Self { min, max }),
+        }
+    }
+
+    /// The smallest.
+    pub(super) fn min(self) -> u64 {
+        self.min
+    }
+
     /// Whether `count` is such an amount.
     pub(super) fn has(self, count: u64) -> bool {
         self.min <= count && self.max.is_none_or(|max| count <= max)
@@ -158,13 +183,7 @@ impl<'de> Visitor<'de> for NumberOrLimits {
         let limits = Limits::deserialize(MapAccessDeserializer::new(map))?;
         match (limits.min, limits.max) {
             (None, None) => Err(A::Error::custom("write `min`, `max` or both")),
-            (Some(min), Some(max)) if min > max => Err(A::Error::custom(format_args!(
-                "`min` is {min}, which is more than `max`, {max}"
-            ))),
-            (min, max) => Ok(Amount {
-                min: min.unwrap_or(0),
-                max,
-            }),
+            (min, max) => Amount::within(min.unwrap_or(0), max).map_err(A::Error::custom),
         }
     }
 }

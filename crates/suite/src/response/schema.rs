@@ -43,10 +43,35 @@ impl<'de> Deserialize<'de> for SchemaSource {
 #[derive(Clone, Debug)]
 pub(super) struct Schema {
     name: String,
+    schema: Value,
     validator: Arc<Validator>,
 }
 
 impl Schema {
+    /// A schema; `name` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// If it is none.
+    pub(super) fn of(name: String, schema: Value) -> Result<Self, String> {
+        let validator = Arc::new(validator(&schema)?);
+        Ok(Self {
+            name,
+            schema,
+            validator,
+        })
+    }
+
+    /// How messages call it.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The schema itself.
+    pub(super) fn schema(&self) -> &Value {
+        &self.schema
+    }
+
     pub(super) fn new(
         source: &SchemaSource,
         workload: &str,
@@ -68,13 +93,7 @@ impl Schema {
                 (file.path, format!("the schema {name}"), schema)
             }
         };
-        match validator(&schema) {
-            Ok(validator) => Ok(Self {
-                name,
-                validator: Arc::new(validator),
-            }),
-            Err(reason) => Err(fault(path, reason)),
-        }
+        Self::of(name, schema).map_err(|reason| fault(path, reason))
     }
 
     pub(super) fn check(&self, body: &Value) -> Result<(), Mismatch> {

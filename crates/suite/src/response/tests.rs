@@ -50,12 +50,25 @@ fn response(body: &str) -> Response {
     }
 }
 
-/// How a wrong response is reported: what was expected and what came.
+/// The same check, as another host has it.
+fn rebuilt(right: &ExpectedResponse) -> ExpectedResponse {
+    let portable = right.portable().unwrap();
+    let text = serde_json::to_string(&portable).unwrap();
+    let read: Portable = serde_json::from_str(&text).unwrap();
+    let rebuilt = ExpectedResponse::rebuild(&read).unwrap();
+    assert!(rebuilt.portable().unwrap() == portable, "{text}");
+    assert_eq!(rebuilt.statuses(), right.statuses());
+    assert_eq!(rebuilt.body(), right.body());
+    assert_eq!(rebuilt.body_length(), right.body_length());
+    assert_eq!(rebuilt.longest_body(), right.longest_body());
+    rebuilt
+}
+
+/// How a wrong response is reported, here and on other hosts: what was expected and what came.
 fn mismatch(right: &ExpectedResponse, response: &Response) -> Option<(String, String)> {
-    right
-        .check(response)
-        .err()
-        .map(|m| (m.expected, m.received))
+    let found = right.check(response);
+    assert_eq!(rebuilt(right).check(response), found);
+    found.err().map(|m| (m.expected, m.received))
 }
 
 fn pair(expected: &str, received: &str) -> Option<(String, String)> {
@@ -225,7 +238,76 @@ fn the_draws_of_a_load_are_counted() {
     let few = CountedDraws::of(&quote).unwrap();
     (0..19).for_each(|_| few.check(&response("haste")).unwrap());
     assert_eq!(few.verdict(), Ok(()));
+    assert!(few.has_counted());
     assert!(CountedDraws::of(&right(ExpectedContent::Text("x".into())).into()).is_none());
+}
+
+#[test]
+fn the_draws_on_other_hosts_are_not_counted() {
+    let quote = std::sync::Arc::new(right(ExpectedContent::LineOf("quotes.txt".into())));
+    let counted = CountedDraws::of(&quote).unwrap();
+    assert!(counted.portable() == quote.portable());
+    let elsewhere = ExpectedResponse::rebuild(&counted.portable().unwrap()).unwrap();
+    (0..1000).for_each(|_| elsewhere.check(&response("haste")).unwrap());
+    assert!(!counted.has_counted());
+    assert_eq!(counted.verdict(), Ok(()));
+}
+
+#[test]
+fn a_damaged_expected_response_is_refused_with_the_reason() {
+    let right = right(ExpectedContent::LineOf("quotes.txt".into()));
+    let portable = right.portable().unwrap();
+    let line_of = serde_json::json!({"file": "f", "lines": ["Yg==", "YQ=="], "shares": [0.5, 0.5]});
+    let messages = serde_json::json!({"each": "YQ==", "count": u32::MAX});
+    for (pointer, value, reason) in [
+        ("/statuses", serde_json::json!([]), "it has no status"),
+        (
+            "/body/content",
+            serde_json::json!({ "line-of": line_of }),
+            "its lines are no lines of a file",
+        ),
+        (
+            "/body/content",
+            serde_json::json!({ "messages": messages }),
+            "at most 67108864 are allowed",
+        ),
+        (
+            "/body/size",
+            serde_json::json!({"min": 2, "max": 1}),
+            "`min` is 2",
+        ),
+        ("/body/json", "{".into(), "is not JSON"),
+        (
+            "/body/matches",
+            serde_json::json!(["("]),
+            "is not a regular expression",
+        ),
+        (
+            "/body/json_path",
+            serde_json::json!([{"path": "a", "tests": []}]),
+            "is not a JSONPath",
+        ),
+        (
+            "/body/schema",
+            serde_json::json!({"name": "s", "schema": "{\"type\": 1}"}),
+            "is not valid",
+        ),
+        (
+            "/accepted",
+            serde_json::json!(["lzma"]),
+            "unknown variant `lzma`",
+        ),
+        ("/secrets", 1.into(), "invalid type"),
+    ] {
+        let mut damaged = portable.clone();
+        *damaged.content.pointer_mut(pointer).unwrap() = value;
+        let told = ExpectedResponse::rebuild(&damaged).unwrap_err().to_string();
+        assert!(told.contains(reason), "{pointer}: {told}");
+        assert!(
+            told.starts_with("the `expected-response` of the plan is damaged"),
+            "{told}"
+        );
+    }
 }
 
 #[test]

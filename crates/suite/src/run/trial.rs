@@ -248,6 +248,7 @@ impl TrialSetup<'_> {
         });
         self.fail_if_stopped(server)?;
         let result = result.map_err(failed(FailureKind::Load))?;
+        let counted = counted.filter(|counted| counted.has_counted());
         if let Some(Err(mismatch)) = counted.map(|counted| counted.verdict()) {
             let message = format!("under load: {mismatch}");
             return Err(Stop::Failed(FailureKind::NotDrawn, message));

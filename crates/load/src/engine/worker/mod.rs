@@ -188,7 +188,8 @@ pub(super) struct Worker<'a, W> {
     /// The last reading of the clock.
     now: Nanoseconds,
     spun: Nanoseconds,
-    /// How long after the start the load began.
+    /// The start of the load, and how long after it the worker began.
+    start: Nanoseconds,
     start_lag: Nanoseconds,
     timeout: Nanoseconds,
     deadline: Option<Nanoseconds>,
@@ -243,6 +244,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             open: 0,
             now,
             spun: 0,
+            start: now,
             start_lag: 0,
             timeout: nanoseconds(plan.timeout),
             deadline: plan.deadline.map(nanoseconds),
@@ -268,6 +270,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         let start = self.learn_start(place)?;
         self.read_clock();
         let began = start.unwrap_or(self.now);
+        self.start = began;
         self.phase = Phase::begin(began, self.shared.plan, self.cost());
         self.timeline = TimelineRecorder::begin(began);
         if start.is_none() || !self.wait_for_start(began)? {
@@ -618,6 +621,7 @@ impl<'a, W: Wire> Worker<'a, W> {
 
     fn publish(&self) {
         let progress = self.shared.progress;
-        progress.publish(self.now, &self.tally, self.phase.measuring);
+        let since_start = self.now.saturating_sub(self.start);
+        progress.publish(since_start, &self.tally, self.phase.measuring);
     }
 }

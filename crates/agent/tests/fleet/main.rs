@@ -1,0 +1,141 @@
+//! Fleets of real processes on this host, which load a real server.
+
+mod failures;
+mod loads;
+mod pipes;
+mod start;
+
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use prony_fleet::{Fleet, FleetError, Local};
+use prony_load::{EventLoopChoice, HttpUrl, LoadError, LoadPlan, LoadRunner, Request};
+use prony_model::LoadResult;
+use prony_reference::script::{Script, Service};
+use prony_reference::{Config, Responded, ScriptedServer, Work};
+
+/// Far longer than anything here takes unless there is a fault.
+const LONG: Duration = Duration::from_secs(60);
+const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::Epoll, EventLoopChoice::IoUring];
+
+/// A server that remembers its responses.
+struct TestServer {
+    address: SocketAddr,
+    responded: Arc<Mutex<Vec<Responded>>>,
+}
+
+impl TestServer {
+    fn start() -> Self {
+        let config = Config {
+            host: "127.0.0.1".into(),
+            port: 0,
+            cpus: 1.try_into().unwrap(),
+            assets: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/assets"),
+            work: Work::default(),
+            tls: None,
+        };
+        let script = Script {
+            freeze: None,
+            service: Service::Fixed(Duration::ZERO),
+            workers: 64.try_into().unwrap(),
+            seed: 1,
+        };
+        let server = ScriptedServer::bind(&config, script).unwrap();
+        let address = server.address();
+        let responded = Arc::new(Mutex::new(Vec::new()));
+        let record = responded.clone();
+        let log = File::create("/dev/null").unwrap();
+        thread::spawn(move || server.run(log, |one| record.lock().unwrap().push(one)));
+        Self { address, responded }
+    }
+
+    fn count(&self) -> u64 {
+        self.responded.lock().unwrap().len() as u64
+    }
+
+    /// A closed loop without an end.
+    fn plan(&self) -> LoadPlan {
+        let url: HttpUrl = format!("http://{}/hello", self.address).parse().unwrap();
+        let request = Request::new("GET", &url, &[], b"").unwrap();
+        LoadPlan {
+            connections: 12,
+            max_connections: 12,
+            ..LoadPlan::new(self.address.into(), url.as_str(), request)
+        }
+    }
+
+    /// The same with that many requests.
+    fn plan_of(&self, requests: u64) -> LoadPlan {
+        LoadPlan {
+            requests: Some(requests),
+            ..self.plan()
+        }
+    }
+}
+
+fn launch(agents: usize) -> Fleet {
+    let local = Local::of(env!("CARGO_BIN_EXE_prony-agent"));
+    Fleet::launch(&local, agents, &AtomicBool::new(false)).unwrap()
+}
+
+fn run(fleet: &Fleet, plan: &LoadPlan) -> Result<LoadResult, FleetError> {
+    fleet
+        .run(plan, &AtomicBool::new(false), &mut |_| {})
+        .map_err(fleet_error)
+}
+
+fn fleet_error(error: LoadError) -> FleetError {
+    match error {
+        LoadError::Fleet(error) => *error.downcast().unwrap(),
+        other => panic!("{other}"),
+    }
+}
+
+/// The agents of a fleet, by their numbers; `None` for one that has ended.
+fn processes(id: &str) -> Vec<(usize, i32)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry
+            .file_name()
+            .to_str()
+            .and_then(|name| name.parse().ok())
+        else {
+            continue;
+        };
+        let Ok(line) = fs::read(entry.path().join("cmdline")) else {
+            continue;
+        };
+        let words: Vec<&[u8]> = line.split(|&byte| byte == 0).collect();
+        let after = |word: &str| {
+            let position = words.iter().position(|it| *it == word.as_bytes())?;
+            std::str::from_utf8(words.get(position + 1)?).ok()
+        };
+        if after("--fleet") == Some(id) {
+            found.push((after("--index").unwrap().parse().unwrap(), pid));
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+fn signal(id: &str, agent: usize, signal: Signal) {
+    let all = processes(id);
+    let (_, pid) = all.iter().find(|(index, _)| *index == agent).unwrap();
+    kill(Pid::from_raw(*pid), signal).unwrap();
+}
+
+/// Waits for something that happens unless there is a fault.
+fn until(what: &str, mut is_there: impl FnMut() -> bool) {
+    let give_up = Instant::now() + LONG;
+    while !is_there() {
+        assert!(Instant::now() < give_up, "{what} did not come");
+        thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,123 @@
+//! Agents start together, by the target's own record, whatever their clocks show.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Command;
+
+use prony_fleet::{Agents, Launch, LaunchError, Launcher, Limits, Processes};
+
+use super::*;
+
+/// A machine may be busy for a moment, but not in every attempt.
+const ATTEMPTS: usize = 5;
+/// How long after the previous one each agent starts, so how far their clocks are apart.
+const APART_MS: usize = 250;
+
+/// Agents that start one after the other.
+struct Staggered;
+
+impl Launcher for Staggered {
+    fn name(&self) -> &'static str {
+        "staggered"
+    }
+
+    fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
+        let commands = (0..launch.agents).map(|index| {
+            let pause = index * APART_MS;
+            let mut command = Command::new("/bin/sh");
+            command.arg("-c").arg(format!(
+                "sleep {}.{:03}; exec {} agent --fleet {} --index {index}",
+                pause / 1000,
+                pause % 1000,
+                env!("CARGO_BIN_EXE_prony-agent"),
+                launch.id
+            ));
+            (Some(index), command)
+        });
+        let grace = Duration::from_secs(1);
+        Ok(Box::new(Processes::start(commands, grace)?))
+    }
+}
+
+/// A server that remembers when the first request of each connection arrived.
+fn first_arrivals() -> (SocketAddr, Arc<Mutex<Vec<Instant>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let arrivals = Arc::new(Mutex::new(Vec::new()));
+    let record = arrivals.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, record) = (stream.unwrap(), record.clone());
+            thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                let mut is_first = true;
+                while let Ok(1..) = stream.read(&mut buffer) {
+                    if std::mem::take(&mut is_first) {
+                        record.lock().unwrap().push(Instant::now());
+                    }
+                    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+                    if stream.write_all(response).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    (address, arrivals)
+}
+
+fn plan(address: SocketAddr, event_loop: EventLoopChoice) -> LoadPlan {
+    let url: HttpUrl = format!("http://{address}/").parse().unwrap();
+    let request = Request::new("GET", &url, &[], b"").unwrap();
+    LoadPlan {
+        connections: 3,
+        requests: Some(30),
+        event_loop,
+        ..LoadPlan::new(address.into(), url.as_str(), request)
+    }
+}
+
+#[test]
+fn agents_with_clocks_apart_start_within_5_ms() {
+    let (most, never) = (Duration::from_millis(5), AtomicBool::new(false));
+    let fleet = Fleet::launch(&Staggered, 3, &never).unwrap();
+    for event_loop in LOOPS {
+        let mut spreads = Vec::new();
+        while spreads.iter().all(|spread| *spread > most) {
+            assert!(spreads.len() < ATTEMPTS, "{event_loop}: {spreads:?}");
+            let (address, arrivals) = first_arrivals();
+            let result = run(&fleet, &plan(address, event_loop)).unwrap();
+            let arrivals = arrivals.lock().unwrap();
+            assert_eq!(arrivals.len(), 3);
+            spreads.push(*arrivals.iter().max().unwrap() - *arrivals.iter().min().unwrap());
+            let agents = result.fleet.unwrap().agents;
+            let clocks: Vec<i64> = agents.iter().map(|agent| agent.clock_offset_ns).collect();
+            // The later an agent starts, the less its clock shows.
+            let apart = APART_MS as i64 * 1_000_000 / 2;
+            assert!(
+                clocks.windows(2).all(|two| two[0] > two[1] + apart),
+                "{clocks:?}"
+            );
+        }
+        println!("{event_loop}: the first requests arrived within {spreads:?}");
+    }
+}
+
+#[test]
+fn an_agent_that_begins_late_is_named() {
+    let server = TestServer::start();
+    let limits = Limits {
+        // No thread wakes up at the very instant.
+        start_lag: Duration::ZERO,
+        ..Limits::default()
+    };
+    let local = Local::of(env!("CARGO_BIN_EXE_prony-agent"));
+    let fleet = Fleet::launch_within(&local, 2, limits, &AtomicBool::new(false)).unwrap();
+    let error = run(&fleet, &server.plan_of(10)).unwrap_err();
+    assert!(matches!(error, FleetError::LateStart { .. }), "{error}");
+    let text = error.to_string();
+    assert!(
+        text.contains("agent ") && text.contains("after the agreed instant"),
+        "{text}"
+    );
+}

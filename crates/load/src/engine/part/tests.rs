@@ -1,0 +1,278 @@
+use std::net::{Ipv4Addr, SocketAddr};
+use std::ops::Range;
+
+use prony_model::{LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::super::assemble;
+use super::super::cost::{ThreadCpu, WorkerCost};
+use super::super::timeline::TimelineRecorder;
+use super::*;
+use crate::request::Request;
+
+const SECOND: Nanoseconds = 1_000_000_000;
+const SLOW_FROM: [Nanoseconds; 2] = [1_000_000, 100_000_000];
+
+fn plan(agents: usize) -> LoadPlan {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
+    let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+    LoadPlan {
+        agents,
+        connections: 100,
+        shape: LoadShape::Rate(Schedule::constant(prony_model::Arrivals::Even, 1000.0)),
+        slow_from_ns: SLOW_FROM.into(),
+        ..LoadPlan::new(address.into(), "http://a/", request)
+    }
+}
+
+/// A worker that saw responses with these latencies, evenly over `seconds`, with an error after every hundredth.
+fn worker(latencies: &[Nanoseconds], seconds: u64, busy: f64) -> WorkerResult {
+    let mut tally = Tally::default();
+    let mut recorder = TimelineRecorder::begin(0);
+    for (at, &latency) in latencies.iter().enumerate() {
+        let now = seconds * SECOND * at as u64 / latencies.len() as u64;
+        if recorder.is_over(now) {
+            recorder.take(now, &tally);
+        }
+        tally.ok(latency, false, &SLOW_FROM);
+        tally.status(200);
+        tally.connect.record(latency / 2);
+        tally
+            .schedule
+            .begun(latency / 1000, at > latencies.len() / 2);
+        if at % 100 == 99 {
+            tally.not_ok(Outcome::TimedOut, || "too late".into());
+        }
+    }
+    let end = seconds * SECOND + 5;
+    let timeline = recorder.end(end, &tally);
+    let cpu = ThreadCpu {
+        user_s: busy * seconds as f64,
+        system_s: 0.0,
+    };
+    WorkerResult {
+        warmup: None,
+        measured: PhaseResult {
+            tally,
+            duration: end,
+            cost: WorkerCost {
+                cpu,
+                ..WorkerCost::default()
+            },
+        },
+        timeline,
+        ended: Ended::Duration,
+        connections: ConnectionCounts::default(),
+        agreement: None,
+        event_loop: EventLoopName::Epoll,
+        start_lag: 7,
+    }
+}
+
+fn part(plan: &LoadPlan, agent: usize, workers: Vec<WorkerResult>) -> PartResult {
+    let part = PartResult::of(plan, agent, workers, None);
+    serde_json::from_str(&serde_json::to_string(&part).unwrap()).unwrap()
+}
+
+fn random_latencies(seed: u64, count: usize, range: Range<f64>) -> Vec<Nanoseconds> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut one = || 10_f64.powf(range.start + random.f64() * (range.end - range.start));
+    (0..count).map(|_| one() as Nanoseconds).collect()
+}
+
+fn buckets(histogram: &str) -> Vec<(u64, u64)> {
+    let histogram = LatencyHistogram::from_base64(histogram).unwrap();
+    histogram.counted().collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn parts_have_bucket_by_bucket_the_histogram_of_all_samples(
+        samples in prop::collection::vec(
+            (0usize..5, 0usize..3, prop_oneof![1u64..2000, 1_000u64..10_000_000_000, any::<u64>()]),
+            0..400,
+        ),
+    ) {
+        let plan = LoadPlan { threads: 3, ..plan(5) };
+        let mut pooled = LatencyHistogram::new();
+        let mut of_workers = vec![vec![Vec::new(); 3]; 5];
+        for &(agent, thread, latency) in &samples {
+            pooled.record(latency);
+            of_workers[agent][thread].push(latency);
+        }
+        let parts: Vec<PartResult> = (0..5)
+            .map(|agent| {
+                let workers = of_workers[agent].iter().map(|it| worker(it, 1, 0.1));
+                part(&plan, agent, workers.collect())
+            })
+            .collect();
+        let result = assemble(&plan, &parts);
+        prop_assert_eq!(buckets(&result.histogram), pooled.counted().collect::<Vec<_>>());
+        prop_assert_eq!(&result.histogram, &pooled.to_base64());
+        prop_assert_eq!(result.latency_ns, pooled.summary());
+        prop_assert_eq!(result.outcomes[Outcome::Ok], samples.len() as u64);
+        prop_assert_eq!(result.statuses.get(&200).copied().unwrap_or(0), samples.len() as u64);
+    }
+}
+
+/// Everything that does not depend on where a worker ran.
+fn figures(result: &LoadResult) -> Value {
+    let mut figures = serde_json::to_value(result).unwrap();
+    for of_plan in ["load", "target"] {
+        figures.as_object_mut().unwrap().remove(of_plan);
+    }
+    figures
+}
+
+#[test]
+fn agents_have_the_result_of_one_process_with_all_their_threads() {
+    let latencies = |number: usize| random_latencies(number as u64, 5000, 4.0..9.0);
+    // Not equally long: then the timelines have different intervals.
+    let lasts = |number: usize| [3, 8][number % 2];
+    let worker = |number: usize| worker(&latencies(number), lasts(number), 0.125);
+    let all = LoadPlan {
+        threads: 6,
+        ..plan(1)
+    };
+    let one = assemble(&all, &[part(&all, 0, (0..6).map(worker).collect())]);
+    let plan = LoadPlan {
+        threads: 2,
+        ..plan(3)
+    };
+    let of_agent = |agent| part(&plan, agent, vec![worker(agent), worker(agent + 3)]);
+    let several = assemble(&plan, &[0, 1, 2].map(of_agent));
+    let (several_figures, one_figures) = (figures(&several), figures(&one));
+    for (name, figure) in one_figures.as_object().unwrap() {
+        assert!(several_figures[name] == *figure, "{name} differs");
+    }
+    assert_eq!(several.load.threads, 6);
+    let timeline = several.timeline.unwrap();
+    assert_eq!(timeline.ok.len(), 400, "intervals of 20 ms");
+    assert!(timeline.errors.iter().sum::<u64>() > 0);
+    assert!(
+        timeline
+            .slow
+            .iter()
+            .all(|slow| slow.count.iter().any(|&it| it > 0))
+    );
+}
+
+#[test]
+fn the_limited_agent_is_named() {
+    let plan = plan(3);
+    let with = |busy: [f64; 3]| {
+        let agents = busy.iter().enumerate();
+        let parts: Vec<PartResult> = agents
+            .map(|(agent, &busy)| part(&plan, agent, vec![worker(&[1000], 1, busy)]))
+            .collect();
+        let all = assemble(&plan, &parts).generator;
+        assert_eq!(all.client_limited, all.client_limited_by.is_some());
+        let each: Vec<bool> = (parts.iter())
+            .map(|part| {
+                assemble(&plan, std::slice::from_ref(part))
+                    .generator
+                    .client_limited
+            })
+            .collect();
+        (all.client_limited_by, each)
+    };
+    assert_eq!(with([0.5; 3]), (None, vec![false; 3]));
+    let one = Some("agent 1 of 3: a thread was 95 % busy".to_owned());
+    assert_eq!(with([0.5, 0.95, 0.5]), (one, vec![false, true, false]));
+    let two = Some("agent 0 and 1 more of 3: a thread was 93 % busy".to_owned());
+    assert_eq!(with([0.93, 0.5, 0.99]), (two, vec![true, false, true]));
+}
+
+/// What a long load with errors and slow responses of every length leaves.
+fn full_part(plan: &LoadPlan) -> PartResult {
+    let latencies = random_latencies(1, 200_000, 4.0..10.0);
+    PartResult::of(plan, 0, vec![worker(&latencies, 60, 0.5)], None)
+}
+
+#[test]
+fn a_result_takes_some_kilobytes() {
+    let plan = plan(1);
+    let plain: Vec<Nanoseconds> = random_latencies(1, 50_000, 5.0..7.0);
+    let plain = PartResult::of(&plan, 0, vec![worker(&plain, 10, 0.5)], None);
+    for (what, part, most) in [
+        ("a plain load", plain, 40_000),
+        (
+            "a load with all kinds of responses",
+            full_part(&plan),
+            100_000,
+        ),
+    ] {
+        let text = serde_json::to_string(&part).unwrap();
+        assert!(text.len() < most, "{what}: {} bytes", text.len());
+    }
+}
+
+/// The places in a document that hold a value.
+fn places(value: &Value, at: &str, all: &mut Vec<String>) {
+    all.push(at.to_owned());
+    match value {
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                places(value, &format!("{at}/{name}"), all);
+            }
+        }
+        Value::Array(values) => {
+            for (index, value) in values.iter().enumerate().take(3) {
+                places(value, &format!("{at}/{index}"), all);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn nonsense_is_an_error_or_a_number_but_never_a_panic() {
+    let plan = plan(2);
+    let workers = |agent| vec![worker(&random_latencies(agent, 500, 4.0..9.0), 2, 0.5)];
+    let honest = part(&plan, 1, workers(2));
+    let document = serde_json::to_value(part(&plan, 0, workers(1))).unwrap();
+    let mut all = Vec::new();
+    places(&document, "", &mut all);
+    assert!(all.len() > 80, "{all:?}");
+    let long = "9".repeat(1000);
+    let lies = [
+        serde_json::json!(u64::MAX),
+        serde_json::json!(-1),
+        serde_json::json!(1e300),
+        serde_json::json!(null),
+        serde_json::json!(long),
+        serde_json::json!([u64::MAX, u64::MAX]),
+        serde_json::json!(vec![u64::MAX; 2000]),
+        serde_json::json!([[200, u64::MAX], [65535, 1]]),
+        serde_json::json!({}),
+    ];
+    let mut read = 0;
+    for place in &all {
+        for lie in &lies {
+            let mut document = document.clone();
+            *document.pointer_mut(place).unwrap() = lie.clone();
+            let text = document.to_string();
+            let Ok(part) = serde_json::from_str::<PartResult>(&text) else {
+                continue;
+            };
+            read += 1;
+            let _ = part.check(&plan, 0);
+            let result = assemble(&plan, &[part, part_again(&text), honest_again(&honest)]);
+            let shown = serde_json::to_string(&result).unwrap();
+            let again: Result<LoadResult, _> = serde_json::from_str(&shown);
+            assert!(again.is_ok(), "{place} = {lie}: {:?}", again.err());
+        }
+    }
+    assert!(read > 50, "{read}");
+}
+
+fn part_again(text: &str) -> PartResult {
+    serde_json::from_str(text).unwrap()
+}
+
+fn honest_again(part: &PartResult) -> PartResult {
+    serde_json::from_str(&serde_json::to_string(part).unwrap()).unwrap()
+}
