@@ -8,7 +8,8 @@
 #   lab.sh cut N, lab.sh join N takes the link of host N away, gives it back
 #
 # Needs root, Go, and of Debian etcd-server, containerd, runc, containernetworking-plugins, musl-tools, openssl and
-# iproute2. LAB_HOSTS (kn) and LAB_SUBNET (10.78.0) give other names and addresses.
+# iproute2. LAB_HOSTS (kn) and LAB_SUBNET (10.78.0) give other names and addresses. LAB_SHIFTED_HOST=N runs the containers
+# of host N with a monotonic clock that is 100,000 s ahead.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -142,8 +143,10 @@ CONFIG
   ip route replace "10.88.$i.0/24" via "$subnet.$i"
   ip -n "$name" route replace default via "$subnet.254"
   nsenter --net="/run/netns/$name" sysctl -qw net.ipv4.ip_forward=1
+  local clock=()
+  [[ $i != "${LAB_SHIFTED_HOST-}" ]] || clock=(unshare --time --monotonic 100000 --fork --kill-child)
   # nsenter, because `ip netns exec` mounts another /sys, which hides the control groups.
-  start "containerd-$name" nsenter --net="/run/netns/$name" containerd -c "$own/containerd.toml"
+  start "containerd-$name" nsenter --net="/run/netns/$name" "${clock[@]}" containerd -c "$own/containerd.toml"
   wait_for 20 containerd ctr -a "$socket" version
   for image in "$folder"/images/*.tar; do
     ctr -a "$socket" -n k8s.io images import "$image" >/dev/null

@@ -110,12 +110,12 @@ impl Fleet {
             id: &id,
             interrupt,
         };
-        // Before the launch, so that its limit includes the launcher's own time.
-        let began = Instant::now();
+        let started = launcher.launch(&launch)?;
         let mut driver = Driver {
-            began,
+            // Not before: a launcher limits its own time, and nodes may have to pull an image or even be added.
+            began: Instant::now(),
             limits,
-            agents: Some(launcher.launch(&launch)?),
+            agents: Some(started),
             coordinator: Coordinator::new(&id, agents, limits),
             unreachable: None,
             lost: None,

@@ -282,7 +282,8 @@ impl Cluster {
             };
             *request.method_mut() = method;
             let reply = timeout(REPLY, self.client.request_text(request)).await;
-            if matches!(&reply, Ok(Err(Error::Api(status))) if status.code == 403) {
+            // To attach by GET also needs the verb `create`; that refusal gives no reason.
+            if matches!(&reply, Ok(Err(Error::Api(status))) if is_missing_right(&status.message)) {
                 missing.push(verb);
             }
         }

@@ -99,7 +99,7 @@ fn container(settings: &Settings, image: &str, fleet: &str) -> Value {
         "imagePullPolicy": settings.image_pull_policy,
         // The index comes from JOB_COMPLETION_INDEX, which Kubernetes sets.
         "command": ["/prony-agent", "--fleet", fleet],
-        "env": [{ "name": "PRONY_AGENT_HOST", "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } }],
+        "env": [{ "name": "PRONY_NODE", "valueFrom": { "fieldRef": { "fieldPath": "spec.nodeName" } } }],
         "stdin": true,
         // Its standard input ends with the connection, and an agent ends with its standard input.
         "stdinOnce": true,

@@ -132,18 +132,19 @@ fn in_words(condition: &PodCondition) -> String {
 }
 
 fn exit(container: &ContainerStateTerminated) -> String {
-    let how = match (container.reason.as_deref(), container.exit_code) {
+    match (container.reason.as_deref(), container.exit_code) {
         (Some("OOMKilled"), _) => {
             "it was killed because the node or its own limit had no more memory".into()
         }
-        (_, code) => format!("it ended with exit code {code}"),
-    };
-    // Its last lines. Those of a message to the fleet mean nothing to a user.
-    let lines = container.message.iter().flat_map(|text| text.lines());
-    let last = lines
-        .rev()
-        .find(|line| !line.trim().is_empty() && !line.starts_with("prony "));
-    join(&how, last.unwrap_or_default())
+        (_, code @ 129..) => format!("it was killed by signal {}", code - 128),
+        (_, code) => {
+            // The last lines of its output, where an error comes last. A message to the fleet tells a user nothing.
+            let lines = container.message.iter().flat_map(|text| text.lines());
+            let said = |line: &&str| !line.trim().is_empty() && !line.starts_with("prony ");
+            let last = lines.rev().find(said).unwrap_or_default();
+            join(&format!("it ended with exit code {code}"), last)
+        }
+    }
 }
 
 /// `first: second`, on one line.
@@ -224,6 +225,11 @@ mod tests {
         assert_eq!(
             sight(false, in_container(state)).state,
             State::Ended("it ended with exit code 2: unknown flag".into())
+        );
+        let state = json!({ "terminated": { "exitCode": 137, "reason": "Error", "message": "rest of a message" } });
+        assert_eq!(
+            sight(false, in_container(state)).state,
+            State::Ended("it was killed by signal 9".into())
         );
         let state = json!({ "terminated": { "exitCode": 137, "reason": "OOMKilled" } });
         let State::Ended(reason) = sight(false, in_container(state)).state else {

@@ -8,9 +8,10 @@ use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use clap::Args;
-use prony_fleet::{Fleet, Host, Launcher, Local, Slurm, Ssh};
+use prony_fleet::{Fleet, Host, Launcher, Limits, Local, Slurm, Ssh};
 use prony_kubernetes::Kubernetes;
 use prony_load::{LoadPlan, LoadRunner, ThisProcess};
 use prony_present::terminal::cut;
@@ -166,7 +167,7 @@ impl FleetPlan {
     pub fn start(&self, interrupt: &AtomicBool) -> Result<Loads, Box<dyn Error>> {
         errln!("starting {}", self.described());
         let launcher = self.launcher()?;
-        let fleet = Fleet::launch(launcher.as_ref(), self.agents, interrupt)?;
+        let fleet = Fleet::launch_within(launcher.as_ref(), self.agents, self.limits(), interrupt)?;
         let agents = Agents {
             on: self.on().to_owned(),
             count: self.agents,
@@ -176,6 +177,20 @@ impl FleetPlan {
         let hosts = fleet.hosts().iter().map(|host| host.name.as_str());
         errln!("agents   {}", hosts_in_words(hosts));
         Ok(Loads(Some((fleet, agents))))
+    }
+
+    /// A scheduler may let agents wait for their turn.
+    fn limits(&self) -> Limits {
+        let limits = Limits::default();
+        let waits = match &self.place {
+            Place::Slurm => self.settings.slurm.wait,
+            Place::Kubernetes => self.settings.kubernetes.placement_timeout,
+            Place::Local | Place::None | Place::Ssh(_) => Duration::ZERO,
+        };
+        Limits {
+            launch: limits.launch + waits,
+            ..limits
+        }
     }
 
     fn launcher(&self) -> Result<Box<dyn Launcher>, Box<dyn Error>> {
@@ -239,13 +254,13 @@ fn hosts_in_words<'a>(hosts: impl Iterator<Item = &'a str>) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     hosts.for_each(|host| *counts.entry(host).or_default() += 1);
     let more = counts.len().saturating_sub(MOST_NAMED);
-    let named = counts
-        .iter()
-        .take(MOST_NAMED)
-        .map(|(host, count)| match count {
+    let named = counts.iter().take(MOST_NAMED).map(|(host, count)| {
+        let host = cut(host, LONGEST_NAME);
+        match count {
             1 => format!("on {host}"),
             count => format!("{count} on {host}"),
-        });
+        }
+    });
     let mut text = named.collect::<Vec<_>>().join(", ");
     if more > 0 {
         text += &format!(" and on {}", plural(more, "other host"));

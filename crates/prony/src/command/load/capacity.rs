@@ -334,16 +334,18 @@ impl SearchLoads<'_> {
         })
     }
 
-    /// Waits until an overloaded server has worked off its queue, that is until a single request gets an ok response, or
-    /// a single flow is ok.
+    /// Waits until an overloaded server has worked off its queue, that is until a single request of each agent gets an ok
+    /// response, or a single flow is ok.
     /// Gives the outcome of the rate if that does not happen.
     fn settle(&self, planned: &Planned) -> Result<Option<Loaded>, LoadError> {
+        // Every agent takes part in each load.
+        let agents = self.plan.agents;
         let plan = LoadPlan {
-            connections: 1,
-            max_connections: 1,
+            connections: agents,
+            max_connections: agents,
             threads: 1,
             pipeline: 1,
-            requests: Some(1),
+            requests: Some(agents as u64),
             duration: None,
             warmup: Duration::ZERO,
             streams: 0,
