@@ -8,7 +8,6 @@ is in lab.sh. The exit status is 1 if a case fails.
 The nodes are network namespaces of this machine. The containers of node 2 have a monotonic clock that is 100,000 s ahead.
 """
 
-import contextlib
 import importlib.util
 import json
 import os
@@ -24,13 +23,24 @@ ROOT = HERE.parents[1]
 os.environ.setdefault("LAB_HOSTS", "kn")
 os.environ.setdefault("LAB_SUBNET", "10.78.0")
 # The target, its record and the checks are those of the suite for Slurm.
-SPEC = importlib.util.spec_from_file_location("slurm_suite", HERE.parent / "slurm" / "suite.py")
+SPEC = importlib.util.spec_from_file_location(
+    "slurm_suite", HERE.parent / "slurm" / "suite.py"
+)
 common = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(common)
-Failed, Target, check, wait_until = common.Failed, common.Target, common.check, common.wait_until
+Failed, Target, check, wait_until = (
+    common.Failed,
+    common.Target,
+    common.check,
+    common.wait_until,
+)
 HOSTS, SUBNET = common.HOSTS, common.SUBNET
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "prony" / "kubernetes-lab"
+CACHE = (
+    Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    / "prony"
+    / "kubernetes-lab"
+)
 NAMESPACE = "load"
 ROLE = ROOT / "packaging" / "kubernetes" / "role.yaml"
 IMAGE = "prony.example/prony-agent:lab"
@@ -47,13 +57,17 @@ class Lab(common.Lab):
 
     def __enter__(self):
         with self.stack as stack:
-            self.folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="prony-lab-")))
+            self.folder = Path(
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="prony-lab-"))
+            )
             self.project = self.folder / "project"
             self.project.mkdir()
             cluster = self.folder / "cluster"
             stack.callback(subprocess.run, [LAB, "down", cluster], check=False)
             subprocess.run(
-                [LAB, "up", cluster, self.image], check=True, env=os.environ | {"LAB_SHIFTED_HOST": "2"}
+                [LAB, "up", cluster, self.image],
+                check=True,
+                env=os.environ | {"LAB_SHIFTED_HOST": "2"},
             )
             self.admin = cluster / "kubeconfig"
             self.user()
@@ -62,8 +76,17 @@ class Lab(common.Lab):
         return self
 
     def kubectl(self, *words, **options):
-        words = [CACHE / "kubectl", "--kubeconfig", self.admin, "--namespace", NAMESPACE, *words]
-        return subprocess.run(words, text=True, check=True, capture_output=True, **options).stdout
+        words = [
+            CACHE / "kubectl",
+            "--kubeconfig",
+            self.admin,
+            "--namespace",
+            NAMESPACE,
+            *words,
+        ]
+        return subprocess.run(
+            words, text=True, check=True, capture_output=True, **options
+        ).stdout
 
     def user(self):
         """The kubeconfig of a user with the rights of the role."""
@@ -83,7 +106,9 @@ class Lab(common.Lab):
         if without:
             resource, verb = without
             role = json.loads(self.kubectl("get", "role", "prony", "--output", "json"))
-            rule = next(rule for rule in role["rules"] if rule["resources"] == [resource])
+            rule = next(
+                rule for rule in role["rules"] if rule["resources"] == [resource]
+            )
             rule["verbs"].remove(verb)
             # A rule without verbs is not valid.
             role["rules"] = [rule for rule in role["rules"] if rule["verbs"]]
@@ -130,18 +155,26 @@ class Lab(common.Lab):
 
 def by_node(record):
     """Pods have addresses in 10.88.N.0/24; the checks know those of nodes."""
-    return {f"{SUBNET}.{address.split('.')[2]}": source for address, source in record.items()}
+    return {
+        f"{SUBNET}.{address.split('.')[2]}": source
+        for address, source in record.items()
+    }
 
 
 def agents_on(node):
     """The ids of the agents' processes on a node."""
-    return [int(path.name) for path in Path("/proc").glob("[0-9]*") if is_agent(path, node)]
+    return [
+        int(path.name) for path in Path("/proc").glob("[0-9]*") if is_agent(path, node)
+    ]
 
 
 def is_agent(path, node):
     try:
         words = (path / "cmdline").read_bytes().split(b"\0")
-        return words[0] == b"/prony-agent" and f"PRONY_NODE={node}".encode() in (path / "environ").read_bytes()
+        return (
+            words[0] == b"/prony-agent"
+            and f"PRONY_NODE={node}".encode() in (path / "environ").read_bytes()
+        )
     except OSError:
         return False
 
@@ -181,10 +214,18 @@ def latencies(result):
     agents, merged = result["fleet"]["agents"], result["latency_ns"]
     for name, extreme in (("min", min), ("max", max)):
         of_agents = extreme(agent["latency_ns"][name] for agent in agents)
-        check(merged[name] == of_agents, f"the {name} is {merged[name]}, that of the agents {of_agents}")
-    total = sum(agent["latency_ns"]["mean"] * agent["outcomes"]["ok"] for agent in agents)
+        check(
+            merged[name] == of_agents,
+            f"the {name} is {merged[name]}, that of the agents {of_agents}",
+        )
+    total = sum(
+        agent["latency_ns"]["mean"] * agent["outcomes"]["ok"] for agent in agents
+    )
     mean = total / sum(agent["outcomes"]["ok"] for agent in agents)
-    check(abs(merged["mean"] - mean) < 1e-6 * mean, f"the mean is {merged['mean']}, that of the agents {mean}")
+    check(
+        abs(merged["mean"] - mean) < 1e-6 * mean,
+        f"the mean is {merged['mean']}, that of the agents {mean}",
+    )
 
 
 def spread(lab):
@@ -204,16 +245,27 @@ def spread(lab):
 def clock(lab):
     """So they do although the clock of one node is far ahead, which the offsets of the result show."""
     result = spread(lab)
-    offsets = {agent["host"]: agent["clock_offset_ns"] / 1e9 for agent in result["fleet"]["agents"]}
+    offsets = {
+        agent["host"]: agent["clock_offset_ns"] / 1e9
+        for agent in result["fleet"]["agents"]
+    }
     print(f"  offsets of the agents' clocks in s: {offsets}")
     with Target() as target:
         load = lab.load(*LONG, target.url)
         wait_until(running_everywhere, 15, "agents run on all nodes")
-        shifts = {node: Path(f"/proc/{agents_on(node)[0]}/timens_offsets").read_text().split()[1] for node in HOSTS}
+        shifts = {
+            node: Path(f"/proc/{agents_on(node)[0]}/timens_offsets")
+            .read_text()
+            .split()[1]
+            for node in HOSTS
+        }
         load.send_signal(signal.SIGINT)
         load.communicate(timeout=30)
     print(f"  the kernel's offsets of their monotonic clocks in s: {shifts}")
-    check(shifts == {HOSTS[0]: "0", HOSTS[1]: str(common.SHIFT_S), HOSTS[2]: "0"}, "no clock is ahead")
+    check(
+        shifts == {HOSTS[0]: "0", HOSTS[1]: str(common.SHIFT_S), HOSTS[2]: "0"},
+        "no clock is ahead",
+    )
 
 
 def lost(lab, lose, seconds):
@@ -257,19 +309,28 @@ def cut(lab):
         lost(lab, lambda: subprocess.run([LAB, "cut", "2"], check=True), 15)
         jobs = lab.kubectl("get", "jobs", "--output", "name").strip()
         check(not jobs, f"the Job is left: {jobs}")
-        took = wait_until(lambda: not agents_on(HOSTS[1]), 20, "the agent that was cut off ends")
+        took = wait_until(
+            lambda: not agents_on(HOSTS[1]), 20, "the agent that was cut off ends"
+        )
         print(f"  the agent ended {took:.1f} s later")
     finally:
         subprocess.run([LAB, "join", "2"], check=True)
     took = wait_until(lab.is_empty, 90, "its pod is gone, once the node is back")
     print(f"  its pod was gone {took:.1f} s after the link was back")
-    wait_until(lambda: lab.kubectl("get", "nodes").count(" Ready ") == 3, 90, "three nodes are ready")
+    wait_until(
+        lambda: lab.kubectl("get", "nodes").count(" Ready ") == 3,
+        90,
+        "three nodes are ready",
+    )
 
 
 def too_few(lab):
     """Four agents on three nodes are refused long before the timeout, in the scheduler's words."""
     output = lab.refused(agents=4)
-    check("1 of 4 agents has no node" in output and "0/3 nodes are available" in output, output)
+    check(
+        "1 of 4 agents has no node" in output and "0/3 nodes are available" in output,
+        output,
+    )
 
 
 RIGHTS = [
@@ -288,7 +349,10 @@ def rights(lab):
         for resource, verb in RIGHTS:
             lab.grant(without=(resource, verb))
             output = lab.refused()
-            check(f"no right to `{verb}` `{resource}`" in output, f"without {verb} {resource}:\n{output}")
+            check(
+                f"no right to `{verb}` `{resource}`" in output,
+                f"without {verb} {resource}:\n{output}",
+            )
     finally:
         lab.grant()
 
@@ -346,7 +410,21 @@ def abandoned(lab):
     print(f"  the Job was gone {took:.1f} s after that")
 
 
-CASES = [placement, merge, spread, clock, killed, deleted, cut, too_few, rights, quota, image, interrupted, abandoned]
+CASES = [
+    placement,
+    merge,
+    spread,
+    clock,
+    killed,
+    deleted,
+    cut,
+    too_few,
+    rights,
+    quota,
+    image,
+    interrupted,
+    abandoned,
+]
 
 
 def main():
@@ -365,7 +443,9 @@ def main():
             except (Failed, subprocess.SubprocessError) as error:
                 print(f"  FAILED: {error}", flush=True)
                 failed.append(case.__name__)
-    print(f"{'FAILED: ' + ', '.join(failed) if failed else 'all cases passed'}, in {time.monotonic() - begin:.0f} s")
+    print(
+        f"{'FAILED: ' + ', '.join(failed) if failed else 'all cases passed'}, in {time.monotonic() - begin:.0f} s"
+    )
     return 1 if failed else 0
 
 
