@@ -84,7 +84,7 @@ struct SamplingDocument {
     choice: SampleChoice,
 }
 
-/// A value behind a trait as data. Whoever knows its kind can rebuild it.
+/// A value behind a trait as data. A [`Rebuild`] that knows its kind can rebuild it.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Portable {

@@ -116,7 +116,7 @@ mod tests {
                 "only ssh takes hosts, for instance ssh:host1,host2; local stands alone",
             ),
             (
-                "kubernets",
+                "kubernets", // typos:ignore-line
                 "it must be kubernetes, slurm, ssh:HOST,…, local or none; did you mean `kubernetes`?",
             ),
             (
