@@ -2,7 +2,7 @@
 # Three hosts on this machine: the network namespaces dn1, dn2 and dn3, 10.77.0.1 to 10.77.0.3, on a bridge. This
 # machine itself is 10.77.0.254. Nothing is routed further. Needs root and iproute2.
 #
-#   network.sh up        makes them, unless they are there
+#   network.sh up        creates them, unless they exist
 #   network.sh down      ends what runs in them, and removes them
 #   network.sh possible  whether this machine can have network namespaces and bridges
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An sshd in each namespace of ../network.sh, with keys made for the occasion. FOLDER/config is the configuration for
+# An sshd in each namespace of ../network.sh, with throw-away keys. FOLDER/config is the configuration for
 # `ssh -F`, so nothing of ~/.ssh or /etc/ssh is read or changed.
 #
 #   lab.sh up FOLDER    starts them

@@ -82,7 +82,7 @@ impl Agent {
             match heard.recv_timeout(LOOK) {
                 Ok(Heard::Fault(fault)) => return Err(fault),
                 Ok(Heard::LoadEnded(message)) => self.finish(message)?,
-                Ok(Heard::Ping) => last = Instant::now(),
+                Ok(Heard::Ping | Heard::Piece) => last = Instant::now(),
                 Ok(Heard::Message(FleetMessage::End)) => return Ok(()),
                 Ok(Heard::Message(message)) => {
                     last = Instant::now();

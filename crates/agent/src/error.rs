@@ -12,8 +12,12 @@ pub enum AgentError {
     Silent(Duration),
     #[error("standard input cannot be read: {0}")]
     Input(String),
-    #[error("a line of standard input is no message of a fleet of this version: {0}")]
-    NoMessage(String),
+    #[error(
+        "standard input has a line that this version of Prony cannot read: it is wrong at byte {column} of {length}"
+    )]
+    NoMessage { column: usize, length: usize },
+    #[error("standard input has a line of more than 1 GiB")]
+    TooLong,
     #[error("the fleet sent {0}")]
     Unexpected(&'static str),
     #[error("standard output cannot be written: {0}")]

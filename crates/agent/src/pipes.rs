@@ -11,11 +11,15 @@ use crate::error::AgentError;
 
 /// No message of the fleet is longer, in bytes: a plan includes all its rows and bodies.
 const LONGEST_INPUT: u64 = 1024 * 1024 * 1024;
+/// How much of a long message is read before the main thread hears of it, in bytes.
+const PIECE: u64 = 1024 * 1024;
 
 /// What an agent's main thread hears of.
 pub(crate) enum Heard {
     /// A ping, which has had its reply.
     Ping,
+    /// A piece of a long message, which has not ended.
+    Piece,
     /// Another message.
     Message(FleetMessage),
     /// The load has ended, with its last message; `None` if it panicked.
@@ -34,7 +38,7 @@ pub(crate) fn read(
 ) {
     let mut from = BufReader::new(from);
     loop {
-        let next = match message(&mut from) {
+        let next = match message(&mut from, heard) {
             Ok(FleetMessage::Ping { number }) => {
                 let host = host.clone();
                 let clock_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -57,21 +61,30 @@ pub(crate) fn read(
     }
 }
 
-fn message(from: &mut impl BufRead) -> Result<FleetMessage, AgentError> {
-    let mut line = Vec::new();
-    let read = from.take(LONGEST_INPUT).read_until(b'\n', &mut line);
-    match read {
-        Err(error) => return Err(AgentError::Input(error.to_string())),
-        // Half a line is what a fleet that was killed leaves.
-        Ok(_) if !line.ends_with(b"\n") && (line.len() as u64) < LONGEST_INPUT => {
-            return Err(AgentError::Closed);
-        }
-        Ok(_) => {}
-    }
-    serde_json::from_slice(&line).map_err(|error| {
-        let start = String::from_utf8_lossy(&line[..line.len().min(80)]);
-        AgentError::NoMessage(format!("{} ({error})", start.trim_end()))
+fn message(from: &mut impl BufRead, heard: &SyncSender<Heard>) -> Result<FleetMessage, AgentError> {
+    let line = line(from, heard)?;
+    // Without the text of the line and of the error, because a plan may have secrets.
+    serde_json::from_slice(&line).map_err(|error| AgentError::NoMessage {
+        column: error.column(),
+        length: line.len(),
     })
+}
+
+/// Reads one line. While a long one arrives, the main thread hears of it.
+fn line(from: &mut impl BufRead, heard: &SyncSender<Heard>) -> Result<Vec<u8>, AgentError> {
+    let mut line = Vec::new();
+    loop {
+        let read = { from.by_ref().take(PIECE) }.read_until(b'\n', &mut line);
+        let read = read.map_err(|error| AgentError::Input(error.to_string()))?;
+        match line.last() {
+            Some(b'\n') => return Ok(line),
+            // Half a line is what a fleet that was killed leaves.
+            _ if read == 0 => return Err(AgentError::Closed),
+            _ if line.len() as u64 > LONGEST_INPUT => return Err(AgentError::TooLong),
+            _ if heard.send(Heard::Piece).is_err() => return Err(AgentError::Closed),
+            _ => {}
+        }
+    }
 }
 
 /// Since when a line waits to be written.

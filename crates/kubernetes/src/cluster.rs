@@ -63,7 +63,9 @@ impl Cluster {
             None => Config::infer().await.map_err(|error| causes(&error)),
         };
         let mut config =
-            config.map_err(|error| format!("no cluster of Kubernetes is configured: {error}"))?;
+            config.map_err(|error| {
+                format!("no cluster of Kubernetes is configured: set KUBECONFIG, or `context` in `[fleet.kubernetes]` ({error})")
+            })?;
         config.connect_timeout = Some(REPLY);
         let url = config.cluster_url.to_string();
         let namespace = settings.namespace.clone();
@@ -137,27 +139,25 @@ impl Cluster {
     }
 
     /// Why the Job has no pods, as far as Kubernetes tells.
-    pub async fn why_no_pods(&self, fleet: &str) -> String {
+    pub async fn why_no_pods(&self, fleet: &str) -> Option<String> {
         let name = job::name(fleet);
         let of_job = ListParams::default().fields(&format!("involvedObject.name={name}"));
         let attempt = Attempt("list", "events");
         let events = match self.reply(attempt, self.events.list(&of_job)).await {
             Ok(Ok(events)) => events.items,
             Ok(Err(error)) => {
-                return format!(
+                return Some(format!(
                     "Kubernetes creates no pods, and why is unknown: {}",
                     self.explain(attempt, &error)
-                );
+                ));
             }
-            Err(error) => return error,
+            Err(error) => return Some(error),
         };
         let failed = events
             .into_iter()
             .find(|event| event.reason.as_deref() == Some("FailedCreate"));
-        match failed.and_then(|event| event.message) {
-            Some(message) => format!("Kubernetes creates no pods: {message}"),
-            None => "Kubernetes creates no pods, and does not tell why".into(),
-        }
+        let message = failed?.message.unwrap_or_default();
+        Some(format!("Kubernetes creates no pods: {message}"))
     }
 
     /// Sends what the pods of a fleet show, until nobody reads it. An error is sent if nothing can be seen any more.
@@ -327,7 +327,11 @@ impl Cluster {
                 format!("{} ({})", self.missing(attempt), status.message)
             }
             Error::Api(status) => format!("cannot {verb} {resource}: {}", status.message),
-            error => format!("cannot {verb} {resource}: {}: {}", self.url, causes(error)),
+            error => format!(
+                "the Kubernetes API server {} cannot be reached to {verb} {resource}: {}; check `context` and your kubeconfig",
+                self.url,
+                causes(error)
+            ),
         }
     }
 }

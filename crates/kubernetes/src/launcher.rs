@@ -30,7 +30,7 @@ const SIGHTS: usize = 64;
 const ATTACHING: usize = 32;
 /// How often to look at the clock and for an interruption.
 const TICK: Duration = Duration::from_millis(100);
-/// A Job that has no pods by then is refused by something, such as a quota.
+/// If a Job has no pods by then, something may refuse them, such as a quota: look for the reason as often.
 const NO_PODS: Duration = Duration::from_secs(3);
 /// How long to wait for the pods to end. Those of a node that is cut off cannot.
 const GONE: Duration = Duration::from_secs(5);
@@ -103,7 +103,9 @@ impl Kubernetes {
         let job = job(&self.settings, image, launch.id, launch.agents);
         Ok(Work {
             settings: self.settings.clone(),
-            job: job.map_err(|error| format!("the settings make no Job: {error}"))?,
+            job: job.map_err(|error| {
+                format!("the settings in `[fleet.kubernetes]` do not describe a valid Job: {error}")
+            })?,
             fleet: launch.id.to_owned(),
             agents: launch.agents,
             events,
@@ -221,6 +223,7 @@ impl Work {
         };
         let mut placement = Placement::new(self.agents, limits, Instant::now());
         let mut attaching = Attaching::new(cluster, self.agents);
+        let mut looked_for_reason = Instant::now();
         while !(placement.is_complete() && attaching.is_complete()) {
             tokio::select! {
                 sight = sights.recv() => {
@@ -235,8 +238,11 @@ impl Work {
             }
             let now = Instant::now();
             placement.check(now)?;
-            if placement.is_empty_after(NO_PODS, now) {
-                return Err(cluster.why_no_pods(&self.fleet).await);
+            if placement.is_empty_after(NO_PODS, now) && looked_for_reason.elapsed() > NO_PODS {
+                if let Some(reason) = cluster.why_no_pods(&self.fleet).await {
+                    return Err(reason);
+                }
+                looked_for_reason = Instant::now();
             }
         }
         Ok((attaching.finish(&self.events), sights))

@@ -126,7 +126,7 @@ impl Placement {
             })
             .collect();
         format!(
-            "{} of {} agents run after {:?} (`placement_timeout`); not {}",
+            "only {} of {} agents were running after {:?} (`placement_timeout`); missing: {}",
             self.running(),
             self.agents.len(),
             self.limits.start,
@@ -226,7 +226,7 @@ mod tests {
         let error = placement.check(seconds(now, 60)).unwrap_err();
         assert_eq!(
             error,
-            "1 of 3 agents run after 60s (`placement_timeout`); not agent 0, agent 2"
+            "only 1 of 3 agents were running after 60s (`placement_timeout`); missing: agent 0, agent 2"
         );
     }
 

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, Pod, 
 
 /// The index of a pod in its Job, which Kubernetes sets.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
-/// Reasons for which a container waits, and that waiting does not cure.
+/// Reasons for which a container waits in vain.
 const BROKEN: [&str; 8] = [
     "CreateContainerConfigError",
     "CreateContainerError",

@@ -145,8 +145,9 @@ pub enum PlanError {
     #[error("a load needs at least one agent")]
     NoAgents,
     #[error(
-        "{agents} agents with {} share {connections} connections: give each thread of each agent at least one",
-        counted(*threads, "thread each", "threads each")
+        "{agents} agents with {} need at least {} connections or users, but there are {connections}: use more of them, or fewer agents",
+        counted(*threads, "thread each", "threads each"),
+        agents.saturating_mul(*threads)
     )]
     AgentsWithoutConnections {
         agents: usize,

@@ -123,7 +123,14 @@ impl Processes {
             first,
         } = start;
         let name = command.get_program().to_string_lossy().into_owned();
-        let failed = |error: std::io::Error| LaunchError(format!("cannot start {name}: {error}"));
+        let failed = |error: std::io::Error| {
+            LaunchError(match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    format!("cannot start {name}: it is not installed, or not in PATH")
+                }
+                _ => format!("cannot start {name}: {error}"),
+            })
+        };
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -171,7 +178,7 @@ impl Processes {
         Ok(())
     }
 
-    /// Whether all have.
+    /// Whether all have ended.
     pub(super) fn has_ended(&self) -> bool {
         let mut running = self.running.iter();
         running.all(|one| !matches!(lock(&one.child).try_wait(), Ok(None)))

@@ -200,13 +200,14 @@ fn run_worker<'a>(
     place: Place<'_>,
 ) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
+    let number = WorkerNumber::of(plan, thread.agent, thread.thread);
+    // By the number among all agents, because those of this host share its CPUs.
     if !plan.cpus.is_empty() {
-        pin_to(plan.cpus[thread.thread % plan.cpus.len()])?;
+        pin_to(plan.cpus[number.worker % plan.cpus.len()])?;
     }
     if plan.shape != LoadShape::Closed || place.is_shared() {
         set_exact_timers()?;
     }
-    let number = WorkerNumber::of(plan, thread.agent, thread.thread);
     let has_warmup = !plan.warmup.is_zero();
     let users = number.share(plan.connections as u64) as usize;
     let first_user = || number.before(plan.connections as u64) as usize;

@@ -94,7 +94,7 @@ pub(super) enum EventLoopName {
     IoUring,
 }
 
-/// Why a result is none of a load's agent.
+/// Why a result cannot be that of an agent of the load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "documented by the messages")]
 pub enum ForeignPart {

@@ -148,11 +148,11 @@ fn plans_beyond_any_machine_are_refused() {
     );
     assert_eq!(
         refused(&|plan| (plan.agents, plan.threads, plan.connections) = (3, 2, 4)),
-        "3 agents with 2 threads each share 4 connections: give each thread of each agent at least one"
+        "3 agents with 2 threads each need at least 6 connections or users, but there are 4: use more of them, or fewer agents"
     );
     assert_eq!(
         refused(&|plan| (plan.agents, plan.threads, plan.connections) = (3, 1, 2)),
-        "3 agents with 1 thread each share 2 connections: give each thread of each agent at least one"
+        "3 agents with 1 thread each need at least 3 connections or users, but there are 2: use more of them, or fewer agents"
     );
     assert_eq!(
         refused(&|plan| (plan.agents, plan.threads, plan.connections) = (10_001, 1, 20_000)),
