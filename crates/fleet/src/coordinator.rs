@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::clock::ClockOffset;
 use crate::error::{AgentName, AgentNames, FleetError, Notes};
-use crate::fleet::Limits;
+use crate::fleet::{Limits, SilentAgent};
 use crate::frame::{Frames, Line};
 use crate::launcher::Event;
 use crate::message::{AgentMessage, FleetMessage, Host, VERSION};
@@ -30,6 +30,9 @@ const ROUNDS: usize = 6;
 const LEAD: Duration = Duration::from_millis(200);
 /// If nobody has looked at the events for this long, this process stood still, not the agents.
 const STALL: Duration = Duration::from_secs(1);
+
+/// An agent that has sent nothing for longer is shown. It sends at least two messages a second during a load.
+const NOTICED_SILENCE: Duration = Duration::from_secs(1);
 
 /// The state of a fleet. Instants count from the start of the fleet.
 #[derive(Debug)]
@@ -313,6 +316,23 @@ impl<P: DeserializeOwned> Coordinator<P> {
         self.agents.iter().map(|agent| agent.host.clone()).collect()
     }
 
+    /// How many agents have replied.
+    pub(crate) fn replied(&self) -> usize {
+        let replied = self.agents.iter().filter(|agent| agent.host.is_some());
+        replied.count()
+    }
+
+    /// The agent that has sent nothing for the longest time, if that is noticeable.
+    pub(crate) fn silent_agent(&self, now: Duration) -> Option<SilentAgent> {
+        let agents = self.agents.iter().enumerate();
+        let (index, agent) = agents.min_by_key(|(_, agent)| agent.heard)?;
+        let silent = now.saturating_sub(agent.heard);
+        (silent > NOTICED_SILENCE).then(|| SilentAgent {
+            agent: self.name(index),
+            silent,
+        })
+    }
+
     /// Begins a load that takes at most `longest`, and gives its number. The caller sends the plan.
     pub(crate) fn begin(&mut self, now: Duration, longest: Option<Duration>) -> u64 {
         self.loads += 1;
@@ -369,9 +389,9 @@ impl<P: DeserializeOwned> Coordinator<P> {
         Some(agents.fold(start, |sum, one| Progress {
             at_s: sum.at_s + share * one.at_s,
             measuring: sum.measuring && one.measuring,
-            ok: sum.ok + one.ok,
-            errors: sum.errors + one.errors,
-            bytes_read: sum.bytes_read + one.bytes_read,
+            ok: sum.ok.saturating_add(one.ok),
+            errors: sum.errors.saturating_add(one.errors),
+            bytes_read: sum.bytes_read.saturating_add(one.bytes_read),
             p50_ns: sum.p50_ns.max(one.p50_ns),
             p99_ns: sum.p99_ns.max(one.p99_ns),
         }))

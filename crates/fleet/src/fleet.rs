@@ -60,9 +60,20 @@ pub struct Fleet {
     on: &'static str,
     hosts: Vec<Host>,
     driver: Arc<Mutex<Driver>>,
+    /// Not in the driver, which is locked while a load is observed.
+    silent: Mutex<Option<SilentAgent>>,
     /// Set when the fleet is dropped.
     is_over: Arc<AtomicBool>,
     idle: Option<JoinHandle<()>>,
+}
+
+/// An agent that may soon be lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentAgent {
+    /// Which one.
+    pub agent: AgentName,
+    /// For how long it has sent nothing.
+    pub silent: Duration,
 }
 
 /// The agents, and what they do.
@@ -101,6 +112,22 @@ impl Fleet {
         limits: Limits,
         interrupt: &AtomicBool,
     ) -> Result<Self, FleetError> {
+        Self::launch_observed(launcher, agents, limits, interrupt, &mut |_, _| {})
+    }
+
+    /// As [`launch_within`](Self::launch_within). `observe` hears how many agents have replied, and of how many: once
+    /// they are started, and whenever that changes.
+    ///
+    /// # Errors
+    ///
+    /// If one does not reply in time.
+    pub fn launch_observed(
+        launcher: &dyn Launcher,
+        agents: usize,
+        limits: Limits,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(usize, usize),
+    ) -> Result<Self, FleetError> {
         if !(1..=MOST_AGENTS).contains(&agents) {
             return Err(FleetError::Count { given: agents });
         }
@@ -120,8 +147,15 @@ impl Fleet {
             unreachable: None,
             lost: None,
         };
+        let mut observed = 0;
+        observe(observed, agents);
         let hosts = loop {
             driver.turn(TURN)?;
+            let replied = driver.coordinator.replied();
+            if replied != observed {
+                observed = replied;
+                observe(observed, agents);
+            }
             if let Some(hosts) = driver.coordinator.hosts() {
                 break hosts;
             }
@@ -140,6 +174,7 @@ impl Fleet {
             on: launcher.name(),
             hosts,
             driver,
+            silent: Mutex::new(None),
             is_over,
             idle: Some(idle),
         })
@@ -153,6 +188,12 @@ impl Fleet {
     /// Where the agents run, by their numbers.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
+    }
+
+    /// The agent of the running load that has sent nothing for the longest time, if that is more than a second. Observers
+    /// of the load may call it.
+    pub fn silent_agent(&self) -> Option<SilentAgent> {
+        lock(&self.silent).clone()
     }
 
     fn try_run(
@@ -183,6 +224,8 @@ impl Fleet {
             }
             if observed.elapsed() >= OBSERVE {
                 observed = Instant::now();
+                let silent = driver.coordinator.silent_agent(driver.began.elapsed());
+                *lock(&self.silent) = silent;
                 if let Some(progress) = driver.coordinator.progress() {
                     observe(progress);
                 }
@@ -210,7 +253,9 @@ impl LoadRunner for Fleet {
             ..plan.clone()
         };
         plan.validate()?;
-        match self.try_run(&plan, interrupt, observe) {
+        let parts = self.try_run(&plan, interrupt, observe);
+        *lock(&self.silent) = None;
+        match parts {
             Ok(parts) => Ok(merged(&plan, self.on, parts)),
             Err(error) => Err(LoadError::Fleet(Box::new(error))),
         }
@@ -378,8 +423,8 @@ fn stay_in_touch(driver: &Mutex<Driver>, is_over: &AtomicBool) {
     }
 }
 
-fn lock(driver: &Mutex<Driver>) -> MutexGuard<'_, Driver> {
-    driver.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A new id: schedulers use it in names, which begin with a letter.

@@ -102,7 +102,9 @@ fn an_interrupt_gives_the_result_so_far() {
                 interrupt.store(true, Ordering::Relaxed);
             }
         };
-        let result = fleet.run(&plan, &interrupt, &mut observe).unwrap();
+        let result = fleet
+            .run(&of_all(&fleet, &plan), &interrupt, &mut observe)
+            .unwrap();
         assert_eq!(result.ended, Ended::Interrupted);
         assert!(result.duration_s < 30.0);
         assert!(seen > 0 && result.outcomes[Outcome::Ok] >= seen);
@@ -121,7 +123,7 @@ fn an_interrupt_before_the_start_ends_the_load() {
         ..server.plan()
     };
     let result = fleet
-        .run(&plan, &AtomicBool::new(true), &mut |_| {})
+        .run(&of_all(&fleet, &plan), &AtomicBool::new(true), &mut |_| {})
         .unwrap();
     assert_eq!(result.ended, Ended::Interrupted);
     assert_eq!(result.outcomes[Outcome::Ok], server.count());

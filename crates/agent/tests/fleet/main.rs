@@ -85,9 +85,18 @@ fn launch(agents: usize) -> Fleet {
     Fleet::launch(&local, agents, &AtomicBool::new(false)).unwrap()
 }
 
+/// The load of all its agents.
+fn of_all(fleet: &Fleet, plan: &LoadPlan) -> LoadPlan {
+    LoadPlan {
+        agents: fleet.hosts().len(),
+        ..plan.clone()
+    }
+}
+
+/// Runs the load on all agents.
 fn run(fleet: &Fleet, plan: &LoadPlan) -> Result<LoadResult, FleetError> {
     fleet
-        .run(plan, &AtomicBool::new(false), &mut |_| {})
+        .run(&of_all(fleet, plan), &AtomicBool::new(false), &mut |_| {})
         .map_err(fleet_error)
 }
 

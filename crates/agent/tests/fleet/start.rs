@@ -121,3 +121,14 @@ fn an_agent_that_begins_late_is_named() {
         "{text}"
     );
 }
+
+#[test]
+fn a_launch_shows_how_many_agents_have_replied() {
+    let mut seen = Vec::new();
+    let mut observe = |replied, of| seen.push((replied, of));
+    let never = AtomicBool::new(false);
+    Fleet::launch_observed(&Staggered, 2, Limits::default(), &never, &mut observe).unwrap();
+    assert_eq!(seen.first(), Some(&(0, 2)));
+    assert_eq!(seen.last(), Some(&(2, 2)));
+    assert!(seen.windows(2).all(|two| two[0].0 < two[1].0), "{seen:?}");
+}

@@ -376,6 +376,24 @@ fn progress_and_lines_of_a_long_result_show_that_an_agent_lives() {
 }
 
 #[test]
+fn an_agent_is_named_after_a_second_of_silence() {
+    let mut lab = Lab::running(3, None);
+    assert_eq!(lab.coordinator.silent_agent(lab.now), None);
+    lab.now += ms(900);
+    for agent in [0, 2] {
+        let (load, progress) = (1, Progress::default());
+        let running = AgentMessage::Running { load, progress };
+        lab.say(agent, running).unwrap();
+    }
+    assert_eq!(lab.coordinator.silent_agent(lab.now), None);
+    lab.now += ms(200);
+    let silent = lab.coordinator.silent_agent(lab.now).unwrap();
+    assert_eq!((silent.agent, silent.silent), (name(1), ms(1100)));
+    lab.pong(1, 0).unwrap();
+    assert_eq!(lab.coordinator.silent_agent(lab.now), None);
+}
+
+#[test]
 fn a_standstill_of_this_process_is_no_silence_of_the_agents() {
     let mut lab = Lab::running(2, None);
     lab.now += ms(20_000);
@@ -500,6 +518,23 @@ fn progress_is_summed_over_agents() {
         p99_ns: 8,
     };
     assert_eq!(lab.coordinator.progress(), Some(expected));
+}
+
+#[test]
+fn counts_beyond_any_load_do_not_overflow() {
+    let mut lab = Lab::running(2, None);
+    for agent in 0..2 {
+        let progress = Progress {
+            ok: u64::MAX,
+            errors: u64::MAX - 1,
+            bytes_read: u64::MAX,
+            ..Progress::default()
+        };
+        lab.say(agent, AgentMessage::Running { load: 1, progress })
+            .unwrap();
+    }
+    let sum = lab.coordinator.progress().unwrap();
+    assert_eq!([sum.ok, sum.errors, sum.bytes_read], [u64::MAX; 3]);
 }
 
 /// What an agent of the random test does next.
