@@ -66,6 +66,7 @@ struct Load<P> {
     /// When it was told to stop.
     stopped: Option<Duration>,
     stop_is_sent: bool,
+    /// Of those that share the load: the first ones.
     of_agent: Vec<OfAgent<P>>,
 }
 
@@ -215,8 +216,8 @@ impl<P: DeserializeOwned> Coordinator<P> {
         *known = Some(clock.better(*known));
         if let Some(load) = &mut self.load
             && matches!(load.stage, Stage::Clocks { .. })
+            && let Some(of_agent) = load.of_agent.get_mut(agent)
         {
-            let of_agent = &mut load.of_agent[agent];
             of_agent.clock = Some(clock.better(of_agent.clock));
             of_agent.replied_to = Some(number);
         }
@@ -248,13 +249,12 @@ impl<P: DeserializeOwned> Coordinator<P> {
         what: &str,
     ) -> Result<&mut OfAgent<P>, FleetError> {
         let name = self.name(agent);
-        match &mut self.load {
-            Some(load) if load.number == number => Ok(&mut load.of_agent[agent]),
-            _ => Err(FleetError::Foreign {
-                agent: name,
-                what: format!("{what} of load {number}"),
-            }),
-        }
+        let load = self.load.as_mut().filter(|load| load.number == number);
+        let of_agent = load.and_then(|load| load.of_agent.get_mut(agent));
+        of_agent.ok_or_else(|| FleetError::Foreign {
+            agent: name,
+            what: format!("{what} of load {number}"),
+        })
     }
 
     fn foreign(&self, agent: usize, what: &str) -> FleetError {
@@ -333,10 +333,11 @@ impl<P: DeserializeOwned> Coordinator<P> {
         })
     }
 
-    /// Begins a load that takes at most `longest`, and gives its number. The caller sends the plan.
-    pub(crate) fn begin(&mut self, now: Duration, longest: Option<Duration>) -> u64 {
+    /// Begins a load of the first `agents` agents that takes at most `longest`, and gives its number. The caller sends the
+    /// plan.
+    pub(crate) fn begin(&mut self, now: Duration, agents: usize, longest: Option<Duration>) -> u64 {
         self.loads += 1;
-        let of_agent = self.agents.iter().map(|_| OfAgent {
+        let of_agent = self.agents.iter().take(agents).map(|_| OfAgent {
             is_ready: false,
             replied_to: None,
             clock: None,
@@ -361,7 +362,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
         }
     }
 
-    /// The parts of all agents, once each has sent its own. The load is over then.
+    /// The parts of the agents that share the load, once each has sent its own. The load is over then.
     pub(crate) fn parts(&mut self) -> Option<Vec<AgentPart<P>>> {
         let mut of_agent = self.load.as_ref()?.of_agent.iter();
         if !of_agent.all(|agent| agent.result.is_some()) {
@@ -374,7 +375,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
             .collect()
     }
 
-    /// How far the load has come, over all agents; `None` before its start.
+    /// How far the load has come, over all agents that share it; `None` before its start.
     pub(crate) fn progress(&self) -> Option<Progress> {
         let load = self.load.as_ref()?;
         if !matches!(load.stage, Stage::Running { .. }) {
@@ -466,12 +467,15 @@ impl<P: DeserializeOwned> Coordinator<P> {
         };
         let is_over = |since: Duration, time: Duration| now > since + time;
         let within = self.limits.result;
+        let missing = |agent: usize, has: &dyn Fn(&OfAgent<P>) -> bool| {
+            load.of_agent.get(agent).is_some_and(|it| !has(it))
+        };
         let is_late = match (load.stopped, load.stage, load.longest) {
             (Some(stopped), ..) => is_over(stopped, within),
             (None, Stage::Running { at }, Some(longest)) => is_over(at + longest, within),
             (None, Stage::Preparing { since }, _) if is_over(since, self.limits.prepare) => {
                 return Err(FleetError::NotReady {
-                    agents: self.names(|agent| !load.of_agent[agent].is_ready),
+                    agents: self.names(|agent| missing(agent, &|it| it.is_ready)),
                     within: self.limits.prepare,
                 });
             }
@@ -480,7 +484,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
         match is_late {
             false => Ok(()),
             true => Err(FleetError::NoResult {
-                agents: self.names(|agent| load.of_agent[agent].result.is_none()),
+                agents: self.names(|agent| missing(agent, &|it| it.result.is_some())),
                 within,
             }),
         }

@@ -202,11 +202,17 @@ impl Fleet {
         interrupt: &AtomicBool,
         observe: &mut dyn FnMut(Progress),
     ) -> Result<Vec<AgentPart<PartResult>>, FleetError> {
+        if plan.agents > self.hosts.len() {
+            return Err(FleetError::TooFew {
+                wanted: plan.agents,
+                there: self.hosts.len(),
+            });
+        }
         let document = Box::new(plan.document()?);
         let mut driver = lock(&self.driver);
         driver.turn(Duration::ZERO)?;
         let now = driver.began.elapsed();
-        let load = driver.coordinator.begin(now, longest(plan));
+        let load = driver.coordinator.begin(now, plan.agents, longest(plan));
         driver.send(&FleetMessage::Prepare {
             load,
             agents: plan.agents as u64,
@@ -242,21 +248,18 @@ pub fn longest(plan: &LoadPlan) -> Option<Duration> {
 }
 
 impl LoadRunner for Fleet {
+    /// The first `plan.agents` of the agents share the load, and the others wait for the next one.
     fn run(
         &self,
         plan: &LoadPlan,
         interrupt: &AtomicBool,
         observe: &mut dyn FnMut(Progress),
     ) -> Result<LoadResult, LoadError> {
-        let plan = LoadPlan {
-            agents: self.hosts.len(),
-            ..plan.clone()
-        };
         plan.validate()?;
-        let parts = self.try_run(&plan, interrupt, observe);
+        let parts = self.try_run(plan, interrupt, observe);
         *lock(&self.silent) = None;
         match parts {
-            Ok(parts) => Ok(merged(&plan, self.on, parts)),
+            Ok(parts) => Ok(merged(plan, self.on, parts)),
             Err(error) => Err(LoadError::Fleet(Box::new(error))),
         }
     }
@@ -282,6 +285,7 @@ fn merged(plan: &LoadPlan, on: &str, parts: Vec<AgentPart<PartResult>>) -> LoadR
         });
         counted.push(agent.part);
     }
+    plan.continue_after(&counted);
     let mut result = assemble(plan, &counted);
     let limited = agents.iter().enumerate().find_map(|(index, agent)| {
         let reason = agent.client_limited_by.as_ref()?;

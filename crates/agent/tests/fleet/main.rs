@@ -6,7 +6,8 @@ mod pipes;
 mod start;
 
 use std::fs::{self, File};
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -78,6 +79,31 @@ impl TestServer {
             ..self.plan()
         }
     }
+}
+
+/// A server that responds to small requests. `hear` gets each, and which one of its connection it is.
+fn listening_server(hear: impl Fn(usize, &str) + Clone + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, hear) = (stream.unwrap(), hear.clone());
+            thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                for nth in 0.. {
+                    let Ok(length @ 1..) = stream.read(&mut buffer) else {
+                        return;
+                    };
+                    hear(nth, str::from_utf8(&buffer[..length]).unwrap());
+                    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+                    if stream.write_all(response).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    address
 }
 
 fn launch(agents: usize) -> Fleet {
