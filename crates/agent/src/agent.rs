@@ -107,6 +107,13 @@ impl Agent {
 
     fn take(&mut self, message: FleetMessage) -> Result<(), AgentError> {
         match message {
+            // Loads of fewer agents.
+            FleetMessage::Prepare { agents, .. } if self.index as u64 >= agents => Ok(()),
+            FleetMessage::Start { at_ns, .. }
+                if self.load.is_none() && self.index >= at_ns.len() =>
+            {
+                Ok(())
+            }
             FleetMessage::Prepare { .. } if self.load.is_some() => {
                 Err(AgentError::Unexpected("a load before the last one ended"))
             }

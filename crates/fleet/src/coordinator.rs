@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::clock::ClockOffset;
 use crate::error::{AgentName, AgentNames, FleetError, Notes};
-use crate::fleet::Limits;
+use crate::fleet::{Limits, SilentAgent};
 use crate::frame::{Frames, Line};
 use crate::launcher::Event;
 use crate::message::{AgentMessage, FleetMessage, Host, VERSION};
@@ -30,6 +30,9 @@ const ROUNDS: usize = 6;
 const LEAD: Duration = Duration::from_millis(200);
 /// If nobody has looked at the events for this long, this process stood still, not the agents.
 const STALL: Duration = Duration::from_secs(1);
+
+/// An agent that has sent nothing for longer is shown. It sends at least two messages a second during a load.
+const NOTICED_SILENCE: Duration = Duration::from_secs(1);
 
 /// The state of a fleet. Instants count from the start of the fleet.
 #[derive(Debug)]
@@ -63,6 +66,7 @@ struct Load<P> {
     /// When it was told to stop.
     stopped: Option<Duration>,
     stop_is_sent: bool,
+    /// Of those that share the load: the first ones.
     of_agent: Vec<OfAgent<P>>,
 }
 
@@ -212,8 +216,8 @@ impl<P: DeserializeOwned> Coordinator<P> {
         *known = Some(clock.better(*known));
         if let Some(load) = &mut self.load
             && matches!(load.stage, Stage::Clocks { .. })
+            && let Some(of_agent) = load.of_agent.get_mut(agent)
         {
-            let of_agent = &mut load.of_agent[agent];
             of_agent.clock = Some(clock.better(of_agent.clock));
             of_agent.replied_to = Some(number);
         }
@@ -245,13 +249,12 @@ impl<P: DeserializeOwned> Coordinator<P> {
         what: &str,
     ) -> Result<&mut OfAgent<P>, FleetError> {
         let name = self.name(agent);
-        match &mut self.load {
-            Some(load) if load.number == number => Ok(&mut load.of_agent[agent]),
-            _ => Err(FleetError::Foreign {
-                agent: name,
-                what: format!("{what} of load {number}"),
-            }),
-        }
+        let load = self.load.as_mut().filter(|load| load.number == number);
+        let of_agent = load.and_then(|load| load.of_agent.get_mut(agent));
+        of_agent.ok_or_else(|| FleetError::Foreign {
+            agent: name,
+            what: format!("{what} of load {number}"),
+        })
     }
 
     fn foreign(&self, agent: usize, what: &str) -> FleetError {
@@ -313,10 +316,28 @@ impl<P: DeserializeOwned> Coordinator<P> {
         self.agents.iter().map(|agent| agent.host.clone()).collect()
     }
 
-    /// Begins a load that takes at most `longest`, and gives its number. The caller sends the plan.
-    pub(crate) fn begin(&mut self, now: Duration, longest: Option<Duration>) -> u64 {
+    /// How many agents have replied.
+    pub(crate) fn replied(&self) -> usize {
+        let replied = self.agents.iter().filter(|agent| agent.host.is_some());
+        replied.count()
+    }
+
+    /// The agent that has sent nothing for the longest time, if that is noticeable.
+    pub(crate) fn silent_agent(&self, now: Duration) -> Option<SilentAgent> {
+        let agents = self.agents.iter().enumerate();
+        let (index, agent) = agents.min_by_key(|(_, agent)| agent.heard)?;
+        let silent = now.saturating_sub(agent.heard);
+        (silent > NOTICED_SILENCE).then(|| SilentAgent {
+            agent: self.name(index),
+            silent,
+        })
+    }
+
+    /// Begins a load of the first `agents` agents that takes at most `longest`, and gives its number. The caller sends the
+    /// plan.
+    pub(crate) fn begin(&mut self, now: Duration, agents: usize, longest: Option<Duration>) -> u64 {
         self.loads += 1;
-        let of_agent = self.agents.iter().map(|_| OfAgent {
+        let of_agent = self.agents.iter().take(agents).map(|_| OfAgent {
             is_ready: false,
             replied_to: None,
             clock: None,
@@ -341,7 +362,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
         }
     }
 
-    /// The parts of all agents, once each has sent its own. The load is over then.
+    /// The parts of the agents that share the load, once each has sent its own. The load is over then.
     pub(crate) fn parts(&mut self) -> Option<Vec<AgentPart<P>>> {
         let mut of_agent = self.load.as_ref()?.of_agent.iter();
         if !of_agent.all(|agent| agent.result.is_some()) {
@@ -354,7 +375,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
             .collect()
     }
 
-    /// How far the load has come, over all agents; `None` before its start.
+    /// How far the load has come, over all agents that share it; `None` before its start.
     pub(crate) fn progress(&self) -> Option<Progress> {
         let load = self.load.as_ref()?;
         if !matches!(load.stage, Stage::Running { .. }) {
@@ -369,9 +390,9 @@ impl<P: DeserializeOwned> Coordinator<P> {
         Some(agents.fold(start, |sum, one| Progress {
             at_s: sum.at_s + share * one.at_s,
             measuring: sum.measuring && one.measuring,
-            ok: sum.ok + one.ok,
-            errors: sum.errors + one.errors,
-            bytes_read: sum.bytes_read + one.bytes_read,
+            ok: sum.ok.saturating_add(one.ok),
+            errors: sum.errors.saturating_add(one.errors),
+            bytes_read: sum.bytes_read.saturating_add(one.bytes_read),
             p50_ns: sum.p50_ns.max(one.p50_ns),
             p99_ns: sum.p99_ns.max(one.p99_ns),
         }))
@@ -446,12 +467,15 @@ impl<P: DeserializeOwned> Coordinator<P> {
         };
         let is_over = |since: Duration, time: Duration| now > since + time;
         let within = self.limits.result;
+        let missing = |agent: usize, has: &dyn Fn(&OfAgent<P>) -> bool| {
+            load.of_agent.get(agent).is_some_and(|it| !has(it))
+        };
         let is_late = match (load.stopped, load.stage, load.longest) {
             (Some(stopped), ..) => is_over(stopped, within),
             (None, Stage::Running { at }, Some(longest)) => is_over(at + longest, within),
             (None, Stage::Preparing { since }, _) if is_over(since, self.limits.prepare) => {
                 return Err(FleetError::NotReady {
-                    agents: self.names(|agent| !load.of_agent[agent].is_ready),
+                    agents: self.names(|agent| missing(agent, &|it| it.is_ready)),
                     within: self.limits.prepare,
                 });
             }
@@ -460,7 +484,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
         match is_late {
             false => Ok(()),
             true => Err(FleetError::NoResult {
-                agents: self.names(|agent| load.of_agent[agent].result.is_none()),
+                agents: self.names(|agent| missing(agent, &|it| it.result.is_some())),
                 within,
             }),
         }

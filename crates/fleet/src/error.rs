@@ -69,6 +69,8 @@ pub enum FleetError {
     Interrupted,
     #[error("a fleet needs from 1 to {most} agents, not {given}", most = prony_load::MOST_AGENTS)]
     Count { given: usize },
+    #[error("the load is for {wanted} agents, and the fleet has {there}: use fewer, or start more")]
+    TooFew { wanted: usize, there: usize },
     #[error(
         "{of} agents were started, and {agents} did not reply within {} s{notes}; check that the scheduler has room for all of them, or use fewer agents",
         .within.as_secs()

@@ -60,9 +60,20 @@ pub struct Fleet {
     on: &'static str,
     hosts: Vec<Host>,
     driver: Arc<Mutex<Driver>>,
+    /// Not in the driver, which is locked while a load is observed.
+    silent: Mutex<Option<SilentAgent>>,
     /// Set when the fleet is dropped.
     is_over: Arc<AtomicBool>,
     idle: Option<JoinHandle<()>>,
+}
+
+/// An agent that may soon be lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SilentAgent {
+    /// Which one.
+    pub agent: AgentName,
+    /// For how long it has sent nothing.
+    pub silent: Duration,
 }
 
 /// The agents, and what they do.
@@ -101,6 +112,22 @@ impl Fleet {
         limits: Limits,
         interrupt: &AtomicBool,
     ) -> Result<Self, FleetError> {
+        Self::launch_observed(launcher, agents, limits, interrupt, &mut |_, _| {})
+    }
+
+    /// As [`launch_within`](Self::launch_within). `observe` hears how many agents have replied, and of how many: once
+    /// they are started, and whenever that changes.
+    ///
+    /// # Errors
+    ///
+    /// If one does not reply in time.
+    pub fn launch_observed(
+        launcher: &dyn Launcher,
+        agents: usize,
+        limits: Limits,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(usize, usize),
+    ) -> Result<Self, FleetError> {
         if !(1..=MOST_AGENTS).contains(&agents) {
             return Err(FleetError::Count { given: agents });
         }
@@ -120,8 +147,15 @@ impl Fleet {
             unreachable: None,
             lost: None,
         };
+        let mut observed = 0;
+        observe(observed, agents);
         let hosts = loop {
             driver.turn(TURN)?;
+            let replied = driver.coordinator.replied();
+            if replied != observed {
+                observed = replied;
+                observe(observed, agents);
+            }
             if let Some(hosts) = driver.coordinator.hosts() {
                 break hosts;
             }
@@ -140,6 +174,7 @@ impl Fleet {
             on: launcher.name(),
             hosts,
             driver,
+            silent: Mutex::new(None),
             is_over,
             idle: Some(idle),
         })
@@ -155,17 +190,29 @@ impl Fleet {
         &self.hosts
     }
 
+    /// The agent of the running load that has sent nothing for the longest time, if that is more than a second. Observers
+    /// of the load may call it.
+    pub fn silent_agent(&self) -> Option<SilentAgent> {
+        lock(&self.silent).clone()
+    }
+
     fn try_run(
         &self,
         plan: &LoadPlan,
         interrupt: &AtomicBool,
         observe: &mut dyn FnMut(Progress),
     ) -> Result<Vec<AgentPart<PartResult>>, FleetError> {
+        if plan.agents > self.hosts.len() {
+            return Err(FleetError::TooFew {
+                wanted: plan.agents,
+                there: self.hosts.len(),
+            });
+        }
         let document = Box::new(plan.document()?);
         let mut driver = lock(&self.driver);
         driver.turn(Duration::ZERO)?;
         let now = driver.began.elapsed();
-        let load = driver.coordinator.begin(now, longest(plan));
+        let load = driver.coordinator.begin(now, plan.agents, longest(plan));
         driver.send(&FleetMessage::Prepare {
             load,
             agents: plan.agents as u64,
@@ -183,6 +230,8 @@ impl Fleet {
             }
             if observed.elapsed() >= OBSERVE {
                 observed = Instant::now();
+                let silent = driver.coordinator.silent_agent(driver.began.elapsed());
+                *lock(&self.silent) = silent;
                 if let Some(progress) = driver.coordinator.progress() {
                     observe(progress);
                 }
@@ -199,19 +248,18 @@ pub fn longest(plan: &LoadPlan) -> Option<Duration> {
 }
 
 impl LoadRunner for Fleet {
+    /// The first `plan.agents` of the agents share the load, and the others wait for the next one.
     fn run(
         &self,
         plan: &LoadPlan,
         interrupt: &AtomicBool,
         observe: &mut dyn FnMut(Progress),
     ) -> Result<LoadResult, LoadError> {
-        let plan = LoadPlan {
-            agents: self.hosts.len(),
-            ..plan.clone()
-        };
         plan.validate()?;
-        match self.try_run(&plan, interrupt, observe) {
-            Ok(parts) => Ok(merged(&plan, self.on, parts)),
+        let parts = self.try_run(plan, interrupt, observe);
+        *lock(&self.silent) = None;
+        match parts {
+            Ok(parts) => Ok(merged(plan, self.on, parts)),
             Err(error) => Err(LoadError::Fleet(Box::new(error))),
         }
     }
@@ -237,6 +285,7 @@ fn merged(plan: &LoadPlan, on: &str, parts: Vec<AgentPart<PartResult>>) -> LoadR
         });
         counted.push(agent.part);
     }
+    plan.continue_after(&counted);
     let mut result = assemble(plan, &counted);
     let limited = agents.iter().enumerate().find_map(|(index, agent)| {
         let reason = agent.client_limited_by.as_ref()?;
@@ -378,8 +427,8 @@ fn stay_in_touch(driver: &Mutex<Driver>, is_over: &AtomicBool) {
     }
 }
 
-fn lock(driver: &Mutex<Driver>) -> MutexGuard<'_, Driver> {
-    driver.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A new id: schedulers use it in names, which begin with a letter.

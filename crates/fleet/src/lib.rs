@@ -13,7 +13,7 @@ mod launcher;
 mod message;
 
 pub use error::{AgentName, AgentNames, FleetError, Notes};
-pub use fleet::{Fleet, LONGEST_LOAD, Limits, longest};
+pub use fleet::{Fleet, LONGEST_LOAD, Limits, SilentAgent, longest};
 pub use frame::{FrameError, Framed, Framer, Frames, Line, is_fleet_id};
 pub use launcher::{
     Agents, Event, Launch, LaunchError, Launcher, Local, Processes, Slurm, SlurmSettings, Ssh,

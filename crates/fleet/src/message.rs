@@ -19,7 +19,7 @@ pub enum FleetMessage {
     Prepare {
         /// Counts the loads of the fleet.
         load: u64,
-        /// How many agents share it.
+        /// How many agents share it: the first ones. The others ignore it.
         agents: u64,
         /// The whole load. Each agent takes its part.
         plan: Box<PlanDocument>,
@@ -28,7 +28,7 @@ pub enum FleetMessage {
     Start {
         /// Which one.
         load: u64,
-        /// The instant for each agent, by its index: nanoseconds of the agent's own clock.
+        /// The instant for each agent that shares it, by its index: nanoseconds of the agent's own clock.
         at_ns: Vec<u64>,
     },
     /// End the load now, and send the result so far.

@@ -57,6 +57,31 @@ fn a_stopped_agent_is_silent_and_named() {
 }
 
 #[test]
+fn observers_of_a_load_hear_of_a_silent_agent_before_it_is_lost() {
+    let server = TestServer::start();
+    let fleet = launch(3);
+    let plan = LoadPlan {
+        duration: Some(LONG),
+        ..server.plan()
+    };
+    let (mut is_stopped, mut seen) = (false, None);
+    let mut observe = |progress: prony_load::Progress| {
+        if progress.ok > 0 && !std::mem::replace(&mut is_stopped, true) {
+            signal(fleet.id(), 1, Signal::SIGSTOP);
+        }
+        seen = fleet.silent_agent().or(seen.take());
+    };
+    let plan = of_all(&fleet, &plan);
+    let error = fleet.run(&plan, &AtomicBool::new(false), &mut observe);
+    assert!(agent_1(&fleet_error(error.unwrap_err())));
+    let seen = seen.unwrap();
+    assert_eq!(seen.agent.index, 1);
+    assert!(seen.agent.host.is_some());
+    assert!(seen.silent > Duration::from_secs(1), "{seen:?}");
+    assert_eq!(fleet.silent_agent(), None);
+}
+
+#[test]
 fn an_agent_that_sigterm_ends_is_named() {
     let (error, _) = after_signal(Signal::SIGTERM, EventLoopChoice::Epoll);
     assert!(agent_1(&error), "{error}");

@@ -4,6 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use prony_model::{Arrivals, Ended, LatencyHistogram, LoadShape, Outcome, Schedule};
 
+use prony_load::LoadRequest;
+use prony_load::tls::HttpVersion;
+use prony_scenario::{HurlScenario, Sources};
+
 use super::*;
 
 #[test]
@@ -85,6 +89,86 @@ fn the_same_agents_run_several_loads() {
 }
 
 #[test]
+fn the_next_load_continues_after_the_flows_of_the_last() {
+    let numbers = Arc::new(Mutex::new(Vec::new()));
+    let record = numbers.clone();
+    let address = listening_server(move |_, request: &str| {
+        let number: u64 = request["GET /".len()..]
+            .split(' ')
+            .next()
+            .and_then(|it| it.parse().ok())
+            .unwrap();
+        record.lock().unwrap().push(number);
+    });
+    let mut sources = Sources::default();
+    sources.set("host", &address.to_string()).unwrap();
+    sources.add_counter("n", 0).unwrap();
+    let flow = "GET http://{{host}}/{{n}}\nHTTP 200\n";
+    let scenario = Arc::new(HurlScenario::new("flow.hurl", flow, sources).unwrap());
+    let fleet = launch(3);
+    for (load, event_loop) in [LOOPS, LOOPS].concat().into_iter().enumerate() {
+        let request = LoadRequest::Scenario(scenario.clone(), HttpVersion::Http1);
+        let plan = LoadPlan {
+            connections: 3,
+            max_connections: 3,
+            requests: Some(7),
+            event_loop,
+            ..LoadPlan::new(address.into(), &format!("http://{address}/"), request)
+        };
+        assert_eq!(run(&fleet, &plan).unwrap().flows.unwrap().ok, 7);
+        let mut numbers = std::mem::take(&mut *numbers.lock().unwrap());
+        numbers.sort_unstable();
+        // The agents have begun 3, 2 and 2 flows in turn, so two numbers are left out.
+        let first = 9 * load as u64;
+        let expected: Vec<u64> = (first..first + 7).collect();
+        assert_eq!(numbers, expected, "load {load}, {event_loop}");
+    }
+}
+
+#[test]
+fn the_first_agents_run_a_load_of_fewer() {
+    for event_loop in LOOPS {
+        let server = TestServer::start();
+        let fleet = launch(3);
+        let mut total = 0;
+        for agents in [1, 3, 2] {
+            let plan = LoadPlan {
+                agents,
+                connections: agents,
+                max_connections: agents,
+                event_loop,
+                ..server.plan_of(30)
+            };
+            let result = fleet.run(&plan, &AtomicBool::new(false), &mut |_| {});
+            let result = result.unwrap();
+            total += 30;
+            assert_eq!((result.requests, server.count()), (30, total));
+            let rows = result.fleet.unwrap().agents;
+            let requests: Vec<u64> = rows.iter().map(|agent| agent.requests).collect();
+            assert_eq!(requests, vec![30 / agents as u64; agents], "{event_loop}");
+        }
+        assert_eq!(processes(fleet.id()).len(), 3);
+    }
+}
+
+#[test]
+fn a_load_of_more_agents_than_there_are_is_refused() {
+    let server = TestServer::start();
+    let fleet = launch(2);
+    let plan = LoadPlan {
+        agents: 3,
+        ..server.plan_of(10)
+    };
+    let error = fleet.run(&plan, &AtomicBool::new(false), &mut |_| {});
+    assert_eq!(
+        fleet_error(error.unwrap_err()).to_string(),
+        "the load is for 3 agents, and the fleet has 2: use fewer, or start more"
+    );
+    // It is not lost.
+    assert_eq!(run(&fleet, &server.plan_of(10)).unwrap().requests, 10);
+}
+
+#[test]
 fn an_interrupt_gives_the_result_so_far() {
     for event_loop in LOOPS {
         let server = TestServer::start();
@@ -102,7 +186,9 @@ fn an_interrupt_gives_the_result_so_far() {
                 interrupt.store(true, Ordering::Relaxed);
             }
         };
-        let result = fleet.run(&plan, &interrupt, &mut observe).unwrap();
+        let result = fleet
+            .run(&of_all(&fleet, &plan), &interrupt, &mut observe)
+            .unwrap();
         assert_eq!(result.ended, Ended::Interrupted);
         assert!(result.duration_s < 30.0);
         assert!(seen > 0 && result.outcomes[Outcome::Ok] >= seen);
@@ -121,7 +207,7 @@ fn an_interrupt_before_the_start_ends_the_load() {
         ..server.plan()
     };
     let result = fleet
-        .run(&plan, &AtomicBool::new(true), &mut |_| {})
+        .run(&of_all(&fleet, &plan), &AtomicBool::new(true), &mut |_| {})
         .unwrap();
     assert_eq!(result.ended, Ended::Interrupted);
     assert_eq!(result.outcomes[Outcome::Ok], server.count());

@@ -6,7 +6,8 @@ mod pipes;
 mod start;
 
 use std::fs::{self, File};
-use std::net::SocketAddr;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
@@ -80,14 +81,48 @@ impl TestServer {
     }
 }
 
+/// A server that responds to small requests. `hear` gets each, and which one of its connection it is.
+fn listening_server(hear: impl Fn(usize, &str) + Clone + Send + 'static) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, hear) = (stream.unwrap(), hear.clone());
+            thread::spawn(move || {
+                let mut buffer = [0; 4096];
+                for nth in 0.. {
+                    let Ok(length @ 1..) = stream.read(&mut buffer) else {
+                        return;
+                    };
+                    hear(nth, str::from_utf8(&buffer[..length]).unwrap());
+                    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+                    if stream.write_all(response).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
 fn launch(agents: usize) -> Fleet {
     let local = Local::of(env!("CARGO_BIN_EXE_prony-agent"));
     Fleet::launch(&local, agents, &AtomicBool::new(false)).unwrap()
 }
 
+/// The load of all its agents.
+fn of_all(fleet: &Fleet, plan: &LoadPlan) -> LoadPlan {
+    LoadPlan {
+        agents: fleet.hosts().len(),
+        ..plan.clone()
+    }
+}
+
+/// Runs the load on all agents.
 fn run(fleet: &Fleet, plan: &LoadPlan) -> Result<LoadResult, FleetError> {
     fleet
-        .run(plan, &AtomicBool::new(false), &mut |_| {})
+        .run(&of_all(fleet, plan), &AtomicBool::new(false), &mut |_| {})
         .map_err(fleet_error)
 }
 

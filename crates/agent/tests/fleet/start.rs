@@ -1,7 +1,5 @@
 //! Agents start together, by the target's own record, whatever their clocks show.
 
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::process::Command;
 
 use prony_fleet::{Agents, Launch, LaunchError, Launcher, Limits, Processes};
@@ -41,26 +39,11 @@ impl Launcher for Staggered {
 
 /// A server that remembers when the first request of each connection arrived.
 fn first_arrivals() -> (SocketAddr, Arc<Mutex<Vec<Instant>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
     let arrivals = Arc::new(Mutex::new(Vec::new()));
     let record = arrivals.clone();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, record) = (stream.unwrap(), record.clone());
-            thread::spawn(move || {
-                let mut buffer = [0; 4096];
-                let mut is_first = true;
-                while let Ok(1..) = stream.read(&mut buffer) {
-                    if std::mem::take(&mut is_first) {
-                        record.lock().unwrap().push(Instant::now());
-                    }
-                    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-                    if stream.write_all(response).is_err() {
-                        return;
-                    }
-                }
-            });
+    let address = listening_server(move |nth, _| {
+        if nth == 0 {
+            record.lock().unwrap().push(Instant::now());
         }
     });
     (address, arrivals)
@@ -120,4 +103,15 @@ fn an_agent_that_begins_late_is_named() {
         text.contains("agent ") && text.contains("after the agreed instant"),
         "{text}"
     );
+}
+
+#[test]
+fn a_launch_shows_how_many_agents_have_replied() {
+    let mut seen = Vec::new();
+    let mut observe = |replied, of| seen.push((replied, of));
+    let never = AtomicBool::new(false);
+    Fleet::launch_observed(&Staggered, 2, Limits::default(), &never, &mut observe).unwrap();
+    assert_eq!(seen.first(), Some(&(0, 2)));
+    assert_eq!(seen.last(), Some(&(2, 2)));
+    assert!(seen.windows(2).all(|two| two[0].0 < two[1].0), "{seen:?}");
 }

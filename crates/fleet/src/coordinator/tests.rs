@@ -41,7 +41,7 @@ impl Lab {
     /// A fleet whose load has begun.
     fn running(agents: usize, longest: Option<Duration>) -> Self {
         let mut lab = Self::launched(agents);
-        lab.coordinator.begin(lab.now, longest);
+        lab.coordinator.begin(lab.now, lab.agents(), longest);
         for agent in 0..agents {
             lab.ready(agent).unwrap();
         }
@@ -208,7 +208,7 @@ fn another_version_is_named_with_the_host() {
 #[test]
 fn no_load_starts_before_every_agent_is_ready() {
     let mut lab = Lab::launched(3);
-    lab.coordinator.begin(lab.now, None);
+    lab.coordinator.begin(lab.now, lab.agents(), None);
     for agent in [2, 0] {
         lab.ready(agent).unwrap();
     }
@@ -232,9 +232,51 @@ fn no_load_starts_before_every_agent_is_ready() {
 }
 
 #[test]
+fn the_first_agents_share_a_load_and_the_others_stay_in_touch() {
+    let mut lab = Lab::launched(3);
+    lab.coordinator.begin(lab.now, 2, Some(ms(1000)));
+    for agent in [1, 0] {
+        lab.ready(agent).unwrap();
+    }
+    assert_eq!(lab.reply_until_start().len(), 2);
+    for agent in [0, 1] {
+        lab.result(agent, 7).unwrap();
+    }
+    assert_eq!(lab.coordinator.parts().unwrap().len(), 2);
+    // One that is silent is lost also if it has no part of the load.
+    lab.coordinator.begin(lab.now, 2, None);
+    let error = lab.pass(ms(20_000), &[2]).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("agent 2 on node-2 has sent nothing"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_agent_without_a_part_is_neither_awaited_nor_heard() {
+    let mut lab = Lab::launched(3);
+    lab.coordinator.begin(lab.now, 2, None);
+    lab.ready(0).unwrap();
+    let error = lab.pass(ms(100_000), &[]).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("agent 1 on node-1 had not prepared"),
+        "{error}"
+    );
+    let error = lab.ready(2).unwrap_err();
+    assert!(
+        error.to_string().contains("a ready signal of load 1"),
+        "{error}"
+    );
+}
+
+#[test]
 fn no_load_starts_before_every_clock_is_known() {
     let mut lab = Lab::launched(2);
-    lab.coordinator.begin(lab.now, None);
+    lab.coordinator.begin(lab.now, lab.agents(), None);
     for agent in 0..2 {
         lab.ready(agent).unwrap();
     }
@@ -259,7 +301,7 @@ fn parts_come_in_the_order_of_the_agents() {
     assert_eq!(parts[2].host, "node-2");
     assert_eq!(parts[2].clock.offset_ns, offset(2).as_nanos() as i64);
     // And the next load gets a number of its own.
-    assert_eq!(lab.coordinator.begin(lab.now, None), 2);
+    assert_eq!(lab.coordinator.begin(lab.now, lab.agents(), None), 2);
 }
 
 #[test]
@@ -280,7 +322,7 @@ fn a_second_result_and_one_of_another_load_are_refused() {
 #[test]
 fn a_result_before_the_start_is_refused() {
     let mut lab = Lab::launched(2);
-    lab.coordinator.begin(lab.now, None);
+    lab.coordinator.begin(lab.now, lab.agents(), None);
     let error = lab.result(1, 1).unwrap_err();
     assert!(
         error.to_string().contains("a result before the load began"),
@@ -376,6 +418,24 @@ fn progress_and_lines_of_a_long_result_show_that_an_agent_lives() {
 }
 
 #[test]
+fn an_agent_is_named_after_a_second_of_silence() {
+    let mut lab = Lab::running(3, None);
+    assert_eq!(lab.coordinator.silent_agent(lab.now), None);
+    lab.now += ms(900);
+    for agent in [0, 2] {
+        let (load, progress) = (1, Progress::default());
+        let running = AgentMessage::Running { load, progress };
+        lab.say(agent, running).unwrap();
+    }
+    assert_eq!(lab.coordinator.silent_agent(lab.now), None);
+    lab.now += ms(200);
+    let silent = lab.coordinator.silent_agent(lab.now).unwrap();
+    assert_eq!((silent.agent, silent.silent), (name(1), ms(1100)));
+    lab.pong(1, 0).unwrap();
+    assert_eq!(lab.coordinator.silent_agent(lab.now), None);
+}
+
+#[test]
 fn a_standstill_of_this_process_is_no_silence_of_the_agents() {
     let mut lab = Lab::running(2, None);
     lab.now += ms(20_000);
@@ -413,7 +473,7 @@ fn an_agent_that_ends_is_named_with_its_last_words() {
 #[test]
 fn an_agent_that_cannot_run_its_part_is_named() {
     let mut lab = Lab::launched(2);
-    lab.coordinator.begin(lab.now, None);
+    lab.coordinator.begin(lab.now, lab.agents(), None);
     let (load, reason) = (1, "no io_uring".into());
     let error = lab
         .say(1, AgentMessage::Failed { load, reason })
@@ -427,7 +487,7 @@ fn an_agent_that_cannot_run_its_part_is_named() {
 #[test]
 fn agents_that_are_not_ready_in_time_are_named() {
     let mut lab = Lab::launched(3);
-    lab.coordinator.begin(lab.now, None);
+    lab.coordinator.begin(lab.now, lab.agents(), None);
     lab.ready(1).unwrap();
     let error = lab.pass(ms(100_000), &[]).unwrap_err();
     let text = error.to_string();
@@ -457,7 +517,7 @@ fn a_stop_is_sent_once_and_its_results_count() {
     // Before the start as well as after it.
     for mut lab in [Lab::running(2, None), {
         let mut lab = Lab::launched(2);
-        lab.coordinator.begin(lab.now, None);
+        lab.coordinator.begin(lab.now, lab.agents(), None);
         lab
     }] {
         lab.coordinator.stop(lab.now);
@@ -502,6 +562,23 @@ fn progress_is_summed_over_agents() {
     assert_eq!(lab.coordinator.progress(), Some(expected));
 }
 
+#[test]
+fn counts_beyond_any_load_do_not_overflow() {
+    let mut lab = Lab::running(2, None);
+    for agent in 0..2 {
+        let progress = Progress {
+            ok: u64::MAX,
+            errors: u64::MAX - 1,
+            bytes_read: u64::MAX,
+            ..Progress::default()
+        };
+        lab.say(agent, AgentMessage::Running { load: 1, progress })
+            .unwrap();
+    }
+    let sum = lab.coordinator.progress().unwrap();
+    assert_eq!([sum.ok, sum.errors, sum.bytes_read], [u64::MAX; 3]);
+}
+
 /// What an agent of the random test does next.
 #[derive(Clone, Debug)]
 enum Act {
@@ -531,7 +608,7 @@ proptest! {
     #[test]
     fn no_order_of_events_breaks_the_barrier_or_the_merge(acts in acts()) {
         let mut lab = Lab::launched(3);
-        lab.coordinator.begin(lab.now, Some(ms(5000)));
+        lab.coordinator.begin(lab.now, lab.agents(), Some(ms(5000)));
         let (mut ready, mut results, mut last_ping) = ([false; 3], [0; 3], 0);
         for act in acts {
             let taken = match act {

@@ -183,6 +183,36 @@ mod tests {
         assert_eq!(agents(3, 2).threads_of(&spec(1)), 6);
     }
 
+    fn plan() -> LoadPlan {
+        let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
+        let url = "http://127.0.0.1:1/".parse().unwrap();
+        let request = Request::new("GET", &url, &[], b"").unwrap();
+        LoadPlan::new(nowhere, "http://127.0.0.1:1/", request)
+    }
+
+    #[test]
+    fn a_load_of_few_connections_is_one_of_as_many_agents() {
+        let generator = Generator::agents(&Losing, agents(12, 4));
+        for (connections, shared) in [(1, (1, 1)), (5, (5, 1)), (12, (12, 1)), (64, (12, 4))] {
+            let spec = LoadSpec {
+                connections,
+                ..spec(1)
+            };
+            let spec = LoadSpec {
+                threads: agents(12, 4).threads_of(&spec),
+                ..spec
+            };
+            let plan = LoadPlan {
+                connections,
+                max_connections: connections,
+                ..plan()
+            };
+            let plan = generator.divide(&spec, plan);
+            assert_eq!((plan.agents, plan.threads), shared, "{connections}");
+            assert_eq!(plan.validate(), Ok(()));
+        }
+    }
+
     /// Loses its agents in its first load.
     struct Losing;
 
@@ -201,11 +231,7 @@ mod tests {
     fn a_lost_agent_ends_all_later_loads() {
         let generator = Generator::agents(&Losing, agents(3, 1));
         assert_eq!(generator.lost(), None);
-        let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        let url = "http://127.0.0.1:1/".parse().unwrap();
-        let request = Request::new("GET", &url, &[], b"").unwrap();
-        let plan = LoadPlan::new(nowhere, "http://127.0.0.1:1/", request);
-        let plan = generator.divide(&spec(3), plan);
+        let plan = generator.divide(&spec(3), plan());
         assert_eq!((plan.agents, plan.threads), (3, 1));
         assert!(
             generator

@@ -334,18 +334,17 @@ impl SearchLoads<'_> {
         })
     }
 
-    /// Waits until an overloaded server has worked off its queue, that is until a single request of each agent gets an ok
-    /// response, or a single flow is ok.
+    /// Waits until an overloaded server has worked off its queue, that is until a single request gets an ok response, or a
+    /// single flow is ok.
     /// Gives the outcome of the rate if that does not happen.
     fn settle(&self, planned: &Planned) -> Result<Option<Loaded>, LoadError> {
-        // Every agent takes part in each load.
-        let agents = self.plan.agents;
         let plan = LoadPlan {
-            connections: agents,
-            max_connections: agents,
+            connections: 1,
+            max_connections: 1,
+            agents: 1,
             threads: 1,
             pipeline: 1,
-            requests: Some(agents as u64),
+            requests: Some(1),
             duration: None,
             warmup: Duration::ZERO,
             streams: 0,
