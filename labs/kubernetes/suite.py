@@ -269,7 +269,7 @@ def clock(lab):
 
 
 def lost(lab, lose, seconds):
-    """Loses the agent on node 2: that must be told."""
+    """Loses the agent on node 2: the load is INVALID and names it."""
     with Target() as target:
         load = lab.load(*LONG, target.url)
         wait_until(running_everywhere, 15, "agents run on all nodes")

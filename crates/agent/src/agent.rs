@@ -1,4 +1,4 @@
-//! The agent's main thread: it takes messages, runs one load at a time, and sees to it that the process ends.
+//! The agent's main thread: it takes messages, runs one load at a time, and ensures that the process ends.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -140,7 +140,7 @@ impl Agent {
                 Ok(())
             }
             FleetMessage::Stop { load } => {
-                // If the load has just ended, its result is on its way.
+                // If the load has just ended, its result will follow.
                 if let Some((control, _)) = &self.load
                     && control.number == load
                 {

@@ -196,9 +196,9 @@ pub enum FrameError {
         sequence: u64,
         part: usize,
     },
-    #[error("message {sequence} of agent {agent} was damaged on its way")]
+    #[error("message {sequence} of agent {agent} was damaged in transit")]
     Damaged { agent: usize, sequence: u64 },
-    #[error("a line that begins like a message of an agent was damaged on its way: {start}")]
+    #[error("a line that begins like a message of an agent was damaged in transit: {start}")]
     Unreadable { start: String },
     #[error("agent {agent} sent a message of more than {} MiB", LONGEST_MESSAGE / (1024 * 1024))]
     TooLong { agent: usize },

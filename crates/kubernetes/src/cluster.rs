@@ -20,7 +20,7 @@ use crate::job::{self, CONTAINER};
 use crate::pod::{Sight, State};
 use crate::settings::Settings;
 
-/// How long the API server may take for a reply.
+/// How long the API server may take to reply.
 const REPLY: Duration = Duration::from_secs(15);
 /// How long attaching may take.
 const ATTACH: Duration = Duration::from_secs(10);
@@ -340,7 +340,7 @@ enum Watch {
     Refused(String),
 }
 
-/// Quotas and policies are also refusals, but not for want of a right.
+/// Quotas and policies are also refusals, but no right is missing then.
 fn is_missing_right(message: &str) -> bool {
     message.contains(" cannot ")
 }

@@ -24,7 +24,7 @@ pub struct Settings {
     pub node_selector: BTreeMap<String, String>,
     /// Taints of nodes that keep no agent away.
     pub tolerations: Vec<Toleration>,
-    /// What an agent gets for certain. By default one CPU and 128 MiB.
+    /// What is reserved for each agent. By default one CPU and 128 MiB.
     pub requests: Resources,
     /// What an agent gets at most. By default as much as the node has.
     pub limits: Resources,

@@ -84,7 +84,7 @@ struct SamplingDocument {
     choice: SampleChoice,
 }
 
-/// A value behind a trait as data. Whoever knows its kind can rebuild it.
+/// A value behind a trait as data. It is rebuilt by code that knows its kind.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Portable {

@@ -97,8 +97,8 @@ fn in_order<T>(tables: Tables<T>) -> Vec<(String, Spanned<T>)> {
 }
 
 impl ProjectFile {
-    /// Reads `prony.toml` in the root of `layout`; `None` if there is none, or if it says only where loads are generated. Its suite and servers may use the workloads
-    /// in `known` as well as its own.
+    /// Reads `prony.toml` in the root of `layout`; `None` if there is none, or if it only configures where loads are generated.
+    /// Its suite and servers may use the workloads in `known` as well as its own.
     ///
     /// # Errors
     /// If it cannot be read or is invalid, with file, line and field.

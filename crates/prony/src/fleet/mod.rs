@@ -215,7 +215,7 @@ impl FleetPlan {
     }
 }
 
-/// The CPUs of each agent where there are the fewest, if agents on the same host share them.
+/// The CPUs of each agent on the host that has the fewest, if agents on the same host share them.
 fn least_cpus(hosts: &[Host]) -> usize {
     let mut agents: BTreeMap<&str, usize> = BTreeMap::new();
     for host in hosts {

@@ -263,7 +263,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         let (mut early, late) = match (self.pacer.needs_connections(), place.is_shared()) {
             (false, _) => (0..0, 0..all),
             (true, false) => (0..all, 0..0),
-            // Streams are requests, of which none leaves before a start that others share.
+            // Streams are requests, of which none leaves before the common start of all agents.
             (true, true) => (streams..all, 0..streams),
         };
         self.connect_all(&mut early)?;

@@ -281,7 +281,7 @@ impl SearchLoads<'_> {
     /// Observes the machine during a load; `None` if the system does not allow it.
     fn meter(&self) -> Option<OutsideMeter> {
         if self.loads.are_elsewhere() {
-            // What this machine does says nothing about them.
+            // The load of this machine tells nothing about theirs.
             return None;
         }
         let address = match self.plan.endpoint {
