@@ -151,6 +151,7 @@ CONFIG
   for image in "$folder"/images/*.tar; do
     ctr -a "$socket" -n k8s.io images import "$image" >/dev/null
   done
+  # shellcheck disable=SC2016 # the shell that it starts expands them
   start "kubelet-$name" nsenter --net="/run/netns/$name" unshare --uts bash -c 'hostname "$0" && exec "$@"' "$name" \
     "$bin/kubelet" --kubeconfig="$folder/kubeconfig" --config="$own/kubelet.yaml" --hostname-override="$name" \
     --node-ip="$subnet.$i" --root-dir="$own/kubelet" --cert-dir="$own/pki"

@@ -353,9 +353,18 @@ LONG = ["-d", "30s", "-c", "6"]
 def long_load(lab, on, target):
     """A load that runs on all hosts by now."""
     load = lab.load(on, *LONG, target.url)
-    wait_until(running_everywhere, 10, "agents run on all hosts")
-    time.sleep(1.5)
-    check(load.poll() is None, "the load ended by itself")
+    try:
+        # A debug build that is copied to three hosts is more than 1 GB.
+        wait_until(
+            lambda: running_everywhere() or load.poll() is not None,
+            60,
+            "agents run on all hosts",
+        )
+        time.sleep(1.5)
+        check(load.poll() is None, "the load ended by itself")
+    except Failed as error:
+        load.kill()
+        raise Failed(f"{error}; its output:\n{load.communicate()[0]}") from None
     return load
 
 

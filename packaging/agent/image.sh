@@ -4,7 +4,7 @@
 set -euo pipefail
 
 readonly program=${1:?usage: image.sh PROGRAM NAME FILE} name=${2:?} file=${3:?}
-readonly entry=/$(basename "$program")
+readonly entry=/${program##*/}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
