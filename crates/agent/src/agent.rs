@@ -20,6 +20,8 @@ const SILENCE: Duration = Duration::from_secs(10);
 const STUCK: Duration = Duration::from_secs(10);
 /// How long a load may take to end when the agent does.
 const END: Duration = Duration::from_secs(2);
+/// How often the fleet hears that a long message is arriving.
+const TELL: Duration = Duration::from_secs(1);
 /// How often to look at the time.
 const LOOK: Duration = Duration::from_millis(250);
 /// How many messages wait at most, in each direction.
@@ -78,18 +80,33 @@ struct Agent {
 impl Agent {
     fn hear(&mut self, heard: &Receiver<Heard>) -> Result<(), AgentError> {
         let mut last = Instant::now();
+        let mut is_receiving = false;
+        let mut told = Instant::now();
         loop {
             match heard.recv_timeout(LOOK) {
                 Ok(Heard::Fault(fault)) => return Err(fault),
                 Ok(Heard::LoadEnded(message)) => self.finish(message)?,
-                Ok(Heard::Ping | Heard::Piece) => last = Instant::now(),
+                Ok(Heard::Ping) => {
+                    last = Instant::now();
+                    is_receiving = false;
+                }
+                Ok(Heard::Piece) => {
+                    last = Instant::now();
+                    is_receiving = true;
+                }
                 Ok(Heard::Message(FleetMessage::End)) => return Ok(()),
                 Ok(Heard::Message(message)) => {
                     last = Instant::now();
+                    is_receiving = false;
                     self.take(message)?;
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(AgentError::Closed),
+            }
+            if is_receiving && told.elapsed() >= TELL {
+                told = Instant::now();
+                // If there is no room, other messages show that the agent lives.
+                let _ = self.to_writer.try_send(AgentMessage::Receiving);
             }
             // The first of the two: an agent that cannot write soon stops to read.
             if self.writing.stuck_for() > STUCK {

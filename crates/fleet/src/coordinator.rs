@@ -54,6 +54,8 @@ struct Agent {
     host: Option<Host>,
     clock: Option<ClockOffset>,
     heard: Duration,
+    /// Whether this process stood still since then.
+    is_forgiven: bool,
     notes: VecDeque<String>,
 }
 
@@ -84,8 +86,12 @@ struct OfAgent<P> {
 enum Stage {
     /// Agents build the plan and open connections.
     Preparing { since: Duration },
-    /// Their clocks are compared. `ping` is that of the current round, and `rounds` how many are left.
-    Clocks { rounds: usize, ping: u64 },
+    /// Their clocks are compared; `since` is that of the preparation. `ping` is that of the current round, and `rounds` how many are left.
+    Clocks {
+        since: Duration,
+        rounds: usize,
+        ping: u64,
+    },
     /// They run it, from `at` on.
     Running { at: Duration },
 }
@@ -96,6 +102,13 @@ pub(crate) struct AgentPart<P> {
     pub(crate) part: P,
     pub(crate) host: String,
     pub(crate) clock: ClockOffset,
+}
+
+impl Agent {
+    fn hear(&mut self, now: Duration) {
+        self.heard = now;
+        self.is_forgiven = false;
+    }
 }
 
 impl<P: DeserializeOwned> Coordinator<P> {
@@ -133,7 +146,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
         let framed = match self.frames.take(line) {
             Ok(Line::Message(framed)) => framed,
             Ok(Line::Part { agent }) => {
-                self.agents[agent].heard = now;
+                self.agents[agent].hear(now);
                 return Ok(());
             }
             Ok(Line::Note) => {
@@ -146,7 +159,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
             }
         };
         let agent = framed.agent;
-        self.agents[agent].heard = now;
+        self.agents[agent].hear(now);
         match serde_json::from_str(&framed.text) {
             Ok(message) => self.take_message(now, agent, message),
             Err(error) => Err(FleetError::Unreadable {
@@ -184,6 +197,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
                 Ok(())
             }
             AgentMessage::Result { load, part } => self.result(agent, load, *part),
+            AgentMessage::Receiving => Ok(()),
         }
     }
 
@@ -426,7 +440,10 @@ impl<P: DeserializeOwned> Coordinator<P> {
         let stall = now.saturating_sub(self.last_tick);
         if stall > STALL {
             for agent in &mut self.agents {
-                agent.heard = now.min(agent.heard + stall);
+                // Only once, because an agent that hangs must be noticed however often this process stands still.
+                if !std::mem::replace(&mut agent.is_forgiven, true) {
+                    agent.heard = now.min(agent.heard + stall);
+                }
             }
         }
         self.last_tick = now;
@@ -479,6 +496,12 @@ impl<P: DeserializeOwned> Coordinator<P> {
                     within: self.limits.prepare,
                 });
             }
+            (None, Stage::Clocks { since, ping, .. }, _) if is_over(since, self.limits.prepare) => {
+                return Err(FleetError::NotReady {
+                    agents: self.names(|agent| missing(agent, &|it| it.replied_to >= Some(ping))),
+                    within: self.limits.prepare,
+                });
+            }
             _ => false,
         };
         match is_late {
@@ -502,27 +525,38 @@ impl<P: DeserializeOwned> Coordinator<P> {
         }
         let mut of_agent = load.of_agent.iter();
         match load.stage {
-            Stage::Preparing { .. } if of_agent.all(|agent| agent.is_ready) => {
-                let rounds = ROUNDS;
-                self.next_round(now, rounds, messages);
+            Stage::Preparing { since } if of_agent.all(|agent| agent.is_ready) => {
+                self.next_round(now, since, ROUNDS, messages);
             }
-            Stage::Clocks { rounds, ping } if of_agent.all(|it| it.replied_to == Some(ping)) => {
-                match rounds {
-                    0 => self.start(now, messages),
-                    _ => self.next_round(now, rounds, messages),
-                }
-            }
+            // Pings of other rounds may have followed meanwhile.
+            Stage::Clocks {
+                since,
+                rounds,
+                ping,
+            } if of_agent.all(|it| it.replied_to >= Some(ping)) => match rounds {
+                0 => self.start(now, messages),
+                _ => self.next_round(now, since, rounds, messages),
+            },
             Stage::Preparing { .. } | Stage::Clocks { .. } | Stage::Running { .. } => {}
         }
     }
 
     /// Begins one of the rounds of pings that are left.
-    fn next_round(&mut self, now: Duration, rounds: usize, messages: &mut Vec<FleetMessage>) {
+    fn next_round(
+        &mut self,
+        now: Duration,
+        since: Duration,
+        rounds: usize,
+        messages: &mut Vec<FleetMessage>,
+    ) {
         let ping = self.next_ping;
         messages.push(self.ping(now));
         if let Some(load) = &mut self.load {
-            let rounds = rounds - 1;
-            load.stage = Stage::Clocks { rounds, ping };
+            load.stage = Stage::Clocks {
+                since,
+                rounds: rounds - 1,
+                ping,
+            };
         }
     }
 

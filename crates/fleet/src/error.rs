@@ -144,7 +144,7 @@ pub enum FleetError {
     },
     #[error(transparent)]
     NotPortable(#[from] NotPortable),
-    #[error("the fleet was lost in an earlier load: {0}")]
+    #[error("the fleet was lost before this load: {0}")]
     Lost(Box<FleetError>),
 }
 

@@ -53,6 +53,8 @@ pub enum AgentMessage<P = PartResult> {
         /// Who replies.
         host: Host,
     },
+    /// A long message of the fleet is arriving. It shows that the agent lives, although it cannot reply to pings.
+    Receiving,
     /// The load is prepared, and waits for its start.
     Ready {
         /// Which one.
