@@ -38,6 +38,8 @@ pub struct Limits {
     pub prepare: Duration,
     /// How late an agent may begin.
     pub start_lag: Duration,
+    /// How far apart agents may begin before the result has a warning.
+    pub start_spread: Duration,
     /// For results, after the longest time that the load may take.
     pub result: Duration,
 }
@@ -49,6 +51,7 @@ impl Default for Limits {
             silence: Duration::from_secs(3),
             prepare: Duration::from_secs(60),
             start_lag: Duration::from_millis(50),
+            start_spread: Duration::from_millis(5),
             result: Duration::from_secs(30),
         }
     }
@@ -59,6 +62,7 @@ pub struct Fleet {
     id: String,
     on: &'static str,
     hosts: Vec<Host>,
+    limits: Limits,
     driver: Arc<Mutex<Driver>>,
     /// Not in the driver, which is locked while a load is observed.
     silent: Mutex<Option<SilentAgent>>,
@@ -173,6 +177,7 @@ impl Fleet {
             id,
             on: launcher.name(),
             hosts,
+            limits,
             driver,
             silent: Mutex::new(None),
             is_over,
@@ -259,14 +264,19 @@ impl LoadRunner for Fleet {
         let parts = self.try_run(plan, interrupt, observe);
         *lock(&self.silent) = None;
         match parts {
-            Ok(parts) => Ok(merged(plan, self.on, parts)),
+            Ok(parts) => Ok(merged(plan, self.on, &self.limits, parts)),
             Err(error) => Err(LoadError::Fleet(Box::new(error))),
         }
     }
 }
 
 /// The result of the load, with a row for each agent.
-fn merged(plan: &LoadPlan, on: &str, parts: Vec<AgentPart<PartResult>>) -> LoadResult {
+fn merged(
+    plan: &LoadPlan,
+    on: &str,
+    limits: &Limits,
+    parts: Vec<AgentPart<PartResult>>,
+) -> LoadResult {
     let (mut agents, mut counted) = (Vec::new(), Vec::new());
     for agent in parts {
         let own = assemble(plan, std::slice::from_ref(&agent.part));
@@ -295,9 +305,35 @@ fn merged(plan: &LoadPlan, on: &str, parts: Vec<AgentPart<PartResult>>) -> LoadR
         result.generator.client_limited = true;
         result.generator.client_limited_by = limited;
     }
-    let on = on.into();
-    result.fleet = Some(FleetResult { on, agents });
+    result.fleet = Some(FleetResult {
+        on: on.into(),
+        late_start: late_start(&agents, limits.start_spread),
+        agents,
+    });
     result
+}
+
+/// The agent that began, or may have begun as far as its clock is known, more than `most` after another.
+fn late_start(agents: &[AgentResult], most: Duration) -> Option<String> {
+    let lag = |agent: &AgentResult| agent.start_lag_ns as f64;
+    let unknown = |agent: &AgentResult| agent.round_trip_ns as f64 / 2.0;
+    let latest = |agent: &AgentResult| lag(agent) + unknown(agent);
+    let earliest = |agent: &AgentResult| lag(agent) - unknown(agent);
+    let all = || agents.iter().enumerate();
+    let (late, last) = all().max_by(|(_, a), (_, b)| latest(a).total_cmp(&latest(b)))?;
+    let others = all().filter(|(index, _)| *index != late);
+    let (early, first) = others.min_by(|(_, a), (_, b)| earliest(a).total_cmp(&earliest(b)))?;
+    let apart = latest(last) - earliest(first);
+    (apart > nanoseconds(most) as f64).then(|| {
+        format!(
+            "agent {late} on {} may have begun {:.1} ms after agent {early} on {}, more than the {} ms expected: its host is \
+             busy, or the network to one of them is slow",
+            last.host,
+            apart / 1e6,
+            first.host,
+            most.as_millis(),
+        )
+    })
 }
 
 fn nanoseconds(time: Duration) -> u64 {
@@ -444,5 +480,45 @@ impl std::fmt::Debug for Fleet {
             .field("on", &self.on)
             .field("hosts", &self.hosts)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(host: &str, lag_us: u64, round_trip_us: u64) -> AgentResult {
+        AgentResult {
+            host: host.into(),
+            connections: 1,
+            requests: 0,
+            outcomes: Default::default(),
+            rate_per_s: 0.0,
+            latency_ns: None,
+            busy_max: 0.0,
+            client_limited_by: None,
+            clock_offset_ns: 0,
+            round_trip_ns: 1000 * round_trip_us,
+            start_lag_ns: 1000 * lag_us,
+        }
+    }
+
+    #[test]
+    fn an_agent_that_may_have_begun_5_ms_after_another_is_named() {
+        let late = |agents: &[AgentResult]| late_start(agents, Limits::default().start_spread);
+        assert_eq!(late(&[agent("a", 40_000, 40_000)]), None);
+        let (a, b) = (agent("a", 100, 200), agent("b", 4800, 200));
+        assert_eq!(late(&[a.clone(), b]), None);
+        let (b, c) = (agent("b", 5200, 200), agent("c", 300, 200));
+        let text = late(&[c, a.clone(), b]).unwrap();
+        let expected =
+            "agent 2 on b may have begun 5.3 ms after agent 1 on a, more than the 5 ms expected";
+        assert!(text.starts_with(expected), "{text}");
+        // The clocks are not known that well.
+        let text = late(&[agent("far", 100, 10_200), a]).unwrap();
+        assert!(
+            text.starts_with("agent 0 on far may have begun 5.2 ms"),
+            "{text}"
+        );
     }
 }

@@ -452,6 +452,8 @@ pub struct FleetResult {
     pub on: String,
     /// Each of them, by its number.
     pub agents: Vec<AgentResult>,
+    /// Which of them began, or may have begun, noticeably later than another; `None` if all began together.
+    pub late_start: Option<String>,
 }
 
 /// One agent's part of a load, measured part only.

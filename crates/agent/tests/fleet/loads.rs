@@ -113,7 +113,7 @@ fn the_next_load_continues_after_the_flows_of_the_last() {
             max_connections: 3,
             requests: Some(7),
             event_loop,
-            ..LoadPlan::new(address.into(), &format!("http://{address}/"), request)
+            ..LoadPlan::new(address.into(), format!("http://{address}/"), request)
         };
         assert_eq!(run(&fleet, &plan).unwrap().flows.unwrap().ok, 7);
         let mut numbers = std::mem::take(&mut *numbers.lock().unwrap());

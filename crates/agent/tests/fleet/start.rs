@@ -106,6 +106,25 @@ fn an_agent_that_begins_late_is_named() {
 }
 
 #[test]
+fn agents_that_begin_apart_are_named_in_the_result() {
+    let server = TestServer::start();
+    let limits = Limits {
+        // No two clocks are known that well.
+        start_spread: Duration::ZERO,
+        start_lag: LONG,
+        ..Limits::default()
+    };
+    let local = Local::of(env!("CARGO_BIN_EXE_prony-agent"));
+    let fleet = Fleet::launch_within(&local, 2, limits, &AtomicBool::new(false)).unwrap();
+    let result = run(&fleet, &server.plan_of(10)).unwrap();
+    let late = result.fleet.unwrap().late_start.unwrap();
+    assert!(
+        late.starts_with("agent ") && late.contains(" ms after agent "),
+        "{late}"
+    );
+}
+
+#[test]
 fn a_launch_shows_how_many_agents_have_replied() {
     let mut seen = Vec::new();
     let mut observe = |replied, of| seen.push((replied, of));

@@ -34,6 +34,10 @@ pub fn lines(fleet: &FleetResult, every: bool) -> Vec<String> {
             "  The {shown} busiest or with most errors of {all}; --json and --markdown have all."
         ));
     }
+    lines.extend({
+        let late = fleet.late_start.iter();
+        late.map(|late| format!("  LATE START: {late}."))
+    });
     lines
 }
 
@@ -123,6 +127,7 @@ mod tests {
         FleetResult {
             on: "kubernetes".into(),
             agents,
+            late_start: None,
         }
     }
 
@@ -130,6 +135,19 @@ mod tests {
     fn each_agent_has_a_line() {
         let text = lines(&fleet(3), false).join("\n");
         golden("agents", &[("agents of a load", text)]);
+    }
+
+    #[test]
+    fn a_late_start_is_shown() {
+        let fleet = FleetResult {
+            late_start: Some("agent 1 on node-1 began late".into()),
+            ..fleet(40)
+        };
+        let lines = lines(&fleet, false);
+        assert_eq!(
+            lines.last().unwrap(),
+            "  LATE START: agent 1 on node-1 began late."
+        );
     }
 
     #[test]

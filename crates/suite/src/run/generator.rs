@@ -205,6 +205,7 @@ mod tests {
             let plan = LoadPlan {
                 connections,
                 max_connections: connections,
+                requests: Some(1000),
                 ..plan()
             };
             let plan = generator.divide(&spec, plan);
