@@ -5,6 +5,7 @@ set -euo pipefail
 
 readonly program=${1:?usage: image.sh PROGRAM NAME FILE} name=${2:?} file=${3:?}
 readonly entry=/${program##*/}
+architecture=$("$(dirname "${BASH_SOURCE[0]}")/../architecture.sh" "$program")
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -14,13 +15,9 @@ archive() {
   tar --create --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --directory "$1" --file "$2" "${@:3}"
 }
 
-case $(file --brief "$program") in
-  *x86-64*) architecture=amd64 ;;
-  *aarch64*) architecture=arm64 ;;
-  *)
-    echo "image.sh: $program is not a program for x86_64 or aarch64" >&2
-    exit 1
-    ;;
+case $architecture in
+  x86_64) architecture=amd64 ;;
+  aarch64) architecture=arm64 ;;
 esac
 
 mkdir "$work/layer" "$work/image"
