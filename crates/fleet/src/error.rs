@@ -65,7 +65,7 @@ impl fmt::Display for Notes {
 pub enum FleetError {
     #[error(transparent)]
     Launch(#[from] LaunchError),
-    #[error("you stopped it before every agent was there")]
+    #[error("you stopped it before every agent had replied")]
     Interrupted,
     #[error("a fleet needs from 1 to {most} agents, not {given}", most = prony_load::MOST_AGENTS)]
     Count { given: usize },

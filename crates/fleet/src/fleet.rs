@@ -141,7 +141,10 @@ impl Fleet {
             id: &id,
             interrupt,
         };
-        let started = launcher.launch(&launch)?;
+        let started = match launcher.launch(&launch) {
+            Err(_) if interrupt.load(Ordering::Relaxed) => return Err(FleetError::Interrupted),
+            started => started?,
+        };
         let mut driver = Driver {
             // Not before: a launcher limits its own time, and nodes may have to pull an image or even be added.
             began: Instant::now(),
@@ -237,9 +240,8 @@ impl Fleet {
                 observed = Instant::now();
                 let silent = driver.coordinator.silent_agent(driver.began.elapsed());
                 *lock(&self.silent) = silent;
-                if let Some(progress) = driver.coordinator.progress() {
-                    observe(progress);
-                }
+                // Also before the start: observers may end the load.
+                observe(driver.coordinator.progress().unwrap_or_default());
             }
         }
     }
@@ -265,6 +267,8 @@ impl LoadRunner for Fleet {
         *lock(&self.silent) = None;
         match parts {
             Ok(parts) => Ok(merged(plan, self.on, &self.limits, parts)),
+            // Nothing is wrong with the agents.
+            Err(FleetError::NotPortable(error)) => Err(LoadError::NotPortable(error)),
             Err(error) => Err(LoadError::Fleet(Box::new(error))),
         }
     }

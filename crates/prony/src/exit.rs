@@ -107,5 +107,9 @@ pub fn failure(error: &(dyn Error + 'static)) -> ExitCode {
         cause = error.source();
     }
     errln!();
-    ExitCode::from(if error.is::<Usage>() { USAGE } else { FAILURE })
+    ExitCode::from(match error.downcast_ref() {
+        Some(prony_fleet::FleetError::Interrupted) => INTERRUPTED,
+        _ if error.is::<Usage>() => USAGE,
+        _ => FAILURE,
+    })
 }

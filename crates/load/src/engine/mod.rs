@@ -49,6 +49,7 @@ use tcp_events::HostEvents;
 use worker::{Requests, Share, Shared, Worker, WorkerResult};
 use worker_number::{WorkerNumber, share_of_agent};
 
+use crate::document::NotPortable;
 use crate::plan::{EventLoopChoice, LoadPlan, PlanError};
 use crate::request::{LoadRequest, WireRequest};
 use crate::tls::HttpVersion;
@@ -75,6 +76,8 @@ pub enum LoadError {
     System { what: &'static str, errno: Errno },
     #[error("a worker thread of the load engine panicked: please report this")]
     Panicked,
+    #[error(transparent)]
+    NotPortable(NotPortable),
     #[error(transparent)]
     Fleet(Box<dyn std::error::Error + Send + Sync>),
 }

@@ -320,7 +320,9 @@ pub fn is_invalid(error: &(dyn Error + 'static)) -> bool {
     matches!(
         error.downcast_ref::<prony_load::LoadError>(),
         Some(prony_load::LoadError::Fleet(_))
-    ) || error.is::<prony_fleet::FleetError>()
+    ) || error
+        .downcast_ref()
+        .is_some_and(|error| !matches!(error, prony_fleet::FleetError::Interrupted))
         || error.is::<prony_fleet::LaunchError>()
 }
 
