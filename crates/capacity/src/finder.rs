@@ -3,7 +3,7 @@
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
-use prony_model::{HistogramError, LoadResult, Outside};
+use prony_model::{HistogramError, LoadResult, Outside, RunFleet};
 
 use crate::attempt::{RateAttempt, Unjudged};
 use crate::curve;
@@ -174,6 +174,7 @@ pub fn find<G: Generator>(
     Ok(finder.first_load.map(|load| CapacityResult {
         target: closed.target,
         load,
+        fleet: closed.fleet.as_ref().map(RunFleet::of),
         slo: question.slo.clone(),
         precision: question.precision.share,
         resolution: question.precision.resolution(),

@@ -1,6 +1,6 @@
 //! The result of a search: the body of `prony load --find-capacity --json`.
 
-use prony_model::{LoadSpec, Target};
+use prony_model::{LoadSpec, RunFleet, Target};
 use serde::Serialize;
 
 use crate::attempt::RateAttempt;
@@ -14,6 +14,9 @@ pub struct CapacityResult {
     pub target: Target,
     /// The load of the first rate; each load has its own rate, duration and seed.
     pub load: LoadSpec,
+    /// The agents that generated the loads; `None` if Prony's own process did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<RunFleet>,
     /// The objective.
     pub slo: Slo,
     /// How far the ends of the interval may be from the capacity, as a share (0 to 1) of it.

@@ -80,6 +80,7 @@ fn result(found: Found, slo: &str) -> CapacityResult {
             address: "127.0.0.1:8080".into(),
         },
         load: LoadSpec::default(),
+        fleet: None,
         slo: slo.parse().unwrap(),
         precision: 0.1,
         resolution: 0.02,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{LoadSpec, Published};
+use crate::{FleetResult, LoadSpec, Published};
 
 /// The id of the built-in reference server, which does the least possible work.
 pub const CEILING: &str = "ceiling";
@@ -61,6 +61,16 @@ pub struct RunFleet {
     pub on: String,
     /// How many there were.
     pub agents: usize,
+}
+
+impl RunFleet {
+    /// The agents of one load.
+    pub fn of(fleet: &FleetResult) -> Self {
+        Self {
+            on: fleet.on.clone(),
+            agents: fleet.agents.len(),
+        }
+    }
 }
 
 /// `3 agents on slurm`.

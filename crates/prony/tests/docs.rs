@@ -10,7 +10,8 @@ use common::{prony, repository, run};
 
 /// Flags of other programs that the documentation names: other load generators, Cargo, npm, podman, curl, scripts in
 /// `benches/`, and servers in examples.
-const FOREIGN: [&str; 50] = [
+const FOREIGN: [&str; 56] = [
+    "--bin",
     "--body-file",
     "--burst-rate",
     "--call",
@@ -23,6 +24,7 @@ const FOREIGN: [&str; 50] = [
     "--descriptor_set_out",
     "--disable-keepalive",
     "--edit-last",
+    "--example",
     "--from",
     "--git",
     "--global",
@@ -30,12 +32,15 @@ const FOREIGN: [&str; 50] = [
     "--host",
     "--ignore-missing",
     "--include_imports",
+    "--label",
     "--latency-correction",
     "--listen",
     "--local-ips",
     "--locked",
+    "--namespace",
     "--network",
     "--no-access-log",
+    "--nodelist",
     "--npn-list",
     "--other-program",
     "--output-format",
@@ -55,6 +60,7 @@ const FOREIGN: [&str; 50] = [
     "--summary-export",
     "--terminate-after-count",
     "--thinktime",
+    "--unbuffered",
     "--urls-from-file",
     "--version",
     "--warm-up-time",

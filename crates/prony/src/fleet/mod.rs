@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
-use prony_fleet::{Fleet, Host, Launcher, Limits, Local, Slurm, Ssh};
+use prony_fleet::{Fleet, Host, Launcher, Limits, Local, SilentAgent, Slurm, Ssh};
 use prony_kubernetes::Kubernetes;
 use prony_load::{LoadPlan, LoadRunner, ThisProcess};
 use prony_present::terminal::cut;
@@ -24,6 +24,7 @@ use self::settings::Settings;
 use crate::arguments;
 use crate::exit::usage;
 use crate::project;
+use crate::view::live_line::LiveLine;
 
 /// The most agents of a fleet.
 const MOST_AGENTS: usize = prony_load::MOST_AGENTS;
@@ -167,7 +168,19 @@ impl FleetPlan {
     pub fn start(&self, interrupt: &AtomicBool) -> Result<Loads, Box<dyn Error>> {
         errln!("starting {}", self.described());
         let launcher = self.launcher()?;
-        let fleet = Fleet::launch_within(launcher.as_ref(), self.agents, self.limits(), interrupt)?;
+        let line = LiveLine::start();
+        let fleet = Fleet::launch_observed(
+            launcher.as_ref(),
+            self.agents,
+            self.limits(),
+            interrupt,
+            &mut |replied, agents| {
+                line.move_to(replied as f64 / agents as f64);
+                line.show(&[waiting(replied, agents)]);
+            },
+        );
+        line.finish();
+        let fleet = fleet?;
         let agents = Agents {
             on: self.on().to_owned(),
             count: self.agents,
@@ -239,6 +252,12 @@ fn is_each_hosts_own(host: &str) -> bool {
         })
 }
 
+/// `waiting for 2 of 12 agents`.
+fn waiting(replied: usize, agents: usize) -> String {
+    let missing = agents.saturating_sub(replied);
+    format!("waiting for {missing} of {}", plural(agents, "agent"))
+}
+
 /// `3 agents on slurm`.
 pub fn described(agents: usize, on: &str) -> String {
     format!("{} on {on}", plural(agents, "agent"))
@@ -268,6 +287,11 @@ fn hosts_in_words<'a>(hosts: impl Iterator<Item = &'a str>) -> String {
     text
 }
 
+/// `agent 2 on node-b silent for 1.4 s`.
+fn silent_in_words(SilentAgent { agent, silent }: &SilentAgent) -> String {
+    format!("{agent} silent for {:.1} s", silent.as_secs_f64())
+}
+
 /// What generates loads: this process, or the agents that were started. Dropping it ends them.
 pub struct Loads(Option<(Fleet, Agents)>);
 
@@ -288,6 +312,12 @@ impl Loads {
     /// Whether the loads come from other machines.
     pub fn are_elsewhere(&self) -> bool {
         self.agents().is_some_and(|agents| !agents.are_here)
+    }
+
+    /// `agent 2 on node-b silent for 1.4 s`, if one has sent nothing for a while during a load.
+    pub fn silent(&self) -> Option<String> {
+        let (fleet, _) = self.0.as_ref()?;
+        fleet.silent_agent().map(|it| silent_in_words(&it))
     }
 
     /// What runs loads.
@@ -382,6 +412,23 @@ mod tests {
         for host in ["localhost.example.com", "10.0.0.1", "::2", "shop"] {
             assert!(!is_each_hosts_own(host), "{host}");
         }
+    }
+
+    #[test]
+    fn missing_and_silent_agents_are_shown() {
+        assert_eq!(waiting(10, 12), "waiting for 2 of 12 agents");
+        assert_eq!(waiting(0, 1), "waiting for 1 of 1 agent");
+        let silent = SilentAgent {
+            agent: prony_fleet::AgentName {
+                index: 2,
+                host: Some("node-b".into()),
+            },
+            silent: Duration::from_millis(1440),
+        };
+        assert_eq!(
+            silent_in_words(&silent),
+            "agent 2 on node-b silent for 1.4 s"
+        );
     }
 
     #[test]

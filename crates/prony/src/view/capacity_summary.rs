@@ -39,6 +39,8 @@ fn conditions(result: &CapacityResult, requests: Option<&str>) -> Vec<String> {
     let mut lines = vec![format!("{what} ({})", target.address)];
     lines.extend(requests.map(|how| format!("  {how}")));
     lines.push(format!("  open loop, {arrivals}, {connections}, {threads}"));
+    let fleet = result.fleet.as_ref();
+    lines.extend(fleet.map(|fleet| format!("  from {fleet}")));
     lines.push(format!("  seed {}", result.seed));
     lines.push(format!("  objective (--slo): {}", result.slo));
     lines

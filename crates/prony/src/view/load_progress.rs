@@ -76,21 +76,27 @@ impl LoadProgress {
     }
 
     /// Shows the current figures.
-    pub fn show(&mut self, progress: &Progress) {
-        self.show_at(progress, Instant::now());
+    pub fn show(&mut self, progress: &Progress, silent: Option<String>) {
+        self.show_at(progress, silent, Instant::now());
     }
 
-    pub(super) fn show_at(&mut self, progress: &Progress, now: Instant) {
+    /// `silent` names an agent that may be lost.
+    pub(super) fn show_at(&mut self, progress: &Progress, silent: Option<String>, now: Instant) {
         if !progress.measuring {
             if self.warms_up {
                 self.measuring_since = now;
-                self.line.show(&["warming up".into()]);
+                let parts = ["warming up".into(), silent.unwrap_or_default()];
+                self.line.show(&parts);
             }
             return;
         }
         let elapsed = now - self.measuring_since;
         self.line.move_to(self.done(progress, elapsed));
         let mut parts = parts(progress, self.rate(progress.ok, elapsed));
+        if let Some(silent) = silent {
+            // What a user must see soonest, if the line is short.
+            parts.insert(1, silent);
+        }
         if !self.agents.is_empty() {
             parts.push(self.agents.clone());
         }

@@ -3,7 +3,7 @@
 mod agents;
 pub mod capacity_progress;
 pub mod capacity_summary;
-mod live_line;
+pub mod live_line;
 pub mod load_progress;
 pub mod load_report;
 pub mod load_summary;

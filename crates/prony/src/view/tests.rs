@@ -105,8 +105,8 @@ fn a_load() {
             let (terminal, line) = terminal(width);
             let begun = Instant::now();
             let mut view = LoadProgress::on(line, &plan, begun);
-            view.show_at(&Progress::default(), begun);
-            view.show_at(&progress, begun + Duration::from_secs(2));
+            view.show_at(&Progress::default(), None, begun);
+            view.show_at(&progress, None, begun + Duration::from_secs(2));
             texts.push((format!("{title}, {width} columns"), seen(&terminal)));
         }
     }

@@ -283,7 +283,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     ])?;
     let loads = arguments.start(&mut described.plan, fleet, &interrupt)?;
     let mut view = LoadProgress::start(&described.plan);
-    let show = &mut |progress| view.show(&progress);
+    let show = &mut |progress| view.show(&progress, loads.silent());
     let result = loads.runner().run(&described.plan, &interrupt, show);
     view.finish();
     let result = result?;

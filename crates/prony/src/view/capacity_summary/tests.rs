@@ -1,7 +1,7 @@
 //! Golden tests of search results.
 
 use prony_capacity::{AttemptNoise, Purpose, ServerPlace};
-use prony_model::{LatencyHistogram, LoadSpec, Protocol, Schedule, Target};
+use prony_model::{LatencyHistogram, LoadSpec, Protocol, RunFleet, Schedule, Target};
 
 use super::*;
 use crate::tests::golden;
@@ -54,6 +54,7 @@ fn result(found: Found) -> CapacityResult {
             max_connections: Some(1000),
             ..LoadSpec::default()
         },
+        fleet: None,
         slo: "p99<10ms".parse().unwrap(),
         precision: 0.1,
         resolution: 0.02,
@@ -111,6 +112,19 @@ fn ended(found: Found, ended: Ended) -> CapacityResult {
         ended,
         ..result(found)
     }
+}
+
+#[test]
+fn a_search_of_a_fleet_says_where_its_loads_came_from() {
+    let fleet = RunFleet {
+        on: "slurm".into(),
+        agents: 3,
+    };
+    let mut result = result(capacity(&[1000.0]));
+    let from = |result: &CapacityResult| text(result, None, 100).contains("from 3 agents on slurm");
+    assert!(!from(&result));
+    result.fleet = Some(fleet);
+    assert!(from(&result));
 }
 
 fn with_curve() -> CapacityResult {
