@@ -301,10 +301,15 @@ fn merged(
     }
     plan.continue_after(&counted);
     let mut result = assemble(plan, &counted);
-    let limited = agents.iter().enumerate().find_map(|(index, agent)| {
+    let mut limited = agents.iter().enumerate().filter_map(|(index, agent)| {
         let reason = agent.client_limited_by.as_ref()?;
         Some(format!("agent {index} on {}: {reason}", agent.host))
     });
+    let first = limited.next();
+    let limited = match (first, limited.count()) {
+        (Some(first), 1..) => Some(format!("{first} (the table names the others)")),
+        (first, _) => first,
+    };
     if limited.is_some() {
         result.generator.client_limited = true;
         result.generator.client_limited_by = limited;

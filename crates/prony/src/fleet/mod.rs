@@ -46,13 +46,12 @@ fn agents_of(text: &str) -> Result<usize, String> {
 #[derive(Args)]
 #[command(next_help_heading = "Fleet")]
 pub struct FleetFlags {
-    /// Let agents generate the load together, at the same rate and with the same connections as one
-    /// process would: on kubernetes, on slurm, on ssh:HOST,…, or as local processes; none overrides
-    /// prony.toml
+    /// Generate the load with several agents: local, ssh:HOST,…, slurm or kubernetes; none turns off
+    /// `on` of prony.toml
     #[arg(long, value_name = "WHERE")]
     on: Option<Place>,
-    /// Divide the load exactly among this many agents [default: one for each host of ssh, and for each
-    /// NUMA node of this host but at least 2]
+    /// Divide the load among this many agents [default: one for each host of ssh, and for local one for
+    /// each NUMA node, at least 2; slurm and kubernetes need it]
     #[arg(long, value_name = "N", value_parser = agents_of)]
     agents: Option<usize>,
 }
@@ -77,7 +76,7 @@ impl FleetFlags {
             (None | Some(Place::None), None) => return Ok(None),
             (None | Some(Place::None), Some(_)) => {
                 return Err(usage(
-                    "--agents needs --on, which says where the agents run, for instance --on local",
+                    "--agents needs a place where the agents run, for instance --on local",
                 ));
             }
             (Some(place), _) => place,

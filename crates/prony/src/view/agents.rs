@@ -46,8 +46,8 @@ const LONGEST_HOST: usize = 24;
 
 fn title(host: usize) -> String {
     format!(
-        "  {:>5}  {:<host$} {:>9} {:>8} {:>7} {:>8} {:>8} {:>5} {:>9}  {}",
-        "Agent", "host", "requests", "ok/s", "errors", "p50", "p99", "busy", "start lag", "clock"
+        "  {:>5}  {:<host$} {:>9} {:>8} {:>7} {:>8} {:>8} {:>5} {:>9} {:>8}",
+        "Agent", "host", "requests", "ok/s", "errors", "p50", "p99", "busy", "start lag", "± clock"
     )
 }
 
@@ -63,23 +63,15 @@ fn line(index: usize, agent: &AgentResult, host: usize) -> String {
         None => "",
     };
     format!(
-        "  {index:>5}  {:<host$} {:>9} {:>8} {:>7} {p50:>8} {p99:>8} {:>3.0} % {:>9}  {}{limited}",
+        "  {index:>5}  {:<host$} {:>9} {:>8} {:>7} {p50:>8} {p99:>8} {:>3.0} % {:>9} {:>8}{limited}",
         prony_present::terminal::cut(&agent.host, host),
         exact(agent.requests),
         count(agent.rate_per_s),
         exact(agent.outcomes.errors()),
         agent.busy_max * 100.0,
         time(agent.start_lag_ns),
-        clock(agent),
+        time(agent.round_trip_ns / 2),
     )
-}
-
-/// `+1.20 ms ± 40.0 µs`: by how much its clock differs from that of this process, and how well that is known.
-fn clock(agent: &AgentResult) -> String {
-    let sign = if agent.clock_offset_ns < 0 { '-' } else { '+' };
-    let offset = duration(agent.clock_offset_ns.unsigned_abs() as f64);
-    let half = duration(agent.round_trip_ns as f64 / 2.0);
-    format!("{sign}{offset} ± {half}")
 }
 
 /// How likely an agent explains a bad result: it was the bottleneck, it had errors, it was busy.

@@ -59,6 +59,8 @@ Examples:
   prony load --grpc shop.Orders/List http://localhost:50051/
   prony load checkout.hurl --users 200 --variable host=localhost:8080
                                                        users of a Hurl file
+  prony load -c1200 --on slurm --agents 12 http://10.0.0.5:8080/
+                                                       from 12 hosts
   prony load shop                                      a server of prony.toml
 
 `--help` shows all flags, and more examples.";
@@ -109,6 +111,9 @@ Examples:
   prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
     --junit load.xml --markdown load.md http://localhost:8080/
                                         pass or fail, for a CI system
+  prony load -c1200 --rate 300k/s --on kubernetes --agents 12 \\
+    http://10.0.0.5:8080/               from 12 nodes of a cluster
+  prony load -c400 --on ssh:host1,host2 http://10.0.0.5:8080/
   prony load shop --workload cart       builds and starts a server
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
     http://localhost:8080/              the highest rate
@@ -116,8 +121,8 @@ Examples:
                                         the highest rate of flows
 
 docs/load.md explains each kind of load, its latency, and the flags of other \
-tools; docs/scenarios.md explains Hurl files, and docs/capacity.md how Prony finds \
-the highest rate.
+tools; docs/scenarios.md explains Hurl files, docs/capacity.md how Prony finds \
+the highest rate, and docs/fleet.md how a load comes from many hosts.
 
 Exit status:
   0    ok responses, streamed events or a capacity were measured
