@@ -444,6 +444,63 @@ fn a_standstill_of_this_process_is_no_silence_of_the_agents() {
 }
 
 #[test]
+fn an_agent_that_hangs_is_noticed_although_this_process_stands_still_again_and_again() {
+    let mut lab = Lab::running(2, None);
+    lab.now += ms(2000);
+    lab.tick().unwrap();
+    lab.pong(0, 0).unwrap();
+    lab.now += ms(2000);
+    let noticed = lab.tick().and_then(|_| {
+        lab.now += ms(2000);
+        lab.tick()
+    });
+    let error = noticed.unwrap_err();
+    assert!(matches!(error, FleetError::Silent { agent, .. } if agent == name(1)));
+}
+
+#[test]
+fn a_slow_reply_does_not_hold_up_the_start() {
+    let mut lab = Lab::launched(2);
+    lab.coordinator.begin(lab.now, 2, None);
+    (0..2).for_each(|agent| lab.ready(agent).unwrap());
+    // Agent 1 replies to the first ping of the comparison after the fleet has sent another one.
+    let mut pings = Vec::new();
+    for _ in 0..3 {
+        for message in lab.tick().unwrap() {
+            let FleetMessage::Ping { number } = message else {
+                panic!("only pings are due");
+            };
+            lab.pong(0, number).unwrap();
+            pings.push(number);
+        }
+        lab.now += ms(700);
+    }
+    assert!(pings.len() > 1);
+    for number in pings {
+        lab.pong(1, number).unwrap();
+    }
+    assert_eq!(lab.reply_until_start().len(), 2);
+}
+
+#[test]
+fn clocks_that_are_not_compared_in_time_end_the_load() {
+    let mut lab = Lab::launched(2);
+    lab.coordinator.begin(lab.now, 2, None);
+    (0..2).for_each(|agent| lab.ready(agent).unwrap());
+    let limit = Limits::default().prepare;
+    let mut outcome = Ok(());
+    while outcome.is_ok() && lab.now < 2 * limit {
+        // It lives, but replies to no ping.
+        lab.say(1, AgentMessage::Receiving).unwrap();
+        outcome = lab.pass(ms(1000), &[1]);
+    }
+    let Err(FleetError::NotReady { agents, .. }) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(agents.0, [name(1)]);
+}
+
+#[test]
 fn an_agent_that_ends_is_named_with_its_last_words() {
     let mut lab = Lab::running(2, None);
     for number in 0..9 {
