@@ -1,7 +1,7 @@
 //! What a connection over TLS offers, trusts and shows of itself.
 //!
 //! [`TlsSettings`] is plain data. [`TlsSettings::client`] checks it, reads the files that it names, once, and makes a
-//! [`TlsClient`] for any number of connections. A client keeps its [`TlsParts`], which need no files, so that other
+//! [`TlsClient`] for any number of connections. A client keeps its parts, which need no files, so that other
 //! hosts can make the same one.
 
 mod cipher_suite;
