@@ -167,7 +167,10 @@ fn flags_that_mean_nothing_on_other_hosts_are_refused() {
     let there = "http://192.0.2.1/";
     let none = "prony: nothing was started";
     for (words, message) in [
-        (&["load", there, "--agents", "3"][..], "--agents needs --on"),
+        (
+            &["load", there, "--agents", "3"][..],
+            "--agents needs a place where the agents run",
+        ),
         (
             &["load", there, "--on", "slurm"],
             "--on slurm needs --agents",
