@@ -124,7 +124,7 @@ fn failed_launch(program: &str, within: Duration) -> FleetError {
 #[test]
 fn a_program_that_is_not_there_is_named() {
     let error = failed_launch("/nowhere/prony", LONG);
-    let expected = "cannot start /nowhere/prony: No such file or directory (os error 2)";
+    let expected = "cannot start /nowhere/prony: it is not installed, or not in PATH";
     assert_eq!(error, FleetError::Launch(LaunchError(expected.into())));
 }
 
