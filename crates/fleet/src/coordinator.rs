@@ -395,21 +395,8 @@ impl<P: DeserializeOwned> Coordinator<P> {
         if !matches!(load.stage, Stage::Running { .. }) {
             return None;
         }
-        let share = 1.0 / load.of_agent.len() as f64;
-        let start = Progress {
-            measuring: true,
-            ..Progress::default()
-        };
-        let agents = load.of_agent.iter().map(|agent| &agent.progress);
-        Some(agents.fold(start, |sum, one| Progress {
-            at_s: sum.at_s + share * one.at_s,
-            measuring: sum.measuring && one.measuring,
-            ok: sum.ok.saturating_add(one.ok),
-            errors: sum.errors.saturating_add(one.errors),
-            bytes_read: sum.bytes_read.saturating_add(one.bytes_read),
-            p50_ns: sum.p50_ns.max(one.p50_ns),
-            p99_ns: sum.p99_ns.max(one.p99_ns),
-        }))
+        let agents = load.of_agent.iter().map(|agent| agent.progress.clone());
+        Some(Progress::sum(agents))
     }
 
     /// What to send now. Called often, and after all events that have happened.

@@ -9,6 +9,7 @@ mod coding;
 mod document;
 mod engine;
 mod exchange;
+mod latency_bands;
 mod plan;
 mod request;
 mod request_file;
@@ -27,6 +28,7 @@ pub use engine::{
     run_part,
 };
 pub use exchange::{Conversation, ExchangeError, Received, exchange, negotiate};
+pub use latency_bands::LatencyBands;
 pub use plan::{
     EventLoopChoice, LoadPlan, MOST_AGENTS, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice,
     Sampling,

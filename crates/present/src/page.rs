@@ -21,7 +21,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::chart::{self, Chart};
 use crate::colours;
 use crate::markdown::{escaped, fenced};
-use crate::table::{Table, Weight};
+use crate::table::{Facet, Table, Weight};
 use crate::terminal::{Paint, wrapped};
 
 const STYLE: &str = include_str!("page/style.css");
@@ -35,6 +35,8 @@ fn style() -> String {
 /// A page.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
+    /// The pages above this one, the topmost first.
+    pub trail: Vec<Link>,
     /// A few words above the title, such as the suite.
     pub kicker: String,
     /// The title.
@@ -62,6 +64,17 @@ pub struct Section {
     pub lead: String,
     /// The content.
     pub blocks: Vec<Block>,
+    /// What a page filters the section by.
+    pub facets: Vec<Facet>,
+}
+
+/// A link to another page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// Its words.
+    pub text: String,
+    /// Where it leads, relative to the page.
+    pub href: String,
 }
 
 /// An element of a section.
@@ -81,6 +94,10 @@ pub enum Block {
     Facts(Vec<(&'static str, String)>),
     /// A table.
     Table(Table),
+    /// A table whose rows open, and what each then shows. Only pages show that.
+    OpenTable(Table, Vec<Vec<Block>>),
+    /// Links to other pages.
+    Links(Vec<Link>),
     /// Charts side by side.
     Charts(Vec<Figure>),
     /// Preformatted lines.
@@ -208,7 +225,8 @@ impl Block {
                 Self::Facts(facts) => dl class="conditions" {
                     @for (name, value) in facts { dt { (name) } dd { (value) } }
                 },
-                Self::Table(table) => (table.html()),
+                Self::Table(table) | Self::OpenTable(table, _) => (table.html()),
+                Self::Links(links) => ul { @for link in links { li { a href=(link.href) { (link.text) } } } },
                 Self::Charts(figures) => div class="charts" {
                     @for figure in figures { figure { (figure.chart.inline(figure.id())) } }
                 },
@@ -234,7 +252,11 @@ impl Block {
                     .map(|(name, value)| format!("| {name} | {} |\n", escaped(value)));
                 format!("| | |\n|---|---|\n{}", lines.collect::<String>())
             }
-            Self::Table(table) => table.markdown(),
+            Self::Table(table) | Self::OpenTable(table, _) => table.markdown(),
+            Self::Links(links) => links
+                .iter()
+                .map(|link| format!("- [{}]({})\n", escaped(&link.text), link.href))
+                .collect(),
             Self::Charts(figures) => {
                 let images = figures.iter().map(|figure| {
                     format!(
@@ -287,7 +309,11 @@ impl Block {
                     .collect();
                 indented(&facts, |_, line| line.to_owned())
             }
-            Self::Table(table) => table.terminal(width, paint),
+            Self::Table(table) | Self::OpenTable(table, _) => table.terminal(width, paint),
+            Self::Links(links) => {
+                let texts: Vec<String> = links.iter().map(|link| link.text.clone()).collect();
+                indented(&texts, |_, line| line.to_owned())
+            }
             Self::Code(code) => {
                 let lines: Vec<String> = code.lines().map(str::to_owned).collect();
                 indented(&lines, Paint::dim)

@@ -122,6 +122,12 @@ pub struct Cell {
     pub bar: Option<f64>,
     /// The colour in a terminal; Markdown sets good and bad in bold.
     pub colour: Option<Colour>,
+    /// What a page sorts the cell by; `None` for its text.
+    pub order: Option<f64>,
+    /// What a page shows at the cell on hover or tap: lines, such as the interval and each round.
+    pub tip: String,
+    /// Where the text leads in a page, relative to it; empty if nowhere.
+    pub href: String,
 }
 
 /// What a cell's colour means.
@@ -243,6 +249,17 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// Why the remaining cells are missing.
     pub absent: Option<String>,
+    /// What a page filters the row by.
+    pub facets: Vec<Facet>,
+}
+
+/// A property that a page filters rows and sections by, and its value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Facet {
+    /// The property: `language`, `class`, `workload`, `wire`.
+    pub name: &'static str,
+    /// The value: `Rust`.
+    pub value: String,
 }
 
 /// A table that is ready to be shown.

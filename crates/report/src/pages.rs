@@ -188,6 +188,7 @@ fn page(run: &Run, summary: &RunSummary) -> Page {
         intro,
         sections,
         footer: format!("Written by Prony {} · run {}", run.prony_version, run.id),
+        ..Page::default()
     }
 }
 
@@ -373,7 +374,7 @@ fn document_head(document: &Document, table: &DocumentTable) -> Section {
             "Measured here: {}",
             load::in_rounds(&table.source.load, table.rounds.len())
         ),
-        blocks: Vec::new(),
+        ..Section::default()
     }
 }
 

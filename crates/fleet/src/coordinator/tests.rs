@@ -603,6 +603,7 @@ fn progress_is_summed_over_agents() {
             bytes_read: 100,
             p50_ns: 5 - agent,
             p99_ns: 7 + agent,
+            ..Progress::default()
         };
         lab.say(agent as usize, AgentMessage::Running { load: 1, progress })
             .unwrap();
@@ -615,6 +616,7 @@ fn progress_is_summed_over_agents() {
         bytes_read: 200,
         p50_ns: 5,
         p99_ns: 8,
+        ..Progress::default()
     };
     assert_eq!(lab.coordinator.progress(), Some(expected));
 }

@@ -1,15 +1,18 @@
 //! The progress of a running load.
 
+use std::array;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use prony_model::Outcome;
+use prony_model::{LatencyHistogram, Outcome, Outcomes};
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
+use super::cost::ThreadCpu;
 use super::tally::Tally;
+use crate::latency_bands::LatencyBands;
 
 /// How far a load has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// When the workers published these figures, in seconds since the start of the load; the mean over workers.
     pub at_s: f64,
@@ -19,55 +22,175 @@ pub struct Progress {
     pub ok: u64,
     /// Requests that ended in an error in that phase, and flows that failed without one.
     pub errors: u64,
+    /// How requests ended in that phase.
+    pub outcomes: Outcomes,
     /// Bytes received in that phase.
     pub bytes_read: u64,
+    /// Bytes sent in that phase.
+    pub bytes_written: u64,
     /// The median latency so far, of the slowest worker, in nanoseconds.
     pub p50_ns: u64,
     /// The 99th percentile so far, of the slowest worker, in nanoseconds.
     pub p99_ns: u64,
+    /// The latencies of the ok responses in that phase.
+    pub latency: LatencyBands,
+    /// How late the generator itself began the requests of that phase, if they had due times.
+    pub lag: LatencyBands,
+    /// The share of the time since the figures before these that the busiest worker was on a CPU, busy-waiting excepted.
+    pub busy: f64,
 }
 
-/// One worker's figures, on a cache line of their own: the worker writes, the observer reads.
-#[derive(Debug, Default)]
+/// One worker's figures, on cache lines of their own: the worker writes, the observer reads.
+#[derive(Debug)]
 #[repr(align(128))]
 pub(super) struct WorkerProgress {
     at: AtomicU64,
     measuring: AtomicU64,
-    ok: AtomicU64,
     errors: AtomicU64,
+    outcomes: [AtomicU64; Outcome::ALL.len()],
     bytes_read: AtomicU64,
+    bytes_written: AtomicU64,
     p50_ns: AtomicU64,
     p99_ns: AtomicU64,
+    latency: PublishedBands,
+    lag: PublishedBands,
+    /// In millionths.
+    busy: AtomicU64,
+}
+
+impl Default for WorkerProgress {
+    fn default() -> Self {
+        Self {
+            at: AtomicU64::default(),
+            measuring: AtomicU64::default(),
+            errors: AtomicU64::default(),
+            outcomes: array::from_fn(|_| AtomicU64::default()),
+            bytes_read: AtomicU64::default(),
+            bytes_written: AtomicU64::default(),
+            p50_ns: AtomicU64::default(),
+            p99_ns: AtomicU64::default(),
+            latency: PublishedBands::default(),
+            lag: PublishedBands::default(),
+            busy: AtomicU64::default(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct PublishedBands([AtomicU64; LatencyBands::COUNT]);
+
+impl Default for PublishedBands {
+    fn default() -> Self {
+        Self(array::from_fn(|_| AtomicU64::default()))
+    }
+}
+
+impl PublishedBands {
+    fn publish(&self, histogram: &LatencyHistogram) {
+        let mut bands = LatencyBands::default();
+        for (nanoseconds, count) in histogram.counted() {
+            bands.add(nanoseconds, count);
+        }
+        for (published, count) in self.0.iter().zip(bands.counts()) {
+            published.store(*count, Relaxed);
+        }
+    }
+
+    fn read(&self) -> LatencyBands {
+        LatencyBands::from_counts(array::from_fn(|band| self.0[band].load(Relaxed)))
+    }
+}
+
+/// How busy a worker was since it was last seen.
+#[derive(Debug, Default)]
+pub(super) struct BusyMeter {
+    at: Nanoseconds,
+    worked_s: f64,
+}
+
+impl BusyMeter {
+    /// The share of the time since the last look that it worked; at `now` it has used `cpu` and busy-waited for `spun`.
+    pub(super) fn look(&mut self, now: Nanoseconds, cpu: ThreadCpu, spun: Nanoseconds) -> f64 {
+        let worked_s = cpu.total_s() - seconds(spun);
+        let (time, worked) = (now.saturating_sub(self.at), worked_s - self.worked_s);
+        *self = Self { at: now, worked_s };
+        match time {
+            0 => 0.0,
+            time => (worked / seconds(time)).clamp(0.0, 1.0),
+        }
+    }
 }
 
 impl WorkerProgress {
     /// `at` is the time since the start of the load.
-    pub(super) fn publish(&self, at: Nanoseconds, tally: &Tally, measuring: bool) {
+    pub(super) fn publish(&self, at: Nanoseconds, tally: &Tally, measuring: bool, busy: f64) {
         self.at.store(at, Relaxed);
         self.measuring.store(measuring.into(), Relaxed);
-        self.ok.store(tally.outcomes[Outcome::Ok], Relaxed);
         self.errors.store(tally.errors(), Relaxed);
+        for (published, (_, count)) in self.outcomes.iter().zip(tally.outcomes.iter()) {
+            published.store(count, Relaxed);
+        }
         self.bytes_read.store(tally.bytes_read, Relaxed);
+        self.bytes_written.store(tally.bytes_written, Relaxed);
         self.p50_ns.store(tally.latency.value_at(0.50), Relaxed);
         self.p99_ns.store(tally.latency.value_at(0.99), Relaxed);
+        self.latency.publish(&tally.latency);
+        self.lag.publish(&tally.schedule.lag);
+        self.busy.store((busy * 1e6) as u64, Relaxed);
+    }
+
+    fn read(&self) -> Progress {
+        let mut outcomes = Outcomes::default();
+        for (outcome, count) in Outcome::ALL.into_iter().zip(&self.outcomes) {
+            outcomes[outcome] = count.load(Relaxed);
+        }
+        Progress {
+            at_s: seconds(self.at.load(Relaxed)),
+            measuring: self.measuring.load(Relaxed) == 1,
+            ok: outcomes[Outcome::Ok],
+            errors: self.errors.load(Relaxed),
+            outcomes,
+            bytes_read: self.bytes_read.load(Relaxed),
+            bytes_written: self.bytes_written.load(Relaxed),
+            p50_ns: self.p50_ns.load(Relaxed),
+            p99_ns: self.p99_ns.load(Relaxed),
+            latency: self.latency.read(),
+            lag: self.lag.read(),
+            busy: self.busy.load(Relaxed) as f64 / 1e6,
+        }
     }
 }
 
 impl Progress {
     pub(super) fn of(workers: &[WorkerProgress]) -> Self {
-        let start = Self {
+        Self::sum(workers.iter().map(WorkerProgress::read))
+    }
+
+    /// The progress of several workers or agents as one: counts add up, a share or a percentile is the highest.
+    pub fn sum(parts: impl ExactSizeIterator<Item = Self>) -> Self {
+        let share = 1.0 / parts.len().max(1) as f64;
+        let mut sum = Self {
             measuring: true,
             ..Self::default()
         };
-        let share = 1.0 / workers.len().max(1) as f64;
-        workers.iter().fold(start, |sum, worker| Self {
-            at_s: sum.at_s + share * seconds(worker.at.load(Relaxed)),
-            measuring: sum.measuring && worker.measuring.load(Relaxed) == 1,
-            ok: sum.ok + worker.ok.load(Relaxed),
-            errors: sum.errors + worker.errors.load(Relaxed),
-            bytes_read: sum.bytes_read + worker.bytes_read.load(Relaxed),
-            p50_ns: sum.p50_ns.max(worker.p50_ns.load(Relaxed)),
-            p99_ns: sum.p99_ns.max(worker.p99_ns.load(Relaxed)),
-        })
+        for part in parts {
+            sum.at_s += share * part.at_s;
+            sum.measuring &= part.measuring;
+            for (mine, theirs) in [
+                (&mut sum.ok, part.ok),
+                (&mut sum.errors, part.errors),
+                (&mut sum.bytes_read, part.bytes_read),
+                (&mut sum.bytes_written, part.bytes_written),
+            ] {
+                *mine = mine.saturating_add(theirs);
+            }
+            sum.outcomes.merge(&part.outcomes);
+            sum.p50_ns = sum.p50_ns.max(part.p50_ns);
+            sum.p99_ns = sum.p99_ns.max(part.p99_ns);
+            sum.latency.merge(&part.latency);
+            sum.lag.merge(&part.lag);
+            sum.busy = sum.busy.max(part.busy);
+        }
+        sum
     }
 }

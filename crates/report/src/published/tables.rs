@@ -170,7 +170,7 @@ fn set(
             },
             cells: lead.chain(figures).collect(),
             absent: absent.map(|why| format!("not measured: {why}")),
-            notes: Vec::new(),
+            ..Row::default()
         }
     });
     Table {

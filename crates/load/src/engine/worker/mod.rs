@@ -26,7 +26,7 @@ use super::judge::Judge;
 use super::pacer::Pacer;
 use super::part::EventLoopName;
 use super::phase::{Phase, PhaseResult};
-use super::progress::WorkerProgress;
+use super::progress::{BusyMeter, WorkerProgress};
 use super::request_mix::RequestMix;
 use super::source_address::SourceAddresses;
 use super::start_line::{Begin, Place};
@@ -188,6 +188,7 @@ pub(super) struct Worker<'a, W> {
     /// The last reading of the clock.
     now: Nanoseconds,
     spun: Nanoseconds,
+    busy: BusyMeter,
     /// The start of the load, and how long after it the worker began.
     start: Nanoseconds,
     start_lag: Nanoseconds,
@@ -244,6 +245,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             open: 0,
             now,
             spun: 0,
+            busy: BusyMeter::default(),
             start: now,
             start_lag: 0,
             timeout: nanoseconds(plan.timeout),
@@ -271,6 +273,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         self.read_clock();
         let began = start.unwrap_or(self.now);
         self.start = began;
+        self.busy.look(began, ThreadUsage::now().cpu, self.spun);
         self.phase = Phase::begin(began, self.shared.plan, self.cost());
         self.timeline = TimelineRecorder::begin(began);
         if start.is_none() || !self.wait_for_start(began)? {
@@ -619,9 +622,11 @@ impl<'a, W: Wire> Worker<'a, W> {
         }
     }
 
-    fn publish(&self) {
+    fn publish(&mut self) {
         let progress = self.shared.progress;
         let since_start = self.now.saturating_sub(self.start);
-        progress.publish(since_start, &self.tally, self.phase.measuring);
+        let cpu = ThreadUsage::now().cpu;
+        let busy = self.busy.look(self.now, cpu, self.spun);
+        progress.publish(since_start, &self.tally, self.phase.measuring, busy);
     }
 }
