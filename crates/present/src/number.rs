@@ -8,6 +8,8 @@
 //! assert_eq!(interval(44_900.0, 46_000.0, count), "44.9–46.0 k");
 //! ```
 
+use std::time::Duration;
+
 pub use prony_model::exact;
 
 /// Shown if there is no figure.
@@ -67,6 +69,15 @@ pub fn time_to_warm(nanoseconds: f64) -> String {
 /// A duration given in seconds, as the user wrote it: `10 s`, `0.5 s`.
 pub fn seconds(seconds: f64) -> String {
     format!("{} s", (seconds * 1000.0).round() / 1000.0)
+}
+
+/// A time from seconds to hours, in whole seconds: `48 s`, `12 min 05 s`.
+pub fn minutes(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().round() as u64;
+    match seconds / 60 {
+        0 => format!("{seconds} s"),
+        minutes => format!("{minutes} min {:02} s", seconds % 60),
+    }
 }
 
 /// A size: `640 B`, `12.7 MiB`.

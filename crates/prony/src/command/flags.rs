@@ -19,6 +19,7 @@ use crate::exit::usage;
 use crate::project;
 use crate::recorded::{Recorded, RunName};
 use crate::result_file::{self, ResultFile};
+use crate::view::run_view::LiveMode;
 
 /// Which CPUs the servers and the load generator run on.
 #[derive(Args)]
@@ -56,6 +57,17 @@ pub struct LiveFlags {
     /// Show no progress, only results, warnings and errors
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+impl LiveFlags {
+    /// How progress is shown.
+    pub fn mode(&self) -> LiveMode {
+        match (self.quiet, self.no_tui) {
+            (true, _) => LiveMode::Quiet,
+            (false, true) => LiveMode::Plain,
+            (false, false) => LiveMode::Screen,
+        }
+    }
 }
 
 /// Where runs are recorded.

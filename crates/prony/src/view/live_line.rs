@@ -25,15 +25,20 @@ pub struct LiveLine {
 impl LiveLine {
     pub fn start() -> Self {
         if !std::io::stderr().is_terminal() {
-            return Self {
-                bar: ProgressBar::hidden(),
-                columns: None,
-            };
+            return Self::plain();
         }
         let columns = usize::from(Term::stderr().size().1);
         let line = Self::on(ProgressBar::new(STEPS), columns);
         line.bar.enable_steady_tick(Duration::from_millis(200));
         line
+    }
+
+    /// No line that changes: only those that stay.
+    pub fn plain() -> Self {
+        Self {
+            bar: ProgressBar::hidden(),
+            columns: None,
+        }
     }
 
     /// One on a terminal with this many columns.

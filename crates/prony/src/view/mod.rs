@@ -9,13 +9,15 @@ pub mod load_report;
 pub mod load_summary;
 pub mod objectives;
 pub mod report_files;
+mod run_figures;
 pub mod run_progress;
+pub mod run_view;
 mod time_left;
 
 #[cfg(test)]
 mod tests;
 
-pub use time_left::minutes;
+pub use prony_present::number::minutes;
 
 use std::io::IsTerminal;
 

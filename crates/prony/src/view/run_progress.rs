@@ -7,26 +7,39 @@ use std::time::{Duration, Instant};
 use prony_load::Progress;
 use prony_model::{
     FailureKind, NoiseCause, ProcessStart, ServerRecord, ServerStatus, Trial, TrialRecord,
-    TrialResult, VerifyVerdict, WarmUp,
+    TrialResult, VerifyResult, VerifyVerdict, WarmUp,
 };
 use prony_present::number;
 use prony_present::words::plural;
+use prony_screen::{
+    CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunNoteKind, RunUpdate,
+};
+use prony_server::Logs;
 use prony_store::Store;
 use prony_suite::TrialAttempt;
-use prony_suite::run::{Finished, RunEvent, RunRequest, run as run_suite};
-use prony_suite::{AdaptiveRounds, Planned};
+use prony_suite::run::{Finished, RunEvent, RunRequest, TaskContent, run as run_suite};
+use prony_suite::{AdaptiveRounds, Measure, Planned};
 
 use crate::fleet;
 
-use super::live_line::LiveLine;
-use super::time_left::{TimeLeft, minutes};
+use super::minutes;
+use super::run_figures::RunFigures;
+use super::run_view::{LiveMode, RunView};
+use super::time_left::TimeLeft;
 
 /// How many noisy trials are shown one by one: on a noisy machine nearly all may be noisy.
 const MOST_NOISY_LINES: usize = 10;
+/// With fewer rounds an interval is so wide that it does not tell how many more are needed.
+const ROUNDS_TO_TELL: u32 = 6;
 
 /// Runs a suite with the live view.
-pub fn run(request: RunRequest<'_>, store: &Store) -> Result<Finished, Box<dyn Error>> {
-    let mut view = RunProgress::start(LiveLine::start(), &request, Instant::now());
+pub fn run(
+    request: RunRequest<'_>,
+    store: &Store,
+    mode: LiveMode,
+) -> Result<Finished, Box<dyn Error>> {
+    let view = RunView::start(mode, &request);
+    let mut view = RunProgress::start(view, &request, Instant::now());
     let finished = run_suite(request, store, &mut |event| {
         view.show(&event, Instant::now())
     })?;
@@ -64,7 +77,9 @@ fn built_now<'a>(event: &RunEvent<'a>) -> Option<&'a str> {
 
 /// Shows how far a run has come, on standard error: lines that stay, and on a terminal one that changes.
 pub(super) struct RunProgress {
-    line: LiveLine,
+    view: RunView,
+    plan: PlanShape,
+    figures: RunFigures,
     /// What Prony does for each server that it prepares.
     preparing: BTreeMap<String, String>,
     rounds: u32,
@@ -73,14 +88,24 @@ pub(super) struct RunProgress {
     compared: Option<(Option<f64>, Duration)>,
     /// The current round. With adaptive rounds, trials of later ones are not expected yet.
     round: u32,
+    rounds_over: u32,
     last_expected_round: u32,
     trials: u64,
     done: u64,
     time_left: TimeLeft,
-    /// When the last event was.
+    /// When the last event was, and when the trials began.
     now: Instant,
+    trials_since: Instant,
     round_since: Instant,
+    /// When the load of the current trial began, or its server's start.
     trial_since: Instant,
+    /// When the last trial was over.
+    over_since: Instant,
+    attempt: Option<TrialAttempt>,
+    /// The responses and the time of the load's last progress.
+    last_progress: Option<(bool, u64, f64)>,
+    /// How long the latest round takes if it is repeated.
+    round_takes: Duration,
     /// Attempts that were noisy, and those that were re-run.
     noisy: usize,
     re_run: usize,
@@ -90,47 +115,58 @@ pub(super) struct RunProgress {
 
 impl RunProgress {
     /// Says what is about to run.
-    pub(super) fn start(line: LiveLine, request: &RunRequest<'_>, now: Instant) -> Self {
+    pub(super) fn start(view: RunView, request: &RunRequest<'_>, now: Instant) -> Self {
         let view = Self {
-            line,
+            view,
+            plan: PlanShape::of(request),
+            figures: RunFigures::default(),
             preparing: BTreeMap::new(),
             rounds: request.rounds(),
             adaptive: request.adaptive,
             compared: None,
             round: 0,
+            rounds_over: 0,
             last_expected_round: 0,
             trials: 0,
             done: 0,
             time_left: TimeLeft::default(),
             now,
+            trials_since: now,
             round_since: now,
             trial_since: now,
+            over_since: now,
+            attempt: None,
+            last_progress: None,
+            round_takes: Duration::ZERO,
             noisy: 0,
             re_run: 0,
             failures: BTreeSet::new(),
         };
         let cpus = &request.bench.cpus;
-        view.line.print(&format!(
-            "{} ({}): {}, {}, {}, seed {}",
+        view.view.head(&format!(
+            "{} ({}): {}, seed {}",
             request.suite.title,
             request.suite.id,
-            plural(request.servers.len(), "server"),
-            plural(request.tasks.len(), "workload"),
-            rounds(request),
+            planned_text(request),
             request.seed,
         ));
         let load = match request.generator.fleet() {
             None => format!("on CPU {}", prony_system::format_cpu_list(&cpus.load)),
             Some(agents) => format!("from {}", fleet::described(agents.count, &agents.on)),
         };
-        view.line.print(&format!(
+        let shared = cpus.shared() && request.generator.fleet().is_none_or(|it| it.are_here);
+        let line = format!(
             "servers on CPU {}, load {load}{}",
             prony_system::format_cpu_list(&cpus.server),
-            match cpus.shared() && request.generator.fleet().is_none_or(|it| it.are_here) {
+            match shared {
                 true => ": they share CPUs, which distorts every figure",
                 false => "",
             },
-        ));
+        );
+        match shared {
+            true => view.view.warn(RunNoteKind::Plain, &line),
+            false => view.view.head(&line),
+        }
         view
     }
 
@@ -141,64 +177,103 @@ impl RunProgress {
             RunEvent::Preparing { server, step } => {
                 self.preparing
                     .insert((*server).to_owned(), (*step).to_owned());
+                self.server(server, Readiness::Preparing((*step).to_owned()));
                 self.show_preparing();
             }
             RunEvent::Prepared { server } => {
                 self.preparing.remove(&server.id);
-                self.line.print(&prepared(server));
+                let line = prepared(server);
+                self.server(&server.id, readiness(server, Readiness::Prepared));
+                self.say_status(&server.status, &line);
                 self.show_preparing();
             }
-            RunEvent::Verifying { server } => self.line.show(&[format!("verifying {server}")]),
-            RunEvent::Verified { server, logs } => {
-                for line in verified(server) {
-                    self.line.print(&line);
-                }
-                for logs in *logs {
-                    self.line
-                        .print(&format!("logs     {}: {}", server.id, logs.paths()));
-                }
+            RunEvent::Verifying { server } => {
+                self.server(server, Readiness::Verifying);
+                self.view.show(&[format!("verifying {server}")]);
             }
+            RunEvent::Verified { server, logs } => self.verified(server, logs),
             RunEvent::Planned { trials } => self.planned(trials),
             RunEvent::Round { trials } => self.round(trials),
             RunEvent::Trial { attempt } => self.trial(attempt),
             RunEvent::WarmingUp { attempt, so_far } => self.warming_up(attempt, *so_far),
             RunEvent::KeptEnded { attempt, exit } => {
-                self.line.print(&kept_ended(&attempt.trial, exit));
+                let line = kept_ended(&attempt.trial, exit);
+                self.view.warn(RunNoteKind::Failed, &line);
             }
             RunEvent::Loading { attempt, progress } => self.loading(attempt, progress),
             RunEvent::TrialOver { record, again } => self.measured(record, *again),
             RunEvent::RoundOver { widest, time_left } => {
-                self.compared = Some((*widest, *time_left))
+                self.compared = Some((*widest, *time_left));
+                self.rounds_over += 1;
+                self.show_progress();
             }
+        }
+    }
+
+    fn server(&self, id: &str, readiness: Readiness) {
+        let id = id.to_owned();
+        self.view.update(|| RunUpdate::Server { id, readiness });
+    }
+
+    /// A line about a server, which is a warning unless the server is ready.
+    fn say_status(&self, status: &ServerStatus, line: &str) {
+        match status {
+            ServerStatus::Ready => self.view.print(RunNoteKind::Plain, line),
+            _ => self.view.warn(RunNoteKind::Failed, line),
+        }
+    }
+
+    fn verified(&self, server: &ServerRecord, logs: &[Logs]) {
+        let right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
+        let (lines, is_right) = (verified(server), server.verified.iter().all(right));
+        self.server(
+            &server.id,
+            match is_right {
+                true => readiness(server, |_| Readiness::Verified),
+                false => Readiness::Wrong(lines.join("; ")),
+            },
+        );
+        for line in &lines {
+            match is_right {
+                true => self.say_status(&server.status, line),
+                false => self.view.warn(RunNoteKind::Failed, line),
+            }
+        }
+        for logs in logs {
+            let line = format!("logs     {}: {}", server.id, logs.paths());
+            self.view.warn(RunNoteKind::Plain, &line);
         }
     }
 
     /// Says how many trials were noisy, and clears the live line.
     pub(super) fn finish(self) {
         if self.noisy > 0 {
-            self.line.print(&format!(
+            self.view.summary(&format!(
                 "{} of {} noisy, {} re-run",
                 self.noisy,
                 plural(self.done as usize, "trial"),
                 self.re_run
             ));
         }
-        self.line.finish();
-        errln!();
+        self.view.finish();
     }
 
     fn show_preparing(&self) {
         let steps = self.preparing.iter();
         let steps = steps.map(|(server, step)| format!("{server}: {step}"));
-        self.line.show(&steps.collect::<Vec<_>>());
+        self.view.show(&steps.collect::<Vec<_>>());
     }
 
     fn planned(&mut self, trials: &[Trial]) {
+        self.view
+            .update(|| RunUpdate::Columns(self.plan.columns.clone()));
         self.expect(trials.iter());
+        self.trials_since = self.now;
+        self.over_since = self.now;
         self.last_expected_round = trials.last().map_or(0, |trial| trial.round);
         self.come_to(0.0);
-        let (count, about) = (trials.len(), minutes(self.time_left.left()));
-        self.line.print(&match &self.adaptive {
+        let (count, about) = (trials.len(), minutes(self.time_left.left(None)));
+        self.view.print(RunNoteKind::Plain, &match &self.adaptive {
             None => format!("{count} trials, about {about}"),
             Some(adaptive) => format!(
                 "{} first: {count} trials, about {about}; then more until every comparison is within \
@@ -210,11 +285,15 @@ impl RunProgress {
         });
     }
 
-    fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial>) {
-        for trial in trials {
+    fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial> + Clone) {
+        for trial in trials.clone() {
             self.time_left.expect(trial);
             self.trials += 1;
         }
+        self.view.update(|| {
+            let cell = |trial: &'a Trial| Some((self.plan.cell(trial)?, trial.round));
+            RunUpdate::Planned(trials.filter_map(cell).collect())
+        });
     }
 
     fn round(&mut self, trials: &[Planned]) {
@@ -226,12 +305,16 @@ impl RunProgress {
         }
         self.round_since = self.now;
         self.trial_since = self.now;
+        self.over_since = self.now;
+        self.round_takes = self.time_left.round(trials.iter().map(|one| &one.trial));
+        self.show_progress();
         // Without a terminal, one line per round is enough.
-        if !self.line.is_on_terminal() {
+        if self.view.is_plain() {
             let precision = self.precision_so_far();
             let precision = precision.map_or(String::new(), |text| format!(" ({text})"));
             let (round, left) = (self.round_text(), self.time_left());
-            self.line.print(&format!("{round}{precision}, {left} left"));
+            let line = format!("{round}{precision}, {left} left");
+            self.view.print(RunNoteKind::Plain, &line);
         }
     }
 
@@ -260,7 +343,14 @@ impl RunProgress {
 
     fn trial(&mut self, attempt: &TrialAttempt) {
         self.trial_since = self.now;
-        self.show_trial(&attempt.trial);
+        self.last_progress = None;
+        self.attempt = Some(attempt.clone());
+        let trial = &attempt.trial;
+        if let Some(cell) = self.plan.cell(trial) {
+            self.view.update(|| RunUpdate::Began(cell, trial.round));
+        }
+        self.show_progress();
+        self.show_trial(trial);
     }
 
     /// The progress of a load is that of its requests or its time, whichever is further.
@@ -276,13 +366,40 @@ impl RunProgress {
             (self.now - self.trial_since).as_secs_f64() / (attempt.warmup_s + duration_s)
         });
         self.come_to(by_requests.max(by_time));
+        let rate_per_s = self.live_rate(progress);
+        self.view.update(|| {
+            RunUpdate::Now(Now::Loading {
+                is_warm_up: !progress.measuring,
+                rate_per_s,
+                p99_ns: progress.p99_ns,
+                errors: progress.errors,
+            })
+        });
+        self.show_progress();
         self.show_trial(&attempt.trial);
+    }
+
+    /// Ok responses per second since the last progress; `None` for the first of a phase, whose counts start again.
+    fn live_rate(&mut self, progress: &Progress) -> Option<f64> {
+        let now = (progress.measuring, progress.ok, progress.at_s);
+        let (was_measuring, ok, at_s) = self.last_progress.replace(now)?;
+        let took_s = progress.at_s - at_s;
+        let is_same_phase = was_measuring == progress.measuring && took_s > 0.0;
+        let more = progress.ok.checked_sub(ok).filter(|_| is_same_phase)?;
+        Some(more as f64 / took_s)
     }
 
     /// Without a terminal, only the result of a warm-up is shown.
     fn warming_up(&mut self, attempt: &TrialAttempt, so_far: Duration) {
         // The trial's own load is still to come.
         self.trial_since = self.now;
+        self.view.update(|| {
+            RunUpdate::Now(Now::WarmingUp {
+                so_far,
+                limit: Duration::from_secs_f64(attempt.warmup_limit_s),
+            })
+        });
+        self.show_progress();
         let Trial {
             server, workload, ..
         } = &attempt.trial;
@@ -299,7 +416,7 @@ impl RunProgress {
 
     /// `3/45  40 s left  go-nethttp × hello  round 2 of 6`.
     fn show_now(&self, what: String) {
-        self.line.show(&[
+        self.view.show(&[
             format!("{}/{}", self.done, self.trials),
             format!("{} left", self.time_left()),
             what,
@@ -311,28 +428,52 @@ impl RunProgress {
     /// Moves the bar to the finished trials and this share of the next one.
     fn come_to(&self, share: f64) {
         let done = self.done as f64 + share.min(1.0);
-        self.line.move_to(done / self.trials.max(1) as f64);
+        self.view.move_to(done / self.trials.max(1) as f64);
+    }
+
+    /// The top of the screen.
+    fn show_progress(&self) {
+        self.view.update(|| {
+            let left = self.left();
+            let (Left::About(about) | Left::Between(about, _)) = left;
+            let spent = (self.now - self.trials_since).as_secs_f64();
+            let all = (spent + about.as_secs_f64()).max(f64::MIN_POSITIVE);
+            RunUpdate::Progress {
+                done: self.done,
+                expected: self.trials,
+                share: spent / all,
+                left,
+                round: self.round_text(),
+                precision: self.precision_so_far().unwrap_or_default(),
+                noisy: self.noisy as u64,
+                re_run: self.re_run as u64,
+            }
+        });
     }
 
     fn measured(&mut self, record: &TrialRecord, again: bool) {
         self.done += 1;
-        self.time_left
-            .done(&record.trial, self.now - self.trial_since);
-        if again {
-            self.expect([&record.trial].into_iter());
+        self.trials += u64::from(again);
+        if let Some(attempt) = self.attempt.take() {
+            let took = self.now - self.over_since;
+            self.time_left.done(&attempt, record, took, again);
         }
+        self.over_since = self.now;
         self.come_to(0.0);
         self.re_run += usize::from(again);
+        self.show_result(record, again);
         if let Some(line) = warm_up_line(record) {
-            self.line.print(&line);
+            self.view.print(RunNoteKind::WarmUp, &line);
         }
         if let Some(line) = noisy_line(record, again) {
             self.noisy += 1;
             match self.noisy {
-                ..=MOST_NOISY_LINES => self.line.print(&line),
+                count if count <= MOST_NOISY_LINES || self.view.is_screen() => {
+                    self.view.print(RunNoteKind::Noisy, &line);
+                }
                 count if count == MOST_NOISY_LINES + 1 => {
-                    self.line
-                        .print("noisy    more noisy trials follow; see the record");
+                    let line = "noisy    more noisy trials follow; see the record";
+                    self.view.print(RunNoteKind::Noisy, line);
                 }
                 _ => {}
             }
@@ -340,6 +481,25 @@ impl RunProgress {
         if let TrialResult::Failed { kind, message } = &record.result {
             self.failed(&record.trial, *kind, message);
         }
+        self.show_progress();
+    }
+
+    fn show_result(&mut self, record: &TrialRecord, again: bool) {
+        let Some(cell) = self.plan.cell(&record.trial) else {
+            return;
+        };
+        let (figures, view) = (&mut self.figures, &self.view);
+        view.update(|| RunUpdate::Over {
+            cell,
+            round: record.trial.round,
+            state: match &record.result {
+                TrialResult::Failed { .. } => RoundState::Failed,
+                TrialResult::Measured(_) if again => RoundState::ReRun,
+                TrialResult::Measured(_) if !record.noisy.is_empty() => RoundState::Noisy,
+                TrialResult::Measured(_) => RoundState::Done,
+            },
+            figure: figures.take(cell, record),
+        });
     }
 
     /// Shows the first failure of a kind in full, with the server's last lines, and later ones in a line.
@@ -348,25 +508,118 @@ impl RunProgress {
         let head = format!("FAILED   {} ({kind})", trial_text(trial));
         let (server, workload) = (trial.server.clone(), trial.workload.clone());
         let is_new = self.failures.insert((server, workload, kind));
-        self.line.print(&match is_new {
-            true => format!("{head}: {message}"),
-            false => format!("{head} again"),
-        });
+        self.view.warn(
+            RunNoteKind::Failed,
+            &match is_new {
+                true => format!("{head}: {message}"),
+                false => format!("{head} again"),
+            },
+        );
     }
 
-    /// `40 s`; with adaptive rounds, what is left of the budget: `up to 9 min 30 s`.
+    /// `40 s`; with adaptive rounds, at first only what is left of the budget: `up to 9 min 30 s`.
     fn time_left(&self) -> String {
-        let trials = self.time_left.left();
-        let trials = trials.saturating_sub(self.now - self.trial_since);
+        match self.left() {
+            Left::About(left) => minutes(left),
+            Left::Between(_, most) => format!("up to {}", minutes(most)),
+        }
+    }
+
+    fn left(&self) -> Left {
+        let since_over = self.now - self.over_since;
+        let running = self.attempt.as_ref();
+        let running = running.map(|attempt| (&attempt.trial, since_over));
+        let trials = self.time_left.left(running);
         let Some(adaptive) = &self.adaptive else {
-            return minutes(trials);
+            return Left::About(trials);
         };
         let budget = match self.compared {
             Some((_, left)) => left.saturating_sub(self.now - self.round_since),
             None => adaptive.budget,
         };
-        format!("up to {}", minutes(budget.max(trials)))
+        let most = budget.max(trials);
+        match self.rounds_to_go(adaptive) {
+            None => Left::Between(trials, most),
+            Some(rounds) => Left::About((trials + self.round_takes.mul_f64(rounds)).min(most)),
+        }
     }
+
+    /// How many rounds are needed beyond the expected ones, if intervals go on to narrow with the square root of the
+    /// rounds. `None` if too few are over to tell.
+    fn rounds_to_go(&self, adaptive: &AdaptiveRounds) -> Option<f64> {
+        let (widest, _) = self.compared?;
+        let over = self.rounds_over;
+        if over < ROUNDS_TO_TELL {
+            return None;
+        }
+        let over = f64::from(over);
+        let ratio = widest.map_or(0.0, |widest| widest / adaptive.precision.share());
+        let needed = (over * ratio * ratio).min(f64::from(self.rounds));
+        Some((needed - f64::from(self.last_expected_round)).max(0.0))
+    }
+}
+
+/// The servers and measures of a run, by their places.
+struct PlanShape {
+    servers: Vec<String>,
+    measures: Vec<Measure>,
+    columns: Vec<Column>,
+}
+
+impl PlanShape {
+    fn of(request: &RunRequest<'_>) -> Self {
+        let flows = |workload: &str| {
+            let mut tasks = request.tasks.iter();
+            let task = tasks.find(|task| task.workload.id == workload);
+            task.is_some_and(|task| matches!(task.content, TaskContent::Scenario(_)))
+        };
+        let column = |measure: &Measure| Column {
+            workload: measure.workload.clone(),
+            load: prony_present::load::short(&measure.load),
+            unit: match (measure.load.shape.is_open(), flows(&measure.workload)) {
+                (true, _) => FigureUnit::MedianLatency,
+                (false, true) => FigureUnit::FlowsPerSecond,
+                (false, false) => FigureUnit::RequestsPerSecond,
+            },
+            rounds: request.adaptive.is_none().then_some(measure.rounds),
+        };
+        Self {
+            servers: request.servers.iter().map(|one| one.id.clone()).collect(),
+            columns: request.measures.iter().map(column).collect(),
+            measures: request.measures.clone(),
+        }
+    }
+
+    fn cell(&self, trial: &Trial) -> Option<CellId> {
+        let mut servers = self.servers.iter();
+        let is_measure = |measure: &Measure| {
+            measure.workload == trial.workload && measure.load.same_load(&trial.load)
+        };
+        Some(CellId {
+            server: servers.position(|id| *id == trial.server)?,
+            column: self.measures.iter().position(is_measure)?,
+        })
+    }
+}
+
+fn readiness(server: &ServerRecord, ready: impl Fn(String) -> Readiness) -> Readiness {
+    match &server.status {
+        ServerStatus::Ready => ready(prepared(server)),
+        ServerStatus::Skipped { .. } => {
+            Readiness::Skipped(not_ready(&server.status).unwrap_or_default())
+        }
+        status => Readiness::Failed(not_ready(status).unwrap_or_default()),
+    }
+}
+
+/// `9 servers, 3 workloads, 6 rounds`.
+pub(super) fn planned_text(request: &RunRequest<'_>) -> String {
+    format!(
+        "{}, {}, {}",
+        plural(request.servers.len(), "server"),
+        plural(request.tasks.len(), "workload"),
+        rounds(request),
+    )
 }
 
 /// `3 rounds`, `3 to 20 rounds` if measures differ, or `rounds until ±3 %`.

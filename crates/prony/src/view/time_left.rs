@@ -1,14 +1,24 @@
 //! How long a run will still take.
+//!
+//! The first trial of a server in a measure takes longer than later ones, because Prony finds out how long the server
+//! takes to warm up. So a trial's time is taken apart: the search, the start, the warm-up of the load, and the rest, which
+//! every trial like it has.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use prony_model::{LoadShape, LoadSpec, Schedule, Trial};
+use prony_model::{
+    LoadShape, LoadSpec, NoiseCause, ProcessStart, Schedule, Trial, TrialRecord, WarmUp,
+};
+use prony_suite::TrialAttempt;
+use prony_suite::run::most_re_runs;
 
 /// How long a trial takes besides its load, to start, to be ready and to stop, until that is known.
 const BESIDE_THE_LOAD: Duration = Duration::from_millis(500);
 /// How long a load of unknown length takes.
 const UNKNOWN: Duration = Duration::from_secs(2);
+/// From this many trials on, the share that was re-run tells how many more will be.
+const ENOUGH_TRIALS: u32 = 4;
 
 /// The remaining trials of a run, and how long the finished ones took.
 #[derive(Default)]
@@ -18,9 +28,21 @@ pub struct TimeLeft {
     measures: Vec<(String, LoadSpec)>,
     /// The remaining ones.
     trials: Vec<TrialKind>,
-    by_combination: HashMap<(usize, usize), Mean>,
-    by_measure: HashMap<usize, Mean>,
+    known: BTreeMap<Combination, Known>,
+    /// The first trials of the measure's servers, which are those with a search.
+    first_of_measure: HashMap<usize, Mean>,
+    /// First attempts that are over, and re-runs because of something outside of the server.
+    first_attempts: u32,
+    disturbed: u32,
+    /// All re-runs, and those among the remaining trials.
+    re_runs: u32,
+    re_runs_left: u32,
+    /// Trials planned, re-runs excepted.
+    planned: u32,
 }
+
+/// A server and a measure, by their places.
+type Combination = (usize, usize);
 
 #[derive(Clone, Copy, PartialEq)]
 struct TrialKind {
@@ -29,6 +51,68 @@ struct TrialKind {
     /// The same for all trials of one workload under one load.
     measure: usize,
     planned: Option<Duration>,
+}
+
+impl TrialKind {
+    fn combination(&self) -> Combination {
+        (self.server, self.measure)
+    }
+}
+
+/// What the trials of a server in a measure showed.
+#[derive(Clone, Copy, Default)]
+struct Known {
+    /// Without search, start and warm-up.
+    rest: Mean,
+    /// How long the server takes to start; not part of a trial if its process is kept.
+    start: Mean,
+    /// How long it is warmed up in each trial; only if no process can be kept, which then is warmed up each time.
+    search: Mean,
+    /// The warm-up of the next trial's load.
+    warm_up: Duration,
+    is_kept: bool,
+}
+
+impl Known {
+    fn next(&self) -> Duration {
+        let start = match self.is_kept {
+            true => Duration::ZERO,
+            false => self.start.get(),
+        };
+        self.rest.get() + start + self.search.get() + self.warm_up
+    }
+
+    fn take(&mut self, attempt: &TrialAttempt, record: &TrialRecord, took: Duration) {
+        let Some(measurement) = record.measurement() else {
+            // The next one probably fails in the same way.
+            let parts = self.next().saturating_sub(self.rest.get());
+            self.rest.add(took.saturating_sub(parts));
+            return;
+        };
+        let warm_up = measurement.warm_up;
+        let searched = seconds(warm_up.map_or(0.0, |it| it.searched_s));
+        let started = measurement.startup_ns.map(Duration::from_nanos);
+        let own = match measurement.load.load.warmup_s > 0.0 {
+            true => seconds(attempt.warmup_s),
+            false => Duration::ZERO,
+        };
+        let beside = searched + own + started.unwrap_or_default();
+        self.rest.add(took.saturating_sub(beside));
+        if let Some(started) = started {
+            self.start.add(started);
+        }
+        if warm_up.is_some_and(|it| it.process == ProcessStart::Restarted) {
+            self.search.add(searched);
+        }
+        self.is_kept |= warm_up.as_ref().is_some_and(WarmUp::is_slow);
+        let learned = warm_up.and_then(|it| it.time_to_warm_s);
+        let learned = learned.filter(|_| !self.is_kept).map(seconds);
+        self.warm_up = own.max(learned.unwrap_or_default());
+    }
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 
 #[derive(Clone, Copy, Default)]
@@ -53,18 +137,38 @@ impl TimeLeft {
     pub fn expect(&mut self, trial: &Trial) {
         let kind = self.kind(trial);
         self.trials.push(kind);
+        self.planned += 1;
     }
 
-    /// A trial is over, after this time.
-    pub fn done(&mut self, trial: &Trial, took: Duration) {
-        let kind = self.kind(trial);
+    /// A trial is over, after this time since the one before it was; `again` if it is re-run.
+    pub fn done(
+        &mut self,
+        attempt: &TrialAttempt,
+        record: &TrialRecord,
+        took: Duration,
+        again: bool,
+    ) {
+        let kind = self.kind(&attempt.trial);
         if let Some(place) = self.trials.iter().position(|one| *one == kind) {
             self.trials.remove(place);
         }
-        let combination = (kind.server, kind.measure);
-        let seen = self.by_combination.entry(combination).or_default();
-        seen.add(took);
-        self.by_measure.entry(kind.measure).or_default().add(took);
+        if !self.known.contains_key(&kind.combination()) {
+            let first = self.first_of_measure.entry(kind.measure).or_default();
+            first.add(took);
+        }
+        let known = self.known.entry(kind.combination()).or_default();
+        known.take(attempt, record, took);
+        match attempt.number {
+            1 => self.first_attempts += 1,
+            _ => self.re_runs_left = self.re_runs_left.saturating_sub(1),
+        }
+        if again {
+            self.trials.push(kind);
+            self.re_runs += 1;
+            self.re_runs_left += 1;
+            let is_outside = record.noisy.iter().any(NoiseCause::is_from_outside);
+            self.disturbed += u32::from(is_outside);
+        }
     }
 
     fn kind(&mut self, trial: &Trial) -> TrialKind {
@@ -85,19 +189,81 @@ impl TimeLeft {
         }
     }
 
-    /// How long the remaining trials take: as long as finished ones like them, or else as long as their loads say.
-    pub fn left(&self) -> Duration {
-        self.trials.iter().map(|kind| self.expected(kind)).sum()
+    /// How long the remaining trials take, with as many re-runs as so far: as long as finished ones like them, or else as
+    /// long as their loads say. One of them has been running for `so_far`.
+    pub fn left(&self, running: Option<(&Trial, Duration)>) -> Duration {
+        let all = self.expected_all();
+        let so_far = running.map_or(Duration::ZERO, |(trial, so_far)| {
+            // It takes no time away from the others, even if it takes longer than expected.
+            let same = |kind: &&TrialKind| {
+                let (workload, load) = &self.measures[kind.measure];
+                self.servers[kind.server] == trial.server
+                    && *workload == trial.workload
+                    && load.same_load(&trial.load)
+            };
+            let kind = self.trials.iter().find(same);
+            let expected = kind.map_or(Duration::ZERO, |kind| {
+                self.expected(kind, !self.known.contains_key(&kind.combination()))
+            });
+            so_far.min(expected)
+        });
+        (all + self.expected_re_runs(all)).saturating_sub(so_far)
     }
 
-    fn expected(&self, kind: &TrialKind) -> Duration {
-        let seen = self.by_combination.get(&(kind.server, kind.measure));
-        let of_the_load = || kind.planned.map(|load| load + BESIDE_THE_LOAD);
-        let like_it = || self.by_measure.get(&kind.measure).map(Mean::get);
-        seen.map(Mean::get)
-            .or_else(of_the_load)
-            .or_else(like_it)
+    /// How long a round with these trials takes.
+    pub fn round<'a>(&mut self, trials: impl Iterator<Item = &'a Trial>) -> Duration {
+        trials
+            .map(|trial| {
+                let kind = self.kind(trial);
+                self.expected(&kind, false)
+            })
+            .sum()
+    }
+
+    fn expected_all(&self) -> Duration {
+        let mut met = BTreeSet::new();
+        let expected = self.trials.iter().map(|kind| {
+            let is_first =
+                !self.known.contains_key(&kind.combination()) && met.insert(kind.combination());
+            self.expected(kind, is_first)
+        });
+        expected.sum()
+    }
+
+    /// How long those trials take that are not planned yet, because something will disturb others.
+    fn expected_re_runs(&self, all: Duration) -> Duration {
+        if self.first_attempts < ENOUGH_TRIALS || self.trials.is_empty() {
+            return Duration::ZERO;
+        }
+        let first = (self.trials.len() as u32).saturating_sub(self.re_runs_left);
+        let share = f64::from(self.disturbed) / f64::from(self.first_attempts);
+        let most = u32::try_from(most_re_runs(self.planned as usize)).unwrap_or(u32::MAX);
+        let more = (share * f64::from(first)).min(f64::from(most.saturating_sub(self.re_runs)));
+        all.mul_f64(more / self.trials.len() as f64)
+    }
+
+    fn expected(&self, kind: &TrialKind, is_first: bool) -> Duration {
+        if let Some(known) = self.known.get(&kind.combination()) {
+            return known.next();
+        }
+        let first = || self.first_of_measure.get(&kind.measure).map(Mean::get);
+        let like_it = match is_first {
+            true => first(),
+            false => self.others(kind.measure),
+        };
+        like_it
+            .or_else(|| kind.planned.map(|load| load + BESIDE_THE_LOAD))
             .unwrap_or(UNKNOWN)
+    }
+
+    /// How long the measure's next trials of other servers take, in the mean.
+    fn others(&self, measure: usize) -> Option<Duration> {
+        let mut mean = Mean::default();
+        let known = self.known.iter();
+        known
+            .filter(|((_, one), _)| *one == measure)
+            .for_each(|(_, known)| mean.add(known.next()));
+        (mean.count > 0).then(|| mean.get())
     }
 }
 
@@ -147,149 +313,5 @@ fn seconds_until_due(schedule: &Schedule, requests: f64) -> Option<f64> {
     (goes_on_at > 0.0).then(|| seconds + left / goes_on_at)
 }
 
-/// `48 s`, `12 min 05 s`.
-pub fn minutes(duration: Duration) -> String {
-    let seconds = duration.as_secs_f64().round() as u64;
-    match seconds / 60 {
-        0 => format!("{seconds} s"),
-        minutes => format!("{minutes} min {:02} s", seconds % 60),
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use prony_model::{Arrivals, parse_stages};
-    use prony_suite::{Measure, Plan};
-
-    fn load(shape: LoadShape, duration_s: Option<f64>, requests: Option<u64>) -> LoadSpec {
-        LoadSpec {
-            shape,
-            connections: 500,
-            threads: 1,
-            duration_s,
-            requests,
-            warmup_s: 0.5,
-            timeout_s: 5.0,
-            ..LoadSpec::default()
-        }
-    }
-
-    fn trials(load: LoadSpec, rounds: u32) -> Vec<Trial> {
-        let measure = Measure {
-            workload: "byte".into(),
-            load,
-            rounds,
-            warmup_limit_s: 0.0,
-        };
-        let servers = ["a".to_owned(), "b".to_owned()];
-        Plan::interleaved(&servers, &[measure], |_, _| true, 1).trials(rounds)
-    }
-
-    fn time_left(trials: &[Trial]) -> TimeLeft {
-        let mut left = TimeLeft::default();
-        trials.iter().for_each(|trial| left.expect(trial));
-        left
-    }
-
-    #[test]
-    fn a_load_of_known_length_is_known_before_the_first_trial() {
-        let closed = load(LoadShape::Closed, Some(2.0), None);
-        assert_eq!(
-            time_left(&trials(closed, 2)).left(),
-            Duration::from_secs(12)
-        );
-        let open = LoadShape::UsersOpen { think_time_s: 1.0 };
-        let open = load(open, None, Some(10_000));
-        assert_eq!(planned(&open), Some(Duration::from_millis(20_500)));
-    }
-
-    fn rate(stages: &str) -> LoadShape {
-        LoadShape::Rate(Schedule {
-            arrivals: Arrivals::Poisson,
-            burst: 1,
-            stages: parse_stages(stages).unwrap(),
-        })
-    }
-
-    #[test]
-    fn a_number_of_requests_at_a_rate_ends_when_the_last_one_is_due() {
-        for (stages, requests, seconds) in [
-            ("1k/s", 5_000, 5.0),
-            ("1k/s:10s", 20_000, 20.0), // The last rate goes on.
-            ("1k/s:10s,3k/s", 16_000, 12.0),
-            ("0..2k/s:10s,2k/s", 10_000, 10.0),
-            ("0..2k/s:10s,2k/s", 2_500, 5.0),
-            ("2k/s..0:10s,1k/s", 7_500, 5.0),
-            ("2k/s..0:10s,1k/s", 11_000, 11.0),
-            ("0:10s,1k/s", 1_000, 11.0),
-        ] {
-            let planned = planned(&load(rate(stages), None, Some(requests))).unwrap();
-            let expected = seconds + 0.5; // With the warm-up.
-            let off = (planned.as_secs_f64() - expected).abs();
-            assert!(off < 1e-6, "{stages}, {requests}: {planned:?}");
-        }
-        let never = load(rate("2k/s..0:10s"), None, Some(10_001));
-        assert_eq!(planned(&never), None);
-        let by_time = load(rate("1k/s"), Some(2.0), Some(5_000));
-        assert_eq!(planned(&by_time), Some(Duration::from_millis(2_500)));
-        let by_time_alone = load(rate("1k/s"), Some(2.0), None);
-        assert_eq!(planned(&by_time_alone), Some(Duration::from_millis(2_500)));
-    }
-
-    #[test]
-    fn the_time_of_closed_loop_users_depends_on_the_server() {
-        let users = || LoadShape::UsersClosed { think_time_s: 1.0 };
-        assert_eq!(planned(&load(users(), None, Some(10_000))), None);
-        let by_time = planned(&load(users(), Some(2.0), None));
-        assert_eq!(by_time, Some(Duration::from_millis(2_500)));
-    }
-
-    #[test]
-    fn rounds_differ_only_in_their_seeds() {
-        let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 3);
-        let seeds: Vec<u64> = trials.iter().map(|trial| trial.load.seed).collect();
-        assert_ne!(seeds.first(), seeds.last());
-        let mut left = time_left(&trials);
-        left.done(&trials[0], Duration::from_secs(9));
-        assert_eq!(left.left(), Duration::from_secs(45));
-    }
-
-    #[test]
-    fn trials_like_a_long_one_are_expected_to_take_long() {
-        let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 3);
-        let mut left = time_left(&trials);
-        let seconds = |trial: &Trial| if trial.server == "a" { 9 } else { 1 };
-        let of_round_1 = |id: &'static str| trials.iter().find(move |one| one.server == id);
-        let first = of_round_1("a").unwrap();
-        left.done(first, Duration::from_secs(seconds(first)));
-        // The other server's first trial is taken to be like this one's.
-        assert_eq!(left.left(), Duration::from_secs(45));
-        let second = of_round_1("b").unwrap();
-        left.done(second, Duration::from_secs(seconds(second)));
-        assert_eq!(left.left(), Duration::from_secs(20));
-        for trial in &trials[2..] {
-            left.done(trial, Duration::from_secs(seconds(trial)));
-        }
-        assert_eq!(left.left(), Duration::ZERO);
-    }
-
-    #[test]
-    fn a_trial_that_is_re_run_is_one_more() {
-        let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 1);
-        let mut left = time_left(&trials);
-        for trial in &trials {
-            left.done(trial, Duration::from_secs(5));
-        }
-        left.expect(&trials[0]);
-        assert_eq!(left.left(), Duration::from_secs(5));
-        left.done(&trials[0], Duration::from_secs(7));
-        assert_eq!(left.left(), Duration::ZERO);
-    }
-
-    #[test]
-    fn durations_from_one_minute_on_are_in_minutes() {
-        assert_eq!(minutes(Duration::from_millis(59_400)), "59 s");
-        assert_eq!(minutes(Duration::from_millis(59_600)), "1 min 00 s");
-    }
-}
+mod tests;

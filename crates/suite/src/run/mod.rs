@@ -49,6 +49,7 @@ pub use generator::{Agents, Generator};
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
+pub use rounds::most_re_runs;
 pub use scheme::{WrongScheme, other_scheme};
 pub use verify::{Verification, start_ready, verify_server};
 

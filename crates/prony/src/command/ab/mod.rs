@@ -28,6 +28,7 @@ use super::flags::{BuildFlags, CpuFlags, StoreFlag};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::project::{self, Project, ServerPath};
+use crate::view::run_view::LiveMode;
 use crate::view::{report_files, run_progress};
 
 const EXAMPLES: &str = "\
@@ -234,7 +235,7 @@ impl RevisionSession<'_> {
             driver: None,
             generator: Generator::this_process(),
         };
-        let finished = run_progress::run(request, &store)?;
+        let finished = run_progress::run(request, &store, LiveMode::Line)?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
         let files = report_files::write_finished(self.layout, &finished, &comparison)?;
         errln!("{}\n", report_files::places(&files, &store, &finished.run));

@@ -15,7 +15,7 @@ use prony_suite::run::{Task, cannot_drive, driver_note};
 use prony_suite::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads};
 
 use crate::arguments;
-use crate::command::flags::{BuildFlags, CpuFlags, JunitFlag, StoreFlag, TrialFlags};
+use crate::command::flags::{BuildFlags, CpuFlags, JunitFlag, LiveFlags, StoreFlag, TrialFlags};
 use crate::exit::usage;
 use crate::fleet::{FleetFlags, FleetPlan};
 use crate::project::{self, Project, ServerPath};
@@ -42,6 +42,14 @@ Examples:
   prony run --junit tests.xml                  verdicts for a CI system
   prony run --server-cpus 0-3 --load-cpus 4-7  choose the CPUs
   prony run --on ssh:host1,host2               the load comes from other hosts
+  prony run --no-tui                           lines instead of the live screen
+
+The live screen:
+  It shows the plan as a grid that fills, each server's figure with its 95 %
+  interval, what runs now, what was noisy or failed, and the time left. Keys:
+  q ends the run and keeps what was measured, p pauses the view, tab shows
+  another workload, the arrows scroll, ? explains. Prony shows it if standard
+  input and standard error are a terminal, and otherwise prints lines.
 
 Exit status (with --all, the highest of all suites):
   0    every server whose toolchain is installed was measured, and no response
@@ -118,6 +126,8 @@ pub struct Arguments {
     pub markdown: Option<PathBuf>,
     #[command(flatten)]
     pub junit: JunitFlag,
+    #[command(flatten)]
+    pub live: LiveFlags,
 }
 
 /// What the project offers to run, read before anything changes on this machine.

@@ -94,7 +94,9 @@ fn run_all(ground: &Ground<'_>, arguments: &Arguments) -> Outcome {
                 SuiteEnd::without_a_run("not started", INTERRUPTED)
             }
             Ok(chosen) => {
-                errln!("suite {} of {count}: {suite}", index + 1);
+                if !arguments.live.quiet {
+                    errln!("suite {} of {count}: {suite}", index + 1);
+                }
                 let end = session.measure(*chosen, [None, None]);
                 end.unwrap_or_else(|error| SuiteEnd::failed(error.as_ref()))
             }
@@ -199,7 +201,7 @@ impl<'a> SuiteSession<'a> {
             driver: ground.driver.clone(),
             generator: self.loads.generator(),
         };
-        let finished = run_progress::run(request, &self.store)?;
+        let finished = run_progress::run(request, &self.store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
         let files = report_files::write_finished(&ground.project.layout, &finished, &comparison);
         if let Ok(files) = &files {

@@ -26,6 +26,11 @@ const MOST_ATTEMPTS: u32 = 3;
 const FREE_RE_RUNS: usize = 2;
 const TRIALS_PER_RE_RUN: usize = 3;
 
+/// The most trials that are re-run out of this many planned ones.
+pub fn most_re_runs(planned: usize) -> usize {
+    FREE_RE_RUNS + planned / TRIALS_PER_RE_RUN
+}
+
 /// Runs trials. In tests, servers and loads are made up.
 pub trait Rig {
     /// Runs a trial. `None` if the run was stopped.
@@ -242,7 +247,6 @@ impl RoundRunner<'_> {
                 attempt.warmup_s,
                 measurement.load.duration_s,
             );
-        let most_again = FREE_RE_RUNS + self.planned / TRIALS_PER_RE_RUN;
-        is_worth_it && queued.number < MOST_ATTEMPTS && self.re_run < most_again
+        is_worth_it && queued.number < MOST_ATTEMPTS && self.re_run < most_re_runs(self.planned)
     }
 }

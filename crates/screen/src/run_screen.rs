@@ -1,0 +1,117 @@
+//! The screen of a run: its plan as a grid that fills, the estimates, what runs now, and what was noteworthy.
+
+mod grid;
+mod head;
+mod help;
+mod interval_bar;
+mod keys;
+mod log;
+mod model;
+mod preparing;
+mod style;
+#[cfg(test)]
+mod tests;
+mod update;
+
+use std::time::Duration;
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+
+pub use self::keys::RunAction;
+pub use self::model::{
+    Column, FigureUnit, Interval, Left, Now, Readiness, RoundState, RunModel, RunNote, RunNoteKind,
+};
+pub use self::update::{CellId, RunUpdate};
+
+use self::style::Styles;
+
+/// The fewest lines of the log that are shown below the grid.
+const LEAST_LOG: u16 = 3;
+
+/// The screen of a run. It is fed with updates and keys, and draws itself when its owner says so.
+#[derive(Debug)]
+pub struct RunScreen {
+    model: RunModel,
+    /// What is shown instead while the view is paused, and since when.
+    paused: Option<(Box<RunModel>, Duration)>,
+    /// The column that was chosen; `None` shows the one that runs.
+    chosen: Option<usize>,
+    /// The first server that is shown.
+    first_row: usize,
+    /// How far the first row could be scrolled when the screen was last drawn.
+    last_first_row: usize,
+    is_help_shown: bool,
+    styles: Styles,
+}
+
+impl RunScreen {
+    /// A screen without any event yet. Colours only stress what symbols say; without `colour` there are none.
+    pub fn new(model: RunModel, colour: bool) -> Self {
+        Self {
+            model,
+            paused: None,
+            chosen: None,
+            first_row: 0,
+            last_first_row: 0,
+            is_help_shown: false,
+            styles: Styles::new(colour),
+        }
+    }
+
+    /// Takes what happened; `at` is the time since the run began.
+    pub fn update(&mut self, update: RunUpdate, at: Duration) {
+        self.model.update(update, at);
+    }
+
+    /// Draws the whole screen; `at` is the time since the run began.
+    pub fn draw(&mut self, frame: &mut Frame<'_>, at: Duration) {
+        let (model, at, is_paused) = match &self.paused {
+            Some((model, at)) => (&**model, *at, true),
+            None => (&self.model, at, false),
+        };
+        let area = frame.area();
+        let [top, middle, bottom] = Layout::vertical([
+            Constraint::Length(head::HEIGHT),
+            Constraint::Fill(1),
+            Constraint::Length(keys::HEIGHT),
+        ])
+        .areas(area);
+        head::draw(frame, top, model, at, &self.styles);
+        let rows = model.servers.len();
+        let heading = match model.is_planned() {
+            true => grid::HEADING,
+            false => preparing::HEADING,
+        };
+        let [table, notes] = split(middle, heading, rows);
+        let shown = usize::from(table.height.saturating_sub(heading));
+        self.last_first_row = rows.saturating_sub(shown);
+        self.first_row = self.first_row.min(self.last_first_row);
+        let rows = self.first_row..rows.min(self.first_row + shown);
+        match model.is_planned() {
+            true => {
+                let selected = model.shown_column(self.chosen);
+                grid::draw(frame, table, model, selected, rows, &self.styles);
+            }
+            false => preparing::draw(frame, table, model, rows, at, &self.styles),
+        }
+        log::draw(frame, notes, model, &self.styles);
+        keys::draw(frame, bottom, model, is_paused, &self.styles);
+        if self.is_help_shown {
+            help::draw(frame, middle, &self.styles);
+        }
+    }
+}
+
+/// The table gets the lines that it needs, if the log keeps a few.
+fn split(area: Rect, heading: u16, rows: usize) -> [Rect; 2] {
+    let needed = u16::try_from(rows)
+        .unwrap_or(u16::MAX)
+        .saturating_add(heading);
+    let most = area
+        .height
+        .saturating_sub(LEAST_LOG + 1)
+        .max(area.height / 2);
+    let table = Constraint::Length(needed.min(most));
+    Layout::vertical([table, Constraint::Fill(1)]).areas(area)
+}

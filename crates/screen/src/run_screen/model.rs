@@ -1,0 +1,265 @@
+//! The state of a run, as the screen shows it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+/// So many lines of the log are remembered.
+const MOST_NOTES: usize = 200;
+
+/// Everything that the screen shows of a run.
+#[derive(Clone, Debug, Default)]
+pub struct RunModel {
+    /// The suite's title.
+    pub title: String,
+    /// What is measured how often: `9 servers, 3 workloads, 6 rounds`.
+    pub plan: String,
+    /// The servers, in the order of the suite.
+    pub(super) servers: Vec<ServerState>,
+    /// The workloads with their loads; empty before the trials are planned.
+    pub(super) columns: Vec<Column>,
+    /// The cells of the plan, by server and column.
+    pub(super) cells: BTreeMap<(usize, usize), Cell>,
+    /// What runs now.
+    pub(super) now: Option<Now>,
+    /// The column of the latest trial.
+    pub(super) running_column: usize,
+    /// The latest notes, newest first, each with the time since the run began.
+    pub(super) notes: VecDeque<(Duration, RunNote)>,
+    /// Attempts that are over, and all that are expected.
+    pub(super) attempts: (u64, u64),
+    /// How much of the expected time is over, from 0 to 1.
+    pub(super) share: f64,
+    /// `round 2 of 6`.
+    pub(super) round: String,
+    /// `±5.1 % so far, target ±3 %`; empty for a fixed number of rounds.
+    pub(super) precision: String,
+    /// The time left and when it was estimated.
+    pub(super) left: Option<(Left, Duration)>,
+    /// Attempts that were noisy, and those that were re-run.
+    pub(super) noisy: (u64, u64),
+}
+
+/// A server while it is prepared.
+#[derive(Clone, Debug)]
+pub struct ServerState {
+    pub(super) id: String,
+    pub(super) readiness: Readiness,
+    /// Since when it has been in this state.
+    pub(super) since: Duration,
+}
+
+/// How far a server is from being measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Readiness {
+    /// Nothing has happened yet.
+    Waiting,
+    /// Prony is installing its toolchain or building it, as these words say.
+    Preparing(String),
+    /// It is built; the text has its version and how long that took.
+    Prepared(String),
+    /// Its responses are being checked.
+    Verifying,
+    /// Its responses were right.
+    Verified,
+    /// Some of its responses were wrong; those workloads are not measured.
+    Wrong(String),
+    /// Its toolchain is missing.
+    Skipped(String),
+    /// It could not be built or started.
+    Failed(String),
+}
+
+/// A workload under one load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// The workload's id.
+    pub workload: String,
+    /// The load in a few words: `64 connections`.
+    pub load: String,
+    /// What the figures are.
+    pub unit: FigureUnit,
+    /// In how many rounds it is measured; `None` if rounds are added as needed.
+    pub rounds: Option<u32>,
+}
+
+/// The unit of a headline figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FigureUnit {
+    /// Ok requests per second; more is better.
+    RequestsPerSecond,
+    /// Ok flows per second; more is better.
+    FlowsPerSecond,
+    /// The median latency in nanoseconds; less is better.
+    MedianLatency,
+}
+
+/// A figure with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The median over rounds.
+    pub median: f64,
+    /// The interval's lower end.
+    pub low: f64,
+    /// The interval's upper end.
+    pub high: f64,
+    /// Half the interval's width as a share of the median; `None` for a single round.
+    pub half_width: Option<f64>,
+    /// How many rounds are behind it.
+    pub rounds: usize,
+}
+
+/// The rounds of a server in a column, by their numbers, and its figure.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    pub(super) rounds: BTreeMap<u32, RoundState>,
+    pub(super) figure: Option<Interval>,
+}
+
+/// The state of one trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RoundState {
+    /// It is planned.
+    Pending,
+    /// It was measured.
+    Done,
+    /// It was measured, but the machine disturbed it, and it is not re-run.
+    Noisy,
+    /// It was noisy and is re-run at the end of the round.
+    ReRun,
+    /// It has no figures.
+    Failed,
+    /// It runs.
+    Running,
+}
+
+/// What runs now.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Now {
+    /// A trial's server starts or stops.
+    Starting,
+    /// A server is warmed up, for this long so far, of at most so long.
+    WarmingUp {
+        /// The time so far.
+        so_far: Duration,
+        /// The limit.
+        limit: Duration,
+    },
+    /// A load runs.
+    Loading {
+        /// Whether it is still the load's own warm-up.
+        is_warm_up: bool,
+        /// Ok responses per second, of the last fraction of a second; `None` at first.
+        rate_per_s: Option<f64>,
+        /// The 99th percentile so far, in nanoseconds.
+        p99_ns: u64,
+        /// Requests that ended in an error so far.
+        errors: u64,
+    },
+}
+
+/// How long the run still takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// About this long.
+    About(Duration),
+    /// It depends on the figures: at least the first, at most the second.
+    Between(Duration, Duration),
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunNote {
+    /// What it is about.
+    pub kind: RunNoteKind,
+    /// The text, without its kind.
+    pub text: String,
+}
+
+/// What a line of the log is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunNoteKind {
+    /// Something went as planned.
+    Plain,
+    /// The machine disturbed a trial.
+    Noisy,
+    /// A server takes long to warm up.
+    WarmUp,
+    /// Something failed or is wrong.
+    Failed,
+}
+
+impl RunModel {
+    /// A run of these servers.
+    pub fn new(title: String, plan: String, servers: impl IntoIterator<Item = String>) -> Self {
+        let waiting = |id| ServerState {
+            id,
+            readiness: Readiness::Waiting,
+            since: Duration::ZERO,
+        };
+        Self {
+            title,
+            plan,
+            servers: servers.into_iter().map(waiting).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the trials are planned.
+    pub(super) fn is_planned(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// The column whose figures are shown: the chosen one, or that of the latest trial.
+    pub(super) fn shown_column(&self, chosen: Option<usize>) -> usize {
+        let last = self.columns.len().saturating_sub(1);
+        chosen.unwrap_or(self.running_column).min(last)
+    }
+
+    /// The trial that runs: its cell and round.
+    pub(super) fn running(&self) -> Option<(usize, usize, u32)> {
+        self.cells.iter().find_map(|(&(server, column), cell)| {
+            let mut rounds = cell.rounds.iter();
+            let (round, _) = rounds.find(|(_, state)| **state == RoundState::Running)?;
+            Some((server, column, *round))
+        })
+    }
+
+    pub(super) fn note(&mut self, note: RunNote, at: Duration) {
+        self.notes.push_front((at, note));
+        self.notes.truncate(MOST_NOTES);
+    }
+
+    /// The time left by now.
+    pub(super) fn left(&self, at: Duration) -> Option<Left> {
+        let (left, since) = self.left?;
+        let less = |left: Duration| left.saturating_sub(at.saturating_sub(since));
+        Some(match left {
+            Left::About(left) => Left::About(less(left)),
+            Left::Between(least, most) => Left::Between(less(least), less(most)),
+        })
+    }
+}
+
+impl Cell {
+    /// How many rounds are over, re-runs excepted.
+    pub(super) fn over(&self) -> usize {
+        let is_over = |state: &&RoundState| {
+            matches!(
+                state,
+                RoundState::Done | RoundState::Noisy | RoundState::Failed
+            )
+        };
+        self.rounds.values().filter(is_over).count()
+    }
+
+    /// The state that a cell without room for its rounds shows: what runs, or else the worst, or else done.
+    pub(super) fn summary(&self) -> RoundState {
+        let states = || self.rounds.values().copied();
+        let worst = states().max().unwrap_or(RoundState::Pending);
+        match worst > RoundState::Done {
+            true => worst,
+            // A cell without trouble is done when all its rounds are.
+            false => states().min().unwrap_or(RoundState::Pending),
+        }
+    }
+}
