@@ -99,7 +99,7 @@
 
   function prepare(element, place) {
     const section = element.closest("section, header");
-    const place = all("table", section).indexOf(element);
+    const number = all("table", section).indexOf(element);
     const body = element.tBodies[0];
     const rows = [...body.rows].filter((row) => row.parentNode === body);
     const entries = [];
@@ -115,7 +115,7 @@
     }
     const heads = [...element.tHead.rows[0].cells];
     const titles = heads.map((head) => head.textContent.trim());
-    const key = `${section.id || "top"}~${place}`;
+    const key = `${section.id || "top"}~${number}`;
     const table = { element, body, blocks, heads, titles, key, sorted: null };
     if (blocks.length > 1)
       heads.forEach((head, column) => {
