@@ -96,6 +96,6 @@ fn server(workload: u32, number: u32) -> Server {
         name: format!("server-{number:02}"),
         language: ["Rust", "C++", "Go", "Java"][number as usize % 4],
         rate: 900.0 + mixed * 2_000.0,
-        p99: (number != 5).then_some(0.001 + mixed / 10_000.0),
+        p99: (number != 5).then_some(1e6 + mixed * 1e5),
     }
 }

@@ -394,3 +394,53 @@ fn term(item: &str) -> Option<(&str, &str)> {
     item.split_once(": ")
         .filter(|(term, _)| term.chars().count() <= 60)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Cell, Head, Row};
+
+    #[test]
+    fn the_script_cannot_end_its_own_element_and_loads_nothing() {
+        assert!(!SCRIPT.contains("</"));
+        for loads in ["fetch(", "XMLHttpRequest", "import(", "http://", "https://"] {
+            assert!(!SCRIPT.contains(loads), "{loads}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_its_trail_and_one_anchor_for_each_row() {
+        let table = Table {
+            heads: vec![Head::words("server")],
+            rows: vec![Row {
+                cells: vec![Cell::text("go")],
+                ..Row::default()
+            }],
+            ..Table::default()
+        };
+        let section = |id: &str| Section {
+            id: id.into(),
+            blocks: vec![Block::OpenTable(
+                table.clone(),
+                vec![vec![Block::Text("1.26".into())]],
+            )],
+            ..Section::default()
+        };
+        let page = Page {
+            title: "Tour".into(),
+            trail: vec![Link {
+                text: "Runs".into(),
+                href: "../index.html".into(),
+            }],
+            sections: vec![section("hello"), section("sse")],
+            ..Page::default()
+        };
+        let html = page.html();
+        assert!(html.contains(r#"<a href="../index.html">Runs</a>"#));
+        assert!(html.contains(r#"<tr id="hello.go">"#) && html.contains(r#"<tr id="sse.go">"#));
+        assert!(
+            !html.contains("<h2></h2>"),
+            "a section without a title has no heading"
+        );
+    }
+}

@@ -145,7 +145,23 @@
     const cell = row.cells[column];
     if (!cell || cell.colSpan > 1 || cell.matches(".none")) return null;
     if (cell.dataset.order) return Number(cell.dataset.order);
-    return cell.firstChild?.textContent.trim() || cell.textContent.trim();
+    const text = cell.firstChild?.textContent.trim() || cell.textContent.trim();
+    return cell.matches("th, .text") ? text : figure(text);
+  }
+
+  const PREFIXES = { n: -9, µ: -6, m: -3, k: 3, M: 6, G: 9, T: 12 };
+
+  // The size of a figure as Prony writes them: `45.3 k`, `1.20 ms`, `12.7 MiB`; null for words.
+  function figure(text) {
+    const parts = /^[^\d\p{L}]*?([-−+]?)(\d[\d.,]*)\s*(\p{L}*)/u.exec(text);
+    if (!parts) return null;
+    const [, sign, digits, unit] = parts;
+    const size = Number(digits.replaceAll(",", ""));
+    const times = { min: 60, h: 3600 }[unit];
+    const power = /^([nµmkMGT](i?[sBJ])?)$/.test(unit) ? PREFIXES[unit[0]] : 0;
+    const base = unit[1] === "i" ? 2 ** (10 / 3) : 10;
+    const factor = times ?? (unit === "m" ? 1 : base ** power);
+    return (/[-−]/.test(sign) ? -1 : 1) * size * factor;
   }
 
   function compare(a, b) {
@@ -302,6 +318,15 @@
       at = null;
       tip.hidden = true;
     };
+    const place = () => {
+      const box = at.getBoundingClientRect();
+      const { offsetWidth: width, offsetHeight: height } = tip;
+      const left = Math.min(box.left, root.clientWidth - width - 8);
+      const below = box.bottom + 6;
+      const top = below + height > innerHeight ? box.top - height - 6 : below;
+      tip.style.left = `${Math.max(8, left)}px`;
+      tip.style.top = `${Math.max(8, top)}px`;
+    };
     const show = (target) => {
       const holder = target?.closest?.("[data-tip]");
       if (!holder || holder === at) return holder || hide();
@@ -310,13 +335,7 @@
       tip.textContent = holder.dataset.tip;
       tip.hidden = false;
       holder.setAttribute("aria-describedby", "tip");
-      const box = holder.getBoundingClientRect();
-      const { offsetWidth: width, offsetHeight: height } = tip;
-      const left = Math.min(box.left, root.clientWidth - width - 8);
-      const below = box.bottom + 6;
-      const top = below + height > innerHeight ? box.top - height - 6 : below;
-      tip.style.left = `${Math.max(8, left)}px`;
-      tip.style.top = `${Math.max(8, top)}px`;
+      place();
     };
     for (const element of all("table [title]")) {
       element.dataset.tip = element.title;
@@ -329,7 +348,11 @@
     document.addEventListener("pointerover", over);
     document.addEventListener("click", over);
     document.addEventListener("focusin", (event) => show(event.target));
-    document.addEventListener("scroll", hide, { capture: true, passive: true });
+    // Focus scrolls to a cell, and its tip follows it.
+    const scrolled = () =>
+      at && (at.contains(document.activeElement) ? place() : hide());
+    const passive = { capture: true, passive: true };
+    document.addEventListener("scroll", scrolled, passive);
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape") return hide();
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

@@ -186,3 +186,72 @@ fn flags(row: &Row) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let row = |name: &str, order| Row {
+            cells: vec![
+                Cell::text(name),
+                Cell {
+                    order: Some(order),
+                    tip: "5 rounds\n\"quoted\"".into(),
+                    href: "a.html".into(),
+                    ..Cell::text("45 k")
+                },
+            ],
+            facets: vec![Facet {
+                name: "language",
+                value: "C++ & C".into(),
+            }],
+            ..Row::default()
+        };
+        Table {
+            heads: vec![Head::words("server"), Head::figure("req/s")],
+            rows: vec![row("a <b>", 45_000.0), row("a <b>", 1.5)],
+            ..Table::default()
+        }
+    }
+
+    #[test]
+    fn rows_have_what_a_page_sorts_filters_and_links_by() {
+        let html = table().html().into_string();
+        assert!(
+            html.contains(r#"data-facets="language=C%2B%2B %26 C""#),
+            "{html}"
+        );
+        assert!(
+            html.contains(r#"<td data-order="45000" title="5 rounds"#),
+            "{html}"
+        );
+        assert!(html.contains("&quot;quoted&quot;"), "{html}");
+        assert!(html.contains(r#"<a href="a.html">45 k</a>"#), "{html}");
+        assert!(!html.contains("details"), "{html}");
+    }
+
+    #[test]
+    fn a_row_that_opens_has_its_details_below_it_and_an_anchor_of_its_own() {
+        let mut ids = Ids::default();
+        ids.enter("hello");
+        let anchors = ids.of_rows(&table());
+        assert_eq!(anchors, ["hello.a--b-", "hello.a--b-.2"]);
+        let opened = [html! { p { "first" } }, html! { p { "second" } }];
+        let html = table().opening(&anchors, &opened).into_string();
+        let below = r#"<tr class="more"><td colspan="2"><details><summary>Details of a &lt;b&gt;</summary><div><p>first</p>"#;
+        assert!(html.contains(below), "{html}");
+        assert!(
+            html.find("first") < html.find(r#"<tr id="hello.a--b-.2""#),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn only_a_long_table_scrolls_in_its_box() {
+        let mut long = table();
+        assert!(!long.html().into_string().contains("tall"));
+        long.rows = vec![Row::default(); TALL + 1];
+        assert!(long.html().into_string().contains(r#"class="scroll tall""#));
+    }
+}
