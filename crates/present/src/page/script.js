@@ -390,7 +390,9 @@
     addFilter();
     addTheme();
     addTips();
-    restore(true);
+    // A page that is loaded once more stays where its reader was.
+    const [navigation] = performance.getEntriesByType("navigation");
+    restore(navigation?.type !== "reload");
     addEventListener("hashchange", () => restore(true));
     document.addEventListener("click", (event) => {
       const link = event.target.closest?.('a[href^="#"]');
