@@ -123,7 +123,7 @@ fn verdicts_are_those_of_the_regression_check() {
         "60 k after 80 k"
     );
     assert!(of("compare/a4~a5.html").contains("no change seen"));
-    assert!(of("compare/a2~a3.html").contains("CPU: Old CPU → New CPU"));
+    assert!(of("compare/a2~a3.html").contains("<strong>CPU:</strong> Old CPU → New CPU"));
     assert!(
         of("compare/a1~a5.html").contains("<h1"),
         "each with the latest"
