@@ -47,17 +47,6 @@ impl CpuFlags {
     }
 }
 
-/// What is shown while a load or a run goes on.
-#[derive(Args)]
-pub struct LiveFlags {
-    /// Show progress as plain lines instead of a live screen
-    #[arg(long)]
-    pub no_tui: bool,
-    /// Show no progress, only results, warnings and errors
-    #[arg(long, short)]
-    pub quiet: bool,
-}
-
 /// Where runs are recorded.
 #[derive(Args)]
 pub struct StoreFlag {
