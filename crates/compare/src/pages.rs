@@ -147,7 +147,7 @@ pub fn page(comparison: &Comparison) -> Page {
     ));
     let warnings = comparison.warnings.iter();
     let warnings = warnings.map(|text| Block::Callout(Weight::Warning, text.clone()));
-    let differ = (!comparison.differences.is_empty()).then(|| {
+    let differ = comparison.conditions_differ.then(|| {
         let text = "The conditions of the two sessions differ, so a change may be theirs and not the server's: see “Conditions”.";
         Block::Callout(Weight::Warning, text.to_owned())
     });

@@ -2,7 +2,7 @@
 
 use prony_compare::{Comparison, Finding, Metric, Tally, What};
 use prony_model::{LoadSpec, Run, RunEnd, ServerRecord, TrialRecord};
-use prony_present::number::{change, count, duration};
+use prony_present::number::{change as number_change, count, duration};
 use prony_report::{Percentile, ResultTable, RunSummary, ServerRow, Standing, verdict};
 
 /// A run with its trials.
@@ -91,8 +91,10 @@ pub struct RunChange {
     pub base: String,
     /// How many comparisons have each finding.
     pub tally: Tally,
-    /// How the conditions differ.
+    /// How the conditions differ, and how the rate of the ceiling (reference server) changed.
     pub differences: Vec<String>,
+    /// Whether they do.
+    pub conditions_differ: bool,
     /// The finding on the figure of each server, workload and load.
     pub findings: Vec<FigureChange>,
 }
@@ -186,14 +188,10 @@ fn entries(table: &ResultTable) -> impl Iterator<Item = Entry> + '_ {
             figure: headline.filter(|_| trust != Trust::Wrong),
             p99: percentile(Percentile::P99).filter(|_| trust != Trust::Wrong),
             memory_bytes: row.figures.peak_memory_bytes,
-            rounds: rate_rounds(row),
+            rounds: row.figures.rate.n,
             trust,
         }
     })
-}
-
-fn rate_rounds(row: &ServerRow) -> usize {
-    row.figures.rate.n
 }
 
 fn trust(row: &ServerRow) -> Trust {
@@ -251,13 +249,14 @@ impl RunChange {
                 workload: case.workload.clone(),
                 load: case.load.clone(),
                 finding: row.finding,
-                text: change.map_or_else(String::new, |it| change_text(it.ratio)),
+                text: change.map_or_else(String::new, |it| number_change(it.ratio)),
             })
         });
         Self {
             base: comparison.base.run.clone(),
             tally: comparison.tally,
             differences: comparison.differences.clone(),
+            conditions_differ: comparison.conditions_differ,
             findings: findings.collect(),
         }
     }
@@ -270,8 +269,4 @@ impl RunChange {
                 && it.load.same_load(&entry.load)
         })
     }
-}
-
-fn change_text(ratio: f64) -> String {
-    change(ratio)
 }

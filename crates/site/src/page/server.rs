@@ -335,7 +335,7 @@ fn against(measured: &Measured<'_>, here: &Place) -> Cell {
     };
     let href = Place::Runs(change.base.clone(), measured.digest.run.id.clone()).from(here);
     let tip = format!("compared with the run {}", change.base);
-    if !change.differences.is_empty() {
+    if change.conditions_differ {
         return Cell {
             href,
             tip: format!("{tip}\n{}", change.differences.join("\n")),
