@@ -4,7 +4,7 @@ import { mkdir, rm } from "node:fs/promises";
 import path from "node:path";
 
 import { enlarged } from "./lib/large.js";
-import { pages, run } from "./lib/program.js";
+import { pages, prony, root, run, store } from "./lib/program.js";
 import { record, writeReport } from "./lib/record.js";
 
 /** Reports of made-up runs, of every kind of load. */
@@ -26,7 +26,23 @@ async function large() {
   );
 }
 
+/** A record file with two short runs, of servers that need no build, and the site of it. */
+async function site() {
+  for (const round of [1, 2]) {
+    console.log(`run ${round} of 2, for the site`);
+    await prony([
+      ...["run", "tour", "--only", "ceiling,node-http,python-httpserver"],
+      ...["--server", path.join(root, "servers/node-http")],
+      ...["--workloads", "hello,page", "--rounds", "3"],
+      ...["--duration", "200ms", "--warmup", "50ms", "--store", store],
+    ]);
+  }
+  await prony(["site", path.join(pages, "site"), "--store", store]);
+}
+
 await rm(pages, { recursive: true, force: true });
 await mkdir(pages, { recursive: true });
-await Promise.all([samples(), large()]);
+await samples();
+await large();
+await site();
 console.log(pages);

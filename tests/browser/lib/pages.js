@@ -8,6 +8,8 @@ import { pages } from "./program.js";
 export const sample = path.join(pages, "sample/tour/report.html");
 export const large = path.join(pages, "large/report.html");
 
+export const site = path.join(pages, "site");
+
 /** Every page to look at: its name and its file. */
 export function every() {
   if (!existsSync(pages)) {

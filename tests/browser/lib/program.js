@@ -15,6 +15,9 @@ export const pages = process.env.PRONY_PAGES
   ? path.resolve(process.env.PRONY_PAGES)
   : path.join(root, ".prony/browser");
 
+/** The record file of the site. */
+export const store = path.join(pages, "runs.sqlite");
+
 export const program = path.resolve(
   root,
   process.env.PRONY ?? "target/debug/prony",
