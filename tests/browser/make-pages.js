@@ -1,6 +1,6 @@
 // Writes the pages that the tests look at, by the program itself: `node make-pages.js`.
 
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 
 import { enlarged } from "./lib/large.js";
@@ -16,6 +16,13 @@ async function samples() {
     "--",
     path.join(pages, "sample"),
   ]);
+}
+
+/** A page of the kit: 10 tables of 30 rows that open, with every control. */
+async function kit() {
+  const example = ["run", "--quiet", "-p", "prony-present", "--example"];
+  const page = await run("cargo", [...example, "sample_page"]);
+  await writeFile(path.join(pages, "kit.html"), page);
 }
 
 /** The report of 30 servers and 10 workloads, made of the record that the docs' pictures are of. */
@@ -43,6 +50,7 @@ async function site() {
 await rm(pages, { recursive: true, force: true });
 await mkdir(pages, { recursive: true });
 await samples();
+await kit();
 await large();
 await site();
 console.log(pages);

@@ -26,10 +26,10 @@ for (const [name, file] of ofSite) {
   test(`every link of ${name} is relative and leads somewhere`, () =>
     visit(file, {}, async (page) => {
       const links = await page.evaluate(() =>
-        [...document.querySelectorAll("a[href]")].map((link) => ({
-          href: link.getAttribute("href"),
-          leads: link.href,
-        })),
+        [...document.querySelectorAll("a[href]")].map((link) => {
+          const href = link.getAttribute("href");
+          return { href, leads: new URL(href, document.baseURI).href };
+        }),
       );
       assert.ok(links.length > 0);
       const reachable = new Set(ofSite.map(([, target]) => target));
@@ -56,7 +56,7 @@ test("the front page leads to a run, the run to its server, the server back to t
     assert.match(page.url(), /\/runs\/[^/]+\.html/);
     await follow("servers/");
     assert.match(page.url(), /\/servers\/[^/]+\.html/);
-    await page.locator("header a[href$='index.html']").first().click();
+    await page.locator("nav.trail a[href$='index.html']").first().click();
     assert.match(page.url(), /\/index\.html/);
   }));
 
