@@ -20,8 +20,26 @@ HASH = r"""
   | ""\"(?P<raw>.*?)""\"
   | "(?P<string>(?:[^"\\\n]|\\.)*)"
 """
-PATTERNS = {".rs": RUST, ".json": RUST, ".py": HASH, ".toml": HASH}
-EXCLUDED = (".ci/linters/", "docs/results/", "workloads/assets/")
+SCRIPT = r"""
+    //(?P<comment>[^\n]*)
+  | /\*(?P<raw>.*?)\*/
+  | (?P<quote>["'`])(?P<string>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)
+"""
+PATTERNS = {
+    ".rs": RUST,
+    ".json": RUST,
+    ".py": HASH,
+    ".toml": HASH,
+    ".js": SCRIPT,
+    ".mjs": SCRIPT,
+    ".ts": SCRIPT,
+}
+EXCLUDED = (
+    ".ci/linters/",
+      "docs/results/",
+    "tests/browser/package-lock.json",
+    "workloads/assets/",
+)
 
 
 def texts(source: str, pattern: str) -> str:

@@ -36,8 +36,11 @@ pub struct Comparison {
     /// Whether NEW sent wrong responses. The row of errors has their number.
     #[serde(skip)]
     pub new_is_wrong: bool,
-    /// How the conditions of two sessions differ.
+    /// How the conditions of two sessions differ, and how the rate of the ceiling (reference server) changed.
     pub differences: Vec<String>,
+    /// Whether the conditions differ. The ceiling's rate alone is no condition: it always changes a little.
+    #[serde(skip)]
+    pub conditions_differ: bool,
     /// What else the machine did.
     pub noise: Noise,
 }
@@ -133,6 +136,7 @@ impl Comparison {
                 broken.id, new.run
             )],
             differences: Vec::new(),
+            conditions_differ: false,
             noise: Noise::default(),
             base,
             new,
@@ -314,6 +318,7 @@ impl<'a> Comparer<'a> {
             new_is_wrong: !self.wrong(&cases).is_empty(),
             warnings: self.warnings(&cases),
             differences: self.differences(&cases),
+            conditions_differ: !self.conditions(&cases).is_empty(),
             noise: self.noise(&cases),
             cases,
         }
@@ -361,7 +366,8 @@ impl<'a> Comparer<'a> {
         wrong.map(|case| case.place(&case.new)).collect()
     }
 
-    fn differences(&self, cases: &[Case]) -> Vec<String> {
+    /// How the conditions of two sessions differ.
+    fn conditions(&self, cases: &[Case]) -> Vec<String> {
         if self.sessions == Sessions::One {
             return Vec::new();
         }
@@ -372,6 +378,15 @@ impl<'a> Comparer<'a> {
         });
         lines.extend(generators);
         lines.dedup();
+        lines
+    }
+
+    /// The same, and how the ceilings' rates changed.
+    fn differences(&self, cases: &[Case]) -> Vec<String> {
+        if self.sessions == Sessions::One {
+            return Vec::new();
+        }
+        let mut lines = self.conditions(cases);
         let mut drifts: Vec<String> = cases
             .iter()
             .filter_map(|case| conditions::drift(&self.rounds(case).ceilings, case))

@@ -20,7 +20,7 @@ pub fn unfinished(side: &str, run: &Run) -> Option<String> {
     Some(format!("{side}: the run {} {how}", run.id))
 }
 
-/// How the conditions of two runs differ, a line each.
+/// How the conditions of two runs differ, a line each; empty if the runs are alike.
 pub fn differences(base: &Run, new: &Run) -> Vec<String> {
     let pairs = conditions(base).into_iter().zip(conditions(new));
     let mut lines: Vec<String> = pairs

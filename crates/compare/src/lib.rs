@@ -21,11 +21,12 @@ mod row;
 mod side;
 
 pub use comparison::{Comparison, Incomparable};
+pub use conditions::differences;
 pub use finding::{Finding, Tally};
 pub use junit::junit;
 pub use metric::{Metric, UnknownMetric};
 pub use noise::Noise;
-pub use pages::{markdown, terminal};
+pub use pages::{markdown, page, terminal};
 pub use question::{Question, Sessions, ThresholdError, Thresholds};
 pub use row::{Basis, Case, Change, MetricRow, What};
 pub use side::{Named, Side};

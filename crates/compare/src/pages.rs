@@ -2,7 +2,8 @@
 
 use prony_present::markdown::escaped;
 use prony_present::number::{self, change, share};
-use prony_present::table::{Cell, Colour, Head, Row, Table};
+use prony_present::page::{Block, Page, Section};
+use prony_present::table::{Cell, Colour, Facet, Head, Row, Table, Weight};
 use prony_present::terminal::Paint;
 use prony_stats::Better;
 
@@ -96,15 +97,87 @@ pub fn markdown(comparison: &Comparison) -> String {
     );
     conditions.extend(comparison.differences.iter().cloned());
     conditions.push(comparison.noise.sentence());
-    conditions.push(
-        "A change counts if it is at least the threshold and its p-value, corrected for all comparisons (Holm), is below 0.05.".to_owned(),
-    );
+    conditions.push(RULE.to_owned());
     let conditions: String = conditions
         .iter()
         .map(|line| format!("- {}\n", escaped(line)))
         .collect();
     out + &format!("<details><summary>Conditions</summary>\n\n{conditions}\n</details>\n")
 }
+
+/// The comparison as a page: the result, what changed, every comparison, and the conditions.
+pub fn page(comparison: &Comparison) -> Page {
+    let rows = || {
+        let cases = comparison.cases.iter();
+        cases.flat_map(|case| case.rows.iter().map(move |row| (case, row)))
+    };
+    let mut changed: Vec<(&Case, &MetricRow)> = rows()
+        .filter(|(_, row)| matches!(row.finding, Finding::Worse | Finding::Improved))
+        .collect();
+    changed.sort_by_key(|(_, row)| row.finding);
+    let titled = |id: &str, title: &str, blocks: Vec<Block>| Section {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        blocks,
+        ..Section::default()
+    };
+    let mut sections = Vec::new();
+    if !changed.is_empty() {
+        let table = table(comparison, changed.into_iter(), Medium::Details);
+        sections.push(titled("changed", "What changed", vec![Block::Table(table)]));
+    }
+    let mut all = vec![Block::Table(table(comparison, rows(), Medium::Details))];
+    all.extend(bases(comparison).map(|basis| Block::Caption(basis.to_owned())));
+    sections.push(titled("all", "All comparisons", all));
+    let absent = [
+        ("Not compared", &comparison.left_out),
+        ("Only in NEW", &comparison.only_new),
+    ];
+    for (title, lines) in absent.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+        let id = title.to_lowercase().replace(' ', "-");
+        sections.push(titled(&id, title, vec![Block::List(lines.clone())]));
+    }
+    let mut conditions = comparison.differences.clone();
+    conditions.push(comparison.noise.sentence());
+    conditions.push(RULE.to_owned());
+    sections.push(titled(
+        "conditions",
+        "Conditions",
+        vec![Block::List(conditions)],
+    ));
+    let warnings = comparison.warnings.iter();
+    let warnings = warnings.map(|text| Block::Callout(Weight::Warning, text.clone()));
+    let differ = comparison.conditions_differ.then(|| {
+        let text = "The conditions of the two sessions differ, so a change may be theirs and not the server's: see “Conditions”.";
+        Block::Callout(Weight::Warning, text.to_owned())
+    });
+    let result = Block::Text(format!(
+        "{}.",
+        prony_present::words::capital(&tally(&comparison.tally))
+    ));
+    Page {
+        kicker: "Prony · comparison".to_owned(),
+        title: match (&comparison.base.server, &comparison.new.server) {
+            (Some(base), Some(new)) if base != new => format!("{base} → {new}"),
+            (Some(same), Some(_)) => {
+                format!("{same}: {} → {}", comparison.base.run, comparison.new.run)
+            }
+            _ => format!("{} → {}", comparison.base.run, comparison.new.run),
+        },
+        facts: [("Base", &comparison.base), ("New", &comparison.new)]
+            .map(|(name, of)| (name, format!("{}, {}", side(of), of.started_at)))
+            .into(),
+        intro: std::iter::once(result)
+            .chain(warnings)
+            .chain(differ)
+            .collect(),
+        sections,
+        ..Page::default()
+    }
+}
+
+/// When a change counts.
+const RULE: &str = "A change counts if it is at least the threshold and its p-value, corrected for all comparisons (Holm), is below 0.05.";
 
 /// Where a table is shown.
 #[derive(Clone, Copy, PartialEq)]
@@ -157,6 +230,7 @@ fn table<'a>(
             } else {
                 Vec::new()
             },
+            facets: facets(case, row),
             ..Row::default()
         }
     });
@@ -165,6 +239,20 @@ fn table<'a>(
         rows: rows.collect(),
         ..Table::default()
     }
+}
+
+/// What a page filters by.
+fn facets(case: &Case, row: &MetricRow) -> Vec<Facet> {
+    let facet = |name, value: &str| Facet {
+        name,
+        value: value.to_owned(),
+    };
+    vec![
+        facet("verdict", row.finding.name()),
+        facet("server", &case.new),
+        facet("workload", &case.workload),
+        facet("metric", row.what.name()),
+    ]
 }
 
 fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) -> [Cell; 7] {

@@ -22,10 +22,12 @@
 //! ```
 
 mod curves;
+mod history;
 mod rows;
 mod scale;
 
 pub use curves::{Band, Curve, CurveChart, Level};
+pub use history::{HistoryChart, HistoryPoint};
 pub use rows::{Bar, Dot, Mark, RowChart, Series, Trial};
 pub use scale::Scale;
 

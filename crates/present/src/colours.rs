@@ -23,14 +23,17 @@ const COLOURS: [(&str, &str, &str); 18] = [
     ("p999", "#b93a3a", "#ef7d75"),
 ];
 
-/// The colours as CSS variables: light or dark like the reader's system, and light in print.
+/// The colours as CSS variables: light or dark like the reader's system or as the reader chose, and
+/// light in print.
 pub fn variables() -> String {
     let colours =
         |of: fn(&(&str, &str, &str)) -> String| COLOURS.iter().map(of).collect::<String>();
     let light = colours(|(name, light, _)| format!("--{name}:{light};"));
     let dark = colours(|(name, _, dark)| format!("--{name}:{dark};"));
     format!(
-        ":root{{color-scheme:light dark;{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
+        ":root{{color-scheme:light dark;{light}}}\n:root[data-theme=light]{{color-scheme:light}}\n\
+         @media screen and (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\n\
+         @media screen{{:root[data-theme=dark]{{color-scheme:dark;{dark}}}}}\n"
     )
 }
 

@@ -398,4 +398,10 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn durations_from_one_minute_on_are_in_minutes() {
+        assert_eq!(minutes(Duration::from_millis(59_400)), "59 s");
+        assert_eq!(minutes(Duration::from_millis(59_600)), "1 min 00 s");
+    }
 }

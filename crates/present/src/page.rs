@@ -21,10 +21,14 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::chart::{self, Chart};
 use crate::colours;
 use crate::markdown::{escaped, fenced};
-use crate::table::{Facet, Table, Weight};
+use crate::table::{Facet, Ids, Table, Weight, facets};
 use crate::terminal::{Paint, wrapped};
 
 const STYLE: &str = include_str!("page/style.css");
+/// Sorts, filters, opens rows and shows tips; a page is complete without it.
+const SCRIPT: &str = include_str!("page/script.js");
+/// A page loads nothing; its style and its script are its own.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; connect-src 'self'";
 /// The least width of a terminal, in characters.
 pub const LEAST_WIDTH: usize = 40;
 
@@ -116,8 +120,14 @@ pub struct Figure {
 }
 
 impl Page {
-    /// The page as one self-contained HTML file, light or dark like the reader's system. It loads nothing and runs no scripts.
+    /// The page as one self-contained HTML file, light or dark like the reader's system. It loads nothing. Its script sorts
+    /// and filters tables; without scripts everything is there to read.
     pub fn html(&self) -> String {
+        let mut ids = Ids::default();
+        let titled = self
+            .sections
+            .iter()
+            .filter(|section| !section.title.is_empty());
         let page = html! {
             (DOCTYPE)
             html lang="en" {
@@ -125,22 +135,30 @@ impl Page {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
                     title { (self.title) " · Prony" }
                     style { (PreEscaped(style())) }
+                    script { (PreEscaped(SCRIPT)) }
                 }
                 body {
+                    a class="skip" href="#main" { "Skip to the content" }
                     header {
+                        @if !self.trail.is_empty() {
+                            nav class="trail" aria-label="Pages above" {
+                                ol { @for link in &self.trail { li { a href=(link.href) { (link.text) } } } }
+                            }
+                        }
                         @if !self.kicker.is_empty() { p class="kicker" { (self.kicker) } }
                         h1 { (self.title) }
                         @if !self.facts.is_empty() {
                             dl class="facts" { @for (name, value) in &self.facts { div { dt { (name) } dd { (value) } } } }
                         }
-                        (blocks_html(&self.intro))
-                        nav {
-                            @for section in &self.sections { a href={ "#" (section.id) } { (section.title) } }
+                        (blocks_html(&self.intro, &mut ids))
+                        nav class="sections" aria-label="Sections" {
+                            @for section in titled { a href={ "#" (section.id) } { (section.title) } }
                         }
                     }
-                    main { @for section in &self.sections { (section.html()) } }
+                    main id="main" tabindex="-1" { @for section in &self.sections { (section.html(&mut ids)) } }
                     footer { (self.footer) }
                 }
             }
@@ -193,24 +211,25 @@ impl Page {
 }
 
 impl Section {
-    fn html(&self) -> Markup {
+    fn html(&self, ids: &mut Ids) -> Markup {
+        ids.enter(&self.id);
         html! {
-            section id=(self.id) {
+            section id=(self.id) data-facets=[facets(&self.facets)] {
                 @if !self.kicker.is_empty() { p class="kicker" { (self.kicker) } }
-                h2 { (self.title) }
+                @if !self.title.is_empty() { h2 { (self.title) } }
                 @if !self.lead.is_empty() { p class="lead" { (self.lead) } }
-                (blocks_html(&self.blocks))
+                (blocks_html(&self.blocks, ids))
             }
         }
     }
 }
 
-fn blocks_html(blocks: &[Block]) -> Markup {
-    html! { @for block in blocks { (block.html()) } }
+fn blocks_html(blocks: &[Block], ids: &mut Ids) -> Markup {
+    html! { @for block in blocks { (block.html(ids)) } }
 }
 
 impl Block {
-    fn html(&self) -> Markup {
+    fn html(&self, ids: &mut Ids) -> Markup {
         html! {
             @match self {
                 Self::Heading(text) => h3 { (text) },
@@ -225,14 +244,19 @@ impl Block {
                 Self::Facts(facts) => dl class="conditions" {
                     @for (name, value) in facts { dt { (name) } dd { (value) } }
                 },
-                Self::Table(table) | Self::OpenTable(table, _) => (table.html()),
-                Self::Links(links) => ul { @for link in links { li { a href=(link.href) { (link.text) } } } },
+                Self::Table(table) => (table.html()),
+                Self::OpenTable(table, opened) => {
+                    @let ids_of_rows = ids.of_rows(table);
+                    @let opened: Vec<Markup> = opened.iter().map(|blocks| blocks_html(blocks, ids)).collect();
+                    (table.opening(&ids_of_rows, &opened))
+                },
+                Self::Links(links) => ul class="links" { @for link in links { li { a href=(link.href) { (link.text) } } } },
                 Self::Charts(figures) => div class="charts" {
                     @for figure in figures { figure { (figure.chart.inline(figure.id())) } }
                 },
                 Self::Code(code) => pre { (code) },
                 // The style sheet unfolds it in print.
-                Self::Fold(title, blocks) => details { summary { (title) } (blocks_html(blocks)) },
+                Self::Fold(title, blocks) => details { summary { (title) } (blocks_html(blocks, ids)) },
             }
         }
     }
@@ -369,4 +393,54 @@ fn item_markdown(item: &str) -> String {
 fn term(item: &str) -> Option<(&str, &str)> {
     item.split_once(": ")
         .filter(|(term, _)| term.chars().count() <= 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Cell, Head, Row};
+
+    #[test]
+    fn the_script_cannot_end_its_own_element_and_loads_nothing() {
+        assert!(!SCRIPT.contains("</"));
+        for loads in ["fetch(", "XMLHttpRequest", "import(", "http://", "https://"] {
+            assert!(!SCRIPT.contains(loads), "{loads}");
+        }
+    }
+
+    #[test]
+    fn a_page_has_its_trail_and_one_anchor_for_each_row() {
+        let table = Table {
+            heads: vec![Head::words("server")],
+            rows: vec![Row {
+                cells: vec![Cell::text("go")],
+                ..Row::default()
+            }],
+            ..Table::default()
+        };
+        let section = |id: &str| Section {
+            id: id.into(),
+            blocks: vec![Block::OpenTable(
+                table.clone(),
+                vec![vec![Block::Text("1.26".into())]],
+            )],
+            ..Section::default()
+        };
+        let page = Page {
+            title: "Tour".into(),
+            trail: vec![Link {
+                text: "Runs".into(),
+                href: "../index.html".into(),
+            }],
+            sections: vec![section("hello"), section("sse")],
+            ..Page::default()
+        };
+        let html = page.html();
+        assert!(html.contains(r#"<a href="../index.html">Runs</a>"#));
+        assert!(html.contains(r#"<tr id="hello.go">"#) && html.contains(r#"<tr id="sse.go">"#));
+        assert!(
+            !html.contains("<h2></h2>"),
+            "a section without a title has no heading"
+        );
+    }
 }

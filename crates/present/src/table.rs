@@ -25,6 +25,8 @@ mod html;
 mod markdown;
 mod terminal;
 
+pub(crate) use html::{Ids, facets};
+
 use std::borrow::Cow;
 
 use crate::number;

@@ -131,7 +131,8 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
     page.terminal(width, Paint { colour })
 }
 
-fn page(run: &Run, summary: &RunSummary) -> Page {
+/// The whole report as a page.
+pub fn page(run: &Run, summary: &RunSummary) -> Page {
     let machine = &run.machine;
     let cpu = if machine.cpu_model.is_empty() {
         "an unknown CPU"

@@ -28,6 +28,8 @@ use self::style::Styles;
 
 /// The fewest lines of the log that are shown below the grid.
 const LEAST_LOG: u16 = 3;
+/// With fewer lines than this for both, the grid gets them all.
+const ROOM_FOR_BOTH: u16 = 9;
 
 /// The screen of a run. It is fed with updates and keys, and draws itself when its owner says so.
 #[derive(Debug)]
@@ -108,10 +110,10 @@ fn split(area: Rect, heading: u16, rows: usize) -> [Rect; 2] {
     let needed = u16::try_from(rows)
         .unwrap_or(u16::MAX)
         .saturating_add(heading);
-    let most = area
-        .height
-        .saturating_sub(LEAST_LOG + 1)
-        .max(area.height / 2);
+    let most = match area.height {
+        ..ROOM_FOR_BOTH => area.height,
+        height => (height - LEAST_LOG - 1).max(height / 2),
+    };
     let table = Constraint::Length(needed.min(most));
     Layout::vertical([table, Constraint::Fill(1)]).areas(area)
 }

@@ -1,2 +1,21 @@
-//! Pages of everything that a store holds: runs, servers with their history, comparisons, the machine.
+//! Pages of everything that a store holds: runs, servers with their history, comparisons, machines.
+//!
+//! [`build`] writes them into a folder, [`serve`] shows them live from the store. A page is the same in both; only what follows a
+//! run in progress, and the comparison of any two runs, need the server.
 #![forbid(unsafe_code)]
+
+mod build;
+mod catalog;
+mod digest;
+mod error;
+mod folder;
+mod machine;
+mod page;
+mod place;
+mod serve;
+
+pub use build::{Built, Progress, build};
+pub use catalog::LeftOut;
+pub use error::SiteError;
+pub use folder::SiteFolder;
+pub use serve::{Opener, Service, is_served_to_others};

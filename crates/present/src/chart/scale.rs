@@ -33,6 +33,36 @@ impl Scale {
         Self::stepped(max, |raw| 2f64.powf(raw.log2().ceil()), count)
     }
 
+    /// Around these values, with about `count` ticks at decimal steps: for points, whose changes an axis from 0 would hide.
+    /// It starts at 0 if that is near.
+    pub fn around(values: impl IntoIterator<Item = f64>, count: usize) -> Scale {
+        let values = values.into_iter().filter(|value| value.is_finite());
+        let (min, max) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), value| {
+            (min.min(value), max.max(value))
+        });
+        // Values that hardly differ would fill the chart with their noise.
+        let span = (max - min).max(max.abs() * 0.1);
+        if !span.is_finite() || span <= 0.0 || min - span / 2.0 <= 0.0 {
+            return Self::linear(max, count);
+        }
+        let middle = f64::midpoint(min, max);
+        let step = nice_step(span / count.max(1) as f64);
+        let low = ((middle - span / 2.0) / step - 1e-9).floor() * step;
+        let high = ((middle + span / 2.0) / step + 1e-9).ceil() * step;
+        let steps = ((high - low) / step).round() as usize;
+        Scale {
+            kind: Kind::Linear,
+            low,
+            high,
+            ticks: (0..=steps).map(|i| low + i as f64 * step).collect(),
+        }
+    }
+
+    /// Whether it starts at 0.
+    pub fn starts_at_zero(&self) -> bool {
+        self.low == 0.0
+    }
+
     fn stepped(max: f64, step_of: impl Fn(f64) -> f64, count: usize) -> Scale {
         let max = if max.is_finite() && max > 0.0 {
             max
@@ -146,6 +176,21 @@ mod tests {
         assert!((Scale::log([1e3, 1e5]).place(1e4) - 0.5).abs() < 1e-9);
     }
 
+    #[test]
+    fn a_scale_around_values_shows_small_changes_and_says_where_it_starts() {
+        let scale = Scale::around([98_000.0, 112_000.0], 4);
+        assert_eq!(
+            scale.ticks,
+            [95_000.0, 100_000.0, 105_000.0, 110_000.0, 115_000.0]
+        );
+        assert!(!scale.starts_at_zero());
+        assert!(Scale::around([10.0, 112.0], 4).starts_at_zero());
+        assert!(Scale::around([], 4).starts_at_zero());
+        assert!(Scale::around([f64::NAN, 0.0], 4).starts_at_zero());
+        let one = Scale::around([100.0], 4);
+        assert!(one.place(100.0) > 0.3 && one.place(100.0) < 0.7);
+    }
+
     proptest! {
         #[test]
         fn every_value_is_on_the_scale_and_in_order(
@@ -153,7 +198,8 @@ mod tests {
         ) {
             let max = values.iter().copied().fold(0.0, f64::max);
             let log = Scale::log(values.clone());
-            for scale in [Scale::linear(max, count), Scale::binary(max, count), log] {
+            let around = Scale::around(values.clone(), count);
+            for scale in [Scale::linear(max, count), Scale::binary(max, count), log, around] {
                 let ticks = &scale.ticks;
                 prop_assert!(!ticks.is_empty() && ticks.len() <= 16, "{ticks:?}");
                 prop_assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]));

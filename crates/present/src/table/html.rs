@@ -1,25 +1,115 @@
 //! A table in a page: every column, with details below figures and flags below names.
 
+use std::collections::HashSet;
+
 use maud::{Markup, html};
 
-use super::{Cell, Head, Row, Table, Tone, Weight};
+use super::{Cell, Facet, Head, Row, Table, Tone, Weight};
 use crate::number;
+
+/// A table with more rows has a box that scrolls on its own, below a head that stays.
+const TALL: usize = 25;
+
+/// Gives rows anchors that are unique in a page: `section.name`.
+#[derive(Default)]
+pub(crate) struct Ids {
+    section: String,
+    used: HashSet<String>,
+}
+
+impl Ids {
+    /// Enters the section with this anchor.
+    pub(crate) fn enter(&mut self, section: &str) {
+        section.clone_into(&mut self.section);
+    }
+
+    /// An anchor for each row.
+    pub(crate) fn of_rows(&mut self, table: &Table) -> Vec<String> {
+        let name = table.name();
+        let names = table.rows.iter().map(|row| row.cells.get(name));
+        let names = names.map(|cell| cell.map_or("", |cell| cell.text.as_str()));
+        names.map(|name| self.unique(name)).collect()
+    }
+
+    fn unique(&mut self, name: &str) -> String {
+        let kept = |letter: char| match letter.is_alphanumeric() || "-_.".contains(letter) {
+            true => letter,
+            false => '-',
+        };
+        let plain = format!(
+            "{}.{}",
+            self.section,
+            name.chars().map(kept).collect::<String>()
+        );
+        let numbered = (2..).map(|number| format!("{plain}.{number}"));
+        let free = std::iter::once(plain.clone())
+            .chain(numbered)
+            .find(|id| self.used.insert(id.clone()));
+        free.unwrap_or(plain)
+    }
+}
+
+/// Facets as an attribute: a query string that `URLSearchParams` reads.
+pub(crate) fn facets(facets: &[Facet]) -> Option<String> {
+    let encoded = |value: &str| {
+        ["%", "&", "+", "="]
+            .iter()
+            .fold(value.to_owned(), |text, sign| {
+                text.replace(sign, &format!("%{:02X}", sign.as_bytes()[0]))
+            })
+    };
+    let pairs = facets
+        .iter()
+        .map(|facet| format!("{}={}", encoded(facet.name), encoded(&facet.value)));
+    let pairs: Vec<String> = pairs.collect();
+    (!pairs.is_empty()).then(|| pairs.join("&"))
+}
 
 impl Table {
     /// The table as HTML, in a box that scrolls sideways if the page is too narrow.
     pub fn html(&self) -> Markup {
+        self.opening(&[], &[])
+    }
+
+    /// The table with rows that open: `ids` has each row's anchor, `opened` what it then shows.
+    pub(crate) fn opening(&self, ids: &[String], opened: &[Markup]) -> Markup {
+        let class = match self.rows.len() > TALL {
+            true => "scroll tall",
+            false => "scroll",
+        };
+        let label = match self.caption.is_empty() {
+            true => "Table",
+            false => &self.caption,
+        };
         html! {
             @if !self.caption.is_empty() { p class="table-caption" { (self.caption) } }
-            div class="scroll" tabindex="0" {
+            div class=(class) tabindex="0" role="group" aria-label=(label) {
                 table {
-                    thead { tr { @for head in &self.heads { (title(head)) } } }
-                    tbody { @for row in &self.rows { (self.line(row)) } }
+                    thead { tr { @for (i, head) in self.heads.iter().enumerate() { (title(head, i == self.name())) } } }
+                    tbody {
+                        @for (i, row) in self.rows.iter().enumerate() {
+                            (self.line(row, ids.get(i)))
+                            @if let Some(opened) = opened.get(i) { (self.more(row, opened)) }
+                        }
+                    }
                 }
             }
         }
     }
 
-    fn line(&self, row: &Row) -> Markup {
+    /// What a row shows when it is open. Without scripts it opens by itself.
+    fn more(&self, row: &Row, opened: &Markup) -> Markup {
+        let name = row.cells.get(self.name()).map(|cell| cell.text.as_str());
+        html! {
+            tr class="more" {
+                td colspan=(self.heads.len()) {
+                    details { summary { "Details of " (name.unwrap_or("this row")) } div { (opened) } }
+                }
+            }
+        }
+    }
+
+    fn line(&self, row: &Row, id: Option<&String>) -> Markup {
         let classes = [
             (row.begins_group, "group"),
             (row.tone == Tone::Aside, "aside"),
@@ -30,9 +120,11 @@ impl Table {
             .map(|class| class.1)
             .collect();
         html! {
-            tr class=[(!classes.is_empty()).then(|| classes.join(" "))] {
+            tr id=[id] class=[(!classes.is_empty()).then(|| classes.join(" "))] data-facets=[facets(&row.facets)] {
                 @for (i, (cell, head)) in row.cells.iter().zip(&self.heads).enumerate() {
-                    @if i == self.name() { th scope="row" { (content(cell)) (flags(row)) } }
+                    @if i == self.name() {
+                        th scope="row" data-order=[cell.order] title=[tip(cell)] { (content(cell)) (flags(row)) }
+                    }
                     @else { (figure(cell, head)) }
                 }
                 @if let Some(why) = &row.absent {
@@ -43,10 +135,15 @@ impl Table {
     }
 }
 
-fn title(head: &Head) -> Markup {
+fn title(head: &Head, is_name: bool) -> Markup {
     let hint = Some(head.hint).filter(|hint| !hint.is_empty());
-    let words = head.is_words.then_some("text");
-    html! { th scope="col" class=[words] title=[hint] { (head.title) } }
+    let class = match (is_name, head.is_words) {
+        (true, true) => Some("text name"),
+        (true, false) => Some("name"),
+        (false, true) => Some("text"),
+        (false, false) => None,
+    };
+    html! { th scope="col" class=[class] title=[hint] { (head.title) } }
 }
 
 fn figure(cell: &Cell, head: &Head) -> Markup {
@@ -55,13 +152,17 @@ fn figure(cell: &Cell, head: &Head) -> Markup {
         (false, true) => Some("text"),
         (false, false) => None,
     };
-    html! { td class=[class] { (content(cell)) } }
+    html! { td class=[class] data-order=[cell.order] title=[tip(cell)] { (content(cell)) } }
+}
+
+fn tip(cell: &Cell) -> Option<&String> {
+    Some(&cell.tip).filter(|tip| !tip.is_empty())
 }
 
 fn content(cell: &Cell) -> Markup {
     html! {
         @if cell.is_empty() { (number::NONE) }
-        (cell.text)
+        @if cell.href.is_empty() { (cell.text) } @else { a href=(cell.href) { (cell.text) } }
         @if let Some(badge) = &cell.badge {
             @let hint = Some(&badge.hint).filter(|hint| !hint.is_empty());
             @if !cell.text.is_empty() { " " }
@@ -83,5 +184,74 @@ fn flags(row: &Row) -> Markup {
                 Weight::Note => "tag",
             }) { (flag.text) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let row = |name: &str, order| Row {
+            cells: vec![
+                Cell::text(name),
+                Cell {
+                    order: Some(order),
+                    tip: "5 rounds\n\"quoted\"".into(),
+                    href: "a.html".into(),
+                    ..Cell::text("45 k")
+                },
+            ],
+            facets: vec![Facet {
+                name: "language",
+                value: "C++ & C".into(),
+            }],
+            ..Row::default()
+        };
+        Table {
+            heads: vec![Head::words("server"), Head::figure("req/s")],
+            rows: vec![row("a <b>", 45_000.0), row("a <b>", 1.5)],
+            ..Table::default()
+        }
+    }
+
+    #[test]
+    fn rows_have_what_a_page_sorts_filters_and_links_by() {
+        let html = table().html().into_string();
+        assert!(
+            html.contains(r#"data-facets="language=C%2B%2B %26 C""#),
+            "{html}"
+        );
+        assert!(
+            html.contains(r#"<td data-order="45000" title="5 rounds"#),
+            "{html}"
+        );
+        assert!(html.contains("&quot;quoted&quot;"), "{html}");
+        assert!(html.contains(r#"<a href="a.html">45 k</a>"#), "{html}");
+        assert!(!html.contains("details"), "{html}");
+    }
+
+    #[test]
+    fn a_row_that_opens_has_its_details_below_it_and_an_anchor_of_its_own() {
+        let mut ids = Ids::default();
+        ids.enter("hello");
+        let anchors = ids.of_rows(&table());
+        assert_eq!(anchors, ["hello.a--b-", "hello.a--b-.2"]);
+        let opened = [html! { p { "first" } }, html! { p { "second" } }];
+        let html = table().opening(&anchors, &opened).into_string();
+        let below = r#"<tr class="more"><td colspan="2"><details><summary>Details of a &lt;b&gt;</summary><div><p>first</p>"#;
+        assert!(html.contains(below), "{html}");
+        assert!(
+            html.find("first") < html.find(r#"<tr id="hello.a--b-.2""#),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn only_a_long_table_scrolls_in_its_box() {
+        let mut long = table();
+        assert!(!long.html().into_string().contains("tall"));
+        long.rows = vec![Row::default(); TALL + 1];
+        assert!(long.html().into_string().contains(r#"class="scroll tall""#));
     }
 }

@@ -86,12 +86,17 @@ impl StoreFlag {
         Ok(Store::open(self.store.clone().unwrap_or_else(own))?)
     }
 
-    /// Opens it to read what was recorded. Only the default file needs a project.
+    /// Opens it to read what was recorded.
     pub fn open_read(&self, project: Option<&Path>) -> Result<Store, Box<dyn Error>> {
-        Ok(Store::open_read(match &self.store {
+        Ok(Store::open_read(self.path(project)?)?)
+    }
+
+    /// Its path. Only the default file needs a project.
+    pub fn path(&self, project: Option<&Path>) -> Result<PathBuf, Box<dyn Error>> {
+        Ok(match &self.store {
             Some(file) => file.clone(),
             None => project::layout(project)?.state().join("prony.sqlite"),
-        })?)
+        })
     }
 }
 

@@ -18,6 +18,8 @@ mod man;
 mod reference;
 mod report;
 mod run;
+mod serve;
+mod site;
 mod verify;
 
 use std::any::TypeId;
@@ -63,6 +65,10 @@ enum Command {
     Doctor(doctor::Arguments),
     /// Show a recorded run, and write its report again
     Report(report::Arguments),
+    /// Write all recorded runs as a static site, with the history of each server
+    Site(site::Arguments),
+    /// Show that site live on a loopback address, and follow a run in progress
+    Serve(serve::Arguments),
     /// Write a recorded run as JSON or CSV
     Export(export::Arguments),
     /// Compare two runs, or two servers of one run, to find regressions
@@ -180,6 +186,8 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::List(arguments) => list::run(project, &arguments),
         Command::Doctor(arguments) => doctor::run(project, &arguments),
         Command::Report(arguments) => report::run(project, &arguments),
+        Command::Site(arguments) => site::run(project, &arguments),
+        Command::Serve(arguments) => serve::run(project, &arguments),
         Command::Export(arguments) => export::run(project, &arguments),
         Command::Calibrate(arguments) => calibrate::run(project, &arguments),
         Command::Compare(arguments) => compare::run(project, &arguments),

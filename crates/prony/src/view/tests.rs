@@ -22,6 +22,7 @@ use super::live_line::{LiveLine, STEPS};
 use super::load_progress::LoadProgress;
 use super::load_summary::tests::closed;
 use super::run_progress::RunProgress;
+use super::run_view::RunView;
 use super::{fitted, listing};
 use crate::project;
 use crate::tests::golden;
@@ -297,7 +298,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
     let records = records(&trials[0]);
     let (terminal, line) = terminal(width);
     let mut now = Instant::now();
-    let mut view = RunProgress::start(line, &request, now);
+    let mut view = RunProgress::start(RunView::Lines(line), &request, now);
     let mut moving: Vec<String> = Vec::new();
     // Half a second passes before each event.
     let mut show = |event: Event<'_>| {

@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 
 use super::interval_bar::{self, Axis};
-use super::model::{Cell, Column, FigureUnit, Interval, RunModel};
+use super::model::{Cell, Column, FigureUnit, Interval, Readiness, RunModel};
 use super::style::Styles;
 
 /// The lines above the servers.
@@ -219,8 +219,16 @@ fn row<'a>(
         }
         spans.push(Span::raw(" "));
     }
+    let word = match &model.servers[server].readiness {
+        Readiness::Failed(_) => "FAILED, see the log",
+        Readiness::Skipped(_) => "SKIPPED, see the log",
+        Readiness::Wrong(_) => "WRONG responses, see the log",
+        _ => "",
+    };
     let column = model.columns.get(selected);
-    if let (Some(figure), Some(column)) = (figure(model, server, selected), column) {
+    if !model.cells.contains_key(&(server, selected)) {
+        spans.push(Span::styled(word, styles.soft()));
+    } else if let (Some(figure), Some(column)) = (figure(model, server, selected), column) {
         let precision = match figure.half_width {
             Some(half) if half > 9.99 => "± > 999 %".to_owned(),
             Some(half) => format!("±{}", number::share(half)),

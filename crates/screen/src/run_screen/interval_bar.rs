@@ -45,8 +45,9 @@ pub fn spans<'a>(figure: Interval, axis: Axis, width: usize, styles: &Styles) ->
     let low = axis.column(figure.low.max(0.0), width).unwrap_or(middle);
     let high = axis.column(figure.high, width);
     let mut columns = vec![' '; width];
-    if figure.half_width.is_some() {
-        let end = high.unwrap_or(width - 1);
+    let end = high.unwrap_or(width - 1);
+    // An interval that is hardly wider than the dot would look lopsided.
+    if figure.half_width.is_some() && end > low + 1 {
         columns[low..=end].fill('─');
         columns[low] = '├';
         // An interval that goes on beyond the axis has no end mark.
@@ -88,7 +89,7 @@ mod tests {
         assert_eq!(axis.end(), Some(125.0));
         assert_eq!(drawn(slow, axis, 26), "    ├───●───┤             ");
         assert_eq!(drawn(fast, axis, 26), "                ├───●────→");
-        assert_eq!(drawn(figure(40.0, 40.0, 40.0), axis, 11), "    ●      ");
+        assert_eq!(drawn(figure(40.0, 40.0, 40.0), axis, 11), "   ●       ");
         assert_eq!(drawn(slow, Axis::of([].into_iter()), 10), "");
     }
 

@@ -1,6 +1,7 @@
 use super::*;
-use prony_model::{Arrivals, parse_stages};
-use prony_suite::{Measure, Plan};
+use prony_model::{Arrivals, FailureKind, Measurement, TrialResult, WarmUp, parse_stages, sample};
+use prony_suite::{Measure, Plan, TrialAttempt, Warming};
+use proptest::prelude::*;
 
 fn load(shape: LoadShape, duration_s: Option<f64>, requests: Option<u64>) -> LoadSpec {
     LoadSpec {
@@ -36,7 +37,7 @@ fn time_left(trials: &[Trial]) -> TimeLeft {
 fn a_load_of_known_length_is_known_before_the_first_trial() {
     let closed = load(LoadShape::Closed, Some(2.0), None);
     assert_eq!(
-        time_left(&trials(closed, 2)).left(),
+        time_left(&trials(closed, 2)).left(None),
         Duration::from_secs(12)
     );
     let open = LoadShape::UsersOpen { think_time_s: 1.0 };
@@ -85,14 +86,51 @@ fn the_time_of_closed_loop_users_depends_on_the_server() {
     assert_eq!(by_time, Some(Duration::from_millis(2_500)));
 }
 
+fn attempt(trial: &Trial) -> TrialAttempt {
+    TrialAttempt {
+        trial: trial.clone(),
+        number: 1,
+        measure: 0,
+        warming: Warming::Fixed,
+        warmup_limit_s: 0.0,
+        warmup_s: trial.load.warmup_s,
+    }
+}
+
+/// A measured trial whose server started at once.
+fn record(trial: &Trial) -> TrialRecord {
+    let TrialResult::Measured(measurement) = sample::measured("bun", 1).result else {
+        panic!("it was measured");
+    };
+    let mut load = measurement.load;
+    load.load = trial.load.clone();
+    TrialRecord {
+        trial: trial.clone(),
+        started_at: String::new(),
+        attempt: 1,
+        noisy: Vec::new(),
+        result: TrialResult::Measured(Measurement {
+            startup_ns: None,
+            warm_up: None,
+            load,
+            ..measurement
+        }),
+    }
+}
+
+fn done(left: &mut TimeLeft, trial: &Trial, seconds: u64, again: bool) {
+    let took = Duration::from_secs(seconds);
+    left.done(&attempt(trial), &record(trial), took, again);
+}
+
 #[test]
 fn rounds_differ_only_in_their_seeds() {
     let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 3);
     let seeds: Vec<u64> = trials.iter().map(|trial| trial.load.seed).collect();
     assert_ne!(seeds.first(), seeds.last());
     let mut left = time_left(&trials);
-    left.done(&trials[0], Duration::from_secs(9));
-    assert_eq!(left.left(), Duration::from_secs(45));
+    done(&mut left, &trials[0], 9, false);
+    assert_eq!(left.left(None), Duration::from_secs(45));
 }
 
 #[test]
@@ -102,33 +140,175 @@ fn trials_like_a_long_one_are_expected_to_take_long() {
     let seconds = |trial: &Trial| if trial.server == "a" { 9 } else { 1 };
     let of_round_1 = |id: &'static str| trials.iter().find(move |one| one.server == id);
     let first = of_round_1("a").unwrap();
-    left.done(first, Duration::from_secs(seconds(first)));
-    // The other server's first trial is taken to be like this one's.
-    assert_eq!(left.left(), Duration::from_secs(45));
+    done(&mut left, first, seconds(first), false);
+    // The other server's first trial is expected to be like this one's.
+    assert_eq!(left.left(None), Duration::from_secs(45));
     let second = of_round_1("b").unwrap();
-    left.done(second, Duration::from_secs(seconds(second)));
-    assert_eq!(left.left(), Duration::from_secs(20));
+    done(&mut left, second, seconds(second), false);
+    assert_eq!(left.left(None), Duration::from_secs(20));
     for trial in &trials[2..] {
-        left.done(trial, Duration::from_secs(seconds(trial)));
+        done(&mut left, trial, seconds(trial), false);
     }
-    assert_eq!(left.left(), Duration::ZERO);
+    assert_eq!(left.left(None), Duration::ZERO);
 }
 
 #[test]
 fn a_trial_that_is_re_run_is_one_more() {
     let trials = trials(load(LoadShape::Closed, None, Some(1_000)), 1);
     let mut left = time_left(&trials);
-    for trial in &trials {
-        left.done(trial, Duration::from_secs(5));
-    }
-    left.expect(&trials[0]);
-    assert_eq!(left.left(), Duration::from_secs(5));
-    left.done(&trials[0], Duration::from_secs(7));
-    assert_eq!(left.left(), Duration::ZERO);
+    done(&mut left, &trials[0], 5, false);
+    done(&mut left, &trials[1], 5, true);
+    assert_eq!(left.left(None), Duration::from_secs(5));
+    let again = TrialAttempt {
+        number: 2,
+        ..attempt(&trials[1])
+    };
+    let record = record(&trials[1]);
+    left.done(&again, &record, Duration::from_secs(7), false);
+    assert_eq!(left.left(None), Duration::ZERO);
 }
 
 #[test]
-fn durations_from_one_minute_on_are_in_minutes() {
-    assert_eq!(minutes(Duration::from_millis(59_400)), "59 s");
-    assert_eq!(minutes(Duration::from_millis(59_600)), "1 min 00 s");
+fn a_trial_that_takes_longer_takes_no_time_from_the_others() {
+    let trials = trials(load(LoadShape::Closed, Some(2.0), None), 1);
+    let left = time_left(&trials);
+    assert_eq!(left.left(None), Duration::from_secs(6));
+    let after = |seconds| left.left(Some((&trials[0], Duration::from_secs(seconds))));
+    assert_eq!(after(1), Duration::from_secs(5));
+    assert_eq!(after(60), Duration::from_secs(3));
+}
+
+/// A server as the simulation knows it, in milliseconds.
+#[derive(Clone, Debug)]
+struct Simulated {
+    start: u64,
+    /// How long it takes to warm up; it is kept running if that is more than a second.
+    to_warm: u64,
+    stop: u64,
+    fails: bool,
+}
+
+impl Simulated {
+    /// One trial as the runner runs it: how long it takes, and what its record says.
+    fn trial(&self, trial: &Trial, is_first: bool) -> (TrialAttempt, TrialRecord, Duration) {
+        let millis = Duration::from_millis;
+        let (start, to_warm) = (millis(self.start), millis(self.to_warm));
+        let is_kept = self.to_warm > 1000;
+        let measured = Duration::from_secs_f64(trial.load.duration_s.unwrap());
+        let own = Duration::from_secs_f64(trial.load.warmup_s);
+        let search = match is_first {
+            // A search goes on until it has seen that the server is steady.
+            true => to_warm * 2 + millis(300),
+            false => Duration::ZERO,
+        };
+        let warm_up = match is_first || is_kept {
+            true => own,
+            false => own.max(to_warm),
+        };
+        let started = (is_first || !is_kept).then_some(start);
+        let stop = if is_kept {
+            Duration::ZERO
+        } else {
+            millis(self.stop)
+        };
+        let took = started.unwrap_or_default() + search + warm_up + measured + stop;
+        let attempt = TrialAttempt {
+            warmup_s: warm_up.as_secs_f64(),
+            ..attempt(trial)
+        };
+        let mut record = record(trial);
+        if self.fails {
+            let (kind, message) = (FailureKind::ServerExited, String::new());
+            record.result = TrialResult::Failed { kind, message };
+            return (attempt, record, started.unwrap_or(start) + millis(100));
+        }
+        if let TrialResult::Measured(measurement) = &mut record.result {
+            measurement.startup_ns = started.map(|it| it.as_nanos() as u64);
+            measurement.warm_up = Some(WarmUp {
+                process: match is_first || !is_kept {
+                    true => ProcessStart::New,
+                    false => ProcessStart::Kept,
+                },
+                loaded_s: search.as_secs_f64(),
+                searched_s: search.as_secs_f64(),
+                limit_s: 20.0,
+                time_to_warm_s: is_first.then_some(to_warm.as_secs_f64()),
+                still_improving: false,
+            });
+        }
+        (attempt, record, took)
+    }
+}
+
+fn simulated() -> impl Strategy<Value = Simulated> {
+    (1u64..3000, 0u64..8000, 1u64..500, prop::bool::weighted(0.1)).prop_map(
+        |(start, to_warm, stop, fails)| Simulated {
+            start,
+            to_warm,
+            stop,
+            fails,
+        },
+    )
+}
+
+proptest! {
+    /// After the first round of servers that start, warm up and stop in all kinds of ways, of which some are re-run, the
+    /// time left is within 20 % of what the rest then takes.
+    #[test]
+    fn after_the_first_round_the_time_left_is_right_within_a_fifth(
+        servers in prop::collection::vec(simulated(), 2..8),
+        rounds in 2u32..8,
+        duration_s in 0.3..3.0_f64,
+        every in prop::option::of(3usize..9),
+    ) {
+        let measure = Measure {
+            workload: "byte".into(),
+            load: LoadSpec { warmup_s: 0.2, ..load(LoadShape::Closed, Some(duration_s), None) },
+            rounds,
+            warmup_limit_s: 20.0,
+        };
+        let ids: Vec<String> = (0..servers.len()).map(|at| format!("s{at}")).collect();
+        let plan = Plan::interleaved(&ids, &[measure], |_, _| true, 1);
+        let trials = plan.trials(rounds);
+        let mut left = time_left(&trials);
+        let (mut predicted, mut rest, mut count, mut re_runs) = (None, Duration::ZERO, 0, 0);
+        for round in trials.chunk_by(|one, other| one.round == other.round) {
+            let mut again = Vec::new();
+            for trial in round {
+                let at = ids.iter().position(|id| *id == trial.server).unwrap();
+                let (attempt, mut record, took) = servers[at].trial(trial, trial.round == 1);
+                count += 1;
+                let most = most_re_runs(round.len() * trial.round as usize);
+                let disturbs = every.is_some_and(|every| count % every == 0);
+                let is_again = disturbs && record.measurement().is_some() && re_runs < most;
+                if is_again {
+                    record.noisy = vec![NoiseCause::Steal { share: 0.3 }];
+                    re_runs += 1;
+                    again.push((at, trial));
+                }
+                rest += took;
+                left.done(&attempt, &record, took, is_again);
+            }
+            for (at, trial) in again {
+                let (mut attempt, record, took) = servers[at].trial(trial, false);
+                attempt.number = 2;
+                rest += took;
+                left.done(&attempt, &record, took, false);
+            }
+            if predicted.is_none() {
+                predicted = Some(left.left(None));
+                rest = Duration::ZERO;
+            }
+        }
+        let (predicted, rest) = (predicted.unwrap().as_secs_f64(), rest.as_secs_f64());
+        // Which trial something will disturb, and whether it is a long one, cannot be known.
+        let longest = servers.iter().map(|one| one.start + one.stop + one.to_warm.min(1000));
+        let longest = longest.max().unwrap() as f64 / 1000.0 + duration_s + 0.2;
+        let slack = every.map_or(0.01, |_| 2.0 * longest);
+        prop_assert!(
+            (predicted - rest).abs() <= 0.2 * rest + slack,
+            "predicted {predicted} s, it took {rest} s"
+        );
+        prop_assert_eq!(left.left(None), Duration::ZERO);
+    }
 }

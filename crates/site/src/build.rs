@@ -1,0 +1,269 @@
+//! The static site: every page, written run by run, so that only a few runs are in memory at a time.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use prony_model::RunEnd;
+use prony_present::page::Page;
+use prony_store::{RunSummary as Listed, Store};
+
+use crate::catalog::{self, Catalog, Compared, LeftOut};
+use crate::digest::{Recorded, RunChange};
+use crate::error::SiteError;
+use crate::folder::SiteFolder;
+use crate::page::{self, RunLinks};
+use crate::place::Place;
+
+/// Each run is compared with the latest of its suite, as long as it is one of so many before it.
+const MOST_WITH_LATEST: usize = 100;
+/// Pairs of servers within a run have pages for this many servers, the first of the suite.
+const MOST_SERVERS: usize = 16;
+
+/// How far the site is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// The runs whose pages are written.
+    pub done: usize,
+    /// All runs.
+    pub of: usize,
+    /// The run that comes next.
+    pub run: &'a str,
+}
+
+/// A finished site.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// How many runs it shows.
+    pub runs: usize,
+    /// How many pages it has.
+    pub pages: usize,
+    /// How many of them are new, or have changed.
+    pub changed: usize,
+    /// How many pages of an earlier site were removed.
+    pub removed: usize,
+    /// The runs that could not be read.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Writes the site of all runs of a store. A run that cannot be read is left out, and named in the result and on the front page.
+///
+/// # Errors
+/// If the store has no list of runs, a page cannot be written, or the user stopped it. The front page is written last.
+pub fn build(
+    store: &Store,
+    folder: SiteFolder,
+    progress: &mut dyn FnMut(Progress<'_>),
+    interrupt: &AtomicBool,
+) -> Result<Built, SiteError> {
+    let listed = store.runs()?;
+    let mut suites: Vec<Vec<&Listed>> = Vec::new();
+    for run in listed.iter().rev() {
+        match suites.iter_mut().find(|suite| suite[0].suite == run.suite) {
+            Some(suite) => suite.push(run),
+            None => suites.push(vec![run]),
+        }
+    }
+    let mut builder = Builder {
+        store,
+        folder,
+        catalog: Catalog::default(),
+        done: 0,
+        of: listed.len(),
+        progress,
+        interrupt,
+    };
+    for suite in &suites {
+        builder.suite(suite)?;
+    }
+    builder.finish()
+}
+
+struct Builder<'a> {
+    store: &'a Store,
+    folder: SiteFolder,
+    catalog: Catalog,
+    done: usize,
+    of: usize,
+    progress: &'a mut dyn FnMut(Progress<'_>),
+    interrupt: &'a AtomicBool,
+}
+
+impl Builder<'_> {
+    /// The runs of a suite, the oldest first.
+    fn suite(&mut self, runs: &[&Listed]) -> Result<(), SiteError> {
+        // The newest that can be read, for comparisons with the others.
+        let mut newest = runs.iter().rev();
+        let latest = newest.find_map(|run| catalog::read(self.store, &run.id).ok());
+        let complete = runs.iter().rev().find(|run| run.end == RunEnd::Complete);
+        let far = runs.len().saturating_sub(MOST_WITH_LATEST + 1);
+        let mut previous: Option<Recorded> = None;
+        for (i, listed) in runs.iter().enumerate() {
+            self.check()?;
+            (self.progress)(Progress {
+                done: self.done,
+                of: self.of,
+                run: &listed.id,
+            });
+            self.done += 1;
+            let recorded = match catalog::read(self.store, &listed.id) {
+                Ok(recorded) => recorded,
+                Err(error) => {
+                    self.catalog.left_out.push(LeftOut {
+                        id: listed.id.clone(),
+                        why: error.to_string(),
+                    });
+                    continue;
+                }
+            };
+            let latest = latest.as_ref().filter(|_| i >= far);
+            self.run(&recorded, previous.as_ref(), latest)?;
+            if complete.is_some_and(|complete| complete.id == listed.id) {
+                self.servers(&recorded)?;
+            }
+            previous = Some(recorded);
+        }
+        if far > 0 {
+            self.catalog.limits.push(format!(
+                "The suite {} has {} runs: only the last {MOST_WITH_LATEST} before the latest are compared with it.",
+                runs[0].suite,
+                runs.len()
+            ));
+        }
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        recorded: &Recorded,
+        previous: Option<&Recorded>,
+        latest: Option<&Recorded>,
+    ) -> Result<(), SiteError> {
+        let (mut digest, summary) = catalog::digest(recorded);
+        let run = &recorded.run;
+        if let Some(previous) = previous {
+            digest.change = self.runs(previous, recorded, "with the run before")?;
+        }
+        let latest = match latest {
+            Some(latest) if latest.run.id != run.id => {
+                let kind = "with the latest run";
+                self.runs(recorded, latest, kind)?
+                    .map(|_| latest.run.id.as_str())
+            }
+            _ => None,
+        };
+        let links = RunLinks {
+            change: digest.change.as_ref(),
+            latest,
+        };
+        let page = page::run(run, &summary, links);
+        self.write(&Place::Run(run.id.clone()), &page)?;
+        self.catalog.runs.push(digest);
+        Ok(())
+    }
+
+    /// The page of two runs, if they have something to compare.
+    fn runs(
+        &mut self,
+        base: &Recorded,
+        new: &Recorded,
+        kind: &'static str,
+    ) -> Result<Option<RunChange>, SiteError> {
+        let Ok(comparison) = catalog::compare(base, new) else {
+            return Ok(None);
+        };
+        let place = Place::Runs(base.run.id.clone(), new.run.id.clone());
+        self.write(&place, &page::of_runs(&comparison, &place))?;
+        // The last two runs are compared for either reason.
+        self.catalog
+            .comparisons
+            .retain(|compared| compared.place != place);
+        self.catalog.comparisons.push(Compared {
+            place,
+            suite: new.run.suite.clone(),
+            kind,
+            base: base.run.id.clone(),
+            new: new.run.id.clone(),
+            tally: comparison.tally,
+        });
+        Ok(Some(RunChange::of(&comparison)))
+    }
+
+    /// The pages of each pair of servers of a run.
+    fn servers(&mut self, recorded: &Recorded) -> Result<(), SiteError> {
+        let run = &recorded.run;
+        let measured = run.servers.iter().filter(|server| {
+            let mut trials = recorded.trials.iter();
+            !server.is_ceiling() && trials.any(|record| record.trial.server == server.id)
+        });
+        let ids: Vec<&str> = measured.map(|server| server.id.as_str()).collect();
+        let shown = &ids[..ids.len().min(MOST_SERVERS)];
+        if shown.len() < ids.len() {
+            self.catalog.limits.push(format!(
+                "The run {} has {} servers: only pairs of the first {MOST_SERVERS} have a page.",
+                run.id,
+                ids.len()
+            ));
+        }
+        for (i, base) in shown.iter().enumerate() {
+            for new in &shown[i + 1..] {
+                self.check()?;
+                let sides = [base, new].map(|id| catalog::side(recorded, Some(id)));
+                let Ok(comparison) = catalog::compare_sides(sides[0], sides[1]) else {
+                    continue;
+                };
+                let place = Place::Servers(run.id.clone(), (*base).to_owned(), (*new).to_owned());
+                self.write(&place, &page::of_servers(&comparison, &place))?;
+                self.catalog.comparisons.push(Compared {
+                    place,
+                    suite: run.suite.clone(),
+                    kind: "servers of a run",
+                    base: (*base).to_owned(),
+                    new: (*new).to_owned(),
+                    tally: comparison.tally,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<Built, SiteError> {
+        let mut catalog = std::mem::take(&mut self.catalog);
+        catalog.sort();
+        catalog.limits.push(LIMITS.to_owned());
+        catalog.comparisons.reverse();
+        for (id, runs) in catalog.servers() {
+            self.check()?;
+            self.write(&Place::Server(id.to_owned()), &page::server(id, &runs))?;
+        }
+        for (key, runs) in catalog.machines() {
+            self.check()?;
+            self.write(
+                &Place::Machine(key.name.clone()),
+                &page::machine(&key, &runs),
+            )?;
+        }
+        self.write(&Place::Comparisons, &page::comparisons(&catalog))?;
+        self.write(&Place::Front, &page::front(&catalog))?;
+        let (pages, changed, removed) = self.folder.finish()?;
+        Ok(Built {
+            runs: catalog.runs.len(),
+            pages,
+            changed,
+            removed,
+            left_out: catalog.left_out,
+        })
+    }
+
+    fn write(&mut self, place: &Place, page: &Page) -> Result<(), SiteError> {
+        self.folder.write(&place.path(), &page.html())
+    }
+
+    fn check(&self) -> Result<(), SiteError> {
+        match self.interrupt.load(Ordering::Relaxed) {
+            true => Err(SiteError::Interrupted),
+            false => Ok(()),
+        }
+    }
+}
+
+const LIMITS: &str = "This is a static site. It has a page for each run against the one before of its suite and against the latest, and \
+for pairs of servers in the latest complete run of each suite; `prony serve` and `prony compare` compare any two.";

@@ -1,0 +1,127 @@
+//! Comparisons: of two runs, of two servers, and the list of those that have a page.
+
+use prony_compare::{Comparison, Finding, Tally};
+use prony_present::page::{Block, Page};
+use prony_present::table::{Cell, Colour, Facet, Head, Row, Table};
+use prony_present::words::capital;
+
+use super::{footer, linked, section};
+use crate::catalog::{Catalog, Compared};
+use crate::place::{Place, trail};
+
+/// Two runs compared.
+pub fn of_runs(comparison: &Comparison, here: &Place) -> Page {
+    let runs = [("Base", &comparison.base.run), ("New", &comparison.new.run)];
+    let links =
+        runs.map(|(side, id)| Place::Run(id.clone()).link(format!("{side}: the run {id}"), here));
+    with_links(comparison, here, links.into())
+}
+
+/// Two servers compared.
+pub fn of_servers(comparison: &Comparison, here: &Place) -> Page {
+    let sides = [&comparison.base, &comparison.new];
+    let servers = sides.iter().filter_map(|side| side.server.as_ref());
+    let mut links: Vec<_> = servers
+        .map(|id| Place::Server(id.clone()).link(format!("The server {id}"), here))
+        .collect();
+    let mut runs: Vec<&String> = sides.iter().map(|side| &side.run).collect();
+    runs.dedup();
+    links.extend(
+        runs.into_iter()
+            .map(|id| Place::Run(id.clone()).link(format!("The run {id}"), here)),
+    );
+    with_links(comparison, here, links)
+}
+
+fn with_links(
+    comparison: &Comparison,
+    here: &Place,
+    links: Vec<prony_present::page::Link>,
+) -> Page {
+    let mut page = prony_compare::page(comparison);
+    page.trail = trail(here);
+    page.intro.push(Block::Links(links));
+    page.footer = footer();
+    page
+}
+
+/// The list of comparisons that have a page.
+pub fn list(catalog: &Catalog) -> Page {
+    let here = Place::Comparisons;
+    let rows = catalog
+        .comparisons
+        .iter()
+        .map(|compared| row(compared, &here));
+    let mut titles = ["comparison", "suite", "base", "new", "result"].map(Head::words);
+    titles[4].hint = "The findings of the regression check, as `prony compare` gives them";
+    let table = Table {
+        heads: titles.into(),
+        rows: rows.collect(),
+        ..Table::default()
+    };
+    let mut blocks = Vec::new();
+    match catalog.comparisons.is_empty() {
+        true => blocks.push(Block::Text(
+            "There is nothing to compare yet: it takes two runs of a suite, or two servers in one."
+                .into(),
+        )),
+        false => blocks.push(Block::Table(table)),
+    }
+    blocks.extend(catalog.limits.iter().cloned().map(Block::Caption));
+    Page {
+        trail: trail(&here),
+        kicker: "Prony".into(),
+        title: "Comparisons".into(),
+        intro: vec![Block::Text(
+            "Two runs or two servers side by side, with the verdicts of the regression check (`prony compare`).".into(),
+        )],
+        sections: vec![section("pages", "Comparisons with a page", blocks)],
+        footer: footer(),
+        ..Page::default()
+    }
+}
+
+fn row(compared: &Compared, here: &Place) -> Row {
+    Row {
+        cells: vec![
+            linked(compared.kind, &compared.place, here),
+            Cell::text(&compared.suite),
+            Cell::text(&compared.base),
+            Cell::text(&compared.new),
+            result(&compared.tally),
+        ],
+        facets: vec![
+            Facet {
+                name: "comparison",
+                value: compared.kind.to_owned(),
+            },
+            Facet {
+                name: "suite",
+                value: compared.suite.clone(),
+            },
+            Facet {
+                name: "result",
+                value: compared.tally.overall().name().to_owned(),
+            },
+        ],
+        ..Row::default()
+    }
+}
+
+/// The findings of a comparison in a cell.
+pub(super) fn result(tally: &Tally) -> Cell {
+    let colour = match tally.overall() {
+        Finding::Worse => Colour::Bad,
+        Finding::Improved => Colour::Good,
+        Finding::Inconclusive | Finding::Limited => Colour::Warning,
+        Finding::NoChangeSeen => Colour::Soft,
+    };
+    let parts = Finding::ALL.into_iter().filter_map(|finding| {
+        let count = tally.count(finding);
+        (count > 0).then(|| format!("{count} {}", finding.name()))
+    });
+    Cell {
+        colour: Some(colour),
+        ..Cell::text(capital(&parts.collect::<Vec<_>>().join(", ")))
+    }
+}

@@ -1,0 +1,252 @@
+//! The front page: the latest run of each suite, all runs, the servers and the machines.
+
+use prony_present::page::{Block, Page, Section};
+use prony_present::table::{Cell, Facet, Head, Row, Table, Weight};
+use prony_present::words::plural;
+
+use super::{comparison, end, end_cell, footer, linked, machine_cell, run_cell, section, words};
+use crate::catalog::Catalog;
+use crate::digest::RunDigest;
+use crate::machine::MachineKey;
+use crate::place::Place;
+
+const HERE: Place = Place::Front;
+
+/// The front page.
+pub fn front(catalog: &Catalog) -> Page {
+    let latest = catalog.latest();
+    let mut intro = Vec::new();
+    if catalog.runs.is_empty() {
+        intro.push(Block::Text(
+            "No run is recorded yet; `prony run` records one.".into(),
+        ));
+    }
+    if !catalog.left_out.is_empty() {
+        let runs = plural(catalog.left_out.len(), "run");
+        intro.push(Block::Callout(
+            Weight::Bad,
+            format!(
+                "{runs} could not be read and {} missing from every page; “Not read” names them.",
+                match catalog.left_out.len() {
+                    1 => "is",
+                    _ => "are",
+                }
+            ),
+        ));
+    }
+    let mut sections: Vec<Section> = latest
+        .iter()
+        .enumerate()
+        .map(|(i, digest)| suite(i, digest, catalog))
+        .collect();
+    if !catalog.runs.is_empty() {
+        sections.push(section(
+            "runs",
+            "All runs",
+            vec![Block::Table(runs(catalog))],
+        ));
+        sections.push(section(
+            "servers",
+            "Servers",
+            vec![Block::Table(servers(catalog))],
+        ));
+        sections.push(section(
+            "machines",
+            "Machines",
+            vec![Block::Table(machines(catalog))],
+        ));
+        let link = Place::Comparisons.link("Runs and servers side by side", &HERE);
+        sections.push(section(
+            "comparisons",
+            "Comparisons",
+            vec![Block::Links(vec![link])],
+        ));
+    }
+    if !catalog.left_out.is_empty() {
+        let lines = catalog.left_out.iter();
+        let lines = lines.map(|left_out| format!("{}: {}", left_out.id, left_out.why));
+        sections.push(section(
+            "not-read",
+            "Not read",
+            vec![Block::List(lines.collect())],
+        ));
+    }
+    let span = match (catalog.runs.first(), catalog.runs.last()) {
+        (Some(first), Some(last)) if first.date() != last.date() => {
+            format!("{} to {}", first.date(), last.date())
+        }
+        (Some(only), _) => only.date().to_owned(),
+        _ => "–".to_owned(),
+    };
+    Page {
+        kicker: "Prony".into(),
+        title: "Measured web servers".into(),
+        facts: vec![
+            ("Suites", latest.len().to_string()),
+            ("Runs", catalog.runs.len().to_string()),
+            ("Servers", catalog.servers().len().to_string()),
+            ("Machines", catalog.machines().len().to_string()),
+            ("Dates", span),
+        ],
+        intro,
+        sections,
+        footer: footer(),
+        ..Page::default()
+    }
+}
+
+/// The latest run of a suite, and the latest that was run to its end if that is another.
+fn suite(i: usize, digest: &RunDigest, catalog: &Catalog) -> Section {
+    let run = &digest.run;
+    let machine = MachineKey::of(run).name;
+    let mut blocks = Vec::new();
+    blocks.extend(verdicts(digest));
+    let complete = catalog.latest_complete(&run.suite);
+    let complete = complete.filter(|complete| complete.run.id != run.id);
+    if let Some(complete) = complete {
+        blocks.push(Block::Heading(format!(
+            "The latest complete run, of {}",
+            complete.time()
+        )));
+        blocks.extend(verdicts(complete));
+    }
+    let mut links =
+        vec![Place::Run(run.id.clone()).link(format!("The report of {}", digest.time()), &HERE)];
+    links.extend(complete.map(|it| {
+        Place::Run(it.run.id.clone()).link(format!("The report of {}", it.time()), &HERE)
+    }));
+    if let Some(change) = &digest.change {
+        let place = Place::Runs(change.base.clone(), run.id.clone());
+        links.push(place.link("Compared with the run before", &HERE));
+    }
+    links.push(Place::Machine(machine.clone()).link(format!("The machine: {machine}"), &HERE));
+    blocks.push(Block::Links(links));
+    let ended = match digest.run.end {
+        prony_model::RunEnd::Complete => String::new(),
+        other => format!(" · {}", end(other)),
+    };
+    Section {
+        kicker: run.suite.clone(),
+        lead: format!("Latest run: {} · {machine}{ended}", digest.time()),
+        ..section(&format!("suite-{i}"), &run.title, blocks)
+    }
+}
+
+fn verdicts(digest: &RunDigest) -> Vec<Block> {
+    match digest.verdicts.is_empty() {
+        true => vec![Block::Text("This run has no figures yet.".into())],
+        false => vec![Block::List(digest.verdicts.clone())],
+    }
+}
+
+fn runs(catalog: &Catalog) -> Table {
+    let mut heads = words(&["run", "date", "suite", "machine", "end"]);
+    heads.extend(["servers", "trials"].map(Head::figure));
+    heads.push(Head {
+        hint: "Against the run before of the same suite: the findings of the regression check, as `prony compare` gives them",
+        ..Head::words("against the run before")
+    });
+    let rows = catalog.runs.iter().enumerate().rev().map(|(i, digest)| {
+        let run = &digest.run;
+        let against = digest.change.as_ref().map_or_else(
+            || Cell::blank(""),
+            |change| Cell {
+                href: Place::Runs(change.base.clone(), run.id.clone()).from(&HERE),
+                tip: change.differences.join("\n"),
+                ..comparison::result(&change.tally)
+            },
+        );
+        Row {
+            cells: vec![
+                run_cell(digest, &HERE),
+                Cell {
+                    order: Some(i as f64),
+                    ..Cell::text(digest.time())
+                },
+                Cell::text(&run.suite),
+                machine_cell(digest, &HERE),
+                end_cell(digest),
+                Cell::text(run.servers.len().to_string()),
+                Cell::text(digest.trials.to_string()),
+                against,
+            ],
+            facets: vec![
+                Facet {
+                    name: "suite",
+                    value: run.suite.clone(),
+                },
+                Facet {
+                    name: "machine",
+                    value: MachineKey::of(run).name,
+                },
+            ],
+            ..Row::default()
+        }
+    });
+    Table {
+        heads,
+        rows: rows.collect(),
+        ..Table::default()
+    }
+}
+
+fn servers(catalog: &Catalog) -> Table {
+    let mut heads = words(&["server", "language", "framework", "version", "class"]);
+    heads.push(Head::figure("runs"));
+    heads.push(Head::words("last measured"));
+    let rows = catalog.servers().into_iter().filter_map(|(id, runs)| {
+        let last = *runs.last()?;
+        let record = last.server(id)?;
+        Some(Row {
+            cells: vec![
+                linked(id, &Place::Server(id.to_owned()), &HERE),
+                Cell::blank(&record.language),
+                Cell::blank(&record.framework),
+                Cell::blank(record.version.clone().unwrap_or_default()),
+                Cell::blank(&record.class),
+                Cell::text(runs.len().to_string()),
+                Cell::text(last.time()),
+            ],
+            facets: vec![
+                Facet {
+                    name: "language",
+                    value: record.language.clone(),
+                },
+                Facet {
+                    name: "class",
+                    value: record.class.clone(),
+                },
+            ],
+            ..Row::default()
+        })
+    });
+    Table {
+        heads,
+        rows: rows.collect(),
+        ..Table::default()
+    }
+}
+
+fn machines(catalog: &Catalog) -> Table {
+    let mut heads = words(&["machine", "kernel"]);
+    heads.push(Head::figure("runs"));
+    heads.extend(words(&["first run", "last run"]));
+    let rows = catalog.machines().into_iter().filter_map(|(key, runs)| {
+        let (first, last) = (*runs.first()?, *runs.last()?);
+        Some(Row {
+            cells: vec![
+                linked(key.name.clone(), &Place::Machine(key.name), &HERE),
+                Cell::blank(&last.run.machine.kernel),
+                Cell::text(runs.len().to_string()),
+                Cell::text(first.time()),
+                Cell::text(last.time()),
+            ],
+            ..Row::default()
+        })
+    });
+    Table {
+        heads,
+        rows: rows.collect(),
+        ..Table::default()
+    }
+}

@@ -1,0 +1,122 @@
+//! A machine: its hardware, the systems that ran on it, and its runs.
+
+use prony_present::page::{Block, Page, Section};
+use prony_present::table::{Cell, Row, Table};
+use prony_present::words::plural;
+
+use super::{end_cell, footer, run_cell, section, words};
+use crate::digest::RunDigest;
+use crate::machine::{MachineKey, System};
+use crate::place::{Place, trail};
+
+/// The page of a machine with its runs, the oldest first.
+pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
+    let here = Place::Machine(key.name.clone());
+    let mut systems: Vec<(System, Vec<&RunDigest>)> = Vec::new();
+    for &digest in runs {
+        let system = System::of(&digest.run);
+        match systems.iter_mut().find(|(known, _)| *known == system) {
+            Some((_, runs)) => runs.push(digest),
+            None => systems.push((system, vec![digest])),
+        }
+    }
+    let mut sections = vec![section(
+        "runs",
+        "Runs",
+        vec![Block::Table(table(runs, &here))],
+    )];
+    let count = systems.len();
+    let shown = systems.iter().enumerate().rev();
+    sections.extend(shown.map(|(i, (system, runs))| of_system(i, count, system, runs)));
+    let (first, last) = (runs.first(), runs.last());
+    Page {
+        trail: trail(&here),
+        kicker: "Prony · machine".into(),
+        title: key.name.clone(),
+        facts: vec![
+            ("Runs", runs.len().to_string()),
+            ("First run", first.map_or_else(String::new, |it| it.time())),
+            ("Last run", last.map_or_else(String::new, |it| it.time())),
+            ("Systems", count.to_string()),
+        ],
+        intro: vec![Block::Text(
+            "A record describes the hardware and has no name of a host: two machines of the same kind share this page. Calibrations \
+             (`prony calibrate`) are not recorded with runs, so none is shown."
+                .into(),
+        )],
+        sections,
+        footer: footer(),
+    }
+}
+
+fn table(runs: &[&RunDigest], here: &Place) -> Table {
+    let rows = runs.iter().enumerate().rev().map(|(i, digest)| Row {
+        cells: vec![
+            run_cell(digest, here),
+            Cell {
+                order: Some(i as f64),
+                ..Cell::text(digest.time())
+            },
+            Cell::text(&digest.run.suite),
+            end_cell(digest),
+            Cell::blank(&digest.run.machine.kernel),
+            Cell::text(&digest.run.prony_version),
+        ],
+        ..Row::default()
+    });
+    Table {
+        heads: words(&["run", "date", "suite", "end", "kernel", "Prony"]),
+        rows: rows.collect(),
+        ..Table::default()
+    }
+}
+
+/// A system as it was over some runs.
+fn of_system(i: usize, count: usize, system: &System, runs: &[&RunDigest]) -> Section {
+    let known = |text: &str| match text.is_empty() {
+        true => "unknown".to_owned(),
+        false => text.to_owned(),
+    };
+    let cpus = |digest: &RunDigest| {
+        let cpus = &digest.run.cpus;
+        format!("{:?} and {:?}", cpus.server, cpus.load)
+    };
+    let mut assignments: Vec<String> = runs.iter().map(|digest| cpus(digest)).collect();
+    assignments.sort();
+    assignments.dedup();
+    let mut blocks = vec![Block::Facts(vec![
+        ("System", known(&system.os)),
+        ("Kernel", known(&system.kernel)),
+        (
+            "Governor",
+            system
+                .governor
+                .clone()
+                .unwrap_or_else(|| "not visible".into()),
+        ),
+        ("CPUs of server and generator", assignments.join("; ")),
+    ])];
+    for (title, lines) in [
+        ("Mitigations", &system.mitigations),
+        ("Network settings", &system.tcp_settings),
+    ] {
+        blocks.push(Block::Heading(title.into()));
+        blocks.push(match lines.is_empty() {
+            true => Block::Text("None was visible.".into()),
+            false => Block::Code(lines.join("\n")),
+        });
+    }
+    let span = match runs {
+        [only] => only.time(),
+        [first, .., last] => format!("{} to {}", first.time(), last.time()),
+        [] => String::new(),
+    };
+    let title = match count {
+        1 => "System".to_owned(),
+        _ => format!("System {}", i + 1),
+    };
+    Section {
+        lead: format!("{}, {span}", plural(runs.len(), "run")),
+        ..section(&format!("system-{i}"), &title, blocks)
+    }
+}

@@ -1,0 +1,76 @@
+//! The pages of the site.
+
+mod comparison;
+mod front;
+mod machine;
+mod run;
+mod server;
+
+pub use comparison::{list as comparisons, of_runs, of_servers};
+pub use front::front;
+pub use machine::machine;
+pub use run::{RunLinks, run};
+pub use server::server;
+
+use prony_model::RunEnd;
+use prony_present::page::{Block, Section};
+use prony_present::table::{Cell, Colour, Head};
+
+use crate::digest::RunDigest;
+use crate::machine::MachineKey;
+use crate::place::Place;
+
+fn section(id: &str, title: &str, blocks: Vec<Block>) -> Section {
+    Section {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        blocks,
+        ..Section::default()
+    }
+}
+
+fn words(titles: &[&'static str]) -> Vec<Head> {
+    titles.iter().map(|title| Head::words(title)).collect()
+}
+
+/// A cell that leads to another page.
+fn linked(text: impl Into<String>, to: &Place, here: &Place) -> Cell {
+    Cell {
+        href: to.from(here),
+        ..Cell::text(text)
+    }
+}
+
+fn machine_cell(digest: &RunDigest, here: &Place) -> Cell {
+    let name = MachineKey::of(&digest.run).name;
+    linked(name.clone(), &Place::Machine(name), here)
+}
+
+fn run_cell(digest: &RunDigest, here: &Place) -> Cell {
+    let id = &digest.run.id;
+    linked(id, &Place::Run(id.clone()), here)
+}
+
+/// How a run ended, unless it is complete.
+fn end_cell(digest: &RunDigest) -> Cell {
+    let colour = match digest.run.end {
+        RunEnd::Complete => Colour::Soft,
+        _ => Colour::Warning,
+    };
+    Cell {
+        colour: Some(colour),
+        ..Cell::text(end(digest.run.end))
+    }
+}
+
+fn end(end: RunEnd) -> &'static str {
+    match end {
+        RunEnd::Open => "still going on, or killed",
+        other => other.name(),
+    }
+}
+
+/// The last line of a page of the site.
+fn footer() -> String {
+    format!("Written by Prony {}", env!("CARGO_PKG_VERSION"))
+}

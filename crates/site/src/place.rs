@@ -1,0 +1,163 @@
+//! Where each page is, and the links between pages: relative and to files, so that they work in a subfolder and from `file:`.
+
+use prony_present::page::Link;
+use sha2::{Digest, Sha256};
+
+/// A page of the site.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// The front page.
+    Front,
+    /// A run, by its id.
+    Run(String),
+    /// A server, by its id.
+    Server(String),
+    /// A machine, by its [`MachineKey`](crate::machine::MachineKey)'s name.
+    Machine(String),
+    /// The list of comparisons.
+    Comparisons,
+    /// Two runs, by their ids.
+    Runs(String, String),
+    /// Two servers of one run: the run's id, and theirs.
+    Servers(String, String, String),
+}
+
+/// The longest name of a file, without its ending; two of them and their ending fit in any file system's limit.
+const LONGEST: usize = 60;
+
+impl Place {
+    /// The path of its file in the site.
+    pub fn path(&self) -> String {
+        match self {
+            Self::Front => "index.html".to_owned(),
+            Self::Run(id) => format!("runs/{}.html", slug(id)),
+            Self::Server(id) => format!("servers/{}.html", slug(id)),
+            Self::Machine(name) => format!("machines/{}.html", slug(name)),
+            Self::Comparisons => "compare.html".to_owned(),
+            Self::Runs(base, new) => format!("compare/{}~{}.html", slug(base), slug(new)),
+            Self::Servers(run, base, new) => {
+                format!("compare/{}~{}~{}.html", slug(run), slug(base), slug(new))
+            }
+        }
+    }
+
+    /// The address of this page, relative to another.
+    pub fn from(&self, other: &Place) -> String {
+        let up = match other {
+            Self::Front | Self::Comparisons => "",
+            _ => "../",
+        };
+        format!("{up}{}", self.path())
+    }
+
+    /// A link to this page from another.
+    pub fn link(&self, text: impl Into<String>, from: &Place) -> Link {
+        Link {
+            text: text.into(),
+            href: self.from(from),
+        }
+    }
+}
+
+/// The pages above one, the topmost first.
+pub fn trail(to: &Place) -> Vec<Link> {
+    match to {
+        Place::Front => Vec::new(),
+        Place::Runs(..) | Place::Servers(..) => vec![
+            Place::Front.link("All runs", to),
+            Place::Comparisons.link("Comparisons", to),
+        ],
+        _ => vec![Place::Front.link("All runs", to)],
+    }
+}
+
+/// A name for a file. An id that is a plain, lower-case name stays as it is; any other gets a hash, so that no two ids share a
+/// file, not even on a file system that ignores case.
+fn slug(id: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    let is_short = id.len() <= LONGEST;
+    if is_short && id.chars().all(is_plain) && id.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return id.to_owned();
+    }
+    let readable = id.chars().map(|c| match c.to_ascii_lowercase() {
+        c if is_plain(c) => c,
+        _ => '-',
+    });
+    let readable: String = readable.take(LONGEST - 15).collect();
+    let readable = readable.trim_matches(['-', '.']);
+    let hash = Sha256::digest(id.as_bytes());
+    let hash: String = hash
+        .iter()
+        .take(6)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    match readable.is_empty() {
+        true => format!("x-{hash}"),
+        false => format!("{readable}-{hash}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_ids_name_their_files_and_others_get_a_hash() {
+        let path = |id: &str| Place::Run(id.into()).path();
+        assert_eq!(
+            path("20261121-203000-tour"),
+            "runs/20261121-203000-tour.html"
+        );
+        for hostile in [
+            "",
+            "..",
+            "../../etc/passwd",
+            "a/b",
+            "a\\b",
+            "<script>",
+            "é\n",
+            ".hidden",
+            "a~b",
+            "a%2e",
+            "a?b#c",
+        ] {
+            let path = path(hostile);
+            let name = path
+                .strip_prefix("runs/")
+                .unwrap()
+                .strip_suffix(".html")
+                .unwrap();
+            assert!(
+                !name.is_empty() && !name.starts_with('.'),
+                "{hostile}: {path}"
+            );
+            assert!(
+                name.chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)),
+                "{hostile}: {path}"
+            );
+        }
+        assert_ne!(path("Go").to_lowercase(), path("go"));
+        assert_ne!(path("a/b"), path("a-b"));
+        assert_ne!(path("a/b"), path("a\\b"));
+        assert!(path(&"x".repeat(5000)).len() < 80);
+    }
+
+    #[test]
+    fn two_pairs_never_share_a_page() {
+        let pair = |base: &str, new: &str| Place::Runs(base.into(), new.into()).path();
+        assert_ne!(pair("a~b", "c"), pair("a", "b~c"));
+        assert_ne!(
+            pair("a", "b"),
+            Place::Servers("a".into(), "b".into(), "c".into()).path()
+        );
+    }
+
+    #[test]
+    fn links_are_relative_to_the_page_that_has_them() {
+        let (front, run) = (Place::Front, Place::Run("a".into()));
+        assert_eq!(run.from(&front), "runs/a.html");
+        assert_eq!(front.from(&run), "../index.html");
+        assert_eq!(Place::Server("go".into()).from(&run), "../servers/go.html");
+    }
+}

@@ -1,0 +1,420 @@
+//! The pages, made from the store when they are requested.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use percent_encoding::percent_decode_str;
+use prony_model::RunEnd;
+use prony_present::page::{Block, Page, Section};
+use prony_present::table::Weight;
+use prony_report::RunSummary;
+use prony_store::{RunSummary as Listed, Store, StoreError};
+
+use super::live::{self, Chosen};
+use crate::catalog::{self, Catalog, Compared, LeftOut};
+use crate::digest::Recorded;
+use crate::page::{self, RunLinks};
+use crate::place::{Place, trail};
+
+/// Opens the store to read it.
+pub type Opener = Box<dyn Fn() -> Result<Store, StoreError> + Send>;
+
+/// Several requests within this time are served from the same look at the store.
+const FRESH_FOR: Duration = Duration::from_millis(500);
+
+/// All pages.
+pub struct Pages {
+    open: Opener,
+    catalog: Catalog,
+    /// What each run was like when it was last read.
+    stamps: BTreeMap<String, String>,
+    looked: Option<Instant>,
+}
+
+/// What a request gets.
+#[derive(Debug)]
+pub struct Reply {
+    /// The HTTP status.
+    pub status: u16,
+    /// The type of the content.
+    pub content_type: &'static str,
+    /// The content.
+    pub body: String,
+}
+
+impl Reply {
+    fn html(status: u16, body: String) -> Self {
+        Self {
+            status,
+            content_type: "text/html; charset=utf-8",
+            body,
+        }
+    }
+
+    pub fn text(status: u16, body: &str) -> Self {
+        Self {
+            status,
+            content_type: "text/plain; charset=utf-8",
+            body: body.to_owned(),
+        }
+    }
+}
+
+impl Pages {
+    /// The pages of a store, of which nothing is read yet.
+    pub fn new(open: Opener) -> Self {
+        Self {
+            open,
+            catalog: Catalog::default(),
+            stamps: BTreeMap::new(),
+            looked: None,
+        }
+    }
+
+    /// The runs that cannot be read.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.catalog.left_out
+    }
+
+    /// What the page at this path and query shows.
+    pub fn reply(&mut self, path: &str, query: &str) -> Reply {
+        if let Err(error) = self.look() {
+            return problem(500, "The store cannot be read", &error.to_string());
+        }
+        let Ok(path) = percent_decode_str(path).decode_utf8() else {
+            return not_found();
+        };
+        let path = path.trim_start_matches('/');
+        match path {
+            "state" => Reply::text(200, &self.state_of(query)),
+            "compare.html" => self.any_two(&Chosen::of(query)),
+            "" | "index.html" => self.page(&Place::Front, &page::front(&self.catalog)),
+            _ => match self.find(path) {
+                Some(place) => self.found(&place),
+                None => not_found(),
+            },
+        }
+    }
+
+    /// Reads what is new in the store.
+    pub fn look(&mut self) -> Result<(), StoreError> {
+        if self
+            .looked
+            .is_some_and(|looked| looked.elapsed() < FRESH_FOR)
+        {
+            return Ok(());
+        }
+        let store = match (self.open)() {
+            // The store of a project without runs yet.
+            Err(StoreError::NoRuns(_)) => {
+                self.catalog = Catalog::default();
+                self.stamps.clear();
+                return Ok(());
+            }
+            store => store?,
+        };
+        let listed = store.runs()?;
+        let is_listed = |id: &str| listed.iter().any(|run| run.id == id);
+        self.stamps.retain(|id, _| is_listed(id));
+        self.catalog.runs.retain(|digest| is_listed(&digest.run.id));
+        self.catalog
+            .left_out
+            .retain(|left_out| is_listed(&left_out.id));
+        // By suite, so that a run and the one before it are read once.
+        let mut oldest_first: Vec<&Listed> = listed.iter().rev().collect();
+        oldest_first.sort_by(|a, b| a.suite.cmp(&b.suite));
+        let mut before: Option<Before> = None;
+        for run in oldest_first {
+            let previous = before.take().filter(|before| before.suite == run.suite);
+            before = Some(self.update(&store, run, previous));
+        }
+        self.catalog.sort();
+        self.list_comparisons();
+        self.looked = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Reads a run if it is new or has changed.
+    fn update(&mut self, store: &Store, run: &Listed, before: Option<Before>) -> Before {
+        let stamp = stamp(run);
+        let here = |recorded| Before {
+            id: run.id.clone(),
+            suite: run.suite.clone(),
+            recorded,
+        };
+        if self.stamps.get(&run.id) == Some(&stamp) {
+            // An unreadable run is not what the next one is compared with.
+            return match (self.catalog.run(&run.id), before) {
+                (None, Some(before)) => before,
+                _ => here(None),
+            };
+        }
+        self.stamps.insert(run.id.clone(), stamp);
+        self.catalog.runs.retain(|digest| digest.run.id != run.id);
+        self.catalog
+            .left_out
+            .retain(|left_out| left_out.id != run.id);
+        let recorded = match catalog::read(store, &run.id) {
+            Ok(recorded) => recorded,
+            Err(error) => {
+                self.catalog.left_out.push(LeftOut {
+                    id: run.id.clone(),
+                    why: error.to_string(),
+                });
+                return before.unwrap_or_else(|| here(None));
+            }
+        };
+        let (mut digest, _) = catalog::digest(&recorded);
+        let previous = before.and_then(|before| match before.recorded {
+            Some(recorded) => Some(recorded),
+            None if self.catalog.run(&before.id).is_some() => catalog::read(store, &before.id).ok(),
+            None => None,
+        });
+        digest.change = previous.and_then(|previous| catalog::change(&previous, &recorded));
+        self.catalog.runs.push(digest);
+        here(Some(recorded))
+    }
+
+    fn list_comparisons(&mut self) {
+        let runs = self.catalog.runs.iter().rev();
+        let comparisons = runs.filter_map(|digest| {
+            let change = digest.change.as_ref()?;
+            Some(Compared {
+                place: Place::Runs(change.base.clone(), digest.run.id.clone()),
+                suite: digest.run.suite.clone(),
+                kind: "with the run before",
+                base: change.base.clone(),
+                new: digest.run.id.clone(),
+                tally: change.tally,
+            })
+        });
+        self.catalog.comparisons = comparisons.collect();
+        self.catalog.limits = vec!["The form above compares any two.".to_owned()];
+    }
+
+    /// The page at a path, if there is one.
+    fn find(&self, path: &str) -> Option<Place> {
+        let runs = || self.catalog.runs.iter().map(|digest| digest.run.id.clone());
+        let servers = || {
+            self.catalog
+                .servers()
+                .into_keys()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let is_here = |place: &Place| place.path() == path;
+        if path.starts_with("runs/") {
+            return runs().map(Place::Run).find(is_here);
+        }
+        if path.starts_with("servers/") {
+            return servers().into_iter().map(Place::Server).find(is_here);
+        }
+        if path.starts_with("machines/") {
+            let machines = self.catalog.machines().into_keys();
+            return machines.map(|key| Place::Machine(key.name)).find(is_here);
+        }
+        let sides: Vec<&str> = path
+            .strip_prefix("compare/")?
+            .strip_suffix(".html")?
+            .split('~')
+            .collect();
+        let run = |slug: &str| {
+            runs().find(|id| Place::Run(id.clone()).path() == format!("runs/{slug}.html"))
+        };
+        let server = |slug: &str| {
+            let mut servers = servers().into_iter();
+            servers.find(|id| Place::Server(id.clone()).path() == format!("servers/{slug}.html"))
+        };
+        match sides.as_slice() {
+            [base, new] => Some(Place::Runs(run(base)?, run(new)?)),
+            [of, base, new] => Some(Place::Servers(run(of)?, server(base)?, server(new)?)),
+            _ => None,
+        }
+    }
+
+    fn found(&self, place: &Place) -> Reply {
+        match place {
+            Place::Front | Place::Comparisons => not_found(),
+            Place::Run(id) => self.run(id),
+            Place::Server(id) => match self.catalog.servers().get(id.as_str()) {
+                Some(runs) => self.page(place, &page::server(id, runs)),
+                None => not_found(),
+            },
+            Place::Machine(name) => {
+                let machines = self.catalog.machines();
+                match machines.iter().find(|(key, _)| key.name == *name) {
+                    Some((key, runs)) => self.page(place, &page::machine(key, runs)),
+                    None => not_found(),
+                }
+            }
+            Place::Runs(base, new) => self.compared((base, None), (new, None), place),
+            Place::Servers(run, base, new) => {
+                self.compared((run, Some(base)), (run, Some(new)), place)
+            }
+        }
+    }
+
+    fn run(&self, id: &str) -> Reply {
+        let recorded = match self.read(id) {
+            Ok(recorded) => recorded,
+            Err(reply) => return reply,
+        };
+        let summary = RunSummary::of(&recorded.run, &recorded.trials);
+        let place = Place::Run(id.to_owned());
+        let digest = self.catalog.run(id);
+        let latest = self.catalog.latest();
+        let latest = latest
+            .iter()
+            .find(|it| it.run.suite == recorded.run.suite && it.run.id != id);
+        let links = RunLinks {
+            change: digest.and_then(|digest| digest.change.as_ref()),
+            latest: latest.map(|latest| latest.run.id.as_str()),
+        };
+        let mut page = page::run(&recorded.run, &summary, links);
+        if recorded.run.end == RunEnd::Open {
+            let text = "This page follows the run: it loads again when a trial was recorded.";
+            page.intro
+                .insert(0, Block::Callout(Weight::Note, text.into()));
+        }
+        self.page(&place, &page)
+    }
+
+    fn any_two(&self, chosen: &Chosen) -> Reply {
+        let here = Place::Comparisons;
+        let mut reply = match chosen.is_complete() {
+            true => {
+                let side =
+                    |run, server: &'_ str| (run, (!server.is_empty()).then(|| server.to_owned()));
+                let (base, base_server) = side(&chosen.base, &chosen.base_server);
+                let (new, new_server) = side(&chosen.new, &chosen.new_server);
+                self.compared(
+                    (base, base_server.as_ref()),
+                    (new, new_server.as_ref()),
+                    &here,
+                )
+            }
+            false => self.page(&here, &page::comparisons(&self.catalog)),
+        };
+        reply.body = live::with_form(&reply.body, &self.catalog, chosen);
+        reply
+    }
+
+    fn compared(
+        &self,
+        base: (&String, Option<&String>),
+        new: (&String, Option<&String>),
+        here: &Place,
+    ) -> Reply {
+        let (base_run, new_run) = match (self.read(base.0), self.read(new.0)) {
+            (Ok(base), Ok(new)) => (base, new),
+            (Err(reply), _) | (_, Err(reply)) => return reply,
+        };
+        let sides = [
+            catalog::side(&base_run, base.1.map(String::as_str)),
+            catalog::side(&new_run, new.1.map(String::as_str)),
+        ];
+        match catalog::compare_sides(sides[0], sides[1]) {
+            Ok(comparison) if comparison.base.server.is_some() => {
+                self.page(here, &page::of_servers(&comparison, here))
+            }
+            Ok(comparison) => self.page(here, &page::of_runs(&comparison, here)),
+            Err(error) => problem(422, "There is nothing to compare", &error.to_string()),
+        }
+    }
+
+    fn read(&self, id: &str) -> Result<Recorded, Reply> {
+        let read = (self.open)().and_then(|store| catalog::read(&store, id));
+        read.map_err(|error| match error {
+            StoreError::UnknownRun { .. } => {
+                problem(404, "There is no such run", &error.to_string())
+            }
+            error => problem(500, "The run cannot be read", &error.to_string()),
+        })
+    }
+
+    fn page(&self, place: &Place, page: &Page) -> Reply {
+        let is_open = match place {
+            Place::Run(id) => self.catalog.run(id).is_some_and(|digest| digest.is_open()),
+            _ => false,
+        };
+        Reply::html(
+            200,
+            live::following(&page.html(), &self.state(place), is_open),
+        )
+    }
+
+    fn state_of(&self, query: &str) -> String {
+        let mut pairs = form_urlencoded::parse(query.as_bytes());
+        let page = pairs.find(|(name, _)| name == "page");
+        let path = page.map_or_else(String::new, |(_, path)| {
+            path.trim_start_matches('/').to_owned()
+        });
+        match self.find(&path) {
+            Some(place) => self.state(&place),
+            None => self.state(&Place::Front),
+        }
+    }
+
+    /// What a page is made from: if it changes, the page does.
+    fn state(&self, place: &Place) -> String {
+        match place {
+            Place::Run(id) => self.stamps.get(id).cloned().unwrap_or_default(),
+            // A comparison in front of a reader stays as it is.
+            Place::Runs(..) | Place::Servers(..) => String::new(),
+            _ => {
+                let trials = self.catalog.runs.iter().map(|digest| digest.trials);
+                let open = self.catalog.runs.iter().filter(|digest| digest.is_open());
+                format!(
+                    "{}-{}-{}-{}",
+                    self.catalog.runs.len(),
+                    self.catalog.left_out.len(),
+                    trials.sum::<usize>(),
+                    open.count()
+                )
+            }
+        }
+    }
+}
+
+/// The run before the next one of its suite.
+struct Before {
+    id: String,
+    suite: String,
+    /// The run, if it was just read.
+    recorded: Option<Recorded>,
+}
+
+fn stamp(run: &Listed) -> String {
+    format!("{}-{}-{}", run.trials, run.end.name(), run.servers)
+}
+
+fn not_found() -> Reply {
+    problem(
+        404,
+        "There is no such page",
+        "The front page links to every run, server and machine.",
+    )
+}
+
+/// A page that says what is wrong.
+fn problem(status: u16, title: &str, text: &str) -> Reply {
+    let page = Page {
+        trail: trail(&Place::Comparisons),
+        kicker: "Prony".into(),
+        title: title.into(),
+        sections: vec![Section {
+            id: "problem".into(),
+            title: title.into(),
+            blocks: vec![
+                Block::Text(text.into()),
+                Block::Links(vec![prony_present::page::Link {
+                    text: "The front page".into(),
+                    href: "/index.html".into(),
+                }]),
+            ],
+            ..Section::default()
+        }],
+        ..Page::default()
+    };
+    Reply::html(status, page.html())
+}
