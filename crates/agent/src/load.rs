@@ -136,7 +136,10 @@ fn counted(
     let mut observe = |progress| {
         if reported.elapsed() >= REPORT {
             reported = Instant::now();
-            let _ = output.send(AgentMessage::Running { load, progress });
+            let _ = output.send(AgentMessage::Running {
+                load,
+                progress: Box::new(progress),
+            });
         }
     };
     let line = AtTheLine { control, output };

@@ -193,7 +193,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
                 }
             }
             AgentMessage::Running { load, progress } => {
-                self.of_load(agent, load, "progress")?.progress = progress;
+                self.of_load(agent, load, "progress")?.progress = *progress;
                 Ok(())
             }
             AgentMessage::Result { load, part } => self.result(agent, load, *part),

@@ -65,7 +65,7 @@ pub enum AgentMessage<P = PartResult> {
         /// Which one.
         load: u64,
         /// Its figures.
-        progress: Progress,
+        progress: Box<Progress>,
     },
     /// The load has ended.
     Result {

@@ -167,8 +167,16 @@ impl Builder<'_> {
         new: &Recorded,
         kind: &'static str,
     ) -> Result<Option<RunChange>, SiteError> {
-        let Ok(comparison) = catalog::compare(base, new) else {
-            return Ok(None);
+        let comparison = match catalog::compare(base, new) {
+            Ok(comparison) => comparison,
+            Err(error) => {
+                let line = catalog::why_not(&error);
+                // The last two runs are compared for either reason.
+                if !self.catalog.incomparable.contains(&line) {
+                    self.catalog.incomparable.push(line);
+                }
+                return Ok(None);
+            }
         };
         let place = Place::Runs(base.run.id.clone(), new.run.id.clone());
         self.write(&place, &page::of_runs(&comparison, &place))?;
@@ -207,8 +215,13 @@ impl Builder<'_> {
             for new in &shown[i + 1..] {
                 self.check()?;
                 let sides = [base, new].map(|id| catalog::side(recorded, Some(id)));
-                let Ok(comparison) = catalog::compare_sides(sides[0], sides[1]) else {
-                    continue;
+                let comparison = match catalog::compare_sides(sides[0], sides[1]) {
+                    Ok(comparison) => comparison,
+                    Err(error) => {
+                        let line = format!("{base} and {new}: {}", catalog::why_not(&error));
+                        self.catalog.incomparable.push(line);
+                        continue;
+                    }
                 };
                 let place = Place::Servers(run.id.clone(), (*base).to_owned(), (*new).to_owned());
                 self.write(&place, &page::of_servers(&comparison, &place))?;
@@ -266,4 +279,4 @@ impl Builder<'_> {
 }
 
 const LIMITS: &str = "This is a static site. It has a page for each run against the one before of its suite and against the latest, and \
-for pairs of servers in the latest complete run of each suite; `prony serve` and `prony compare` compare any two.";
+for pairs of servers in the latest complete run of each suite; “prony serve” and “prony compare” compare any two.";

@@ -19,6 +19,8 @@ pub struct Catalog {
     pub left_out: Vec<LeftOut>,
     /// The comparisons that have a page, the newest run first.
     pub comparisons: Vec<Compared>,
+    /// Which runs of a suite have nothing to compare, and why, a line each.
+    pub incomparable: Vec<String>,
     /// What of the possible comparisons has no page, in sentences.
     pub limits: Vec<String>,
 }
@@ -151,4 +153,14 @@ pub fn side<'a>(recorded: &'a Recorded, server: Option<&'a str>) -> Side<'a> {
 pub fn change(before: &Recorded, now: &Recorded) -> Option<RunChange> {
     let comparison = compare(before, now).ok()?;
     Some(RunChange::of(&comparison))
+}
+
+/// Why two sides have no comparison, in one line.
+pub fn why_not(error: &Incomparable) -> String {
+    error
+        .to_string()
+        .lines()
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join("; ")
 }

@@ -411,8 +411,14 @@ fn progress_and_lines_of_a_long_result_show_that_an_agent_lives() {
         lab.now += ms(2000);
         lab.pong(0, 0).unwrap();
         let (load, progress) = (1, Progress::default());
-        lab.say(1, AgentMessage::Running { load, progress })
-            .unwrap();
+        lab.say(
+            1,
+            AgentMessage::Running {
+                load,
+                progress: Box::new(progress),
+            },
+        )
+        .unwrap();
         lab.tick().unwrap();
     }
 }
@@ -424,7 +430,10 @@ fn an_agent_is_named_after_a_second_of_silence() {
     lab.now += ms(900);
     for agent in [0, 2] {
         let (load, progress) = (1, Progress::default());
-        let running = AgentMessage::Running { load, progress };
+        let running = AgentMessage::Running {
+            load,
+            progress: Box::new(progress),
+        };
         lab.say(agent, running).unwrap();
     }
     assert_eq!(lab.coordinator.silent_agent(lab.now), None);
@@ -605,8 +614,14 @@ fn progress_is_summed_over_agents() {
             p99_ns: 7 + agent,
             ..Progress::default()
         };
-        lab.say(agent as usize, AgentMessage::Running { load: 1, progress })
-            .unwrap();
+        lab.say(
+            agent as usize,
+            AgentMessage::Running {
+                load: 1,
+                progress: Box::new(progress),
+            },
+        )
+        .unwrap();
     }
     let expected = Progress {
         at_s: 1.5,
@@ -631,8 +646,14 @@ fn counts_beyond_any_load_do_not_overflow() {
             bytes_read: u64::MAX,
             ..Progress::default()
         };
-        lab.say(agent, AgentMessage::Running { load: 1, progress })
-            .unwrap();
+        lab.say(
+            agent,
+            AgentMessage::Running {
+                load: 1,
+                progress: Box::new(progress),
+            },
+        )
+        .unwrap();
     }
     let sum = lab.coordinator.progress().unwrap();
     assert_eq!([sum.ok, sum.errors, sum.bytes_read], [u64::MAX; 3]);
@@ -678,7 +699,7 @@ proptest! {
                 }
                 Act::Progress(agent) => {
                     let (load, progress) = (1, Progress::default());
-                    lab.say(agent, AgentMessage::Running { load, progress })
+                    lab.say(agent, AgentMessage::Running { load, progress: Box::new(progress) })
                 }
                 Act::Result(agent) => {
                     results[agent] += 1;

@@ -29,7 +29,7 @@ Exit status:
   130  you stopped it; the front page is the earlier one";
 
 /// How often progress is shown.
-const EVERY: Duration = Duration::from_secs(2);
+const EVERY: Duration = Duration::from_secs(10);
 
 /// Where to, and which runs.
 #[derive(Args)]

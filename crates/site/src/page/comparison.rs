@@ -53,7 +53,7 @@ pub fn list(catalog: &Catalog) -> Page {
         .iter()
         .map(|compared| row(compared, &here));
     let mut titles = ["comparison", "suite", "base", "new", "result"].map(Head::words);
-    titles[4].hint = "The findings of the regression check, as `prony compare` gives them";
+    titles[4].hint = "The findings of the regression check, as “prony compare” gives them";
     let table = Table {
         heads: titles.into(),
         rows: rows.collect(),
@@ -68,14 +68,19 @@ pub fn list(catalog: &Catalog) -> Page {
         false => blocks.push(Block::Table(table)),
     }
     blocks.extend(catalog.limits.iter().cloned().map(Block::Caption));
+    let mut sections = vec![section("pages", "Comparisons with a page", blocks)];
+    if !catalog.incomparable.is_empty() {
+        let lines = Block::List(catalog.incomparable.clone());
+        sections.push(section("incomparable", "Nothing to compare", vec![lines]));
+    }
     Page {
         trail: trail(&here),
         kicker: "Prony".into(),
         title: "Comparisons".into(),
         intro: vec![Block::Text(
-            "Two runs or two servers side by side, with the verdicts of the regression check (`prony compare`).".into(),
+            "Two runs or two servers side by side, with the verdicts of the regression check (“prony compare”).".into(),
         )],
-        sections: vec![section("pages", "Comparisons with a page", blocks)],
+        sections,
         footer: footer(),
         ..Page::default()
     }

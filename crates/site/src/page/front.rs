@@ -18,7 +18,7 @@ pub fn front(catalog: &Catalog) -> Page {
     let mut intro = Vec::new();
     if catalog.runs.is_empty() {
         intro.push(Block::Text(
-            "No run is recorded yet; `prony run` records one.".into(),
+            "No run is recorded yet; “prony run” records one.".into(),
         ));
     }
     if !catalog.left_out.is_empty() {
@@ -143,7 +143,7 @@ fn runs(catalog: &Catalog) -> Table {
     let mut heads = words(&["run", "date", "suite", "machine", "end"]);
     heads.extend(["servers", "trials"].map(Head::figure));
     heads.push(Head {
-        hint: "Against the run before of the same suite: the findings of the regression check, as `prony compare` gives them",
+        hint: "Against the run before of the same suite: the findings of the regression check, as “prony compare” gives them",
         ..Head::words("against the run before")
     });
     let rows = catalog.runs.iter().enumerate().rev().map(|(i, digest)| {

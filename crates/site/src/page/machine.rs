@@ -41,7 +41,7 @@ pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
         ],
         intro: vec![Block::Text(
             "A record describes the hardware and has no name of a host: two machines of the same kind share this page. Calibrations \
-             (`prony calibrate`) are not recorded with runs, so none is shown."
+             (“prony calibrate”) are not recorded with runs, so none is shown."
                 .into(),
         )],
         sections,

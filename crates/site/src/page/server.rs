@@ -1,7 +1,7 @@
 //! A server: its figures over all runs, and its versions.
 
 use prony_compare::{Finding, differences};
-use prony_model::{RunEnd, ServerRecord};
+use prony_model::{LoadSpec, RunEnd, ServerRecord};
 use prony_present::chart::{Axis, HistoryChart, HistoryPoint, Scale};
 use prony_present::load;
 use prony_present::number::{self, NONE, bytes, duration};
@@ -31,7 +31,12 @@ pub fn server(id: &str, runs: &[&RunDigest]) -> Page {
     let mut sections: Vec<Section> = histories
         .iter()
         .enumerate()
-        .map(|(i, history)| of_load(i, id, history, &here))
+        .map(|(i, history)| {
+            let alike = histories.iter().map(|other| other[0].entry);
+            let alike = alike.filter(|other| other.workload == history[0].entry.workload);
+            let loads: Vec<&LoadSpec> = alike.map(|other| &other.load).collect();
+            of_load(i, id, &name(history[0].entry, &loads), history, &here)
+        })
         .collect();
     sections.push(section(
         "versions",
@@ -66,7 +71,7 @@ pub fn server(id: &str, runs: &[&RunDigest]) -> Page {
 }
 
 const READING: &str = "Each point is the median of a run's rounds with its 95 % interval, in the order of the runs. A line joins two \
-runs only if their conditions are the same by the rule of `prony compare`: machine, system, kernel, CPUs, Prony's version and where the load \
+runs only if their conditions are the same by the rule of “prony compare”: machine, system, kernel, CPUs, Prony's version and where the load \
 came from. A triangle marks another version of the server, or other sources. Points of two runs that are not interleaved differ by more \
 than their intervals say; the verdicts in the table allow for that.";
 
@@ -91,14 +96,14 @@ fn histories<'a>(id: &'a str, runs: &[&'a RunDigest]) -> Vec<Vec<Measured<'a>>> 
     histories
 }
 
-fn of_load(i: usize, id: &str, history: &[Measured<'_>], here: &Place) -> Section {
+fn of_load(i: usize, id: &str, name: &str, history: &[Measured<'_>], here: &Place) -> Section {
     let entry = history[0].entry;
     let mut blocks = Vec::new();
     if history
         .iter()
         .any(|measured| measured.entry.figure.is_some())
     {
-        let chart = chart(id, history, here).draw();
+        let chart = chart(id, name, history, here).draw();
         blocks.push(Block::Charts(vec![ChartFigure {
             file: format!("history-{i}.svg"),
             chart,
@@ -107,15 +112,17 @@ fn of_load(i: usize, id: &str, history: &[Measured<'_>], here: &Place) -> Sectio
     blocks.push(Block::Table(table(id, history, here)));
     Section {
         lead: load::line(&entry.load),
-        ..section(&format!("history-{i}"), &name(entry), blocks)
+        ..section(&format!("history-{i}"), name, blocks)
     }
 }
 
-fn name(entry: &Entry) -> String {
-    format!("{}, {}", entry.workload, load::short(&entry.load))
+/// The workload and the load, in words that tell it from the other loads of the workload.
+fn name(entry: &Entry, loads: &[&LoadSpec]) -> String {
+    let words = load::distinction(&entry.load, loads).words;
+    format!("{}, {words}", entry.workload)
 }
 
-fn chart(id: &str, history: &[Measured<'_>], here: &Place) -> HistoryChart {
+fn chart(id: &str, name: &str, history: &[Measured<'_>], here: &Place) -> HistoryChart {
     let drawn: Vec<(&Measured<'_>, Figure)> = history
         .iter()
         .filter_map(|measured| Some((measured, measured.entry.figure?)))
@@ -140,7 +147,7 @@ fn chart(id: &str, history: &[Measured<'_>], here: &Place) -> HistoryChart {
         point(id, measured, *figure, before, here)
     });
     HistoryChart {
-        title: name(entry),
+        title: name.to_owned(),
         subtitle: notes.join(" · "),
         description: format!(
             "{} of {id} on {} in {}; the table below has the same figures.",
