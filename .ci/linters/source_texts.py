@@ -36,7 +36,7 @@ PATTERNS = {
 }
 EXCLUDED = (
     ".ci/linters/",
-      "docs/results/",
+    "docs/results/",
     "tests/browser/package-lock.json",
     "workloads/assets/",
 )

@@ -13,7 +13,7 @@ use crate::folder::SiteFolder;
 use crate::page::{self, RunLinks};
 use crate::place::Place;
 
-/// Each run is compared with the latest of its suite, as long as it is one of so many before it.
+/// At most this many runs before the latest of a suite are compared with it.
 const MOST_WITH_LATEST: usize = 100;
 /// Pairs of servers within a run have pages for this many servers, the first of the suite.
 const MOST_SERVERS: usize = 16;

@@ -149,7 +149,7 @@ pub fn side<'a>(recorded: &'a Recorded, server: Option<&'a str>) -> Side<'a> {
     }
 }
 
-/// What became of a run's figures since the run before.
+/// How a run's figures changed since the run before.
 pub fn change(before: &Recorded, now: &Recorded) -> Option<RunChange> {
     let comparison = compare(before, now).ok()?;
     Some(RunChange::of(&comparison))

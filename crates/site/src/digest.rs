@@ -99,7 +99,7 @@ pub struct RunChange {
     pub findings: Vec<FigureChange>,
 }
 
-/// What became of one figure.
+/// How one figure changed.
 #[derive(Clone, Debug)]
 pub struct FigureChange {
     server: String,
@@ -261,7 +261,7 @@ impl RunChange {
         }
     }
 
-    /// What became of a figure; `None` if the earlier run does not have it.
+    /// How a figure changed; `None` if the earlier run does not have it.
     pub fn of_entry(&self, entry: &Entry) -> Option<&FigureChange> {
         self.findings.iter().find(|it| {
             it.server == entry.server

@@ -138,7 +138,7 @@ fn verdicts_are_those_of_the_regression_check() {
     assert!(of("index.html").contains("fastest"));
     assert!(
         of("compare.html").contains("prony serve"),
-        "the limits are said"
+        "the page names the limits"
     );
 }
 

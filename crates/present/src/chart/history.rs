@@ -1,6 +1,6 @@
 //! A figure over the runs of one server: a point with its interval for each run, in their order.
 //!
-//! A line joins points only where the caller says that the two runs are alike. The chart is as narrow as a row chart, so that a
+//! A line joins points only if the caller says that the two runs are alike. The chart is as narrow as a row chart, so that a
 //! phone shows it without shrinking its text.
 
 use maud::{Markup, html};

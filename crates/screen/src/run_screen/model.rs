@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-/// So many lines of the log are remembered.
+/// The most lines of the log to remember.
 const MOST_NOTES: usize = 200;
 
 /// Everything that the screen shows of a run.
@@ -137,7 +137,7 @@ pub enum RoundState {
 pub enum Now {
     /// A trial's server starts or stops.
     Starting,
-    /// A server is warmed up, for this long so far, of at most so long.
+    /// A server is warmed up, for this long so far, of at most the time beside it.
     WarmingUp {
         /// The time so far.
         so_far: Duration,
