@@ -29,6 +29,11 @@ impl LatencyHistogram {
     const HIGHEST_NS: u64 = 3_600_000_000_000;
     const DIGITS: u8 = 3;
 
+    /// The buckets of these bounds, each twice as wide as the one before.
+    pub const BUCKETS: u32 = 32;
+    /// The steps within a bucket.
+    pub const SUB_BUCKETS: u32 = 2048;
+
     /// An empty histogram.
     pub fn new() -> Self {
         Self(
@@ -53,6 +58,11 @@ impl LatencyHistogram {
         self.0
             .add(&other.0)
             .expect("histograms of the same bounds can always be added");
+    }
+
+    /// The histogram behind it, for the tools of HdrHistogram; it counts nanoseconds.
+    pub fn as_hdr(&self) -> &Histogram<u64> {
+        &self.0
     }
 
     /// How many durations it holds.

@@ -1,10 +1,10 @@
-//! `prony export [RUN]`: a recorded run as JSON or CSV.
+//! `prony export [RUN]`: a recorded run as JSON or CSV, or as a log of histograms.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use prony_store::{export_csv, export_json};
+use prony_store::{export_csv, export_hlog, export_json};
 
 use super::flags::RunFlags;
 use crate::exit::Outcome;
@@ -14,6 +14,8 @@ const EXAMPLES: &str = "\
 Examples:
   prony export                             the newest run, as JSON
   prony export --format csv -o trials.csv  one line per trial
+  prony export --format hlog -o run.hlog   an interval per trial, for the tools of
+                                           HdrHistogram
 
 The JSON follows schema/run.schema.json.
 
@@ -40,6 +42,7 @@ pub struct Arguments {
 enum Format {
     Json,
     Csv,
+    Hlog,
 }
 
 /// Writes the run.
@@ -50,6 +53,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let (run, trials) = (&recorded.run, &recorded.trials);
     match arguments.format {
         Format::Csv => file.write_with(|out| export_csv(run, trials, out))?,
+        Format::Hlog => file.write_with(|out| export_hlog(run, trials, out))?,
         Format::Json => file.write_json(&export_json(run, trials))?,
     }
     Ok(ExitCode::SUCCESS)

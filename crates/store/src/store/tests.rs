@@ -406,3 +406,50 @@ fn sigkill_loses_no_trial() {
     assert_eq!(store.run("r").unwrap().end, RunEnd::Open);
     store.add_trial("r", &sample::measured("bun", 4)).unwrap();
 }
+
+#[test]
+fn the_queries_in_the_docs_run_and_find_what_they_say() {
+    let (_folder, path) = place();
+    let store = Store::open(path).unwrap();
+    for (id, day) in [("first", 21), ("second", 22)] {
+        let mut run = sample::run(id);
+        run.started_at = format!("2026-11-{day}T20:30:00Z");
+        store.begin_run(&run).unwrap();
+        for round in 1..=3 {
+            let mut quiet = sample::measured("go-nethttp", round);
+            quiet.noisy.clear();
+            store.add_trial(id, &quiet).unwrap();
+        }
+        store.add_trial(id, &sample::measured("bun", 1)).unwrap();
+        store
+            .add_trial(id, &sample::failed("node", "gone"))
+            .unwrap();
+        let end = format!("2026-11-{day}T20:40:00Z");
+        store.finish_run(id, RunEnd::Complete, &end).unwrap();
+    }
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/exports.md");
+    let docs = fs::read_to_string(docs).unwrap();
+    let queries: Vec<&str> = docs
+        .split("```sql\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    let found: Vec<Vec<String>> = queries
+        .iter()
+        .map(|query| first_column(&store, query))
+        .collect();
+    // bun is noisy, node failed.
+    assert_eq!(found[0], ["go-nethttp"]);
+    assert_eq!(
+        found[1],
+        [["2026-11-22T20:30:00Z"; 3], ["2026-11-21T20:30:00Z"; 3]].concat()
+    );
+    assert_eq!(found[2], ["bun", "bun", "go-nethttp", "go-nethttp"]);
+    assert_eq!(found.len(), 3);
+}
+
+fn first_column(store: &Store, query: &str) -> Vec<String> {
+    let mut query = store.connection.prepare(query).unwrap();
+    let rows = query.query_map([], |row| row.get(0)).unwrap();
+    rows.map(Result::unwrap).collect()
+}

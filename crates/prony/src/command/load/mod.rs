@@ -14,14 +14,15 @@ mod shape;
 
 use std::error::Error;
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
-use prony_model::{Ended, LoadResult, LoadShape};
+use prony_model::{Ended, LatencyHistogram, LoadResult, LoadShape};
 use prony_objective::{Judged, Objectives, is_missed, judge};
+use prony_store::write_hgrm;
 use serde::Serialize;
 
 use self::advice::advice;
@@ -111,6 +112,7 @@ Examples:
   prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
     --junit load.xml --markdown load.md http://localhost:8080/
                                         pass or fail, for a CI system
+  prony load --hgrm run.hgrm http://localhost:8080/    for HdrHistogram's plotter
   prony load -c1200 --rate 300k/s --on kubernetes --agents 12 \\
     http://10.0.0.5:8080/               from 12 nodes of a cluster
   prony load -c400 --on ssh:host1,host2 http://10.0.0.5:8080/
@@ -184,6 +186,9 @@ struct OutputArguments {
     result: ResultFlags,
     #[command(flatten)]
     junit: JunitFlag,
+    /// Write the latencies as percentiles in milliseconds, for the plotter of HdrHistogram, to this file
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    hgrm: Option<PathBuf>,
 }
 
 /// How the load is generated.
@@ -285,6 +290,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         ("--json", json),
         ("--markdown", output.result.markdown.as_deref()),
         ("--junit", output.junit.junit.as_deref()),
+        ("--hgrm", output.hgrm.as_deref()),
     ])?;
     let loads = arguments.start(&mut described.plan, fleet, &interrupt)?;
     let mut view = LoadProgress::start(&described.plan);
@@ -313,10 +319,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     Ok(exit_code(&result, &judged))
 }
 
-/// Writes the result as JSON, as Markdown and as JUnit XML. An error in one file must not keep the others from being
+/// Writes the result as JSON, as Markdown, as JUnit XML and as percentiles. An error in one file must not keep the others from being
 /// written.
 fn write(
-    [json, markdown, junit]: [Option<ResultFile>; 3],
+    [json, markdown, junit, hgrm]: [Option<ResultFile>; 4],
     result: &LoadResult,
     shown: &Shown,
 ) -> Result<(), Box<dyn Error>> {
@@ -335,7 +341,11 @@ fn write(
     let junit = junit.map_or(Ok(()), |file| {
         file.write(&load_report::junit(result, objectives, is_measured(result)))
     });
-    json.and(markdown).and(junit)
+    let hgrm = hgrm.map_or(Ok(()), |file| {
+        let latency = LatencyHistogram::from_base64(&result.histogram)?;
+        file.write_with(|out| write_hgrm(&latency, out))
+    });
+    json.and(markdown).and(junit).and(hgrm)
 }
 
 /// The longest line of the summary in a Markdown file.

@@ -1,0 +1,199 @@
+//! Latencies for the tools of HdrHistogram: percentiles as its plotter reads them, and interval logs.
+
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
+
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use prony_model::{LatencyHistogram, Run, TrialRecord};
+
+/// Both formats give latencies in milliseconds; histograms count nanoseconds.
+const PER_MILLISECOND: f64 = 1e6;
+/// How many lines of percentiles each halving of the distance to 100 % has, as in HdrHistogram's own tools.
+const LINES_PER_HALVING: u32 = 5;
+
+/// Writes the percentiles of a histogram (`.hgrm`), in milliseconds, as HdrHistogram's plotter and wrk2 do.
+///
+/// # Errors
+/// If the writer fails.
+pub fn write_hgrm(latency: &LatencyHistogram, mut out: impl Write) -> io::Result<()> {
+    let histogram = latency.as_hdr();
+    let shown = |nanoseconds: f64| nanoseconds / PER_MILLISECOND;
+    writeln!(
+        out,
+        "{:>12} {:>14} {:>10} {:>14}\n",
+        "Value", "Percentile", "TotalCount", "1/(1-Percentile)"
+    )?;
+    let mut total = 0;
+    for step in histogram.iter_quantiles(LINES_PER_HALVING) {
+        total += step.count_since_last_iteration();
+        let (value, quantile) = (
+            shown(step.value_iterated_to() as f64),
+            step.quantile_iterated_to(),
+        );
+        write!(out, "{value:>12.3} {quantile:>14.12} {total:>10}")?;
+        match quantile < 1.0 {
+            true => writeln!(out, " {:>14.2}", 1.0 / (1.0 - quantile))?,
+            false => writeln!(out)?,
+        }
+    }
+    writeln!(
+        out,
+        "#[Mean    = {:>12.3}, StdDeviation   = {:>12.3}]",
+        shown(histogram.mean()),
+        shown(histogram.stdev())
+    )?;
+    writeln!(
+        out,
+        "#[Max     = {:>12.3}, Total count    = {:>12}]",
+        shown(histogram.max() as f64),
+        histogram.len()
+    )?;
+    writeln!(
+        out,
+        "#[Buckets = {:>12}, SubBuckets     = {:>12}]",
+        LatencyHistogram::BUCKETS,
+        LatencyHistogram::SUB_BUCKETS
+    )
+}
+
+/// Writes the measured trials of a run as a log of HdrHistogram's intervals (version 1.3), in the order in which they began.
+///
+/// Each is an interval of the measured length from the start of its trial, tagged `server/workload`. Values are in
+/// nanoseconds, the column of the maximum in milliseconds. Trials without an ok response have no interval.
+///
+/// # Errors
+/// If the writer fails, or a record is damaged.
+pub fn export_hlog(run: &Run, trials: &[TrialRecord], mut out: impl Write) -> io::Result<()> {
+    let mut intervals = Vec::new();
+    for record in trials {
+        let Some(measured) = record.measurement() else {
+            continue;
+        };
+        let histogram =
+            LatencyHistogram::from_base64(&measured.load.histogram).map_err(io::Error::other)?;
+        if histogram.count() > 0 {
+            let began = since_epoch(&record.started_at)?;
+            intervals.push((began, measured.load.duration_s, tag(record), histogram));
+        }
+    }
+    intervals.sort_by_key(|(began, ..)| *began);
+    let began = SystemTime::UNIX_EPOCH + since_epoch(&run.started_at)?;
+    let mut serializer = V2DeflateSerializer::new();
+    let mut log = IntervalLogWriterBuilder::new()
+        .add_comment("[Histogram log format version 1.3]")
+        .add_comment(&format!(
+            "[Logged by Prony {}, run {}]",
+            run.prony_version, run.id
+        ))
+        .with_start_time(began)
+        .with_max_value_divisor(PER_MILLISECOND)
+        .begin_log_with(&mut out, &mut serializer)?;
+    for (began, seconds, tag, histogram) in &intervals {
+        let length = Duration::try_from_secs_f64(*seconds).unwrap_or_default();
+        log.write_histogram(histogram.as_hdr(), *began, length, Tag::new(tag))
+            .map_err(|error| io::Error::other(error.to_string()))?;
+    }
+    Ok(())
+}
+
+/// A tag may have none of the characters that end one.
+fn tag(record: &TrialRecord) -> String {
+    let tag = format!("{}/{}", record.trial.server, record.trial.workload);
+    tag.replace([',', '\r', '\n', ' '], "_")
+}
+
+fn since_epoch(time: &str) -> io::Result<Duration> {
+    let time = humantime::parse_rfc3339_weak(time).map_err(io::Error::other)?;
+    time.duration_since(SystemTime::UNIX_EPOCH)
+        .map_err(io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::Deserializer;
+    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+    use prony_model::sample;
+
+    use super::*;
+
+    fn latencies() -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::new();
+        for milliseconds in 1..=1000u64 {
+            histogram.record(milliseconds * 1_000_000);
+        }
+        histogram
+    }
+
+    #[test]
+    fn percentiles_rise_to_all_counts_and_end_without_a_reciprocal() {
+        let mut text = Vec::new();
+        write_hgrm(&latencies(), &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let rows: Vec<Vec<f64>> = text
+            .lines()
+            .skip(2)
+            .filter(|line| !line.starts_with('#'))
+            .map(|line| {
+                line.split_whitespace()
+                    .map(|cell| cell.parse().unwrap())
+                    .collect()
+            })
+            .collect();
+        assert!(rows.is_sorted_by(|a, b| a[0] <= b[0] && a[1] <= b[1] && a[2] <= b[2]));
+        let last = rows.last().unwrap();
+        assert_eq!((last.len(), last[1], last[2]), (3, 1.0, 1000.0));
+        assert!((last[0] - 1000.0).abs() < 1.0, "{last:?}");
+        let median = rows.iter().find(|row| row[1] >= 0.5).unwrap();
+        assert!((median[0] - 500.0).abs() < 1.0, "{median:?}");
+        assert!(text.contains("Total count    =         1000]"), "{text}");
+    }
+
+    #[test]
+    fn an_empty_histogram_has_percentiles_too() {
+        let mut text = Vec::new();
+        write_hgrm(&LatencyHistogram::new(), &mut text).unwrap();
+        assert!(
+            String::from_utf8(text)
+                .unwrap()
+                .contains("Total count    =            0]")
+        );
+    }
+
+    #[test]
+    fn a_log_gives_back_every_measured_trial() {
+        let run = sample::run("r");
+        let trials = [
+            sample::failed("bun", "it ended"),
+            sample::measured("a server, with a comma", 2),
+            sample::measured("go-nethttp", 1),
+        ];
+        let mut log = Vec::new();
+        export_hlog(&run, &trials, &mut log).unwrap();
+        let intervals: Vec<(String, u64)> = IntervalLogIterator::new(&log)
+            .filter_map(|entry| match entry.unwrap() {
+                LogEntry::Interval(interval) => Some(interval),
+                _ => None,
+            })
+            .map(|interval| {
+                let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
+                let histogram: Histogram<u64> = Deserializer::new()
+                    .deserialize(&mut bytes.as_slice())
+                    .unwrap();
+                let tag = interval.tag().unwrap().as_str().to_owned();
+                (tag, histogram.len())
+            })
+            .collect();
+        let expected = [
+            ("a_server__with_a_comma/hello", 100),
+            ("go-nethttp/hello", 100),
+        ];
+        assert_eq!(
+            intervals,
+            expected.map(|(tag, count)| (tag.to_owned(), count))
+        );
+    }
+}
