@@ -126,3 +126,25 @@ fn the_first_byte_is_measured_on_request() {
     assert!(!shown.contains("First byte"), "{shown}");
     assert!(result["first_byte_ns"].is_null());
 }
+
+#[test]
+fn percentiles_of_a_load_count_every_ok_response() {
+    let folder = tempfile::tempdir().unwrap();
+    let ceiling = Ceiling::start();
+    let mut command = load(folder.path(), &["-c2", "-t1", "-n", "500"]);
+    command.args(["--json", "load.json", "--hgrm", "load.hgrm"]);
+    command.arg(ceiling.url("byte"));
+    run(command).with(0);
+    let ok = &result(folder.path(), "load.json")["outcomes"]["ok"];
+    let percentiles = fs::read_to_string(folder.path().join("load.hgrm")).unwrap();
+    let last = percentiles
+        .lines()
+        .rfind(|line| !line.starts_with('#'))
+        .unwrap();
+    let cells: Vec<&str> = last.split_whitespace().collect();
+    assert_eq!(
+        cells[1..],
+        ["1.000000000000", &ok.to_string()],
+        "{percentiles}"
+    );
+}
