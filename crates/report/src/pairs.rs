@@ -107,6 +107,14 @@ impl<'a> Pairs<'a> {
         let told = self.each().flatten();
         let told = told.filter(|pair| pair.told != Ordering::Equal).count();
         let by = self.figure;
+        let exact = match self.order.order.pairs() {
+            pairs if pairs == all => String::new(),
+            pairs => format!(
+                " ({} of the {} without a lower bound)",
+                self.order.order.separated(),
+                plural(pairs, "pair")
+            ),
+        };
         match (told, all) {
             (1, 1) => format!("The rounds tell the two servers apart by their {by}."),
             (0, 1) => format!("The rounds do not tell the two servers apart by their {by}."),
@@ -116,7 +124,11 @@ impl<'a> Pairs<'a> {
             _ if told == all => {
                 format!("The rounds tell all {all} pairs of servers apart by their {by}.")
             }
-            _ => format!("The rounds tell {told} of {all} pairs of servers apart by their {by}."),
+            _ => {
+                format!(
+                    "The rounds tell {told} of {all} pairs of servers apart by their {by}{exact}."
+                )
+            }
         }
     }
 
