@@ -70,6 +70,12 @@ impl<'a> CountedRounds<'a> {
         &self.attempts
     }
 
+    /// Whether this attempt is the one that counts in its round.
+    pub fn counts(&self, record: &TrialRecord) -> bool {
+        let counted = self.counted.get(&record.trial.round);
+        counted.is_some_and(|counted| counted.attempt == record.attempt)
+    }
+
     /// What every attempt measured, those that do not count included.
     pub fn attempted(&self) -> impl Iterator<Item = &'a Measurement> + '_ {
         self.attempts

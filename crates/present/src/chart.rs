@@ -92,9 +92,30 @@ impl Chart {
                 aria-labelledby={ (id) "-title " (id) "-desc" } {
                 title id={ (id) "-title" } { (self.title) }
                 desc id={ (id) "-desc" } { (self.description) }
-                (self.body)
+                (self.short_body())
             }
         }
+    }
+
+    /// The drawing with empty elements in their short form, which SVG has in a page too: a page has thousands of them.
+    fn short_body(&self) -> PreEscaped<String> {
+        let parts = self.body.0.split_inclusive('>').collect::<Vec<_>>();
+        let mut short = String::with_capacity(self.body.0.len());
+        let mut parts = parts.into_iter().peekable();
+        while let Some(part) = parts.next() {
+            let name = part
+                .strip_prefix('<')
+                .and_then(|tag| tag.split([' ', '>']).next());
+            match (name, parts.peek().and_then(|next| next.strip_prefix("</"))) {
+                (Some(name), Some(end)) if end.strip_suffix('>') == Some(name) => {
+                    short.push_str(part.trim_end_matches('>'));
+                    short.push_str("/>");
+                    parts.next();
+                }
+                _ => short.push_str(part),
+            }
+        }
+        PreEscaped(short)
     }
 
     /// The chart as a standalone SVG document, on a light background.

@@ -1,11 +1,12 @@
 //! The registry of columns: the cells of each, its priority, and its tooltip.
 
+use prony_model::ServerRecord;
 use prony_present::number::{self, NONE, bytes, count, duration, exact, joules, ratio, share};
-use prony_present::table::{Badge, Cell, Column, Row, Table, Tone};
+use prony_present::table::{Badge, Cell, Column, Facet, Row, Table, Tone};
 use prony_present::words::plural;
 use prony_stats::{Band, Estimate};
 
-use crate::figures::{Figures, FlowFigures, Percentile, Relative, WorstRound};
+use crate::figures::{Figures, FlowFigures, Percentile, Relative, RoundFigures, WorstRound};
 use crate::table::{ResultTable, ServerRow, Standing};
 
 type Col = Column<ServerRow>;
@@ -27,7 +28,7 @@ static SPEED: [Col; 18] = [
     })
     .hint("The range of ranks that the data allow"),
     SERVER,
-    Col::figure("req/s", |row| estimate(Some(row.figures.rate), count))
+    Col::figure("req/s", rate)
         .hint("Ok responses per second: the median of the rounds and its 95 % interval")
         .detail("interval", 5),
     Col::figure("of ceiling", |row| relative(row.share_of_ceiling, share))
@@ -140,7 +141,12 @@ static COST: [Col; 10] = [
         .hint("From the start of the process to its first expected response")
         .drop(9),
     Col::figure("to warm", |row| {
-        estimate(row.figures.warming.time_to_warm_ns, number::time_to_warm)
+        let time = row.figures.warming.time_to_warm_ns;
+        Cell {
+            // `at once` is no figure to sort by.
+            order: time.map(|time| time.median),
+            ..estimate(time, number::time_to_warm)
+        }
     })
     .hint("How long a new process was under load until it stopped getting faster")
     .drop(10),
@@ -293,6 +299,7 @@ pub fn cost(table: &ResultTable) -> Table {
         let is_first = row.cpu_band.is_some_and(|band| band.best == 1);
         let set = Row {
             tone: tone(row, is_first),
+            facets: facets(&row.server),
             ..Row::default()
         };
         (row, set)
@@ -304,8 +311,26 @@ pub fn cost(table: &ResultTable) -> Table {
 pub fn generator(table: &ResultTable) -> Table {
     Table::of(
         &GENERATOR,
-        table.rows.iter().map(|row| (row, Row::default())),
+        table.rows.iter().map(|row| {
+            let set = Row {
+                facets: facets(&row.server),
+                ..Row::default()
+            };
+            (row, set)
+        }),
     )
+}
+
+/// What a page filters the rows of a server by.
+pub fn facets(server: &ServerRecord) -> Vec<Facet> {
+    let facets = [("language", &server.language), ("class", &server.class)];
+    let known = facets.into_iter().filter(|(_, value)| !value.is_empty());
+    known
+        .map(|(name, value)| Facet {
+            name,
+            value: value.clone(),
+        })
+        .collect()
 }
 
 /// The most important columns of all, for a terminal.
@@ -323,6 +348,7 @@ fn rows(table: &ResultTable) -> impl Iterator<Item = (&ServerRow, Row)> {
             tone: tone(row, row.may_be_first()),
             begins_group,
             flags: row.weighted_flags(true),
+            facets: facets(&row.server),
             ..Row::default()
         };
         (row, row_set)
@@ -357,30 +383,93 @@ pub fn band(band: Option<Band>) -> String {
 
 /// A cell with a rank, if there is one.
 pub fn rank(of: Option<Band>, hint: String, cell: Cell) -> Cell {
+    // A cell with nothing but a rank is sorted by it, the narrower range first.
+    let alone = of.filter(|_| cell.text.is_empty());
+    let order = alone.map(|Band { best, worst }| best as f64 + worst as f64 / 1e4);
     let badge = of.map(|range| Badge {
         text: band(Some(range)),
         is_first: range.best == 1,
         hint,
     });
-    Cell { badge, ..cell }
+    Cell {
+        badge,
+        order: order.or(cell.order),
+        ..cell
+    }
 }
 
 fn estimate(estimate: Option<Estimate>, shown: fn(f64) -> String) -> Cell {
     let interval = estimate.filter(|estimate| estimate.n > 1);
     let interval = interval.map(|it| number::interval(it.low, it.high, shown));
-    Cell::optional(estimate.map(|it| it.median), shown).with(interval)
+    let tip = estimate.map_or_else(String::new, |it| plural(it.n, "round"));
+    Cell {
+        tip,
+        ..Cell::optional(estimate.map(|it| it.median), shown).with(interval)
+    }
+}
+
+/// The rate, and in its tip each round's.
+fn rate(row: &ServerRow) -> Cell {
+    let of = row.figures.rate;
+    let interval = (of.n > 1).then(|| number::interval(of.low, of.high, count));
+    let rounds = each(row, |round| Some(count(round.rate)));
+    Cell {
+        tip: tip(interval.as_deref(), of.n, &rounds),
+        ..estimate(Some(of), count)
+    }
+}
+
+/// A figure of each round that counts, in words.
+fn each(row: &ServerRow, shown: impl Fn(&RoundFigures) -> Option<String>) -> Vec<String> {
+    let counted = row.figures.rounds.iter().filter(|attempt| attempt.counts);
+    let figures = counted.filter_map(|attempt| attempt.result.as_ref().ok());
+    figures
+        .map(|round| shown(round).unwrap_or(NONE.to_owned()))
+        .collect()
+}
+
+/// The lines of a figure's tip: its interval and its rounds.
+fn tip(interval: Option<&str>, n: usize, rounds: &[String]) -> String {
+    let interval = interval.map(|interval| format!("95 % interval: {interval}"));
+    let figures = match rounds {
+        [] => String::new(),
+        rounds => format!(": {}", rounds.join(", ")),
+    };
+    let rounds = format!("{}{figures}", plural(n, "round"));
+    interval
+        .into_iter()
+        .chain([rounds])
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn relative(relative: Option<Relative>, shown: fn(f64) -> String) -> Cell {
     let interval = relative.and_then(|relative| relative.interval);
     let interval = interval.map(|(low, high)| number::interval(low, high, shown));
-    Cell::optional(relative.map(|relative| relative.ratio), shown).with(interval)
+    let tip = relative.map_or_else(String::new, |it| plural(it.rounds, "round"));
+    Cell {
+        tip,
+        ..Cell::optional(relative.map(|relative| relative.ratio), shown).with(interval)
+    }
 }
 
 fn percentile(row: &ServerRow, percentile: Percentile) -> Cell {
     let interval = row.figures.interval(percentile);
     let interval = interval.map(|(low, high)| number::interval(low, high, duration));
-    Cell::optional(row.figures.percentile(percentile), duration).with(interval)
+    let cell = Cell::optional(row.figures.percentile(percentile), duration);
+    let of_round: fn(&RoundFigures) -> Option<f64> = match percentile {
+        Percentile::P50 => |round| round.p50_ns,
+        Percentile::P99 => |round| round.p99_ns,
+        Percentile::P90 | Percentile::P999 => return cell.with(interval),
+    };
+    if cell.is_empty() {
+        return cell;
+    }
+    let rounds = each(row, |round| of_round(round).map(duration));
+    Cell {
+        tip: tip(interval.as_deref(), rounds.len(), &rounds),
+        ..cell.with(interval)
+    }
 }
 
 fn worst(time: Option<WorstRound>) -> Cell {

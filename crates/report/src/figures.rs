@@ -5,6 +5,7 @@ mod costs;
 mod flows;
 mod open;
 mod over_rounds;
+mod rounds;
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ pub use flows::FlowFigures;
 pub(crate) use open::{Awaiting, RATE_MADE};
 pub use open::{EventFigures, HeldFigures, Kept, Lag, OpenFigures};
 pub use over_rounds::{Relative, WorstRound};
+pub use rounds::{Attempt, RoundFigures};
 
 use over_rounds::{Merged, over};
 
@@ -71,6 +73,8 @@ pub struct Figures {
     pub flows: Vec<FlowFigures>,
     /// What the load cost the generator.
     pub generator: GeneratorFigures,
+    /// Every attempt at a round, in the order of the rounds.
+    pub rounds: Vec<Attempt>,
     /// Rounds that gave no figures.
     pub failed_rounds: usize,
     /// How often trials were noisy, and what the figures rest on.
@@ -149,6 +153,7 @@ impl Figures {
             held: HeldFigures::of(rounds),
             flows: FlowFigures::of(rounds),
             generator: GeneratorFigures::of(rounds),
+            rounds: rounds::attempts(by_round),
             failed_rounds: by_round.failed().count(),
             attempts: Attempts::of(by_round),
             follows_noise: follows_noise(by_round),

@@ -11,7 +11,9 @@ mod figures;
 mod flags;
 mod junit;
 mod notes;
+mod opened;
 mod pages;
+mod pairs;
 mod published;
 mod quiet;
 mod ranking;
@@ -26,8 +28,9 @@ pub use charts::{ChartFile, ChartKind, chart_files};
 pub use conditions::end as end_of_run;
 pub use course::CourseTrial;
 pub use figures::{
-    Attempts, CostFigures, EventFigures, Figures, FlowFigures, GeneratorFigures, HeldFigures, Kept,
-    Lag, OpenFigures, Percentile, Relative, WarmingFigures, WorstRound, WrongResponses,
+    Attempt, Attempts, CostFigures, EventFigures, Figures, FlowFigures, GeneratorFigures,
+    HeldFigures, Kept, Lag, OpenFigures, Percentile, Relative, RoundFigures, WarmingFigures,
+    WorstRound, WrongResponses,
 };
 pub use junit::junit;
 pub use notes::wrong as wrong_responses;

@@ -4,7 +4,7 @@ use prony_model::{Run, ServerRecord, ServerStatus};
 use prony_present::load;
 use prony_present::number::{count, duration};
 use prony_present::page::{Block, LEAST_WIDTH, Page, Section};
-use prony_present::table::{Cell, Head, Row, Table, Tone, Weight};
+use prony_present::table::{Cell, Facet, Head, Row, Table, Tone, Weight};
 use prony_present::terminal::{Paint, ends};
 use prony_present::words::plural;
 
@@ -14,6 +14,8 @@ use crate::columns::{self, rank};
 use crate::conditions::{command, conditions, end};
 use crate::figures::Percentile;
 use crate::notes;
+use crate::opened;
+use crate::pairs::{self, Pairs};
 use crate::published::{Document, DocumentTable, tables, words};
 use crate::reading::{self, RANK, RATIOS};
 use crate::summary::RunSummary;
@@ -22,20 +24,12 @@ use crate::verdict::{servers, verdict};
 
 /// The whole report as one self-contained HTML page, light or dark like the reader's system.
 pub fn html(run: &Run, summary: &RunSummary) -> String {
-    let mut page = page(run, summary);
-    let first = page
-        .sections
-        .iter()
-        .position(|section| section.id.starts_with("workload-"));
-    if let (Some(first), true) = (first, summary.tables.len() > 1) {
-        page.sections.insert(first, overview(summary));
-    }
-    page.html()
+    page(run, summary).html()
 }
 
 /// The whole report as Markdown with links to the charts in the folder `charts`.
 pub fn markdown(run: &Run, summary: &RunSummary) -> String {
-    page(run, summary).markdown()
+    document(run, summary).markdown()
 }
 
 /// The results as text with lines of at most `width` characters (at least 40); the least important columns are left out if
@@ -131,8 +125,51 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
     page.terminal(width, Paint { colour })
 }
 
-/// The whole report as a page.
+/// The whole report as a page for a browser, which has room for more than Markdown: every server on every workload at a
+/// glance, and which pairs are told apart.
 pub fn page(run: &Run, summary: &RunSummary) -> Page {
+    let mut page = document(run, summary);
+    let of_workload = |section: &Section| section.id.starts_with("workload-");
+    let Some(first) = page.sections.iter().position(of_workload) else {
+        return page;
+    };
+    if let [table] = &summary.tables[..] {
+        let pairs = Pairs::of(table);
+        page.sections
+            .splice(0..0, pairs.map(|pairs| pairs_section(&pairs)));
+        return page;
+    }
+    let workloads = page
+        .sections
+        .iter_mut()
+        .filter(|section| of_workload(section));
+    for (section, table) in workloads.zip(&summary.tables) {
+        let part = Pairs::of(table).map(|pairs| pairs.part());
+        section.blocks.splice(0..0, part.into_iter().flatten());
+    }
+    page.sections.insert(first, overview(summary));
+    page
+}
+
+/// The matrix of a run with a single table, which then follows the verdict.
+fn pairs_section(pairs: &Pairs<'_>) -> Section {
+    let blocks = pairs.blocks();
+    Section {
+        id: "pairs".into(),
+        title: match pairs.is_large() {
+            true => "Pairs of servers".into(),
+            false => pairs::TITLE.into(),
+        },
+        blocks: match pairs.is_large() {
+            true => vec![Block::Fold(pairs::TITLE.into(), blocks)],
+            false => blocks,
+        },
+        ..Section::default()
+    }
+}
+
+/// The report as every medium shows it.
+fn document(run: &Run, summary: &RunSummary) -> Page {
     let machine = &run.machine;
     let cpu = if machine.cpu_model.is_empty() {
         "an unknown CPU"
@@ -210,7 +247,10 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
         blocks.push(Block::Charts(
             kinds.map(|kind| charts::figure(kind, table)).collect(),
         ));
-        blocks.push(Block::Table(columns::speed(table)));
+        blocks.push(Block::OpenTable(
+            columns::speed(table),
+            opened::details(table),
+        ));
         let mut rows = table.rows.iter();
         let intervals = match rows.any(|row| row.figures.interval(Percentile::P50).is_some()) {
             true => " Next to a figure is its 95 % interval.",
@@ -249,6 +289,10 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
         title: table.name(),
         lead: load::in_rounds(&table.load, table.rounds),
         blocks,
+        facets: vec![Facet {
+            name: "workload",
+            value: table.workload.clone(),
+        }],
         ..Section::default()
     }
 }
@@ -444,6 +488,7 @@ fn overview(summary: &RunSummary) -> Section {
                     .map(|table| overview_cell(summary, table, server)),
             )
             .collect(),
+        facets: columns::facets(server),
         ..Row::default()
     });
     let everywhere = summary
@@ -453,6 +498,7 @@ fn overview(summary: &RunSummary) -> Section {
     let absent = everywhere.map(|absence| Row {
         cells: vec![name(&absence.server)],
         absent: Some(absence.why.label().to_owned()),
+        facets: columns::facets(&absence.server),
         ..Row::default()
     });
     let table = Table {

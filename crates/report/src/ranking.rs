@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_model::{Bound, FigureKind};
-use prony_stats::{Band, Competitor, Order, bands};
+use prony_stats::{Band, Competitor, Order};
 
 use crate::table::{RateOrder, ServerRow, Standing};
 
@@ -55,7 +55,7 @@ pub fn rank(rows: &mut [ServerRow]) -> RateOrder {
 }
 
 /// Assigns bands by ok responses per second of CPU time.
-pub fn rank_by_cpu(rows: &mut [ServerRow]) {
+pub fn rank_by_cpu(rows: &mut [ServerRow]) -> RateOrder {
     let by_round = |row: &ServerRow| row.figures.costs.requests_per_cpu_s_by_round.clone();
     let mut ranked: Vec<&mut ServerRow> = rows
         .iter_mut()
@@ -65,8 +65,13 @@ pub fn rank_by_cpu(rows: &mut [ServerRow]) {
         .iter()
         .map(|row| competitor(row, &by_round(row), FigureKind::Cost))
         .collect();
-    for (row, band) in ranked.iter_mut().zip(bands(&competitors)) {
+    let order = Order::of(&competitors);
+    for (row, band) in ranked.iter_mut().zip(order.bands()) {
         row.cpu_band = Some(band);
+    }
+    RateOrder {
+        servers: ranked.iter().map(|row| row.server.id.clone()).collect(),
+        order,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The results on one workload under one load: a table with a row for each server.
 
 use prony_model::{Bound, Cause, EnoughRounds, FigureKind, LoadShape, LoadSpec, Run, ServerRecord};
-use prony_stats::{Band, Known, Order};
+use prony_stats::{Band, Beside, Known, Order};
 
 use crate::course::CourseTrial;
 use crate::figures::{Figures, Relative};
@@ -26,6 +26,8 @@ pub struct ResultTable {
     pub baseline: Option<String>,
     /// Which rows the rates tell apart; `None` for an open loop, whose rate is the offered one.
     pub order: Option<RateOrder>,
+    /// Which rows their requests per second of CPU time tell apart.
+    pub cpu_order: RateOrder,
     /// The trials in the order in which they were run, every attempt.
     pub course: Vec<CourseTrial>,
     /// Why no more rounds were added, if rounds were added as needed.
@@ -72,7 +74,7 @@ pub enum Standing {
     WrongResponses,
 }
 
-/// Which rows the rates tell apart.
+/// Which rows the rates, or the requests per CPU second, tell apart.
 #[derive(Clone, Debug)]
 pub struct RateOrder {
     /// The ranked servers, in the order of `order`.
@@ -84,10 +86,24 @@ pub struct RateOrder {
 impl RateOrder {
     /// The server that is certainly faster; `None` if that is open, or one of them is not ranked.
     pub fn faster<'a>(&self, one: &'a str, other: &'a str) -> Option<&'a str> {
-        let place = |id: &str| self.servers.iter().position(|server| server == id);
-        let (first, second) = (place(one)?, place(other)?);
+        let (first, second) = (self.place(one)?, self.place(other)?);
         let better = self.order.better(first, second)?;
         Some(if better == first { one } else { other })
+    }
+
+    /// What the rounds tell about a server beside another; `None` if one of them is not ranked, or they have fewer than two
+    /// rounds in common.
+    pub fn beside(&self, one: &str, other: &str) -> Option<Beside> {
+        self.order.beside(self.place(one)?, self.place(other)?)
+    }
+
+    /// Whether a server is ranked.
+    pub fn has(&self, server: &str) -> bool {
+        self.place(server).is_some()
+    }
+
+    fn place(&self, id: &str) -> Option<usize> {
+        self.servers.iter().position(|server| server == id)
     }
 }
 

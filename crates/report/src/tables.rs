@@ -22,11 +22,16 @@ pub fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<ResultTable> {
                     record.trial.workload == workload && record.trial.load.same_load(&load)
                 })
                 .collect();
-            let (rows, order) = rows(run, &here, &load.shape);
+            let Ranked {
+                rows,
+                order,
+                cpu_order,
+            } = rows(run, &here, &load.shape);
             ResultTable {
                 baseline: baseline(run, &rows),
                 rows,
                 order,
+                cpu_order,
                 rounds: tried_rounds(&here),
                 course: course(&here),
                 enough: RoundsReached::of(run, &workload, &load),
@@ -107,11 +112,14 @@ fn workloads(run: &Run) -> Vec<&str> {
     order
 }
 
-fn rows(
-    run: &Run,
-    trials: &[&TrialRecord],
-    shape: &LoadShape,
-) -> (Vec<ServerRow>, Option<RateOrder>) {
+/// The rows of a table, and which of them the rounds tell apart.
+struct Ranked {
+    rows: Vec<ServerRow>,
+    order: Option<RateOrder>,
+    cpu_order: RateOrder,
+}
+
+fn rows(run: &Run, trials: &[&TrialRecord], shape: &LoadShape) -> Ranked {
     let open = shape.is_open();
     let mut rows: Vec<ServerRow> = run
         .servers
@@ -133,10 +141,14 @@ fn rows(
         .collect();
     relate(run, &mut rows, open);
     ranking::assess(&mut rows, open);
-    ranking::rank_by_cpu(&mut rows);
+    let cpu_order = ranking::rank_by_cpu(&mut rows);
     if open {
         rows.sort_by(|a, b| median_latency(a).total_cmp(&median_latency(b)));
-        return (rows, None);
+        return Ranked {
+            rows,
+            order: None,
+            cpu_order,
+        };
     }
     let order = ranking::rank(&mut rows);
     rows.sort_by(|a, b| {
@@ -144,7 +156,11 @@ fn rows(
         let by_rate = b.figures.rate.median.total_cmp(&a.figures.rate.median);
         unranked(a).cmp(&unranked(b)).then(by_rate)
     });
-    (rows, Some(order))
+    Ranked {
+        rows,
+        order: Some(order),
+        cpu_order,
+    }
 }
 
 /// Those without a response come last.
@@ -242,6 +258,7 @@ mod tests {
             rows: Vec::new(),
             baseline: None,
             order: None,
+            cpu_order: ranking::rank_by_cpu(&mut []),
             course: Vec::new(),
             enough: None,
         };

@@ -92,7 +92,7 @@ fn elements(markup: &str) -> Vec<String> {
                 &rest[..end + 1]
             );
         } else {
-            if !VOID.contains(&name.as_str()) {
+            if !VOID.contains(&name.as_str()) && !tag.ends_with('/') {
                 open.push(name.clone());
             }
             seen.push(name);

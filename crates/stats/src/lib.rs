@@ -24,7 +24,7 @@ pub use batches::{Interval, LEAST_BATCHES, ratio_of_sums, share_of};
 pub use correlation::spearman;
 pub use draws::{binomial, goodness_of_fit, independence};
 pub use median::{Estimate, TARGET_COVERAGE, median};
-pub use order::{Band, Competitor, Known, Order, bands, stands};
+pub use order::{Band, Beside, Competitor, Known, Order, bands, stands};
 pub use pairwise::holm;
 pub use percentile::{LEAST_BEYOND, bootstrap, bootstrap_of, supports_percentile};
 pub use ratio::{LEAST_ROUNDS, Ratio, common_rounds, enough};

@@ -1,5 +1,6 @@
 //! Ranks: which of several competitors the data tell apart, and how many rounds would tell more of them apart.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::pairwise::{PairTest, compare, corrected};
@@ -51,6 +52,20 @@ pub struct Competitor {
     pub known: Known,
 }
 
+/// What the rounds tell about one of two competitors beside the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Beside {
+    /// `Greater` if it is certainly better, `Less` if it is certainly worse, `Equal` if the data leave it open.
+    pub told: Ordering,
+    /// The geometric mean of the ratios of its values to the other's within rounds.
+    pub ratio: f64,
+    /// The 95 % interval of that ratio, this pair alone; `None` if it excludes 1 although the data leave the order open, or
+    /// the reverse: the order allows for the number of pairs and for lower bounds.
+    pub interval: Option<(f64, f64)>,
+    /// The number of rounds that both have.
+    pub rounds: usize,
+}
+
 /// The band of each competitor, in the order given.
 pub fn bands(competitors: &[Competitor]) -> Vec<Band> {
     Order::of(competitors).bands()
@@ -91,6 +106,31 @@ impl Order {
     /// Whether two were compared: they share at least two rounds, and all their values there are positive.
     pub fn compares(&self, one: usize, other: usize) -> bool {
         self.pair(one, other).is_some()
+    }
+
+    /// What the rounds tell about one beside another; `None` if they were not compared (see [`Order::compares`]).
+    pub fn beside(&self, one: usize, other: usize) -> Option<Beside> {
+        let pair = self.pair(one, other)?;
+        let (told, is_larger) = (self.is_told(pair), pair.larger == one);
+        let (low, high) = pair.interval(LEVEL);
+        let turned = |(low, high): (f64, f64)| match is_larger {
+            true => (low, high),
+            false => (1.0 / high, 1.0 / low),
+        };
+        Some(Beside {
+            told: match (told, is_larger) {
+                (false, _) => Ordering::Equal,
+                (true, true) => Ordering::Greater,
+                (true, false) => Ordering::Less,
+            },
+            ratio: if is_larger {
+                pair.ratio
+            } else {
+                1.0 / pair.ratio
+            },
+            interval: ((low > 1.0) == told).then(|| turned((low, high))),
+            rounds: pair.rounds,
+        })
     }
 
     fn pair(&self, one: usize, other: usize) -> Option<&PairTest> {

@@ -112,6 +112,12 @@ impl PairTest {
         p_value(self.ratio.ln(), noise, rounds)
     }
 
+    /// The interval of this ratio that misses with the chance `level`, not corrected for the number of pairs.
+    pub fn interval(&self, level: f64) -> (f64, f64) {
+        let reach = self.least_ratio(level);
+        (self.ratio / reach, self.ratio * reach)
+    }
+
     /// The smallest ratio that has a p-value below `level` with this noise and these rounds.
     pub fn least_ratio(&self, level: f64) -> f64 {
         let error = (self.noise.value / self.rounds as f64).sqrt();

@@ -211,14 +211,19 @@ impl RowChart {
     }
 
     fn row(&self, begins: f64, row: &Series) -> Markup {
+        let has_text = !row.value.is_empty() || !row.note.is_empty();
         let taken = row.value.chars().count() + row.note.chars().count() + 2;
+        let shown = cut(&row.label, LINE_LETTERS.saturating_sub(taken).max(12));
         html! {
             g transform={ "translate(0 " (tenth(begins)) ")" } {
-                title { (row.label) ": " (row.value) " " (row.note) }
-                text class="label" x=(EDGE) y="13" { (cut(&row.label, LINE_LETTERS.saturating_sub(taken).max(12))) }
-                text class="value" x=(WIDTH - EDGE) y="13" text-anchor="end" {
-                    (row.value)
-                    @if !row.note.is_empty() { tspan class="soft" dx="6" { (row.note) } }
+                // A label that is shown in full needs no tip.
+                @if shown != row.label { title { (row.label) ": " (row.value) " " (row.note) } }
+                text class="label" x=(EDGE) y="13" { (shown) }
+                @if has_text {
+                    text class="value" x=(WIDTH - EDGE) y="13" text-anchor="end" {
+                        (row.value)
+                        @if !row.note.is_empty() { tspan class="soft" dx="6" { (row.note) } }
+                    }
                 }
                 g transform={ "translate(0 " (tenth(LABEL + row.height() / 2.0 - 2.0)) ")" } {
                     @for mark in &row.marks { (mark.draw(&self.axis.scale)) }
@@ -276,11 +281,21 @@ impl Mark {
             },
             Self::Losses(trials) => {
                 let wide = (x(2.0) - x(1.0)).clamp(1.0, 4.0);
+                // One path for all bars of a kind: a page has thousands of them.
+                let bars = |noisy: bool| -> String {
+                    let shown = trials.iter().filter(|trial| trial.height > 0.0);
+                    shown
+                        .filter(|trial| trial.is_noisy == noisy)
+                        .map(|trial| {
+                            let left = tenth(x(trial.at) - wide / 2.0);
+                            let (wide, high) = (tenth(wide), tenth(trial.height.min(1.0) * 26.0));
+                            format!("M{left} 14v-{high}h{wide}v{high}z")
+                        })
+                        .collect()
+                };
                 html! {
-                    @for trial in trials.iter().filter(|trial| trial.height > 0.0) {
-                        @let high = tenth(trial.height.min(1.0) * 26.0);
-                        rect class={ "loss" @if trial.is_noisy { " noisy" } } x=(tenth(x(trial.at) - wide / 2.0))
-                            y=(tenth(14.0 - high)) width=(tenth(wide)) height=(high) {}
+                    @for (class, bars) in [("loss", bars(false)), ("loss noisy", bars(true))] {
+                        @if !bars.is_empty() { path class=(class) d=(bars) {} }
                     }
                 }
             }
@@ -295,9 +310,7 @@ impl Bar {
         html! {
             rect class=(class("bar")) x=(x(0.0)) y="-6" width=(tenth(x(self.value) - x(0.0))) height="12" rx="2" {}
             @if let Some((low, high)) = self.interval.map(|(low, high)| (x(low), x(high))) {
-                line class=(class("whisker")) x1=(low) x2=(high) y1="0" y2="0" {}
-                line class=(class("whisker")) x1=(low) x2=(low) y1="-4" y2="4" {}
-                line class=(class("whisker")) x1=(high) x2=(high) y1="-4" y2="4" {}
+                path class=(class("whisker")) d=(format!("M{low} 0H{high}M{low} -4v8M{high} -4v8")) {}
             }
             circle class=(class("dot")) cx=(x(self.value)) cy="0" r="3.5" {}
         }

@@ -93,13 +93,17 @@
     }
   }
 
+  // The tables that sort and filter: not those within an open row.
+  const outerTables = (within) =>
+    all("table", within).filter((table) => !table.closest(".more"));
+
   // --- Sorting
 
   const collator = new Intl.Collator("en", { numeric: true });
 
   function prepare(element, place) {
     const section = element.closest("section, header");
-    const number = all("table", section).indexOf(element);
+    const number = outerTables(section).indexOf(element);
     const body = element.tBodies[0];
     const rows = [...body.rows].filter((row) => row.parentNode === body);
     const entries = [];
@@ -385,7 +389,7 @@
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    tables = all("table").map(prepare);
+    tables = outerTables().map(prepare);
     for (const more of all("tr.more")) addOpener(more.previousElementSibling);
     addFilter();
     addTheme();

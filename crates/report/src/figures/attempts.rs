@@ -55,7 +55,7 @@ fn longer_warmup(record: &TrialRecord) -> Option<Duration> {
 }
 
 /// What disturbed a trial, in a few words.
-fn cause(cause: &NoiseCause) -> &'static str {
+pub(super) fn cause(cause: &NoiseCause) -> &'static str {
     match cause {
         NoiseCause::Steal { .. } => "CPU steal",
         NoiseCause::OtherPrograms { .. } => "other programs",

@@ -183,3 +183,43 @@ proptest! {
         prop_assert_eq!(better, worse);
     }
 }
+
+proptest! {
+    #[test]
+    fn a_pair_seen_from_both_sides_is_the_same_and_bands_count_the_pairs(
+        rounds in prop::collection::vec(prop::collection::vec(1f64..100.0, 0..7), 1..7),
+        known in prop::collection::vec(prop::sample::select(vec![Known::Exactly, Known::AtLeast, Known::Nothing]), 7),
+    ) {
+        let competitors: Vec<Competitor> = rounds.iter().zip(known).map(|(rounds, known)| Competitor {
+            known,
+            ..competitor(rounds)
+        }).collect();
+        let order = Order::of(&competitors);
+        let count = competitors.len();
+        for (one, band) in order.bands().into_iter().enumerate() {
+            let told = |wanted| {
+                let others = (0..count).filter(|&other| other != one);
+                others.filter(|&other| order.beside(one, other).is_some_and(|it| it.told == wanted)).count()
+            };
+            prop_assert_eq!(band, Band {
+                best: 1 + told(Ordering::Less),
+                worst: count - told(Ordering::Greater),
+            });
+            for other in (0..count).filter(|&other| other != one) {
+                let (Some(there), Some(back)) = (order.beside(one, other), order.beside(other, one)) else {
+                    prop_assert!(!order.compares(one, other) && !order.compares(other, one));
+                    continue;
+                };
+                prop_assert_eq!(there.told, back.told.reverse());
+                prop_assert_eq!((there.rounds, there.interval.is_some()), (back.rounds, back.interval.is_some()));
+                prop_assert!((there.ratio * back.ratio - 1.0).abs() < 1e-9);
+                prop_assert!(there.told == Ordering::Equal || (there.ratio > 1.0) == (there.told == Ordering::Greater));
+                if let (Some((low, high)), Some((back_low, back_high))) = (there.interval, back.interval) {
+                    prop_assert!(low <= there.ratio * (1.0 + 1e-9) && there.ratio <= high * (1.0 + 1e-9));
+                    prop_assert!((low * back_high - 1.0).abs() < 1e-9 && (high * back_low - 1.0).abs() < 1e-9);
+                    prop_assert_eq!(low > 1.0 || high < 1.0, there.told != Ordering::Equal);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a row of a workload's table shows when a reader opens it: how it was made and run, and each of its rounds.
+
+use prony_model::Outcome;
+use prony_present::number::{count, duration, exact, share};
+use prony_present::page::Block;
+use prony_present::table::{Cell, Head, Row, Table, Tone};
+
+use crate::conditions::command;
+use crate::figures::Attempt;
+use crate::table::{ResultTable, ServerRow};
+
+/// The details of each row, in the order of the rows.
+pub fn details(table: &ResultTable) -> Vec<Vec<Block>> {
+    let rows = table.rows.iter();
+    rows.map(|row| vec![Block::Facts(facts(row)), Block::Table(rounds(table, row))])
+        .collect()
+}
+
+fn facts(row: &ServerRow) -> Vec<(&'static str, String)> {
+    let server = &row.server;
+    let started_by = match &server.outside {
+        Some(outside) => format!("already ran at {}", outside.url),
+        None => command(&server.run_command),
+    };
+    let facts = [
+        ("Built with", server.title()),
+        ("Class", server.class.clone()),
+        ("Command", started_by),
+        ("Sources (SHA-256)", server.source_hash.clone()),
+        ("Outcomes, all rounds", outcomes(row)),
+    ];
+    facts
+        .into_iter()
+        .filter(|(_, words)| !words.is_empty())
+        .collect()
+}
+
+/// `1,204,311 ok, 12 timed out, 64 in flight at the end`.
+fn outcomes(row: &ServerRow) -> String {
+    let known = row.figures.outcomes.iter().filter(|(_, count)| *count > 0);
+    let words = known.map(|(outcome, count)| match outcome {
+        Outcome::Unfinished => format!("{} in flight at the end", exact(count)),
+        outcome => format!("{} {}", exact(count), outcome.name().replace('_', " ")),
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Each attempt at a round with the figure that ranks rows.
+fn rounds(table: &ResultTable, row: &ServerRow) -> Table {
+    let figure = match (table.is_open(), table.load.flows) {
+        (true, _) => "p50",
+        (false, true) => "flows/s",
+        (false, false) => "req/s",
+    };
+    let heads = [
+        Head::words("round"),
+        Head::figure(figure),
+        Head::figure("p99"),
+        Head::figure("CPU time lost"),
+        Head::words("remark"),
+    ];
+    let attempts = &row.figures.rounds;
+    // Mostly there is nothing to remark.
+    let shown = match attempts.iter().all(|attempt| remark(attempt).is_empty()) {
+        true => heads.len() - 1,
+        false => heads.len(),
+    };
+    let rows = attempts.iter().map(|one| {
+        let mut row = attempt(one, table.is_open());
+        row.cells.truncate(shown);
+        row
+    });
+    Table {
+        heads: heads.into_iter().take(shown).collect(),
+        rows: rows.collect(),
+        ..Table::default()
+    }
+}
+
+fn attempt(attempt: &Attempt, is_open: bool) -> Row {
+    let round = Cell::text(attempt.round.to_string());
+    let tone = match attempt.counts {
+        true => Tone::Plain,
+        false => Tone::Aside,
+    };
+    match &attempt.result {
+        Ok(figures) => Row {
+            cells: vec![
+                round,
+                match is_open {
+                    true => Cell::optional(figures.p50_ns, duration),
+                    false => Cell::text(count(figures.rate)),
+                },
+                Cell::optional(figures.p99_ns, duration),
+                Cell::text(share(figures.loss)),
+                Cell::blank(remark(attempt)),
+            ],
+            tone,
+            ..Row::default()
+        },
+        Err(message) => Row {
+            cells: vec![round],
+            absent: Some(format!("failed: {message}")),
+            tone,
+            ..Row::default()
+        },
+    }
+}
+
+/// `noisy (CPU steal), re-run`, `re-run, attempt 2`.
+fn remark(attempt: &Attempt) -> String {
+    let again = (attempt.attempt > 1).then(|| format!("attempt {}", attempt.attempt));
+    let noisy =
+        (!attempt.causes.is_empty()).then(|| format!("noisy ({})", attempt.causes.join(", ")));
+    let unused = (!attempt.counts).then(|| "not counted".to_owned());
+    let words: Vec<String> = [again, noisy, unused].into_iter().flatten().collect();
+    words.join(", ")
+}
