@@ -1,0 +1,17 @@
+//! What the help says.
+
+pub const LINES: [&str; 13] = [
+    "q, Ctrl-C  end the load; what was measured is kept and shown;",
+    "           Ctrl-C once more ends at once, without a result",
+    "p, space   pause the view and go on; the load itself never pauses",
+    "s          show the last 30 s, or the whole load",
+    "d          shade by the logarithm of the count, or by the count",
+    "?          close this help",
+    "",
+    "Bars: ok responses per second; ─ the scheduled rate, if it is missed",
+    "Map: latency upwards, logarithmic; time to the right, from the end",
+    "of the warm-up (···) on. ░▒▓█: few to many responses in a cell;",
+    "red: errors. Percentiles are estimates from bands that are at most",
+    "25 % wide; the summary after the load is exact. Lag: how late the",
+    "generator itself began requests that were due.",
+];
