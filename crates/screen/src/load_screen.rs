@@ -79,7 +79,7 @@ impl LoadScreen {
             Part::Chart => rate_chart::draw(frame, area, model, columns, styles),
             Part::Percentiles => {
                 let lines = match area.height {
-                    1 => vec![figures::short_percentiles(model)],
+                    1 => vec![figures::short_percentiles(model, usize::from(area.width))],
                     _ => figures::percentiles(model, styles),
                 };
                 frame.render_widget(Text::from(lines), area);

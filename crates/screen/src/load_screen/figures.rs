@@ -15,7 +15,7 @@ const HEAD: usize = 10;
 
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// `rate      45.3 k req/s of 50.0 k scheduled, 44.1 k in the mean`.
+/// `rate      45.3 k req/s of 50.0 k scheduled, mean 44.1 k`.
 pub fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
     let second = model.history.last_second();
     let now = second.map_or(0.0, |it| per_second(it.ok as f64, it.seconds()));
@@ -28,7 +28,7 @@ pub fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
     }
     if !model.is_warming_up() && model.last.ok > 0 {
         let mean = number::count(model.mean_rate());
-        spans.push(Span::styled(format!(", {mean} in the mean"), styles.soft()));
+        spans.push(Span::styled(format!(", mean {mean}"), styles.soft()));
     }
     Line::from(spans)
 }
@@ -58,13 +58,17 @@ fn values<'a>(title: &'a str, latency: Option<&LatencyBands>, styles: &Styles) -
     Line::from(spans)
 }
 
-/// One line with the percentiles of the phase so far, for little room.
-pub fn short_percentiles<'a>(model: &LoadModel) -> Line<'a> {
-    let values = PERCENTILES.map(|(title, share)| {
+/// One line of at most `width` columns with the percentiles of the phase so far, for little room.
+pub fn short_percentiles<'a>(model: &LoadModel, width: usize) -> Line<'a> {
+    let mut line = String::new();
+    for (title, share) in PERCENTILES {
         let value = quantile(Some(&model.last.latency), share);
-        format!("{title} {value}")
-    });
-    Line::from(values.join("  "))
+        let longer = format!("{line}{title} {value}  ");
+        if longer.trim_end().chars().count() <= width {
+            line = longer;
+        }
+    }
+    Line::from(line)
 }
 
 /// A percentile, if at least one response was slower.
@@ -108,7 +112,7 @@ pub fn generator<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
     let busy = format!("{:.0} % busy", model.last.busy * 100.0);
     let mut spans = vec![head("generator", styles)];
     spans.push(match is_generator_busy(model) {
-        true => Span::styled(format!("{busy}: it may limit the load"), styles.warning()),
+        true => Span::styled(format!("{busy}: may limit the load"), styles.warning()),
         false => Span::raw(busy),
     });
     let Some(second) = model.history.last_second() else {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use prony_present::number::minutes;
+use prony_present::terminal::cut;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -11,22 +12,30 @@ use super::model::LoadModel;
 use crate::style::Styles;
 
 pub fn title(frame: &mut Frame<'_>, area: Rect, model: &LoadModel, at: Duration, styles: &Styles) {
-    let times = times(model, at);
+    let times = times(model, at, area.width < NARROW);
     let width = u16::try_from(times.chars().count()).unwrap_or(u16::MAX);
     let sides = Layout::horizontal([Constraint::Fill(1), Constraint::Length(width)]).spacing(1);
     let [left, right] = sides.areas(area);
-    let title = Line::styled(model.outline.title.clone(), styles.strong());
+    let title = cut(&model.outline.title, usize::from(left.width).max(1));
+    let title = Line::styled(title, styles.strong());
     frame.render_widget(title, left);
     frame.render_widget(Line::from(times), right);
 }
 
+/// With fewer columns than this only the time left is shown, if it is known.
+const NARROW: u16 = 60;
+
 /// `elapsed 12 s, left 18 s`.
-fn times(model: &LoadModel, at: Duration) -> String {
+fn times(model: &LoadModel, at: Duration, is_narrow: bool) -> String {
     let elapsed = format!("elapsed {}", minutes(at));
-    match model.left(at) {
-        None => elapsed,
-        Some((left, false)) => format!("{elapsed}, left {}", minutes(left)),
-        Some((left, true)) => format!("{elapsed}, left about {}", minutes(left)),
+    let left = match model.left(at) {
+        None => return elapsed,
+        Some((left, false)) => format!("left {}", minutes(left)),
+        Some((left, true)) => format!("left about {}", minutes(left)),
+    };
+    match is_narrow {
+        true => left,
+        false => format!("{elapsed}, {left}"),
     }
 }
 

@@ -14,7 +14,9 @@ use crate::style::Styles;
 /// The columns of the labels, without the space after them.
 pub const LABELS: usize = 7;
 /// The lines below the cells: errors, and times.
-pub const BELOW: u16 = 2;
+const BELOW: u16 = 2;
+/// A map with fewer lines has none below its cells.
+const LEAST_WITH_AXIS: u16 = 6;
 
 /// From few responses to many. The colours rise in lightness, so that no kind of sight confuses them.
 const SHADES: [(char, Color); 4] = [
@@ -24,12 +26,15 @@ const SHADES: [(char, Color); 4] = [
     ('█', Color::Indexed(184)),
 ];
 
+/// With logarithmic shades, each stands for this many times as many responses as the one before.
+const FACTOR: f64 = 5.0;
+
 /// How density becomes a shade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Density {
     /// In proportion to the responses.
     Linear,
-    /// In proportion to their logarithm, so that single slow responses are seen.
+    /// In proportion to their logarithm.
     Logarithmic,
 }
 
@@ -40,11 +45,12 @@ impl Density {
         if count < 0.25 {
             return None;
         }
-        let share = match self {
-            Self::Linear => count / most,
-            Self::Logarithmic => (1.0 + count).ln() / (1.0 + most).ln(),
+        let last = SHADES.len() - 1;
+        let from_top = match self {
+            Self::Linear => (1.0 - count / most) * SHADES.len() as f64,
+            Self::Logarithmic => (most / count).ln() / FACTOR.ln(),
         };
-        Some(((share * SHADES.len() as f64).ceil() as usize).clamp(1, SHADES.len()) - 1)
+        Some(last - (from_top.max(0.0) as usize).min(last))
     }
 }
 
@@ -56,7 +62,8 @@ pub fn draw(
     density: Density,
     styles: &Styles,
 ) {
-    let rows = usize::from(area.height.saturating_sub(BELOW));
+    let has_axis = area.height >= LEAST_WITH_AXIS;
+    let rows = usize::from(area.height - if has_axis { BELOW } else { 0 });
     if rows == 0 || columns.columns.is_empty() {
         return;
     }
@@ -64,8 +71,10 @@ pub fn draw(
         Some(range) => cells(columns, range, rows, density, styles),
         None => vec![Line::default(); rows],
     };
-    lines.push(errors(columns, density, styles));
-    lines.push(axis(model, columns, styles));
+    if has_axis {
+        lines.push(errors(columns, density, styles));
+        lines.push(axis(model, columns, styles));
+    }
     frame.render_widget(Text::from(lines), area);
 }
 

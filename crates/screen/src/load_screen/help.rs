@@ -1,17 +1,18 @@
 //! What the help says.
 
-pub const LINES: [&str; 13] = [
+pub const LINES: [&str; 14] = [
     "q, Ctrl-C  end the load; what was measured is kept and shown;",
     "           Ctrl-C once more ends at once, without a result",
     "p, space   pause the view and go on; the load itself never pauses",
     "s          show the last 30 s, or the whole load",
-    "d          shade by the logarithm of the count, or by the count",
+    "d          logarithmic shades (each five times as many responses as",
+    "           the one before) or linear ones",
     "?          close this help",
     "",
     "Bars: ok responses per second; ─ the scheduled rate, if it is missed",
     "Map: latency upwards, logarithmic; time to the right, from the end",
-    "of the warm-up (···) on. ░▒▓█: few to many responses in a cell;",
-    "red: errors. Percentiles are estimates from bands that are at most",
+    "of the warm-up (···) on. ░▒▓█: few to many responses in a cell.",
+    "Percentiles are estimates from bands that are at most",
     "25 % wide; the summary after the load is exact. Lag: how late the",
     "generator itself began requests that were due.",
 ];

@@ -25,8 +25,8 @@ pub enum Part {
     Keys,
 }
 
-/// The fewest lines of the map, with those below its cells.
-const LEAST_MAP: u16 = 4;
+/// The fewest lines of the map.
+const LEAST_MAP: u16 = 2;
 
 /// The parts with their areas, from top to bottom.
 pub fn rows(model: &LoadModel, area: Rect) -> Vec<(Part, Rect)> {
