@@ -16,6 +16,7 @@ mod tests;
 
 use std::time::Duration;
 
+use prony_present::terminal::cut;
 use ratatui::Frame;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
@@ -70,7 +71,8 @@ impl LoadScreen {
         match part {
             Part::Title => head::title(frame, area, model, at, styles),
             Part::Load => {
-                let load = Line::styled(model.outline.load.clone(), styles.soft());
+                let load = cut(&model.outline.load, usize::from(area.width));
+                let load = Line::styled(load, styles.soft());
                 frame.render_widget(load, area);
             }
             Part::Progress => head::progress(frame, area, model, at, styles),

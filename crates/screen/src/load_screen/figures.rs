@@ -18,7 +18,11 @@ const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)
 /// `rate      45.3 k req/s of 50.0 k scheduled, mean 44.1 k`.
 pub fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
     let second = model.history.last_second();
-    let now = second.map_or(0.0, |it| per_second(it.ok as f64, it.seconds()));
+    let in_second = |count: u64, seconds: f64| per_second(count as f64, seconds);
+    let (now, errors) = second.map_or((0.0, 0.0), |it| {
+        let seconds = it.seconds();
+        (in_second(it.ok, seconds), in_second(it.errors, seconds))
+    });
     let mut spans = vec![
         head("rate", styles),
         Span::styled(number::rate(now), styles.strong()),
@@ -29,6 +33,10 @@ pub fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
     if !model.is_warming_up() && model.last.ok > 0 {
         let mean = number::count(model.mean_rate());
         spans.push(Span::styled(format!(", mean {mean}"), styles.soft()));
+    }
+    if errors > 0.0 {
+        let errors = number::rate_of("errors", errors);
+        spans.push(Span::styled(format!(", {errors}"), styles.bad()));
     }
     Line::from(spans)
 }

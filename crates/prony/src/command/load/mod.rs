@@ -117,6 +117,8 @@ Examples:
     http://10.0.0.5:8080/               from 12 nodes of a cluster
   prony load -c400 --on ssh:host1,host2 http://10.0.0.5:8080/
   prony load shop --workload cart       builds and starts a server
+  prony load --pid 4711 http://localhost:8080/
+                                        the live screen shows this process
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
     http://localhost:8080/              the highest rate
   prony load checkout.hurl --find-capacity --slo 'p99<10ms'
