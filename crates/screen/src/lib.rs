@@ -1,11 +1,17 @@
 //! The live screens in a terminal: a load while it runs, and a run as its trials end.
 #![forbid(unsafe_code)]
 
+mod help;
+mod load_screen;
 mod run_screen;
+mod screen;
 mod session;
+mod style;
 
+pub use load_screen::{LoadOutline, LoadScreen, LoadUpdate, ServerUse};
 pub use run_screen::{
-    CellId, Column, FigureUnit, Interval, Left, Now, Readiness, RoundState, RunAction, RunModel,
-    RunNote, RunNoteKind, RunScreen, RunUpdate,
+    CellId, Column, FigureUnit, Interval, Left, Now, Readiness, RoundState, RunModel, RunNote,
+    RunNoteKind, RunScreen, RunUpdate,
 };
+pub use screen::{Action, Screen};
 pub use session::{Input, Session};

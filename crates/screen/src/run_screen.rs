@@ -16,15 +16,16 @@ mod update;
 use std::time::Duration;
 
 use ratatui::Frame;
+use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Constraint, Layout, Rect};
 
-pub use self::keys::RunAction;
 pub use self::model::{
     Column, FigureUnit, Interval, Left, Now, Readiness, RoundState, RunModel, RunNote, RunNoteKind,
 };
 pub use self::update::{CellId, RunUpdate};
 
-use self::style::Styles;
+use crate::screen::{Action, Screen};
+use crate::style::Styles;
 
 /// The fewest lines of the log that are shown below the grid.
 const LEAST_LOG: u16 = 3;
@@ -60,14 +61,20 @@ impl RunScreen {
             styles: Styles::new(colour),
         }
     }
+}
 
-    /// Takes what happened; `at` is the time since the run began.
-    pub fn update(&mut self, update: RunUpdate, at: Duration) {
+impl Screen for RunScreen {
+    type Update = RunUpdate;
+
+    fn update(&mut self, update: RunUpdate, at: Duration) {
         self.model.update(update, at);
     }
 
-    /// Draws the whole screen; `at` is the time since the run began.
-    pub fn draw(&mut self, frame: &mut Frame<'_>, at: Duration) {
+    fn key(&mut self, key: KeyEvent, at: Duration) -> Action {
+        self.pressed(key, at)
+    }
+
+    fn draw(&mut self, frame: &mut Frame<'_>, at: Duration) {
         let (model, at, is_paused) = match &self.paused {
             Some((model, at)) => (&**model, *at, true),
             None => (&self.model, at, false),
@@ -100,7 +107,7 @@ impl RunScreen {
         log::draw(frame, notes, model, &self.styles);
         keys::draw(frame, bottom, model, is_paused, &self.styles);
         if self.is_help_shown {
-            help::draw(frame, middle, &self.styles);
+            crate::help::draw(frame, middle, &help::LINES, &self.styles);
         }
     }
 }

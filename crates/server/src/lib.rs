@@ -31,7 +31,9 @@ pub use manifest::{
 pub use port::{FreePorts, PortSource, says_address_in_use};
 pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};
 pub use running::{Launch, RunningServer, StartError};
-pub use sampling::{OutsideMeter, ProcessTree, Sampled, Sampler, TreeUsage};
+pub use sampling::{
+    LocalServer, LocalUsage, OutsideMeter, ProcessTree, Sampled, Sampler, TreeUsage,
+};
 pub use server::{
     BrokenServer, Buildable, Catalogue, Origin, SelectError, Server, ServerError, Started,
 };

@@ -19,7 +19,7 @@ use crate::exit::usage;
 use crate::project;
 use crate::recorded::{Recorded, RunName};
 use crate::result_file::{self, ResultFile};
-use crate::view::run_view::LiveMode;
+use crate::view::screen_thread::LiveMode;
 
 /// Which CPUs the servers and the load generator run on.
 #[derive(Args)]

@@ -24,7 +24,7 @@ use self::settings::Settings;
 use crate::arguments;
 use crate::exit::usage;
 use crate::project;
-use crate::view::live_line::LiveLine;
+use crate::view::screen_thread::LiveMode;
 
 /// The most agents of a fleet.
 const MOST_AGENTS: usize = prony_load::MOST_AGENTS;
@@ -164,10 +164,12 @@ impl FleetPlan {
     }
 
     /// Starts the agents, and waits until each is there.
-    pub fn start(&self, interrupt: &AtomicBool) -> Result<Loads, Box<dyn Error>> {
-        errln!("starting {}", self.described());
+    pub fn start(&self, live: LiveMode, interrupt: &AtomicBool) -> Result<Loads, Box<dyn Error>> {
+        if !live.is_quiet() {
+            errln!("starting {}", self.described());
+        }
         let launcher = self.launcher()?;
-        let line = LiveLine::start();
+        let line = live.line();
         let fleet = Fleet::launch_observed(
             launcher.as_ref(),
             self.agents,
@@ -187,7 +189,9 @@ impl FleetPlan {
             are_here: self.is_here(),
         };
         let hosts = fleet.hosts().iter().map(|host| host.name.as_str());
-        errln!("agents   {}", hosts_in_words(hosts));
+        if !live.is_quiet() {
+            errln!("agents   {}", hosts_in_words(hosts));
+        }
         Ok(Loads(Some((fleet, agents))))
     }
 
@@ -296,10 +300,14 @@ pub struct Loads(Option<(Fleet, Agents)>);
 
 impl Loads {
     /// Starts the agents, if there are to be any.
-    pub fn start(plan: Option<&FleetPlan>, interrupt: &AtomicBool) -> Result<Self, Box<dyn Error>> {
+    pub fn start(
+        plan: Option<&FleetPlan>,
+        live: LiveMode,
+        interrupt: &AtomicBool,
+    ) -> Result<Self, Box<dyn Error>> {
         match plan {
             None => Ok(Self(None)),
-            Some(plan) => plan.start(interrupt),
+            Some(plan) => plan.start(live, interrupt),
         }
     }
 

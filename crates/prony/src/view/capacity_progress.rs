@@ -10,10 +10,13 @@ use prony_present::number;
 
 use super::live_line::LiveLine;
 use super::run_progress::noise_text;
+use super::screen_thread::LiveMode;
 
 /// Shows how far a search has come.
 pub struct CapacityProgress {
     line: LiveLine,
+    /// Whether only warnings are shown.
+    is_quiet: bool,
     unit: Unit,
     findings: u32,
     /// How long the search may take, in seconds.
@@ -24,24 +27,30 @@ pub struct CapacityProgress {
 }
 
 impl CapacityProgress {
-    /// Says what Prony looks for.
-    pub fn start(plan: &LoadPlan, question: &Question) -> Self {
+    /// Says what Prony looks for, unless `mode` is quiet. A search has no screen.
+    pub fn start(mode: LiveMode, plan: &LoadPlan, question: &Question) -> Self {
         let unit = Unit::of(&plan.spec());
         let rate = match unit {
             Unit::Requests => "rate",
             Unit::Flows => "rate of flows",
         };
-        errln!(
-            "looking for the highest {rate} at which {} meets {}",
-            plan.url,
-            question.slo
-        );
-        Self::on(LiveLine::start(), (question, unit), Instant::now())
+        if !mode.is_quiet() {
+            errln!(
+                "looking for the highest {rate} at which {} meets {}",
+                plan.url,
+                question.slo
+            );
+        }
+        Self {
+            is_quiet: mode.is_quiet(),
+            ..Self::on(mode.line(), (question, unit), Instant::now())
+        }
     }
 
     pub(super) fn on(line: LiveLine, (question, unit): (&Question, Unit), now: Instant) -> Self {
         Self {
             line,
+            is_quiet: false,
             unit,
             findings: question.precision.repeats,
             budget_s: question.budget.as_secs_f64(),
@@ -54,6 +63,10 @@ impl CapacityProgress {
     pub fn show_event(&mut self, event: &Event<'_>) {
         if let Event::Trying(planned) = event {
             self.doing = self.tries(planned);
+        }
+        let is_warning = matches!(event, Event::Unsettled(_));
+        if self.is_quiet && !is_warning {
+            return;
         }
         if let Some(line) = self.event_text(event) {
             self.line.print(&format!("  {line}"));

@@ -43,8 +43,8 @@ struct Scheduled {
 }
 
 impl LoadProgress {
-    pub fn start(plan: &LoadPlan) -> Self {
-        Self::on(LiveLine::start(), plan, Instant::now())
+    pub fn start(line: LiveLine, plan: &LoadPlan) -> Self {
+        Self::on(line, plan, Instant::now())
     }
 
     pub(super) fn on(line: LiveLine, plan: &LoadPlan, now: Instant) -> Self {

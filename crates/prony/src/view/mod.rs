@@ -7,11 +7,13 @@ pub mod live_line;
 pub mod load_progress;
 pub mod load_report;
 pub mod load_summary;
+pub mod load_view;
 pub mod objectives;
 pub mod report_files;
 mod run_figures;
 pub mod run_progress;
 pub mod run_view;
+pub mod screen_thread;
 mod time_left;
 
 #[cfg(test)]

@@ -24,7 +24,8 @@ use crate::fleet;
 
 use super::minutes;
 use super::run_figures::RunFigures;
-use super::run_view::{LiveMode, RunView};
+use super::run_view::RunView;
+use super::screen_thread::LiveMode;
 use super::time_left::TimeLeft;
 
 /// How many noisy trials are shown one by one: on a noisy machine nearly all may be noisy.

@@ -148,6 +148,12 @@ fn a_wrong_command_line_is_reported_and_ends_with_2() {
         ),
         (&["--sni", "not a name", secure], "neither a host name nor"),
         (&["--loop", "kqueue", url], "auto, io_uring, epoll"),
+        (
+            &["--pid", "2147483647", url],
+            "--pid 2147483647: there is no such process",
+        ),
+        (&["--pid", "0", url], "0 is not in 1.."),
+        (&["--pid", "1", "--quiet", url], "cannot be used with"),
     ] {
         let ended = run(load(folder.path(), arguments)).with(2).says(told);
         assert_eq!(ended.stdout, "", "{arguments:?}");

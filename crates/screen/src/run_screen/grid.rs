@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span, Text};
 
 use super::interval_bar::{self, Axis};
 use super::model::{Cell, Column, FigureUnit, Interval, Readiness, RunModel};
-use super::style::Styles;
+use crate::style::Styles;
 
 /// The lines above the servers.
 pub const HEADING: u16 = 2;

@@ -10,7 +10,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::model::{FigureUnit, Left, Now, Readiness, RunModel};
-use super::style::Styles;
+use crate::style::Styles;
 
 /// How many lines it has.
 pub const HEIGHT: u16 = 4;

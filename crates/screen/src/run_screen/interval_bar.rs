@@ -3,7 +3,7 @@
 use ratatui::text::Span;
 
 use super::model::Interval;
-use super::style::Styles;
+use crate::style::Styles;
 
 /// Wide intervals of the first rounds are cut here, as a multiple of the largest figure, so that the figures stay apart.
 const BEYOND: f64 = 1.25;

@@ -9,31 +9,22 @@ use ratatui::text::{Line, Span};
 
 use super::RunScreen;
 use super::model::{RoundState, RunModel};
-use super::style::Styles;
+use crate::screen::Action;
+use crate::style::Styles;
 
 /// How many lines they have.
 pub const HEIGHT: u16 = 2;
 
-/// What a key means for the run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RunAction {
-    /// Nothing.
-    None,
-    /// End the run, and keep what was measured.
-    End,
-}
-
 impl RunScreen {
-    /// Takes a key; `at` is the time since the run began. Returns what it means for the run.
-    pub fn key(&mut self, key: KeyEvent, at: Duration) -> RunAction {
+    pub(super) fn pressed(&mut self, key: KeyEvent, at: Duration) -> Action {
         if key.kind == KeyEventKind::Release {
-            return RunAction::None;
+            return Action::None;
         }
         match key.code {
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                return RunAction::End;
+                return Action::End;
             }
-            KeyCode::Char('q') => return RunAction::End,
+            KeyCode::Char('q') => return Action::End,
             KeyCode::Char('p' | ' ') => self.pause(at),
             KeyCode::Char('?' | 'h') => self.is_help_shown = !self.is_help_shown,
             KeyCode::Esc => self.is_help_shown = false,
@@ -46,7 +37,7 @@ impl RunScreen {
             KeyCode::PageUp => self.scroll(-10),
             _ => {}
         }
-        RunAction::None
+        Action::None
     }
 
     fn pause(&mut self, at: Duration) {

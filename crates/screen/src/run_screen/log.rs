@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 
 use super::model::RunModel;
-use super::style::Styles;
+use crate::style::Styles;
 
 /// The columns of the time and the symbol.
 const HEAD: usize = 8;

@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span, Text};
 
 use super::grid::{name_width, padded};
 use super::model::{Readiness, RunModel, ServerState};
-use super::style::Styles;
+use crate::style::Styles;
 
 /// The lines above the servers.
 pub const HEADING: u16 = 1;

@@ -1,48 +1,11 @@
-//! The symbols and colours of the screen. A colour never says anything that a symbol or a word does not.
+//! The symbols and colours of the screen of a run.
 
 use ratatui::style::{Color, Modifier, Style};
 
 use super::model::{Readiness, RoundState, RunNoteKind};
-
-/// Which styles there are: all, or those without colours.
-#[derive(Clone, Copy, Debug)]
-pub struct Styles {
-    colour: bool,
-}
+use crate::style::Styles;
 
 impl Styles {
-    pub fn new(colour: bool) -> Self {
-        Self { colour }
-    }
-
-    fn coloured(self, colour: Color) -> Style {
-        match self.colour {
-            true => Style::new().fg(colour),
-            false => Style::new(),
-        }
-    }
-
-    pub fn soft(self) -> Style {
-        Style::new().add_modifier(Modifier::DIM)
-    }
-
-    pub fn strong(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD)
-    }
-
-    /// The selected column.
-    pub fn selected(self) -> Style {
-        Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
-    }
-
-    pub fn accent(self) -> Style {
-        self.coloured(Color::Cyan)
-    }
-
-    pub fn bad(self) -> Style {
-        self.coloured(Color::Red).add_modifier(Modifier::BOLD)
-    }
-
     pub fn round(self, state: RoundState) -> (char, Style) {
         match state {
             RoundState::Pending => ('·', self.soft()),

@@ -268,7 +268,7 @@ fn the_screen_at_each_moment() {
     }
 }
 
-fn key(screen: &mut RunScreen, code: KeyCode) -> RunAction {
+fn key(screen: &mut RunScreen, code: KeyCode) -> Action {
     screen.key(KeyEvent::new(code, KeyModifiers::NONE), seconds(102))
 }
 
@@ -302,10 +302,10 @@ fn keys_choose_pause_and_end() {
 
     key(&mut screen, KeyCode::Char('?'));
     assert!(shown(&mut screen, 110).contains("pause the view"));
-    assert_eq!(key(&mut screen, KeyCode::Char('x')), RunAction::None);
-    assert_eq!(key(&mut screen, KeyCode::Char('q')), RunAction::End);
+    assert_eq!(key(&mut screen, KeyCode::Char('x')), Action::None);
+    assert_eq!(key(&mut screen, KeyCode::Char('q')), Action::End);
     let ctrl_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-    assert_eq!(screen.key(ctrl_c, seconds(1)), RunAction::End);
+    assert_eq!(screen.key(ctrl_c, seconds(1)), Action::End);
 }
 
 #[test]

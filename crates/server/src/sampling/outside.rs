@@ -9,7 +9,7 @@ use prony_system::{allowed_cpus, parse_cpu_list};
 
 use super::noise::NoiseMeter;
 use super::process::{CpuTime, Stat, value_of_line};
-use super::process_tree::descendants;
+use super::process_tree::{descendants, memory_of};
 use super::scheduling::ThreadFigures;
 use crate::port::listeners_on;
 
@@ -105,9 +105,60 @@ impl NoiseMeter {
     }
 }
 
+/// The processes of a server that runs on this machine, whoever started it.
+#[derive(Debug)]
+pub struct LocalServer {
+    roots: Vec<i32>,
+}
+
+impl LocalServer {
+    /// The server of this process id; `None` if there is no such process.
+    pub fn of_process(pid: i32) -> Option<LocalServer> {
+        let roots = vec![pid];
+        Stat::read(pid).is_ok().then_some(LocalServer { roots })
+    }
+
+    /// The server that listens at an address of this machine; `None` if it is elsewhere, or if its processes are not
+    /// visible.
+    pub fn at(address: SocketAddr) -> Option<LocalServer> {
+        if !is_here(address) {
+            return None;
+        }
+        let roots = listeners_on(address.port());
+        (!with_descendants(roots.clone()).is_empty()).then_some(LocalServer { roots })
+    }
+
+    /// What it uses now, with its descendants; `None` if it has ended. Reads all of `/proc`, which takes about a
+    /// millisecond.
+    pub fn usage(&self) -> Option<LocalUsage> {
+        let pids = with_descendants(self.roots.clone());
+        (!pids.is_empty()).then(|| LocalUsage {
+            cpu_s: cpu_s(&pids),
+            memory_bytes: memory_of(&pids),
+            processes: u32::try_from(pids.len()).unwrap_or(u32::MAX),
+        })
+    }
+}
+
+/// What the processes of a server use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LocalUsage {
+    /// CPU time since their start and that of their ended children, in seconds.
+    pub cpu_s: f64,
+    /// Their current memory in bytes: the resident set of a single process, or the sum of the proportional sets of
+    /// several.
+    pub memory_bytes: u64,
+    /// Their number.
+    pub processes: u32,
+}
+
+/// Only addresses of this machine can be bound.
+fn is_here(address: SocketAddr) -> bool {
+    UdpSocket::bind((address.ip(), 0)).is_ok()
+}
+
 fn find(address: SocketAddr) -> Server {
-    // Only addresses of this machine can be bound.
-    if UdpSocket::bind((address.ip(), 0)).is_err() {
+    if !is_here(address) {
         return Server::Elsewhere;
     }
     let processes = Processes::now(with_descendants(listeners_on(address.port())));
@@ -221,6 +272,32 @@ mod tests {
         assert!(processes.cpu_s > 0.02 && processes.figures.is_some());
         assert_eq!(processes.cpus, allowed_cpus().unwrap());
         assert!(Processes::now(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn a_local_server_is_watched_until_it_ends() {
+        let busy = Busy::start();
+        let server = LocalServer::of_process(busy.pid()).unwrap();
+        let before = server.usage().unwrap();
+        let give_up = Instant::now() + Duration::from_secs(20);
+        let later = loop {
+            std::thread::sleep(Duration::from_millis(20));
+            let later = server.usage().unwrap();
+            if later.cpu_s > before.cpu_s && later.processes == 2 {
+                break later;
+            }
+            assert!(Instant::now() < give_up, "{later:?}");
+        };
+        assert!(later.memory_bytes > 0);
+        drop(busy);
+        assert_eq!(server.usage(), None);
+    }
+
+    #[test]
+    fn a_server_elsewhere_or_without_a_process_is_not_watched() {
+        assert!(LocalServer::at("192.0.2.1:80".parse().unwrap()).is_none());
+        assert!(LocalServer::at("127.0.0.1:0".parse().unwrap()).is_none());
+        assert!(LocalServer::of_process(i32::MAX).is_none());
     }
 
     #[test]

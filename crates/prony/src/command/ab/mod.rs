@@ -28,7 +28,7 @@ use super::flags::{BuildFlags, CpuFlags, StoreFlag};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::project::{self, Project, ServerPath};
-use crate::view::run_view::LiveMode;
+use crate::view::screen_thread::LiveMode;
 use crate::view::{report_files, run_progress};
 
 const EXAMPLES: &str = "\

@@ -25,6 +25,7 @@ use crate::fleet::Loads;
 use crate::result_file::{self, ResultFile};
 use crate::tls::Offered;
 use crate::view::capacity_progress::CapacityProgress;
+use crate::view::screen_thread::LiveMode;
 use crate::view::{capacity_summary, width};
 
 /// The highest rate that meets the objective.
@@ -123,6 +124,8 @@ pub struct Search<'a> {
     pub warmup: Option<Duration>,
     pub duration: Option<Duration>,
     pub json: Option<&'a Path>,
+    /// How progress is shown.
+    pub live: LiveMode,
 }
 
 /// Finds the capacity, and shows and writes the result.
@@ -133,7 +136,7 @@ pub fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
         ("--chart", arguments.chart.as_deref()),
     ])?;
     let question = arguments.question(&search);
-    let progress = RefCell::new(CapacityProgress::start(plan, &question));
+    let progress = RefCell::new(CapacityProgress::start(search.live, plan, &question));
     let mut engine = SearchLoads {
         plan,
         loads: search.loads,

@@ -22,6 +22,7 @@ use clap::{Args, ValueEnum};
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
 use prony_model::{Ended, LatencyHistogram, LoadResult, LoadShape};
 use prony_objective::{Judged, Objectives, is_missed, judge};
+use prony_server::LocalServer;
 use prony_store::write_hgrm;
 use serde::Serialize;
 
@@ -36,14 +37,15 @@ use self::responses::ResponseArguments;
 use self::scenario::ScenarioArguments;
 use self::server::{Named, ReadyServer, ServerArguments};
 use self::shape::{ShapeArguments, TimeArguments};
-use super::flags::{JunitFlag, ResultFlags};
+use super::flags::{JunitFlag, LiveFlags, ResultFlags};
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, MISSED, Outcome, interrupt_on_signals, usage};
 use crate::fleet::{FleetFlags, FleetPlan, Loads};
 use crate::result_file::{self, ResultFile};
 use crate::tls::{Offered, TlsFlags};
-use crate::view::load_progress::LoadProgress;
 use crate::view::load_summary::{self, Shown};
+use crate::view::load_view::{LoadView, ShownLoad};
+use crate::view::screen_thread::LiveMode;
 use crate::view::{load_report, width};
 
 const EXAMPLES: &str = "\
@@ -117,6 +119,8 @@ Examples:
     http://10.0.0.5:8080/               from 12 nodes of a cluster
   prony load -c400 --on ssh:host1,host2 http://10.0.0.5:8080/
   prony load shop --workload cart       builds and starts a server
+  prony load --pid 4711 http://localhost:8080/
+                                        the live screen shows this process
   prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
     http://localhost:8080/              the highest rate
   prony load checkout.hurl --find-capacity --slo 'p99<10ms'
@@ -189,6 +193,26 @@ struct OutputArguments {
     /// Write the latencies as percentiles in milliseconds, for the plotter of HdrHistogram, to this file
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     hgrm: Option<PathBuf>,
+    #[command(flatten)]
+    live: LiveFlags,
+    /// Show the CPU time and memory of this process and its children on the live screen [default: the
+    /// server's, found by its port if it runs on this machine]
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..),
+        conflicts_with_all = ["find_capacity", "no_tui", "quiet"])]
+    pid: Option<i32>,
+}
+
+impl OutputArguments {
+    /// The process that the user names as the server.
+    fn server(&self) -> Result<Option<LocalServer>, Box<dyn Error>> {
+        let Some(pid) = self.pid else {
+            return Ok(None);
+        };
+        match LocalServer::of_process(pid) {
+            None => Err(usage(format!("--pid {pid}: there is no such process"))),
+            found => Ok(found),
+        }
+    }
 }
 
 /// How the load is generated.
@@ -254,6 +278,8 @@ struct Document<'a> {
 /// Runs the load, and shows and writes the result.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let interrupt = interrupt_on_signals()?;
+    let watched = arguments.output.server()?;
+    let live = arguments.output.live.mode();
     let fleet = arguments.fleet.plan(project)?;
     let fleet = fleet.as_ref();
     arguments.check_flags_of(fleet)?;
@@ -264,7 +290,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     };
     let server = match named {
         None => None,
-        Some(named) => match arguments.server.start(&named, fleet, &interrupt)? {
+        Some(named) => match arguments.server.start(&named, fleet, (live, &interrupt))? {
             None => return Ok(ExitCode::from(INTERRUPTED)),
             started => started,
         },
@@ -273,7 +299,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let output = &arguments.output;
     let json = output.result.json.json.as_deref();
     if arguments.capacity.is_asked() {
-        let loads = arguments.start(&mut described.plan, fleet, &interrupt)?;
+        let loads = arguments.start(&mut described.plan, fleet, (live, &interrupt))?;
         let search = Search {
             loads: &loads,
             interrupt,
@@ -283,6 +309,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             warmup: arguments.time.warmup,
             duration: arguments.time.duration,
             json,
+            live,
         };
         return capacity::run(&arguments.capacity, search);
     }
@@ -292,9 +319,14 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         ("--junit", output.junit.junit.as_deref()),
         ("--hgrm", output.hgrm.as_deref()),
     ])?;
-    let loads = arguments.start(&mut described.plan, fleet, &interrupt)?;
-    let mut view = LoadProgress::start(&described.plan);
-    let show = &mut |progress| view.show(&progress, loads.silent());
+    let loads = arguments.start(&mut described.plan, fleet, (live, &interrupt))?;
+    let shown = ShownLoad {
+        plan: &described.plan,
+        server: watched,
+        interrupt: &interrupt,
+    };
+    let mut view = LoadView::start(live, shown);
+    let show = &mut |progress| view.show(progress, loads.silent());
     let result = loads.runner().run(&described.plan, &interrupt, show);
     view.finish();
     let result = result?;
@@ -535,9 +567,9 @@ impl Arguments {
         &self,
         plan: &mut LoadPlan,
         fleet: Option<&FleetPlan>,
-        interrupt: &AtomicBool,
+        (live, interrupt): (LiveMode, &AtomicBool),
     ) -> Result<Loads, Box<dyn Error>> {
-        let loads = Loads::start(fleet, interrupt)?;
+        let loads = Loads::start(fleet, live, interrupt)?;
         loads.spread(plan, self.connections.threads);
         plan.validate().map_err(usage)?;
         Ok(loads)

@@ -25,6 +25,7 @@ use crate::exit::usage;
 use crate::fleet::FleetPlan;
 use crate::project::{self, Project, ServerPath};
 use crate::view::run_progress;
+use crate::view::screen_thread::LiveMode;
 
 /// How long the server's end may take.
 const STOP_TIME: Duration = Duration::from_secs(2);
@@ -101,7 +102,7 @@ impl ServerArguments {
         &self,
         named: &Named,
         fleet: Option<&FleetPlan>,
-        interrupt: &Arc<AtomicBool>,
+        (live, interrupt): (LiveMode, &Arc<AtomicBool>),
     ) -> Result<Option<ReadyServer>, Box<dyn Error>> {
         let Named { project, server } = named;
         let workload = self.workload(project, server)?;
@@ -118,7 +119,16 @@ impl ServerArguments {
             },
             _ => bench,
         };
-        let prepared = prepare(&bench, &[server], &mut run_progress::say_what_is_built);
+        let say = |line: &str| {
+            if !live.is_quiet() {
+                errln!("{line}");
+            }
+        };
+        let prepared = prepare(&bench, &[server], &mut |event| {
+            if !live.is_quiet() {
+                run_progress::say_what_is_built(event);
+            }
+        });
         let Some(prepared) = prepared.into_iter().next() else {
             return Ok(None);
         };
@@ -140,14 +150,16 @@ impl ServerArguments {
         let tls = match access {
             Access::Start(_) => {
                 let (address, cpus) = (target.address, format_cpu_list(&cpus.server));
-                errln!("started  {id} on {address}, CPU {cpus}; requests `{requested}`");
+                say(&format!(
+                    "started  {id} on {address}, CPU {cpus}; requests `{requested}`"
+                ));
                 None
             }
             Access::Outside(outside) => {
                 let url = &outside.url;
-                errln!(
+                say(&format!(
                     "running  {id} at {url}, neither started nor pinned by Prony; requests `{requested}`"
-                );
+                ));
                 tls_settings(outside)
             }
         };

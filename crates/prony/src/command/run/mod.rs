@@ -157,7 +157,7 @@ impl<'a> SuiteSession<'a> {
             ground,
             arguments,
             store,
-            loads: Loads::start(ground.fleet.as_ref(), &interrupt)?,
+            loads: Loads::start(ground.fleet.as_ref(), arguments.live.mode(), &interrupt)?,
             interrupt,
         })
     }

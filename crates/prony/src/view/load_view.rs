@@ -1,0 +1,210 @@
+//! Where a load shows how far it has come: a live screen, lines, or nowhere.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use prony_load::{Endpoint, LoadPlan, Progress};
+use prony_model::LoadShape;
+use prony_present::load;
+use prony_screen::{LoadOutline, LoadScreen, LoadUpdate, ServerUse};
+use prony_server::{LocalServer, LocalUsage};
+use prony_system::allowed_cpus;
+
+use super::load_progress::LoadProgress;
+use super::requested;
+use super::screen_thread::{LiveMode, ScreenSettings, ScreenThread};
+
+/// A load that is measured for less time than this has no screen: nobody could read it.
+const SHORTEST: Duration = Duration::from_secs(1);
+/// How often the server's usage is read.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Where a load is shown.
+pub enum LoadView {
+    /// Lines on standard error.
+    Lines(LoadProgress),
+    /// Nowhere.
+    Quiet,
+    /// The screen, in a thread of its own.
+    Screen {
+        screen: ScreenThread<LoadUpdate>,
+        /// When the figures that the screen has were published.
+        sent_s: f64,
+    },
+}
+
+/// The load that is shown.
+pub struct ShownLoad<'a> {
+    pub plan: &'a LoadPlan,
+    /// The server's process, if the user names it.
+    pub server: Option<LocalServer>,
+    pub interrupt: &'a Arc<AtomicBool>,
+}
+
+impl LoadView {
+    /// Starts to show a load. A terminal that cannot show the screen gets lines.
+    pub fn start(mode: LiveMode, shown: ShownLoad<'_>) -> Self {
+        let plan = shown.plan;
+        let is_long = plan.duration.is_none_or(|measured| measured >= SHORTEST);
+        if mode.is_quiet() {
+            return Self::Quiet;
+        }
+        if mode == LiveMode::Screen
+            && is_long
+            && LiveMode::has_screen()
+            && let Ok(screen) = start_screen(shown)
+        {
+            let sent_s = 0.0;
+            return Self::Screen { screen, sent_s };
+        }
+        Self::Lines(LoadProgress::start(mode.line(), plan))
+    }
+
+    /// Shows the current figures. `silent` names an agent that may be lost.
+    pub fn show(&mut self, progress: Progress, silent: Option<String>) {
+        match self {
+            Self::Lines(lines) => lines.show(&progress, silent),
+            Self::Quiet => {}
+            Self::Screen { screen, sent_s } => {
+                // Figures are looked at more often than they are published.
+                if progress.at_s > *sent_s {
+                    *sent_s = progress.at_s;
+                    screen.send(LoadUpdate::Progress(Box::new(progress)));
+                }
+                screen.send(LoadUpdate::Silent(silent));
+            }
+        }
+    }
+
+    /// Clears what changes.
+    pub fn finish(self) {
+        match self {
+            Self::Lines(lines) => lines.finish(),
+            Self::Quiet => {}
+            Self::Screen { screen, .. } => screen.close(),
+        }
+    }
+}
+
+fn start_screen(shown: ShownLoad<'_>) -> std::io::Result<ScreenThread<LoadUpdate>> {
+    let plan = shown.plan;
+    let screen = LoadScreen::new(outline(plan), console::colors_enabled_stderr());
+    let address = match plan.endpoint {
+        Endpoint::Tcp(address) => Some(address),
+        Endpoint::Unix(_) => None,
+    };
+    let mut watch = ServerWatch::new(shown.server, address);
+    let settings = ScreenSettings {
+        cpus: cpus_beside(&plan.cpus),
+        interrupt: shown.interrupt.clone(),
+        ending: "ending: what was measured is kept; Ctrl-C ends at once",
+        look: Box::new(move || watch.look(Instant::now())),
+    };
+    ScreenThread::start(screen, settings)
+}
+
+/// The CPUs that this process may use beside those of the load's threads; none if there are no others.
+fn cpus_beside(load: &[usize]) -> Vec<usize> {
+    if load.is_empty() {
+        return Vec::new();
+    }
+    let mut cpus = allowed_cpus().unwrap_or_default();
+    cpus.retain(|cpu| !load.contains(cpu));
+    cpus
+}
+
+fn outline(plan: &LoadPlan) -> LoadOutline {
+    let spec = plan.spec();
+    let is_of_requests = plan.request.set().is_some();
+    let words = [load::shape(&spec)].into_iter().chain(load::traits(&spec));
+    LoadOutline {
+        title: requested(&plan.target(), &spec),
+        load: words.collect::<Vec<_>>().join(", "),
+        warmup: plan.warmup,
+        duration: plan.duration,
+        // The figures are those of single requests, and not of flows.
+        requests: plan.requests.filter(|_| is_of_requests),
+        schedule: match &plan.shape {
+            LoadShape::Rate(schedule) if is_of_requests => schedule.stages.clone(),
+            _ => Vec::new(),
+        },
+    }
+}
+
+/// Watches the server, if it runs on this machine.
+struct ServerWatch {
+    server: Option<LocalServer>,
+    /// Where it is looked for at the first look.
+    address: Option<SocketAddr>,
+    last: Option<(Instant, LocalUsage)>,
+    next: Option<Instant>,
+}
+
+impl ServerWatch {
+    fn new(server: Option<LocalServer>, address: Option<SocketAddr>) -> Self {
+        Self {
+            address: address.filter(|_| server.is_none()),
+            server,
+            last: None,
+            next: None,
+        }
+    }
+
+    /// What the server has used since the last look, now and then.
+    fn look(&mut self, now: Instant) -> Option<LoadUpdate> {
+        if let Some(address) = self.address.take() {
+            self.server = LocalServer::at(address);
+        }
+        if self.next.is_some_and(|next| now < next) {
+            return None;
+        }
+        self.next = Some(now + LOOK_EVERY);
+        let Some(usage) = self.server.as_ref()?.usage() else {
+            self.server = None;
+            return Some(LoadUpdate::Server(ServerUse::Ended));
+        };
+        let before = self.last.replace((now, usage));
+        let (then, before) = before?;
+        let time_s = (now - then).as_secs_f64();
+        Some(LoadUpdate::Server(ServerUse::Running {
+            cpus: (usage.cpu_s - before.cpu_s).max(0.0) / time_s,
+            memory_bytes: usage.memory_bytes,
+            processes: usage.processes,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_screen_leaves_the_load_its_cpus() {
+        let all = allowed_cpus().unwrap();
+        assert_eq!(cpus_beside(&[]), Vec::<usize>::new());
+        assert_eq!(cpus_beside(&all), Vec::<usize>::new());
+        assert_eq!(cpus_beside(&all[..1]), all[1..].to_vec());
+    }
+
+    #[test]
+    fn a_server_is_found_by_its_port_and_its_usage_read_now_and_then() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        let parent = i32::try_from(std::os::unix::process::parent_id()).unwrap();
+        assert_ne!(own, parent);
+        let server = LocalServer::of_process(parent);
+        let mut watch = ServerWatch::new(server, None);
+        let begun = Instant::now();
+        assert!(watch.look(begun).is_none());
+        assert!(watch.look(begun + LOOK_EVERY / 2).is_none());
+        let update = watch.look(begun + LOOK_EVERY);
+        assert!(
+            matches!(
+                update,
+                Some(LoadUpdate::Server(ServerUse::Running { memory_bytes, .. })) if memory_bytes > 0
+            ),
+            "{update:?}"
+        );
+    }
+}

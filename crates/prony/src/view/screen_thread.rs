@@ -1,0 +1,193 @@
+//! A live screen, in a thread of its own.
+
+use std::cell::RefCell;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use prony_screen::{Action, Input, Screen, Session};
+
+use super::live_line::LiveLine;
+
+/// How often the screen is drawn.
+const EVERY: Duration = Duration::from_millis(200);
+
+/// How a command shows its progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiveMode {
+    /// A live screen, if standard error and standard input are a terminal that can show it.
+    Screen,
+    /// Lines, and on a terminal one that changes.
+    Line,
+    /// Lines only.
+    Plain,
+    /// Only warnings.
+    Quiet,
+}
+
+impl LiveMode {
+    /// Whether this terminal can show a screen.
+    pub fn has_screen() -> bool {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        std::io::stderr().is_terminal() && std::io::stdin().is_terminal() && !is_dumb
+    }
+
+    /// Whether progress is shown at all.
+    pub fn is_quiet(self) -> bool {
+        self == Self::Quiet
+    }
+
+    /// The line of a command that has no screen, or no terminal that can show it.
+    pub fn line(self) -> LiveLine {
+        match self {
+            Self::Screen | Self::Line => LiveLine::start(),
+            Self::Plain | Self::Quiet => LiveLine::plain(),
+        }
+    }
+}
+
+/// How a screen's thread behaves.
+pub struct ScreenSettings<Update> {
+    /// The CPUs on which it runs; empty for any.
+    pub cpus: Vec<usize>,
+    /// Set to end what the screen shows, by the user's keys or a signal.
+    pub interrupt: Arc<AtomicBool>,
+    /// What is printed when that happens.
+    pub ending: &'static str,
+    /// Called before each frame, for what the thread looks up itself.
+    pub look: Box<dyn FnMut() -> Option<Update> + Send>,
+}
+
+/// The thread that draws a screen and reads its keys. It ends when what it shows is over or interrupted: from then on Ctrl-C
+/// is a signal again.
+pub struct ScreenThread<Update> {
+    updates: Option<Sender<Update>>,
+    thread: Option<JoinHandle<()>>,
+    /// Lines that are printed when the screen is gone.
+    kept: RefCell<Vec<String>>,
+}
+
+impl<Update: Send + 'static> ScreenThread<Update> {
+    pub fn start(
+        screen: impl Screen<Update = Update> + Send + 'static,
+        settings: ScreenSettings<Update>,
+    ) -> std::io::Result<Self> {
+        let session = Session::open()?;
+        let (updates, received) = channel();
+        let shown = Shown {
+            screen,
+            session,
+            begun: Instant::now(),
+            settings,
+        };
+        let thread = Builder::new().name("screen".into()).spawn(move || {
+            // Where it cannot be pinned, it runs where the system puts it.
+            let _ = prony_system::pin_current_thread(&shown.settings.cpus);
+            shown.run(&received);
+        })?;
+        Ok(Self {
+            updates: Some(updates),
+            thread: Some(thread),
+            kept: RefCell::default(),
+        })
+    }
+
+    pub fn send(&self, update: Update) {
+        // The screen is gone after an interrupt.
+        let _ = self.updates.as_ref().map(|updates| updates.send(update));
+    }
+}
+
+impl<Update> ScreenThread<Update> {
+    /// Keeps a line until the screen is gone.
+    pub fn keep(&self, line: &str) {
+        self.kept.borrow_mut().push(line.to_owned());
+    }
+
+    /// Closes the screen and prints the lines that stay.
+    pub fn close(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        drop(self.updates.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+            for line in self.kept.take() {
+                errln!("{line}");
+            }
+        }
+    }
+}
+
+impl<Update> Drop for ScreenThread<Update> {
+    /// Also if what it shows ends with an error.
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A screen on its terminal.
+struct Shown<S: Screen> {
+    screen: S,
+    session: Session,
+    begun: Instant,
+    settings: ScreenSettings<S::Update>,
+}
+
+impl<S: Screen> Shown<S> {
+    fn run(mut self, updates: &Receiver<S::Update>) {
+        let mut drawn: Option<Instant> = None;
+        loop {
+            if self.settings.interrupt.load(Relaxed) {
+                drop(self.session);
+                errln!("{}", self.settings.ending);
+                return;
+            }
+            if !self.take(updates) {
+                return;
+            }
+            if drawn.is_none_or(|at| at.elapsed() >= EVERY) {
+                if let Some(update) = (self.settings.look)() {
+                    self.screen.update(update, self.begun.elapsed());
+                }
+                let at = self.begun.elapsed();
+                let screen = &mut self.screen;
+                if self.session.draw(|frame| screen.draw(frame, at)).is_err() {
+                    return;
+                }
+                drawn = Some(Instant::now());
+            }
+            match self.session.input(EVERY / 2) {
+                Ok(None) => {}
+                Ok(Some(input)) => {
+                    drawn = None;
+                    self.input(&input);
+                }
+                // The terminal is gone; what it showed goes on.
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Takes what has happened; false when what it shows is over.
+    fn take(&mut self, updates: &Receiver<S::Update>) -> bool {
+        loop {
+            match updates.try_recv() {
+                Ok(update) => self.screen.update(update, self.begun.elapsed()),
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return false,
+            }
+        }
+    }
+
+    fn input(&mut self, input: &Input) {
+        let Input::Key(key) = input else { return };
+        if self.screen.key(*key, self.begun.elapsed()) == Action::End {
+            self.settings.interrupt.store(true, Relaxed);
+        }
+    }
+}

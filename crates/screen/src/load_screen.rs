@@ -1,0 +1,135 @@
+//! The screen of a load: its rate, its latencies over time, its errors, and how busy generator and server are.
+
+mod columns;
+mod figures;
+mod head;
+mod heat_map;
+mod help;
+mod history;
+mod keys;
+mod model;
+mod rate_chart;
+mod rows;
+mod schedule;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use prony_present::terminal::cut;
+use ratatui::Frame;
+use ratatui::crossterm::event::KeyEvent;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Text};
+
+pub use self::model::{LoadOutline, LoadUpdate, ServerUse};
+
+use self::columns::TimeColumns;
+use self::heat_map::{Density, LABELS};
+use self::history::RECENT_S;
+use self::model::LoadModel;
+use self::rows::{Part, rows};
+use crate::screen::{Action, Screen};
+use crate::style::Styles;
+
+/// The screen of a load.
+#[derive(Debug)]
+pub struct LoadScreen {
+    model: LoadModel,
+    /// What is shown instead while the view is paused, and since when.
+    paused: Option<(Box<LoadModel>, Duration)>,
+    /// Whether the whole load is shown, and not its last seconds.
+    is_whole: bool,
+    density: Density,
+    is_help_shown: bool,
+    styles: Styles,
+}
+
+impl LoadScreen {
+    /// A screen without any report yet. Colours only stress what symbols say; without `colour` there are none.
+    pub fn new(outline: LoadOutline, colour: bool) -> Self {
+        let model = LoadModel::new(outline);
+        Self {
+            // A load that fits is shown whole.
+            is_whole: model.whole().is_some_and(|whole| whole <= RECENT_S),
+            model,
+            paused: None,
+            density: Density::Logarithmic,
+            is_help_shown: false,
+            styles: Styles::new(colour),
+        }
+    }
+
+    fn draw_part(
+        &self,
+        frame: &mut Frame<'_>,
+        (part, area): (Part, Rect),
+        (model, at): (&LoadModel, Duration),
+        columns: &TimeColumns,
+    ) {
+        let styles = &self.styles;
+        match part {
+            Part::Title => head::title(frame, area, model, at, styles),
+            Part::Load => {
+                let load = cut(&model.outline.load, usize::from(area.width));
+                let load = Line::styled(load, styles.soft());
+                frame.render_widget(load, area);
+            }
+            Part::Progress => head::progress(frame, area, model, at, styles),
+            Part::Space => {}
+            Part::Rate => frame.render_widget(figures::rate(model, styles), area),
+            Part::Chart => rate_chart::draw(frame, area, model, columns, styles),
+            Part::Percentiles => {
+                let lines = match area.height {
+                    1 => vec![figures::short_percentiles(model, usize::from(area.width))],
+                    _ => figures::percentiles(model, styles),
+                };
+                frame.render_widget(Text::from(lines), area);
+            }
+            Part::Map => heat_map::draw(frame, area, model, columns, self.density, styles),
+            Part::Errors => {
+                let lines = figures::errors(model, usize::from(area.width), styles);
+                frame.render_widget(Text::from(lines), area);
+            }
+            Part::Generator => frame.render_widget(figures::generator(model, styles), area),
+            Part::Server => {
+                let line = model.server.map(|used| figures::server(&used, styles));
+                frame.render_widget(line.unwrap_or_default(), area);
+            }
+            Part::Silent => {
+                let line = model.silent.as_deref();
+                let line = line.map(|agent| figures::silent(agent, styles));
+                frame.render_widget(line.unwrap_or_default(), area);
+            }
+            Part::Keys => self.draw_keys(frame, area, styles),
+        }
+    }
+}
+
+impl Screen for LoadScreen {
+    type Update = LoadUpdate;
+
+    fn update(&mut self, update: LoadUpdate, _at: Duration) {
+        self.model.update(update);
+    }
+
+    fn key(&mut self, key: KeyEvent, at: Duration) -> Action {
+        self.pressed(key, at)
+    }
+
+    fn draw(&mut self, frame: &mut Frame<'_>, at: Duration) {
+        let (model, at) = match &self.paused {
+            Some((model, at)) => (&**model, *at),
+            None => (&self.model, at),
+        };
+        let area = frame.area();
+        let width = usize::from(area.width).saturating_sub(LABELS + 1);
+        let columns = TimeColumns::of(model, self.is_whole, width);
+        for (part, part_area) in rows(model, area) {
+            self.draw_part(frame, (part, part_area), (model, at), &columns);
+        }
+        if self.is_help_shown {
+            crate::help::draw(frame, area, &help::LINES, &self.styles);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What the screen of a load knows.
+
+use std::time::Duration;
+
+use prony_load::{LatencyBands, Progress};
+use prony_model::{Outcome, Stage};
+
+use super::history::{History, Slice};
+use super::schedule::scheduled;
+
+/// The load, as planned.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOutline {
+    /// `GET http://localhost:8080/`.
+    pub title: String,
+    /// `closed loop, 64 connections, 2 threads`.
+    pub load: String,
+    /// How long the warm-up lasts.
+    pub warmup: Duration,
+    /// How long the load is measured; `None` if only `requests` ends it.
+    pub duration: Option<Duration>,
+    /// How many requests end it.
+    pub requests: Option<u64>,
+    /// The rates at which requests are due, from the end of the warm-up on; empty without a schedule.
+    pub schedule: Vec<Stage>,
+}
+
+/// Something that a load reports to its screen.
+#[derive(Clone, Debug)]
+pub enum LoadUpdate {
+    /// How far it has come.
+    Progress(Box<Progress>),
+    /// An agent that has sent nothing for a while, in words.
+    Silent(Option<String>),
+    /// What the server uses, if it runs on this machine.
+    Server(ServerUse),
+}
+
+/// What the processes of a server use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ServerUse {
+    /// Its usage.
+    Running {
+        /// How many CPUs it was busy on since the last look, for instance 1.5.
+        cpus: f64,
+        /// Its memory in bytes.
+        memory_bytes: u64,
+        /// Its number of processes.
+        processes: u32,
+    },
+    /// It has ended.
+    Ended,
+}
+
+/// What a load has reported so far.
+#[derive(Clone, Debug)]
+pub struct LoadModel {
+    pub outline: LoadOutline,
+    /// The last report.
+    pub last: Progress,
+    pub history: History,
+    /// When the warm-up was seen to end, in seconds since the load's start.
+    pub measuring_since_s: Option<f64>,
+    pub silent: Option<String>,
+    pub server: Option<ServerUse>,
+}
+
+impl LoadModel {
+    pub fn new(outline: LoadOutline) -> Self {
+        let measuring_since_s = outline.warmup.is_zero().then_some(0.0);
+        Self {
+            outline,
+            last: Progress::default(),
+            history: History::default(),
+            measuring_since_s,
+            silent: None,
+            server: None,
+        }
+    }
+
+    pub fn update(&mut self, update: LoadUpdate) {
+        match update {
+            LoadUpdate::Progress(progress) => self.progress(*progress),
+            LoadUpdate::Silent(silent) => self.silent = silent,
+            LoadUpdate::Server(server) => self.server = Some(server),
+        }
+    }
+
+    /// Takes figures that are newer than the last ones.
+    fn progress(&mut self, progress: Progress) {
+        if progress.at_s <= self.last.at_s {
+            return;
+        }
+        if progress.measuring && self.measuring_since_s.is_none() {
+            self.measuring_since_s = Some(self.last.at_s);
+        }
+        // When the warm-up ends the counters start over.
+        let before = match progress.measuring == self.last.measuring {
+            true => self.last.clone(),
+            false => Progress {
+                at_s: self.last.at_s,
+                ..Progress::default()
+            },
+        };
+        self.history.add(Slice {
+            from_s: before.at_s,
+            to_s: progress.at_s,
+            ok: progress.ok.saturating_sub(before.ok),
+            errors: progress.errors.saturating_sub(before.errors),
+            bytes_read: progress.bytes_read.saturating_sub(before.bytes_read),
+            bytes_written: progress.bytes_written.saturating_sub(before.bytes_written),
+            latency: grown(&progress.latency, &before.latency),
+            lag: grown(&progress.lag, &before.lag),
+        });
+        self.last = progress;
+    }
+
+    pub fn is_warming_up(&self) -> bool {
+        self.measuring_since_s.is_none()
+    }
+
+    /// How much of the load is over, from 0 to 1; `None` if nobody knows.
+    pub fn share(&self, at: Duration) -> Option<f64> {
+        let by_time = self.whole().map(|whole| at.as_secs_f64() / whole);
+        let done = self.last.ok + self.last.errors;
+        let by_count = self.outline.requests.map(|all| match self.is_warming_up() {
+            true => 0.0,
+            false => done as f64 / all.max(1) as f64,
+        });
+        let share = match (by_time, by_count) {
+            (Some(time), Some(count)) => Some(time.max(count)),
+            (one, other) => one.or(other),
+        };
+        share.map(|share| share.clamp(0.0, 1.0))
+    }
+
+    /// How long the load takes in all, in seconds, if its duration ends it.
+    pub fn whole(&self) -> Option<f64> {
+        let measured = self.outline.duration?;
+        Some((self.outline.warmup + measured).as_secs_f64().max(0.001))
+    }
+
+    /// The time left, and whether it is only an estimate.
+    pub fn left(&self, at: Duration) -> Option<(Duration, bool)> {
+        let by_time = self.whole().map(|whole| whole - at.as_secs_f64());
+        let by_count = self.outline.requests.and_then(|all| {
+            let elapsed = self.last.at_s - self.measuring_since_s?;
+            let done = (self.last.ok + self.last.errors) as f64;
+            let left = all as f64 - done;
+            (done > 0.0).then(|| left.max(0.0) * elapsed / done)
+        });
+        let (left, is_estimate) = match (by_time, by_count) {
+            (Some(time), Some(count)) if count < time => (count, true),
+            (Some(time), _) => (time, false),
+            (None, count) => (count?, true),
+        };
+        let left = Duration::try_from_secs_f64(left.max(0.0)).unwrap_or_default();
+        Some((left, is_estimate))
+    }
+
+    /// The rate of ok responses since the warm-up, per second.
+    pub fn mean_rate(&self) -> f64 {
+        let since = self.measuring_since_s.unwrap_or(0.0);
+        per_second(self.last.ok as f64, self.last.at_s - since)
+    }
+
+    /// The rate at which requests are due at this time, in seconds since the load's start.
+    pub fn scheduled(&self, at_s: f64) -> Option<f64> {
+        scheduled(&self.outline.schedule, self.measuring_seconds(at_s))
+    }
+
+    /// The time since the warm-up ended, or will end; less than 0 during the warm-up.
+    pub fn measuring_seconds(&self, at_s: f64) -> f64 {
+        let planned = self.outline.warmup.as_secs_f64().max(self.last.at_s);
+        at_s - self.measuring_since_s.unwrap_or(planned)
+    }
+
+    /// Errors by kind, the most frequent first.
+    pub fn errors(&self) -> Vec<(Outcome, u64)> {
+        let kinds = self.last.outcomes.iter();
+        let mut kinds: Vec<_> = kinds
+            .filter(|(outcome, count)| outcome.is_error() && *count > 0)
+            .collect();
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        kinds
+    }
+}
+
+pub fn per_second(count: f64, seconds: f64) -> f64 {
+    match seconds > 0.0 {
+        true => count / seconds,
+        false => 0.0,
+    }
+}
+
+/// What was counted in addition. Workers end their warm-up one after another, so that some bands may shrink meanwhile.
+fn grown(now: &LatencyBands, before: &LatencyBands) -> LatencyBands {
+    let mut grown = LatencyBands::default();
+    let counts = now.counts().iter().zip(before.counts());
+    for (band, (now, before)) in counts.enumerate() {
+        if now > before {
+            grown.add(LatencyBands::begin_of(band), now - before);
+        }
+    }
+    grown
+}
