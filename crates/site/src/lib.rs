@@ -1,6 +1,6 @@
 //! Pages of everything that a store holds: runs, servers with their history, comparisons, machines.
 //!
-//! [`build`] writes them into a folder, [`serve`] shows them live from the store. A page is the same in both; only what follows a
+//! [`build`] writes them into a folder, [`Service`] shows them live from the store. A page is the same in both; only what follows a
 //! run in progress, and the comparison of any two runs, need the server.
 #![forbid(unsafe_code)]
 
