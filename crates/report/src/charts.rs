@@ -3,7 +3,7 @@
 use prony_model::PublishedFigure;
 use prony_present::chart::{Axis, Bar, Chart, Dot, Mark, RowChart, Scale, Series, Trial};
 use prony_present::page::Figure;
-use prony_present::words::capital;
+use prony_present::words::{capital, plural};
 use prony_present::{load, number};
 use prony_stats::{Estimate, Known};
 
@@ -116,6 +116,9 @@ fn in_order(table: &ResultTable) -> Vec<&ServerRow> {
     sorted
 }
 
+/// The text alternative of a chart lists the figures of at most this many rows: a table has them all.
+const MOST_DESCRIBED: usize = 12;
+
 /// A chart whose text alternative lists the rows' figures.
 fn described(chart: RowChart, what: &str) -> RowChart {
     let row = |row: &Series| {
@@ -123,7 +126,10 @@ fn described(chart: RowChart, what: &str) -> RowChart {
             .trim_end()
             .to_owned()
     };
-    let rows: Vec<String> = chart.rows.iter().map(row).collect();
+    let listed = chart.rows.iter().take(MOST_DESCRIBED).map(row);
+    let others = chart.rows.len().saturating_sub(MOST_DESCRIBED);
+    let others = (others > 0).then(|| format!("{} more, as in the table", plural(others, "row")));
+    let rows: Vec<String> = listed.chain(others).collect();
     RowChart {
         description: format!("{what}: {}.", rows.join("; ")),
         ..chart

@@ -17,7 +17,7 @@ pub const TITLE: &str = "Which pairs are told apart";
 const MOST_UNFOLDED: usize = 8;
 /// The tips of a larger matrix are short, because it has hundreds of cells.
 const MOST_WITH_WORDS: usize = 12;
-/// A larger matrix has no tips, so that a page of ten workloads stays small.
+/// A larger matrix has texts alone, so that a page of ten workloads stays small.
 const MOST_WITH_TIPS: usize = 20;
 
 /// Every pair of a table's ranked servers.
@@ -187,14 +187,19 @@ impl<'a> Pairs<'a> {
         };
         Cell {
             // Between those that are told apart, which are sorted by their figures.
-            order: (pair.told == Ordering::Equal).then_some(1.0),
+            order: (pair.told == Ordering::Equal && self.has_tips()).then_some(1.0),
             tip: self.tip(row, column, pair),
             ..Cell::text(text)
         }
     }
 
+    /// Whether cells have more than their text, which would make a page of many servers too large.
+    fn has_tips(&self) -> bool {
+        self.rows.len() <= MOST_WITH_TIPS
+    }
+
     fn tip(&self, row: &ServerRow, column: &ServerRow, pair: Beside) -> String {
-        if self.rows.len() > MOST_WITH_TIPS {
+        if !self.has_tips() {
             return String::new();
         }
         let interval = pair.interval.map(|(low, high)| {

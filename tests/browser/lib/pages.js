@@ -23,6 +23,26 @@ export function every() {
   return found.sort().map((name) => [name, path.join(pages, name)]);
 }
 
+/** A page of each kind: of the site one of each folder; of the reports one with a document's tables and one without. */
+export function kinds() {
+  const seen = new Set([
+    "large",
+    "sample/hydragen",
+    "sample/noisy",
+    "sample/zap",
+  ]);
+  return every().filter(([name]) => {
+    const kind = name.startsWith("site/compare/")
+      ? `site/compare, ${name.includes("~20") ? "runs" : "servers"}`
+      : path.dirname(name) === "site"
+        ? name
+        : path.dirname(name);
+    const isNew = !seen.has(kind);
+    seen.add(kind);
+    return isNew;
+  });
+}
+
 /** Opens everything that is folded away. */
 export async function unfold(page) {
   await page.evaluate(() => {
