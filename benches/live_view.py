@@ -45,7 +45,10 @@ def main() -> None:
             for view in VIEWS[number % 2 :] + VIEWS[: number % 2]:
                 cost = load(arguments, view, server.url, Path(folder))
                 costs[view].append(cost)
-                print(f"round {number + 1}, {view}: {cost:.3f} µs of CPU per request", flush=True)
+                print(
+                    f"round {number + 1}, {view}: {cost:.3f} µs of CPU per request",
+                    flush=True,
+                )
     medians = {view: statistics.median(costs[view]) for view in VIEWS}
     for view in VIEWS:
         print(f"{view}: median {medians[view]:.3f} µs")
@@ -61,11 +64,15 @@ def parse() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=10)
-    parser.add_argument("--duration", type=float, default=5, help="seconds of each load")
+    parser.add_argument(
+        "--duration", type=float, default=5, help="seconds of each load"
+    )
     parser.add_argument("--server-cpu", default="0")
     parser.add_argument("--load-cpu", default="1")
     parser.add_argument("--prony", type=Path, default=ROOT / "target/release/prony")
-    parser.add_argument("load", nargs="*", default=["-c64"], help="flags of the load, after --")
+    parser.add_argument(
+        "load", nargs="*", default=["-c64"], help="flags of the load, after --"
+    )
     arguments = parser.parse_args()
     if arguments.rounds < 1 or arguments.duration < 1:
         parser.error("--rounds and --duration must be at least 1")
@@ -115,12 +122,29 @@ def load(arguments: argparse.Namespace, view: str, url: str, folder: Path) -> fl
     """Run a load; the CPU time for each request, in microseconds."""
     result = folder / "result.json"
     flags = ["--quiet"] if view == "quiet" else []
-    flags += ["-t1", "-d", f"{arguments.duration}s", "--json", str(result), *arguments.load]
-    command = ["taskset", "-c", arguments.load_cpu, arguments.prony, "load", *flags, url]
+    flags += [
+        "-t1",
+        "-d",
+        f"{arguments.duration}s",
+        "--json",
+        str(result),
+        *arguments.load,
+    ]
+    command = [
+        "taskset",
+        "-c",
+        arguments.load_cpu,
+        arguments.prony,
+        "load",
+        *flags,
+        url,
+    ]
     used, said = in_terminal(command, arguments.duration + PATIENCE)
     drawn = b"\x1b[?1049h" in said
     if drawn != (view == "screen"):
-        sys.exit(f"the {view} view showed {'a' if drawn else 'no'} screen:\n{said.decode()}")
+        sys.exit(
+            f"the {view} view showed {'a' if drawn else 'no'} screen:\n{said.decode()}"
+        )
     outcomes = json.loads(result.read_text())["outcomes"]
     result.unlink()
     return used / outcomes["ok"] * 1e6
