@@ -1,7 +1,7 @@
 //! The chart kit: scales, axes with titles, a frame, rows with bars and intervals, and curves, as SVG.
 //!
-//! In a page a chart takes its colours from the page's style sheet; a standalone file ([`Chart::document`]) has its own, on a
-//! light background.
+//! In a page a chart takes its colours from the page's style sheet; a standalone file ([`Chart::document`]) has its own, light
+//! or dark like the screen that shows it.
 //!
 //! ```
 //! use prony_present::chart::{Axis, Bar, Mark, RowChart, Scale, Series};
@@ -33,7 +33,7 @@ pub use scale::Scale;
 
 use maud::{Markup, PreEscaped, html};
 
-use crate::colours::light;
+use crate::colours::standalone;
 use crate::number;
 
 /// How a chart looks; the page defines the colours that it names.
@@ -88,7 +88,7 @@ impl Chart {
     /// The chart as an element of a page; `id` is unique in it.
     pub fn inline(&self, id: &str) -> Markup {
         html! {
-            svg class="chart" role="img" viewBox=(self.view_box())
+            svg class="chart" role=(self.role()) viewBox=(self.view_box())
                 aria-labelledby={ (id) "-title " (id) "-desc" } {
                 title id={ (id) "-title" } { (self.title) }
                 desc id={ (id) "-desc" } { (self.description) }
@@ -118,19 +118,27 @@ impl Chart {
         PreEscaped(short)
     }
 
-    /// The chart as a standalone SVG document, on a light background.
+    /// The chart as a standalone SVG document, light or dark like the screen that shows it.
     pub fn document(&self) -> String {
         let svg = html! {
             svg xmlns="http://www.w3.org/2000/svg" class="chart" role="img" viewBox=(self.view_box())
                 width=(self.width) height=(self.height) aria-labelledby="title desc" {
                 title id="title" { (self.title) }
                 desc id="desc" { (self.description) }
-                style { (PreEscaped(light(STYLE))) }
+                style { (PreEscaped(standalone(STYLE))) }
                 rect class="ground" width=(self.width) height=(self.height) rx="6" {}
                 (self.body)
             }
         };
         svg.into_string() + "\n"
+    }
+
+    /// An image has nothing to interact with; a chart whose points are links is a group.
+    fn role(&self) -> &'static str {
+        match self.body.0.contains("<a ") {
+            true => "group",
+            false => "img",
+        }
     }
 
     fn view_box(&self) -> String {

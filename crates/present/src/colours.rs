@@ -37,10 +37,15 @@ pub fn variables() -> String {
     )
 }
 
-/// A style sheet with the variables replaced by the light colours.
-pub fn light(style: &str) -> String {
-    let replaced = |style: String, (name, light, _): &(&str, &str, &str)| {
-        style.replace(&format!("var(--{name})"), light)
+/// A style sheet for a file of its own, without variables: light, and on a dark screen dark.
+pub fn standalone(style: &str) -> String {
+    let in_colours = |style: &str, of: fn(&(&str, &'static str, &'static str)) -> &'static str| {
+        COLOURS.iter().fold(style.to_owned(), |style, colour| {
+            style.replace(&format!("var(--{})", colour.0), of(colour))
+        })
     };
-    COLOURS.iter().fold(style.to_owned(), replaced)
+    let light = in_colours(style, |colour| colour.1);
+    let coloured = style.lines().filter(|rule| rule.contains("var(--"));
+    let dark = in_colours(&coloured.collect::<String>(), |colour| colour.2);
+    format!("{light}@media screen and (prefers-color-scheme:dark){{{dark}}}\n")
 }

@@ -165,14 +165,18 @@ fn text_from_records_is_never_markup() {
 }
 
 #[test]
-fn standalone_charts_are_whole_documents_on_a_light_background() {
+fn standalone_charts_are_whole_documents_on_a_light_or_dark_background() {
     for records in every_kind() {
         let charts = chart_files(&records.comparison);
         for chart in &charts {
             let svg = &chart.svg;
             elements(svg);
             assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
-            assert!(svg.contains(".ground{fill:#ffffff}") && !svg.contains("var(--"));
+            assert!(
+                svg.contains(".ground{fill:#ffffff}")
+                    && !svg.contains("var(--")
+                    && svg.contains("(prefers-color-scheme:dark){.ground{fill:#191f26}")
+            );
             assert!(
                 !svg.contains("NaN") && !svg.contains("inf"),
                 "{}",
