@@ -82,7 +82,7 @@ export class Table {
   }
 }
 
-/** The texts of the cells of every table, in any order; those of an open row are left out. */
+/** The texts of the cells of every table, in any order; those of the rows' details are left out. */
 export const figures = (page) => cells(page, false);
 
 /** The same, of the cells that are visible. */
@@ -90,7 +90,9 @@ export const shownFigures = (page) => cells(page, true);
 
 const cells = (page, shown) =>
   page.evaluate((shown) => {
-    const all = [...document.querySelectorAll("table td, table th")];
+    const all = [...document.querySelectorAll("table td, table th")].filter(
+      (cell) => !cell.closest("tr.more"),
+    );
     const cells = all.filter((cell) => !shown || cell.checkVisibility());
     return cells.map((cell) => cell.textContent.trim()).sort();
   }, shown);
