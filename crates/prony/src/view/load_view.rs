@@ -1,5 +1,6 @@
 //! Where a load shows how far it has come: a live screen, lines, or nowhere.
 
+use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +17,7 @@ use super::load_progress::LoadProgress;
 use super::requested;
 use super::screen_thread::{LiveMode, ScreenSettings, ScreenThread};
 
-/// A load that is measured for less time than this has no screen: nobody could read it.
+/// A load that takes less time than this has no screen: nobody could read it.
 const SHORTEST: Duration = Duration::from_secs(1);
 /// How often the server's usage is read.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -27,6 +28,11 @@ pub enum LoadView {
     Lines(LoadProgress),
     /// Nowhere.
     Quiet,
+    /// Nowhere yet: a load of a number of requests, which may be over before a screen could be read.
+    Later {
+        starts: Instant,
+        prepared: Box<(LoadScreen, ScreenSettings<LoadUpdate>)>,
+    },
     /// The screen, in a thread of its own.
     Screen {
         screen: ScreenThread<LoadUpdate>,
@@ -51,22 +57,27 @@ impl LoadView {
         if mode.is_quiet() {
             return Self::Quiet;
         }
-        if mode == LiveMode::Screen
-            && is_long
-            && LiveMode::has_screen()
-            && let Ok(screen) = start_screen(shown)
-        {
-            let sent_s = 0.0;
-            return Self::Screen { screen, sent_s };
+        if mode == LiveMode::Screen && is_long && LiveMode::has_screen() {
+            let prepared = prepare(shown);
+            if plan.duration.is_none() {
+                let starts = Instant::now() + SHORTEST;
+                let prepared = Box::new(prepared);
+                return Self::Later { starts, prepared };
+            }
+            if let Ok(screen) = ScreenThread::start(prepared.0, prepared.1) {
+                let sent_s = 0.0;
+                return Self::Screen { screen, sent_s };
+            }
         }
         Self::Lines(LoadProgress::start(mode.line(), plan))
     }
 
     /// Shows the current figures. `silent` names an agent that may be lost.
     pub fn show(&mut self, progress: Progress, silent: Option<String>) {
+        self.start_later();
         match self {
             Self::Lines(lines) => lines.show(&progress, silent),
-            Self::Quiet => {}
+            Self::Quiet | Self::Later { .. } => {}
             Self::Screen { screen, sent_s } => {
                 // Figures are looked at more often than they are published.
                 if progress.at_s > *sent_s {
@@ -78,17 +89,35 @@ impl LoadView {
         }
     }
 
+    /// Starts the screen if the load has run long enough.
+    fn start_later(&mut self) {
+        let is_due = matches!(self, Self::Later { starts, .. } if *starts <= Instant::now());
+        if !is_due {
+            return;
+        }
+        let Self::Later { prepared, .. } = mem::replace(self, Self::Quiet) else {
+            return;
+        };
+        if let Ok(screen) = ScreenThread::start(prepared.0, prepared.1) {
+            *self = Self::Screen {
+                screen,
+                sent_s: 0.0,
+            };
+        }
+    }
+
     /// Clears what changes.
     pub fn finish(self) {
         match self {
             Self::Lines(lines) => lines.finish(),
-            Self::Quiet => {}
+            Self::Quiet | Self::Later { .. } => {}
             Self::Screen { screen, .. } => screen.close(),
         }
     }
 }
 
-fn start_screen(shown: ShownLoad<'_>) -> std::io::Result<ScreenThread<LoadUpdate>> {
+/// The screen of a load, and how its thread behaves.
+fn prepare(shown: ShownLoad<'_>) -> (LoadScreen, ScreenSettings<LoadUpdate>) {
     let plan = shown.plan;
     let screen = LoadScreen::new(outline(plan), console::colors_enabled_stderr());
     let address = match plan.endpoint {
@@ -97,12 +126,13 @@ fn start_screen(shown: ShownLoad<'_>) -> std::io::Result<ScreenThread<LoadUpdate
     };
     let mut watch = ServerWatch::new(shown.server, address);
     let settings = ScreenSettings {
+        begun: Instant::now(),
         cpus: cpus_beside(&plan.cpus),
         interrupt: shown.interrupt.clone(),
         ending: "ending: what was measured is kept; Ctrl-C ends at once",
         look: Box::new(move || watch.look(Instant::now())),
     };
-    ScreenThread::start(screen, settings)
+    (screen, settings)
 }
 
 /// The CPUs that this process may use beside those of the load's threads; none if there are no others.

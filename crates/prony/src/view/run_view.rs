@@ -1,5 +1,7 @@
 //! Where a run shows how far it has come: a live screen, lines, or nowhere.
 
+use std::time::Instant;
+
 use prony_screen::{RunModel, RunNote, RunNoteKind, RunScreen, RunUpdate};
 use prony_suite::run::RunRequest;
 
@@ -118,6 +120,7 @@ fn start_screen(request: &RunRequest<'_>) -> std::io::Result<ScreenThread<RunUpd
     let model = RunModel::new(title, planned_text(request), servers);
     let screen = RunScreen::new(model, console::colors_enabled_stderr());
     let settings = ScreenSettings {
+        begun: Instant::now(),
         // Not on the CPUs of the servers. Where it cannot be pinned, the run's notes say so.
         cpus: request.bench.cpus.load.clone(),
         interrupt: request.bench.interrupt.clone(),

@@ -51,6 +51,8 @@ impl LiveMode {
 
 /// How a screen's thread behaves.
 pub struct ScreenSettings<Update> {
+    /// When what the screen shows began.
+    pub begun: Instant,
     /// The CPUs on which it runs; empty for any.
     pub cpus: Vec<usize>,
     /// Set to end what the screen shows, by the user's keys or a signal.
@@ -80,7 +82,6 @@ impl<Update: Send + 'static> ScreenThread<Update> {
         let shown = Shown {
             screen,
             session,
-            begun: Instant::now(),
             settings,
         };
         let thread = Builder::new().name("screen".into()).spawn(move || {
@@ -134,7 +135,6 @@ impl<Update> Drop for ScreenThread<Update> {
 struct Shown<S: Screen> {
     screen: S,
     session: Session,
-    begun: Instant,
     settings: ScreenSettings<S::Update>,
 }
 
@@ -152,9 +152,9 @@ impl<S: Screen> Shown<S> {
             }
             if drawn.is_none_or(|at| at.elapsed() >= EVERY) {
                 if let Some(update) = (self.settings.look)() {
-                    self.screen.update(update, self.begun.elapsed());
+                    self.screen.update(update, self.settings.begun.elapsed());
                 }
-                let at = self.begun.elapsed();
+                let at = self.settings.begun.elapsed();
                 let screen = &mut self.screen;
                 if self.session.draw(|frame| screen.draw(frame, at)).is_err() {
                     return;
@@ -177,7 +177,7 @@ impl<S: Screen> Shown<S> {
     fn take(&mut self, updates: &Receiver<S::Update>) -> bool {
         loop {
             match updates.try_recv() {
-                Ok(update) => self.screen.update(update, self.begun.elapsed()),
+                Ok(update) => self.screen.update(update, self.settings.begun.elapsed()),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }
@@ -186,7 +186,7 @@ impl<S: Screen> Shown<S> {
 
     fn input(&mut self, input: &Input) {
         let Input::Key(key) = input else { return };
-        if self.screen.key(*key, self.begun.elapsed()) == Action::End {
+        if self.screen.key(*key, self.settings.begun.elapsed()) == Action::End {
             self.settings.interrupt.store(true, Relaxed);
         }
     }
