@@ -117,6 +117,30 @@ impl Scale {
         }
     }
 
+    /// HdrHistogram's axis of percentiles, as far as the one that this share (0 to 1) of all lies beyond. Its figures are
+    /// [`nines`].
+    pub fn percentiles(beyond: f64) -> Scale {
+        let high = nines(beyond).max(1.0);
+        let decades = (1..=high as usize).map(|decade| decade as f64);
+        Scale {
+            kind: Kind::Linear,
+            low: 0.0,
+            high,
+            ticks: [0.0, nines(0.5)].into_iter().chain(decades).collect(),
+        }
+    }
+
+    /// Around 0, as far below as above.
+    pub fn around_zero(most: f64) -> Scale {
+        let step = nice_step(most.max(f64::MIN_POSITIVE));
+        Scale {
+            kind: Kind::Linear,
+            low: -step,
+            high: step,
+            ticks: vec![-step, 0.0, step],
+        }
+    }
+
     /// Whether it is logarithmic.
     pub fn is_log(&self) -> bool {
         self.kind == Kind::Log
@@ -134,6 +158,18 @@ impl Scale {
             0.0
         }
     }
+}
+
+/// The nines of a percentile that this share (0 to 1) lies beyond: 0 for p0, 1 for p90, 2 for p99, 3 for p99.9.
+pub fn nines(beyond: f64) -> f64 {
+    // Not -0.
+    0.0 - beyond.log10()
+}
+
+/// A percentile by its [`nines`]: `90`, `99.9`.
+pub fn percentile(nines: f64) -> String {
+    let digits = (nines.ceil() as usize).saturating_sub(2);
+    format!("{:.digits$}", 100.0 * (1.0 - 10f64.powf(-nines)))
 }
 
 /// The smallest of 1, 2, 2.5, 5 or 10 × a power of ten that is at least `raw`.
@@ -189,6 +225,25 @@ mod tests {
         assert!(Scale::around([f64::NAN, 0.0], 4).starts_at_zero());
         let one = Scale::around([100.0], 4);
         assert!(one.place(100.0) > 0.3 && one.place(100.0) < 0.7);
+    }
+
+    #[test]
+    fn percentiles_are_as_far_apart_as_their_nines() {
+        let scale = Scale::percentiles(0.000_2);
+        let names: Vec<String> = scale.ticks.iter().map(|tick| percentile(*tick)).collect();
+        assert_eq!(names, ["0", "50", "90", "99", "99.9"]);
+        assert_eq!(scale.place(nines(1.0)), 0.0);
+        assert_eq!(scale.place(nines(0.000_2)), 1.0);
+        let gap = |from: f64, to: f64| scale.place(nines(to)) - scale.place(nines(from));
+        assert!((gap(0.1, 0.01) - gap(0.01, 0.001)).abs() < 1e-9);
+        assert_eq!(Scale::percentiles(0.8).ticks.len(), 3, "at least to p90");
+    }
+
+    #[test]
+    fn a_scale_around_zero_is_symmetric() {
+        assert_eq!(Scale::around_zero(0.07).ticks, [-0.1, 0.0, 0.1]);
+        assert_eq!(Scale::around_zero(0.07).place(0.0), 0.5);
+        assert!(Scale::around_zero(0.0).place(0.0).is_finite());
     }
 
     proptest! {
