@@ -23,13 +23,18 @@
 
 mod curves;
 mod history;
+mod labels;
+mod panels;
 mod rows;
 mod scale;
+mod scatter;
 
-pub use curves::{Band, Curve, CurveChart, Level};
+pub use curves::{Band, Curve, CurveChart, Frame, Level, Line};
 pub use history::{HistoryChart, HistoryPoint};
+pub use panels::{Panel, PanelChart};
 pub use rows::{Bar, Dot, Mark, RowChart, Series, Trial};
 pub use scale::{Scale, nines, percentile};
+pub use scatter::{ScatterChart, ScatterPoint};
 
 use maud::{Markup, PreEscaped, html};
 
@@ -141,8 +146,11 @@ impl Chart {
 
 /// The height of a line of the heading.
 const HEADING: f64 = 18.0;
-/// About how many characters fit in a line of a narrow chart's heading.
+/// About how many characters fit in a line of a narrow chart's heading, and of its smaller text.
 const HEADING_LETTERS: usize = 46;
+const NOTE_LETTERS: usize = 62;
+/// The height of a line of smaller text.
+const NOTE: f64 = 15.0;
 
 /// The heading of a narrow chart: the title in one or two lines.
 fn heading_lines(title: &str) -> Vec<String> {
@@ -161,6 +169,15 @@ fn heading(lines: &[String], left: f64) -> Markup {
     html! {
         @for (i, line) in lines.iter().enumerate() {
             text class="heading" x=(left) y=(HEADING * (i + 1) as f64) { (line) }
+        }
+    }
+}
+
+/// Draws smaller text from there down.
+fn notes(lines: &[String], left: f64, top: f64) -> Markup {
+    html! {
+        @for (i, line) in lines.iter().enumerate() {
+            text class="tick" x=(left) y=(tenth(top + NOTE * (i + 1) as f64)) { (line) }
         }
     }
 }

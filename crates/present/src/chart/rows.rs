@@ -101,6 +101,8 @@ pub enum Dot {
     Plain,
     /// A noisy trial.
     Noisy,
+    /// A trial whose server was still warming up.
+    Warming,
 }
 
 /// A trial in the course of a run.
@@ -123,6 +125,7 @@ impl Dot {
             Self::P999 => "p999",
             Self::Plain => "dot",
             Self::Noisy => "dot noisy",
+            Self::Warming => "warming",
         }
     }
 }
@@ -307,7 +310,7 @@ impl Layer {
             Dot::P90 => Self::P90,
             Dot::P99 => Self::P99,
             Dot::P999 => Self::P999,
-            Dot::Plain | Dot::Noisy => Self::Point,
+            Dot::Plain | Dot::Noisy | Dot::Warming => Self::Point,
         }
     }
 }

@@ -141,6 +141,41 @@ impl Scale {
         }
     }
 
+    /// A logarithmic scale for all positive sizes in bytes, with ticks at powers of two.
+    pub fn log_binary(values: impl IntoIterator<Item = f64>) -> Scale {
+        let exponents = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
+        let exponents = exponents.map(f64::log2).collect::<Vec<_>>();
+        let least = exponents.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (first, last) = match exponents.is_empty() {
+            true => (0, 1),
+            false => (least.floor() as i32, most.ceil() as i32),
+        };
+        let last = last.max(first + 1);
+        let step = (last - first) as usize / MOST_LOG_TICKS + 1;
+        Scale {
+            kind: Kind::Log,
+            low: 2f64.powi(first),
+            high: 2f64.powi(last),
+            ticks: (first..=last)
+                .step_by(step)
+                .map(|at| 2f64.powi(at))
+                .collect(),
+        }
+    }
+
+    /// From 1 to a number, with about `count` ticks at whole numbers.
+    pub fn numbered(last: usize, count: usize) -> Scale {
+        let last = last.max(2);
+        let step = last.div_ceil(count.max(1));
+        Scale {
+            kind: Kind::Linear,
+            low: 1.0,
+            high: last as f64,
+            ticks: (1..=last).step_by(step).map(|at| at as f64).collect(),
+        }
+    }
+
     /// Whether it is logarithmic.
     pub fn is_log(&self) -> bool {
         self.kind == Kind::Log
@@ -240,6 +275,21 @@ mod tests {
     }
 
     #[test]
+    fn sizes_have_ticks_at_powers_of_two_and_numbers_at_whole_ones() {
+        let mib = f64::from(1 << 20);
+        let scale = Scale::log_binary([3.0 * mib, 48.0 * mib]);
+        assert_eq!(
+            scale.ticks,
+            [2.0, 4.0, 8.0, 16.0, 32.0, 64.0].map(|n| n * mib)
+        );
+        assert_eq!(Scale::log_binary([mib, 900.0 * mib]).ticks.len(), 6);
+        assert_eq!(Scale::log_binary([]).ticks.len(), 2);
+        assert_eq!(Scale::numbered(5, 5).ticks, [1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(Scale::numbered(12, 4).ticks, [1.0, 4.0, 7.0, 10.0]);
+        assert_eq!(Scale::numbered(12, 4).place(1.0), 0.0);
+    }
+
+    #[test]
     fn a_scale_around_zero_is_symmetric() {
         assert_eq!(Scale::around_zero(0.07).ticks, [-0.1, 0.0, 0.1]);
         assert_eq!(Scale::around_zero(0.07).place(0.0), 0.5);
@@ -254,7 +304,8 @@ mod tests {
             let max = values.iter().copied().fold(0.0, f64::max);
             let log = Scale::log(values.clone());
             let around = Scale::around(values.clone(), count);
-            for scale in [Scale::linear(max, count), Scale::binary(max, count), log, around] {
+            let sizes = Scale::log_binary(values.clone());
+            for scale in [Scale::linear(max, count), Scale::binary(max, count), log, sizes, around] {
                 let ticks = &scale.ticks;
                 prop_assert!(!ticks.is_empty() && ticks.len() <= 16, "{ticks:?}");
                 prop_assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]));
