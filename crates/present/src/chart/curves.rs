@@ -208,16 +208,19 @@ impl CurveChart {
             ..
         } = self.plot();
         let middle = (top + bottom) / 2.0;
+        let across = |place: f64| tenth(left + (right - left) * place);
+        let up = |place: f64| tenth(bottom - (bottom - top) * place);
+        let lines = self.y.ticks();
+        let lines = lines.map(|(place, _)| format!("M{left} {}H{right}", up(place)));
+        let marks = self.x.ticks();
+        let marks = marks.map(|(place, _)| format!("M{} {bottom}v5", across(place)));
         html! {
-            @for (place, tick) in self.y.ticks() {
-                @let y = tenth(bottom - (bottom - top) * place);
-                line class="grid" x1=(left) x2=(right) y1=(y) y2=(y) {}
-                text class="tick" x=(left - 8.0) y=(tenth(y + 4.0)) text-anchor="end" { (tick) }
+            path class="grid" d=(lines.chain(marks).collect::<String>()) {}
+            g class="tick" text-anchor="end" {
+                @for (place, tick) in self.y.ticks() { text x=(left - 8.0) y=(tenth(up(place) + 4.0)) { (tick) } }
             }
-            @for (place, tick) in self.x.ticks() {
-                @let x = tenth(left + (right - left) * place);
-                line class="grid" x1=(x) x2=(x) y1=(bottom) y2=(bottom + 5.0) {}
-                text class="tick" x=(x) y=(bottom + 20.0) text-anchor="middle" { (tick) }
+            g class="tick" text-anchor="middle" {
+                @for (place, tick) in self.x.ticks() { text x=(across(place)) y=(bottom + 20.0) { (tick) } }
             }
             @match self.frame {
                 Frame::Wide => {
@@ -266,13 +269,18 @@ impl CurveChart {
             let places = curves.iter().enumerate();
             places.map(move |(place, curve)| (EDGE + column * place as f64, y, curve))
         });
+        let names = entries.clone();
         html! {
             @for (x, y, curve) in entries {
                 path class=(curve.style.class()) d=(format!("M{x} {}h22", y - 4.0)) {}
-                @let shown = cut(&curve.name, LEGEND_LETTERS);
-                text class="tick" x=(x + 28.0) y=(y) {
-                    @if shown != curve.name { title { (curve.name) } }
-                    (shown)
+            }
+            g class="tick" {
+                @for (x, y, curve) in names {
+                    @let shown = cut(&curve.name, LEGEND_LETTERS);
+                    text x=(x + 28.0) y=(y) {
+                        @if shown != curve.name { title { (curve.name) } }
+                        (shown)
+                    }
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Places names beside points, so that they cover neither each other nor a point.
 
 /// About how wide a letter of a name is, and how high a line.
-const LETTER: f64 = 6.0;
+const LETTER: f64 = 6.3;
 const LINE: f64 = 12.0;
 /// The distance between a point and its name.
 const GAP: f64 = 6.0;
@@ -16,7 +16,7 @@ pub(super) struct Area {
 }
 
 impl Area {
-    fn around((x, y): (f64, f64), radius: f64) -> Self {
+    pub(super) fn around((x, y): (f64, f64), radius: f64) -> Self {
         Self {
             left: x - radius,
             right: x + radius,
@@ -47,17 +47,14 @@ pub(super) struct Place {
     pub y: f64,
 }
 
-/// The places of names, in the order of the points; `None` for a name without room. The first points choose first.
+/// The places of names, in the order of the points; `None` for a name without room. The first points choose first. No name
+/// covers a taken area.
 pub(super) fn places(
     points: &[(f64, f64)],
     names: &[&str],
-    radius: f64,
+    mut taken: Vec<Area>,
     within: &Area,
 ) -> Vec<Option<Place>> {
-    let mut taken: Vec<Area> = points
-        .iter()
-        .map(|point| Area::around(*point, radius))
-        .collect();
     let placed = points.iter().zip(names).map(|(point, name)| {
         let wide = LETTER * name.chars().count() as f64;
         let free = candidates(*point, wide)
@@ -108,6 +105,11 @@ mod tests {
         bottom: 220.0,
     };
 
+    fn places_of(points: &[(f64, f64)], names: &[&str]) -> Vec<Option<Place>> {
+        let taken = points.iter().map(|point| Area::around(*point, 4.0));
+        places(points, names, taken.collect(), &WITHIN)
+    }
+
     fn area(name: &str, place: Place) -> Area {
         Area {
             left: place.x,
@@ -119,19 +121,14 @@ mod tests {
 
     #[test]
     fn a_point_alone_has_its_name_at_the_right_and_near_the_edge_at_the_left() {
-        let places = places(
-            &[(100.0, 100.0), (350.0, 20.0)],
-            &["bun", "go"],
-            4.0,
-            &WITHIN,
-        );
+        let places = places_of(&[(100.0, 100.0), (350.0, 20.0)], &["bun", "go"]);
         assert!(places[0].unwrap().x > 100.0 && places[1].unwrap().x < 350.0);
     }
 
     #[test]
     fn points_at_one_place_have_no_more_names_than_there_is_room_for() {
         let names = ["server"; 30];
-        let places = places(&[(100.0, 100.0); 30], &names, 4.0, &WITHIN);
+        let places = places_of(&[(100.0, 100.0); 30], &names);
         let named = places.iter().flatten().count();
         assert!((2..=6).contains(&named), "{named}");
     }
@@ -144,7 +141,7 @@ mod tests {
         ) {
             let name = "x".repeat(letters);
             let names = vec![name.as_str(); points.len()];
-            let placed: Vec<Area> = places(&points, &names, 4.0, &WITHIN)
+            let placed: Vec<Area> = places_of(&points, &names)
                 .into_iter()
                 .flatten()
                 .map(|place| area(&name, place))

@@ -193,11 +193,11 @@ impl PanelChart {
         let lowest = count.saturating_sub(COLUMNS)..count;
         let lowest = lowest.map(|i| self.plot(i, top));
         html! {
-            g class="tick" text-anchor="end" {
+            g class="tick" text-anchor="end" transform={ "translate(" (LEFT[0] - 4.0) " 0)" } {
                 @for plot in lefts {
                     @for (place, tick) in self.y.ticks() {
                         @let y = plot.bottom - MARGIN - (self.height - 2.0 * MARGIN) * place;
-                        text x=(plot.left - 4.0) y=(tenth(y + 4.0)) { (tick) }
+                        text y=(tenth(y + 4.0)) { (tick) }
                     }
                 }
             }

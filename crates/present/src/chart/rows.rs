@@ -359,11 +359,10 @@ impl Marks {
             true => (Layer::GreyBar, Layer::GreyWhisker),
             false => (Layer::Bar, Layer::Whisker),
         };
-        self.add(fill, &upright(x(0.0), x(bar.value), y - 6.0, 12.0));
+        self.add(fill, &format!("M{} {y}H{}", x(0.0), x(bar.value)));
         if let Some((low, high)) = bar.interval.map(|(low, high)| (x(low), x(high))) {
             let top = tenth(y - 4.0);
-            let ends = format!("M{low} {y}H{high}M{low} {top}v8M{high} {top}v8");
-            self.add(whisker, &ends);
+            self.add(whisker, &format!("M{low} {top}v8m0 -4H{high}m0 -4v8"));
         }
         match bar.is_grey {
             true => self.hollow.push(Hollow {
@@ -384,8 +383,8 @@ impl Marks {
         };
         let half = values.len() as f64 * ROUND_STEP / 2.0;
         for (i, value) in values.iter().enumerate() {
-            let top = y - half + i as f64 * ROUND_STEP;
-            self.add(fill, &upright(x(0.0), x(*value), top, ROUND_BAR));
+            let middle = tenth(y - half + i as f64 * ROUND_STEP + ROUND_BAR / 2.0);
+            self.add(fill, &format!("M{} {middle}H{}", x(0.0), x(*value)));
         }
         let (top, bottom) = (tenth(y - half - 2.0), tenth(y + half));
         self.add(whisker, &format!("M{} {top}V{bottom}", x(middle)));
@@ -447,12 +446,6 @@ impl Mark {
             Self::Losses(trials) => marks.losses(trials, scale, y),
         }
     }
-}
-
-/// A rectangle as part of a path.
-fn upright(left: f64, right: f64, top: f64, high: f64) -> String {
-    let (wide, high) = (tenth(right - left), tenth(high));
-    format!("M{} {}h{wide}v{high}h-{wide}z", tenth(left), tenth(top))
 }
 
 /// From a position on the scale (0 to 1) to one in the chart.

@@ -58,6 +58,11 @@ impl Scale {
         }
     }
 
+    /// Its high end.
+    pub fn high(&self) -> f64 {
+        self.high
+    }
+
     /// Whether it starts at 0.
     pub fn starts_at_zero(&self) -> bool {
         self.low == 0.0
@@ -130,14 +135,14 @@ impl Scale {
         }
     }
 
-    /// Around 0, as far below as above.
+    /// Around 0, as far below as above, with a tick at either end.
     pub fn around_zero(most: f64) -> Scale {
         let step = nice_step(most.max(f64::MIN_POSITIVE));
         Scale {
             kind: Kind::Linear,
             low: -step,
             high: step,
-            ticks: vec![-step, 0.0, step],
+            ticks: vec![-step, step],
         }
     }
 
@@ -291,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_scale_around_zero_is_symmetric() {
-        assert_eq!(Scale::around_zero(0.07).ticks, [-0.1, 0.0, 0.1]);
+        assert_eq!(Scale::around_zero(0.07).ticks, [-0.1, 0.1]);
         assert_eq!(Scale::around_zero(0.07).place(0.0), 0.5);
         assert!(Scale::around_zero(0.0).place(0.0).is_finite());
     }

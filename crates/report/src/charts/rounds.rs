@@ -26,6 +26,7 @@ struct Point {
     round: f64,
     difference: f64,
     style: Dot,
+    counts: bool,
 }
 
 fn points(table: &ResultTable, row: &ServerRow) -> Vec<Point> {
@@ -44,6 +45,7 @@ fn points(table: &ResultTable, row: &ServerRow) -> Vec<Point> {
             round: f64::from(attempt.round),
             difference: figure / middle - 1.0,
             style: style(attempt),
+            counts: attempt.counts,
         })
     };
     attempts.filter_map(point).collect()
@@ -69,9 +71,14 @@ pub(super) fn rounds(table: &ResultTable) -> PanelChart {
         .filter(|(_, points)| !points.is_empty())
         .collect();
     let all = || of_rows.iter().flat_map(|(_, points)| points);
-    let farthest = all()
-        .map(|point| point.difference.abs())
-        .fold(0.0, f64::max);
+    let farthest = |points: &mut dyn Iterator<Item = &Point>| {
+        points
+            .map(|point| point.difference.abs())
+            .fold(0.0, f64::max)
+    };
+    // The rounds that count set the scale: a re-run trial may be far away.
+    let counted = farthest(&mut all().filter(|point| point.counts));
+    let scale = Scale::around_zero(counted.clamp(LEAST_SHOWN, MOST_SHOWN));
     let last = all().map(|point| point.round).fold(1.0, f64::max);
     let has = |style| all().any(|point| point.style == style);
     let legend = [
@@ -79,21 +86,21 @@ pub(super) fn rounds(table: &ResultTable) -> PanelChart {
         (Dot::Noisy, "noisy"),
         (Dot::Warming, "still warming up"),
     ];
-    let note = match farthest > MOST_SHOWN {
+    let note = match farthest(&mut all()) > scale.high() {
         true => "Points at an edge are beyond it.",
         false => "",
     };
     PanelChart {
         title: format!("Round by round: {}", table.name()),
         description: format!(
-            "A panel for each server with the {figure} of each round as a difference from the median of its row, {} at most. \
+            "A panel for each server with the {figure} of each round as a difference from the median of its row, {} at most in the rounds that count. \
              The opened rows of the table have the figures.",
-            number::share(farthest)
+            number::share(counted)
         ),
         x: Axis::new("round", Scale::numbered(last as usize, 5), number::count),
         y: Axis::new(
             &format!("{figure}, difference from the row's median"),
-            Scale::around_zero(farthest.clamp(LEAST_SHOWN, MOST_SHOWN)),
+            scale,
             difference,
         ),
         height: 48.0,
