@@ -2,7 +2,7 @@
 
 use prony_model::LatencySummary;
 use prony_objective::Objective;
-use prony_present::chart::{Axis, Band, Curve, CurveChart, Dot, Level, Line, Scale};
+use prony_present::chart::{Axis, Band, Curve, CurveChart, Dot, Frame, Level, Line, Scale};
 use prony_present::number::{self, duration};
 
 use crate::attempt::RateAttempt;
@@ -71,6 +71,7 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
             "Percentiles of latency at rates up to {}; {known}.",
             unit.rate(highest)
         ),
+        frame: Frame::Wide,
         x: Axis::new(
             &format!("{} due per second", unit.plural()),
             Scale::linear(highest, 6),
