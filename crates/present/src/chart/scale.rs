@@ -137,12 +137,17 @@ impl Scale {
 
     /// Around 0, as far below as above, with a tick at either end.
     pub fn around_zero(most: f64) -> Scale {
-        let step = nice_step(most.max(f64::MIN_POSITIVE));
+        let most = match most.is_finite() && most > 0.0 {
+            true => most,
+            false => 1.0,
+        };
+        let step = nice_step(most / 5.0);
+        let high = (most / step - 1e-9).ceil() * step;
         Scale {
             kind: Kind::Linear,
-            low: -step,
-            high: step,
-            ticks: vec![-step, step],
+            low: -high,
+            high,
+            ticks: vec![-high, high],
         }
     }
 
@@ -296,7 +301,8 @@ mod tests {
 
     #[test]
     fn a_scale_around_zero_is_symmetric() {
-        assert_eq!(Scale::around_zero(0.07).ticks, [-0.1, 0.1]);
+        assert_eq!(Scale::around_zero(0.32).ticks, [-0.4, 0.4]);
+        assert_eq!(Scale::around_zero(0.05).ticks, [-0.05, 0.05]);
         assert_eq!(Scale::around_zero(0.07).place(0.0), 0.5);
         assert!(Scale::around_zero(0.0).place(0.0).is_finite());
     }

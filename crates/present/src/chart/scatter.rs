@@ -58,7 +58,7 @@ impl ScatterChart {
             0 => Vec::new(),
             n => wrapped(
                 &format!(
-                    "{} without room for a name: point at it, or see the table.",
+                    "{} without a name, for lack of room: point at one, or see the table.",
                     plural(n, "server")
                 ),
                 NOTE_LETTERS,
@@ -231,7 +231,7 @@ mod tests {
                 .filter(|node| node.text().is_some_and(|text| text.starts_with("server-")))
                 .count();
             assert_eq!(names + tips, points, "{svg}");
-            assert_eq!(svg.contains("without room for a name"), tips > 0, "{svg}");
+            assert_eq!(svg.contains("without a name"), tips > 0, "{svg}");
             assert_eq!(svg.matches("class=\"dot grey\"").count(), 1, "{svg}");
             assert!(points > 1 || names == 1, "{svg}");
         }
