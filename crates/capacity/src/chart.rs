@@ -2,7 +2,7 @@
 
 use prony_model::LatencySummary;
 use prony_objective::Objective;
-use prony_present::chart::{Axis, Band, Curve, CurveChart, Dot, Level, Scale};
+use prony_present::chart::{Axis, Band, Curve, CurveChart, Dot, Frame, Level, Line, Scale};
 use prony_present::number::{self, duration};
 
 use crate::attempt::RateAttempt;
@@ -35,7 +35,7 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
         };
         Curve {
             name: name.to_owned(),
-            style,
+            style: Line::Measured(style),
             points: result.curve.iter().filter_map(point).collect(),
         }
     });
@@ -71,6 +71,7 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
             "Percentiles of latency at rates up to {}; {known}.",
             unit.rate(highest)
         ),
+        frame: Frame::Wide,
         x: Axis::new(
             &format!("{} due per second", unit.plural()),
             Scale::linear(highest, 6),

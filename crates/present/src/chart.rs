@@ -23,18 +23,24 @@
 
 mod curves;
 mod history;
+mod labels;
+mod panels;
 mod rows;
 mod scale;
+mod scatter;
 
-pub use curves::{Band, Curve, CurveChart, Level};
+pub use curves::{Band, Curve, CurveChart, Frame, Level, Line};
 pub use history::{HistoryChart, HistoryPoint};
+pub use panels::{Panel, PanelChart};
 pub use rows::{Bar, Dot, Mark, RowChart, Series, Trial};
-pub use scale::Scale;
+pub use scale::{Scale, nines, percentile};
+pub use scatter::{ScatterChart, ScatterPoint};
 
 use maud::{Markup, PreEscaped, html};
 
 use crate::colours::standalone;
 use crate::number;
+use crate::terminal::{cut, wrapped};
 
 /// How a chart looks; the page defines the colours that it names.
 pub(crate) const STYLE: &str = include_str!("chart/style.css");
@@ -143,6 +149,44 @@ impl Chart {
 
     fn view_box(&self) -> String {
         format!("0 0 {} {}", self.width, self.height)
+    }
+}
+
+/// The height of a line of the heading.
+const HEADING: f64 = 18.0;
+/// About how many characters fit in a line of a narrow chart's heading, and of its smaller text.
+const HEADING_LETTERS: usize = 46;
+const NOTE_LETTERS: usize = 62;
+/// The height of a line of smaller text.
+const NOTE: f64 = 15.0;
+
+/// The heading of a narrow chart: the title in one or two lines.
+fn heading_lines(title: &str) -> Vec<String> {
+    let lines = wrapped(title, HEADING_LETTERS);
+    match lines.as_slice() {
+        [first, second, _, ..] => vec![
+            first.clone(),
+            format!("{}…", cut(second, HEADING_LETTERS - 1)),
+        ],
+        _ => lines,
+    }
+}
+
+/// Draws a narrow chart's heading at the top.
+fn heading(lines: &[String], left: f64) -> Markup {
+    html! {
+        @for (i, line) in lines.iter().enumerate() {
+            text class="heading" x=(left) y=(HEADING * (i + 1) as f64) { (line) }
+        }
+    }
+}
+
+/// Draws smaller text from there down.
+fn notes(lines: &[String], left: f64, top: f64) -> Markup {
+    html! {
+        @for (i, line) in lines.iter().enumerate() {
+            text class="tick" x=(left) y=(tenth(top + NOTE * (i + 1) as f64)) { (line) }
+        }
     }
 }
 

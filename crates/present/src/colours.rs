@@ -2,7 +2,7 @@
 
 /// Each colour's name, its value on a light background and on a dark one. Every text colour has a contrast of at least 4.5:1
 /// on each background that it is used on.
-const COLOURS: [(&str, &str, &str); 18] = [
+const COLOURS: [(&str, &str, &str); 22] = [
     ("ground", "#f6f7f9", "#11151a"),
     ("card", "#ffffff", "#191f26"),
     ("ink", "#1c2430", "#e3e8ee"),
@@ -21,6 +21,11 @@ const COLOURS: [(&str, &str, &str); 18] = [
     ("p90", "#2f8fa3", "#5cb6ce"),
     ("p99", "#c77d0a", "#edb04a"),
     ("p999", "#b93a3a", "#ef7d75"),
+    // Servers side by side: told apart with every kind of colour blindness, together with their dashes.
+    ("line-1", "#0b4f9c", "#4f9df0"),
+    ("line-2", "#d55e00", "#f2994a"),
+    ("line-3", "#00916a", "#58dcb4"),
+    ("line-4", "#b0489a", "#f0a8e2"),
 ];
 
 /// The colours as CSS variables: light or dark like the reader's system or as the reader chose, and

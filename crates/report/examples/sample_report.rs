@@ -17,6 +17,7 @@ fn main() -> io::Result<()> {
         documents::datastar(),
         documents::hydragen(),
         sample::rates::rates(),
+        sample::rates::curve(),
         sample::noisy::noisy(),
     ];
     runs.iter().try_for_each(|records| write(&folder, records))

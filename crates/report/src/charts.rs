@@ -1,5 +1,10 @@
 //! The charts of a table and of a document's table.
 
+mod footprint;
+mod rates;
+mod rounds;
+mod spectrum;
+
 use prony_model::PublishedFigure;
 use prony_present::chart::{Axis, Bar, Chart, Dot, Mark, RowChart, Scale, Series, Trial};
 use prony_present::page::Figure;
@@ -22,10 +27,16 @@ prony_model::named! {
         Throughput = "throughput",
         /// Latency from p50 to p99.9, on a logarithmic axis.
         Latency = "latency",
+        /// Latency at every percentile, a line for each server.
+        Spectrum = "spectrum",
         /// Ok responses per second of server CPU time, with intervals.
         Cpu = "cpu",
         /// Peak memory of the server.
         Memory = "memory",
+        /// Ok responses per second against peak memory.
+        Footprint = "footprint",
+        /// The figure of each round, a panel for each server.
+        Rounds = "rounds",
         /// The trials in the order in which they were run, and the CPU time each lost to others.
         Course = "trials",
     }
@@ -45,8 +56,18 @@ impl ChartKind {
         Self::ALL.into_iter().filter(move |kind| match kind {
             Self::Throughput => !open,
             Self::Cpu => has_cpu,
+            Self::Spectrum => spectrum::has_data(table),
+            Self::Footprint => footprint::has_data(table),
+            Self::Rounds => rounds::has_data(table),
             Self::Latency | Self::Memory | Self::Course => true,
         })
+    }
+}
+
+impl ChartKind {
+    /// Whether it is shown with the noise: the course of the trials and of the rounds.
+    pub fn is_of_noise(self) -> bool {
+        matches!(self, Self::Rounds | Self::Course)
     }
 }
 
@@ -67,7 +88,9 @@ pub fn chart_files(summary: &RunSummary) -> Vec<ChartFile> {
         .flat_map(|document| &document.tables);
     let of_documents = documents.flat_map(document_figures);
     let of_table = |table| ChartKind::of(table).map(move |kind| figure(kind, table));
-    let figures = of_documents.chain(summary.tables.iter().flat_map(of_table));
+    let figures = of_documents
+        .chain(summary.tables.iter().flat_map(of_table))
+        .chain(rate_figures(summary));
     let file = |Figure { file, chart }: Figure| ChartFile {
         name: file,
         svg: chart.document(),
@@ -78,16 +101,24 @@ pub fn chart_files(summary: &RunSummary) -> Vec<ChartFile> {
 /// One chart of a table with its file name.
 pub fn figure(kind: ChartKind, table: &ResultTable) -> Figure {
     let chart = match kind {
-        ChartKind::Throughput => throughput(table),
-        ChartKind::Latency => latency(table),
-        ChartKind::Cpu => cpu(table),
-        ChartKind::Memory => memory(table),
-        ChartKind::Course => course(table),
+        ChartKind::Throughput => throughput(table).draw(),
+        ChartKind::Latency => latency(table).draw(),
+        ChartKind::Spectrum => spectrum::spectrum(table).draw(),
+        ChartKind::Cpu => cpu(table).draw(),
+        ChartKind::Memory => memory(table).draw(),
+        ChartKind::Footprint => footprint::footprint(table).draw(),
+        ChartKind::Rounds => rounds::rounds(table).draw(),
+        ChartKind::Course => course(table).draw(),
     };
     Figure {
         file: format!("{}-{}.svg", table.slug, kind.name()),
-        chart: chart.draw(),
+        chart,
     }
+}
+
+/// Latency against rate, for each workload that was measured at several rates.
+pub fn rate_figures(summary: &RunSummary) -> Vec<Figure> {
+    rates::figures(summary)
 }
 
 /// The charts of a document's table, with the figures that were measured here.
@@ -126,14 +157,19 @@ fn described(chart: RowChart, what: &str) -> RowChart {
             .trim_end()
             .to_owned()
     };
-    let listed = chart.rows.iter().take(MOST_DESCRIBED).map(row);
-    let others = chart.rows.len().saturating_sub(MOST_DESCRIBED);
-    let others = (others > 0).then(|| format!("{} more, as in the table", plural(others, "row")));
-    let rows: Vec<String> = listed.chain(others).collect();
+    let rows = listed(chart.rows.iter().map(row), chart.rows.len(), MOST_DESCRIBED);
     RowChart {
-        description: format!("{what}: {}.", rows.join("; ")),
+        description: format!("{what}: {rows}."),
         ..chart
     }
+}
+
+/// The first lines of a text alternative, and how many there are more.
+fn listed(lines: impl Iterator<Item = String>, count: usize, most: usize) -> String {
+    let others = count.saturating_sub(most);
+    let others = (others > 0).then(|| format!("{} more, as in the table", plural(others, "row")));
+    let lines: Vec<String> = lines.take(most).chain(others).collect();
+    lines.join("; ")
 }
 
 fn series(row: &ServerRow, value: String, note: String, mark: Option<Mark>) -> Series {

@@ -6,12 +6,14 @@ mod flows;
 mod open;
 mod over_rounds;
 mod rounds;
+mod spectrum;
 
 use std::collections::BTreeMap;
 
 use prony_model::{Bound, CountedRounds, LatencySummary, Measurement, Outcome, Outcomes};
 use prony_stats::{Estimate, spearman, supports_percentile};
 
+pub(crate) use attempts::WARMING_UP;
 pub use attempts::{Attempts, WarmingFigures};
 pub use costs::{CostFigures, GeneratorFigures};
 pub use flows::FlowFigures;
@@ -19,6 +21,7 @@ pub(crate) use open::{Awaiting, RATE_MADE};
 pub use open::{EventFigures, HeldFigures, Kept, Lag, OpenFigures};
 pub use over_rounds::{Relative, WorstRound};
 pub use rounds::{Attempt, RoundFigures};
+pub use spectrum::SpectrumPoint;
 
 use over_rounds::{Merged, over};
 
@@ -31,6 +34,8 @@ pub struct Figures {
     pub(crate) headline: BTreeMap<u32, f64>,
     /// Latency (the time of a flow, if the load has any) in nanoseconds, from the merged histograms of all rounds; `None` if no response was ok.
     pub latency: Option<LatencySummary>,
+    /// That latency at every percentile with at least ten responses beyond.
+    pub spectrum: Vec<SpectrumPoint>,
     /// The interval of its median over the rounds.
     p50_interval: Option<(f64, f64)>,
     /// The interval of its p99 over the rounds.
@@ -131,6 +136,7 @@ impl Figures {
             p50_interval: draws.interval(0.5),
             p99_interval: draws.interval(0.99),
             latency: histogram.summary(),
+            spectrum: spectrum::spectrum(histogram),
             within_stdev: (histogram.count() > 0).then(|| histogram.share_within_one_stdev()),
             latency_count: histogram.count(),
             unreadable_histograms: merged.unreadable,

@@ -198,6 +198,7 @@ fn document(run: &Run, summary: &RunSummary) -> Page {
         );
     }
     sections.extend(summary.tables.iter().map(|table| workload(table, summary)));
+    sections.extend(rates(summary));
     sections.extend(noise(summary));
     sections.extend(absences(summary));
     sections.push(Section {
@@ -242,8 +243,7 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
     if table.rows.is_empty() {
         blocks.push(Block::Text("No server gave figures.".into()));
     } else {
-        // The course of the trials is shown with the noise.
-        let kinds = ChartKind::of(table).filter(|kind| *kind != ChartKind::Course);
+        let kinds = ChartKind::of(table).filter(|kind| !kind.is_of_noise());
         blocks.push(Block::Charts(
             kinds.map(|kind| charts::figure(kind, table)).collect(),
         ));
@@ -297,6 +297,19 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
     }
 }
 
+/// Workloads that were measured at several rates.
+fn rates(summary: &RunSummary) -> Option<Section> {
+    let figures = charts::rate_figures(summary);
+    (!figures.is_empty()).then(|| Section {
+        id: "rates".into(),
+        title: "Latency against rate".into(),
+        lead: "Each server's p50 and p99 at each rate; all panels of a chart have the same scales."
+            .into(),
+        blocks: vec![Block::Charts(figures)],
+        ..Section::default()
+    })
+}
+
 fn noise(summary: &RunSummary) -> Option<Section> {
     let quiet = &summary.quiet;
     let tables = summary.tables.iter().filter(|table| !table.rows.is_empty());
@@ -320,7 +333,10 @@ fn noise(summary: &RunSummary) -> Option<Section> {
         rows: rows.collect(),
         ..Table::default()
     };
-    let courses = tables.map(|table| charts::figure(ChartKind::Course, table));
+    let courses = tables.flat_map(|table| {
+        let kinds = ChartKind::of(table).filter(|kind| kind.is_of_noise());
+        kinds.map(move |kind| charts::figure(kind, table))
+    });
     (quiet.disturbance.trials > 0).then(|| Section {
         id: "noise".into(),
         title: "How quiet the machine was".into(),

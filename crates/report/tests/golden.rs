@@ -213,6 +213,11 @@ fn elements(markup: &str) -> String {
     let (head, rest) = markup.split_once("<style>").unwrap();
     let (_, body) = rest.split_once("</style>").unwrap();
     let mut text = format!("{head}<style></style>{body}").replace("><", ">\n<");
+    // Cells follow on the text of the cell before.
+    for cell in ["<td", "<th", "<tr"] {
+        text = text.replace(cell, &format!("\n{cell}"));
+    }
+    text = text.replace("\n\n", "\n");
     for inline in ["</", "<small", "<span", "<strong"] {
         text = text.replace(&format!("\n{inline}"), inline);
     }

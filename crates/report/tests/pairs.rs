@@ -214,6 +214,12 @@ fn a_report_of_30_servers_and_10_workloads_is_below_2_mb() {
         std::fs::write(file, &page).unwrap();
     }
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    let charts: usize = page
+        .split("<svg ")
+        .skip(1)
+        .map(|chart| chart.find("</svg>").expect("its end"))
+        .sum();
+    assert!(charts < 460_000, "{charts} bytes of charts");
     assert_eq!(page.matches("<summary>Details of ").count(), 310);
-    println!("{} bytes", page.len());
+    println!("{} bytes, of charts {charts}", page.len());
 }

@@ -2,25 +2,55 @@
 
 use maud::{Markup, html};
 
-use super::{Axis, Chart, Dot, tenth};
-use crate::terminal::cut;
+use super::{Axis, Chart, Dot, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, notes, tenth};
+use crate::terminal::{cut, wrapped};
 
-const WIDTH: f64 = 760.0;
+/// How large a chart of curves is, and where the names of its curves are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Frame {
+    /// A picture of its own, with the names at the ends of the curves.
+    #[default]
+    Wide,
+    /// As narrow as a row chart, so that a phone shows it without shrinking its text; the names are in a legend below.
+    Narrow,
+}
+
+/// The edges of the plot.
+struct Plot {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    width: f64,
+}
+
+const WIDE: Plot = Plot {
+    left: 90.0,
+    right: 690.0,
+    top: 56.0,
+    bottom: 350.0,
+    width: 760.0,
+};
+/// The height of a wide chart.
 const HEIGHT: f64 = 420.0;
-const LEFT: f64 = 90.0;
-const RIGHT: f64 = 690.0;
-const TOP: f64 = 56.0;
-const BOTTOM: f64 = 350.0;
+/// How high the plot of a narrow chart is.
+const NARROW_HEIGHT: f64 = 190.0;
+/// How many columns a legend has, and how many letters fit in an entry.
+const LEGEND_COLUMNS: usize = 2;
+const LEGEND_LETTERS: usize = 22;
+const EDGE: f64 = 8.0;
 
 /// Curves over two axes.
 #[derive(Clone, Debug, Default)]
 pub struct CurveChart {
     /// The title.
     pub title: String,
-    /// A line below the title.
+    /// A line below the title; in a narrow chart lines below the legend.
     pub subtitle: String,
     /// The text alternative.
     pub description: String,
+    /// Its size.
+    pub frame: Frame,
     /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis.
@@ -41,9 +71,37 @@ pub struct Curve {
     /// Its name.
     pub name: String,
     /// The style of its line.
-    pub style: Dot,
+    pub style: Line,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
+}
+
+/// The style of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Of a percentile, with a dot at each point.
+    Measured(Dot),
+    /// The nth of several, told apart by colour and dashes.
+    Nth(usize),
+    /// Not comparable with the others.
+    Grey,
+}
+
+impl Line {
+    /// How many curves beside each other can be told apart.
+    pub const MOST: usize = 8;
+
+    fn class(self) -> String {
+        match self {
+            Self::Measured(dot) => format!("curve {}", dot.class()),
+            // Colours that some readers confuse have different dashes.
+            Self::Nth(n) => {
+                let dash = (n + 2 * (n / 4)) % 4 + 1;
+                format!("curve line-{} dash-{dash}", n % 4 + 1)
+            }
+            Self::Grey => "curve grey".to_owned(),
+        }
+    }
 }
 
 /// A marked value of the vertical axis.
@@ -69,53 +127,112 @@ pub struct Band {
 impl CurveChart {
     /// Draws it.
     pub fn draw(&self) -> Chart {
+        let plot = self.plot();
+        let legend = self.legend_lines();
+        let (height, words) = match self.frame {
+            Frame::Wide => (HEIGHT, self.wide_words()),
+            Frame::Narrow => {
+                let below = plot.bottom + 42.0 + NOTE * legend.len() as f64;
+                let said = match self.subtitle.is_empty() {
+                    true => Vec::new(),
+                    false => wrapped(&self.subtitle, NOTE_LETTERS),
+                };
+                let words = html! {
+                    (heading(&heading_lines(&self.title), EDGE))
+                    (self.legend(&legend, plot.bottom + 42.0))
+                    (notes(&said, EDGE, below))
+                };
+                (below + NOTE * said.len() as f64 + 8.0, words)
+            }
+        };
         let body = html! {
-            text class="heading" x=(LEFT) y="20" { (cut(&self.title, 80)) }
-            text class="soft" x=(LEFT) y="38" { (cut(&self.subtitle, 95)) }
             (self.grid())
             @if let Some(band) = &self.band { (self.band(band)) }
             @for level in &self.levels {
                 @let y = self.y(level.at);
-                line class="level" x1=(LEFT) x2=(RIGHT) y1=(y) y2=(y) {}
-                text class="level-text" x=(LEFT + 6.0) y=(y - 5.0) { (level.name) }
+                line class="level" x1=(plot.left) x2=(plot.right) y1=(y) y2=(y) {}
+                text class="level-text" x=(plot.left + 6.0) y=(y - 5.0) { (level.name) }
             }
             @for curve in &self.curves { (self.curve(curve)) }
-            (self.names())
+            (words)
             @if let Some((at, name)) = &self.point { (self.point(*at, name)) }
         };
         Chart {
             title: self.title.clone(),
             description: self.description.clone(),
-            width: WIDTH,
-            height: HEIGHT,
+            width: plot.width,
+            height: tenth(height),
             body,
         }
     }
 
+    fn plot(&self) -> Plot {
+        let heading = heading_lines(&self.title).len() as f64;
+        let top = HEADING * heading + 24.0;
+        match self.frame {
+            Frame::Wide => WIDE,
+            Frame::Narrow => Plot {
+                left: 54.0,
+                right: 346.0,
+                top,
+                bottom: top + NARROW_HEIGHT,
+                width: 360.0,
+            },
+        }
+    }
+
+    fn wide_words(&self) -> Markup {
+        html! {
+            text class="heading" x=(WIDE.left) y="20" { (cut(&self.title, 80)) }
+            text class="soft" x=(WIDE.left) y="38" { (cut(&self.subtitle, 95)) }
+            (self.names())
+        }
+    }
+
     fn x(&self, value: f64) -> f64 {
-        tenth(LEFT + (RIGHT - LEFT) * self.x.scale.place(value))
+        let plot = self.plot();
+        tenth(plot.left + (plot.right - plot.left) * self.x.scale.place(value))
     }
 
     fn y(&self, value: f64) -> f64 {
-        tenth(BOTTOM - (BOTTOM - TOP) * self.y.scale.place(value))
+        let plot = self.plot();
+        tenth(plot.bottom - (plot.bottom - plot.top) * self.y.scale.place(value))
     }
 
     fn grid(&self) -> Markup {
-        let middle = (TOP + BOTTOM) / 2.0;
+        let Plot {
+            left,
+            right,
+            top,
+            bottom,
+            ..
+        } = self.plot();
+        let middle = (top + bottom) / 2.0;
+        let across = |place: f64| tenth(left + (right - left) * place);
+        let up = |place: f64| tenth(bottom - (bottom - top) * place);
+        let lines = self.y.ticks();
+        let lines = lines.map(|(place, _)| format!("M{left} {}H{right}", up(place)));
+        let marks = self.x.ticks();
+        let marks = marks.map(|(place, _)| format!("M{} {bottom}v5", across(place)));
         html! {
-            @for (place, tick) in self.y.ticks() {
-                @let y = tenth(BOTTOM - (BOTTOM - TOP) * place);
-                line class="grid" x1=(LEFT) x2=(RIGHT) y1=(y) y2=(y) {}
-                text class="tick" x=(LEFT - 8.0) y=(y + 4.0) text-anchor="end" { (tick) }
+            path class="grid" d=(lines.chain(marks).collect::<String>()) {}
+            g class="tick" text-anchor="end" {
+                @for (place, tick) in self.y.ticks() { text x=(left - 8.0) y=(tenth(up(place) + 4.0)) { (tick) } }
             }
-            @for (place, tick) in self.x.ticks() {
-                @let x = tenth(LEFT + (RIGHT - LEFT) * place);
-                line class="grid" x1=(x) x2=(x) y1=(BOTTOM) y2=(BOTTOM + 5.0) {}
-                text class="tick" x=(x) y=(BOTTOM + 20.0) text-anchor="middle" { (tick) }
+            g class="tick" text-anchor="middle" {
+                @for (place, tick) in self.x.ticks() { text x=(across(place)) y=(bottom + 20.0) { (tick) } }
             }
-            text class="axis-title" x=((LEFT + RIGHT) / 2.0) y=(BOTTOM + 44.0) text-anchor="middle" { (self.x.title) }
-            text class="axis-title" transform={ "rotate(-90 20 " (middle) ")" } x="20" y=(middle) text-anchor="middle" {
-                (self.y.title)
+            @match self.frame {
+                Frame::Wide => {
+                    text class="axis-title" x=((left + right) / 2.0) y=(bottom + 44.0) text-anchor="middle" { (self.x.title) }
+                    text class="axis-title" transform={ "rotate(-90 20 " (middle) ")" } x="20" y=(middle) text-anchor="middle" {
+                        (self.y.title)
+                    }
+                }
+                Frame::Narrow => {
+                    text class="axis-title" x=((left + right) / 2.0) y=(bottom + 36.0) text-anchor="middle" { (self.x.title) }
+                    text class="axis-title" x=(EDGE) y=(top - 10.0) { (self.y.title) }
+                }
             }
         }
     }
@@ -129,8 +246,42 @@ impl CurveChart {
         let path: Vec<String> = points.iter().map(|(x, y)| format!("{x},{y}")).collect();
         html! {
             @if !points.is_empty() {
-                polyline class={ "curve " (curve.style.class()) } points=(path.join(" ")) {}
-                @for (x, y) in &points { circle class=(curve.style.class()) cx=(x) cy=(y) r="3" {} }
+                polyline class=(curve.style.class()) points=(path.join(" ")) {}
+                @if let Line::Measured(dot) = curve.style {
+                    @for (x, y) in &points { circle class=(dot.class()) cx=(x) cy=(y) r="3" {} }
+                }
+            }
+        }
+    }
+
+    /// The curves by the lines of the legend.
+    fn legend_lines(&self) -> Vec<&[Curve]> {
+        match self.frame {
+            Frame::Wide => Vec::new(),
+            Frame::Narrow => self.curves.chunks(LEGEND_COLUMNS).collect(),
+        }
+    }
+
+    fn legend(&self, lines: &[&[Curve]], top: f64) -> Markup {
+        let column = (self.plot().width - 2.0 * EDGE) / LEGEND_COLUMNS as f64;
+        let entries = lines.iter().enumerate().flat_map(|(line, curves)| {
+            let y = top + NOTE * (line + 1) as f64;
+            let places = curves.iter().enumerate();
+            places.map(move |(place, curve)| (EDGE + column * place as f64, y, curve))
+        });
+        let names = entries.clone();
+        html! {
+            @for (x, y, curve) in entries {
+                path class=(curve.style.class()) d=(format!("M{x} {}h22", y - 4.0)) {}
+            }
+            g class="tick" {
+                @for (x, y, curve) in names {
+                    @let shown = cut(&curve.name, LEGEND_LETTERS);
+                    text x=(x + 28.0) y=(y) {
+                        @if shown != curve.name { title { (curve.name) } }
+                        (shown)
+                    }
+                }
             }
         }
     }
@@ -156,22 +307,22 @@ impl CurveChart {
     }
 
     fn band(&self, band: &Band) -> Markup {
-        let x = self.x(band.at);
+        let (x, Plot { top, bottom, .. }) = (self.x(band.at), self.plot());
         html! {
             @if let Some((low, high)) = band.interval.map(|(low, high)| (self.x(low), self.x(high))) {
-                rect class="band" x=(low) y=(TOP) width=(tenth(high - low)) height=(BOTTOM - TOP) {}
+                rect class="band" x=(low) y=(top) width=(tenth(high - low)) height=(bottom - top) {}
             }
-            line class="middle" x1=(x) x2=(x) y1=(TOP) y2=(BOTTOM) {}
-            text class="label" x=(x - 5.0) y=(TOP + 12.0) text-anchor="end" { (band.name) }
+            line class="middle" x1=(x) x2=(x) y1=(top) y2=(bottom) {}
+            text class="label" x=(x - 5.0) y=(top + 12.0) text-anchor="end" { (band.name) }
         }
     }
 
     fn point(&self, at: f64, name: &str) -> Markup {
-        let x = self.x(at);
-        let up = BOTTOM - 10.0;
+        let (x, bottom) = (self.x(at), self.plot().bottom);
+        let up = bottom - 10.0;
         html! {
-            path class="knee" d=(format!("M{} {up}L{x} {BOTTOM}L{} {up}", x - 6.0, x + 6.0)) {}
-            text class="label" x=(x) y=(BOTTOM - 16.0) text-anchor="middle" { (name) }
+            path class="knee" d=(format!("M{} {up}L{x} {bottom}L{} {up}", x - 6.0, x + 6.0)) {}
+            text class="label" x=(x) y=(bottom - 16.0) text-anchor="middle" { (name) }
         }
     }
 }
@@ -190,6 +341,61 @@ mod tests {
             ..CurveChart::default()
         };
         assert!(chart.y(1e8) < chart.y(1e6) && chart.x(200.0) > chart.x(100.0));
-        assert_eq!((chart.x(0.0), chart.y(1e6)), (LEFT, BOTTOM));
+        assert_eq!((chart.x(0.0), chart.y(1e6)), (WIDE.left, WIDE.bottom));
+    }
+
+    #[test]
+    fn no_two_lines_look_alike() {
+        let classes: std::collections::HashSet<String> =
+            (0..Line::MOST).map(|n| Line::Nth(n).class()).collect();
+        assert_eq!(classes.len(), Line::MOST);
+        // Blue and purple are alike without red, blue and green nearly so without blue.
+        let dash = |n| Line::Nth(n).class().rsplit(' ').next().unwrap().to_owned();
+        assert!(
+            [0, 4]
+                .iter()
+                .all(|blue| [3, 7].iter().all(|purple| dash(*blue) != dash(*purple)))
+        );
+    }
+
+    #[test]
+    fn a_narrow_chart_names_its_curves_in_a_legend_and_says_the_rest_below() {
+        let curve = |n: usize| Curve {
+            name: format!("server-{n} with a name that is too long for the legend"),
+            style: Line::Nth(n),
+            points: vec![(1.0, 1e6), (2.0, 1e7)],
+        };
+        let chart = CurveChart {
+            frame: Frame::Narrow,
+            subtitle: "Three of nine servers.".into(),
+            x: Axis::new("rate", Scale::linear(2.0, 5), number::count),
+            y: Axis::new("latency", Scale::log([1e6, 1e7]), number::duration),
+            curves: (0..3).map(curve).collect(),
+            ..CurveChart::default()
+        };
+        let svg = chart.draw().document();
+        let tree = roxmltree::Document::parse(&svg).unwrap();
+        let texts: Vec<_> = tree
+            .descendants()
+            .filter(|node| node.has_tag_name("text"))
+            .collect();
+        let height: f64 = tree
+            .root_element()
+            .attribute("height")
+            .unwrap()
+            .parse()
+            .unwrap();
+        for text in &texts {
+            let y: f64 = text.attribute("y").unwrap().parse().unwrap();
+            assert!(y < height, "{svg}");
+        }
+        let has = |words: &str| {
+            texts
+                .iter()
+                .filter(|text| text.text().is_some_and(|text| text.contains(words)))
+                .count()
+        };
+        assert_eq!(svg.matches("<title>server-").count(), 3, "{svg}");
+        assert_eq!(has("Three of nine"), 1, "{svg}");
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! The label is above the row's marks, so that a chart is narrow enough for a phone without shrinking its text.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 
-use super::{Axis, Chart, Scale, tenth};
-use crate::terminal::{cut, wrapped};
+use super::{Axis, Chart, HEADING, Scale, heading_lines, tenth};
+use crate::terminal::cut;
 
 const WIDTH: f64 = 360.0;
 const EDGE: f64 = 8.0;
-/// The height of a heading line; a heading has one or two.
-const HEADING: f64 = 18.0;
 /// The height of the legend, and of the line with the limit's name.
 const LEGEND: f64 = 20.0;
 /// The height of the line with a row's label and value.
@@ -20,8 +20,7 @@ const MARKS: f64 = 20.0;
 const AXIS: f64 = 40.0;
 const ROUND_BAR: f64 = 8.0;
 const ROUND_STEP: f64 = 10.0;
-/// About how many characters fit in a heading, and in a label next to its value.
-const HEADING_LETTERS: usize = 46;
+/// About how many characters fit in a label next to its value.
 const LINE_LETTERS: usize = 52;
 
 /// A chart with a row for each server.
@@ -102,6 +101,8 @@ pub enum Dot {
     Plain,
     /// A noisy trial.
     Noisy,
+    /// A trial whose server was still warming up.
+    Warming,
 }
 
 /// A trial in the course of a run.
@@ -124,6 +125,7 @@ impl Dot {
             Self::P999 => "p999",
             Self::Plain => "dot",
             Self::Noisy => "dot noisy",
+            Self::Warming => "warming",
         }
     }
 }
@@ -132,7 +134,7 @@ impl RowChart {
     /// Draws it.
     pub fn draw(&self) -> Chart {
         let has_legend = !self.legend.is_empty() || self.limit.is_some();
-        let heading = self.heading();
+        let heading = heading_lines(&self.title);
         let below_heading = HEADING * heading.len() as f64 + 8.0;
         let top = below_heading + if has_legend { LEGEND } else { 0.0 };
         let mut ends = top;
@@ -145,14 +147,19 @@ impl RowChart {
                 (begins, row)
             })
             .collect();
+        let mut marks = Marks::default();
+        for (begins, row) in &rows {
+            let marks_of_row = row.marks.iter();
+            let y = row.middle(*begins);
+            marks_of_row.for_each(|mark| mark.draw(&mut marks, &self.axis.scale, y));
+        }
         let body = html! {
-            @for (i, line) in heading.iter().enumerate() {
-                text class="heading" x=(EDGE) y=(HEADING * (i + 1) as f64) { (line) }
-            }
+            (super::heading(&heading, EDGE))
             (self.legend(below_heading))
             (self.grid(top, ends))
             @if let Some((value, name)) = &self.limit { (self.limit_line(*value, name, top, ends)) }
-            @for (begins, row) in rows { (self.row(begins, row)) }
+            (marks.draw())
+            (self.words(&rows))
         };
         Chart {
             title: self.title.clone(),
@@ -160,17 +167,6 @@ impl RowChart {
             width: WIDTH,
             height: tenth(ends + AXIS),
             body,
-        }
-    }
-
-    fn heading(&self) -> Vec<String> {
-        let lines = wrapped(&self.title, HEADING_LETTERS);
-        match lines.as_slice() {
-            [first, second, _, ..] => vec![
-                first.clone(),
-                format!("{}…", cut(second, HEADING_LETTERS - 1)),
-            ],
-            _ => lines,
         }
     }
 
@@ -191,10 +187,15 @@ impl RowChart {
     }
 
     fn grid(&self, top: f64, bottom: f64) -> Markup {
+        let lines: String = self
+            .axis
+            .ticks()
+            .map(|(place, _)| format!("M{} {top}V{bottom}", across(place)))
+            .collect();
         html! {
+            path class="grid" d=(lines) {}
             @for (place, tick) in self.axis.ticks() {
                 @let x = across(place);
-                line class="grid" x1=(x) x2=(x) y1=(top) y2=(bottom) {}
                 text class="tick" x=(x) y=(bottom + 14.0) text-anchor=(anchor(place)) { (tick) }
             }
             text class="axis-title" x=(WIDTH / 2.0) y=(bottom + 31.0) text-anchor="middle" { (self.axis.title) }
@@ -210,23 +211,25 @@ impl RowChart {
         }
     }
 
-    fn row(&self, begins: f64, row: &Series) -> Markup {
-        let has_text = !row.value.is_empty() || !row.note.is_empty();
-        let taken = row.value.chars().count() + row.note.chars().count() + 2;
-        let shown = cut(&row.label, LINE_LETTERS.saturating_sub(taken).max(12));
+    /// The labels of the rows, and their figures at the right edge.
+    fn words(&self, rows: &[(f64, &Series)]) -> Markup {
         html! {
-            g transform={ "translate(0 " (tenth(begins)) ")" } {
-                // A label that is shown in full needs no tip.
-                @if shown != row.label { title { (row.label) ": " (row.value) " " (row.note) } }
-                text class="label" x=(EDGE) y="13" { (shown) }
-                @if has_text {
-                    text class="value" x=(WIDTH - EDGE) y="13" {
-                        (row.value)
-                        @if !row.note.is_empty() { tspan class="soft" dx="6" { (row.note) } }
+            g class="label" transform={ "translate(" (EDGE) " 0)" } {
+                @for (begins, row) in rows {
+                    @let shown = row.shown_label();
+                    text y=(tenth(begins + 13.0)) {
+                        // A label that is shown in full needs no tip.
+                        @if shown != row.label { title { (row.label) ": " (row.value) " " (row.note) } }
+                        (shown)
                     }
                 }
-                g transform={ "translate(0 " (tenth(LABEL + row.height() / 2.0 - 2.0)) ")" } {
-                    @for mark in &row.marks { (mark.draw(&self.axis.scale)) }
+            }
+            g class="value" transform={ "translate(" (WIDTH - EDGE) " 0)" } {
+                @for (begins, row) in rows.iter().filter(|(_, row)| row.has_words()) {
+                    text y=(tenth(begins + 13.0)) {
+                        (row.value)
+                        @if !row.note.is_empty() { tspan dx="6" { (row.note) } }
+                    }
                 }
             }
         }
@@ -242,89 +245,206 @@ impl Series {
         });
         heights.fold(MARKS, f64::max)
     }
+
+    /// The middle of its marks in a row that begins there.
+    fn middle(&self, begins: f64) -> f64 {
+        tenth(begins + LABEL + self.height() / 2.0 - 2.0)
+    }
+
+    fn has_words(&self) -> bool {
+        !self.value.is_empty() || !self.note.is_empty()
+    }
+
+    fn shown_label(&self) -> String {
+        let taken = self.value.chars().count() + self.note.chars().count() + 2;
+        cut(&self.label, LINE_LETTERS.saturating_sub(taken).max(12))
+    }
+}
+
+/// A style of marks, from the lowest to the topmost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Layer {
+    Middle,
+    Bar,
+    GreyBar,
+    Round,
+    GreyRound,
+    Span,
+    Whisker,
+    GreyWhisker,
+    P999,
+    P99,
+    P90,
+    P50,
+    Point,
+    Trial,
+    Loss,
+    NoisyLoss,
+}
+
+impl Layer {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Middle => "grid",
+            Self::Bar => "bar",
+            Self::GreyBar => "bar grey",
+            Self::Round => "round",
+            Self::GreyRound => "round grey",
+            Self::Span => "span",
+            Self::Whisker => "whisker",
+            Self::GreyWhisker => "whisker grey",
+            Self::P999 => "dots p999",
+            Self::P99 => "dots p99",
+            Self::P90 => "dots p90",
+            Self::P50 => "dots p50",
+            Self::Point => "dots point",
+            Self::Trial => "dots",
+            Self::Loss => "loss",
+            Self::NoisyLoss => "loss noisy",
+        }
+    }
+
+    fn of_percentile(dot: Dot) -> Self {
+        match dot {
+            Dot::P50 => Self::P50,
+            Dot::P90 => Self::P90,
+            Dot::P99 => Self::P99,
+            Dot::P999 => Self::P999,
+            Dot::Plain | Dot::Noisy | Dot::Warming => Self::Point,
+        }
+    }
+}
+
+/// The marks of all rows: one path for all of a style, because a page has thousands of them, and circles for the hollow ones.
+#[derive(Default)]
+struct Marks {
+    paths: BTreeMap<Layer, String>,
+    hollow: Vec<Hollow>,
+    /// How wide the bars of losses are, which depends on their number.
+    loss_width: f64,
+}
+
+struct Hollow {
+    dot: &'static str,
+    x: f64,
+    y: f64,
+    radius: f64,
+}
+
+impl Marks {
+    fn add(&mut self, layer: Layer, path: &str) {
+        self.paths.entry(layer).or_default().push_str(path);
+    }
+
+    /// A line with round ends and no length: a disc.
+    fn dot(&mut self, layer: Layer, x: f64, y: f64) {
+        self.add(layer, &format!("M{x} {y}h0"));
+    }
+
+    fn draw(&self) -> Markup {
+        html! {
+            @for (layer, path) in &self.paths {
+                @let width = matches!(layer, Layer::Loss | Layer::NoisyLoss).then_some(self.loss_width);
+                path class=(layer.class()) stroke-width=[width] d=(path) {}
+            }
+            @for hollow in &self.hollow {
+                circle class=(hollow.dot) cx=(hollow.x) cy=(hollow.y) r=(hollow.radius) {}
+            }
+        }
+    }
+
+    fn bar(&mut self, bar: &Bar, scale: &Scale, y: f64) {
+        let x = |value: f64| across(scale.place(value));
+        let (fill, whisker) = match bar.is_grey {
+            true => (Layer::GreyBar, Layer::GreyWhisker),
+            false => (Layer::Bar, Layer::Whisker),
+        };
+        self.add(fill, &format!("M{} {y}H{}", x(0.0), x(bar.value)));
+        if let Some((low, high)) = bar.interval.map(|(low, high)| (x(low), x(high))) {
+            let top = tenth(y - 4.0);
+            self.add(whisker, &format!("M{low} {top}v8m0 -4H{high}m0 -4v8"));
+        }
+        match bar.is_grey {
+            true => self.hollow.push(Hollow {
+                dot: "dot grey",
+                x: x(bar.value),
+                y,
+                radius: 3.5,
+            }),
+            false => self.dot(Layer::Point, x(bar.value), y),
+        }
+    }
+
+    fn rounds(&mut self, values: &[f64], middle: f64, is_grey: bool, scale: &Scale, y: f64) {
+        let x = |value: f64| across(scale.place(value));
+        let (fill, whisker) = match is_grey {
+            true => (Layer::GreyRound, Layer::GreyWhisker),
+            false => (Layer::Round, Layer::Whisker),
+        };
+        let half = values.len() as f64 * ROUND_STEP / 2.0;
+        for (i, value) in values.iter().enumerate() {
+            let middle = tenth(y - half + i as f64 * ROUND_STEP + ROUND_BAR / 2.0);
+            self.add(fill, &format!("M{} {middle}H{}", x(0.0), x(*value)));
+        }
+        let (top, bottom) = (tenth(y - half - 2.0), tenth(y + half));
+        self.add(whisker, &format!("M{} {top}V{bottom}", x(middle)));
+    }
+
+    fn dots(&mut self, dots: &[(Dot, f64)], scale: &Scale, y: f64) {
+        let x = |value: f64| across(scale.place(value));
+        if let (Some((_, first)), Some((_, last))) = (dots.first(), dots.last()) {
+            self.add(Layer::Span, &format!("M{} {y}H{}", x(*first), x(*last)));
+        }
+        for (dot, value) in dots {
+            self.dot(Layer::of_percentile(*dot), x(*value), y);
+        }
+    }
+
+    fn trials(&mut self, trials: &[Trial], scale: &Scale, y: f64) {
+        self.add(Layer::Middle, &format!("M{EDGE} {y}H{}", WIDTH - EDGE));
+        for trial in trials {
+            let x = across(scale.place(trial.at));
+            let y = tenth(y - 12.0 * trial.height.clamp(-1.0, 1.0));
+            match trial.is_noisy {
+                true => self.hollow.push(Hollow {
+                    dot: Dot::Noisy.class(),
+                    x,
+                    y,
+                    radius: 2.5,
+                }),
+                false => self.dot(Layer::Trial, x, y),
+            }
+        }
+    }
+
+    fn losses(&mut self, trials: &[Trial], scale: &Scale, y: f64) {
+        let x = |at: f64| across(scale.place(at));
+        self.loss_width = tenth((x(2.0) - x(1.0)).clamp(1.0, 4.0));
+        for trial in trials.iter().filter(|trial| trial.height > 0.0) {
+            let layer = match trial.is_noisy {
+                true => Layer::NoisyLoss,
+                false => Layer::Loss,
+            };
+            let high = tenth(trial.height.min(1.0) * 26.0);
+            self.add(layer, &format!("M{} {}v-{high}", x(trial.at), y + 14.0));
+        }
+    }
 }
 
 impl Mark {
-    /// Around y = 0.
-    fn draw(&self, scale: &Scale) -> Markup {
-        let x = |value: f64| across(scale.place(value));
+    /// Around the height `y`.
+    fn draw(&self, marks: &mut Marks, scale: &Scale, y: f64) {
         match self {
-            Self::Bar(bar) => bar.draw(scale),
+            Self::Bar(bar) => marks.bar(bar, scale, y),
             Self::Rounds {
                 values,
                 middle,
                 is_grey,
-            } => {
-                let top = -(values.len() as f64 * ROUND_STEP) / 2.0;
-                html! {
-                    @for (i, value) in values.iter().enumerate() {
-                        rect class=(grey("round", *is_grey)) x=(x(0.0)) y=(tenth(top + i as f64 * ROUND_STEP))
-                            width=(tenth(x(*value) - x(0.0))) height=(ROUND_BAR) rx="2" {}
-                    }
-                    line class=(grey("whisker", *is_grey)) x1=(x(*middle)) x2=(x(*middle)) y1=(tenth(top - 2.0)) y2=(tenth(-top)) {}
-                }
-            }
-            Self::Dots(dots) => html! {
-                @if let (Some((_, first)), Some((_, last))) = (dots.first(), dots.last()) {
-                    line class="span" x1=(x(*first)) x2=(x(*last)) y1="0" y2="0" {}
-                }
-                @for (dot, value) in dots.iter().rev() {
-                    circle class=(dot.class()) cx=(x(*value)) r="4.5" {}
-                }
-            },
-            Self::Trials(trials) => html! {
-                line class="grid" x1=(EDGE) x2=(WIDTH - EDGE) y1="0" y2="0" {}
-                @let high = |trial: &Trial| tenth(-12.0 * trial.height.clamp(-1.0, 1.0));
-                // One path for all dots that are not noisy: a page has thousands of them.
-                @let quiet = trials.iter().filter(|trial| !trial.is_noisy);
-                @let dots: String = quiet.map(|trial| format!("M{} {}h0", x(trial.at), high(trial))).collect();
-                @if !dots.is_empty() { path class="dots" d=(dots) {} }
-                @for trial in trials.iter().filter(|trial| trial.is_noisy) {
-                    circle class=(Dot::Noisy.class()) cx=(x(trial.at)) cy=(high(trial)) r="2.5" {}
-                }
-            },
-            Self::Losses(trials) => {
-                let wide = (x(2.0) - x(1.0)).clamp(1.0, 4.0);
-                // One path for all bars of a kind: a page has thousands of them.
-                let bars = |noisy: bool| -> String {
-                    let shown = trials.iter().filter(|trial| trial.height > 0.0);
-                    shown
-                        .filter(|trial| trial.is_noisy == noisy)
-                        .map(|trial| {
-                            let left = tenth(x(trial.at) - wide / 2.0);
-                            let (wide, high) = (tenth(wide), tenth(trial.height.min(1.0) * 26.0));
-                            format!("M{left} 14v-{high}h{wide}v{high}z")
-                        })
-                        .collect()
-                };
-                html! {
-                    @for (class, bars) in [("loss", bars(false)), ("loss noisy", bars(true))] {
-                        @if !bars.is_empty() { path class=(class) d=(bars) {} }
-                    }
-                }
-            }
+            } => marks.rounds(values, *middle, *is_grey, scale, y),
+            Self::Dots(dots) => marks.dots(dots, scale, y),
+            Self::Trials(trials) => marks.trials(trials, scale, y),
+            Self::Losses(trials) => marks.losses(trials, scale, y),
         }
-    }
-}
-
-impl Bar {
-    fn draw(&self, scale: &Scale) -> Markup {
-        let x = |value: f64| across(scale.place(value));
-        let class = |base| grey(base, self.is_grey);
-        html! {
-            rect class=(class("bar")) x=(x(0.0)) y="-6" width=(tenth(x(self.value) - x(0.0))) height="12" rx="2" {}
-            @if let Some((low, high)) = self.interval.map(|(low, high)| (x(low), x(high))) {
-                path class=(class("whisker")) d=(format!("M{low} 0H{high}M{low} -4v8M{high} -4v8")) {}
-            }
-            circle class=(class("dot")) cx=(x(self.value)) r="3.5" {}
-        }
-    }
-}
-
-fn grey(base: &'static str, is_grey: bool) -> String {
-    match is_grey {
-        true => format!("{base} grey"),
-        false => base.to_owned(),
     }
 }
 

@@ -58,6 +58,11 @@ impl Scale {
         }
     }
 
+    /// Its high end.
+    pub fn high(&self) -> f64 {
+        self.high
+    }
+
     /// Whether it starts at 0.
     pub fn starts_at_zero(&self) -> bool {
         self.low == 0.0
@@ -117,6 +122,70 @@ impl Scale {
         }
     }
 
+    /// HdrHistogram's axis of percentiles, as far as the one that this share (0 to 1) of all lies beyond. Its figures are
+    /// [`nines`].
+    pub fn percentiles(beyond: f64) -> Scale {
+        let high = nines(beyond).max(1.0);
+        let decades = (1..=high as usize).map(|decade| decade as f64);
+        Scale {
+            kind: Kind::Linear,
+            low: 0.0,
+            high,
+            ticks: [0.0, nines(0.5)].into_iter().chain(decades).collect(),
+        }
+    }
+
+    /// Around 0, as far below as above, with a tick at either end.
+    pub fn around_zero(most: f64) -> Scale {
+        let most = match most.is_finite() && most > 0.0 {
+            true => most,
+            false => 1.0,
+        };
+        let step = nice_step(most / 5.0);
+        let high = (most / step - 1e-9).ceil() * step;
+        Scale {
+            kind: Kind::Linear,
+            low: -high,
+            high,
+            ticks: vec![-high, high],
+        }
+    }
+
+    /// A logarithmic scale for all positive sizes in bytes, with ticks at powers of two.
+    pub fn log_binary(values: impl IntoIterator<Item = f64>) -> Scale {
+        let exponents = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
+        let exponents = exponents.map(f64::log2).collect::<Vec<_>>();
+        let least = exponents.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let (first, last) = match exponents.is_empty() {
+            true => (0, 1),
+            false => (least.floor() as i32, most.ceil() as i32),
+        };
+        let last = last.max(first + 1);
+        let step = (last - first) as usize / MOST_LOG_TICKS + 1;
+        Scale {
+            kind: Kind::Log,
+            low: 2f64.powi(first),
+            high: 2f64.powi(last),
+            ticks: (first..=last)
+                .step_by(step)
+                .map(|at| 2f64.powi(at))
+                .collect(),
+        }
+    }
+
+    /// From 1 to a number, with about `count` ticks at whole numbers.
+    pub fn numbered(last: usize, count: usize) -> Scale {
+        let last = last.max(2);
+        let step = last.div_ceil(count.max(1));
+        Scale {
+            kind: Kind::Linear,
+            low: 1.0,
+            high: last as f64,
+            ticks: (1..=last).step_by(step).map(|at| at as f64).collect(),
+        }
+    }
+
     /// Whether it is logarithmic.
     pub fn is_log(&self) -> bool {
         self.kind == Kind::Log
@@ -134,6 +203,18 @@ impl Scale {
             0.0
         }
     }
+}
+
+/// The nines of a percentile that this share (0 to 1) lies beyond: 0 for p0, 1 for p90, 2 for p99, 3 for p99.9.
+pub fn nines(beyond: f64) -> f64 {
+    // Not -0.
+    0.0 - beyond.log10()
+}
+
+/// A percentile by its [`nines`]: `90`, `99.9`.
+pub fn percentile(nines: f64) -> String {
+    let digits = (nines.ceil() as usize).saturating_sub(2);
+    format!("{:.digits$}", 100.0 * (1.0 - 10f64.powf(-nines)))
 }
 
 /// The smallest of 1, 2, 2.5, 5 or 10 × a power of ten that is at least `raw`.
@@ -191,6 +272,41 @@ mod tests {
         assert!(one.place(100.0) > 0.3 && one.place(100.0) < 0.7);
     }
 
+    #[test]
+    fn percentiles_are_as_far_apart_as_their_nines() {
+        let scale = Scale::percentiles(0.000_2);
+        let names: Vec<String> = scale.ticks.iter().map(|tick| percentile(*tick)).collect();
+        assert_eq!(names, ["0", "50", "90", "99", "99.9"]);
+        assert_eq!(scale.place(nines(1.0)), 0.0);
+        assert_eq!(scale.place(nines(0.000_2)), 1.0);
+        let gap = |from: f64, to: f64| scale.place(nines(to)) - scale.place(nines(from));
+        assert!((gap(0.1, 0.01) - gap(0.01, 0.001)).abs() < 1e-9);
+        assert_eq!(Scale::percentiles(0.8).ticks.len(), 3, "at least to p90");
+    }
+
+    #[test]
+    fn sizes_have_ticks_at_powers_of_two_and_numbers_at_whole_ones() {
+        let mib = f64::from(1 << 20);
+        let scale = Scale::log_binary([3.0 * mib, 48.0 * mib]);
+        assert_eq!(
+            scale.ticks,
+            [2.0, 4.0, 8.0, 16.0, 32.0, 64.0].map(|n| n * mib)
+        );
+        assert_eq!(Scale::log_binary([mib, 900.0 * mib]).ticks.len(), 6);
+        assert_eq!(Scale::log_binary([]).ticks.len(), 2);
+        assert_eq!(Scale::numbered(5, 5).ticks, [1.0, 2.0, 3.0, 4.0, 5.0]);
+        assert_eq!(Scale::numbered(12, 4).ticks, [1.0, 4.0, 7.0, 10.0]);
+        assert_eq!(Scale::numbered(12, 4).place(1.0), 0.0);
+    }
+
+    #[test]
+    fn a_scale_around_zero_is_symmetric() {
+        assert_eq!(Scale::around_zero(0.32).ticks, [-0.4, 0.4]);
+        assert_eq!(Scale::around_zero(0.05).ticks, [-0.05, 0.05]);
+        assert_eq!(Scale::around_zero(0.07).place(0.0), 0.5);
+        assert!(Scale::around_zero(0.0).place(0.0).is_finite());
+    }
+
     proptest! {
         #[test]
         fn every_value_is_on_the_scale_and_in_order(
@@ -199,7 +315,8 @@ mod tests {
             let max = values.iter().copied().fold(0.0, f64::max);
             let log = Scale::log(values.clone());
             let around = Scale::around(values.clone(), count);
-            for scale in [Scale::linear(max, count), Scale::binary(max, count), log, around] {
+            let sizes = Scale::log_binary(values.clone());
+            for scale in [Scale::linear(max, count), Scale::binary(max, count), log, sizes, around] {
                 let ticks = &scale.ticks;
                 prop_assert!(!ticks.is_empty() && ticks.len() <= 16, "{ticks:?}");
                 prop_assert!(ticks.windows(2).all(|pair| pair[0] < pair[1]));

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 
 use super::{Cell, Facet, Head, Row, Table, Tone, Weight};
 use crate::number;
@@ -81,7 +81,7 @@ impl Table {
             true => "Table",
             false => &self.caption,
         };
-        html! {
+        let table = html! {
             @if !self.caption.is_empty() { p class="table-caption" { (self.caption) } }
             div class=(class) tabindex="0" role="group" aria-label=(label) {
                 table {
@@ -94,7 +94,8 @@ impl Table {
                     }
                 }
             }
-        }
+        };
+        without_optional_ends(table)
     }
 
     /// What a row shows when it is open. Without scripts it opens by itself.
@@ -133,6 +134,13 @@ impl Table {
             }
         }
     }
+}
+
+/// The end tags that HTML does without: a page has tens of thousands of cells. Text cannot be mistaken for a tag, because it
+/// is escaped.
+fn without_optional_ends(table: Markup) -> Markup {
+    let ends = ["</td>", "</th>", "</tr>"].iter();
+    PreEscaped(ends.fold(table.0, |html, end| html.replace(end, "")))
 }
 
 fn title(head: &Head, is_name: bool) -> Markup {
@@ -243,6 +251,19 @@ mod tests {
         assert!(html.contains(below), "{html}");
         assert!(
             html.find("first") < html.find(r#"<tr id="hello.a--b-.2""#),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn cells_and_rows_do_without_end_tags_and_text_stays_whole() {
+        let mut table = table();
+        table.rows[0].cells[0].text = "</td>".into();
+        let html = table.html().into_string();
+        assert!(html.contains("45 k</a><tr"), "{html}");
+        assert!(html.ends_with("45 k</a></tbody></table></div>"), "{html}");
+        assert!(
+            html.contains("&lt;/td&gt;") && !html.contains("</td>"),
             "{html}"
         );
     }

@@ -54,12 +54,15 @@ fn longer_warmup(record: &TrialRecord) -> Option<Duration> {
     (used_s > 1.1 * record.trial.load.warmup_s).then(|| Duration::from_secs_f64(used_s))
 }
 
+/// A trial whose server had not finished warming up.
+pub(crate) const WARMING_UP: &str = "still warming up";
+
 /// What disturbed a trial, in a few words.
 pub(super) fn cause(cause: &NoiseCause) -> &'static str {
     match cause {
         NoiseCause::Steal { .. } => "CPU steal",
         NoiseCause::OtherPrograms { .. } => "other programs",
-        NoiseCause::WarmUp { .. } => "still warming up",
+        NoiseCause::WarmUp { .. } => WARMING_UP,
     }
 }
 

@@ -83,3 +83,50 @@ fn lose_requests(record: &mut TrialRecord) {
         _ => {}
     }
 }
+
+/// The rates of [`curve`], in requests per second.
+pub const CURVE: [f64; 5] = [4_000.0, 8_000.0, 12_000.0, 16_000.0, 20_000.0];
+
+/// One workload at several rates. Go's latency rises steeply from the fourth on; Bun's does not, but it has errors at the last.
+pub fn curve() -> Records {
+    let load = |rate: f64| LoadSpec {
+        shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, rate)),
+        deadline_s: Some(1.0),
+        ..spec(64)
+    };
+    let all = || vec!["go-nethttp", "bun"];
+    let measures = CURVE.map(|rate| ("hello", load(rate), ROUNDS, rate, all()));
+    let (mut run, mut trials) = made(
+        "curve",
+        "Several rates",
+        &[GO, BUN],
+        measures.into(),
+        vec![],
+    );
+    run.published = None;
+    trials.iter_mut().for_each(queue);
+    (run, trials)
+}
+
+/// The latency of a server at a rate.
+fn queue(record: &mut TrialRecord) {
+    let TrialRecord { trial, result, .. } = record;
+    let (LoadShape::Rate(schedule), TrialResult::Measured(measured)) = (&trial.load.shape, result)
+    else {
+        return;
+    };
+    let rate = schedule.stages[0].to_per_s;
+    let mean_ns = match trial.server.as_str() {
+        "go-nethttp" if rate > CURVE[3] => 9e6,
+        "go-nethttp" if rate > CURVE[2] => 1.2e6,
+        "go-nethttp" => 1e6 + rate,
+        _ => 2e6,
+    };
+    let mut histogram = LatencyHistogram::new();
+    (1..2_000).for_each(|i| histogram.record((mean_ns * f64::from(i) / 1_000.0) as u64));
+    measured.load.latency_ns = histogram.summary();
+    measured.load.histogram = histogram.to_base64();
+    if trial.server == "bun" && rate > CURVE[3] {
+        measured.load.outcomes[Outcome::TimedOut] = 7;
+    }
+}

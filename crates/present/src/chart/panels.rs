@@ -1,0 +1,294 @@
+//! Small panels with shared axes, one for each server, two beside each other.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+
+use super::{Axis, Chart, Dot, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, notes, tenth};
+use crate::terminal::{cut, wrapped};
+
+const WIDTH: f64 = 360.0;
+const EDGE: f64 = 8.0;
+/// Where the plots of the two columns begin, and how wide they are.
+const LEFT: [f64; COLUMNS] = [48.0, 208.0];
+const PLOT: f64 = 144.0;
+const COLUMNS: usize = 2;
+/// The height of the line with a panel's name.
+const NAME: f64 = 16.0;
+const GAP: f64 = 10.0;
+const AXIS: f64 = 38.0;
+/// Keeps marks away from the edges of a plot.
+const MARGIN: f64 = 6.0;
+/// How many letters of a name and its note fit above a panel.
+const NAME_LETTERS: usize = 25;
+
+/// Small panels with shared axes.
+#[derive(Clone, Debug, Default)]
+pub struct PanelChart {
+    /// The title.
+    pub title: String,
+    /// The text alternative.
+    pub description: String,
+    /// The horizontal axis of every panel.
+    pub x: Axis,
+    /// The vertical axis of every panel; its title is above the panels.
+    pub y: Axis,
+    /// How high a plot is.
+    pub height: f64,
+    /// The value that a line through every panel marks.
+    pub middle: Option<f64>,
+    /// The styles and their meaning.
+    pub legend: Vec<(Dot, String)>,
+    /// The panels, line by line.
+    pub panels: Vec<Panel>,
+    /// A sentence below the panels.
+    pub note: String,
+}
+
+/// A panel.
+#[derive(Clone, Debug, Default)]
+pub struct Panel {
+    /// The server.
+    pub name: String,
+    /// A few words after its name.
+    pub note: String,
+    /// Points that a line joins, by style.
+    pub lines: Vec<(Dot, Vec<(f64, f64)>)>,
+    /// Points alone.
+    pub points: Vec<(Dot, f64, f64)>,
+    /// A marked value of the horizontal axis.
+    pub mark: Option<f64>,
+}
+
+/// Where a panel's plot is.
+#[derive(Clone, Copy)]
+struct Plot {
+    left: f64,
+    top: f64,
+    bottom: f64,
+}
+
+/// What all panels draw in one style: a page has thousands of marks.
+#[derive(Default)]
+struct Drawn {
+    frames: String,
+    marks: String,
+    lines: BTreeMap<&'static str, String>,
+    dots: BTreeMap<&'static str, String>,
+    hollow: Vec<(&'static str, f64, f64)>,
+}
+
+impl PanelChart {
+    /// Draws it.
+    pub fn draw(&self) -> Chart {
+        let title = heading_lines(&self.title);
+        let legend = HEADING * title.len() as f64 + 8.0;
+        let top = legend + if self.legend.is_empty() { 14.0 } else { 32.0 };
+        let lines = self.panels.len().div_ceil(COLUMNS);
+        let bottom = top + lines as f64 * self.step() - GAP;
+        let mut drawn = Drawn::default();
+        for (i, panel) in self.panels.iter().enumerate() {
+            self.panel(panel, self.plot(i, top), &mut drawn);
+        }
+        let said = match self.note.is_empty() {
+            true => Vec::new(),
+            false => wrapped(&self.note, NOTE_LETTERS),
+        };
+        let body = html! {
+            (heading(&title, EDGE))
+            (self.legend(legend))
+            text class="axis-title" x=(EDGE) y=(top - 5.0) { (self.y.title) }
+            (drawn.draw())
+            (self.names(top))
+            (self.ticks(top))
+            text class="axis-title" x=(WIDTH / 2.0) y=(tenth(bottom + 31.0)) text-anchor="middle" { (self.x.title) }
+            (notes(&said, EDGE, bottom + AXIS))
+        };
+        Chart {
+            title: self.title.clone(),
+            description: self.description.clone(),
+            width: WIDTH,
+            height: tenth(bottom + AXIS + 6.0 + NOTE * said.len() as f64),
+            body,
+        }
+    }
+
+    /// From one line of panels to the next.
+    fn step(&self) -> f64 {
+        NAME + self.height + GAP
+    }
+
+    fn plot(&self, place: usize, top: f64) -> Plot {
+        let top = top + (place / COLUMNS) as f64 * self.step() + NAME;
+        Plot {
+            left: LEFT[place % COLUMNS],
+            top,
+            bottom: top + self.height,
+        }
+    }
+
+    fn at(&self, plot: Plot, x: f64, y: f64) -> (f64, f64) {
+        let across = MARGIN + (PLOT - 2.0 * MARGIN) * self.x.scale.place(x);
+        let up = MARGIN + (self.height - 2.0 * MARGIN) * self.y.scale.place(y);
+        (tenth(plot.left + across), tenth(plot.bottom - up))
+    }
+
+    fn panel(&self, panel: &Panel, plot: Plot, drawn: &mut Drawn) {
+        let Plot { left, top, bottom } = plot;
+        let (top, bottom) = (tenth(top), tenth(bottom));
+        drawn.frames += &format!("M{left} {top}V{bottom}h{PLOT}");
+        if let Some(middle) = self.middle {
+            let (_, y) = self.at(plot, 0.0, middle);
+            drawn.frames += &format!("M{left} {y}h{PLOT}");
+        }
+        for (dot, points) in &panel.lines {
+            let path = drawn.lines.entry(dot.class()).or_default();
+            for (i, (x, y)) in points.iter().enumerate() {
+                let (x, y) = self.at(plot, *x, *y);
+                *path += &format!("{}{x} {y}", if i == 0 { 'M' } else { 'L' });
+                let dots = drawn.dots.entry(dot.class()).or_default();
+                *dots += &format!("M{x} {y}h0");
+            }
+        }
+        for (dot, x, y) in &panel.points {
+            let (x, y) = self.at(plot, *x, *y);
+            match dot {
+                Dot::Noisy | Dot::Warming => drawn.hollow.push((dot.class(), x, y)),
+                _ => *drawn.dots.entry("").or_default() += &format!("M{x} {y}h0"),
+            }
+        }
+        if let Some(mark) = panel.mark {
+            let (x, _) = self.at(plot, mark, 0.0);
+            drawn.marks += &format!(
+                "M{} {}L{x} {bottom}L{} {}",
+                x - 5.0,
+                bottom - 8.0,
+                x + 5.0,
+                bottom - 8.0
+            );
+        }
+    }
+
+    fn names(&self, top: f64) -> Markup {
+        html! {
+            g class="label tick" {
+                @for (i, panel) in self.panels.iter().enumerate() {
+                    @let plot = self.plot(i, top);
+                    @let room = NAME_LETTERS.saturating_sub(panel.note.chars().count() + 1).max(8);
+                    @let shown = cut(&panel.name, room);
+                    text x=(plot.left) y=(tenth(plot.top - 4.0)) {
+                        @if shown != panel.name { title { (panel.name) } }
+                        (shown)
+                        @if !panel.note.is_empty() { tspan class="soft" dx="5" { (panel.note) } }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The figures at the axes: at the left of each line of panels, and below the lowest panel of each column.
+    fn ticks(&self, top: f64) -> Markup {
+        let count = self.panels.len();
+        let lefts = (0..count).step_by(COLUMNS).map(|i| self.plot(i, top));
+        let lowest = count.saturating_sub(COLUMNS)..count;
+        let lowest = lowest.map(|i| self.plot(i, top));
+        html! {
+            g class="tick" text-anchor="end" transform={ "translate(" (LEFT[0] - 4.0) " 0)" } {
+                @for plot in lefts {
+                    @for (place, tick) in self.y.ticks() {
+                        @let y = plot.bottom - MARGIN - (self.height - 2.0 * MARGIN) * place;
+                        text y=(tenth(y + 4.0)) { (tick) }
+                    }
+                }
+            }
+            g class="tick" text-anchor="middle" {
+                @for plot in lowest {
+                    @for (place, tick) in self.x.ticks() {
+                        @let x = plot.left + MARGIN + (PLOT - 2.0 * MARGIN) * place;
+                        text x=(tenth(x)) y=(tenth(plot.bottom + 14.0)) { (tick) }
+                    }
+                }
+            }
+        }
+    }
+
+    fn legend(&self, top: f64) -> Markup {
+        let mut x = EDGE + 5.0;
+        let placed = self.legend.iter().map(|(dot, words)| {
+            let here = x;
+            x += 20.0 + 5.6 * words.chars().count() as f64;
+            (here, dot, words)
+        });
+        html! {
+            @for (x, dot, words) in placed {
+                circle class=(dot.class()) cx=(tenth(x)) cy=(top + 4.0) r="3.5" {}
+                text class="tick" x=(tenth(x + 8.0)) y=(top + 8.0) { (words) }
+            }
+        }
+    }
+}
+
+impl Drawn {
+    fn draw(&self) -> Markup {
+        html! {
+            path class="grid frame" d=(self.frames) {}
+            @for (class, path) in &self.lines { path class={ "curve " (class) } d=(path) {} }
+            @for (class, path) in &self.dots {
+                path class={ "dots" @if !class.is_empty() { " small " (class) } } d=(path) {}
+            }
+            @for (class, x, y) in &self.hollow { circle class=(class) cx=(x) cy=(y) r="3" {} }
+            @if !self.marks.is_empty() { path class="knee" d=(self.marks) {} }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Scale;
+    use crate::number;
+
+    #[test]
+    fn panels_share_their_scales_and_do_not_overlap() {
+        let panel = |n: usize| Panel {
+            name: format!("server-{n}"),
+            points: vec![
+                (Dot::Plain, 1.0, 0.0),
+                (Dot::Noisy, 2.0, 0.1),
+                (Dot::Warming, 3.0, -0.1),
+            ],
+            lines: vec![(Dot::P50, vec![(1.0, 0.0), (2.0, 0.1)])],
+            ..Panel::default()
+        };
+        let chart = PanelChart {
+            x: Axis::new("round", Scale::linear(3.0, 3), number::count),
+            y: Axis::new("rate", Scale::around_zero(0.1), number::share),
+            height: 50.0,
+            middle: Some(0.0),
+            panels: (0..5).map(panel).collect(),
+            ..PanelChart::default()
+        };
+        let plots: Vec<Plot> = (0..5).map(|i| chart.plot(i, 40.0)).collect();
+        for (one, other) in plots.iter().zip(&plots[1..]) {
+            assert!(one.left + PLOT < other.left || one.bottom + NAME <= other.top);
+        }
+        let heights: Vec<f64> = plots
+            .iter()
+            .map(|plot| plot.bottom - chart.at(*plot, 1.0, 0.1).1)
+            .collect();
+        assert!(
+            heights
+                .iter()
+                .all(|height| (height - heights[0]).abs() < 0.11)
+        );
+        let svg = chart.draw().document();
+        for hollow in ["dot noisy", "warming"] {
+            assert_eq!(
+                svg.matches(&format!("circle class=\"{hollow}\"")).count(),
+                5,
+                "{svg}"
+            );
+        }
+        assert_eq!(svg.matches("<path class=\"dots\"").count(), 1, "{svg}");
+    }
+}

@@ -1,0 +1,239 @@
+//! A point for each server over two axes, with its name if there is room.
+
+use maud::{Markup, html};
+
+use super::labels::{Area, Place, places};
+use super::{Axis, Chart, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, notes, tenth};
+use crate::terminal::wrapped;
+use crate::words::plural;
+
+const WIDTH: f64 = 360.0;
+const EDGE: f64 = 8.0;
+const LEFT: f64 = 54.0;
+const RIGHT: f64 = 342.0;
+const HEIGHT: f64 = 220.0;
+/// Keeps points away from the edges of the plot.
+const MARGIN: f64 = 8.0;
+const RADIUS: f64 = 4.0;
+
+/// A point for each server over two axes.
+#[derive(Clone, Debug, Default)]
+pub struct ScatterChart {
+    /// The title.
+    pub title: String,
+    /// The text alternative.
+    pub description: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis; its title is above it.
+    pub y: Axis,
+    /// The points; the first ones choose first where their names go.
+    pub points: Vec<ScatterPoint>,
+}
+
+/// A point with its interval.
+#[derive(Clone, Debug, Default)]
+pub struct ScatterPoint {
+    /// Its name.
+    pub name: String,
+    /// The horizontal value.
+    pub x: f64,
+    /// The vertical value.
+    pub y: f64,
+    /// The interval of the vertical value.
+    pub interval: Option<(f64, f64)>,
+    /// Whether it is drawn in grey, because it is not comparable with the others.
+    pub is_grey: bool,
+}
+
+impl ScatterChart {
+    /// Draws it.
+    pub fn draw(&self) -> Chart {
+        let heading_of = heading_lines(&self.title);
+        let top = HEADING * heading_of.len() as f64 + 24.0;
+        let bottom = top + HEIGHT;
+        let placed = self.placed(top, bottom);
+        let unnamed = placed.iter().filter(|place| place.is_none()).count();
+        let said = match unnamed {
+            0 => Vec::new(),
+            n => wrapped(
+                &format!(
+                    "{} without a name, for lack of room: point at one, or see the table.",
+                    plural(n, "server")
+                ),
+                NOTE_LETTERS,
+            ),
+        };
+        let body = html! {
+            (heading(&heading_of, EDGE))
+            (self.grid(top, bottom))
+            (self.marks(&placed, top, bottom))
+            (self.names(&placed))
+            (notes(&said, EDGE, bottom + 40.0))
+        };
+        Chart {
+            title: self.title.clone(),
+            description: self.description.clone(),
+            width: WIDTH,
+            height: tenth(bottom + 46.0 + NOTE * said.len() as f64),
+            body,
+        }
+    }
+
+    fn at(&self, x: f64, y: f64, top: f64, bottom: f64) -> (f64, f64) {
+        let (left, right) = (LEFT + MARGIN, RIGHT - MARGIN);
+        (
+            tenth(left + (right - left) * self.x.scale.place(x)),
+            tenth(bottom - (bottom - top) * self.y.scale.place(y)),
+        )
+    }
+
+    fn placed(&self, top: f64, bottom: f64) -> Vec<Option<Place>> {
+        let points: Vec<(f64, f64)> = self
+            .points
+            .iter()
+            .map(|point| self.at(point.x, point.y, top, bottom))
+            .collect();
+        let names: Vec<&str> = self
+            .points
+            .iter()
+            .map(|point| point.name.as_str())
+            .collect();
+        let dots = points.iter().map(|point| Area::around(*point, RADIUS));
+        let whiskers = self.points.iter().filter_map(|point| {
+            let (low, high) = point.interval?;
+            let (x, low) = self.at(point.x, low, top, bottom);
+            let (_, high) = self.at(point.x, high, top, bottom);
+            Some(Area {
+                left: x - 1.0,
+                right: x + 1.0,
+                top: high,
+                bottom: low,
+            })
+        });
+        let taken = dots.chain(whiskers).collect();
+        let within = Area {
+            left: LEFT,
+            right: WIDTH,
+            top: top - 6.0,
+            bottom,
+        };
+        places(&points, &names, taken, &within)
+    }
+
+    fn grid(&self, top: f64, bottom: f64) -> Markup {
+        let across = |place: f64| tenth(LEFT + MARGIN + (RIGHT - LEFT - 2.0 * MARGIN) * place);
+        let up = |place: f64| tenth(bottom - (bottom - top) * place);
+        let lines: String = self
+            .y
+            .ticks()
+            .map(|(place, _)| format!("M{LEFT} {}H{RIGHT}", up(place)))
+            .chain(
+                self.x
+                    .ticks()
+                    .map(|(place, _)| format!("M{} {top}V{bottom}", across(place))),
+            )
+            .collect();
+        html! {
+            path class="grid" d=(lines) {}
+            g class="tick" text-anchor="end" {
+                @for (place, tick) in self.y.ticks() { text x=(LEFT - 6.0) y=(tenth(up(place) + 4.0)) { (tick) } }
+            }
+            g class="tick" text-anchor="middle" {
+                @for (place, tick) in self.x.ticks() { text x=(across(place)) y=(bottom + 15.0) { (tick) } }
+            }
+            text class="axis-title" x=((LEFT + RIGHT) / 2.0) y=(bottom + 32.0) text-anchor="middle" { (self.x.title) }
+            text class="axis-title" x=(EDGE) y=(top - 10.0) { (self.y.title) }
+        }
+    }
+
+    /// The points: one path for all of a style, and a circle for each that needs a tip.
+    fn marks(&self, placed: &[Option<Place>], top: f64, bottom: f64) -> Markup {
+        let (mut whiskers, mut grey_whiskers, mut dots) =
+            (String::new(), String::new(), String::new());
+        let mut circles: Vec<(f64, f64, &ScatterPoint, bool)> = Vec::new();
+        for (point, place) in self.points.iter().zip(placed) {
+            let (x, y) = self.at(point.x, point.y, top, bottom);
+            if let Some((low, high)) = point.interval {
+                let (_, low) = self.at(point.x, low, top, bottom);
+                let (_, high) = self.at(point.x, high, top, bottom);
+                let whiskers = match point.is_grey {
+                    true => &mut grey_whiskers,
+                    false => &mut whiskers,
+                };
+                *whiskers += &format!("M{x} {low}V{high}");
+            }
+            match (point.is_grey, place) {
+                (false, Some(_)) => dots += &format!("M{x} {y}h0"),
+                _ => circles.push((x, y, point, place.is_none())),
+            }
+        }
+        html! {
+            @if !grey_whiskers.is_empty() { path class="whisker grey" d=(grey_whiskers) {} }
+            @if !whiskers.is_empty() { path class="whisker" d=(whiskers) {} }
+            @if !dots.is_empty() { path class="dots point" d=(dots) {} }
+            @for (x, y, point, has_tip) in circles {
+                circle class={ "dot" @if point.is_grey { " grey" } } cx=(x) cy=(y) r="3.5" {
+                    @if has_tip { title { (point.name) } }
+                }
+            }
+        }
+    }
+
+    fn names(&self, placed: &[Option<Place>]) -> Markup {
+        let named = self.points.iter().zip(placed);
+        html! {
+            g class="label tick" {
+                @for (point, place) in named {
+                    @if let Some(Place { x, y }) = place { text x=(tenth(*x)) y=(tenth(*y)) { (point.name) } }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::Scale;
+    use crate::number;
+
+    fn chart(points: usize) -> ScatterChart {
+        let point = |n: usize| ScatterPoint {
+            name: format!("server-{n:02}"),
+            x: 1e6,
+            y: 100.0 + n as f64 / 100.0,
+            interval: Some((99.0, 103.0)),
+            is_grey: n == 0,
+        };
+        ScatterChart {
+            title: "Throughput and memory: hello".into(),
+            x: Axis::new("peak memory", Scale::log([5e5, 2e6]), number::bytes),
+            y: Axis::new(
+                "ok responses per second",
+                Scale::linear(110.0, 4),
+                number::count,
+            ),
+            points: (0..points).map(point).collect(),
+            ..ScatterChart::default()
+        }
+    }
+
+    #[test]
+    fn every_point_has_a_name_or_a_tip_and_the_chart_counts_the_tips() {
+        for points in [1, 3, 30] {
+            let svg = chart(points).draw().document();
+            let tree = roxmltree::Document::parse(&svg).unwrap();
+            let tips = svg.matches("<title>server-").count();
+            let names = tree
+                .descendants()
+                .filter(|node| node.has_tag_name("text"))
+                .filter(|node| node.text().is_some_and(|text| text.starts_with("server-")))
+                .count();
+            assert_eq!(names + tips, points, "{svg}");
+            assert_eq!(svg.contains("without a name"), tips > 0, "{svg}");
+            assert_eq!(svg.matches("class=\"dot grey\"").count(), 1, "{svg}");
+            assert!(points > 1 || names == 1, "{svg}");
+        }
+    }
+}

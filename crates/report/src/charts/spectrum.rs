@@ -1,0 +1,113 @@
+//! Latency against percentile, a line for each server.
+
+use prony_present::chart::{Axis, Curve, CurveChart, Frame, Line, Scale, nines, percentile};
+use prony_present::words::capital;
+use prony_present::{load, number};
+
+use crate::figures::Percentile;
+use crate::table::{ResultTable, ServerRow};
+
+/// A line needs points to join.
+const LEAST_POINTS: usize = 2;
+
+fn has_line(row: &&ServerRow) -> bool {
+    row.figures.spectrum.len() >= LEAST_POINTS
+}
+
+/// Whether a server has enough responses for a line.
+pub(super) fn has_data(table: &ResultTable) -> bool {
+    table.rows.iter().any(|row| has_line(&row))
+}
+
+/// The servers of the chart, in the order of the table: as many as can be told apart, and the reference servers.
+fn shown(table: &ResultTable) -> Vec<(Line, &ServerRow)> {
+    let (references, servers): (Vec<_>, Vec<_>) = table
+        .rows
+        .iter()
+        .filter(has_line)
+        .partition(|row| row.is_reference());
+    let servers = servers.into_iter().enumerate().take(Line::MOST);
+    let references = references.into_iter().map(|row| (Line::Grey, row));
+    servers
+        .map(|(n, row)| (Line::Nth(n), row))
+        .chain(references)
+        .collect()
+}
+
+pub(super) fn spectrum(table: &ResultTable) -> CurveChart {
+    let shown = shown(table);
+    let curve = |(style, row): &(Line, &ServerRow)| Curve {
+        name: row.server.id.clone(),
+        style: *style,
+        points: row
+            .figures
+            .spectrum
+            .iter()
+            .map(|point| (nines(point.beyond), point.latency_ns as f64))
+            .collect(),
+    };
+    let curves: Vec<Curve> = shown.iter().map(curve).collect();
+    let points = || shown.iter().flat_map(|(_, row)| &row.figures.spectrum);
+    let least_beyond = points().map(|point| point.beyond).fold(1.0, f64::min);
+    let what = match table.load.flows {
+        true => "time of flows",
+        false => "latency",
+    };
+    CurveChart {
+        title: format!(
+            "{} by percentile, {}: {}",
+            capital(what),
+            load::latency(&table.load),
+            table.name()
+        ),
+        subtitle: format!(
+            "{}A line ends where fewer than ten responses are slower.",
+            left_out(table, &shown)
+        ),
+        description: description(table, &shown),
+        frame: Frame::Narrow,
+        x: Axis::new(
+            "percentile (log scale of the slower share)",
+            Scale::percentiles(least_beyond),
+            percentile,
+        ),
+        y: Axis::new(
+            what,
+            Scale::log(points().map(|point| point.latency_ns as f64)),
+            number::duration,
+        ),
+        curves,
+        ..CurveChart::default()
+    }
+}
+
+/// Which servers have no line, although the table has them.
+fn left_out(table: &ResultTable, shown: &[(Line, &ServerRow)]) -> String {
+    let all = table.rows.iter().filter(has_line).count();
+    match all - shown.len() {
+        0 => String::new(),
+        1 => "The last server is only in the table. ".to_owned(),
+        left => format!(
+            "The first {} servers of the table; the other {left} are only there. ",
+            Line::MOST
+        ),
+    }
+}
+
+fn description(table: &ResultTable, shown: &[(Line, &ServerRow)]) -> String {
+    let of = |(_, row): &(Line, &ServerRow)| {
+        let percentile = |percentile: Percentile| {
+            let value = row.figures.percentile(percentile)?;
+            Some(format!("{} {}", percentile.name(), number::duration(value)))
+        };
+        let known = [Percentile::P50, Percentile::P99, Percentile::P999];
+        let known: Vec<String> = known.into_iter().filter_map(percentile).collect();
+        format!("{} {}", row.server.id, known.join(" "))
+    };
+    let lines: Vec<String> = shown.iter().map(of).collect();
+    format!(
+        "Histograms of all rounds merged. {}{}.",
+        left_out(table, shown),
+        lines.join("; ")
+    )
+}
