@@ -110,7 +110,7 @@ pub fn run(
     run_recording(plan, nothing, interrupt, observe).map(|(result, _)| result)
 }
 
-/// The same, with what is to be recorded beside the result.
+/// The same, which also keeps what `recording` wants.
 ///
 /// # Errors
 ///

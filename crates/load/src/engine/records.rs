@@ -46,7 +46,7 @@ pub(super) struct WorkerRecords {
 }
 
 impl WorkerRecorder {
-    /// That of one of so many threads.
+    /// That of one of `threads` threads.
     pub(super) fn new(recording: Recording, threads: usize) -> Self {
         let traced = recording.traced.map(|most| most / threads.max(1));
         Self {
