@@ -142,7 +142,8 @@ impl Events {
     fn add_request(&mut self, track: Track, request: &TracedRequest, name: String, sent: u64) {
         let times = (sent, request.ended_ns);
         self.slice(track, (name, "request"), times, Arguments::of(request));
-        if let Some(first_byte) = request.first_byte_ns {
+        // The first byte of a short response is also its last one.
+        if let Some(first_byte) = request.first_byte_ns.filter(|&at| at < request.ended_ns) {
             let times = (sent, first_byte);
             let name = "to first byte".into();
             self.slice(track, (name, "request"), times, Arguments::default());
@@ -362,6 +363,15 @@ mod tests {
             (&phase["name"], &phase["dur"]),
             (&json!("measured"), &json!(9.0))
         );
+    }
+
+    #[test]
+    fn a_response_that_arrives_at_once_has_no_slice_of_its_own() {
+        let events = written(vec![TracedRequest {
+            first_byte_ns: Some(40),
+            ..request(0, 10, 40)
+        }]);
+        assert_eq!(of(&events, "request").len(), 1);
     }
 
     #[test]

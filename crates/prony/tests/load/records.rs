@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -260,8 +264,34 @@ fn the_trace_of_a_short_load_has_every_request() {
         );
         assert!(request["args"]["body_bytes"].is_u64());
     }
-    assert_eq!(traced.of("request").len(), 600, "each has a first byte");
     assert_eq!(traced.of("queued").len(), 0, "nothing was due");
+}
+
+/// Sends each response in two pieces.
+fn send_in_pieces(mut stream: TcpStream) -> io::Result<()> {
+    let mut request = [0; 1024];
+    while stream.read(&mut request)? > 0 {
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n")?;
+        thread::sleep(Duration::from_millis(5));
+        stream.write_all(b"x")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_trace_shows_when_a_response_began() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            thread::spawn(move || send_in_pieces(stream));
+        }
+    });
+    let traced = traced(&["-n20", "-c1", "-t1", &url]);
+    let mut first_bytes = traced.of("request");
+    first_bytes.retain(|it| it["name"] == "to first byte");
+    assert!(!first_bytes.is_empty(), "{:?}", traced.events);
+    assert_eq!(traced.requests()[0]["args"]["body_bytes"], 1);
 }
 
 #[test]
