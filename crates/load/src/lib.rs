@@ -24,8 +24,8 @@ pub use base64::Base64;
 pub use coding::{ALL_CODINGS, Accepted};
 pub use document::{NotPortable, PlanDocument, Portable, Rebuild, RebuildError};
 pub use engine::{
-    ForeignPart, LoadError, PartResult, Progress, Start, assemble, connections_allowed, run,
-    run_part,
+    ForeignPart, LoadError, PartResult, Progress, Recording, Records, Start, assemble,
+    connections_allowed, run, run_part, run_recording,
 };
 pub use exchange::{Conversation, ExchangeError, Received, exchange, negotiate};
 pub use latency_bands::LatencyBands;

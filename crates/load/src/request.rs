@@ -258,6 +258,13 @@ impl Request {
         self.method.as_str()
     }
 
+    /// The path, with the query.
+    fn path(&self) -> &str {
+        let mut words = self.encoded.split(|&byte| byte == b' ');
+        let path = words.nth(1).and_then(|it| str::from_utf8(it).ok());
+        path.unwrap_or_default()
+    }
+
     /// What the method implies for the body of the response.
     pub fn kind(&self) -> RequestKind {
         self.kind
@@ -431,6 +438,18 @@ impl WireRequest {
         }
     }
 
+    /// The name of each, `GET /orders`, without a query, which may hold a secret.
+    fn names(&self) -> Vec<String> {
+        let stream = |it: &StreamRequest| name(it.method(), it.path());
+        match self {
+            Self::Http1(set) => { set.requests.iter() }
+                .map(|it| name(it.method(), it.path()))
+                .collect(),
+            Self::Http2(set) => set.requests.iter().map(stream).collect(),
+            Self::Grpc(call) => vec![call.path().trim_start_matches('/').to_owned()],
+        }
+    }
+
     /// Whether that request of the set asks the server to close the connection after the response.
     pub(crate) fn closes(&self, number: usize) -> bool {
         match self {
@@ -469,6 +488,17 @@ impl LoadRequest {
         match self {
             Self::Scenario(scenario, _) if !scenario.is_one_request() => Some(&**scenario),
             Self::Scenario(..) | Self::Set(_) => None,
+        }
+    }
+
+    /// The name of each request of the set, or of each entry of the scenario, by its number.
+    pub(crate) fn names(&self) -> Vec<String> {
+        match self {
+            Self::Set(requests) => requests.names(),
+            Self::Scenario(scenario, _) => {
+                let names = scenario.entries().iter().map(Entry::name);
+                names.map(str::to_owned).collect()
+            }
         }
     }
 
@@ -512,6 +542,11 @@ impl LoadRequest {
     pub(crate) fn closes(&self, number: usize) -> bool {
         self.set().is_some_and(|requests| requests.closes(number))
     }
+}
+
+fn name(method: &str, path: &str) -> String {
+    let (path, _) = path.split_once('?').unwrap_or((path, ""));
+    format!("{method} {path}")
 }
 
 /// The field of a `Name: value` line.

@@ -60,6 +60,12 @@ impl LatencyHistogram {
             .expect("histograms of the same bounds can always be added");
     }
 
+    /// The durations that were recorded after `earlier`, an earlier state of this histogram; `None` if it is not one.
+    pub fn since(&self, earlier: &LatencyHistogram) -> Option<Self> {
+        let mut later = self.0.clone();
+        later.subtract(&earlier.0).ok().map(|()| Self(later))
+    }
+
     /// The histogram behind it, for the tools of HdrHistogram; it counts nanoseconds.
     pub fn as_hdr(&self) -> &Histogram<u64> {
         &self.0
@@ -220,6 +226,23 @@ mod tests {
         histogram.record(u64::MAX);
         assert_eq!(histogram.count(), 2);
         assert_eq!(histogram.summary().unwrap().min, 1);
+    }
+
+    #[test]
+    fn what_was_recorded_since_an_earlier_state_is_the_difference() {
+        let mut histogram = LatencyHistogram::new();
+        [5_000_000, 90, 90]
+            .into_iter()
+            .for_each(|ns| histogram.record(ns));
+        let earlier = histogram.clone();
+        [90, 7000].into_iter().for_each(|ns| histogram.record(ns));
+        let mut expected = LatencyHistogram::new();
+        [90, 7000].into_iter().for_each(|ns| expected.record(ns));
+        let since = histogram.since(&earlier).unwrap();
+        assert_eq!(since, expected);
+        assert_eq!(since.summary(), expected.summary());
+        assert_eq!(earlier.since(&earlier).unwrap().summary(), None);
+        assert_eq!(earlier.since(&histogram), None);
     }
 
     #[test]

@@ -9,10 +9,12 @@ mod counted_rounds;
 mod disturbance;
 mod headline;
 mod histogram;
+mod interval_latencies;
 mod json;
 mod load;
 #[cfg(test)]
 mod load_json;
+mod load_trace;
 mod named;
 mod noise;
 mod outcome;
@@ -31,12 +33,14 @@ pub use counted_rounds::CountedRounds;
 pub use disturbance::Disturbance;
 pub use headline::Work;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
+pub use interval_latencies::{IntervalLatencies, IntervalLatency};
 pub use json::from_json;
 pub use load::{
     AgentResult, Ended, Events, FleetResult, FlowEntry, Flows, GeneratorCost, Handshakes,
     HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop, Scheduling, SlowResponses, Target,
     Timeline, TlsResult, WarmupResult, WrongResponse,
 };
+pub use load_trace::{LoadTrace, ThreadTrace, TracedPhase, TracedRequest, TracedResponse};
 pub use noise::{
     CpuNoise, CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, MachineNoise, NoiseCause,
     Outside, OutsideServer, noisy, worst_of,

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use prony_model::{LatencyHistogram, Run, TrialRecord};
+use prony_model::{IntervalLatencies, LatencyHistogram, Run, TrialRecord};
 
 /// Both formats give latencies in milliseconds; histograms count nanoseconds.
 const PER_MILLISECOND: f64 = 1e6;
@@ -73,25 +73,81 @@ pub fn export_hlog(run: &Run, trials: &[TrialRecord], mut out: impl Write) -> io
         let histogram =
             LatencyHistogram::from_base64(&measured.load.histogram).map_err(io::Error::other)?;
         if histogram.count() > 0 {
-            let began = since_epoch(&record.started_at)?;
-            intervals.push((began, measured.load.duration_s, tag(record), histogram));
+            intervals.push(LogInterval {
+                began: since_epoch(&record.started_at)?,
+                length: Duration::try_from_secs_f64(measured.load.duration_s).unwrap_or_default(),
+                tag: Some(tag(record)),
+                histogram,
+            });
         }
     }
-    intervals.sort_by_key(|(began, ..)| *began);
+    intervals.sort_by_key(|interval| interval.began);
     let began = SystemTime::UNIX_EPOCH + since_epoch(&run.started_at)?;
+    let logged = format!("[Logged by Prony {}, run {}]", run.prony_version, run.id);
+    write_log(&mut out, began, &logged, intervals.into_iter().map(Ok))
+}
+
+/// Writes the latencies of a load on `target`, interval by interval, as such a log. An interval without a response is in
+/// it, with an empty histogram.
+///
+/// # Errors
+/// If the writer fails, or a histogram is damaged.
+pub fn write_hlog(
+    latencies: &IntervalLatencies,
+    target: &str,
+    mut out: impl Write,
+) -> io::Result<()> {
+    let began = latencies.began.duration_since(SystemTime::UNIX_EPOCH);
+    let began = began.map_err(io::Error::other)?;
+    // One at a time: a histogram takes much more memory than its text.
+    let intervals = latencies.intervals.iter().map(|interval| {
+        Ok(LogInterval {
+            began: began + interval.from,
+            length: interval.length,
+            tag: None,
+            histogram: match interval.histogram.as_str() {
+                "" => LatencyHistogram::new(),
+                text => LatencyHistogram::from_base64(text).map_err(io::Error::other)?,
+            },
+        })
+    });
+    let version = env!("CARGO_PKG_VERSION");
+    // A comment is one line.
+    let target = target.replace(['\r', '\n'], " ");
+    let logged = format!("[Logged by Prony {version}, load of {target}]");
+    write_log(&mut out, latencies.began, &logged, intervals)
+}
+
+struct LogInterval {
+    /// Since the epoch.
+    began: Duration,
+    length: Duration,
+    tag: Option<String>,
+    histogram: LatencyHistogram,
+}
+
+fn write_log(
+    out: &mut impl Write,
+    began: SystemTime,
+    logged: &str,
+    intervals: impl Iterator<Item = io::Result<LogInterval>>,
+) -> io::Result<()> {
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()
         .add_comment("[Histogram log format version 1.3]")
-        .add_comment(&format!(
-            "[Logged by Prony {}, run {}]",
-            run.prony_version, run.id
-        ))
+        .add_comment(logged)
         .with_start_time(began)
         .with_max_value_divisor(PER_MILLISECOND)
-        .begin_log_with(&mut out, &mut serializer)?;
-    for (began, seconds, tag, histogram) in &intervals {
-        let length = Duration::try_from_secs_f64(*seconds).unwrap_or_default();
-        log.write_histogram(histogram.as_hdr(), *began, length, Tag::new(tag))
+        .begin_log_with(out, &mut serializer)?;
+    for interval in intervals {
+        let LogInterval {
+            began,
+            length,
+            tag,
+            histogram,
+        } = interval?;
+        let tag = tag.as_deref().and_then(Tag::new);
+        log.write_histogram(histogram.as_hdr(), began, length, tag)
             .map_err(|error| io::Error::other(error.to_string()))?;
     }
     Ok(())
@@ -115,8 +171,10 @@ mod tests {
     use base64::engine::general_purpose::STANDARD;
     use hdrhistogram::Histogram;
     use hdrhistogram::serialization::Deserializer;
-    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-    use prony_model::sample;
+    use hdrhistogram::serialization::interval_log::{
+        IntervalLogHistogram, IntervalLogIterator, LogEntry,
+    };
+    use prony_model::{IntervalLatency, sample};
 
     use super::*;
 
@@ -163,6 +221,69 @@ mod tests {
         );
     }
 
+    fn read(log: &[u8]) -> Vec<(IntervalLogHistogram<'_>, Histogram<u64>)> {
+        IntervalLogIterator::new(log)
+            .filter_map(|entry| match entry.unwrap() {
+                LogEntry::Interval(interval) => Some(interval),
+                _ => None,
+            })
+            .map(|interval| {
+                let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
+                let histogram = Deserializer::new().deserialize(&mut bytes.as_slice());
+                (interval, histogram.unwrap())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_log_of_a_load_has_every_interval_and_empty_ones_too() {
+        let interval = |from, histogram| IntervalLatency {
+            from: Duration::from_secs(from),
+            length: Duration::from_secs(1),
+            histogram,
+        };
+        let latencies = IntervalLatencies {
+            began: SystemTime::UNIX_EPOCH + Duration::from_millis(1_700_000_000_250),
+            intervals: vec![
+                interval(0, latencies().to_base64()),
+                interval(1, String::new()),
+            ],
+        };
+        let mut log = Vec::new();
+        write_hlog(&latencies, "http://a/\nb", &mut log).unwrap();
+        let intervals: Vec<_> = { read(&log).into_iter() }
+            .map(|(interval, latencies)| {
+                let times = (interval.start_timestamp(), interval.duration());
+                (
+                    times.0.as_millis(),
+                    times.1.as_secs(),
+                    interval.max(),
+                    latencies.len(),
+                )
+            })
+            .collect();
+        let longest = latencies_max_ms();
+        assert_eq!(
+            intervals,
+            [
+                (1_700_000_000_250, 1, longest, 1000),
+                (1_700_000_001_250, 1, 0.0, 0),
+            ]
+        );
+        let text = String::from_utf8(log).unwrap();
+        assert!(
+            text.starts_with("#[Histogram log format version 1.3]\n"),
+            "{text}"
+        );
+        assert!(text.contains(", load of http://a/ b]\n"), "{text}");
+    }
+
+    /// As the log shows it.
+    fn latencies_max_ms() -> f64 {
+        let max = latencies().as_hdr().max() as f64 / PER_MILLISECOND;
+        (max * 1000.0).round() / 1000.0
+    }
+
     #[test]
     fn a_log_gives_back_every_measured_trial() {
         let run = sample::run("r");
@@ -173,18 +294,9 @@ mod tests {
         ];
         let mut log = Vec::new();
         export_hlog(&run, &trials, &mut log).unwrap();
-        let intervals: Vec<(String, u64)> = IntervalLogIterator::new(&log)
-            .filter_map(|entry| match entry.unwrap() {
-                LogEntry::Interval(interval) => Some(interval),
-                _ => None,
-            })
-            .map(|interval| {
-                let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
-                let histogram: Histogram<u64> = Deserializer::new()
-                    .deserialize(&mut bytes.as_slice())
-                    .unwrap();
-                let tag = interval.tag().unwrap().as_str().to_owned();
-                (tag, histogram.len())
+        let intervals: Vec<_> = { read(&log).into_iter() }
+            .map(|(interval, latencies)| {
+                (interval.tag().unwrap().as_str().to_owned(), latencies.len())
             })
             .collect();
         let expected = [

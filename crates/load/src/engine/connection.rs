@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::clock::Nanoseconds;
 use super::judge::Sample;
+use super::request_trace::Traced;
 use crate::wire::Fault;
 
 /// The state of a connection.
@@ -56,6 +57,8 @@ pub(super) struct InFlight {
     pub(super) last_event: Option<Nanoseconds>,
     /// Keeps the response for comparison.
     pub(super) sample: Option<Box<Sample>>,
+    /// The times of its steps, if it is traced.
+    pub(super) traced: Option<Box<Traced>>,
 }
 
 impl InFlight {

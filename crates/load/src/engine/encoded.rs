@@ -35,6 +35,16 @@ impl From<&LatencyHistogram> for Encoded {
     }
 }
 
+impl Encoded {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+}
+
 impl Latencies for Encoded {
     fn add_to(&self, sum: &mut LatencyHistogram) {
         if let Ok(Some(histogram)) = decoded(&self.0) {

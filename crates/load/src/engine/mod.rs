@@ -6,12 +6,15 @@ mod cost;
 mod encoded;
 mod event_loop;
 mod flows;
+mod intervals;
 mod judge;
 mod pacer;
 mod part;
 mod phase;
 mod progress;
+mod records;
 mod request_mix;
+mod request_trace;
 mod result;
 mod sampler;
 mod source_address;
@@ -26,7 +29,7 @@ use std::convert::Infallible;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use nix::errno::Errno;
 use nix::sys::prctl::set_timerslack;
@@ -42,6 +45,7 @@ use pacer::{Closed, ClosedUser, OpenUser, Pacer, Rate, SharedBudget, Users};
 pub use part::{ForeignPart, PartResult, Start};
 pub use progress::Progress;
 use progress::WorkerProgress;
+pub use records::{Recording, Records};
 use request_mix::RequestMix;
 pub use result::assemble;
 use start_line::{Place, StartLine};
@@ -102,11 +106,31 @@ pub fn run(
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(Progress),
 ) -> Result<LoadResult, LoadError> {
+    let nothing = Recording::default();
+    run_recording(plan, nothing, interrupt, observe).map(|(result, _)| result)
+}
+
+/// The same, which also keeps what `recording` wants.
+///
+/// # Errors
+///
+/// As for [`run`].
+pub fn run_recording(
+    plan: &LoadPlan,
+    recording: Recording,
+    interrupt: &AtomicBool,
+    observe: &mut dyn FnMut(Progress),
+) -> Result<(LoadResult, Records), LoadError> {
     if plan.agents > 1 {
         return Err(PlanError::SeveralAgents(plan.agents).into());
     }
-    let part = run_workers(plan, 0, None, interrupt, observe)?;
-    Ok(assemble(plan, &[part]))
+    let agent = Agent {
+        index: 0,
+        start: None,
+        recording,
+    };
+    let (part, records) = run_workers(plan, agent, interrupt, observe)?;
+    Ok((assemble(plan, &[part]), records))
 }
 
 /// Runs the part of agent `index` (from 0 on) of the load, as [`run`] runs a whole one. No request leaves before the
@@ -122,18 +146,35 @@ pub fn run_part(
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(Progress),
 ) -> Result<PartResult, LoadError> {
-    run_workers(plan, index, Some(start), interrupt, observe)
+    let agent = Agent {
+        index,
+        start: Some(start),
+        recording: Recording::default(),
+    };
+    run_workers(plan, agent, interrupt, observe).map(|(part, _)| part)
 }
 
-/// Runs the workers of an agent, which begin when `start` says, or as soon as they can.
+/// What generates a part of a load, or all of it.
+struct Agent<'a> {
+    index: usize,
+    /// What says when its workers begin; `None` if they begin as soon as they can.
+    start: Option<&'a dyn Start>,
+    recording: Recording,
+}
+
+/// Runs the workers of an agent.
 fn run_workers(
     plan: &LoadPlan,
-    agent: usize,
-    start: Option<&dyn Start>,
+    agent: Agent<'_>,
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(Progress),
-) -> Result<PartResult, LoadError> {
+) -> Result<(PartResult, Records), LoadError> {
     plan.validate()?;
+    let Agent {
+        index: agent,
+        start,
+        recording,
+    } = agent;
     let agents = plan.agents;
     if agent >= agents {
         return Err(PlanError::NoSuchAgent { agent, agents }.into());
@@ -143,12 +184,12 @@ fn run_workers(
         .map(|_| WorkerProgress::default())
         .collect();
     let tcp_before = tcp_events::now();
-    let clock = Clock::start();
+    let (clock, origin) = (Clock::start(), SystemTime::now());
     let budget = SharedBudget::new(plan.requests.map(|all| share_of_agent(plan, agent, all)));
     let start_line = StartLine::new(clock, plan.threads, start.is_some());
     // Never carries a message: it disconnects when every worker has ended.
     let (running, ended) = channel::<Infallible>();
-    let results: Vec<WorkerResult> = thread::scope(|scope| {
+    let mut results: Vec<WorkerResult> = thread::scope(|scope| {
         let workers: Vec<_> = (0..plan.threads)
             .zip(&progress)
             .map(|(thread, progress)| {
@@ -157,6 +198,7 @@ fn run_workers(
                     clock,
                     interrupt,
                     progress,
+                    recording,
                 };
                 let (running, budget, place) = (running.clone(), &budget, start_line.place());
                 scope.spawn(move || {
@@ -179,7 +221,9 @@ fn run_workers(
             .collect::<Result<_, _>>()
     })?;
     let tcp = HostEvents::since(tcp_before);
-    Ok(PartResult::of(plan, agent, results, tcp))
+    let recorded = results.iter_mut().filter_map(|it| it.records.take());
+    let records = Records::merged(plan, recording, recorded.collect(), origin);
+    Ok((PartResult::of(plan, agent, results, tcp), records))
 }
 
 /// How many sockets an agent may have open at a time.

@@ -13,7 +13,10 @@ use std::time::Duration;
 use clap::Args;
 use prony_fleet::{Fleet, Host, Launcher, Limits, Local, SilentAgent, Slurm, Ssh};
 use prony_kubernetes::Kubernetes;
-use prony_load::{LoadPlan, LoadRunner, ThisProcess};
+use prony_load::{
+    LoadError, LoadPlan, LoadRunner, Progress, Recording, Records, ThisProcess, run_recording,
+};
+use prony_model::LoadResult;
 use prony_present::terminal::cut;
 use prony_present::words::plural;
 use prony_suite::run::{Agents, Generator};
@@ -128,6 +131,14 @@ impl FleetPlan {
     pub fn refuse(&self, flag: &str, names: &str) -> Box<dyn Error> {
         usage(format!(
             "{flag} names {names} of this machine, and the agents of --on {} run on other hosts: leave it out",
+            self.on()
+        ))
+    }
+
+    /// Refuses a flag for a file that only a load of this process writes.
+    pub fn refuse_record(&self, flag: &str) -> Box<dyn Error> {
+        usage(format!(
+            "{flag} records what this process sends, and the agents of --on {} send the load: leave it out, or use --on none",
             self.on()
         ))
     }
@@ -332,6 +343,23 @@ impl Loads {
         match &self.0 {
             None => &ThisProcess,
             Some((fleet, _)) => fleet,
+        }
+    }
+
+    /// Runs a load, and records what is wanted beside its result. Agents record nothing: a command refuses to want it.
+    pub fn run_recording(
+        &self,
+        plan: &LoadPlan,
+        recording: Recording,
+        interrupt: &AtomicBool,
+        observe: &mut dyn FnMut(Progress),
+    ) -> Result<(LoadResult, Records), LoadError> {
+        match &self.0 {
+            None => run_recording(plan, recording, interrupt, observe),
+            Some((fleet, _)) => {
+                let result = fleet.run(plan, interrupt, observe)?;
+                Ok((result, Records::default()))
+            }
         }
     }
 

@@ -12,6 +12,7 @@ mod curl;
 mod hurl_options;
 mod objectives;
 mod protocols;
+mod records;
 mod redirects;
 mod requests;
 mod responses;

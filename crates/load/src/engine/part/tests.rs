@@ -67,6 +67,7 @@ fn worker(latencies: &[Nanoseconds], seconds: u64, busy: f64) -> WorkerResult {
         agreement: None,
         event_loop: EventLoopName::Epoll,
         start_lag: 7,
+        records: None,
     }
 }
 

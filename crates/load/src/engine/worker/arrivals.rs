@@ -261,6 +261,10 @@ impl<W: Wire> Worker<'_, W> {
         let latest_send = from.map_or(Nanoseconds::MAX, |at| self.latest_send(at));
         // Until it is sent.
         let deadline = self.latest_response(from).min(latest_send);
+        let traced = self.recorder.trace.as_mut().and_then(|trace| {
+            let connection = index - self.share.streams;
+            trace.begin((connection, number), from, self.now)
+        });
         let connection = &mut self.connections[index];
         connection.requests += 1;
         let most = self.shared.plan.requests_per_connection;
@@ -270,6 +274,7 @@ impl<W: Wire> Worker<'_, W> {
             deadline,
             queued,
             last: most.is_some_and(|most| connection.requests >= most.get()),
+            traced,
             ..InFlight::default()
         });
         connection.is_used_up = most.is_some_and(|most| connection.requests >= most.get());

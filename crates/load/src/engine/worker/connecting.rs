@@ -137,8 +137,8 @@ impl<W: Wire> Worker<'_, W> {
     }
 
     fn give_up(&mut self, index: usize, outcome: Outcome, detail: impl Fn() -> String) {
-        while let Some(request) = self.connections[index].in_flight.pop_front() {
-            self.count(index, request.number, outcome, &detail);
+        while let Some(mut request) = self.connections[index].in_flight.pop_front() {
+            self.count(index, &mut request, outcome, &detail);
         }
     }
 

@@ -113,9 +113,9 @@ impl<W: Wire> Worker<'_, W> {
                 }
                 _ => format!("no {missing} within {:?}", plan.timeout),
             };
-            let number = request.number;
-            self.connections[index].in_flight.remove(position);
-            self.count(index, number, outcome, detail);
+            if let Some(mut request) = self.connections[index].in_flight.remove(position) {
+                self.count(index, &mut request, outcome, detail);
+            }
         }
     }
 
@@ -132,11 +132,11 @@ impl<W: Wire> Worker<'_, W> {
                 let detail = self.no_response_in_time(index);
                 return self.failed_at(index, position, Outcome::TimedOut, || detail);
             }
-            let Some(request) = self.take_passed(index, position) else {
+            let Some(mut request) = self.take_passed(index, position) else {
                 return;
             };
             let detail = self.no_response_in_time(index);
-            self.count(index, request.number, Outcome::TimedOut, || detail);
+            self.count(index, &mut request, Outcome::TimedOut, || detail);
         }
     }
 

@@ -35,6 +35,9 @@ impl<W: Wire> Worker<'_, W> {
             let request = &mut connection.in_flight[connection.passed];
             request.deadline = latest;
             request.from.get_or_insert(now);
+            if let Some(traced) = &mut request.traced {
+                traced.sent(now);
+            }
             match self.flows.as_mut().filter(|_| is_load) {
                 None => {
                     request.sample = is_load.then(|| self.judge.sample_next(now)).flatten();
@@ -263,24 +266,27 @@ impl<W: Wire> Worker<'_, W> {
 
     /// Decides the outcome of a request that has a whole response.
     #[inline]
-    fn judge(&mut self, index: usize, request: InFlight, whole: Whole, was_sent: bool) {
+    fn judge(&mut self, index: usize, mut request: InFlight, whole: Whole, was_sent: bool) {
         let is_load = self.connections[index].role == Role::Load;
+        if let Some(traced) = &mut request.traced {
+            traced.responded(&whole);
+        }
         if is_load {
             self.tally.status(whole.status);
             if let Some(status) = whole.rpc_status {
                 self.tally.rpc_status(status);
             }
         }
-        let compared = request.sample.is_some();
+        let sample = request.sample.take();
+        let compared = sample.is_some();
         let latency = self.now.saturating_sub(request.from.unwrap_or(self.now));
-        let (number, queued) = (request.number, request.queued);
         let is_late = request.deadline <= self.now;
         let verdict = match self.flows.as_mut().filter(|_| is_load) {
-            None => self.verdict(index, whole, request.sample),
+            None => self.verdict(index, whole, sample),
             Some(flows) => {
                 let user = index - self.share.streams;
                 let are_requests = flows.are_requests();
-                let taken = flows.respond(user, whole.status, request.sample, latency);
+                let taken = flows.respond(user, whole.status, sample, latency);
                 taken.and_then(|compared| match are_requests {
                     true => self.verdict(index, whole, compared),
                     false => Ok(()),
@@ -291,23 +297,24 @@ impl<W: Wire> Worker<'_, W> {
             // The worker may look at a response before the timetable, although both are due.
             _ if is_late => {
                 let detail = self.no_response_in_time(index);
-                self.count(index, number, Outcome::TimedOut, || detail);
+                self.count(index, &mut request, Outcome::TimedOut, || detail);
             }
             // Counted as ok, a response to what the server has not read would be the fastest of all.
-            Ok(()) if !was_sent => self.count(index, number, Outcome::Malformed, || {
+            Ok(()) if !was_sent => self.count(index, &mut request, Outcome::Malformed, || {
                 "the full response arrived before the request was fully sent".into()
             }),
             Ok(()) if is_load => {
                 self.in_flight -= 1;
                 let slow_from = &self.shared.plan.slow_from_ns;
-                self.tally.ok(latency, queued, slow_from);
+                self.tally.ok(latency, request.queued, slow_from);
                 if self.flows.is_some() {
-                    self.tally.flows().entry_ok(number, latency);
+                    self.tally.flows().entry_ok(request.number, latency);
                 }
+                self.trace(&mut request, Outcome::Ok);
                 self.check_warmup_end();
             }
             Ok(()) => self.tally.streams.outcomes[Outcome::Ok] += 1,
-            Err((outcome, detail)) => self.count(index, number, outcome, || detail),
+            Err((outcome, detail)) => self.count(index, &mut request, outcome, || detail),
         }
         if compared {
             // The next response is not charged the time of the comparison.
@@ -337,15 +344,16 @@ impl<W: Wire> Worker<'_, W> {
         verdict
     }
 
-    /// Counts the outcome of a request that is not ok, by its number in the set or the scenario.
+    /// Counts the outcome of a request that is not ok.
     #[cold]
     pub(super) fn count(
         &mut self,
         index: usize,
-        number: usize,
+        request: &mut InFlight,
         outcome: Outcome,
         detail: impl FnOnce() -> String,
     ) {
+        self.trace(request, outcome);
         match self.connections[index].role {
             Role::Load => {
                 self.in_flight -= 1;
@@ -353,7 +361,7 @@ impl<W: Wire> Worker<'_, W> {
                     None => self.tally.not_ok(outcome, detail),
                     Some(flows) => {
                         let (user, detail) = (index - self.share.streams, detail());
-                        flows.failed(user, number, self.tally.flows(), (outcome, &detail));
+                        flows.failed(user, request.number, self.tally.flows(), (outcome, &detail));
                         self.tally.not_ok(outcome, || detail);
                     }
                 }
@@ -385,6 +393,9 @@ impl Responses for Receiving<'_> {
         };
         if std::mem::replace(&mut request.response_begun, true) {
             return;
+        }
+        if let Some(traced) = &mut request.traced {
+            traced.begun(self.now);
         }
         match self.role {
             Role::Load if self.first_byte => {

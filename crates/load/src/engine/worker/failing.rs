@@ -49,8 +49,8 @@ impl<W: Wire> Worker<'_, W> {
     /// The wire reported that a response will not be whole; its connection stays usable.
     #[cold]
     pub(super) fn response_failed(&mut self, index: usize, position: usize, fault: &Fault) {
-        if let Some(request) = self.take_passed(index, position) {
-            self.count(index, request.number, fault.outcome(), || fault.to_string());
+        if let Some(mut request) = self.take_passed(index, position) {
+            self.count(index, &mut request, fault.outcome(), || fault.to_string());
         }
     }
 
@@ -61,7 +61,7 @@ impl<W: Wire> Worker<'_, W> {
             return;
         };
         if request.resent {
-            return self.count(index, request.number, Outcome::Reset, || fault.to_string());
+            return self.count(index, &mut request, Outcome::Reset, || fault.to_string());
         }
         self.counts.resent += 1;
         request.prepare_resend();
@@ -162,8 +162,8 @@ impl<W: Wire> Worker<'_, W> {
     ) {
         let detail = detail();
         let sent = self.sent_requests(index);
-        if let Some(request) = self.take_passed(index, position) {
-            self.count(index, request.number, outcome, || detail.clone());
+        if let Some(mut request) = self.take_passed(index, position) {
+            self.count(index, &mut request, outcome, || detail.clone());
         }
         let others = sent - usize::from(position < sent);
         self.resend_or_fail(index, others, outcome, &detail);
@@ -210,11 +210,11 @@ impl<W: Wire> Worker<'_, W> {
                 return true;
             }
             if request.response_begun {
-                begun.push(request.number);
+                begun.push(std::mem::take(request));
                 return false;
             }
             if !self.is_repeatable(request) {
-                not_begun.push(request.number);
+                not_begun.push(std::mem::take(request));
                 return false;
             }
             request.prepare_resend();
@@ -226,9 +226,9 @@ impl<W: Wire> Worker<'_, W> {
             Outcome::Truncated => ((outcome, detail), (Outcome::Reset, NO_RESPONSE)),
             _ => ((outcome, detail), (outcome, detail)),
         };
-        for (numbers, (outcome, detail)) in [(begun, of_begun), (not_begun, of_not_begun)] {
-            for number in numbers {
-                self.count(index, number, outcome, || detail.into());
+        for (failed, (outcome, detail)) in [(begun, of_begun), (not_begun, of_not_begun)] {
+            for mut request in failed {
+                self.count(index, &mut request, outcome, || detail.into());
             }
         }
         let some_left = !requests.is_empty();

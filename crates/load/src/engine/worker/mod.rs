@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use self::deadlines::Deadlines;
 use super::clock::{Clock, Nanoseconds, Timetable, nanoseconds};
-use super::connection::{Activity, Connection, Role};
+use super::connection::{Activity, Connection, InFlight, Role};
 use super::cost::{SchedulingMeter, ThreadUsage, WorkerCost};
 use super::event_loop::{EventLoop, LONG_BODY, SocketEvent};
 use super::flows::Flows;
@@ -27,6 +27,7 @@ use super::pacer::Pacer;
 use super::part::EventLoopName;
 use super::phase::{Phase, PhaseResult};
 use super::progress::{BusyMeter, WorkerProgress};
+use super::records::{Recording, WorkerRecorder, WorkerRecords};
 use super::request_mix::RequestMix;
 use super::source_address::SourceAddresses;
 use super::start_line::{Begin, Place};
@@ -66,6 +67,8 @@ pub(super) struct WorkerResult {
     pub(super) event_loop: EventLoopName,
     /// How long after the start it began.
     pub(super) start_lag: Nanoseconds,
+    /// What it recorded, until that is taken.
+    pub(super) records: Option<WorkerRecords>,
 }
 
 /// How connections fared, warm-up included.
@@ -119,6 +122,7 @@ pub(super) struct Shared<'a> {
     pub(super) clock: Clock,
     pub(super) interrupt: &'a AtomicBool,
     pub(super) progress: &'a WorkerProgress,
+    pub(super) recording: Recording,
 }
 
 /// One worker's share of the connections.
@@ -178,6 +182,7 @@ pub(super) struct Worker<'a, W> {
     /// The end of a warm-up whose time is up.
     warmup_end: Option<WarmupEnd>,
     timeline: TimelineRecorder,
+    recorder: WorkerRecorder,
     /// Requests of the load that have begun and have no outcome yet.
     in_flight: u64,
     counts: ConnectionCounts,
@@ -239,6 +244,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             warmup: None,
             warmup_end: None,
             timeline: TimelineRecorder::begin(now),
+            recorder: WorkerRecorder::new(shared.recording, plan.threads),
             in_flight: 0,
             counts: ConnectionCounts::default(),
             agreement: None,
@@ -276,6 +282,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         self.busy.look(began, ThreadUsage::now().cpu, self.spun);
         self.phase = Phase::begin(began, self.shared.plan, self.cost());
         self.timeline = TimelineRecorder::begin(began);
+        self.recorder.begin(&self.phase);
         if start.is_none() || !self.wait_for_start(began)? {
             return Ok(self.end(Ended::Interrupted));
         }
@@ -378,6 +385,11 @@ impl<'a, W: Wire> Worker<'a, W> {
         self.now = self.shared.clock.now();
         if self.timeline.is_over(self.now) {
             self.timeline.take(self.now, &self.tally);
+        }
+        if let Some(intervals) = &mut self.recorder.intervals
+            && intervals.is_over(self.now)
+        {
+            intervals.take(self.now, &self.tally.latency);
         }
         self.now
     }
@@ -556,6 +568,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         );
         self.warmup = Some(self.phase.close(at, cost, tally));
         self.phase = Phase::begin_measuring(at, self.shared.plan, cost);
+        self.recorder.begin(&self.phase);
         self.judge.begin_phase();
     }
 
@@ -571,6 +584,8 @@ impl<'a, W: Wire> Worker<'a, W> {
         }
         let cost = self.cost();
         let timeline = self.timeline.end(self.now, &self.tally);
+        let times = (self.start, self.now);
+        let records = self.recorder.end(times, &self.phase, &self.tally.latency);
         let last = self.phase.close(self.now, cost, self.tally);
         // An interrupt during the warm-up leaves nothing measured.
         let (warmup, measured) = if self.phase.measuring {
@@ -587,18 +602,30 @@ impl<'a, W: Wire> Worker<'a, W> {
             agreement: self.agreement,
             event_loop: self.io.name(),
             start_lag: self.start_lag,
+            records: Some(records),
         }
     }
 
     /// Counts the requests in flight as unfinished. One that waits for its connection without a schedule was never sent
     /// and does not count.
     fn count_in_flight(&mut self) {
-        let load = self.connections.iter().filter(|it| it.role == Role::Load);
-        let requests = load.flat_map(|it| &it.in_flight);
-        let sent = requests.filter(|request| request.from.is_some());
-        let numbers: Vec<usize> = sent.map(|request| request.number).collect();
-        for number in numbers {
-            self.count_unfinished(number, 1);
+        let connections = self.connections.iter_mut();
+        let load = connections.filter(|it| it.role == Role::Load);
+        let requests = load.flat_map(|it| std::mem::take(&mut it.in_flight));
+        let sent: Vec<InFlight> = requests.filter(|it| it.from.is_some()).collect();
+        for mut request in sent {
+            self.trace(&mut request, Outcome::Unfinished);
+            self.count_unfinished(request.number, 1);
+        }
+    }
+
+    /// Traces the end of a request, if it is one of those that are traced.
+    #[inline]
+    fn trace(&mut self, request: &mut InFlight, outcome: Outcome) {
+        if let Some(traced) = request.traced.take()
+            && let Some(trace) = &mut self.recorder.trace
+        {
+            trace.end(*traced, outcome, self.now);
         }
     }
 

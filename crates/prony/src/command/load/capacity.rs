@@ -34,7 +34,7 @@ use crate::view::{capacity_summary, width};
 pub struct CapacityArguments {
     /// Find the highest rate (open loop), of requests or of the flows of a Hurl file, at which the server
     /// meets the objective (--slo), and the curve of latency against rate; -d is the minimum time per rate
-    #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency", "objective", "markdown", "junit", "hgrm"])]
+    #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency", "objective", "markdown", "junit", "hgrm", "hdr_log", "trace"])]
     find_capacity: bool,
     /// Require this of the server: p50, p90, p95, p99, p99.9, mean or max below a time, errors below
     /// a share [default share: 0.1%], separated by commas

@@ -6,6 +6,7 @@ mod capacity;
 mod connections;
 mod objectives;
 mod protocol;
+mod records;
 mod requests;
 mod responses;
 mod scenario;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
-use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
+use prony_load::{Endpoint, EventLoopChoice, LoadPlan, Records};
 use prony_model::{Ended, LatencyHistogram, LoadResult, LoadShape};
 use prony_objective::{Judged, Objectives, is_missed, judge};
 use prony_server::LocalServer;
@@ -32,6 +33,7 @@ use self::capacity::{CapacityArguments, Search};
 use self::connections::ConnectionArguments;
 use self::objectives::ObjectiveArguments;
 use self::protocol::{ProtocolArguments, Transport};
+use self::records::RecordArguments;
 use self::requests::{Content, RequestArguments, Requests};
 use self::responses::ResponseArguments;
 use self::scenario::ScenarioArguments;
@@ -115,6 +117,10 @@ Examples:
     --junit load.xml --markdown load.md http://localhost:8080/
                                         pass or fail, for a CI system
   prony load --hgrm run.hgrm http://localhost:8080/    for HdrHistogram's plotter
+  prony load --hdr-log run.hlog http://localhost:8080/
+                                        the latencies of each second
+  prony load --trace trace.json http://localhost:8080/
+                                        single requests, for ui.perfetto.dev
   prony load -c1200 --rate 300k/s --on kubernetes --agents 12 \\
     http://10.0.0.5:8080/               from 12 nodes of a cluster
   prony load -c400 --on ssh:host1,host2 http://10.0.0.5:8080/
@@ -193,6 +199,8 @@ struct OutputArguments {
     /// Write the latencies as percentiles in milliseconds, for the plotter of HdrHistogram, to this file
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     hgrm: Option<PathBuf>,
+    #[command(flatten)]
+    records: RecordArguments,
     #[command(flatten)]
     live: LiveFlags,
     /// Show the CPU time and memory of this process and its children on the live screen [default: the
@@ -318,6 +326,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         ("--markdown", output.result.markdown.as_deref()),
         ("--junit", output.junit.junit.as_deref()),
         ("--hgrm", output.hgrm.as_deref()),
+        ("--hdr-log", output.records.hdr_log.as_deref()),
+        ("--trace", output.records.trace.as_deref()),
     ])?;
     let loads = arguments.start(&mut described.plan, fleet, (live, &interrupt))?;
     let shown = ShownLoad {
@@ -327,9 +337,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     };
     let mut view = LoadView::start(live, shown);
     let show = &mut |progress| view.show(progress, loads.silent());
-    let result = loads.runner().run(&described.plan, &interrupt, show);
+    let recording = output.records.recording();
+    let loaded = loads.run_recording(&described.plan, recording, &interrupt, show);
     view.finish();
-    let result = result?;
+    let (result, recorded) = loaded?;
     drop(loads);
     if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {
         errln!("ENDED    {ended}");
@@ -347,15 +358,15 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         advice: advice(&described.plan, &result, described.offered),
     };
     result_file::show(&load_summary::text(&result, &shown, width()), &files);
-    write(files, &result, &shown)?;
+    write(files, (&result, &recorded), &shown)?;
     Ok(exit_code(&result, &judged))
 }
 
-/// Writes the result as JSON, as Markdown, as JUnit XML and as percentiles. An error in one file must not keep the others from being
-/// written.
+/// Writes the result as JSON, as Markdown, as JUnit XML and as percentiles, and what was recorded beside it. An error in
+/// one file must not keep the others from being written.
 fn write(
-    [json, markdown, junit, hgrm]: [Option<ResultFile>; 4],
-    result: &LoadResult,
+    [json, markdown, junit, hgrm, hdr_log, trace]: [Option<ResultFile>; 6],
+    (result, recorded): (&LoadResult, &Records),
     shown: &Shown,
 ) -> Result<(), Box<dyn Error>> {
     let objectives = &shown.objectives;
@@ -377,7 +388,8 @@ fn write(
         let latency = LatencyHistogram::from_base64(&result.histogram)?;
         file.write_with(|out| write_hgrm(&latency, out))
     });
-    json.and(markdown).and(junit).and(hgrm)
+    let recorded = records::write([hdr_log, trace], recorded, &result.target.url);
+    json.and(markdown).and(junit).and(hgrm).and(recorded)
 }
 
 /// The longest line of the summary in a Markdown file.
@@ -540,8 +552,11 @@ impl Arguments {
         })
     }
 
-    /// Refuses flags that mean nothing on other hosts.
+    /// Refuses flags that agents do not know, and those that mean nothing on other hosts.
     fn check_flags_of(&self, fleet: Option<&FleetPlan>) -> Result<(), Box<dyn Error>> {
+        if let (Some(fleet), Some(flag)) = (fleet, self.output.records.given()) {
+            return Err(fleet.refuse_record(flag));
+        }
         let Some(fleet) = fleet.filter(|fleet| !fleet.is_here()) else {
             return Ok(());
         };
