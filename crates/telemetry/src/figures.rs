@@ -94,7 +94,9 @@ impl Counted {
         let outcomes = self.outcomes.iter().zip(earlier.outcomes.iter());
         self.bytes_received >= earlier.bytes_received
             && self.bytes_sent >= earlier.bytes_sent
-            && outcomes.into_iter().all(|((_, now), (_, then))| now >= then)
+            && outcomes
+                .into_iter()
+                .all(|((_, now), (_, then))| now >= then)
             && self.latency.continues(&earlier.latency)
             && self.lag.continues(&earlier.lag)
     }

@@ -78,7 +78,11 @@ impl Text {
         self.line(format_args!("# HELP {name} The load and its target."));
         let attributes = source.attributes();
         let attributes = attributes.map(|(name, value)| (name.replace('.', "_"), value));
-        let labels = Written(attributes.iter().map(|(name, value)| (name.as_str(), *value)));
+        let labels = Written(
+            attributes
+                .iter()
+                .map(|(name, value)| (name.as_str(), *value)),
+        );
         self.line(format_args!("target_info{labels} 1"));
     }
 
@@ -269,11 +273,7 @@ mod tests {
 
     #[test]
     fn labels_are_escaped() {
-        let text = text(
-            &source("http://h/\"\\\n"),
-            &figures(),
-            Format::OpenMetrics,
-        );
+        let text = text(&source("http://h/\"\\\n"), &figures(), Format::OpenMetrics);
         assert!(text.contains(r#"url_full="http://h/\"\\\n","#), "{text}");
     }
 
@@ -283,7 +283,10 @@ mod tests {
             ("", Format::OpenMetrics),
             ("*/*", Format::OpenMetrics),
             ("text/plain", Format::Prometheus),
-            ("Text/Plain;version=0.0.4;q=0.5, */*;q=0.1", Format::Prometheus),
+            (
+                "Text/Plain;version=0.0.4;q=0.5, */*;q=0.1",
+                Format::Prometheus,
+            ),
             (
                 "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
                 Format::OpenMetrics,

@@ -53,12 +53,7 @@ fn refusal(status: &str, fields: &str) -> Vec<u8> {
     message(status, media_type, fields, (text.len(), &text))
 }
 
-fn message(
-    status: &str,
-    media_type: &str,
-    fields: &str,
-    (length, body): (usize, &str),
-) -> Vec<u8> {
+fn message(status: &str, media_type: &str, fields: &str, (length, body): (usize, &str)) -> Vec<u8> {
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n\
          Cache-Control: no-store\r\nConnection: close\r\n{fields}\r\n{body}"
@@ -85,7 +80,9 @@ mod tests {
         assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
         let (head, body) = response.split_once("\r\n\r\n").unwrap();
         assert!(head.contains("\r\nContent-Type: application/openmetrics-text; version=1.0.0"));
-        assert!(head.contains("\r\nContent-Length: 12\r\n") && head.contains("\r\nConnection: close"));
+        assert!(
+            head.contains("\r\nContent-Length: 12\r\n") && head.contains("\r\nConnection: close")
+        );
         assert_eq!(body, "OpenMetrics\n");
     }
 
@@ -112,7 +109,10 @@ mod tests {
             (format!("GET /{long}"), "431"),
         ] {
             let response = told(&request).unwrap();
-            assert!(response.starts_with(&format!("HTTP/1.1 {status} ")), "{response}");
+            assert!(
+                response.starts_with(&format!("HTTP/1.1 {status} ")),
+                "{response}"
+            );
         }
     }
 }

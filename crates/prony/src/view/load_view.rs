@@ -78,6 +78,15 @@ impl LoadView {
         }
     }
 
+    /// Shows a line that stays.
+    pub fn keep(&self, line: &str) {
+        match self {
+            Self::Lines(lines) => lines.print(line),
+            Self::Quiet => errln!("{line}"),
+            Self::Screen { screen, .. } => screen.keep(line),
+        }
+    }
+
     /// Clears what changes.
     pub fn finish(self) {
         match self {
@@ -106,7 +115,7 @@ fn start_screen(shown: ShownLoad<'_>) -> std::io::Result<ScreenThread<LoadUpdate
 }
 
 /// The CPUs that this process may use beside those of the load's threads; none if there are no others.
-fn cpus_beside(load: &[usize]) -> Vec<usize> {
+pub fn cpus_beside(load: &[usize]) -> Vec<usize> {
     if load.is_empty() {
         return Vec::new();
     }

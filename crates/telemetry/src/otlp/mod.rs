@@ -8,8 +8,8 @@ use prost::Message;
 
 use self::messages::{
     AnyValue, CUMULATIVE, Data, ExportMetricsServiceRequest, ExportMetricsServiceResponse, Gauge,
-    HistogramDataPoint, Histograms, InstrumentationScope, KeyValue, NumberDataPoint,
-    NumberValue, OneMetric, Resource, ResourceMetrics, ScopeMetrics, Sum, Text,
+    HistogramDataPoint, Histograms, InstrumentationScope, KeyValue, NumberDataPoint, NumberValue,
+    OneMetric, Resource, ResourceMetrics, ScopeMetrics, Sum, Text,
 };
 use crate::figures::Figures;
 use crate::metrics::{self, Histogram, Labels, Metric, Points};

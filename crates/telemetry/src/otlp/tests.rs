@@ -47,7 +47,9 @@ fn pairs(attributes: &[KeyValue]) -> Vec<(String, String)> {
 
 fn has(attributes: &[KeyValue], expected: &[(&str, &str)]) -> bool {
     let pairs = pairs(attributes);
-    expected.iter().all(|(key, value)| pairs.contains(&((*key).into(), (*value).into())))
+    expected
+        .iter()
+        .all(|(key, value)| pairs.contains(&((*key).into(), (*value).into())))
 }
 
 #[test]
@@ -63,9 +65,15 @@ fn the_resource_tells_which_load_it_is() {
         ("url.full", "http://h/"),
         ("prony.protocol", "h2c"),
     ];
-    assert!(has(&of_resource.resource.as_ref().unwrap().attributes, &expected));
+    assert!(has(
+        &of_resource.resource.as_ref().unwrap().attributes,
+        &expected
+    ));
     let scope = of_resource.scope_metrics[0].scope.as_ref().unwrap();
-    assert_eq!((scope.name.as_str(), scope.version.as_str()), ("prony", "1.2.3"));
+    assert_eq!(
+        (scope.name.as_str(), scope.version.as_str()),
+        ("prony", "1.2.3")
+    );
 }
 
 #[test]
@@ -76,12 +84,17 @@ fn counters_are_cumulative_sums_since_the_start() {
         panic!("{metric:?}")
     };
     assert!(sum.is_monotonic);
-    assert_eq!(sum.aggregation_temporality(), AggregationTemporality::Cumulative);
+    assert_eq!(
+        sum.aggregation_temporality(),
+        AggregationTemporality::Cumulative
+    );
     assert_eq!(sum.data_points.len(), 2 * Outcome::ALL.len());
     let value = |phase, outcome| {
         let is_meant = [("phase", phase), ("outcome", outcome)];
         let mut points = sum.data_points.iter();
-        let point = points.find(|point| has(&point.attributes, &is_meant)).unwrap();
+        let point = points
+            .find(|point| has(&point.attributes, &is_meant))
+            .unwrap();
         assert_eq!(point.start_time_unix_nano, 100_000_000_000);
         assert_eq!(point.time_unix_nano, 105_000_000_000);
         point.value.unwrap()
@@ -102,14 +115,19 @@ fn histograms_have_explicit_buckets() {
         let Some(Data::Histogram(histogram)) = metric.data else {
             panic!("{metric:?}")
         };
-        assert_eq!(histogram.aggregation_temporality(), AggregationTemporality::Cumulative);
+        assert_eq!(
+            histogram.aggregation_temporality(),
+            AggregationTemporality::Cumulative
+        );
         let mut points = histogram.data_points.iter();
         let measured = points.find(|point| has(&point.attributes, &[("phase", "measured")]));
         let point = measured.unwrap();
         assert_eq!((point.count, point.sum), (1000, Some(sum_s)));
         assert_eq!(point.bucket_counts.len(), point.explicit_bounds.len() + 1);
         let bounds = point.explicit_bounds.iter();
-        let bucket = bounds.filter(|bound| **bound < first_above_ns / 1e9).count();
+        let bucket = bounds
+            .filter(|bound| **bound < first_above_ns / 1e9)
+            .count();
         assert_eq!(point.bucket_counts[bucket], 1000);
         assert_eq!(point.bucket_counts.iter().sum::<u64>(), 1000);
     }
@@ -139,7 +157,10 @@ fn a_partial_rejection_is_told() {
         };
         response.encode_to_vec()
     };
-    assert_eq!(rejection(&response(3)).unwrap(), "it rejected 3 data points: too old");
+    assert_eq!(
+        rejection(&response(3)).unwrap(),
+        "it rejected 3 data points: too old"
+    );
     assert_eq!(rejection(&response(0)), None);
     assert_eq!(rejection(b""), None);
     assert_eq!(rejection(b"{}"), None);
