@@ -120,12 +120,12 @@ impl Pusher {
         })
     }
 
-    /// What to say about the first push that failed; `None` if that was said, or if none did.
+    /// What to say about the first push that failed, once.
     pub fn first_failure(&self) -> Option<String> {
         self.first_failure.try_recv().ok()
     }
 
-    /// Pushes a last time. Returns what is to be said about pushes that failed.
+    /// Pushes a last time. Returns what to say about pushes that failed.
     pub fn finish(self) -> Vec<String> {
         drop(self.running);
         let Ok(Pushes { all, failed }) = self.thread.join() else {

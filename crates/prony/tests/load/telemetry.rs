@@ -75,7 +75,7 @@ fn a_load_is_scraped_while_it_runs_and_no_counter_falls() {
     ]);
     let running = Running::start(command);
     until("the listener", || scrape(port));
-    let (mut last, mut was_warming_up) = (BTreeMap::new(), false);
+    let (mut last, mut was_warming_up) = (BTreeMap::<String, f64>::new(), false);
     while let Some(response) = scrape(port) {
         let now = samples(&response);
         for (name, before) in last.iter().filter(|(name, _)| is_counter(name)) {
@@ -108,7 +108,7 @@ fn a_load_is_scraped_while_it_runs_and_no_counter_falls() {
     }
 }
 
-/// What a receiver was told, push by push.
+/// What a receiver got, push by push.
 fn pushed(receiver: &HttpServer) -> Vec<ExportMetricsServiceRequest> {
     let all = receiver.all().into_iter();
     all.map(|received| {
