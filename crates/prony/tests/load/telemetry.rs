@@ -120,7 +120,7 @@ fn pushed(receiver: &HttpServer) -> Vec<ExportMetricsServiceRequest> {
         assert!(
             received
                 .head
-                .contains("Content-Type: application/x-protobuf\n")
+                .contains("content-type: application/x-protobuf\n")
         );
         ExportMetricsServiceRequest::decode(received.body.as_slice()).unwrap()
     })
@@ -224,9 +224,8 @@ fn a_receiver_that_is_gone_does_not_fail_the_load() {
         let mut command = load(folder.path(), flags);
         command.args(["-c1", "--otlp", &otlp, &ceiling.url("hello")]);
         let ended = run(command).with(0);
-        let told = ended
-            .stderr
-            .matches(&format!("OTLP     a push to {otlp}/v1/metrics failed: "));
+        let failure = format!("OTLP     a push to {otlp}/v1/metrics failed: ");
+        let told = ended.stderr.matches(&failure);
         assert_eq!(told.count(), 1, "{}", ended.all());
         let counted = format!(" to {otlp}/v1/metrics failed\n");
         assert!(ended.stderr.ends_with(&counted), "{}", ended.all());
