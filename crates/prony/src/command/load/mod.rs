@@ -115,7 +115,7 @@ Examples:
   prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
     --junit load.xml --markdown load.md http://localhost:8080/
                                         pass or fail, for a CI system
-  prony load --hgrm run.hgrm http://localhost:8080/    for HdrHistogram's plotter
+  prony load --hgrm run.hgrm http://localhost:8080/   for HdrHistogram's plotter
   prony load -d10m --metrics :9464 http://localhost:8080/
                                         Prometheus scrapes the running load
   prony load -d10m --otlp http://localhost:4318 http://localhost:8080/
