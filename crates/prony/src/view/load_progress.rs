@@ -109,7 +109,7 @@ impl LoadProgress {
 
     /// Prints a line that stays.
     pub fn print(&self, line: &str) {
-        self.line.print(line);
+        self.line.print_whole(line);
     }
 
     /// Clears the live line.
