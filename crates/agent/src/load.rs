@@ -132,19 +132,30 @@ fn counted(
     }
     control.state().longest = longest(&plan).unwrap_or(LONGEST_LOAD);
     let load = control.number;
-    let mut reported = Instant::now();
+    let report = |progress| {
+        let _ = output.send(AgentMessage::Running {
+            load,
+            progress: Box::new(progress),
+        });
+    };
+    let (mut reported, mut last) = (Instant::now(), None);
     let mut observe = |progress| {
-        if reported.elapsed() >= REPORT {
-            reported = Instant::now();
-            let _ = output.send(AgentMessage::Running {
-                load,
-                progress: Box::new(progress),
-            });
-        }
+        let is_time = reported.elapsed() >= REPORT;
+        last = match is_time {
+            true => {
+                reported = Instant::now();
+                report(progress);
+                None
+            }
+            false => Some(progress),
+        };
     };
     let line = AtTheLine { control, output };
-    run_part(&plan, index, &line, &control.interrupt, &mut observe)
-        .map_err(|error| error.to_string())
+    let part = run_part(&plan, index, &line, &control.interrupt, &mut observe);
+    if let Some(last) = last {
+        report(last);
+    }
+    part.map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -376,10 +376,15 @@ impl<P: DeserializeOwned> Coordinator<P> {
         }
     }
 
+    /// Whether each agent that shares the load has sent its part.
+    pub(crate) fn has_parts(&self) -> bool {
+        let load = self.load.as_ref();
+        load.is_some_and(|load| load.of_agent.iter().all(|agent| agent.result.is_some()))
+    }
+
     /// The parts of the agents that share the load, once each has sent its own. The load is over then.
     pub(crate) fn parts(&mut self) -> Option<Vec<AgentPart<P>>> {
-        let mut of_agent = self.load.as_ref()?.of_agent.iter();
-        if !of_agent.all(|agent| agent.result.is_some()) {
+        if !self.has_parts() {
             return None;
         }
         let load = self.load.take()?;

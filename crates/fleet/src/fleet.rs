@@ -229,6 +229,9 @@ impl Fleet {
         let mut observed = Instant::now();
         loop {
             driver.turn(TURN)?;
+            if driver.coordinator.has_parts() {
+                observe(driver.coordinator.progress().unwrap_or_default());
+            }
             if let Some(parts) = driver.coordinator.parts() {
                 return driver.checked(plan, parts);
             }

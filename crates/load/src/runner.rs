@@ -10,7 +10,7 @@ use crate::plan::LoadPlan;
 /// Generates loads.
 pub trait LoadRunner {
     /// Runs the load on its target and measures it, until it ends or `interrupt` is set (the result is then what was
-    /// measured so far). `observe` is called about ten times per second.
+    /// measured so far). `observe` is called about ten times per second, and once with the last figures.
     ///
     /// # Errors
     ///

@@ -96,7 +96,7 @@ const SAMPLES: u64 = 0x5a5a_5a5a_5a5a_5a5a;
 const OBSERVE: Duration = Duration::from_millis(100);
 
 /// Runs the load on its target and measures it, until it ends or `interrupt` is set (the result is then what was
-/// measured so far). `observe` is called about ten times per second.
+/// measured so far). `observe` is called about ten times per second, and once with the last figures.
 ///
 /// # Errors
 ///
@@ -213,6 +213,8 @@ fn run_workers(
         while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
             observe(Progress::of(&progress));
         }
+        // The figures of the result.
+        observe(Progress::of(&progress));
         let panicked = |_| LoadError::Panicked;
         starter.map_or(Ok(()), |starter| starter.join().map_err(panicked))?;
         workers

@@ -1,7 +1,8 @@
 //! The progress of a running load.
 
 use std::array;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use prony_model::{LatencyHistogram, Outcome, Outcomes};
 use serde::{Deserialize, Serialize};
@@ -34,8 +35,12 @@ pub struct Progress {
     pub p99_ns: u64,
     /// The latencies of the ok responses in that phase.
     pub latency: LatencyBands,
+    /// Their sum, in nanoseconds.
+    pub latency_sum_ns: u64,
     /// How late the generator itself began the requests of that phase, if they had due times.
     pub lag: LatencyBands,
+    /// Its sum, in nanoseconds.
+    pub lag_sum_ns: u64,
     /// The share of the time since the figures before these that the busiest worker was on a CPU, busy-waiting excepted.
     pub busy: f64,
 }
@@ -53,7 +58,9 @@ pub(super) struct WorkerProgress {
     p50_ns: AtomicU64,
     p99_ns: AtomicU64,
     latency: PublishedBands,
+    latency_sum_ns: AtomicU64,
     lag: PublishedBands,
+    lag_sum_ns: AtomicU64,
     /// In millionths.
     busy: AtomicU64,
 }
@@ -70,7 +77,9 @@ impl Default for WorkerProgress {
             p50_ns: AtomicU64::default(),
             p99_ns: AtomicU64::default(),
             latency: PublishedBands::default(),
+            latency_sum_ns: AtomicU64::default(),
             lag: PublishedBands::default(),
+            lag_sum_ns: AtomicU64::default(),
             busy: AtomicU64::default(),
         }
     }
@@ -125,7 +134,6 @@ impl WorkerProgress {
     /// `at` is the time since the start of the load.
     pub(super) fn publish(&self, at: Nanoseconds, tally: &Tally, measuring: bool, busy: f64) {
         self.at.store(at, Relaxed);
-        self.measuring.store(measuring.into(), Relaxed);
         self.errors.store(tally.errors(), Relaxed);
         for (published, (_, count)) in self.outcomes.iter().zip(tally.outcomes.iter()) {
             published.store(count, Relaxed);
@@ -135,18 +143,23 @@ impl WorkerProgress {
         self.p50_ns.store(tally.latency.value_at(0.50), Relaxed);
         self.p99_ns.store(tally.latency.value_at(0.99), Relaxed);
         self.latency.publish(&tally.latency);
+        self.latency_sum_ns.store(tally.latency_sum, Relaxed);
         self.lag.publish(&tally.schedule.lag);
+        self.lag_sum_ns.store(tally.schedule.lag_sum(), Relaxed);
         self.busy.store((busy * 1e6) as u64, Relaxed);
+        // Last, so that an observer who sees that the worker measures sees no figure of its warm-up.
+        self.measuring.store(measuring.into(), Release);
     }
 
     fn read(&self) -> Progress {
+        let measuring = self.measuring.load(Acquire) == 1;
         let mut outcomes = Outcomes::default();
         for (outcome, count) in Outcome::ALL.into_iter().zip(&self.outcomes) {
             outcomes[outcome] = count.load(Relaxed);
         }
         Progress {
             at_s: seconds(self.at.load(Relaxed)),
-            measuring: self.measuring.load(Relaxed) == 1,
+            measuring,
             ok: outcomes[Outcome::Ok],
             errors: self.errors.load(Relaxed),
             outcomes,
@@ -155,7 +168,9 @@ impl WorkerProgress {
             p50_ns: self.p50_ns.load(Relaxed),
             p99_ns: self.p99_ns.load(Relaxed),
             latency: self.latency.read(),
+            latency_sum_ns: self.latency_sum_ns.load(Relaxed),
             lag: self.lag.read(),
+            lag_sum_ns: self.lag_sum_ns.load(Relaxed),
             busy: self.busy.load(Relaxed) as f64 / 1e6,
         }
     }
@@ -181,6 +196,8 @@ impl Progress {
                 (&mut sum.errors, part.errors),
                 (&mut sum.bytes_read, part.bytes_read),
                 (&mut sum.bytes_written, part.bytes_written),
+                (&mut sum.latency_sum_ns, part.latency_sum_ns),
+                (&mut sum.lag_sum_ns, part.lag_sum_ns),
             ] {
                 *mine = mine.saturating_add(theirs);
             }

@@ -416,6 +416,11 @@ impl ScheduleTally {
 }
 
 impl<H> ScheduleTally<H> {
+    /// The sum of the lag of all requests.
+    pub(super) fn lag_sum(&self) -> Nanoseconds {
+        self.lag_by_half.iter().map(|(sum, _)| sum).sum()
+    }
+
     /// The mean lag of each half, in nanoseconds; `None` if a half has none.
     pub(super) fn mean_lag_by_half(&self) -> Option<[f64; 2]> {
         let mean = |(sum, count): (u64, u64)| sum as f64 / count as f64;

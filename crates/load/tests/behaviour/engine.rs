@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use prony_load::{LoadPlan, Mismatch, Response, ResponseCheck, SampleChoice, Sampling, run};
+use prony_load::{
+    LoadPlan, Mismatch, Progress, Response, ResponseCheck, SampleChoice, Sampling, run,
+};
 use prony_model::{Ended, LoadResult, Outcome};
 
 use socket2::{Domain, Socket, Type};
@@ -285,6 +287,28 @@ fn an_interrupt_ends_the_load_and_keeps_its_result() {
     .unwrap();
     assert_eq!(result.ended, Ended::Interrupted);
     assert!(seen > 0 && result.outcomes[Outcome::Ok] >= seen);
+}
+
+#[test]
+fn the_last_figures_that_an_observer_sees_are_those_of_the_result() {
+    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let mut plan = plan(&server, 100);
+    plan.warmup = Duration::from_millis(50);
+    (plan.connections, plan.threads) = (4, 2);
+    let mut last = Progress::default();
+    let result = run(&plan, &AtomicBool::new(false), &mut |progress| {
+        last = progress;
+    })
+    .unwrap();
+    assert!(last.measuring);
+    assert_eq!(last.outcomes, result.outcomes);
+    assert_eq!(last.bytes_read, result.bytes_read);
+    assert_eq!(last.bytes_written, result.bytes_written);
+    assert_eq!(last.latency.total(), result.outcomes[Outcome::Ok]);
+    // The histogram, which knows three digits of each latency, has almost the same mean.
+    let mean = last.latency_sum_ns as f64 / last.latency.total() as f64;
+    let of_result = result.latency_ns.unwrap().mean;
+    assert!((mean / of_result - 1.0).abs() < 0.002, "{mean} {of_result}");
 }
 
 /// Every body must be this one.

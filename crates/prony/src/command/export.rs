@@ -14,8 +14,8 @@ const EXAMPLES: &str = "\
 Examples:
   prony export                             the newest run, as JSON
   prony export --format csv -o trials.csv  one line per trial
-  prony export --format hlog -o run.hlog   an interval per trial, for the tools of
-                                           HdrHistogram
+  prony export --format hlog -o run.hlog   an interval per trial, for the tools
+                                           of HdrHistogram
 
 The JSON follows schema/run.schema.json.
 

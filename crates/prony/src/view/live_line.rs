@@ -68,6 +68,11 @@ impl LiveLine {
         }
     }
 
+    /// Prints a line that stays, however long it is.
+    pub fn print_whole(&self, line: &str) {
+        self.bar.suspend(|| errln!("{line}"));
+    }
+
     /// Shows these parts, the most important first.
     pub fn show(&self, parts: &[String]) {
         if let Some((_, columns)) = self.columns {

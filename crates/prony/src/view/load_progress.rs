@@ -107,6 +107,11 @@ impl LoadProgress {
         self.line.show(&parts);
     }
 
+    /// Prints a line that stays.
+    pub fn print(&self, line: &str) {
+        self.line.print_whole(line);
+    }
+
     /// Clears the live line.
     pub fn finish(self) {
         self.line.finish();

@@ -106,6 +106,15 @@ impl LoadView {
         }
     }
 
+    /// Shows a line that stays.
+    pub fn keep(&self, line: &str) {
+        match self {
+            Self::Lines(lines) => lines.print(line),
+            Self::Quiet | Self::Later { .. } => errln!("{line}"),
+            Self::Screen { screen, .. } => screen.keep(line),
+        }
+    }
+
     /// Clears what changes.
     pub fn finish(self) {
         match self {
@@ -136,7 +145,7 @@ fn prepare(shown: ShownLoad<'_>) -> (LoadScreen, ScreenSettings<LoadUpdate>) {
 }
 
 /// The CPUs that this process may use beside those of the load's threads; none if there are no others.
-fn cpus_beside(load: &[usize]) -> Vec<usize> {
+pub fn cpus_beside(load: &[usize]) -> Vec<usize> {
     if load.is_empty() {
         return Vec::new();
     }

@@ -22,6 +22,7 @@ mod slow_accept;
 #[path = "../../../load/tests/behaviour/slow_acceptor.rs"]
 mod slow_acceptor;
 mod streams;
+mod telemetry;
 mod tls;
 #[path = "../common/tls_server.rs"]
 mod tls_server;

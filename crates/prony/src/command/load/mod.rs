@@ -44,6 +44,7 @@ use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, MISSED, Outcome, interrupt_on_signals, usage};
 use crate::fleet::{FleetFlags, FleetPlan, Loads};
 use crate::result_file::{self, ResultFile};
+use crate::telemetry::TelemetryFlags;
 use crate::tls::{Offered, TlsFlags};
 use crate::view::load_summary::{self, Shown};
 use crate::view::load_view::{LoadView, ShownLoad};
@@ -116,11 +117,15 @@ Examples:
   prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
     --junit load.xml --markdown load.md http://localhost:8080/
                                         pass or fail, for a CI system
-  prony load --hgrm run.hgrm http://localhost:8080/    for HdrHistogram's plotter
+  prony load --hgrm run.hgrm http://localhost:8080/   for HdrHistogram's plotter
   prony load --hdr-log run.hlog http://localhost:8080/
                                         the latencies of each second
   prony load --trace trace.json http://localhost:8080/
                                         single requests, for ui.perfetto.dev
+  prony load -d10m --metrics :9464 http://localhost:8080/
+                                        Prometheus scrapes the running load
+  prony load -d10m --otlp http://localhost:4318 http://localhost:8080/
+                                        an OpenTelemetry Collector receives it
   prony load -c1200 --rate 300k/s --on kubernetes --agents 12 \\
     http://10.0.0.5:8080/               from 12 nodes of a cluster
   prony load -c400 --on ssh:host1,host2 http://10.0.0.5:8080/
@@ -179,6 +184,8 @@ pub struct Arguments {
     server: ServerArguments,
     #[command(flatten)]
     output: OutputArguments,
+    #[command(flatten)]
+    telemetry: TelemetryFlags,
     #[command(flatten)]
     fleet: FleetFlags,
     #[command(flatten)]
@@ -291,6 +298,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let fleet = arguments.fleet.plan(project)?;
     let fleet = fleet.as_ref();
     arguments.check_flags_of(fleet)?;
+    let outlets = arguments.telemetry.open()?;
     let file = arguments.hurl_file()?;
     let named = match file {
         Some(_) => None,
@@ -335,11 +343,20 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         server: watched,
         interrupt: &interrupt,
     };
+    let telemetry = outlets.start(&described.plan)?;
     let mut view = LoadView::start(live, shown);
-    let show = &mut |progress| view.show(progress, loads.silent());
     let recording = output.records.recording();
+    let show = &mut |progress| {
+        if let Some(warning) = telemetry.observe(&progress) {
+            view.keep(&warning);
+        }
+        view.show(progress, loads.silent());
+    };
     let loaded = loads.run_recording(&described.plan, recording, &interrupt, show);
     view.finish();
+    for warning in telemetry.finish() {
+        errln!("{warning}");
+    }
     let (result, recorded) = loaded?;
     drop(loads);
     if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {

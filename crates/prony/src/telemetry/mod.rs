@@ -1,0 +1,162 @@
+//! `--metrics` and `--otlp`: the figures of a load for other tools, while it runs.
+
+mod listener;
+mod pusher;
+
+use std::error::Error;
+use std::io;
+use std::net::TcpListener;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use clap::Args;
+use prony_load::{LoadPlan, Progress};
+use prony_telemetry::{Figures, Source};
+
+use self::listener::Listener;
+use self::pusher::{Pusher, Receiver};
+use crate::exit::usage;
+use crate::view::load_view::cpus_beside;
+
+/// Where the figures go while the load runs.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub struct TelemetryFlags {
+    /// Serve the figures for Prometheus at http://ADDR/metrics while the load runs; without a host, as in
+    /// :9464, to this machine alone
+    #[arg(
+        long,
+        value_name = "ADDR",
+        conflicts_with = "find_capacity",
+        hide_short_help = true
+    )]
+    metrics: Option<String>,
+    /// Push the figures to the OpenTelemetry receiver at URL/v1/metrics (OTLP/HTTP) each second while the load
+    /// runs, and at its end
+    #[arg(
+        long,
+        value_name = "URL",
+        conflicts_with = "find_capacity",
+        hide_short_help = true
+    )]
+    otlp: Option<String>,
+}
+
+/// Where the figures will go, once there are any.
+pub struct Outlets {
+    listener: Option<TcpListener>,
+    receiver: Option<Receiver>,
+}
+
+impl TelemetryFlags {
+    /// Listens, and reads the URL.
+    ///
+    /// # Errors
+    ///
+    /// If the address or the URL is wrong, or the address cannot be used.
+    pub fn open(&self) -> Result<Outlets, Box<dyn Error>> {
+        let receiver = self.otlp.as_deref().map(Receiver::at).transpose();
+        let receiver = receiver.map_err(|error| usage(format!("--otlp: {error}")))?;
+        let listener = self.metrics.as_deref().map(listen).transpose()?;
+        Ok(Outlets { listener, receiver })
+    }
+}
+
+fn listen(address: &str) -> Result<TcpListener, Box<dyn Error>> {
+    let addresses = listener::addresses(address);
+    let addresses = addresses.map_err(|error| usage(format!("--metrics: {error}")))?;
+    let bound = TcpListener::bind(addresses.as_slice());
+    bound.map_err(|error| format!("--metrics: cannot listen on {address}: {error}").into())
+}
+
+/// What both outlets send: the figures so far, and whose they are.
+#[derive(Clone)]
+struct Shared {
+    source: Arc<Source>,
+    figures: Arc<Mutex<Figures>>,
+}
+
+impl Shared {
+    /// The figures, which nobody holds for longer than it takes to copy them.
+    fn figures(&self) -> MutexGuard<'_, Figures> {
+        self.figures.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The figures at this moment.
+    fn copied(&self) -> Figures {
+        self.figures().clone()
+    }
+}
+
+/// The outlets of a running load. Each has a thread of its own, beside the CPUs of the load.
+pub struct Telemetry {
+    shared: Shared,
+    listener: Option<Listener>,
+    pusher: Option<Pusher>,
+}
+
+impl Outlets {
+    /// Starts to send the figures of a load.
+    ///
+    /// # Errors
+    ///
+    /// If the system starts no thread.
+    pub fn start(self, plan: &LoadPlan) -> io::Result<Telemetry> {
+        let shared = Shared {
+            source: Arc::new(Source::of(plan, uuid())),
+            figures: Arc::new(Mutex::new(Figures::of(plan))),
+        };
+        let cpus = cpus_beside(&plan.cpus);
+        let listener = self.listener.map(|socket| {
+            let (shared, cpus) = (shared.clone(), cpus.clone());
+            Listener::start(socket, shared, cpus)
+        });
+        let pusher = self.receiver.map(|receiver| {
+            let (shared, cpus) = (shared.clone(), cpus.clone());
+            Pusher::start(receiver, shared, cpus)
+        });
+        Ok(Telemetry {
+            shared,
+            listener: listener.transpose()?,
+            pusher: pusher.transpose()?,
+        })
+    }
+}
+
+impl Telemetry {
+    /// Takes the current figures. Returns what the user should know, if anything.
+    pub fn observe(&self, progress: &Progress) -> Option<String> {
+        self.shared.figures().take(progress);
+        self.pusher.as_ref().and_then(Pusher::first_failure)
+    }
+
+    /// Closes the listener and pushes the last figures. Returns what the user should know.
+    pub fn finish(self) -> Vec<String> {
+        drop(self.listener);
+        self.pusher.map_or(Vec::new(), Pusher::finish)
+    }
+}
+
+/// A random UUID (version 4), which tells this process from others.
+fn uuid() -> String {
+    const VERSION: u128 = 0xf << 76;
+    const VARIANT: u128 = 0b11 << 62;
+    let random = fastrand::u128(..) & !VERSION & !VARIANT;
+    let digits = format!("{:032x}", random | (4 << 76) | (0b10 << 62));
+    let [a, b, c, d, e] = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
+    format!("{a}-{b}-{c}-{d}-{e}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instance_has_a_uuid_of_its_own() {
+        let uuid = uuid();
+        let parts: Vec<&str> = uuid.split('-').collect();
+        let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert!(parts[2].starts_with('4') && parts[3].starts_with(['8', '9', 'a', 'b']));
+        assert_ne!(uuid, super::uuid());
+    }
+}

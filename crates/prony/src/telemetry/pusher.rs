@@ -1,0 +1,210 @@
+//! Pushes the figures to an OpenTelemetry receiver. Whatever happens to a push, the load goes on.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::io;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant, SystemTime};
+
+use prony_load::tls::{HttpVersion, Offer, TlsClient, TlsSettings};
+use prony_load::{Endpoint, HttpUrl, Request, Response, Scheme, exchange};
+use prony_present::words::counted;
+use prony_telemetry::otlp;
+
+use super::Shared;
+
+/// How often figures are pushed.
+const EVERY: Duration = Duration::from_secs(1);
+/// How long a connection, or a response, may take. The end of the load waits for a push under way and for the last one.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// An OpenTelemetry receiver.
+pub struct Receiver {
+    url: HttpUrl,
+    tls: Option<TlsClient>,
+}
+
+impl Receiver {
+    /// The one at this URL, to which the path of metrics is added.
+    ///
+    /// # Errors
+    ///
+    /// If the URL is not one, has a query, or needs TLS that cannot be set up.
+    pub fn at(url: &str) -> Result<Self, Box<dyn Error>> {
+        let base: HttpUrl = url.parse()?;
+        if url.contains(['?', '#']) {
+            let path = otlp::PATH;
+            return Err(
+                format!("`{url}` ends in a query or fragment, but {path} follows it").into(),
+            );
+        }
+        let path = base.path().trim_end_matches('/');
+        let url = base.with_path(&format!("{path}{}", otlp::PATH))?;
+        let tls = match url.scheme() {
+            Scheme::Http => None,
+            Scheme::Https => {
+                let offer = Offer::Only(HttpVersion::Http1);
+                Some(TlsSettings::default().client(url.host(), offer)?)
+            }
+        };
+        Ok(Self { url, tls })
+    }
+
+    /// Sends one body. `endpoint` is where the last one went.
+    fn send(&self, endpoint: &mut Option<Endpoint>, body: &[u8]) -> Result<(), Box<dyn Error>> {
+        let found = match endpoint.take() {
+            Some(found) => found,
+            None => self.url.connectable_endpoint(TIMEOUT)?,
+        };
+        let headers = [
+            format!("Content-Type: {}", otlp::CONTENT_TYPE),
+            "Connection: close".into(),
+        ];
+        let request = Request::new("POST", &self.url, &headers, body)?.into();
+        let response = exchange(&found, &request, self.tls.as_ref(), TIMEOUT)?;
+        taken(&response)?;
+        *endpoint = Some(found);
+        Ok(())
+    }
+}
+
+/// Whether the receiver took all figures.
+fn taken(response: &Response) -> Result<(), String> {
+    match response.status {
+        200..=299 => otlp::rejection(&response.body).map_or(Ok(()), Err),
+        status => Err(format!("it responded with status {status}")),
+    }
+}
+
+/// The thread that pushes.
+pub struct Pusher {
+    /// The thread ends, after a last push, when this is dropped.
+    running: Sender<Infallible>,
+    thread: JoinHandle<Pushes>,
+    first_failure: mpsc::Receiver<String>,
+    url: String,
+}
+
+/// How many pushes there were.
+#[derive(Default)]
+struct Pushes {
+    all: u64,
+    failed: u64,
+}
+
+impl Pusher {
+    pub fn start(receiver: Receiver, shared: Shared, cpus: Vec<usize>) -> io::Result<Self> {
+        let (running, ended) = mpsc::channel();
+        let (failures, first_failure) = mpsc::channel();
+        let url = receiver.url.as_str().to_owned();
+        let mut pushing = Pushing {
+            receiver,
+            shared,
+            begun: SystemTime::now(),
+            endpoint: None,
+            failures,
+            pushes: Pushes::default(),
+        };
+        let thread = Builder::new().name("otlp".into()).spawn(move || {
+            // Where it cannot be pinned, it runs where the system puts it.
+            let _ = prony_system::pin_current_thread(&cpus);
+            pushing.run(&ended);
+            pushing.pushes
+        })?;
+        Ok(Self {
+            running,
+            thread,
+            first_failure,
+            url,
+        })
+    }
+
+    /// What to say about the first push that failed, once.
+    pub fn first_failure(&self) -> Option<String> {
+        self.first_failure.try_recv().ok()
+    }
+
+    /// Pushes a last time. Returns what to say about pushes that failed.
+    pub fn finish(self) -> Vec<String> {
+        drop(self.running);
+        let Ok(Pushes { all, failed }) = self.thread.join() else {
+            return Vec::new();
+        };
+        let failures = (failed > 0).then(|| {
+            let of = counted(all, "push", "pushes");
+            format!("OTLP     {failed} of {of} to {} failed", self.url)
+        });
+        self.first_failure.try_iter().chain(failures).collect()
+    }
+}
+
+/// What the thread has.
+struct Pushing {
+    receiver: Receiver,
+    shared: Shared,
+    begun: SystemTime,
+    endpoint: Option<Endpoint>,
+    failures: Sender<String>,
+    pushes: Pushes,
+}
+
+impl Pushing {
+    /// Pushes until `ended` is disconnected, and once more.
+    fn run(&mut self, ended: &mpsc::Receiver<Infallible>) {
+        let mut next = Instant::now() + EVERY;
+        let until = |next: Instant| next.saturating_duration_since(Instant::now());
+        while ended.recv_timeout(until(next)) == Err(RecvTimeoutError::Timeout) {
+            self.push();
+            // After a slow push some are left out.
+            next = (next + EVERY).max(Instant::now());
+        }
+        self.push();
+    }
+
+    fn push(&mut self) {
+        let figures = self.shared.copied();
+        let now = SystemTime::now();
+        let body = otlp::request(&self.shared.source, &figures, self.begun, now);
+        self.pushes.all += 1;
+        let Err(error) = self.receiver.send(&mut self.endpoint, &body) else {
+            return;
+        };
+        self.pushes.failed += 1;
+        if self.pushes.failed == 1 {
+            let url = self.receiver.url.as_str();
+            let message = format!("OTLP     a push to {url} failed: {error}; the load goes on");
+            // The load may have ended by now; then it is read at its end.
+            let _ = self.failures.send(message);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> String {
+        Receiver::at(text).unwrap().url.as_str().to_owned()
+    }
+
+    #[test]
+    fn the_path_of_metrics_follows_the_url() {
+        assert_eq!(url("http://h:4318"), "http://h:4318/v1/metrics");
+        assert_eq!(url("http://h:4318/"), "http://h:4318/v1/metrics");
+        assert_eq!(url("http://h/a/otlp/"), "http://h/a/otlp/v1/metrics");
+    }
+
+    #[test]
+    fn a_wrong_url_is_refused() {
+        for (wrong, why) in [
+            ("localhost:4318", "did you mean"),
+            ("grpc://h:4317", "not supported"),
+            ("http://h/?a=b", "query"),
+            ("http://h/#a", "fragment"),
+        ] {
+            let error = Receiver::at(wrong).err().unwrap().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}
