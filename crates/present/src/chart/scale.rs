@@ -20,6 +20,7 @@ const MOST_LOG_TICKS: usize = 6;
 enum Kind {
     Linear,
     Log,
+    Percentile,
 }
 
 impl Scale {
@@ -117,6 +118,24 @@ impl Scale {
         }
     }
 
+    /// HdrHistogram's axis of percentiles: from quantile 0 to `most` (0.9999 for p99.99, at least p90), with the same room
+    /// for each tenth of what remains: as much from p90 to p99 as from p99 to p99.9. It has ticks at 0, p50, p90, p99 and
+    /// so on.
+    pub fn percentile(most: f64) -> Scale {
+        let high = match most.is_finite() {
+            true => most.clamp(0.9, 1.0 - 1e-12),
+            false => 0.9,
+        };
+        let nines = (1..=12).map(|nines| 1.0 - 0.1f64.powi(nines));
+        let ticks = [0.0, 0.5].into_iter().chain(nines);
+        Scale {
+            kind: Kind::Percentile,
+            low: 0.0,
+            high,
+            ticks: ticks.filter(|tick| tick - high < 1e-13).collect(),
+        }
+    }
+
     /// Whether it is logarithmic.
     pub fn is_log(&self) -> bool {
         self.kind == Kind::Log
@@ -127,6 +146,7 @@ impl Scale {
         let place = match self.kind {
             Kind::Linear => (value - self.low) / (self.high - self.low),
             Kind::Log => (value.max(self.low) / self.low).ln() / (self.high / self.low).ln(),
+            Kind::Percentile => (1.0 - value.min(self.high)).ln() / (1.0 - self.high).ln(),
         };
         if place.is_finite() {
             place.clamp(0.0, 1.0)
@@ -189,6 +209,26 @@ mod tests {
         assert!(Scale::around([f64::NAN, 0.0], 4).starts_at_zero());
         let one = Scale::around([100.0], 4);
         assert!(one.place(100.0) > 0.3 && one.place(100.0) < 0.7);
+    }
+
+    #[test]
+    fn a_percentile_axis_gives_each_further_nine_the_same_room() {
+        let scale = Scale::percentile(0.9999);
+        assert_eq!(scale.ticks[..3], [0.0, 0.5, 0.9]);
+        assert_eq!(scale.ticks.len(), 6);
+        for (quantile, place) in [
+            (0.0, 0.0),
+            (0.9, 0.25),
+            (0.99, 0.5),
+            (0.9999, 1.0),
+            (1.0, 1.0),
+        ] {
+            assert!((scale.place(quantile) - place).abs() < 1e-9, "{quantile}");
+        }
+        let median = scale.place(0.5);
+        assert!(median > 0.07 && median < 0.08, "{median}");
+        assert_eq!(Scale::percentile(0.2), Scale::percentile(0.9));
+        assert_eq!(Scale::percentile(f64::NAN).ticks, [0.0, 0.5, 0.9]);
     }
 
     proptest! {
