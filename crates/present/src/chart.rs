@@ -25,11 +25,13 @@ mod curves;
 mod history;
 mod rows;
 mod scale;
+mod spark;
 
 pub use curves::{Band, Curve, CurveChart, Level};
 pub use history::{HistoryChart, HistoryPoint};
 pub use rows::{Bar, Dot, Mark, RowChart, Series, Trial};
 pub use scale::Scale;
+pub use spark::Spark;
 
 use maud::{Markup, PreEscaped, html};
 
