@@ -5,11 +5,15 @@ mod costs;
 mod flows;
 mod open;
 mod over_rounds;
+mod over_time;
 mod rounds;
 
 use std::collections::BTreeMap;
 
-use prony_model::{Bound, CountedRounds, LatencySummary, Measurement, Outcome, Outcomes};
+use prony_model::{
+    Bound, CountedRounds, LatencyHistogram, LatencySummary, LogTail, Measurement, Outcome,
+    Outcomes, Protocol,
+};
 use prony_stats::{Estimate, spearman, supports_percentile};
 
 pub use attempts::{Attempts, WarmingFigures};
@@ -18,6 +22,7 @@ pub use flows::FlowFigures;
 pub(crate) use open::{Awaiting, RATE_MADE};
 pub use open::{EventFigures, HeldFigures, Kept, Lag, OpenFigures};
 pub use over_rounds::{Relative, WorstRound};
+pub use over_time::{OverTime, RoundSearch};
 pub use rounds::{Attempt, RoundFigures};
 
 use over_rounds::{Merged, over};
@@ -31,6 +36,8 @@ pub struct Figures {
     pub(crate) headline: BTreeMap<u32, f64>,
     /// Latency (the time of a flow, if the load has any) in nanoseconds, from the merged histograms of all rounds; `None` if no response was ok.
     pub latency: Option<LatencySummary>,
+    /// The same as a curve: quantiles (0 to 1) with the latency in nanoseconds, up to the one that ten responses are beyond.
+    pub latency_curve: Vec<(f64, f64)>,
     /// The interval of its median over the rounds.
     p50_interval: Option<(f64, f64)>,
     /// The interval of its p99 over the rounds.
@@ -75,6 +82,12 @@ pub struct Figures {
     pub generator: GeneratorFigures,
     /// Every attempt at a round, in the order of the rounds.
     pub rounds: Vec<Attempt>,
+    /// How the median round went; `None` if the record has the course of no round.
+    pub over_time: Option<OverTime>,
+    /// What the server's process had written last in the last trial that counts; `None` if nothing is on record.
+    pub log_tail: Option<LogTail>,
+    /// How its requests travelled.
+    pub protocol: Protocol,
     /// Rounds that gave no figures.
     pub failed_rounds: usize,
     /// How often trials were noisy, and what the figures rest on.
@@ -131,6 +144,7 @@ impl Figures {
             p50_interval: draws.interval(0.5),
             p99_interval: draws.interval(0.99),
             latency: histogram.summary(),
+            latency_curve: latency_curve(histogram),
             within_stdev: (histogram.count() > 0).then(|| histogram.share_within_one_stdev()),
             latency_count: histogram.count(),
             unreadable_histograms: merged.unreadable,
@@ -154,6 +168,9 @@ impl Figures {
             flows: FlowFigures::of(rounds),
             generator: GeneratorFigures::of(rounds),
             rounds: rounds::attempts(by_round),
+            over_time: OverTime::of(by_round),
+            log_tail: log_tail(by_round),
+            protocol: rounds.first()?.load.target.protocol,
             failed_rounds: by_round.failed().count(),
             attempts: Attempts::of(by_round),
             follows_noise: follows_noise(by_round),
@@ -224,6 +241,30 @@ prony_model::named! {
         /// 99.9 % did not exceed it.
         P999 = "p99.9",
     }
+}
+
+/// How many points a curve of latencies has at most.
+const CURVE_POINTS: u32 = 32;
+/// A curve of latencies ends at this quantile.
+const CURVE_END: f64 = 0.9999;
+
+/// Points at equal distances on the axis of percentiles.
+fn latency_curve(histogram: &LatencyHistogram) -> Vec<(f64, f64)> {
+    let last = f64::from(CURVE_POINTS - 1);
+    let quantiles =
+        (0..CURVE_POINTS).map(|point| 1.0 - (1.0 - CURVE_END).powf(f64::from(point) / last));
+    let known = quantiles.filter(|quantile| supports_percentile(histogram.count(), 1.0 - quantile));
+    known
+        .map(|quantile| (quantile, histogram.value_at(quantile) as f64))
+        .collect()
+}
+
+/// What the server wrote last in the last trial that counts.
+fn log_tail(rounds: &CountedRounds<'_>) -> Option<LogTail> {
+    let attempts = rounds.attempts().iter().copied();
+    let counted = attempts.filter(|record| rounds.counts(record) && record.measurement().is_some());
+    let last = counted.max_by_key(|record| record.trial.sequence)?;
+    last.measurement()?.log_tail.clone()
 }
 
 /// The first wrong response that one of these records shows.
