@@ -35,16 +35,22 @@ impl LogTail {
 /// What stands for the rest of a line that was cut.
 const CUT: char = '…';
 
+/// What follows a line that was written several times in a row: it is kept once.
+const REPEATED: &str = " (repeated)";
+
 /// The last lines that fit; a line that does not fit alone is cut.
 fn last_lines(text: &str) -> Vec<String> {
     let lines = text.lines().map(str::trim_end);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     let mut last: Vec<String> = Vec::new();
     let mut room = LogTail::MOST_BYTES;
-    for line in lines.rev().filter(|line| !line.is_empty()) {
-        if last.len() == LogTail::MOST_LINES || (line.len() > room && !last.is_empty()) {
+    for same in lines.chunk_by(|one, next| one == next).rev() {
+        let mark = if same.len() > 1 { REPEATED } else { "" };
+        let length = same[0].len() + mark.len();
+        if last.len() == LogTail::MOST_LINES || (length > room && !last.is_empty()) {
             break;
         }
-        let line = shortened(line, room);
+        let line = shortened(same[0], room - mark.len()) + mark;
         room -= line.len();
         last.push(line);
     }
@@ -127,6 +133,9 @@ mod tests {
             panic!("it is one line");
         };
         assert!(only.len() <= LogTail::MOST_BYTES && only.ends_with('…'));
+        assert_eq!(tail("a\nb\n\nb\nb\na\n"), ["a", "b (repeated)", "a"]);
+        let twice = format!("{0}\n{0}\n", "x".repeat(2000));
+        assert_eq!(tail(&twice)[0].len(), LogTail::MOST_BYTES);
         assert_eq!(LogTail::of("\n \n", "\r\n", str::to_owned), None);
     }
 

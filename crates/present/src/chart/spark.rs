@@ -9,7 +9,7 @@ use super::Axis;
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 72.0;
 const LEFT: f64 = 34.0;
-const RIGHT: f64 = 236.0;
+const RIGHT: f64 = 226.0;
 const TOP: f64 = 6.0;
 const BOTTOM: f64 = 58.0;
 /// The baseline of the ticks' words.
@@ -38,7 +38,7 @@ impl Spark {
     pub(crate) fn inline(&self) -> Markup {
         html! {
             figure {
-                svg class="spark" aria-hidden="true" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } { (PreEscaped(self.drawing())) }
+                svg aria-hidden="true" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } { (PreEscaped(self.drawing())) }
                 figcaption { (self.words) }
             }
         }
@@ -64,7 +64,7 @@ impl Spark {
         if let Some((from, to)) = self.underlined.map(xs) {
             let _ = write!(svg, r#"<path class="on" d="M{from} {BOTTOM}H{to}"/>"#);
         }
-        let _ = write!(svg, r#"<path class="line" d="{}"/>"#, self.line());
+        let _ = write!(svg, r#"<path d="{}"/>"#, self.line());
         for (y, tick) in y_ticks {
             let (x, y) = (LEFT / 2.0, y + 3.0);
             let _ = write!(
@@ -84,7 +84,8 @@ impl Spark {
     /// The ticks above the base line: the highest, and the lowest if there is room between them.
     fn y_ticks(&self) -> impl Iterator<Item = (f64, String)> {
         let at = |(place, tick): (f64, String)| ((BOTTOM - (BOTTOM - TOP) * place).round(), tick);
-        let ticks: Vec<(f64, String)> = self.y.ticks().map(at).collect();
+        let worded = self.y.ticks().filter(|(_, tick)| !tick.is_empty());
+        let ticks: Vec<(f64, String)> = worded.map(at).collect();
         let highest = ticks.last().cloned();
         let lowest = ticks.first().cloned();
         let apart =
@@ -147,7 +148,7 @@ mod tests {
         let line = |points| spark(points).line();
         assert_eq!(line(vec![]), "");
         let drawn = line(vec![(0.0, 0.0), (50.0, 50.0), (50.01, 50.01), (100.0, 0.0)]);
-        assert_eq!(drawn, "M34 58l97-25 97 25");
+        assert_eq!(drawn, "M34 58l92-25 93 25");
     }
 
     #[test]
@@ -155,9 +156,9 @@ mod tests {
         let html = spark(vec![(0.0, 1.0), (9.0, 9.0)]).inline().into_string();
         assert!(html.contains(r#"aria-hidden="true""#), "{html}");
         assert!(html.contains("<figcaption>a &lt; b</figcaption>"), "{html}");
-        assert!(html.contains(r#"<rect x="34" y="6" width="97" height="52"/>"#));
+        assert!(html.contains(r#"<rect x="34" y="6" width="92" height="52"/>"#));
         assert!(
-            html.contains(r#"<path class="on" d="M131 58H228"/>"#),
+            html.contains(r#"<path class="on" d="M126 58H219"/>"#),
             "{html}"
         );
     }

@@ -27,17 +27,15 @@ pub struct RoundSearch {
     pub lasted_s: f64,
 }
 
-/// How many points each part has at most.
-const SEARCH_POINTS: usize = 10;
-const WARM_UP_POINTS: usize = 8;
-const MEASURED_POINTS: usize = 18;
+/// About how many points there are. A part has as many as its share of the time, so that a short one is no scribble.
+const POINTS: f64 = 34.0;
 
 impl OverTime {
     /// `None` if no round has a timeline.
     pub(super) fn of(rounds: &CountedRounds<'_>) -> Option<Self> {
         let (round, trial) = representative(rounds)?;
         let timeline = trial.load.timeline.as_ref()?;
-        let found = last_search(rounds, round);
+        let found = last_search(rounds, (round, trial));
         let search = found.map(|(round, course)| RoundSearch {
             round,
             lasted_s: course.lasted_s(),
@@ -48,19 +46,15 @@ impl OverTime {
             interval_s: course.interval_s,
             ok: &course.ok,
         });
-        let searched = searched
-            .into_iter()
-            .flat_map(|part| part.points(SEARCH_POINTS));
         let [warm_up, measured] = Part::of(timeline, begin);
-        let points = searched
-            .chain(warm_up.points(WARM_UP_POINTS))
-            .chain(measured.points(MEASURED_POINTS));
+        let ended_s = measured.end();
+        let parts = searched.into_iter().chain([warm_up, measured]);
         Some(Self {
             round,
             search,
-            points: points.collect(),
+            points: parts.flat_map(|part| part.points(ended_s)).collect(),
             measured_from_s: begin + timeline.measured_from_s,
-            ended_s: measured.end(),
+            ended_s,
         })
     }
 }
@@ -80,11 +74,19 @@ fn representative<'a>(rounds: &CountedRounds<'a>) -> Option<(u32, &'a Measuremen
     nearest.map(|(_, round, one)| (round, one))
 }
 
-/// The search in the round, or else the last one before it: the server may have been kept running since.
-fn last_search<'a>(rounds: &CountedRounds<'a>, round: u32) -> Option<(u32, &'a RateCourse)> {
-    let until = rounds.measured().take_while(|(one, _)| *one <= round);
-    let searches = until.filter_map(|(round, one)| Some((round, one.search.as_ref()?)));
-    searches.last()
+/// The search of the trial itself, or else the last one of any attempt until then: the server may have been kept running
+/// since.
+fn last_search<'a>(
+    rounds: &CountedRounds<'a>,
+    (round, own): (u32, &'a Measurement),
+) -> Option<(u32, &'a RateCourse)> {
+    let until = { rounds.attempts().iter() }.filter(|record| record.trial.round <= round);
+    let searches = until.filter_map(|record| {
+        let search = record.measurement()?.search.as_ref()?;
+        Some((record.trial.round, search))
+    });
+    let own = own.search.as_ref().map(|search| (round, search));
+    own.or_else(|| searches.last())
 }
 
 /// A stretch of a load.
@@ -112,9 +114,10 @@ impl<'a> Part<'a> {
         self.begin + self.ok.len() as f64 * self.interval_s
     }
 
-    /// The mean rates of at most `most` stretches of equal length; the last may be shorter.
-    fn points(&self, most: usize) -> impl Iterator<Item = (f64, f64)> + use<'a> {
-        let each = self.ok.len().div_ceil(most).max(1);
+    /// The mean rates of stretches of equal length, of which the last may be shorter; all parts together last `of_s`.
+    fn points(&self, of_s: f64) -> impl Iterator<Item = (f64, f64)> + use<'a> {
+        let most = (POINTS * (self.end() - self.begin) / of_s).ceil() as usize;
+        let each = self.ok.len().div_ceil(most.max(1)).max(1);
         let (begin, interval_s) = (self.begin, self.interval_s);
         self.ok.chunks(each).enumerate().map(move |(i, counts)| {
             let length = counts.len() as f64 * interval_s;
@@ -173,10 +176,19 @@ mod tests {
             shown.points[..4],
             [0.25, 0.75, 1.25, 1.75].map(|at| (at, 40.0))
         );
-        assert_eq!(shown.points.len(), 4 + 3 + 17);
+        // 0.3 s of warm-up and 10 s.
+        assert_eq!(shown.points.len(), 4 + 1 + 25);
         let rates: Vec<f64> = shown.points.iter().map(|(_, rate)| rate.round()).collect();
-        assert_eq!((rates[4], rates[7], rates[23]), (50.0, 100.0, 100.0));
+        assert_eq!((rates[4], rates[5], rates[29]), (50.0, 100.0, 100.0));
         assert!(shown.points.windows(2).all(|pair| pair[0].0 < pair[1].0));
+
+        // The attempt that searched was noisy and does not count.
+        let mut again = [trial(1, 90.0, search(20)), trial(1, 100.0, None)];
+        again[0].attempt = 1;
+        again[1].noisy.clear();
+        let shown = of(&again).unwrap();
+        assert_eq!(shown.search.map(|search| search.round), Some(1));
+        assert_eq!(shown.points[0], (0.25, 40.0));
     }
 
     #[test]

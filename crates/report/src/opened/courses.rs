@@ -23,11 +23,26 @@ fn over_time(course: &OverTime) -> Spark {
     let highest = highest.fold(0.0, f64::max);
     Spark {
         words: words_over_time(course, highest),
-        x: Axis::new("time", Scale::linear(course.ended_s, TICKS), seconds),
-        y: Axis::new("requests/s", Scale::linear(highest, TICKS), count),
+        x: Axis::new("time", Scale::linear(course.ended_s, TICKS), time),
+        y: Axis::new("requests/s", Scale::linear(highest, TICKS), rate),
         points: course.points.clone(),
         shaded: (course.measured_from_s > 0.0).then_some((0.0, course.measured_from_s)),
         underlined: Some((course.measured_from_s, course.ended_s)),
+    }
+}
+
+/// A tick in words; the beginning needs none.
+fn time(at_s: f64) -> String {
+    match at_s {
+        0.0 => String::new(),
+        at_s => seconds(at_s),
+    }
+}
+
+fn rate(per_second: f64) -> String {
+    match per_second {
+        0.0 => String::new(),
+        per_second => count(per_second),
     }
 }
 

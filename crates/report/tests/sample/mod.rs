@@ -1,6 +1,7 @@
 //! Made-up runs, shaped like real ones.
 #![allow(dead_code)] // Each test file uses a part of them.
 
+pub mod courses;
 pub mod documents;
 pub mod hostile;
 pub mod noisy;
