@@ -81,12 +81,12 @@ fn last_search<'a>(
     (round, own): (u32, &'a Measurement),
 ) -> Option<(u32, &'a RateCourse)> {
     let until = { rounds.attempts().iter() }.filter(|record| record.trial.round <= round);
-    let searches = until.filter_map(|record| {
+    let mut searches = until.filter_map(|record| {
         let search = record.measurement()?.search.as_ref()?;
         Some((record.trial.round, search))
     });
     let own = own.search.as_ref().map(|search| (round, search));
-    own.or_else(|| searches.last())
+    own.or_else(|| searches.next_back())
 }
 
 /// A stretch of a load.
