@@ -174,9 +174,12 @@ fn a_record_has_the_last_lines_of_a_server_without_its_secret() {
     run(with_token(&project, &["run", "mine", "--no-ceiling"])).with(0);
     let record = project.export();
     for trial in trials(&record, "orders", "measured") {
-        let tail = &trial["result"]["log_tail"];
-        assert_eq!(tail["output"][0], "got Bearer *** (repeated)", "{tail}");
-        assert_eq!(tail["errors"], serde_json::json!([]), "{tail}");
+        let lines = trial["result"]["log_tail"]["output"].to_string();
+        assert!(lines.contains("Bearer ***"), "{lines}");
+        assert!(
+            !lines.contains("[1m") && !lines.contains("u001b"),
+            "{lines}"
+        );
     }
     assert!(!record.to_string().contains("s3cr3t"));
 }

@@ -36,7 +36,7 @@ pub struct Figures {
     pub(crate) headline: BTreeMap<u32, f64>,
     /// Latency (the time of a flow, if the load has any) in nanoseconds, from the merged histograms of all rounds; `None` if no response was ok.
     pub latency: Option<LatencySummary>,
-    /// The same as a curve: quantiles (0 to 1) with the latency in nanoseconds, up to the one that ten responses are beyond.
+    /// The same as a curve: quantiles (from 0.25) with the latency in nanoseconds, up to the one that ten responses are beyond.
     pub latency_curve: Vec<(f64, f64)>,
     /// The interval of its median over the rounds.
     p50_interval: Option<(f64, f64)>,
@@ -248,11 +248,11 @@ const CURVE_POINTS: u32 = 32;
 /// A curve of latencies ends at this quantile.
 const CURVE_END: f64 = 0.9999;
 
-/// Points at equal distances on the axis of percentiles.
+/// Points at equal distances on the axis of percentiles, without its beginning: the least latency of all may be that of a
+/// response that was already there.
 fn latency_curve(histogram: &LatencyHistogram) -> Vec<(f64, f64)> {
-    let last = f64::from(CURVE_POINTS - 1);
-    let quantiles =
-        (0..CURVE_POINTS).map(|point| 1.0 - (1.0 - CURVE_END).powf(f64::from(point) / last));
+    let remain = |point| (1.0 - CURVE_END).powf(f64::from(point) / f64::from(CURVE_POINTS));
+    let quantiles = (1..=CURVE_POINTS).map(|point| 1.0 - remain(point));
     let known = quantiles.filter(|quantile| supports_percentile(histogram.count(), 1.0 - quantile));
     known
         .map(|quantile| (quantile, histogram.value_at(quantile) as f64))
