@@ -15,11 +15,13 @@ mod load;
 #[cfg(test)]
 mod load_json;
 mod load_trace;
+mod log_tail;
 mod named;
 mod noise;
 mod outcome;
 mod protocol;
 mod published;
+mod rate_course;
 mod run;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
@@ -41,6 +43,7 @@ pub use load::{
     Timeline, TlsResult, WarmupResult, WrongResponse,
 };
 pub use load_trace::{LoadTrace, ThreadTrace, TracedPhase, TracedRequest, TracedResponse};
+pub use log_tail::LogTail;
 pub use noise::{
     CpuNoise, CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, MachineNoise, NoiseCause,
     Outside, OutsideServer, noisy, worst_of,
@@ -48,6 +51,7 @@ pub use noise::{
 pub use outcome::{Checked, Outcome, Outcomes};
 pub use protocol::Protocol;
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
+pub use rate_course::RateCourse;
 pub use run::{
     Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, OutsideProcess, RoundsEnd, Run,
     RunEnd, RunFleet, ServerRecord, ServerStatus, VerifyResult, VerifyVerdict, baseline,

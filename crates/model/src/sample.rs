@@ -190,6 +190,10 @@ pub fn measured(server: &str, round: u32) -> TrialRecord {
                 time_to_warm_s: Some(7.5),
                 still_improving: false,
             }),
+            search: Some(RateCourse {
+                interval_s: 0.5,
+                ok: vec![10, 40, 50],
+            }),
             noise: MachineNoise {
                 steal_share: 0.01,
                 idle_share: 0.1,
@@ -205,6 +209,10 @@ pub fn measured(server: &str, round: u32) -> TrialRecord {
                 written: 100,
                 least: 100,
                 most: 102,
+            }),
+            log_tail: Some(LogTail {
+                output: vec!["listening on 8080".into()],
+                errors: vec!["warning: no configuration".into()],
             }),
         }),
     }

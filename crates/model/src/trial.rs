@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CpuNoise, CpuWaits, LoadResult, LoadSpec, MachineNoise, NoiseCause, Outcome, Scheduling,
+    CpuNoise, CpuWaits, LoadResult, LoadSpec, LogTail, MachineNoise, NoiseCause, Outcome,
+    RateCourse, Scheduling,
 };
 
 /// One server × workload × load × round.
@@ -94,10 +95,18 @@ pub struct Measurement {
     /// How the server was warmed up; `None` if the load has no warm-up, and in older records.
     #[serde(default)]
     pub warm_up: Option<WarmUp>,
+    /// How the load went that searched for the end of the warm-up, before `load`; `None` if the trial did not search, and
+    /// in older records.
+    #[serde(default)]
+    pub search: Option<RateCourse>,
     /// What else happened on the machine meanwhile.
     pub noise: MachineNoise,
     /// The lines that the server logged, and how many were expected.
     pub log_lines: Option<LogLines>,
+    /// What the server's process had written last when the trial ended; `None` if it wrote nothing, if Prony did not start
+    /// it, if users captured secrets, which it may have written, and in older records.
+    #[serde(default)]
+    pub log_tail: Option<LogTail>,
 }
 
 impl Measurement {

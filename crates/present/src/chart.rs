@@ -28,6 +28,7 @@ mod panels;
 mod rows;
 mod scale;
 mod scatter;
+mod spark;
 
 pub use curves::{Band, Curve, CurveChart, Frame, Level, Line};
 pub use history::{HistoryChart, HistoryPoint};
@@ -35,6 +36,7 @@ pub use panels::{Panel, PanelChart};
 pub use rows::{Bar, Dot, Mark, RowChart, Series, Trial};
 pub use scale::{Scale, nines, percentile};
 pub use scatter::{ScatterChart, ScatterPoint};
+pub use spark::Spark;
 
 use maud::{Markup, PreEscaped, html};
 

@@ -18,7 +18,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::chart::{self, Chart};
+use crate::chart::{self, Chart, Spark};
 use crate::colours;
 use crate::markdown::{escaped, fenced};
 use crate::table::{Facet, Ids, Table, Weight, facets};
@@ -104,6 +104,8 @@ pub enum Block {
     Links(Vec<Link>),
     /// Charts side by side.
     Charts(Vec<Figure>),
+    /// Small curves with their words. Only pages draw them; every medium has the words.
+    Sparks(Vec<Spark>),
     /// Preformatted lines.
     Code(String),
     /// Content that a page folds away under a title.
@@ -254,6 +256,7 @@ impl Block {
                 Self::Charts(figures) => div class="charts" {
                     @for figure in figures { figure { (figure.chart.inline(figure.id())) } }
                 },
+                Self::Sparks(sparks) => div class="sparks" { @for spark in sparks { (spark.inline()) } },
                 Self::Code(code) => pre { (code) },
                 // The style sheet unfolds it in print.
                 Self::Fold(title, blocks) => details { summary { (title) } (blocks_html(blocks, ids)) },
@@ -290,6 +293,10 @@ impl Block {
                     )
                 });
                 images.collect::<Vec<_>>().join("\n")
+            }
+            Self::Sparks(sparks) => {
+                let words = sparks.iter().map(|spark| escaped(&spark.words));
+                words.collect::<Vec<_>>().join("\n\n")
             }
             Self::Code(code) => fenced(code),
             Self::Fold(title, blocks) => {
@@ -337,6 +344,10 @@ impl Block {
             Self::Links(links) => {
                 let texts: Vec<String> = links.iter().map(|link| link.text.clone()).collect();
                 indented(&texts, |_, line| line.to_owned())
+            }
+            Self::Sparks(sparks) => {
+                let words: Vec<String> = sparks.iter().map(|spark| spark.words.clone()).collect();
+                indented(&words, Paint::dim)
             }
             Self::Code(code) => {
                 let lines: Vec<String> = code.lines().map(str::to_owned).collect();

@@ -290,6 +290,27 @@ fn what_a_server_wrote_before_a_load_is_shown_without_secrets() {
 }
 
 #[test]
+fn what_a_server_wrote_is_recorded_unless_users_capture_secrets() {
+    for (capture, is_recorded) in [("\"$.token\"", true), ("\"$.token\" redact", false)] {
+        let shop = Shop::new()
+            .with("checkout.hurl", "\"$.token\"", capture)
+            .with(
+                "server.py",
+                "form = parse_qs(body)",
+                "print(body, flush=True); form = parse_qs(body)",
+            );
+        shop.run(&["run", "--no-ceiling"]).with(0);
+        let record = shop.export();
+        for trial in record["trials"].as_array().unwrap() {
+            let tail = trial["result"]["log_tail"].to_string();
+            assert_eq!(tail.contains("password=***"), is_recorded, "{tail}");
+            assert_eq!(tail == "null", !is_recorded, "{tail}");
+        }
+        assert!(!record.to_string().contains("swordfish"));
+    }
+}
+
+#[test]
 fn a_server_that_fails_only_under_load_is_not_ranked() {
     let shop = Shop::new().with(
         "prony.toml",

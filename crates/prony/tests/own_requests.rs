@@ -164,6 +164,27 @@ fn the_log_of_a_server_that_ends_is_shown_without_a_secret() {
 }
 
 #[test]
+fn a_record_has_the_last_lines_of_a_server_without_its_secret() {
+    let project = project();
+    let writes = SERVER.replace(
+        "        order = {",
+        "        print(\"\\x1b[1mgot\\x1b[0m\", self.headers[\"authorization\"], flush=True)\n        order = {",
+    );
+    fs::write(project.path().join("servers/orders/server.py"), writes).unwrap();
+    run(with_token(&project, &["run", "mine", "--no-ceiling"])).with(0);
+    let record = project.export();
+    for trial in trials(&record, "orders", "measured") {
+        let lines = trial["result"]["log_tail"]["output"].to_string();
+        assert!(lines.contains("Bearer ***"), "{lines}");
+        assert!(
+            !lines.contains("[1m") && !lines.contains("u001b"),
+            "{lines}"
+        );
+    }
+    assert!(!record.to_string().contains("s3cr3t"));
+}
+
+#[test]
 fn faults_of_a_workload_are_reported_before_anything_runs() {
     let project = project();
     let verify = ["verify", "orders", "--workloads", "orders"];

@@ -5,12 +5,15 @@ mod costs;
 mod flows;
 mod open;
 mod over_rounds;
+mod over_time;
 mod rounds;
 mod spectrum;
 
 use std::collections::BTreeMap;
 
-use prony_model::{Bound, CountedRounds, LatencySummary, Measurement, Outcome, Outcomes};
+use prony_model::{
+    Bound, CountedRounds, LatencySummary, LogTail, Measurement, Outcome, Outcomes, Protocol,
+};
 use prony_stats::{Estimate, spearman, supports_percentile};
 
 pub(crate) use attempts::WARMING_UP;
@@ -20,6 +23,7 @@ pub use flows::FlowFigures;
 pub(crate) use open::{Awaiting, RATE_MADE};
 pub use open::{EventFigures, HeldFigures, Kept, Lag, OpenFigures};
 pub use over_rounds::{Relative, WorstRound};
+pub use over_time::{OverTime, RoundSearch};
 pub use rounds::{Attempt, RoundFigures};
 pub use spectrum::SpectrumPoint;
 
@@ -80,6 +84,12 @@ pub struct Figures {
     pub generator: GeneratorFigures,
     /// Every attempt at a round, in the order of the rounds.
     pub rounds: Vec<Attempt>,
+    /// How the median round went; `None` if the record has the course of no round.
+    pub over_time: Option<OverTime>,
+    /// What the server's process had written last in the last trial that counts; `None` if nothing is on record.
+    pub log_tail: Option<LogTail>,
+    /// How its requests travelled.
+    pub protocol: Protocol,
     /// Rounds that gave no figures.
     pub failed_rounds: usize,
     /// How often trials were noisy, and what the figures rest on.
@@ -160,6 +170,9 @@ impl Figures {
             flows: FlowFigures::of(rounds),
             generator: GeneratorFigures::of(rounds),
             rounds: rounds::attempts(by_round),
+            over_time: OverTime::of(by_round),
+            log_tail: log_tail(by_round),
+            protocol: rounds.first()?.load.target.protocol,
             failed_rounds: by_round.failed().count(),
             attempts: Attempts::of(by_round),
             follows_noise: follows_noise(by_round),
@@ -230,6 +243,14 @@ prony_model::named! {
         /// 99.9 % did not exceed it.
         P999 = "p99.9",
     }
+}
+
+/// What the server wrote last in the last trial that counts.
+fn log_tail(rounds: &CountedRounds<'_>) -> Option<LogTail> {
+    let attempts = rounds.attempts().iter().copied();
+    let counted = attempts.filter(|record| rounds.counts(record) && record.measurement().is_some());
+    let last = counted.max_by_key(|record| record.trial.sequence)?;
+    last.measurement()?.log_tail.clone()
 }
 
 /// The first wrong response that one of these records shows.

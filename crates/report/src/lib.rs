@@ -29,8 +29,8 @@ pub use conditions::end as end_of_run;
 pub use course::CourseTrial;
 pub use figures::{
     Attempt, Attempts, CostFigures, EventFigures, Figures, FlowFigures, GeneratorFigures,
-    HeldFigures, Kept, Lag, OpenFigures, Percentile, Relative, RoundFigures, SpectrumPoint,
-    WarmingFigures, WorstRound, WrongResponses,
+    HeldFigures, Kept, Lag, OpenFigures, OverTime, Percentile, Relative, RoundFigures, RoundSearch,
+    SpectrumPoint, WarmingFigures, WorstRound, WrongResponses,
 };
 pub use junit::junit;
 pub use notes::wrong as wrong_responses;

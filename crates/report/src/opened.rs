@@ -1,19 +1,31 @@
-//! What a row of a workload's table shows when a reader opens it: how it was made and run, and each of its rounds.
+//! What a row of a workload's table shows when a reader opens it: how it was made and run, its courses, each of its rounds,
+//! and what the server wrote last.
+
+mod courses;
+mod log;
 
 use prony_model::Outcome;
 use prony_present::number::{count, duration, exact, share};
 use prony_present::page::Block;
 use prony_present::table::{Cell, Head, Row, Table, Tone};
 
+pub use log::LogRoom;
+
 use crate::conditions::command;
 use crate::figures::Attempt;
 use crate::table::{ResultTable, ServerRow};
 
 /// The details of each row, in the order of the rows.
-pub fn details(table: &ResultTable) -> Vec<Vec<Block>> {
+pub fn details(table: &ResultTable, room: LogRoom) -> Vec<Vec<Block>> {
     let rows = table.rows.iter();
-    rows.map(|row| vec![Block::Facts(facts(row)), Block::Table(rounds(table, row))])
-        .collect()
+    rows.map(|row| {
+        let mut blocks = vec![Block::Facts(facts(row))];
+        blocks.extend(courses::sparks(table, row));
+        blocks.push(Block::Table(rounds(table, row)));
+        blocks.extend(log::last_lines(row, room));
+        blocks
+    })
+    .collect()
 }
 
 fn facts(row: &ServerRow) -> Vec<(&'static str, String)> {

@@ -14,7 +14,7 @@ use crate::columns::{self, rank};
 use crate::conditions::{command, conditions, end};
 use crate::figures::Percentile;
 use crate::notes;
-use crate::opened;
+use crate::opened::{self, LogRoom};
 use crate::pairs::{self, Pairs};
 use crate::published::{Document, DocumentTable, tables, words};
 use crate::reading::{self, RANK, RATIOS};
@@ -197,7 +197,13 @@ fn document(run: &Run, summary: &RunSummary) -> Page {
                 .map(|table| document_section(document, table)),
         );
     }
-    sections.extend(summary.tables.iter().map(|table| workload(table, summary)));
+    let room = LogRoom::of(summary);
+    sections.extend(
+        summary
+            .tables
+            .iter()
+            .map(|table| workload(table, summary, room)),
+    );
     sections.extend(rates(summary));
     sections.extend(noise(summary));
     sections.extend(absences(summary));
@@ -238,7 +244,7 @@ fn callouts(summary: &RunSummary) -> Vec<Block> {
     wrong.into_iter().chain(noisy).collect()
 }
 
-fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
+fn workload(table: &ResultTable, summary: &RunSummary, room: LogRoom) -> Section {
     let mut blocks = Vec::new();
     if table.rows.is_empty() {
         blocks.push(Block::Text("No server gave figures.".into()));
@@ -249,7 +255,7 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
         ));
         blocks.push(Block::OpenTable(
             columns::speed(table),
-            opened::details(table),
+            opened::details(table, room),
         ));
         let mut rows = table.rows.iter();
         let intervals = match rows.any(|row| row.figures.interval(Percentile::P50).is_some()) {
@@ -289,10 +295,7 @@ fn workload(table: &ResultTable, summary: &RunSummary) -> Section {
         title: table.name(),
         lead: load::in_rounds(&table.load, table.rounds),
         blocks,
-        facets: vec![Facet {
-            name: "workload",
-            value: table.workload.clone(),
-        }],
+        facets: facets(table),
         ..Section::default()
     }
 }
@@ -308,6 +311,19 @@ fn rates(summary: &RunSummary) -> Option<Section> {
         blocks: vec![Block::Charts(figures)],
         ..Section::default()
     })
+}
+
+/// What a page filters the tables of a workload by.
+fn facets(table: &ResultTable) -> Vec<Facet> {
+    let wire = table.wire().map(|value| Facet {
+        name: "wire",
+        value,
+    });
+    let workload = Facet {
+        name: "workload",
+        value: table.workload.clone(),
+    };
+    std::iter::once(workload).chain(wire).collect()
 }
 
 fn noise(summary: &RunSummary) -> Option<Section> {

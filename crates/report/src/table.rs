@@ -170,6 +170,16 @@ impl ResultTable {
         self.rows.iter().any(|row| row.figures.events.is_some())
     }
 
+    /// How its requests travel and what comes back: `h2`, `http/1.1, event streams`. A workload has one protocol, so its rows
+    /// have the same. `None` without rows.
+    pub fn wire(&self) -> Option<String> {
+        let protocol = self.rows.first()?.figures.protocol.name();
+        Some(match self.has_events() {
+            true => format!("{protocol}, event streams"),
+            false => protocol.to_owned(),
+        })
+    }
+
     /// The rows by requests per second of CPU time; rows without that come last.
     pub fn by_cpu(&self) -> Vec<&ServerRow> {
         let mut rows: Vec<&ServerRow> = self.rows.iter().collect();

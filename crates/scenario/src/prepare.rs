@@ -180,6 +180,16 @@ impl HurlScenario {
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }
+
+    /// Whether users capture secrets from responses (`redact`), which only they know.
+    pub fn captures_secrets(&self) -> bool {
+        let responses = self
+            .entries
+            .iter()
+            .filter_map(|it| it.entry.response.as_ref());
+        let mut captures = responses.flat_map(|response| &response.captures);
+        captures.any(|capture| capture.is_redacted)
+    }
 }
 
 impl Scenario for HurlScenario {

@@ -89,6 +89,11 @@ impl Logs {
         format!("{}, {}", self.output.display(), self.errors.display())
     }
 
+    /// The whole lines in the last 64 KiB of standard output, and of standard error; empty if a log cannot be read.
+    pub fn ends(&self) -> [String; 2] {
+        [&self.output, &self.errors].map(|path| whole_lines(path).unwrap_or_default())
+    }
+
     /// The last lines of both, standard output first.
     pub(crate) fn last(&self, lines: usize) -> String {
         let tails = [&self.output, &self.errors].map(|path| tail(path, lines).unwrap_or_default());
@@ -137,6 +142,18 @@ fn cut(line: &str) -> String {
     }
 }
 
+/// The lines of a file that its last 64 KiB have from their beginning.
+fn whole_lines(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let start = file.metadata()?.len().saturating_sub(SHOWN_BYTES);
+    let text = text_from(&mut file, start)?;
+    Ok(match (start, text.split_once('\n')) {
+        (0, _) => text,
+        (_, Some((_, whole))) => whole.to_owned(),
+        (_, None) => String::new(),
+    })
+}
+
 /// The last `lines` lines of a file, from its last 64 KiB.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
     let mut file = File::open(path)?;
@@ -183,6 +200,22 @@ mod tests {
         let shown = logs(folder.path(), "", "\n").shown();
         assert!(shown.starts_with("it wrote nothing"), "{shown}");
         assert!(shown.contains("a.log, ") && shown.ends_with("a.stderr.log"));
+    }
+
+    #[test]
+    fn the_ends_of_logs_have_whole_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let ends = |output: &str| logs(folder.path(), output, "two\n").ends();
+        assert_eq!(ends("one\n"), ["one\n", "two\n"]);
+        let [output, _] = ends(&format!("{}\nlast", "x".repeat(100_000)));
+        assert_eq!(output, "last");
+        let [output, _] = ends(&"x".repeat(100_000));
+        assert_eq!(
+            output, "",
+            "nobody knows what the beginning of the line was"
+        );
+        let missing = Logs::at(&folder.path().join("missing.log"));
+        assert_eq!(missing.ends(), ["", ""]);
     }
 
     #[test]

@@ -183,6 +183,8 @@ fn an_exported_run_matches_the_schema() {
             "/trials/0/result/noise",
             "/trials/0/result/log_lines",
             "/trials/0/result/warm_up",
+            "/trials/0/result/search",
+            "/trials/0/result/log_tail",
             "/trials/1/result",
         ] {
             every_field_is_bound(validator, &document, path);

@@ -119,6 +119,7 @@ pub struct PreparedScenario {
     sources: Sources,
     protocol: Protocol,
     secrets: Secrets,
+    captures_secrets: bool,
 }
 
 impl PreparedScenario {
@@ -147,6 +148,7 @@ impl PreparedScenario {
             protocol: declared.protocol,
             sources,
             secrets,
+            captures_secrets: false,
         };
         let path = path.display().to_string();
         let scenario = prepared.named(&path, ANY_AUTHORITY);
@@ -155,6 +157,7 @@ impl PreparedScenario {
             return Err(ScenarioFault::Connection { file: path, reason });
         }
         prepared.secrets = scenario.secrets().clone();
+        prepared.captures_secrets = scenario.captures_secrets();
         Ok(prepared)
     }
 
@@ -187,6 +190,11 @@ impl PreparedScenario {
     /// The version of HTTP of its requests.
     pub fn http(&self) -> Version {
         self.protocol.into()
+    }
+
+    /// Whether its users capture secrets from responses, which nobody else knows.
+    pub fn captures_secrets(&self) -> bool {
+        self.captures_secrets
     }
 
     /// The secrets among its values, and what basic authentication makes of them.

@@ -254,8 +254,10 @@ impl Made {
             }),
             startup_ns: Some(5_000_000),
             warm_up: None,
+            search: None,
             noise: MachineNoise::default(),
             log_lines: None,
+            log_tail: None,
         }
     }
 }

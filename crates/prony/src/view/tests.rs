@@ -436,8 +436,10 @@ fn records(trial: &Trial) -> Vec<TrialRecord> {
             server: Some(ServerCost::default()),
             startup_ns: None,
             warm_up,
+            search: None,
             noise: MachineNoise::default(),
             log_lines: None,
+            log_tail: None,
         }),
     };
     let failed = TrialRecord {

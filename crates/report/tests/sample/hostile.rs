@@ -29,6 +29,7 @@ pub fn hostile() -> Records {
         if record.trial.workload == "quote" {
             record.trial.workload = SCRIPT.into();
         }
+        super::courses::add_to(record, SCRIPT);
         if let TrialResult::Failed { message, .. } = &mut record.result {
             *message = SCRIPT.into();
         }

@@ -1,6 +1,7 @@
 //! Made-up runs, shaped like real ones.
 #![allow(dead_code)] // Each test file uses a part of them.
 
+pub mod courses;
 pub mod documents;
 pub mod hostile;
 pub mod noisy;
@@ -361,6 +362,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
         }),
         startup_ns: Some((kind.7 * 1e6 * (1.0 + 0.1 * noise.next())) as u64),
         warm_up: None,
+        search: None,
         noise: MachineNoise {
             steal_share: 0.004,
             idle_share: 0.1,
@@ -376,6 +378,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             energy_j: None,
         },
         log_lines: None,
+        log_tail: None,
     }
 }
 

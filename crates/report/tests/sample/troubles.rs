@@ -119,6 +119,7 @@ fn trouble(record: &mut TrialRecord, noise: &mut Noise) {
             });
         }
         "bun" => {
+            super::courses::add(measured, round, "listening on 8080\n");
             measured.warm_up = Some(WarmUp {
                 process: match round {
                     1 => ProcessStart::New,

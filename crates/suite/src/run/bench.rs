@@ -118,6 +118,14 @@ impl Task {
         }
     }
 
+    /// Whether requests may have secrets that [`hide_secrets`](Self::hide_secrets) does not know.
+    pub fn captures_secrets(&self) -> bool {
+        match &self.content {
+            TaskContent::Request { .. } => false,
+            TaskContent::Scenario(scenario) => scenario.captures_secrets(),
+        }
+    }
+
     /// The text with `***` for every secret of its requests.
     pub fn hide_secrets(&self, text: &str) -> String {
         let secrets = match &self.content {

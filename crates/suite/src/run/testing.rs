@@ -51,8 +51,10 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
         server: Some(ServerCost::default()),
         startup_ns: Some(1),
         warm_up: None,
+        search: None,
         noise: MachineNoise::default(),
         log_lines: None,
+        log_tail: None,
     }
 }
 

@@ -11,8 +11,8 @@ use prony_load::{
     LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice, Sampling,
 };
 use prony_model::{
-    FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, Measurement, Outcome, ProcessStart,
-    TrialRecord, TrialResult, WarmUp,
+    FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, LogTail, Measurement, Outcome,
+    ProcessStart, TrialRecord, TrialResult, WarmUp,
 };
 use prony_server::{PortSource, Probe};
 
@@ -127,8 +127,10 @@ impl TrialSetup<'_> {
             server,
             startup_ns: running.startup_ns.take(),
             warm_up: self.warm_up_record(&running, &load, searched.as_ref()),
+            search: searched.as_ref().and_then(WarmedUp::course),
             noise,
             log_lines,
+            log_tail: self.log_tail(&running.server),
             load,
         };
         running.loaded_s += measurement.loaded_s();
@@ -378,6 +380,15 @@ impl TrialSetup<'_> {
                 ),
             )),
         }
+    }
+
+    /// What the server's process has written last, for the record; `None` if that may be a secret that users captured.
+    fn log_tail(&self, server: &Process) -> Option<LogTail> {
+        if self.task.captures_secrets() {
+            return None;
+        }
+        let [output, errors] = server.logs()?.ends();
+        LogTail::of(&output, &errors, |text| self.task.hide_secrets(text))
     }
 
     /// Compares the number of lines in the server's log with the requests and responses that the generator counted.

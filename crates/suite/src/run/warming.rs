@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_load::{LoadPlan, LoadRunner, Progress};
-use prony_model::{LoadResult, LoadShape, Outcome};
+use prony_model::{LoadResult, LoadShape, Outcome, RateCourse};
 use prony_server::ProcessTree;
 use prony_stats::{Course, Pace, Reading, Warmth};
 
@@ -34,6 +34,11 @@ pub struct WarmedUp {
 }
 
 impl WarmedUp {
+    /// How the load went.
+    pub fn course(&self) -> Option<RateCourse> {
+        RateCourse::of(self.load.timeline.as_ref()?)
+    }
+
     /// Adds its wrong responses, and its flows that could not go on, to those of the next load's warm-up: a server that
     /// causes them did not do the intended work.
     pub fn add_wrong_to(&self, load: &mut LoadResult) {

@@ -1,0 +1,123 @@
+//! The small curves of an open row: how its median round went, and its latencies.
+
+use prony_model::LatencySummary;
+use prony_present::chart::{Axis, Scale, Spark, nines, percentile};
+use prony_present::number::{count, duration, seconds};
+use prony_present::page::Block;
+
+use crate::figures::{OverTime, Percentile, SpectrumPoint};
+use crate::table::{ResultTable, ServerRow};
+
+/// How many ticks an axis has at most.
+const TICKS: usize = 2;
+
+/// A curve of latencies begins where this share of the responses is slower: the least latency of all may be that of a response
+/// that was already there.
+const MOST_BEYOND: f64 = 0.75;
+
+/// The curves of a row; `None` if it has none.
+pub fn sparks(table: &ResultTable, row: &ServerRow) -> Option<Block> {
+    let over_time = row.figures.over_time.as_ref().map(over_time);
+    let sparks: Vec<Spark> = over_time.into_iter().chain(latency(table, row)).collect();
+    (!sparks.is_empty()).then_some(Block::Sparks(sparks))
+}
+
+fn over_time(course: &OverTime) -> Spark {
+    let highest = course.points.iter().map(|(_, rate)| *rate);
+    let highest = highest.fold(0.0, f64::max);
+    Spark {
+        words: words_over_time(course, highest),
+        x: Axis::new("time", Scale::linear(course.ended_s, TICKS), time),
+        y: Axis::new("requests/s", Scale::linear(highest, TICKS), rate),
+        points: course.points.clone(),
+        shaded: (course.measured_from_s > 0.0).then_some((0.0, course.measured_from_s)),
+        underlined: Some((course.measured_from_s, course.ended_s)),
+    }
+}
+
+/// A tick in words; the beginning needs none.
+fn time(at_s: f64) -> String {
+    match at_s {
+        0.0 => String::new(),
+        at_s => seconds(at_s),
+    }
+}
+
+fn rate(per_second: f64) -> String {
+    match per_second {
+        0.0 => String::new(),
+        per_second => count(per_second),
+    }
+}
+
+/// `Round 2, the median: up to 48.1 k req/s. Shaded: 2.62 s of warm-up. Underlined: the measured 600 ms.`
+fn words_over_time(course: &OverTime, highest: f64) -> String {
+    let time = |seconds: f64| duration(seconds * 1e9);
+    let warm_up = match course.measured_from_s {
+        0.0 => String::new(),
+        warm_up => format!(" Shaded: {} of warm-up{}.", time(warm_up), searched(course)),
+    };
+    format!(
+        "Round {}, the median: up to {} req/s.{warm_up} Underlined: the measured {}.",
+        course.round,
+        count(highest),
+        time(course.ended_s - course.measured_from_s)
+    )
+}
+
+/// Which part of the warm-up was of an earlier round, if one was.
+fn searched(course: &OverTime) -> String {
+    match course.search.filter(|search| search.round != course.round) {
+        Some(search) => format!(
+            ", of which {} in round {}",
+            duration(search.lasted_s * 1e9),
+            search.round
+        ),
+        None => String::new(),
+    }
+}
+
+fn latency(table: &ResultTable, row: &ServerRow) -> Option<Spark> {
+    let latency = row.figures.latency.as_ref()?;
+    let spectrum = row.figures.spectrum.iter();
+    let points: Vec<&SpectrumPoint> = spectrum
+        .filter(|point| point.beyond <= MOST_BEYOND)
+        .collect();
+    let (least, most) = (points.first()?, points.last()?);
+    let ends = [least, most].map(|point| point.latency_ns as f64);
+    Some(Spark {
+        words: words_of_latency(table, row, latency),
+        x: Axis::new("percentile", Scale::percentiles(most.beyond), percent),
+        y: Axis::new("latency", Scale::log(ends), duration),
+        points: points
+            .iter()
+            .map(|point| (nines(point.beyond), point.latency_ns as f64))
+            .collect(),
+        shaded: None,
+        underlined: None,
+    })
+}
+
+/// `Latency: p50 716 µs, p90 884 µs, p99 1.48 ms, p99.9 11.0 ms, max 11.4 ms.`
+fn words_of_latency(table: &ResultTable, row: &ServerRow, latency: &LatencySummary) -> String {
+    let what = match table.load.flows {
+        true => "Time of flows",
+        false => "Latency",
+    };
+    let known = Percentile::ALL.iter().filter_map(|percentile| {
+        let value = row.figures.percentile(*percentile)?;
+        Some(format!("{} {}", percentile.name(), duration(value)))
+    });
+    let known: Vec<String> = known
+        .chain([format!("max {}", duration(latency.max as f64))])
+        .collect();
+    format!("{what}, all rounds: {}.", known.join(", "))
+}
+
+/// `p99.9`; nothing for the least.
+fn percent(nines: f64) -> String {
+    match nines {
+        0.0 => String::new(),
+        nines => format!("p{}", percentile(nines)),
+    }
+}
