@@ -129,6 +129,7 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
 /// glance, and which pairs are told apart.
 pub fn page(run: &Run, summary: &RunSummary) -> Page {
     let mut page = document(run, summary);
+    fold_notes(&mut page.intro);
     let of_workload = |section: &Section| section.id.starts_with("workload-");
     let Some(first) = page.sections.iter().position(of_workload) else {
         return page;
@@ -149,6 +150,16 @@ pub fn page(run: &Run, summary: &RunSummary) -> Page {
     }
     page.sections.insert(first, overview(summary));
     page
+}
+
+/// Folds several notes into one line, so that the figures are near the verdict.
+fn fold_notes(intro: &mut Vec<Block>) {
+    let is_note = |block: &mut Block| matches!(block, Block::Callout(Weight::Note, _));
+    let notes: Vec<Block> = intro.extract_if(.., is_note).collect();
+    match notes.len() {
+        0 | 1 => intro.extend(notes),
+        several => intro.push(Block::Fold(format!("{several} notes on this run"), notes)),
+    }
 }
 
 /// The matrix of a run with a single table, which then follows the verdict.

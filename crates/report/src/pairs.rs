@@ -230,7 +230,7 @@ impl<'a> Pairs<'a> {
 }
 
 /// A ratio: `1.23×`, with more digits if it is so near 1 that it would read as 1.
-fn times(ratio: f64) -> String {
+pub fn times(ratio: f64) -> String {
     let shown = number::ratio(ratio);
     match shown.as_str() {
         "1.00" if ratio != 1.0 => format!("{ratio:.4}×"),

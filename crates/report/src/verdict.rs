@@ -7,6 +7,7 @@ use prony_stats::Known;
 
 use crate::figures::Percentile;
 use crate::notes::{exact_pairs, too_few_rounds};
+use crate::pairs::times;
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow};
 
@@ -67,7 +68,12 @@ fn fastest(table: &ResultTable) -> String {
     match first.as_slice() {
         [] => "no server could be ranked.".to_owned(),
         [only] if ranked == 1 => format!("only {} was ranked, at {}.", only.server.id, rate(only)),
-        [only] => format!("{} is fastest at {}.", only.server.id, rate(only)),
+        [only] => format!(
+            "{} is fastest at {}{}.",
+            only.server.id,
+            rate(only),
+            ahead_of_next(table, only)
+        ),
         [highest, ..] if table.rounds == 1 => format!(
             "one round cannot rank the servers; {} had the highest rate, {}.",
             highest.server.id,
@@ -99,6 +105,29 @@ fn fastest(table: &ResultTable) -> String {
             }
         }
     }
+}
+
+/// How far the fastest server is ahead: `, 1.23× (1.17–1.30×) the rate of go-nethttp, the next`.
+fn ahead_of_next(table: &ResultTable, fastest: &ServerRow) -> String {
+    let mut others = table.rows.iter().filter(|row| row.band().is_some());
+    let next = others.find(|row| row.server.id != fastest.server.id);
+    let order = table.order.as_ref();
+    let Some((next, pair)) = next.zip(order).and_then(|(next, order)| {
+        let pair = order.beside(&fastest.server.id, &next.server.id)?;
+        Some((next, pair))
+    }) else {
+        return String::new();
+    };
+    let least = if fastest.is_sound() { "" } else { "at least " };
+    let interval = pair.interval.filter(|_| fastest.is_sound());
+    let interval = interval.map(|(low, high)| number::interval(low, high, number::ratio));
+    let interval = interval.filter(|interval| *interval != number::ratio(pair.ratio));
+    let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
+    format!(
+        ", {least}{}{interval} the rate of {}, the next",
+        times(pair.ratio),
+        next.server.id
+    )
 }
 
 fn per_second(table: &ResultTable) -> &'static str {
