@@ -5,15 +5,11 @@ use prony_present::chart::{Axis, Scale, Spark, nines, percentile};
 use prony_present::number::{count, duration, seconds};
 use prony_present::page::Block;
 
-use crate::figures::{OverTime, Percentile, SpectrumPoint};
+use crate::figures::{OverTime, Percentile};
 use crate::table::{ResultTable, ServerRow};
 
 /// How many ticks an axis has at most.
 const TICKS: usize = 2;
-
-/// A curve of latencies begins where this share of the responses is slower: the least latency of all may be that of a response
-/// that was already there.
-const MOST_BEYOND: f64 = 0.75;
 
 /// The curves of a row; `None` if it has none.
 pub fn sparks(table: &ResultTable, row: &ServerRow) -> Option<Block> {
@@ -79,10 +75,7 @@ fn searched(course: &OverTime) -> String {
 
 fn latency(table: &ResultTable, row: &ServerRow) -> Option<Spark> {
     let latency = row.figures.latency.as_ref()?;
-    let spectrum = row.figures.spectrum.iter();
-    let points: Vec<&SpectrumPoint> = spectrum
-        .filter(|point| point.beyond <= MOST_BEYOND)
-        .collect();
+    let points = &row.figures.spectrum;
     let (least, most) = (points.first()?, points.last()?);
     let ends = [least, most].map(|point| point.latency_ns as f64);
     Some(Spark {
