@@ -52,7 +52,10 @@ def main() -> None:
     medians = {view: statistics.median(costs[view]) for view in VIEWS}
     for view in VIEWS:
         print(f"{view}: median {medians[view]:.3f} µs")
-    ratios = [screen / quiet for screen, quiet in zip(costs["screen"], costs["quiet"])]
+    ratios = [
+        screen / quiet
+        for screen, quiet in zip(costs["screen"], costs["quiet"], strict=True)
+    ]
     print(
         f"screen / quiet: {medians['screen'] / medians['quiet']:.4f}; "
         f"rounds from {min(ratios):.4f} to {max(ratios):.4f}, median {statistics.median(ratios):.4f}"

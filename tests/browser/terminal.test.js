@@ -64,6 +64,20 @@ for (const size of SIZES) {
     ));
 }
 
+test("a load whose terminal is closed ends, and writes its result", async () => {
+  const result = `${folder}/closed.json`;
+  await inTerminal(
+    `${program} load -c4 -t1 -d 2m --json ${result} ${server.address}`,
+    { ...SIZES[0], folder },
+    (terminal) => shows(terminal, /last 1 s +\d/),
+  );
+  const end = Date.now() + PATIENCE;
+  while (!(await readFile(result, "utf8").catch(() => ""))) {
+    assert.ok(Date.now() < end, "there is no result a minute later");
+    await pause(100);
+  }
+});
+
 test("a load of a few requests has no screen, only its summary", () =>
   inTerminal(
     `script -qc '${program} load -n 100 ${server.address}' ${folder}/typescript; echo ended with $?`,

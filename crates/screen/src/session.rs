@@ -12,6 +12,8 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::prelude::CrosstermBackend;
 use ratatui::{Frame, Terminal};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 /// A terminal that shows a screen. Dropping it, or a panic, restores what the terminal showed before.
 pub struct Session {
@@ -60,7 +62,8 @@ impl Session {
     /// # Errors
     /// If the terminal is gone.
     pub fn input(&self, within: Duration) -> io::Result<Option<Input>> {
-        if !event::poll(within)? {
+        wait_for_input(within)?;
+        if !event::poll(Duration::ZERO)? {
             return Ok(None);
         }
         Ok(match event::read()? {
@@ -74,6 +77,25 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         restore();
+    }
+}
+
+/// Waits until there is input or the time is over. crossterm does not wait here, because it would read a terminal that was
+/// closed again and again, for ever.
+fn wait_for_input(within: Duration) -> io::Result<()> {
+    let input = io::stdin();
+    let mut watched = [PollFd::new(&input, PollFlags::IN)];
+    let within = Timespec::try_from(within).map_err(io::Error::other)?;
+    match poll(&mut watched, Some(&within)) {
+        // A signal: the size may have changed.
+        Err(Errno::INTR) => return Ok(()),
+        other => other?,
+    };
+    match watched[0].revents() {
+        events if events.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) => {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        }
+        _ => Ok(()),
     }
 }
 

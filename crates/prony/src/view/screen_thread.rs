@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
-use std::thread::{Builder, JoinHandle};
+use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use prony_screen::{Action, Input, Screen, Session};
@@ -14,6 +14,8 @@ use super::live_line::LiveLine;
 
 /// How often the screen is drawn.
 const EVERY: Duration = Duration::from_millis(200);
+/// How long the end of a screen may take.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How a command shows its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +118,7 @@ impl<Update> ScreenThread<Update> {
     fn stop(&mut self) {
         drop(self.updates.take());
         if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
+            join_within(thread, PATIENCE);
             for line in self.kept.take() {
                 errln!("{line}");
             }
@@ -129,6 +131,18 @@ impl<Update> Drop for ScreenThread<Update> {
     fn drop(&mut self) {
         self.stop();
     }
+}
+
+/// Waits for a thread, but not for one that a closed terminal holds.
+fn join_within(thread: JoinHandle<()>, patience: Duration) {
+    let end = Instant::now() + patience;
+    while !thread.is_finished() {
+        if Instant::now() >= end {
+            return;
+        }
+        sleep(Duration::from_millis(2));
+    }
+    let _ = thread.join();
 }
 
 /// A screen on its terminal.

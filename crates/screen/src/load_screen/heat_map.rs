@@ -41,7 +41,7 @@ pub enum Density {
 impl Density {
     /// The index of the shade; `None` for an empty cell.
     fn shade(self, count: f64, most: f64) -> Option<usize> {
-        // Less than half a response is the rest of one that its neighbour shows.
+        // Less than half a response is the rest of one that the cell beside it shows.
         if count < 0.25 {
             return None;
         }

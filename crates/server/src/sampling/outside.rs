@@ -105,7 +105,7 @@ impl NoiseMeter {
     }
 }
 
-/// The processes of a server that runs on this machine, whoever started it.
+/// The processes of a server that runs on this machine, whether or not Prony started it.
 #[derive(Debug)]
 pub struct LocalServer {
     roots: Vec<i32>,
