@@ -555,8 +555,10 @@ fn overview(summary: &RunSummary) -> Section {
         id: "overview".into(),
         title: "At a glance".into(),
         lead: format!(
-            "Requests per second, median of the rounds, with the range of ranks that the data allow. A bar is the share of the \
-             highest rate in its column, usually the ceiling's (reference server).{open}"
+            "Requests per second, median of the rounds, and the rank, or a range such as 1–2 if the data leave the order open. \
+             A bar is the share of the highest rate in its column; the ceiling is the reference server, which shows what this \
+             machine can do at all. The verdict's ratios are taken round by round, so they may differ from those of the \
+             medians.{open}"
         ),
         blocks: vec![Block::Table(table)],
         ..Section::default()
@@ -574,9 +576,13 @@ fn overview_cell(summary: &RunSummary, table: &ResultTable, server: &ServerRecor
         return Cell::optional(row.figures.percentile(Percentile::P50), duration);
     }
     let rate = row.figures.rate.median;
+    let at_least = match row.is_reference() || row.is_sound() {
+        true => "",
+        false => "≥ ",
+    };
     let cell = Cell {
         bar: Some(rate / highest_rate(table)),
-        ..Cell::text(count(rate))
+        ..Cell::text(format!("{at_least}{}", count(rate)))
     };
     rank(row.band(), row.flags().join("; "), cell)
 }

@@ -88,20 +88,29 @@ fn fastest(table: &ResultTable) -> String {
             )
         }
         several => {
-            let names: Vec<&str> = several.iter().map(|row| row.server.id.as_str()).collect();
-            let rates = several.iter().map(|row| row.figures.rate.median);
-            let (low, high) = (
-                rates.clone().fold(f64::MAX, f64::min),
-                rates.fold(0.0, f64::max),
-            );
-            let rates = number::interval(low, high, count);
-            let rates = format!("{rates} {}", per_second(table));
+            let mut rates: Vec<String> = several
+                .iter()
+                .map(|row| count(row.figures.rate.median))
+                .collect();
+            if let Some(last) = rates.last_mut() {
+                *last = format!("{last} {}", per_second(table));
+            }
+            let rated = several.iter().zip(&rates);
+            let rated: Vec<String> = rated
+                .map(|(row, rate)| format!("{} ({rate})", row.server.id))
+                .collect();
+            let names: Vec<&str> = rated.iter().map(String::as_str).collect();
             match names.as_slice() {
                 all if all.len() == ranked => {
-                    format!("{} cannot be told apart, at {rates}.", list(all))
+                    format!("the rounds do not tell {} apart.", list(all))
                 }
-                [one, other] => format!("{one} or {other} may be the fastest ({rates})."),
-                any => format!("any of {} may be the fastest ({rates}).", list(any)),
+                [one, other] => format!(
+                    "{one} or {other} may be the fastest: the rounds do not tell them apart."
+                ),
+                any => format!(
+                    "any of {} may be the fastest: the rounds do not tell them apart.",
+                    list(any)
+                ),
             }
         }
     }
@@ -122,7 +131,9 @@ fn ahead_of_next(table: &ResultTable, fastest: &ServerRow) -> String {
     let interval = pair.interval.filter(|_| fastest.is_sound());
     let interval = interval.map(|(low, high)| number::interval(low, high, number::ratio));
     let interval = interval.filter(|interval| *interval != number::ratio(pair.ratio));
-    let interval = interval.map_or(String::new(), |interval| format!(" ({interval})"));
+    let interval = interval.map_or(String::new(), |interval| {
+        format!(" (95 % interval {interval})")
+    });
     format!(
         ", {least}{}{interval} the rate of {}, the next",
         times(pair.ratio),
@@ -192,20 +203,20 @@ fn limited(table: &ResultTable) -> Vec<String> {
         }
     }
     let sentence = |(cause, rows): &(&str, Vec<&str>)| {
-        let (are, were) = match rows.len() {
-            1 => ("is", "was"),
-            _ => ("are", "were"),
+        let (are, servers) = match rows.len() {
+            1 => ("is", "the server was"),
+            _ => ("are", "the servers were"),
         };
+        let may_be_faster = format!("{} may be faster than shown", list(rows));
         match *cause {
             "wrong" => format!("{} sent wrong responses and {are} not ranked.", list(rows)),
             "at the ceiling" => format!(
-                "{} {were} at the ceiling (reference server) and may be faster than shown.",
-                list(rows)
+                "{may_be_faster}: at the ceiling (within 10 % of the reference server) the machine may be the bottleneck."
             ),
-            cause => format!(
-                "{} {were} {cause} and may be faster than shown.",
-                list(rows)
-            ),
+            "client-limited" => {
+                format!("{may_be_faster}: the load generator was the bottleneck (client-limited).")
+            }
+            cause => format!("{may_be_faster}: {servers} {cause}."),
         }
     };
     causes.iter().map(sentence).collect()
