@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::{Axis, Chart, Dot, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, notes, tenth};
+use super::{
+    Axis, Chart, Dot, HEADING, NOTE, NOTE_LETTERS, anchor, heading, heading_lines, notes, tenth,
+};
 use crate::terminal::{cut, wrapped};
 
 /// How large a chart of curves is, and where the names of its curves are.
@@ -219,8 +221,10 @@ impl CurveChart {
             g class="tick" text-anchor="end" {
                 @for (place, tick) in self.y.ticks() { text x=(left - 8.0) y=(tenth(up(place) + 4.0)) { (tick) } }
             }
-            g class="tick" text-anchor="middle" {
-                @for (place, tick) in self.x.ticks() { text x=(across(place)) y=(bottom + 20.0) { (tick) } }
+            g class="tick" {
+                @for (place, tick) in self.x.ticks() {
+                    text x=(across(place)) y=(bottom + 20.0) text-anchor=(anchor(place)) { (tick) }
+                }
             }
             @match self.frame {
                 Frame::Wide => {
