@@ -3,9 +3,7 @@
 use maud::{Markup, html};
 
 use super::labels::{Area, Place, places};
-use super::{
-    Axis, Chart, HEADING, NOTE, NOTE_LETTERS, anchor, heading, heading_lines, notes, tenth,
-};
+use super::{Axis, Chart, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, notes, tenth};
 use crate::terminal::wrapped;
 use crate::words::plural;
 
@@ -141,10 +139,9 @@ impl ScatterChart {
             g class="tick" text-anchor="end" {
                 @for (place, tick) in self.y.ticks() { text x=(LEFT - 6.0) y=(tenth(up(place) + 4.0)) { (tick) } }
             }
-            g class="tick" {
-                @for (place, tick) in self.x.ticks() {
-                    text x=(across(place)) y=(bottom + 15.0) text-anchor=(anchor(place)) { (tick) }
-                }
+            // The last tick has room at its right, and none at its left for its whole width.
+            g class="tick" text-anchor="middle" {
+                @for (place, tick) in self.x.ticks() { text x=(across(place)) y=(bottom + 15.0) { (tick) } }
             }
             text class="axis-title" x=((LEFT + RIGHT) / 2.0) y=(bottom + 32.0) text-anchor="middle" { (self.x.title) }
             text class="axis-title" x=(EDGE) y=(top - 10.0) { (self.y.title) }
