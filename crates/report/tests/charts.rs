@@ -190,7 +190,8 @@ fn wrong_responses_at_a_rate_leave_a_curve_unmarked() {
     }
     let charts = charts(&(run, trials));
     let svg = named(&charts, "hello-rate-4k-rates.svg").expect("a curve");
-    assert!(has(svg, "wrong responses"), "{:?}", texts(svg));
+    assert!(has(svg, "go-nethttp wrong"), "{:?}", texts(svg));
+    assert!(has(svg, "Wrong: some responses were"), "{:?}", texts(svg));
     assert!(!has(svg, "Knee:"), "{:?}", texts(svg));
 }
 

@@ -22,7 +22,7 @@ const AXIS: f64 = 38.0;
 /// Keeps marks away from the edges of a plot.
 const MARGIN: f64 = 6.0;
 /// How many letters of a name and its note fit above a panel.
-const NAME_LETTERS: usize = 25;
+const NAME_LETTERS: usize = 24;
 
 /// Small panels with shared axes.
 #[derive(Clone, Debug, Default)]

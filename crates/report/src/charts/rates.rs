@@ -207,7 +207,10 @@ fn explained(curves: &[&Steps<'_>]) -> Vec<String> {
         .then_some("Knee: of these rates, the last before latency rises steeply.");
     let sustained = has(|mark| matches!(mark, Mark::Sustained(_) | Mark::NoneSustained))
         .then_some("Sustained: the highest rate that was reached without errors.");
-    let sentences = knee.into_iter().chain(sustained);
+    let wrong = marks
+        .contains(&Mark::WrongResponses)
+        .then_some("Wrong: some responses were, so no rate is marked.");
+    let sentences = knee.into_iter().chain(sustained).chain(wrong);
     sentences.map(str::to_owned).collect()
 }
 
@@ -217,7 +220,7 @@ impl Mark {
             Self::Knee(rate) => format!("knee {}", number::count(rate)),
             Self::Sustained(rate) => format!("sustained {}", number::count(rate)),
             Self::NoneSustained => "none sustained".to_owned(),
-            Self::WrongResponses => "wrong responses".to_owned(),
+            Self::WrongResponses => "wrong".to_owned(),
             Self::Reference => "reference".to_owned(),
         }
     }
