@@ -192,6 +192,31 @@ fn notes(lines: &[String], left: f64, top: f64) -> Markup {
     }
 }
 
+/// Draws the styles of dots with their meaning, in a line from there.
+fn legend(entries: &[(Dot, String)], left: f64, top: f64) -> Markup {
+    let mut x = left + 5.0;
+    let placed = entries.iter().map(|(dot, words)| {
+        let here = x;
+        x += 22.0 + 6.0 * words.chars().count() as f64;
+        (here, dot, words)
+    });
+    html! {
+        @for (x, dot, words) in placed {
+            circle class=(dot.class()) cx=(tenth(x)) cy=(top + 4.0) r="4" {}
+            text class="tick" x=(tenth(x + 8.0)) y=(top + 8.0) { (words) }
+        }
+    }
+}
+
+/// The text anchor that keeps words near an edge inside the chart.
+fn anchor(place: f64) -> &'static str {
+    match place {
+        p if p < 0.05 => "start",
+        p if p > 0.9 => "end",
+        _ => "middle",
+    }
+}
+
 /// Rounds to a tenth of a unit: nobody sees more.
 fn tenth(length: f64) -> f64 {
     (length * 10.0).round() / 10.0

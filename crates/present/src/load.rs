@@ -86,6 +86,14 @@ pub fn latency(load: &LoadSpec) -> &'static str {
     }
 }
 
+/// What the latency of this load is called.
+pub fn latency_name(load: &LoadSpec) -> &'static str {
+    match load.flows {
+        true => "time of flows",
+        false => "latency",
+    }
+}
+
 /// The fewest words that distinguish a load from the others, for a title and for a file name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distinction {
@@ -98,16 +106,7 @@ pub struct Distinction {
 /// Distinguishes each load from all others of `all`: by its first part, and by the parts in which it differs from a load that
 /// still has the same name.
 pub fn distinction(load: &LoadSpec, all: &[&LoadSpec]) -> Distinction {
-    let mut alike: Vec<Vec<Part>> = all.iter().map(|other| parts(other)).collect();
-    let mut telling = Vec::new();
-    for (i, part) in parts(load).into_iter().enumerate() {
-        let before = alike.len();
-        alike.retain(|other| other[i] == part);
-        if (i == 0 || alike.len() < before) && !part.words.is_empty() {
-            telling.push(part);
-        }
-    }
-    let (words, slugs): (Vec<_>, Vec<_>) = telling
+    let (words, slugs): (Vec<_>, Vec<_>) = telling(load, all, Always::First)
         .into_iter()
         .map(|part| (part.words, part.slug))
         .unzip();
@@ -115,6 +114,35 @@ pub fn distinction(load: &LoadSpec, all: &[&LoadSpec]) -> Distinction {
         words: words.join(", "),
         slug: slugs.join(" "),
     }
+}
+
+/// How a load differs from all others of `all`, whose shapes are alike: `128 connections`. Empty if there is nothing to tell.
+pub fn difference(load: &LoadSpec, all: &[&LoadSpec]) -> String {
+    let telling = telling(load, all, Always::None);
+    let words: Vec<String> = telling.into_iter().map(|part| part.words).collect();
+    words.join(", ")
+}
+
+/// Which parts are named even if all loads have the same.
+#[derive(Clone, Copy, PartialEq)]
+enum Always {
+    First,
+    None,
+}
+
+/// The parts in which a load differs from one that still has the same name.
+fn telling(load: &LoadSpec, all: &[&LoadSpec], always: Always) -> Vec<Part> {
+    let mut alike: Vec<Vec<Part>> = all.iter().map(|other| parts(other)).collect();
+    let mut telling = Vec::new();
+    for (i, part) in parts(load).into_iter().enumerate() {
+        let before = alike.len();
+        alike.retain(|other| other[i] == part);
+        let is_named = (i == 0 && always == Always::First) || alike.len() < before;
+        if is_named && !part.words.is_empty() {
+            telling.push(part);
+        }
+    }
+    telling
 }
 
 /// One property of a load; empty if there is nothing to mention.

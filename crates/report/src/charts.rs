@@ -172,6 +172,14 @@ fn listed(lines: impl Iterator<Item = String>, count: usize, most: usize) -> Str
     lines.join("; ")
 }
 
+/// What the rates and the latencies are of.
+fn what_counts(table: &ResultTable) -> &'static str {
+    match table.load.flows {
+        true => "flows",
+        false => "responses",
+    }
+}
+
 fn series(row: &ServerRow, value: String, note: String, mark: Option<Mark>) -> Series {
     Series {
         label: row.server.id.clone(),
@@ -202,7 +210,7 @@ fn bars<'t>(
                 value,
                 interval,
                 // Rows that are not comparable with the others are grey.
-                is_grey: row.is_reference() || row.standing == Standing::WrongResponses,
+                is_grey: !row.is_comparable(),
             })
         });
         series(
@@ -301,10 +309,7 @@ fn latency(table: &ResultTable) -> RowChart {
             Some(Mark::Dots(points(row))),
         )
     });
-    let what = match table.load.flows {
-        true => "time of flows",
-        false => "latency",
-    };
+    let what = load::latency_name(&table.load);
     let chart = RowChart {
         title: format!(
             "{}, {}: {}",

@@ -36,7 +36,8 @@ fn standing(row: &ServerRow, open: bool) -> Standing {
 
 /// Assigns bands to the rows of a closed loop, by the rates of the rounds.
 pub fn rank(rows: &mut [ServerRow]) -> RateOrder {
-    let mut ranked: Vec<&mut ServerRow> = rows.iter_mut().filter(|row| competes(row)).collect();
+    let mut ranked: Vec<&mut ServerRow> =
+        rows.iter_mut().filter(|row| row.is_comparable()).collect();
     let competitors: Vec<Competitor> = ranked
         .iter()
         .map(|row| competitor(row, &row.figures.headline, FigureKind::Pace))
@@ -59,7 +60,7 @@ pub fn rank_by_cpu(rows: &mut [ServerRow]) -> RateOrder {
     let by_round = |row: &ServerRow| row.figures.costs.requests_per_cpu_s_by_round.clone();
     let mut ranked: Vec<&mut ServerRow> = rows
         .iter_mut()
-        .filter(|row| competes(row) && !by_round(row).is_empty())
+        .filter(|row| row.is_comparable() && !by_round(row).is_empty())
         .collect();
     let competitors: Vec<Competitor> = ranked
         .iter()
@@ -80,9 +81,4 @@ fn competitor(row: &ServerRow, rounds: &BTreeMap<u32, f64>, kind: FigureKind) ->
         rounds: rounds.clone(),
         known: row.known(kind),
     }
-}
-
-/// Reference servers and those that sent wrong responses do not compete.
-fn competes(row: &ServerRow) -> bool {
-    !row.is_reference() && row.standing != Standing::WrongResponses
 }

@@ -236,6 +236,12 @@ impl ServerRow {
         }
     }
 
+    /// Whether its figures compare with those of other servers: reference servers do not compete, and neither do servers that
+    /// sent wrong responses.
+    pub fn is_comparable(&self) -> bool {
+        !self.is_reference() && self.standing != Standing::WrongResponses
+    }
+
     /// Whether it is a reference server (whose rate may also be a lower bound).
     pub fn is_reference(&self) -> bool {
         self.server.is_reference()

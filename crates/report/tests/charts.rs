@@ -2,7 +2,7 @@
 
 mod sample;
 
-use prony_model::TrialRecord;
+use prony_model::{FailureKind, Outcome, TrialRecord, TrialResult};
 use prony_report::{ChartFile, ChartKind, RunSummary, chart_files, html};
 use sample::documents::Records;
 
@@ -102,13 +102,32 @@ fn a_spectrum_of_many_servers_says_which_are_left_out() {
     assert!(
         has(
             svg,
-            "The first 8 servers of the table; the other 17 are only there."
+            "The first 8 servers of the table with enough responses; 17"
         ),
         "{:?}",
         texts(svg)
     );
     // 8 and the reference server.
     assert_eq!(svg.matches("<polyline class=\"curve ").count(), 9);
+}
+
+#[test]
+fn a_server_with_wrong_responses_has_a_grey_line() {
+    let (run, mut trials) = first_rounds(3);
+    let grey = |trials: &[TrialRecord]| {
+        let charts = charts(&(run.clone(), trials.to_vec()));
+        let svg = named(&charts, "hello-spectrum.svg").unwrap();
+        svg.matches("<polyline class=\"curve grey\"").count()
+    };
+    assert_eq!(grey(&trials), 1, "the reference server");
+    for record in &mut trials {
+        if let ("bun", TrialResult::Measured(measured)) =
+            (record.trial.server.as_str(), &mut record.result)
+        {
+            measured.load.outcomes[Outcome::WrongBody] = 3;
+        }
+    }
+    assert_eq!(grey(&trials), 2);
 }
 
 #[test]
@@ -126,9 +145,77 @@ fn several_rates_have_a_curve_with_its_knee_or_the_highest_rate_without_errors()
     let svg = named(&curves, "hello-rate-4k-rates.svg").expect("a curve");
     assert!(has(svg, "go-nethttp knee 16.0 k"), "{:?}", texts(svg));
     assert!(has(svg, "bun sustained 16.0 k"), "{:?}", texts(svg));
-    assert!(has(svg, "Knee: the rate above which") && has(svg, "without errors"));
+    assert!(has(svg, "Knee: of these rates, the last before") && has(svg, "without errors"));
     let page = html(&records.0, &RunSummary::of(&records.0, &records.1));
     assert!(page.contains("<section id=\"rates\""));
+}
+
+/// Whether a trial is of a server at the last rate of [`sample::rates::curve`].
+fn is_of_last_rate(record: &TrialRecord, server: &str) -> bool {
+    let shape = format!("{:?}", record.trial.load.shape);
+    record.trial.server == server && shape.contains("20000.0")
+}
+
+#[test]
+fn a_server_that_failed_at_the_highest_rate_keeps_its_curve() {
+    let (run, mut trials) = sample::rates::curve();
+    for record in &mut trials {
+        if is_of_last_rate(record, "bun") {
+            record.result = TrialResult::Failed {
+                kind: FailureKind::Load,
+                message: "connection refused".into(),
+            };
+        }
+    }
+    let charts = charts(&(run, trials));
+    let svg = named(&charts, "hello-rate-4k-rates.svg").expect("a curve");
+    assert!(has(svg, "bun sustained 16.0 k"), "{:?}", texts(svg));
+    assert!(
+        has(svg, "bun has no figures at 20.0 k."),
+        "{:?}",
+        texts(svg)
+    );
+    assert!(!has(svg, "go-nethttp has no"), "{:?}", texts(svg));
+}
+
+#[test]
+fn wrong_responses_at_a_rate_leave_a_curve_unmarked() {
+    let (run, mut trials) = sample::rates::curve();
+    for record in &mut trials {
+        if is_of_last_rate(record, "go-nethttp")
+            && let TrialResult::Measured(measured) = &mut record.result
+        {
+            measured.load.outcomes[Outcome::WrongBody] = 3;
+        }
+    }
+    let charts = charts(&(run, trials));
+    let svg = named(&charts, "hello-rate-4k-rates.svg").expect("a curve");
+    assert!(has(svg, "go-nethttp wrong"), "{:?}", texts(svg));
+    assert!(has(svg, "Wrong: some responses were"), "{:?}", texts(svg));
+    assert!(!has(svg, "Knee:"), "{:?}", texts(svg));
+}
+
+#[test]
+fn curves_of_one_workload_have_titles_that_differ() {
+    let (run, mut trials) = sample::rates::curve();
+    let more = trials.clone().into_iter().map(|mut record| {
+        record.trial.load.connections = 128;
+        if let TrialResult::Measured(measured) = &mut record.result {
+            measured.load.load.connections = 128;
+        }
+        record
+    });
+    trials.extend(more);
+    let charts = charts(&(run, trials));
+    let curves = charts
+        .iter()
+        .filter(|chart| chart.name.ends_with("-rates.svg"));
+    let mut titles: Vec<String> = curves.map(|chart| texts(&chart.svg)[0].clone()).collect();
+    titles.sort();
+    assert_eq!(
+        titles,
+        ["128", "64"].map(|n| format!("Latency against rate: hello, {n} connections"))
+    );
 }
 
 #[test]

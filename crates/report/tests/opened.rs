@@ -39,12 +39,25 @@ fn a_row_shows_its_median_round_with_the_warm_up_of_an_earlier_one() {
         sample::courses::add_to(record, "");
     });
     let bun = opened(&page, "bun");
-    assert!(bun.contains(", the median: up to "), "{bun}");
-    let of_the_first = " of warm-up, of which 12.8 s in round 1.";
+    assert!(bun.contains(", nearest to the median: "), "{bun}");
+    let of_the_first = " of load before it, to warm up, of which 12.8 s in round 1.";
     assert!(bun.contains(of_the_first), "{bun}");
     assert!(bun.contains("Underlined: the measured 2.00 s."), "{bun}");
     assert_eq!(bun.matches("<svg").count(), 2);
     assert!(!bun.contains("Last on"), "the server wrote nothing: {bun}");
+}
+
+#[test]
+fn a_single_round_is_near_no_median() {
+    let (run, mut trials) = (sample::run(), sample::trials());
+    trials.retain(|TrialRecord { trial, .. }| trial.workload == "hello" && trial.round == 1);
+    for record in &mut trials {
+        sample::courses::add_to(record, "");
+    }
+    let page = html(&run, &RunSummary::of(&run, &trials));
+    let bun = opened(&page, "bun");
+    assert!(bun.contains("<figcaption>Round 1: "), "{bun}");
+    assert!(bun.contains(" req/s while measured. Shaded: "), "{bun}");
 }
 
 #[test]

@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::{Axis, Chart, Dot, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, notes, tenth};
+use super::{
+    Axis, Chart, Dot, HEADING, NOTE, NOTE_LETTERS, anchor, heading, heading_lines, notes, tenth,
+};
 use crate::terminal::{cut, wrapped};
 
 /// How large a chart of curves is, and where the names of its curves are.
@@ -219,8 +221,10 @@ impl CurveChart {
             g class="tick" text-anchor="end" {
                 @for (place, tick) in self.y.ticks() { text x=(left - 8.0) y=(tenth(up(place) + 4.0)) { (tick) } }
             }
-            g class="tick" text-anchor="middle" {
-                @for (place, tick) in self.x.ticks() { text x=(across(place)) y=(bottom + 20.0) { (tick) } }
+            g class="tick" {
+                @for (place, tick) in self.x.ticks() {
+                    text x=(across(place)) y=(bottom + 20.0) text-anchor=(anchor(place)) { (tick) }
+                }
             }
             @match self.frame {
                 Frame::Wide => {
@@ -330,7 +334,7 @@ impl CurveChart {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::Scale;
+    use crate::chart::{Scale, percentile};
     use crate::number;
 
     #[test]
@@ -342,6 +346,26 @@ mod tests {
         };
         assert!(chart.y(1e8) < chart.y(1e6) && chart.x(200.0) > chart.x(100.0));
         assert_eq!((chart.x(0.0), chart.y(1e6)), (WIDE.left, WIDE.bottom));
+    }
+
+    #[test]
+    fn a_tick_at_the_right_edge_ends_there() {
+        let chart = CurveChart {
+            frame: Frame::Narrow,
+            x: Axis::new("percentile", Scale::percentiles([0.6, 1e-4]), percentile),
+            y: Axis::new("latency", Scale::log([1e6, 1e8]), number::duration),
+            ..CurveChart::default()
+        };
+        let svg = chart.draw().document();
+        let tree = roxmltree::Document::parse(&svg).unwrap();
+        let anchor = |tick: &str| {
+            let node = tree.descendants().find(|node| node.text() == Some(tick));
+            node.and_then(|node| node.attribute("text-anchor"))
+        };
+        assert_eq!(
+            (anchor("99.99"), anchor("99")),
+            (Some("end"), Some("middle"))
+        );
     }
 
     #[test]

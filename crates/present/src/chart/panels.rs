@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::{Axis, Chart, Dot, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, notes, tenth};
+use super::{
+    Axis, Chart, Dot, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, legend, notes, tenth,
+};
 use crate::terminal::{cut, wrapped};
 
 const WIDTH: f64 = 360.0;
@@ -20,7 +22,7 @@ const AXIS: f64 = 38.0;
 /// Keeps marks away from the edges of a plot.
 const MARGIN: f64 = 6.0;
 /// How many letters of a name and its note fit above a panel.
-const NAME_LETTERS: usize = 25;
+const NAME_LETTERS: usize = 24;
 
 /// Small panels with shared axes.
 #[derive(Clone, Debug, Default)]
@@ -82,8 +84,8 @@ impl PanelChart {
     /// Draws it.
     pub fn draw(&self) -> Chart {
         let title = heading_lines(&self.title);
-        let legend = HEADING * title.len() as f64 + 8.0;
-        let top = legend + if self.legend.is_empty() { 14.0 } else { 32.0 };
+        let below_heading = HEADING * title.len() as f64 + 8.0;
+        let top = below_heading + if self.legend.is_empty() { 14.0 } else { 32.0 };
         let lines = self.panels.len().div_ceil(COLUMNS);
         let bottom = top + lines as f64 * self.step() - GAP;
         let mut drawn = Drawn::default();
@@ -96,7 +98,7 @@ impl PanelChart {
         };
         let body = html! {
             (heading(&title, EDGE))
-            (self.legend(legend))
+            (legend(&self.legend, EDGE, below_heading))
             text class="axis-title" x=(EDGE) y=(top - 5.0) { (self.y.title) }
             (drawn.draw())
             (self.names(top))
@@ -208,21 +210,6 @@ impl PanelChart {
                         text x=(tenth(x)) y=(tenth(plot.bottom + 14.0)) { (tick) }
                     }
                 }
-            }
-        }
-    }
-
-    fn legend(&self, top: f64) -> Markup {
-        let mut x = EDGE + 5.0;
-        let placed = self.legend.iter().map(|(dot, words)| {
-            let here = x;
-            x += 20.0 + 5.6 * words.chars().count() as f64;
-            (here, dot, words)
-        });
-        html! {
-            @for (x, dot, words) in placed {
-                circle class=(dot.class()) cx=(tenth(x)) cy=(top + 4.0) r="3.5" {}
-                text class="tick" x=(tenth(x + 8.0)) y=(top + 8.0) { (words) }
             }
         }
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::{Axis, Chart, HEADING, Scale, heading_lines, tenth};
+use super::{Axis, Chart, HEADING, Scale, anchor, heading_lines, legend, tenth};
 use crate::terminal::cut;
 
 const WIDTH: f64 = 360.0;
@@ -18,6 +18,8 @@ const LABEL: f64 = 18.0;
 /// The height of a row's marks, unless it has several bars.
 const MARKS: f64 = 20.0;
 const AXIS: f64 = 40.0;
+/// How far above and below a row's marks the line of the limit ends.
+const LIMIT_GAP: f64 = 1.0;
 const ROUND_BAR: f64 = 8.0;
 const ROUND_STEP: f64 = 10.0;
 /// About how many characters fit in a label next to its value.
@@ -34,7 +36,7 @@ pub struct RowChart {
     pub axis: Axis,
     /// The legend: each style and its meaning.
     pub legend: Vec<(Dot, String)>,
-    /// A named line through all rows: the ceiling.
+    /// A named line beside the marks of all rows: the ceiling.
     pub limit: Option<(f64, String)>,
     /// The rows, from top to bottom.
     pub rows: Vec<Series>,
@@ -155,9 +157,9 @@ impl RowChart {
         }
         let body = html! {
             (super::heading(&heading, EDGE))
-            (self.legend(below_heading))
+            (legend(&self.legend, EDGE, below_heading))
             (self.grid(top, ends))
-            @if let Some((value, name)) = &self.limit { (self.limit_line(*value, name, top, ends)) }
+            @if let Some((value, name)) = &self.limit { (self.limit_line(*value, name, top, &rows)) }
             (marks.draw())
             (self.words(&rows))
         };
@@ -167,22 +169,6 @@ impl RowChart {
             width: WIDTH,
             height: tenth(ends + AXIS),
             body,
-        }
-    }
-
-    fn legend(&self, top: f64) -> Markup {
-        let mut x = EDGE + 5.0;
-        let placed = self.legend.iter().map(|(dot, words)| {
-            let here = x;
-            x += 22.0 + 6.0 * words.chars().count() as f64;
-            (here, dot, words)
-        });
-        let y = top + 8.0;
-        html! {
-            @for (x, dot, words) in placed {
-                circle class=(dot.class()) cx=(tenth(x)) cy=(y - 4.0) r="4" {}
-                text class="tick" x=(tenth(x + 8.0)) y=(y) { (words) }
-            }
         }
     }
 
@@ -202,11 +188,16 @@ impl RowChart {
         }
     }
 
-    fn limit_line(&self, value: f64, name: &str, top: f64, bottom: f64) -> Markup {
+    /// A line beside the marks of each row: through the labels it would cross figures.
+    fn limit_line(&self, value: f64, name: &str, top: f64, rows: &[(f64, &Series)]) -> Markup {
         let place = self.axis.scale.place(value);
         let x = across(place);
+        let beside = rows.iter().map(|(begins, row)| {
+            let (middle, half) = (row.middle(*begins), row.height() / 2.0 - LIMIT_GAP);
+            format!("M{x} {}V{}", tenth(middle - half), tenth(middle + half))
+        });
         html! {
-            line class="limit" x1=(x) x2=(x) y1=(top - 4.0) y2=(bottom) {}
+            path class="limit" d=(beside.collect::<String>()) {}
             text class="limit-text" x=(x) y=(top - 9.0) text-anchor=(anchor(place)) { (name) }
         }
     }
@@ -453,15 +444,6 @@ fn across(place: f64) -> f64 {
     tenth(EDGE + (WIDTH - 2.0 * EDGE) * place)
 }
 
-/// The text anchor that keeps words near an edge inside the chart.
-fn anchor(place: f64) -> &'static str {
-    match place {
-        p if p < 0.05 => "start",
-        p if p > 0.9 => "end",
-        _ => "middle",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -480,5 +462,40 @@ mod tests {
         assert_eq!(svg.matches("class=\"heading\"").count(), 2, "{svg}");
         assert!(svg.contains("…</text>"), "{svg}");
         assert!(!svg.contains("var("), "alone it has its own colours: {svg}");
+    }
+
+    #[test]
+    fn the_line_of_the_limit_crosses_no_words() {
+        let row = |name: &str| Series {
+            label: name.into(),
+            value: "107 k".into(),
+            ..Series::default()
+        };
+        let chart = RowChart {
+            axis: Axis::new("rate", Scale::linear(100.0, 4), number::count),
+            limit: Some((98.0, "ceiling".into())),
+            rows: vec![row("go"), row("bun")],
+            ..RowChart::default()
+        };
+        let svg = chart.draw().document();
+        let tree = roxmltree::Document::parse(&svg).unwrap();
+        let limit = tree
+            .descendants()
+            .find(|node| node.attribute("class") == Some("limit"));
+        let path = limit.and_then(|node| node.attribute("d")).unwrap();
+        let ends = |part: &str| -> Vec<f64> {
+            let (_, heights) = part.split_once(' ').unwrap();
+            heights.split('V').map(|y| y.parse().unwrap()).collect()
+        };
+        let parts: Vec<Vec<f64>> = path.split('M').skip(1).map(ends).collect();
+        assert_eq!(parts.len(), 2, "{path}");
+        let words = tree
+            .descendants()
+            .filter(|node| node.text() == Some("107 k"));
+        let baselines = words.filter_map(|node| node.attribute("y")?.parse::<f64>().ok());
+        for (part, baseline) in parts.iter().zip(baselines) {
+            assert!(baseline + 3.0 < part[0] && part[0] < part[1], "{svg}");
+        }
+        assert!(parts[0][1] < parts[1][0] - LABEL + 5.0, "{svg}");
     }
 }

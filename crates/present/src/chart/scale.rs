@@ -122,16 +122,19 @@ impl Scale {
         }
     }
 
-    /// HdrHistogram's axis of percentiles, as far as the one that this share (0 to 1) of all lies beyond. Its figures are
-    /// [`nines`].
-    pub fn percentiles(beyond: f64) -> Scale {
-        let high = nines(beyond).max(1.0);
+    /// HdrHistogram's axis of percentiles, from the lowest to the highest of these, each by the share (0 to 1) of all that lies
+    /// beyond it. Its figures are [`nines`]. It has p50 and p90 in any case.
+    pub fn percentiles(beyond: impl IntoIterator<Item = f64>) -> Scale {
+        let (low, high) = { beyond.into_iter().map(nines) }
+            .fold((nines(0.5), 1.0_f64), |(low, high), at| {
+                (low.min(at), high.max(at))
+            });
         let decades = (1..=high as usize).map(|decade| decade as f64);
         Scale {
             kind: Kind::Linear,
-            low: 0.0,
+            low,
             high,
-            ticks: [0.0, nines(0.5)].into_iter().chain(decades).collect(),
+            ticks: [nines(0.5)].into_iter().chain(decades).collect(),
         }
     }
 
@@ -274,14 +277,14 @@ mod tests {
 
     #[test]
     fn percentiles_are_as_far_apart_as_their_nines() {
-        let scale = Scale::percentiles(0.000_2);
+        let scale = Scale::percentiles([0.63, 0.1, 0.000_2]);
         let names: Vec<String> = scale.ticks.iter().map(|tick| percentile(*tick)).collect();
-        assert_eq!(names, ["0", "50", "90", "99", "99.9"]);
-        assert_eq!(scale.place(nines(1.0)), 0.0);
+        assert_eq!(names, ["50", "90", "99", "99.9"]);
+        assert_eq!(scale.place(nines(0.63)), 0.0);
         assert_eq!(scale.place(nines(0.000_2)), 1.0);
         let gap = |from: f64, to: f64| scale.place(nines(to)) - scale.place(nines(from));
         assert!((gap(0.1, 0.01) - gap(0.01, 0.001)).abs() < 1e-9);
-        assert_eq!(Scale::percentiles(0.8).ticks.len(), 3, "at least to p90");
+        assert_eq!(Scale::percentiles([0.8]).ticks.len(), 2, "at least to p90");
     }
 
     #[test]

@@ -139,6 +139,7 @@ impl ScatterChart {
             g class="tick" text-anchor="end" {
                 @for (place, tick) in self.y.ticks() { text x=(LEFT - 6.0) y=(tenth(up(place) + 4.0)) { (tick) } }
             }
+            // The last tick has room at its right, and none at its left for its whole width.
             g class="tick" text-anchor="middle" {
                 @for (place, tick) in self.x.ticks() { text x=(across(place)) y=(bottom + 15.0) { (tick) } }
             }

@@ -3,8 +3,8 @@
 use prony_present::chart::{Axis, Scale, ScatterChart, ScatterPoint};
 use prony_present::number;
 
-use super::{MOST_DESCRIBED, TICKS, in_order, listed, spread};
-use crate::table::{ResultTable, ServerRow, Standing};
+use super::{MOST_DESCRIBED, TICKS, in_order, listed, spread, what_counts};
+use crate::table::{ResultTable, ServerRow};
 
 /// Fewer servers are read from the bars of both figures.
 const LEAST_SERVERS: usize = 2;
@@ -21,17 +21,14 @@ fn memory(row: &ServerRow) -> Option<f64> {
 }
 
 pub(super) fn footprint(table: &ResultTable) -> ScatterChart {
-    let of_what = match table.load.flows {
-        true => "flows",
-        false => "responses",
-    };
+    let of_what = what_counts(table);
     let point = |row: &ServerRow| {
         Some(ScatterPoint {
             name: row.server.id.clone(),
             x: memory(row)?,
             y: row.figures.rate.median,
             interval: spread(row.figures.rate),
-            is_grey: row.is_reference() || row.standing == Standing::WrongResponses,
+            is_grey: !row.is_comparable(),
         })
     };
     let points: Vec<ScatterPoint> = in_order(table).into_iter().filter_map(point).collect();

@@ -2,12 +2,13 @@
 
 use prony_model::{LoadShape, LoadSpec};
 use prony_present::chart::{Axis, Dot, Panel, PanelChart, Scale};
-use prony_present::number;
 use prony_present::page::Figure;
+use prony_present::words::list;
+use prony_present::{load, number};
 use prony_stats::knee;
 
 use super::listed;
-use crate::figures::{Figures, Percentile};
+use crate::figures::Percentile;
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow};
 
@@ -18,32 +19,48 @@ const LEAST_RATES_OF_KNEE: usize = 4;
 
 /// The tables of one workload whose loads differ by nothing but their constant rate, the lowest first.
 struct Rates<'t> {
+    workload: &'t str,
+    /// Their load without its rate.
+    load: LoadSpec,
     tables: Vec<(f64, &'t ResultTable)>,
+}
+
+/// A server under the rates that it has figures for.
+struct Steps<'t> {
+    id: &'t str,
+    steps: Vec<Step<'t>>,
 }
 
 /// A server under one rate.
 struct Step<'t> {
     /// The offered rate.
     due: f64,
-    figures: &'t Figures,
+    row: &'t ServerRow,
 }
 
-/// Where a curve is marked.
+/// Where a curve is marked, or why it is not.
+#[derive(Clone, Copy, PartialEq)]
 enum Mark {
-    /// The rate above which latency rises steeply.
+    /// The last rate before latency rises steeply.
     Knee(f64),
     /// Without a knee: the highest rate that was reached without errors.
     Sustained(f64),
+    /// No rate was reached without errors.
+    NoneSustained,
+    /// Its responses were wrong at one of the rates.
+    WrongResponses,
+    /// It is a reference server.
+    Reference,
 }
 
 /// A chart for each workload that was measured at several rates.
 pub(super) fn figures(summary: &RunSummary) -> Vec<Figure> {
     let rates = Rates::of(&summary.tables);
-    let figure = |rates: &Rates<'_>| {
-        let (_, first) = rates.tables.first()?;
+    let figure = |group: &Rates<'_>| {
+        let (_, first) = group.tables.first()?;
         Some(Figure {
             file: format!("{}-rates.svg", first.slug),
-            chart: rates.chart()?.draw(),
+            chart: group.chart(&group.name(&rates))?.draw(),
         })
     };
     rates.iter().filter_map(figure).collect()
@@ -67,58 +84,64 @@ fn constant(load: &LoadSpec) -> Option<(f64, LoadSpec)> {
 
 impl<'t> Rates<'t> {
     fn of(tables: &'t [ResultTable]) -> Vec<Self> {
-        let mut groups: Vec<(&str, LoadSpec, Self)> = Vec::new();
+        let mut groups: Vec<Self> = Vec::new();
         for table in tables {
-            let Some((rate, rest)) = constant(&table.load) else {
+            let Some((rate, load)) = constant(&table.load) else {
                 continue;
             };
             let mut known = groups.iter_mut();
-            match known.find(|(workload, load, _)| *workload == table.workload && *load == rest) {
-                Some((_, _, group)) => group.tables.push((rate, table)),
-                None => {
-                    let tables = vec![(rate, table)];
-                    groups.push((&table.workload, rest, Self { tables }));
-                }
+            match known.find(|group| group.workload == table.workload && group.load == load) {
+                Some(group) => group.tables.push((rate, table)),
+                None => groups.push(Self {
+                    workload: &table.workload,
+                    load,
+                    tables: vec![(rate, table)],
+                }),
             }
         }
-        let groups = groups.into_iter().map(|(_, _, mut group)| {
+        groups.retain(|group| group.tables.len() >= LEAST_RATES);
+        for group in &mut groups {
             group.tables.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-            group
-        });
+        }
         groups
-            .filter(|group| group.tables.len() >= LEAST_RATES)
-            .collect()
     }
 
-    /// The servers with their curves, in the order of the table with the highest rate.
-    fn servers(&self) -> Vec<(&'t ServerRow, Vec<Step<'t>>)> {
-        let Some((_, last)) = self.tables.last() else {
-            return Vec::new();
-        };
-        let steps = |row: &ServerRow| {
-            let tables = self.tables.iter();
+    /// The workload, and how its load differs if the workload has several charts.
+    fn name(&self, all: &[Self]) -> String {
+        let same = all.iter().filter(|other| other.workload == self.workload);
+        let loads: Vec<&LoadSpec> = same.map(|other| &other.load).collect();
+        match load::difference(&self.load, &loads) {
+            words if words.is_empty() => self.workload.to_owned(),
+            words => format!("{}, {words}", self.workload),
+        }
+    }
+
+    /// The servers in the order of the table with the highest rate; those without figures there come after, by the table
+    /// with the highest rate that has them.
+    fn servers(&self) -> Vec<Steps<'t>> {
+        let mut ids: Vec<&'t str> = Vec::new();
+        for row in self.tables.iter().rev().flat_map(|(_, table)| &table.rows) {
+            if !ids.contains(&row.server.id.as_str()) {
+                ids.push(&row.server.id);
+            }
+        }
+        let steps = |id| {
             let step = |(due, table): &(f64, &'t ResultTable)| {
-                Some(Step {
-                    due: *due,
-                    figures: &table.row(&row.server.id)?.figures,
-                })
+                let row = table.row(id)?;
+                Some(Step { due: *due, row })
             };
-            tables.filter_map(step).collect::<Vec<_>>()
+            let steps = self.tables.iter().filter_map(step).collect();
+            Steps { id, steps }
         };
-        let servers = last.rows.iter().map(|row| (row, steps(row)));
-        servers
-            .filter(|(_, steps)| steps.len() >= LEAST_RATES)
-            .collect()
+        ids.into_iter().map(steps).collect()
     }
 
     /// `None` if no server has latencies at enough rates.
-    fn chart(&self) -> Option<PanelChart> {
+    fn chart(&self, name: &str) -> Option<PanelChart> {
         let servers = self.servers();
-        let (_, table) = self.tables.first()?;
-        let panels: Vec<Panel> = servers
-            .iter()
-            .map(|(row, steps)| panel(row, steps))
-            .collect();
+        let has_curve = |server: &&Steps<'_>| server.steps.len() >= LEAST_RATES;
+        let curves: Vec<&Steps<'_>> = servers.iter().filter(has_curve).collect();
+        let panels: Vec<Panel> = curves.iter().map(|server| server.panel()).collect();
         let points = || {
             let lines = panels.iter().flat_map(|panel| &panel.lines);
             lines.flat_map(|(_, points)| points)
@@ -128,7 +151,7 @@ impl<'t> Rates<'t> {
             .iter()
             .map(|panel| format!("{}: {}", panel.name, panel.note));
         Some(PanelChart {
-            title: format!("Latency against rate: {}", table.workload),
+            title: format!("Latency against rate: {name}"),
             description: format!(
                 "p50 and p99 of each server at {} rates, from the scheduled arrival, all rounds merged. {}.",
                 self.tables.len(),
@@ -149,65 +172,129 @@ impl<'t> Rates<'t> {
                 (Dot::P50, Percentile::P50.name().to_owned()),
                 (Dot::P99, Percentile::P99.name().to_owned()),
             ],
-            note: note(&servers),
+            note: [explained(&curves), self.gaps(&servers)].concat().join(" "),
             panels,
             ..PanelChart::default()
         })
     }
-}
 
-fn note(servers: &[(&ServerRow, Vec<Step<'_>>)]) -> String {
-    let marks = || servers.iter().filter_map(|(_, steps)| mark(steps));
-    let knee = marks().any(|mark| matches!(mark, Mark::Knee(_)));
-    let sustained = marks().any(|mark| matches!(mark, Mark::Sustained(_)));
-    let knee = knee.then_some("Knee: the rate above which latency rises steeply.");
-    let sustained =
-        sustained.then_some("Sustained: the highest rate that was reached without errors.");
-    let sentences: Vec<&str> = knee.into_iter().chain(sustained).collect();
-    sentences.join(" ")
-}
-
-fn panel(row: &ServerRow, steps: &[Step<'_>]) -> Panel {
-    let line = |percentile| {
-        let point = |step: &Step<'_>| {
-            let rate = step.figures.rate.median;
-            Some((rate, step.figures.percentile(percentile)?))
+    /// Which servers have no figures at which rates, a sentence for all that lack the same.
+    fn gaps(&self, servers: &[Steps<'_>]) -> Vec<String> {
+        let mut alike: Vec<(Vec<String>, Vec<&str>)> = Vec::new();
+        for server in servers {
+            let lacks = |due: f64| !server.steps.iter().any(|step| step.due == due);
+            let lacking = self.tables.iter().filter(|(due, _)| lacks(*due));
+            let rates: Vec<String> = lacking.map(|(due, _)| number::count(*due)).collect();
+            match alike.iter_mut().find(|(others, _)| *others == rates) {
+                _ if rates.is_empty() => {}
+                Some((_, ids)) => ids.push(server.id),
+                None => alike.push((rates, vec![server.id])),
+            }
+        }
+        let sentence = |(rates, ids): (Vec<String>, Vec<&str>)| {
+            let have = if ids.len() == 1 { "has" } else { "have" };
+            format!("{} {have} no figures at {}.", list(&ids), list(&rates))
         };
-        steps.iter().filter_map(point).collect()
-    };
-    let (note, at) = match mark(steps) {
-        Some(Mark::Knee(rate)) => (format!("knee {}", number::count(rate)), Some(rate)),
-        Some(Mark::Sustained(rate)) => (format!("sustained {}", number::count(rate)), Some(rate)),
-        None => ("sustained none".to_owned(), None),
-    };
-    Panel {
-        name: row.server.id.clone(),
-        note,
-        lines: vec![
-            (Dot::P50, line(Percentile::P50)),
-            (Dot::P99, line(Percentile::P99)),
-        ],
-        mark: at,
-        ..Panel::default()
+        alike.into_iter().map(sentence).collect()
     }
 }
 
-/// The knee by p99, or by p50 if a rate has too few responses for p99: the rule of the search for a capacity.
-fn mark(steps: &[Step<'_>]) -> Option<Mark> {
-    let curve = |percentile| -> Option<Vec<(f64, f64)>> {
-        let point = |step: &Step<'_>| Some((step.due, step.figures.percentile(percentile)?));
-        steps.iter().map(point).collect()
-    };
-    let knee = curve(Percentile::P99)
-        .or_else(|| curve(Percentile::P50))
-        .filter(|points| points.len() >= LEAST_RATES_OF_KNEE)
-        .and_then(|points| knee(&points));
-    if let Some(place) = knee {
-        return Some(Mark::Knee(steps[place].figures.rate.median));
+/// What the marks of these curves mean.
+fn explained(curves: &[&Steps<'_>]) -> Vec<String> {
+    let marks: Vec<Mark> = curves.iter().map(|server| server.mark()).collect();
+    let has = |wanted: fn(&Mark) -> bool| marks.iter().any(wanted);
+    let knee = has(|mark| matches!(mark, Mark::Knee(_)))
+        .then_some("Knee: of these rates, the last before latency rises steeply.");
+    let sustained = has(|mark| matches!(mark, Mark::Sustained(_) | Mark::NoneSustained))
+        .then_some("Sustained: the highest rate that was reached without errors.");
+    let wrong = marks
+        .contains(&Mark::WrongResponses)
+        .then_some("Wrong: some responses were, so no rate is marked.");
+    let sentences = knee.into_iter().chain(sustained).chain(wrong);
+    sentences.map(str::to_owned).collect()
+}
+
+impl Mark {
+    fn words(self) -> String {
+        match self {
+            Self::Knee(rate) => format!("knee {}", number::count(rate)),
+            Self::Sustained(rate) => format!("sustained {}", number::count(rate)),
+            Self::NoneSustained => "none sustained".to_owned(),
+            Self::WrongResponses => "wrong".to_owned(),
+            Self::Reference => "reference".to_owned(),
+        }
     }
-    let sustained = steps.iter().rev().find(|step| {
-        let reached = step.figures.open.is_some_and(|open| open.rate_made());
-        reached && step.figures.errors().is_empty()
-    });
-    sustained.map(|step| Mark::Sustained(step.figures.rate.median))
+
+    fn at(self) -> Option<f64> {
+        match self {
+            Self::Knee(rate) | Self::Sustained(rate) => Some(rate),
+            Self::NoneSustained | Self::WrongResponses | Self::Reference => None,
+        }
+    }
+}
+
+impl Steps<'_> {
+    fn panel(&self) -> Panel {
+        let line = |percentile| {
+            let point = |step: &Step<'_>| Some((step.rate(), step.percentile(percentile)?));
+            self.steps.iter().filter_map(point).collect()
+        };
+        let mark = self.mark();
+        Panel {
+            name: self.id.to_owned(),
+            note: mark.words(),
+            lines: vec![
+                (Dot::P50, line(Percentile::P50)),
+                (Dot::P99, line(Percentile::P99)),
+            ],
+            mark: mark.at(),
+            ..Panel::default()
+        }
+    }
+
+    fn mark(&self) -> Mark {
+        let not_comparable = self.steps.iter().find(|step| !step.row.is_comparable());
+        match not_comparable {
+            Some(step) if step.row.is_reference() => Mark::Reference,
+            Some(_) => Mark::WrongResponses,
+            None => {
+                let knee = self.knee().map(Mark::Knee);
+                let mark = knee.or_else(|| self.sustained().map(Mark::Sustained));
+                mark.unwrap_or(Mark::NoneSustained)
+            }
+        }
+    }
+
+    /// The knee by p99, or by p50 if a rate has too few responses for p99: the rule of the search for a capacity.
+    fn knee(&self) -> Option<f64> {
+        let curve = |percentile| -> Option<Vec<(f64, f64)>> {
+            let point = |step: &Step<'_>| Some((step.due, step.percentile(percentile)?));
+            self.steps.iter().map(point).collect()
+        };
+        let points = curve(Percentile::P99).or_else(|| curve(Percentile::P50))?;
+        let enough = points.len() >= LEAST_RATES_OF_KNEE;
+        let place = enough.then(|| knee(&points)).flatten()?;
+        Some(self.steps[place].rate())
+    }
+
+    /// The highest rate that was reached without errors.
+    fn sustained(&self) -> Option<f64> {
+        let is_sustained = |step: &&Step<'_>| {
+            let figures = &step.row.figures;
+            let reached = figures.open.is_some_and(|open| open.rate_made());
+            reached && figures.errors().is_empty()
+        };
+        let highest = self.steps.iter().rev().find(is_sustained);
+        highest.map(Step::rate)
+    }
+}
+
+impl Step<'_> {
+    fn rate(&self) -> f64 {
+        self.row.figures.rate.median
+    }
+
+    fn percentile(&self, percentile: Percentile) -> Option<f64> {
+        self.row.figures.percentile(percentile)
+    }
 }

@@ -1,9 +1,10 @@
 //! Latency against percentile, a line for each server.
 
 use prony_present::chart::{Axis, Curve, CurveChart, Frame, Line, Scale, nines, percentile};
-use prony_present::words::capital;
+use prony_present::words::{capital, counted};
 use prony_present::{load, number};
 
+use super::what_counts;
 use crate::figures::Percentile;
 use crate::table::{ResultTable, ServerRow};
 
@@ -19,18 +20,18 @@ pub(super) fn has_data(table: &ResultTable) -> bool {
     table.rows.iter().any(|row| has_line(&row))
 }
 
-/// The servers of the chart, in the order of the table: as many as can be told apart, and the reference servers.
+/// The servers of the chart, in the order of the table: as many as can be told apart, and in grey those that are not comparable.
 fn shown(table: &ResultTable) -> Vec<(Line, &ServerRow)> {
-    let (references, servers): (Vec<_>, Vec<_>) = table
+    let (servers, others): (Vec<_>, Vec<_>) = table
         .rows
         .iter()
         .filter(has_line)
-        .partition(|row| row.is_reference());
+        .partition(|row| row.is_comparable());
     let servers = servers.into_iter().enumerate().take(Line::MOST);
-    let references = references.into_iter().map(|row| (Line::Grey, row));
+    let others = others.into_iter().map(|row| (Line::Grey, row));
     servers
         .map(|(n, row)| (Line::Nth(n), row))
-        .chain(references)
+        .chain(others)
         .collect()
 }
 
@@ -48,11 +49,8 @@ pub(super) fn spectrum(table: &ResultTable) -> CurveChart {
     };
     let curves: Vec<Curve> = shown.iter().map(curve).collect();
     let points = || shown.iter().flat_map(|(_, row)| &row.figures.spectrum);
-    let least_beyond = points().map(|point| point.beyond).fold(1.0, f64::min);
-    let what = match table.load.flows {
-        true => "time of flows",
-        false => "latency",
-    };
+    let beyond = points().map(|point| point.beyond);
+    let what = load::latency_name(&table.load);
     CurveChart {
         title: format!(
             "{} by percentile, {}: {}",
@@ -61,14 +59,15 @@ pub(super) fn spectrum(table: &ResultTable) -> CurveChart {
             table.name()
         ),
         subtitle: format!(
-            "{}A line ends where fewer than ten responses are slower.",
-            left_out(table, &shown)
+            "{}A line ends where fewer than ten {} are slower.",
+            left_out(table, &shown),
+            what_counts(table)
         ),
         description: description(table, &shown),
         frame: Frame::Narrow,
         x: Axis::new(
             "percentile (log scale of the slower share)",
-            Scale::percentiles(least_beyond),
+            Scale::percentiles(beyond),
             percentile,
         ),
         y: Axis::new(
@@ -86,10 +85,11 @@ fn left_out(table: &ResultTable, shown: &[(Line, &ServerRow)]) -> String {
     let all = table.rows.iter().filter(has_line).count();
     match all - shown.len() {
         0 => String::new(),
-        1 => "The last server is only in the table. ".to_owned(),
         left => format!(
-            "The first {} servers of the table; the other {left} are only there. ",
-            Line::MOST
+            "The first {} servers of the table with enough {}; {} only there. ",
+            Line::MOST,
+            what_counts(table),
+            counted(left as u64, "more is", "more are")
         ),
     }
 }

@@ -3,11 +3,13 @@
 use prony_model::{CountedRounds, Measurement, RateCourse, Timeline};
 use prony_stats::median;
 
-/// The trial of the median round over time.
+/// The trial of the round nearest to the median, over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OverTime {
     /// The round, from 1.
     pub round: u32,
+    /// How many rounds it stands for.
+    pub of_rounds: usize,
     /// The load that searched for the end of the warm-up, at the beginning; `None` if none is on record.
     pub search: Option<RoundSearch>,
     /// Seconds from the beginning, with the ok responses per second around them.
@@ -16,6 +18,8 @@ pub struct OverTime {
     pub measured_from_s: f64,
     /// When it ended.
     pub ended_s: f64,
+    /// The ok responses per second while measured.
+    pub measured_per_s: f64,
 }
 
 /// A search for the end of the warm-up.
@@ -47,14 +51,16 @@ impl OverTime {
             ok: &course.ok,
         });
         let [warm_up, measured] = Part::of(timeline, begin);
-        let ended_s = measured.end();
+        let (ended_s, measured_per_s) = (measured.end(), measured.per_second());
         let parts = searched.into_iter().chain([warm_up, measured]);
         Some(Self {
             round,
+            of_rounds: rounds.measured().count(),
             search,
             points: parts.flat_map(|part| part.points(ended_s)).collect(),
             measured_from_s: begin + timeline.measured_from_s,
             ended_s,
+            measured_per_s,
         })
     }
 }
@@ -114,6 +120,11 @@ impl<'a> Part<'a> {
         self.begin + self.ok.len() as f64 * self.interval_s
     }
 
+    /// Its mean rate.
+    fn per_second(&self) -> f64 {
+        self.ok.iter().sum::<u64>() as f64 / (self.ok.len() as f64 * self.interval_s)
+    }
+
     /// The mean rates of stretches of equal length, of which the last may be shorter; all parts together last `of_s`.
     fn points(&self, of_s: f64) -> impl Iterator<Item = (f64, f64)> + use<'a> {
         let most = (POINTS * (self.end() - self.begin) / of_s).ceil() as usize;
@@ -168,7 +179,8 @@ mod tests {
             trial(3, 80.0, search(90)),
         ];
         let shown = of(&records).unwrap();
-        assert_eq!(shown.round, 2);
+        assert_eq!((shown.round, shown.of_rounds), (2, 3));
+        assert!((shown.measured_per_s - 100.0).abs() < 1e-9);
         let RoundSearch { round, lasted_s } = shown.search.unwrap();
         assert_eq!((round, lasted_s), (1, 2.0));
         assert_eq!((shown.measured_from_s, shown.ended_s), (2.25, 12.3));

@@ -1,9 +1,11 @@
-//! The small curves of an open row: how its median round went, and its latencies.
+//! The small curves of an open row: how the round nearest to the median went, and its latencies.
 
 use prony_model::LatencySummary;
 use prony_present::chart::{Axis, Scale, Spark, nines, percentile};
+use prony_present::load;
 use prony_present::number::{count, duration, seconds};
 use prony_present::page::Block;
+use prony_present::words::capital;
 
 use crate::figures::{OverTime, Percentile};
 use crate::table::{ResultTable, ServerRow};
@@ -22,7 +24,7 @@ fn over_time(course: &OverTime) -> Spark {
     let highest = course.points.iter().map(|(_, rate)| *rate);
     let highest = highest.fold(0.0, f64::max);
     Spark {
-        words: words_over_time(course, highest),
+        words: words_over_time(course),
         x: Axis::new("time", Scale::linear(course.ended_s, TICKS), time),
         y: Axis::new("requests/s", Scale::linear(highest, TICKS), rate),
         points: course.points.clone(),
@@ -46,17 +48,26 @@ fn rate(per_second: f64) -> String {
     }
 }
 
-/// `Round 2, the median: up to 48.1 k req/s. Shaded: 2.62 s of warm-up. Underlined: the measured 600 ms.`
-fn words_over_time(course: &OverTime, highest: f64) -> String {
+/// `Round 2, nearest to the median: 48.1 k req/s while measured. Shaded: 2.62 s of load before it, to warm up. Underlined: the
+/// measured 600 ms.`
+fn words_over_time(course: &OverTime) -> String {
     let time = |seconds: f64| duration(seconds * 1e9);
-    let warm_up = match course.measured_from_s {
+    let which = match course.of_rounds {
+        1 => "",
+        _ => ", nearest to the median",
+    };
+    let before = match course.measured_from_s {
         0.0 => String::new(),
-        warm_up => format!(" Shaded: {} of warm-up{}.", time(warm_up), searched(course)),
+        before => format!(
+            " Shaded: {} of load before it, to warm up{}.",
+            time(before),
+            searched(course)
+        ),
     };
     format!(
-        "Round {}, the median: up to {} req/s.{warm_up} Underlined: the measured {}.",
+        "Round {}{which}: {} req/s while measured.{before} Underlined: the measured {}.",
         course.round,
-        count(highest),
+        count(course.measured_per_s),
         time(course.ended_s - course.measured_from_s)
     )
 }
@@ -76,11 +87,14 @@ fn searched(course: &OverTime) -> String {
 fn latency(table: &ResultTable, row: &ServerRow) -> Option<Spark> {
     let latency = row.figures.latency.as_ref()?;
     let points = &row.figures.spectrum;
-    let (least, most) = (points.first()?, points.last()?);
-    let ends = [least, most].map(|point| point.latency_ns as f64);
+    let ends = [points.first()?, points.last()?].map(|point| point.latency_ns as f64);
     Some(Spark {
         words: words_of_latency(table, row, latency),
-        x: Axis::new("percentile", Scale::percentiles(most.beyond), percent),
+        x: Axis::new(
+            "percentile",
+            Scale::percentiles(points.iter().map(|point| point.beyond)),
+            percent,
+        ),
         y: Axis::new("latency", Scale::log(ends), duration),
         points: points
             .iter()
@@ -93,10 +107,7 @@ fn latency(table: &ResultTable, row: &ServerRow) -> Option<Spark> {
 
 /// `Latency: p50 716 µs, p90 884 µs, p99 1.48 ms, p99.9 11.0 ms, max 11.4 ms.`
 fn words_of_latency(table: &ResultTable, row: &ServerRow, latency: &LatencySummary) -> String {
-    let what = match table.load.flows {
-        true => "Time of flows",
-        false => "Latency",
-    };
+    let what = capital(load::latency_name(&table.load));
     let known = Percentile::ALL.iter().filter_map(|percentile| {
         let value = row.figures.percentile(*percentile)?;
         Some(format!("{} {}", percentile.name(), duration(value)))
@@ -107,10 +118,7 @@ fn words_of_latency(table: &ResultTable, row: &ServerRow, latency: &LatencySumma
     format!("{what}, all rounds: {}.", known.join(", "))
 }
 
-/// `p99.9`; nothing for the least.
+/// `p99.9`.
 fn percent(nines: f64) -> String {
-    match nines {
-        0.0 => String::new(),
-        nines => format!("p{}", percentile(nines)),
-    }
+    format!("p{}", percentile(nines))
 }

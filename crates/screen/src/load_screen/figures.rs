@@ -3,6 +3,7 @@
 use prony_load::LatencyBands;
 use prony_present::number::{self, NONE};
 use prony_present::terminal::wrapped;
+use prony_stats::supports_percentile;
 use ratatui::text::{Line, Span};
 
 use super::model::{LoadModel, ServerUse, per_second};
@@ -79,9 +80,9 @@ pub fn short_percentiles<'a>(model: &LoadModel, width: usize) -> Line<'a> {
     Line::from(line)
 }
 
-/// A percentile, if at least one response was slower.
+/// A percentile, if enough responses were slower for it to mean anything.
 fn quantile(latency: Option<&LatencyBands>, share: f64) -> String {
-    let latency = latency.filter(|all| all.total() as f64 * (1.0 - share) >= 1.0);
+    let latency = latency.filter(|all| supports_percentile(all.total(), 1.0 - share));
     let value = latency.and_then(|all| all.quantile(share));
     value.map_or(NONE.to_owned(), number::duration)
 }
@@ -164,4 +165,20 @@ pub fn silent<'a>(agent: &str, styles: &Styles) -> Line<'a> {
 
 fn head<'a>(title: &str, styles: &Styles) -> Span<'a> {
     Span::styled(format!("{title:<HEAD$}"), styles.soft())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_needs_ten_slower_responses() {
+        let shown = |count, share| {
+            let mut latency = LatencyBands::default();
+            latency.add(1_000_000, count);
+            quantile(Some(&latency), share) != NONE
+        };
+        assert!(shown(100, 0.9) && !shown(99, 0.9));
+        assert!(shown(10_000, 0.999) && !shown(9_999, 0.999));
+    }
 }

@@ -1,6 +1,6 @@
 //! What the help says.
 
-pub const LINES: [&str; 14] = [
+pub const LINES: [&str; 15] = [
     "q, Ctrl-C  end the load; what was measured is kept and shown;",
     "           Ctrl-C once more ends at once, without a result",
     "p, space   pause the view and go on; the load itself never pauses",
@@ -13,6 +13,7 @@ pub const LINES: [&str; 14] = [
     "Map: latency upwards, logarithmic; time to the right, counted from the",
     "end of the warm-up (···). ░▒▓█: few to many ok responses in a cell.",
     "Percentiles are estimated from bands that are at most 25 % wide; those",
-    "of the summary are exact. Lag: how late the generator itself began",
-    "requests that were due. Busy: its busiest thread.",
+    "of the summary are exact. One is shown if ten responses were slower.",
+    "Lag: how late the generator itself began requests that were due. Busy:",
+    "its busiest thread.",
 ];
