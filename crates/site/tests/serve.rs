@@ -183,6 +183,29 @@ fn a_run_in_progress_is_followed() {
 }
 
 #[test]
+fn a_run_is_compared_with_the_one_that_is_still_before_it() {
+    let place = tempfile::tempdir().unwrap();
+    let path = store(place.path(), &plans()[..3]);
+    let served = Served::of(&path);
+    let links_to = |base: &str| {
+        let (_, page) = served.get("/runs/a3.html");
+        page.contains(&format!("compare/{base}~a3.html"))
+    };
+    let state = || served.get("/state?page=/runs/a3.html").1;
+    assert!(links_to("a2") && !links_to("a1"));
+    let before = state();
+    std::fs::remove_file(&path).unwrap();
+    store(place.path(), &[plans().remove(0), plans().remove(2)]);
+    thread::sleep(Duration::from_millis(600));
+    assert!(links_to("a1") && !links_to("a2"));
+    assert_ne!(state(), before);
+    std::fs::remove_file(&path).unwrap();
+    store(place.path(), &[plans().remove(2)]);
+    thread::sleep(Duration::from_millis(600));
+    assert!(!links_to("a1"));
+}
+
+#[test]
 fn only_get_and_head_only_own_hosts_and_no_files() {
     let place = tempfile::tempdir().unwrap();
     let served = Served::of(&store(place.path(), &plans()[..1]));
