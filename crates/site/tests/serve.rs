@@ -136,6 +136,26 @@ fn any_two_are_compared_by_a_form() {
 }
 
 #[test]
+fn a_run_has_no_link_to_a_latest_run_without_trials() {
+    let place = tempfile::tempdir().unwrap();
+    let path = store(place.path(), &plans()[..2]);
+    let open = Plan {
+        end: RunEnd::Open,
+        ..plans().remove(2)
+    };
+    let writer = Store::open(&path).unwrap();
+    writer.begin_run(&sample::run(&open)).unwrap();
+    let served = Served::of(&path);
+    let links_to_latest = || served.get("/runs/a1.html").1.contains("compare/a1~a3.html");
+    assert_eq!(served.get("/compare/a1~a3.html").0, 422);
+    assert!(!links_to_latest(), "it leads to an error");
+    for trial in sample::trials(&open) {
+        writer.add_trial("a3", &trial).unwrap();
+    }
+    assert!(links_to_latest());
+}
+
+#[test]
 fn a_run_in_progress_is_followed() {
     let place = tempfile::tempdir().unwrap();
     let path = store(place.path(), &plans()[..2]);

@@ -13,7 +13,7 @@ use prony_store::{RunSummary as Listed, Store, StoreError};
 
 use super::live::{self, Chosen};
 use crate::catalog::{self, Catalog, Compared, LeftOut};
-use crate::digest::Recorded;
+use crate::digest::{Recorded, RunDigest};
 use crate::page::{self, RunLinks};
 use crate::place::{Place, trail};
 
@@ -272,6 +272,11 @@ impl Pages {
         let latest = latest
             .iter()
             .find(|it| it.run.suite == recorded.run.suite && it.run.id != id);
+        let is_comparable = |latest: &&&RunDigest| {
+            let latest = self.read(&latest.run.id);
+            latest.is_ok_and(|latest| catalog::compare(&recorded, &latest).is_ok())
+        };
+        let latest = latest.filter(is_comparable);
         let links = RunLinks {
             change: digest.and_then(|digest| digest.change.as_ref()),
             latest: latest.map(|latest| latest.run.id.as_str()),
