@@ -16,8 +16,8 @@ const WIDE: usize = 10;
 /// A table with more columns, such as every server beside every other, is also printed with upright heads.
 const DENSE: usize = 16;
 
-/// Words that need no more characters stay in one line: dates, versions and the like.
-const SHORT: usize = 16;
+/// Words that need no more characters stay in one line: dates, intervals, versions and the like.
+const SHORT: usize = 18;
 
 /// A longer word, such as a hash or a path, may break anywhere.
 const UNBROKEN: usize = 20;
@@ -113,8 +113,8 @@ impl Table {
     /// How a print makes room for its columns.
     fn print_class(&self) -> Option<&'static str> {
         match self.heads.len() {
-            ..=WIDE => None,
-            ..=DENSE => Some("wide"),
+            columns if columns <= WIDE => None,
+            columns if columns <= DENSE => Some("wide"),
             _ => Some("wide dense"),
         }
     }
