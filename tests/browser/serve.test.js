@@ -51,8 +51,8 @@ test("any two runs can be compared, and so can one server of each", () =>
     const [base, run] = runs.map((name) => name.replace(".html", ""));
     await page.getByLabel("Base run").selectOption(base);
     await page.getByLabel("New run").selectOption(run);
-    await page.getByLabel("Server").nth(1).fill("node-http");
-    await page.getByLabel("Server").first().fill("python-httpserver");
+    await page.getByLabel("New server").fill("node-http");
+    await page.getByLabel("Base server").fill("python-httpserver");
     await page.getByRole("button", { name: "Compare" }).click();
     const text = await page.locator("main > :not(#any-two)").allTextContents();
     assert.match(

@@ -5,7 +5,8 @@ use std::str::Chars;
 
 use serde::{Deserialize, Serialize};
 
-/// The last lines that a server's process had written when a trial ended, without secrets and control characters.
+/// The last lines that a server's process had written when a trial ended, with `***` for the workload's secrets and without
+/// control characters; anything else that the server writes is there, paths and hostnames too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogTail {
     /// Those of standard output.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use prony_load::{HttpUrl, Request, exchange};
 use prony_server::{
     Built, Certificate, FreePorts, Launch, Layout, Probe, ProcessTree, RunningServer,
-    SupervisorProgram, Word, bring_up,
+    SupervisorProgram, Word, bring_up, with_short_lines,
 };
 
 /// How long its start may take.
@@ -102,7 +102,7 @@ impl ReferenceServer {
         let exit = self.0.exited()?;
         Some(format!(
             "the reference server {exit}: {}",
-            self.0.logs().shown()
+            with_short_lines(&self.0.logs().shown())
         ))
     }
 }

@@ -22,7 +22,7 @@ pub use build::{BuildError, Built, Freshness, build};
 pub use certificate::{Certificate, CertificateError};
 pub use layout::{Collection, Layout, LayoutError, PROJECT_FILE};
 pub use listening::{ListeningServer, NotListening, Unmeasured};
-pub use logs::{Logs, tail};
+pub use logs::{Logs, tail, with_short_lines};
 pub use manifest::{
     CertificateTrust, Class, ClientCertificate, Described, Encryption, Input, MANIFEST_FILE,
     Manifest, Outside, Pattern, Place, Recipe, ServerTable, ServerUrl, TlsOptions, Variant,

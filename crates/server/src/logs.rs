@@ -18,6 +18,9 @@ const SHOWN_BYTES: u64 = 64 * 1024;
 /// Longer lines are cut.
 const LINE_CHARS: usize = 500;
 
+/// What is before each line of a log in an error text.
+const INDENT: &str = "  ";
+
 /// The two logs of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logs {
@@ -51,7 +54,8 @@ impl Logs {
         }
     }
 
-    /// The beginning and the end of both, for an error text.
+    /// The beginning and the end of both, for an error text. Its lines may be long: [`with_short_lines`] cuts them once
+    /// secrets are hidden, because half a secret would not be found.
     pub fn shown(&self) -> String {
         let parts = [
             ("standard output", &self.output),
@@ -72,7 +76,7 @@ impl Logs {
             // Writing to a string cannot fail.
             let _ = write!(text, "{separator}its {name} ({}):", path.display());
             for line in lines {
-                let _ = write!(text, "\n  {line}");
+                let _ = write!(text, "\n{INDENT}{line}");
             }
         }
         if text.is_empty() {
@@ -89,7 +93,8 @@ impl Logs {
         format!("{}, {}", self.output.display(), self.errors.display())
     }
 
-    /// The whole lines in the last 64 KiB of standard output, and of standard error; empty if a log cannot be read.
+    /// The whole lines in the last 64 KiB of standard output, and of standard error; empty if a log cannot be read. A
+    /// last line without an end is left out: the server may be in the middle of it.
     pub fn ends(&self) -> [String; 2] {
         [&self.output, &self.errors].map(|path| whole_lines(path).unwrap_or_default())
     }
@@ -105,9 +110,13 @@ impl Logs {
 fn excerpt(path: &Path) -> io::Result<Vec<String>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    let first = lines_from(&mut file, 0)?;
+    let mut first = lines_from(&mut file, 0)?;
     if length <= SHOWN_BYTES && first.len() <= FIRST_LINES + LAST_LINES {
         return Ok(first);
+    }
+    if length > SHOWN_BYTES && first.len() > 1 {
+        // It may be incomplete.
+        first.pop();
     }
     let last = match length <= SHOWN_BYTES {
         true => first[FIRST_LINES..].to_vec(),
@@ -125,7 +134,7 @@ fn excerpt(path: &Path) -> io::Result<Vec<String>> {
 
 fn lines_from(file: &mut File, start: u64) -> io::Result<Vec<String>> {
     let text = text_from(file, start)?;
-    Ok(text.trim_end().lines().map(cut).collect())
+    Ok(text.trim_end().lines().map(str::to_owned).collect())
 }
 
 fn text_from(file: &mut File, start: u64) -> io::Result<String> {
@@ -135,23 +144,32 @@ fn text_from(file: &mut File, start: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// An error text with [the lines of a log](Logs::shown), of which long ones are cut.
+pub fn with_short_lines(text: &str) -> String {
+    let lines: Vec<String> = text.split('\n').map(cut).collect();
+    lines.join("\n")
+}
+
 fn cut(line: &str) -> String {
-    match line.char_indices().nth(LINE_CHARS) {
+    let logged = line.strip_prefix(INDENT);
+    match logged.and_then(|logged| logged.char_indices().nth(LINE_CHARS)) {
         None => line.to_owned(),
-        Some((end, _)) => format!("{}…", &line[..end]),
+        Some((end, _)) => format!("{}…", &line[..INDENT.len() + end]),
     }
 }
 
-/// The lines of a file that its last 64 KiB have from their beginning.
+/// The lines of a file that its last 64 KiB have from their beginning to their end.
 fn whole_lines(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let start = file.metadata()?.len().saturating_sub(SHOWN_BYTES);
     let text = text_from(&mut file, start)?;
-    Ok(match (start, text.split_once('\n')) {
-        (0, _) => text,
-        (_, Some((_, whole))) => whole.to_owned(),
-        (_, None) => String::new(),
-    })
+    let after_break = |found: Option<usize>| found.map(|at| at + 1);
+    let begin = match start {
+        0 => 0,
+        _ => after_break(text.find('\n')).unwrap_or(text.len()),
+    };
+    let end = after_break(text.rfind('\n')).unwrap_or(0);
+    Ok(text.get(begin..end).unwrap_or_default().to_owned())
 }
 
 /// The last `lines` lines of a file, from its last 64 KiB.
@@ -207,8 +225,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ends = |output: &str| logs(folder.path(), output, "two\n").ends();
         assert_eq!(ends("one\n"), ["one\n", "two\n"]);
-        let [output, _] = ends(&format!("{}\nlast", "x".repeat(100_000)));
-        assert_eq!(output, "last");
+        let [output, _] = ends(&format!("{}\nlast\n", "x".repeat(100_000)));
+        assert_eq!(output, "last\n");
+        let [output, _] = ends("one\nBearer s3c");
+        assert_eq!(output, "one\n", "half a secret would not be found");
+        assert_eq!(ends("Bearer s3c")[0], "");
         let [output, _] = ends(&"x".repeat(100_000));
         assert_eq!(
             output, "",
@@ -228,8 +249,19 @@ mod tests {
         assert_eq!(middling[9..12], ["10", "…", "12"]);
         let huge = lines(numbered(100_000));
         assert_eq!((huge.len(), &*huge[0], &*huge[30]), (31, "1", "100000"));
-        let long = lines("x".repeat(1_000_000));
-        assert!(long.iter().all(|line| line.chars().count() <= 501));
+        let huge = lines(format!("one\ntwo {}\nlast", "x".repeat(1_000_000)));
+        assert_eq!(huge, ["one", "…", "last"]);
+    }
+
+    #[test]
+    fn long_lines_of_a_log_are_cut_in_an_error_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let long = |character: &str| character.repeat(1_000_000);
+        let shown = logs(folder.path(), &long("ä"), &format!("one\n{}\n", long("x"))).shown();
+        let text = with_short_lines(&format!("{}: {shown}", "y".repeat(1000)));
+        let longest = text.lines().skip(1).map(|line| line.chars().count()).max();
+        assert_eq!(longest, Some("  …".chars().count() + LINE_CHARS));
+        assert!(text.starts_with(&"y".repeat(1000)), "it is not from a log");
     }
 }
 

@@ -161,8 +161,7 @@ pub fn wait_ready(
         let late = begin.elapsed() >= timeout;
         match wrong {
             Some((since, mismatch)) if late || since.elapsed() >= WRONG_GRACE => {
-                let output = server.logs().shown();
-                return Err(NotReady::WrongResponse { mismatch, output });
+                return Err(responded_wrongly(server, mismatch));
             }
             None if late => return Err(never_responded(server, timeout, last)),
             _ => {}
@@ -237,6 +236,15 @@ fn never_responded(server: &mut RunningServer, timeout: Duration, last: String) 
     NotReady::NeverResponded {
         timeout,
         why,
+        output: server.logs().shown(),
+    }
+}
+
+/// Stops the server, so that its last line is complete.
+fn responded_wrongly(server: &mut RunningServer, mismatch: String) -> NotReady {
+    server.stop(FLUSH_GRACE);
+    NotReady::WrongResponse {
+        mismatch,
         output: server.logs().shown(),
     }
 }

@@ -136,6 +136,26 @@ fn any_two_are_compared_by_a_form() {
 }
 
 #[test]
+fn a_run_has_no_link_to_a_latest_run_without_trials() {
+    let place = tempfile::tempdir().unwrap();
+    let path = store(place.path(), &plans()[..2]);
+    let open = Plan {
+        end: RunEnd::Open,
+        ..plans().remove(2)
+    };
+    let writer = Store::open(&path).unwrap();
+    writer.begin_run(&sample::run(&open)).unwrap();
+    let served = Served::of(&path);
+    let links_to_latest = || served.get("/runs/a1.html").1.contains("compare/a1~a3.html");
+    assert_eq!(served.get("/compare/a1~a3.html").0, 422);
+    assert!(!links_to_latest(), "it leads to an error");
+    for trial in sample::trials(&open) {
+        writer.add_trial("a3", &trial).unwrap();
+    }
+    assert!(links_to_latest());
+}
+
+#[test]
 fn a_run_in_progress_is_followed() {
     let place = tempfile::tempdir().unwrap();
     let path = store(place.path(), &plans()[..2]);
@@ -180,6 +200,29 @@ fn a_run_in_progress_is_followed() {
     later();
     let (_, page) = served.get("/runs/a3.html");
     assert!(!page.contains("follows the run"));
+}
+
+#[test]
+fn a_run_is_compared_with_the_one_that_is_still_before_it() {
+    let place = tempfile::tempdir().unwrap();
+    let path = store(place.path(), &plans()[..3]);
+    let served = Served::of(&path);
+    let links_to = |base: &str| {
+        let (_, page) = served.get("/runs/a3.html");
+        page.contains(&format!("compare/{base}~a3.html"))
+    };
+    let state = || served.get("/state?page=/runs/a3.html").1;
+    assert!(links_to("a2") && !links_to("a1"));
+    let before = state();
+    std::fs::remove_file(&path).unwrap();
+    store(place.path(), &[plans().remove(0), plans().remove(2)]);
+    thread::sleep(Duration::from_millis(600));
+    assert!(links_to("a1") && !links_to("a2"));
+    assert_ne!(state(), before);
+    std::fs::remove_file(&path).unwrap();
+    store(place.path(), &[plans().remove(2)]);
+    thread::sleep(Duration::from_millis(600));
+    assert!(!links_to("a1"));
 }
 
 #[test]

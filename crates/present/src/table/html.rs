@@ -10,6 +10,18 @@ use crate::number;
 /// A table with more rows has a box that scrolls on its own, below a head that stays.
 const TALL: usize = 25;
 
+/// A table with more columns is printed in smaller type.
+const WIDE: usize = 10;
+
+/// A table with more columns, such as every server beside every other, is also printed with upright heads.
+const DENSE: usize = 16;
+
+/// Words that need no more characters stay in one line: dates, intervals, versions and the like.
+const SHORT: usize = 18;
+
+/// A longer word, such as a hash or a path, may break anywhere.
+const UNBROKEN: usize = 20;
+
 /// Gives rows anchors that are unique in a page: `section.name`.
 #[derive(Default)]
 pub(crate) struct Ids {
@@ -84,7 +96,7 @@ impl Table {
         let table = html! {
             @if !self.caption.is_empty() { p class="table-caption" { (self.caption) } }
             div class=(class) tabindex="0" role="group" aria-label=(label) {
-                table {
+                table class=[self.print_class()] {
                     thead { tr { @for (i, head) in self.heads.iter().enumerate() { (title(head, i == self.name())) } } }
                     tbody {
                         @for (i, row) in self.rows.iter().enumerate() {
@@ -96,6 +108,15 @@ impl Table {
             }
         };
         without_optional_ends(table)
+    }
+
+    /// How a print makes room for its columns.
+    fn print_class(&self) -> Option<&'static str> {
+        match self.heads.len() {
+            columns if columns <= WIDE => None,
+            columns if columns <= DENSE => Some("wide"),
+            _ => Some("wide dense"),
+        }
     }
 
     /// What a row shows when it is open. Without scripts it opens by itself.
@@ -157,10 +178,24 @@ fn title(head: &Head, is_name: bool) -> Markup {
 fn figure(cell: &Cell, head: &Head) -> Markup {
     let class = match (cell.is_empty(), head.is_words) {
         (true, _) => Some("none"),
-        (false, true) => Some("text"),
+        (false, true) => Some(of_words(cell)),
         (false, false) => None,
     };
     html! { td class=[class] data-order=[cell.order] title=[tip(cell)] { (content(cell)) } }
+}
+
+/// How a cell of words breaks its lines.
+fn of_words(cell: &Cell) -> &'static str {
+    let texts = [&*cell.text, &*cell.detail];
+    let words = texts.iter().flat_map(|text| text.split_whitespace());
+    let length = |text: &str| text.chars().count();
+    if words.map(length).any(|length| length > UNBROKEN) {
+        "text unbroken"
+    } else if texts.into_iter().all(|text| length(text) <= SHORT) {
+        "text short"
+    } else {
+        "text"
+    }
 }
 
 fn tip(cell: &Cell) -> Option<&String> {
@@ -266,6 +301,31 @@ mod tests {
             html.contains("&lt;/td&gt;") && !html.contains("</td>"),
             "{html}"
         );
+    }
+
+    #[test]
+    fn dates_stay_whole_and_only_long_words_break_anywhere() {
+        let class = |text: &str| of_words(&Cell::text(text));
+        assert_eq!(class("2026-11-02 10:00"), "text short");
+        assert_eq!(class("against the run before"), "text");
+        assert_eq!(class("in /usr/lib/prony/servers/go"), "text unbroken");
+        let detailed = Cell::text("a").with(Some("two or three words".into()));
+        assert_eq!(of_words(&detailed), "text");
+    }
+
+    #[test]
+    fn a_print_makes_room_for_many_columns() {
+        let html = |columns| {
+            let heads = vec![Head::figure("req/s"); columns];
+            let table = Table {
+                heads,
+                ..Table::default()
+            };
+            table.html().into_string()
+        };
+        assert!(html(WIDE).contains("<table><thead>"));
+        assert!(html(WIDE + 1).contains(r#"<table class="wide">"#));
+        assert!(html(DENSE + 1).contains(r#"<table class="wide dense">"#));
     }
 
     #[test]

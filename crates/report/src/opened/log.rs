@@ -27,7 +27,7 @@ impl LogRoom {
     }
 }
 
-/// The last lines that fit, those of standard error at the end.
+/// The last lines that fit, those of each log under its own caption.
 pub fn last_lines(row: &ServerRow, room: LogRoom) -> Vec<Block> {
     let tail = row.figures.log_tail.as_ref();
     tail.map_or_else(Vec::new, |tail| blocks(tail, room))
@@ -40,31 +40,41 @@ fn blocks(tail: &LogTail, room: LogRoom) -> Vec<Block> {
     ];
     let written: Vec<_> = logs.iter().filter(|(lines, _)| !lines.is_empty()).collect();
     let room = room.0 / written.len().max(1);
-    let (mut lines, mut names) = (Vec::new(), Vec::new());
-    for (all, name) in written {
-        let shown = fitting(all, room);
-        lines.extend_from_slice(shown);
-        names.extend((!shown.is_empty()).then_some(*name));
-    }
-    if lines.is_empty() {
-        return Vec::new();
-    }
-    vec![
-        Block::Caption(format!("Last on {}:", names.join(" and "))),
-        Block::Code(lines.join("\n")),
-    ]
+    let shown = written.into_iter().filter_map(|(lines, name)| {
+        let lines = fitting(lines, room)?;
+        Some([
+            Block::Caption(format!("Last on {name}:")),
+            Block::Code(lines),
+        ])
+    });
+    shown.flatten().collect()
 }
 
-/// The last lines that fit into so much of a page.
-fn fitting(lines: &[String], mut room: usize) -> &[String] {
+/// The last lines that fit into so much of a page, or the beginning of the last one; `None` if not even that fits.
+fn fitting(lines: &[String], room: usize) -> Option<String> {
+    let mut left = room;
     let fits = |line: &&String| {
-        let left = room.checked_sub(escaped_length(line) + 1);
-        room = left.unwrap_or(room);
-        left.is_some()
+        let after = left.checked_sub(escaped_length(line) + 1);
+        left = after.unwrap_or(left);
+        after.is_some()
     };
-    let count = lines.iter().rev().take_while(fits).count();
-    &lines[lines.len() - count..]
+    match lines.iter().rev().take_while(fits).count() {
+        0 => beginning(lines.last()?, room),
+        count => Some(lines[lines.len() - count..].join("\n")),
+    }
 }
+
+/// As much of a line as fits, with a mark for the rest.
+fn beginning(line: &str, room: usize) -> Option<String> {
+    let most = room.checked_sub(CUT.len() + 1)?;
+    let ends = line.char_indices().map(|(at, _)| at);
+    let fits = |end: &usize| escaped_length(&line[..*end]) <= most;
+    let end = ends.take_while(fits).last().filter(|&end| end > 0)?;
+    Some(format!("{}{CUT}", &line[..end]))
+}
+
+/// What stands for the rest of a line that was cut.
+const CUT: &str = "…";
 
 /// How long a text is in a page.
 fn escaped_length(text: &str) -> usize {
@@ -81,43 +91,53 @@ fn escaped_length(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn shown(output: &[&str], errors: &[&str], room: usize) -> Option<(String, String)> {
+    fn shown(output: &[&str], errors: &[&str], room: usize) -> Vec<String> {
         let owned = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect();
         let tail = LogTail {
             output: owned(output),
             errors: owned(errors),
         };
-        match &blocks(&tail, LogRoom(room))[..] {
-            [Block::Caption(caption), Block::Code(code)] => Some((caption.clone(), code.clone())),
-            _ => None,
-        }
+        let blocks = blocks(&tail, LogRoom(room)).into_iter();
+        let texts = blocks.map(|block| match block {
+            Block::Caption(text) | Block::Code(text) => text,
+            other => panic!("{other:?}"),
+        });
+        texts.collect()
     }
 
-    fn pair(caption: &str, code: &str) -> Option<(String, String)> {
-        Some((caption.into(), code.into()))
-    }
+    const OUTPUT: &str = "Last on standard output:";
+    const ERRORS: &str = "Last on standard error:";
 
     #[test]
     fn the_last_lines_that_fit_are_shown_as_long_as_a_page_writes_them() {
+        assert_eq!(shown(&["a", "b"], &[], 2), [OUTPUT, "b"]);
+        assert_eq!(shown(&["<b>"], &[], 10), [OUTPUT, "<b>"]);
+        assert_eq!(shown(&[], &["c"], 8), [ERRORS, "c"]);
         assert_eq!(
-            shown(&["a", "b"], &[], 2),
-            pair("Last on standard output:", "b")
+            shown(&["a", "b"], &["c"], 8),
+            [OUTPUT, "a\nb", ERRORS, "c"],
+            "each log has its own lines"
         );
-        let both = "Last on standard output and standard error:";
-        assert_eq!(shown(&["a", "b"], &["c"], 8), pair(both, "a\nb\nc"));
+    }
+
+    #[test]
+    fn a_last_line_that_does_not_fit_is_cut() {
         assert_eq!(
             shown(&["<b>"], &[], 9),
-            None,
+            [OUTPUT, "<b…"],
             "`&lt;b&gt;` has nine characters"
         );
+        let long = "too long";
         assert_eq!(
-            shown(&["<b>"], &[], 10),
-            pair("Last on standard output:", "<b>")
+            shown(&["a", long], &["c"], 14),
+            [OUTPUT, "too…", ERRORS, "c"]
         );
         assert_eq!(
-            shown(&["a", "too long"], &["c"], 8),
-            pair("Last on standard error:", "c")
+            shown(&["äääää"], &[], 7),
+            [OUTPUT, "ä…"],
+            "no part of a letter"
         );
+        assert!(shown(&[long], &[], 4).is_empty());
     }
 
     #[test]

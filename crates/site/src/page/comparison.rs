@@ -2,10 +2,10 @@
 
 use prony_compare::{Comparison, Finding, Tally};
 use prony_present::page::{Block, Page};
-use prony_present::table::{Cell, Colour, Facet, Head, Row, Table};
+use prony_present::table::{Cell, Facet, Head, Row, Table};
 use prony_present::words::capital;
 
-use super::{footer, linked, section};
+use super::{colour_of, footer, linked, section};
 use crate::catalog::{Catalog, Compared};
 use crate::place::{Place, trail};
 
@@ -115,18 +115,12 @@ fn row(compared: &Compared, here: &Place) -> Row {
 
 /// The findings of a comparison in a cell.
 pub(super) fn result(tally: &Tally) -> Cell {
-    let colour = match tally.overall() {
-        Finding::Worse => Colour::Bad,
-        Finding::Improved => Colour::Good,
-        Finding::Inconclusive | Finding::Limited => Colour::Warning,
-        Finding::NoChangeSeen => Colour::Soft,
-    };
     let parts = Finding::ALL.into_iter().filter_map(|finding| {
         let count = tally.count(finding);
         (count > 0).then(|| format!("{count} {}", finding.name()))
     });
     Cell {
-        colour: Some(colour),
+        colour: Some(colour_of(tally.overall())),
         ..Cell::text(capital(&parts.collect::<Vec<_>>().join(", ")))
     }
 }

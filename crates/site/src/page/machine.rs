@@ -40,7 +40,7 @@ pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
             ("Systems", count.to_string()),
         ],
         intro: vec![Block::Text(
-            "A record describes the hardware and has no name of a host: two machines of the same kind share this page. Calibrations \
+            "A record has the hardware but no hostname, so two machines of the same kind share this page. Calibrations \
              (“prony calibrate”) are not recorded with runs, so none is shown."
                 .into(),
         )],

@@ -12,6 +12,7 @@ pub use machine::machine;
 pub use run::{RunLinks, run};
 pub use server::server;
 
+use prony_compare::Finding;
 use prony_model::RunEnd;
 use prony_present::page::{Block, Section};
 use prony_present::table::{Cell, Colour, Head};
@@ -49,6 +50,15 @@ fn machine_cell(digest: &RunDigest, here: &Place) -> Cell {
 fn run_cell(digest: &RunDigest, here: &Place) -> Cell {
     let id = &digest.run.id;
     linked(id, &Place::Run(id.clone()), here)
+}
+
+fn colour_of(finding: Finding) -> Colour {
+    match finding {
+        Finding::Worse => Colour::Bad,
+        Finding::Improved => Colour::Good,
+        Finding::Inconclusive | Finding::Limited => Colour::Warning,
+        Finding::NoChangeSeen => Colour::Soft,
+    }
 }
 
 /// How a run ended, unless it is complete.

@@ -1,6 +1,6 @@
 //! A server: its figures over all runs, and its versions.
 
-use prony_compare::{Finding, differences};
+use prony_compare::differences;
 use prony_model::{LoadSpec, RunEnd, ServerRecord};
 use prony_present::chart::{Axis, HistoryChart, HistoryPoint, Scale};
 use prony_present::load;
@@ -9,7 +9,7 @@ use prony_present::page::{Block, Figure as ChartFigure, Page, Section};
 use prony_present::table::{Cell, Colour, Head, Row, Table};
 use prony_present::words::plural;
 
-use super::{end, end_cell, footer, machine_cell, run_cell, section, words};
+use super::{colour_of, end, end_cell, footer, machine_cell, run_cell, section, words};
 use crate::digest::{Entry, Figure, RunDigest, Trust};
 use crate::place::{Place, trail};
 
@@ -72,8 +72,8 @@ pub fn server(id: &str, runs: &[&RunDigest]) -> Page {
 
 const READING: &str = "Each point is the median of a run's rounds with its 95 % interval, in the order of the runs. A line joins two \
 runs only if their conditions are the same by the rule of “prony compare”: machine, system, kernel, CPUs, Prony's version and where the load \
-came from. A triangle marks another version of the server, or other sources. Points of two runs that are not interleaved differ by more \
-than their intervals say; the verdicts in the table allow for that.";
+came from. A triangle marks another version of the server, or other sources. Points of two runs that are not interleaved can differ by \
+more than their intervals say; the verdicts in the table allow for that.";
 
 /// The figures of a server, apart by workload and load; loads that were measured last come first.
 fn histories<'a>(id: &'a str, runs: &[&'a RunDigest]) -> Vec<Vec<Measured<'a>>> {
@@ -353,17 +353,11 @@ fn against(measured: &Measured<'_>, here: &Place) -> Cell {
     let Some(found) = change.of_entry(measured.entry) else {
         return Cell::blank("");
     };
-    let colour = match found.finding {
-        Finding::Worse => Colour::Bad,
-        Finding::Improved => Colour::Good,
-        Finding::Inconclusive | Finding::Limited => Colour::Warning,
-        Finding::NoChangeSeen => Colour::Soft,
-    };
     let detail = (!found.text.is_empty()).then(|| found.text.clone());
     Cell {
         href,
         tip,
-        colour: Some(colour),
+        colour: Some(colour_of(found.finding)),
         ..Cell::text(found.finding.name()).with(detail)
     }
 }

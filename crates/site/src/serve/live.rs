@@ -86,11 +86,17 @@ fn form(catalog: &Catalog, chosen: &Chosen) -> Markup {
         (
             "base",
             "Base run",
-            "Server",
+            "Base server",
             &chosen.base,
             &chosen.base_server,
         ),
-        ("new", "New run", "Server", &chosen.new, &chosen.new_server),
+        (
+            "new",
+            "New run",
+            "New server",
+            &chosen.new,
+            &chosen.new_server,
+        ),
     ];
     html! {
         style { (PreEscaped(FORM_STYLE)) }
@@ -122,7 +128,7 @@ fn form(catalog: &Catalog, chosen: &Chosen) -> Markup {
 }
 
 const FORM_STYLE: &str = ".any-two fieldset{display:flex;flex-wrap:wrap;gap:6px 12px;align-items:center;border:0;margin:0 0 10px;padding:0}\
-.any-two label{min-width:5.5em;color:var(--soft)}\
+.any-two label{min-width:7em;color:var(--soft)}\
 .any-two select,.any-two input,.any-two button{font:inherit;color:var(--ink);background:var(--card);border:1px solid var(--soft);\
 border-radius:6px;padding:5px 9px;max-width:100%;min-width:0}\
 .any-two button{cursor:pointer}";

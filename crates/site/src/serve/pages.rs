@@ -1,6 +1,7 @@
 //! The pages, made from the store when they are requested.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
 use percent_encoding::percent_decode_str;
@@ -12,7 +13,7 @@ use prony_store::{RunSummary as Listed, Store, StoreError};
 
 use super::live::{self, Chosen};
 use crate::catalog::{self, Catalog, Compared, LeftOut};
-use crate::digest::Recorded;
+use crate::digest::{Recorded, RunDigest};
 use crate::page::{self, RunLinks};
 use crate::place::{Place, trail};
 
@@ -26,7 +27,7 @@ const FRESH_FOR: Duration = Duration::from_millis(500);
 pub struct Pages {
     open: Opener,
     catalog: Catalog,
-    /// What each run was like when it was last read.
+    /// What each run, and the one before it, was like when it was last read.
     stamps: BTreeMap<String, String>,
     looked: Option<Instant>,
 }
@@ -134,12 +135,17 @@ impl Pages {
         Ok(())
     }
 
-    /// Reads a run if it is new or has changed.
+    /// Reads a run if it, or the run before it, is new or has changed.
     fn update(&mut self, store: &Store, run: &Listed, before: Option<Before>) -> Before {
-        let stamp = stamp(run);
+        let own = stamp(run);
+        let stamp = format!(
+            "{own}-{}",
+            before.as_ref().map_or_else(String::new, Before::mark)
+        );
         let here = |recorded| Before {
             id: run.id.clone(),
             suite: run.suite.clone(),
+            stamp: own.clone(),
             recorded,
         };
         if self.stamps.get(&run.id) == Some(&stamp) {
@@ -266,6 +272,11 @@ impl Pages {
         let latest = latest
             .iter()
             .find(|it| it.run.suite == recorded.run.suite && it.run.id != id);
+        let is_comparable = |latest: &&&RunDigest| {
+            let latest = self.read(&latest.run.id);
+            latest.is_ok_and(|latest| catalog::compare(&recorded, &latest).is_ok())
+        };
+        let latest = latest.filter(is_comparable);
         let links = RunLinks {
             change: digest.and_then(|digest| digest.change.as_ref()),
             latest: latest.map(|latest| latest.run.id.as_str()),
@@ -380,8 +391,18 @@ impl Pages {
 struct Before {
     id: String,
     suite: String,
+    stamp: String,
     /// The run, if it was just read.
     recorded: Option<Recorded>,
+}
+
+impl Before {
+    /// Differs for another run, and for another state of it. A page's script has it, so it must not have the id.
+    fn mark(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        (&self.id, &self.stamp).hash(&mut hasher);
+        format!("{:x}", hasher.finish())
+    }
 }
 
 fn stamp(run: &Listed) -> String {

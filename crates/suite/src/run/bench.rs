@@ -8,7 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use prony_load::tls::{Offer, TlsClient, TlsError, TlsSettings, Trust};
 use prony_model::{CpuAssignment, Protocol};
-use prony_server::{Certificate, CertificateError, Freshness, Layout, SupervisorProgram};
+use prony_server::{
+    Certificate, CertificateError, Freshness, Layout, SupervisorProgram, with_short_lines,
+};
 
 use crate::files::{AssetError, Files};
 use crate::request::{PrepareError, PreparedRequest};
@@ -134,6 +136,11 @@ impl Task {
         };
         secrets.hide(text)
     }
+
+    /// The same for an error text with lines of a log: long ones are cut afterwards, so that no half of a secret stays.
+    pub fn hide_in_error(&self, text: &str) -> String {
+        with_short_lines(&self.hide_secrets(text))
+    }
 }
 
 impl TaskContent {
@@ -191,4 +198,30 @@ impl Bench {
 /// The current time, RFC 3339, UTC.
 pub(crate) fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_is_cut_after_its_secrets_are_hidden() {
+        let text = "[request]\nmethod = \"GET\"\npath = \"/\"\n\
+                    basic_auth = { user = \"ann\", password = \"swordfish\" }\n[response]\nstatus = 200\n";
+        let workload: Workload = toml::from_str(text).unwrap();
+        let files = Files::new("no/such/folder", "no/such/folder");
+        let content = TaskContent::exchange(workload.exchange().unwrap(), &files).unwrap();
+        let task = Task {
+            workload,
+            content,
+            tls: None,
+        };
+        let mut hidden = Vec::new();
+        for before in 480..520 {
+            let line = format!("log:\n  {}swordfish", "-".repeat(before));
+            hidden.push(task.hide_in_error(&line));
+        }
+        assert!(hidden.iter().all(|it| !it.contains("sw")), "{hidden:?}");
+        assert!(hidden[0].ends_with("-***") && hidden[39].ends_with("-…"));
+    }
 }

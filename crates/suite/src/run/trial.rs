@@ -220,7 +220,7 @@ impl TrialSetup<'_> {
             }
             Err(error) if error.is_interrupted() => Err(Stop::Interrupted),
             Err(error) => {
-                let reason = self.task.hide_secrets(&error.to_string());
+                let reason = self.task.hide_in_error(&error.to_string());
                 Err(Stop::Failed(FailureKind::NotReady, reason))
             }
         }
@@ -376,7 +376,7 @@ impl TrialSetup<'_> {
                 FailureKind::ServerExited,
                 format!(
                     "the server {exit} during the load; {}",
-                    self.task.hide_secrets(&server.output())
+                    self.task.hide_in_error(&server.output())
                 ),
             )),
         }

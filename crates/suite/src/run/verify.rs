@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck};
 use prony_model::{VerifyResult, VerifyVerdict};
-use prony_server::{Logs, PortSource, Probe, Server};
+use prony_server::{Logs, PortSource, Probe, Server, with_short_lines};
 
 use super::bench::{Bench, Task, TaskContent};
 use super::flows::go_through;
@@ -135,7 +135,8 @@ fn verify_tasks(
         Err(error) => {
             // What the server wrote may contain a secret of any request.
             let hide = |text: String, task: &&Task| task.hide_secrets(&text);
-            return Verification::NotStarted(tasks.iter().fold(error.to_string(), hide));
+            let reason = tasks.iter().fold(error.to_string(), hide);
+            return Verification::NotStarted(with_short_lines(&reason));
         }
     };
     let mut verified = Vec::with_capacity(tasks.len());
@@ -197,7 +198,7 @@ fn ended(server: &mut Process, task: &Task, time: Duration) -> Option<String> {
     Some(format!(
         "the server {exit} while Prony requested `{}`; {}",
         task.workload.id,
-        task.hide_secrets(&server.output())
+        task.hide_in_error(&server.output())
     ))
 }
 

@@ -141,7 +141,7 @@ impl ServerArguments {
             Ok(process) => process,
             Err(_) if interrupt.load(Relaxed) => return Ok(None),
             Err(error) => {
-                let reason = task.hide_secrets(&error.to_string());
+                let reason = task.hide_in_error(&error.to_string());
                 return Err(format!("{}: {reason}", server.id).into());
             }
         };
@@ -294,7 +294,7 @@ impl ReadyServer {
         let exit = self.process.exited()?;
         Some(format!(
             "the server {exit} during the load; {}",
-            self.task.hide_secrets(&self.process.output())
+            self.task.hide_in_error(&self.process.output())
         ))
     }
 }
