@@ -353,7 +353,7 @@ fn the_capacity_of_a_server_that_already_runs_is_searched() {
         here(&folder, &[&search[..], &short].concat())
             .with(1)
             .prints(&format!("GET {url}/hello (127.0.0.1:{})", shop.port))
-            .prints("Capacity: not found yet; ");
+            .prints("Capacity: not found");
         let found = fs::read_to_string(folder.path().join("found.json")).unwrap();
         let found: Value = serde_json::from_str(&found).unwrap();
         assert_eq!(found["target"]["protocol"], protocol);
