@@ -13,9 +13,9 @@ use prony_load::{LoadPlan, Progress};
 use prony_telemetry::{Figures, Source};
 
 use self::listener::Listener;
+pub use self::pusher::LastPush;
 use self::pusher::{Pusher, Receiver};
 use crate::exit::usage;
-use crate::view::load_view::cpus_beside;
 
 /// Where the figures go while the load runs.
 #[derive(Args)]
@@ -87,7 +87,7 @@ impl Shared {
     }
 }
 
-/// The outlets of a running load. Each has a thread of its own, beside the CPUs of the load.
+/// The outlets of a running load. Each has a thread of its own.
 pub struct Telemetry {
     shared: Shared,
     listener: Option<Listener>,
@@ -95,25 +95,22 @@ pub struct Telemetry {
 }
 
 impl Outlets {
-    /// Starts to send the figures of a load.
+    /// Starts to send the figures of a load, on these CPUs.
     ///
     /// # Errors
     ///
     /// If the system starts no thread.
-    pub fn start(self, plan: &LoadPlan) -> io::Result<Telemetry> {
+    pub fn start(self, plan: &LoadPlan, cpus: &[usize]) -> io::Result<Telemetry> {
         let shared = Shared {
             source: Arc::new(Source::of(plan, uuid())),
             figures: Arc::new(Mutex::new(Figures::of(plan))),
         };
-        let cpus = cpus_beside(&plan.cpus);
-        let listener = self.listener.map(|socket| {
-            let (shared, cpus) = (shared.clone(), cpus.clone());
-            Listener::start(socket, shared, cpus)
-        });
-        let pusher = self.receiver.map(|receiver| {
-            let (shared, cpus) = (shared.clone(), cpus.clone());
-            Pusher::start(receiver, shared, cpus)
-        });
+        let listener = self
+            .listener
+            .map(|socket| Listener::start(socket, shared.clone(), cpus.to_vec()));
+        let pusher = self
+            .receiver
+            .map(|receiver| Pusher::start(receiver, shared.clone(), cpus.to_vec()));
         Ok(Telemetry {
             shared,
             listener: listener.transpose()?,
@@ -129,10 +126,10 @@ impl Telemetry {
         self.pusher.as_ref().and_then(Pusher::first_failure)
     }
 
-    /// Closes the listener and pushes the last figures. Returns what the user should know.
-    pub fn finish(self) -> Vec<String> {
+    /// Closes the listener, and lets the last figures be pushed.
+    pub fn end(self) -> Option<LastPush> {
         drop(self.listener);
-        self.pusher.map_or(Vec::new(), Pusher::finish)
+        self.pusher.map(Pusher::end)
     }
 }
 

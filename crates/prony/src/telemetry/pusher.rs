@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -16,7 +16,7 @@ use super::Shared;
 
 /// How often figures are pushed.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long a connection, or a response, may take. The end of the load waits for a push under way and for the last one.
+/// How long a connection, or a response, may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An OpenTelemetry receiver.
@@ -77,10 +77,15 @@ fn taken(response: &Response) -> Result<(), String> {
     }
 }
 
-/// The thread that pushes.
+/// The thread that pushes while the load runs.
 pub struct Pusher {
     /// The thread ends, after a last push, when this is dropped.
     running: Sender<Infallible>,
+    ending: LastPush,
+}
+
+/// The end of that thread: the push under way, and the last one. If it is dropped, nobody waits for them.
+pub struct LastPush {
     thread: JoinHandle<Pushes>,
     first_failure: mpsc::Receiver<String>,
     url: String,
@@ -114,28 +119,46 @@ impl Pusher {
         })?;
         Ok(Self {
             running,
-            thread,
-            first_failure,
-            url,
+            ending: LastPush {
+                thread,
+                first_failure,
+                url,
+            },
         })
     }
 
     /// What to say about the first push that failed, once.
     pub fn first_failure(&self) -> Option<String> {
-        self.first_failure.try_recv().ok()
+        let LastPush {
+            first_failure, url, ..
+        } = &self.ending;
+        let error = first_failure.try_recv().ok()?;
+        Some(format!(
+            "OTLP     the load goes on, but a push to {url} failed: {error}"
+        ))
     }
 
-    /// Pushes a last time. Returns what to say about pushes that failed.
-    pub fn finish(self) -> Vec<String> {
+    /// Lets the thread push a last time, without waiting for that.
+    pub fn end(self) -> LastPush {
         drop(self.running);
-        let Ok(Pushes { all, failed }) = self.thread.join() else {
-            return Vec::new();
-        };
-        let failures = (failed > 0).then(|| {
-            let of = counted(all, "push", "pushes");
-            format!("OTLP     {failed} of {of} to {} failed", self.url)
-        });
-        self.first_failure.try_iter().chain(failures).collect()
+        self.ending
+    }
+}
+
+impl LastPush {
+    /// Waits for it. Returns what to say about pushes that failed.
+    pub fn wait(self) -> Option<String> {
+        let Pushes { all, failed } = self.thread.join().ok()?;
+        if failed == 0 {
+            return None;
+        }
+        let of = counted(all, "push", "pushes");
+        let error = self.first_failure.try_recv();
+        let error = error.map_or(String::new(), |untold| format!(": {untold}"));
+        Some(format!(
+            "OTLP     {failed} of {of} to {} failed{error}",
+            self.url
+        ))
     }
 }
 
@@ -150,33 +173,38 @@ struct Pushing {
 }
 
 impl Pushing {
-    /// Pushes until `ended` is disconnected, and once more.
+    /// Pushes until `ended` is disconnected, and once more, unless the receiver has just let that wait in vain.
     fn run(&mut self, ended: &mpsc::Receiver<Infallible>) {
         let mut next = Instant::now() + EVERY;
         let until = |next: Instant| next.saturating_duration_since(Instant::now());
         while ended.recv_timeout(until(next)) == Err(RecvTimeoutError::Timeout) {
-            self.push();
+            let begun = Instant::now();
+            let is_taken = self.push();
+            let timed_out = !is_taken && begun.elapsed() >= TIMEOUT;
+            if timed_out && ended.try_recv() == Err(TryRecvError::Disconnected) {
+                return;
+            }
             // After a slow push some are left out.
             next = (next + EVERY).max(Instant::now());
         }
         self.push();
     }
 
-    fn push(&mut self) {
+    /// Whether the receiver took the figures.
+    fn push(&mut self) -> bool {
         let figures = self.shared.copied();
         let now = SystemTime::now();
         let body = otlp::request(&self.shared.source, &figures, self.begun, now);
         self.pushes.all += 1;
         let Err(error) = self.receiver.send(&mut self.endpoint, &body) else {
-            return;
+            return true;
         };
         self.pushes.failed += 1;
         if self.pushes.failed == 1 {
-            let url = self.receiver.url.as_str();
-            let message = format!("OTLP     a push to {url} failed: {error}; the load goes on");
-            // The load may have ended by now; then it is read at its end.
-            let _ = self.failures.send(message);
+            // The load may have ended by now; then it is read at its end, if anybody waits for that.
+            let _ = self.failures.send(error.to_string());
         }
+        false
     }
 }
 
