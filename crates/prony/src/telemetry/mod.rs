@@ -102,7 +102,7 @@ impl Outlets {
     /// If the system starts no thread.
     pub fn start(self, plan: &LoadPlan, cpus: &[usize]) -> io::Result<Telemetry> {
         let shared = Shared {
-            source: Arc::new(Source::of(plan, uuid())),
+            source: Arc::new(Source::of(plan, instance())),
             figures: Arc::new(Mutex::new(Figures::of(plan))),
         };
         let listener = self
@@ -133,27 +133,7 @@ impl Telemetry {
     }
 }
 
-/// A random UUID (version 4), which tells this process from others.
-fn uuid() -> String {
-    const VERSION: u128 = 0xf << 76;
-    const VARIANT: u128 = 0b11 << 62;
-    let random = fastrand::u128(..) & !VERSION & !VARIANT;
-    let digits = format!("{:032x}", random | (4 << 76) | (0b10 << 62));
-    let [a, b, c, d, e] = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
-    format!("{a}-{b}-{c}-{d}-{e}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_instance_has_a_uuid_of_its_own() {
-        let uuid = uuid();
-        let parts: Vec<&str> = uuid.split('-').collect();
-        let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-        assert_eq!(lengths, [8, 4, 4, 4, 12]);
-        assert!(parts[2].starts_with('4') && parts[3].starts_with(['8', '9', 'a', 'b']));
-        assert_ne!(uuid, super::uuid());
-    }
+/// What tells this process from others: 128 random bits.
+fn instance() -> String {
+    format!("{:032x}", fastrand::u128(..))
 }

@@ -30,8 +30,9 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// If the URL is not one, has a query, or needs TLS that cannot be set up.
+    /// If the URL is not one, names a user, has a query, or needs TLS that cannot be set up.
     pub fn at(url: &str) -> Result<Self, Box<dyn Error>> {
+        is_of_a_receiver(url)?;
         let base: HttpUrl = url.parse()?;
         if url.contains(['?', '#']) {
             let path = otlp::PATH;
@@ -40,6 +41,7 @@ impl Receiver {
             );
         }
         let path = base.path().trim_end_matches('/');
+        let path = path.strip_suffix(otlp::PATH).unwrap_or(path);
         let url = base.with_path(&format!("{path}{}", otlp::PATH))?;
         let tls = match url.scheme() {
             Scheme::Http => None,
@@ -67,6 +69,31 @@ impl Receiver {
         *endpoint = Some(found);
         Ok(())
     }
+}
+
+/// Whether a URL may be that of a receiver. What the URL of a load says of these mistakes would mislead here.
+fn is_of_a_receiver(url: &str) -> Result<(), &'static str> {
+    let scheme = url.split_once(':').map(|(scheme, _)| scheme);
+    let authority = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    match scheme {
+        _ if url.trim().is_empty() => Err(WRITE),
+        Some(scheme) if url.contains("://") && !is_http(scheme) => Err(WRITE),
+        _ if authority.contains('@') => Err(
+            "Prony sends no user name to a receiver; push to a Collector without a password, which passes the figures on",
+        ),
+        _ => Ok(()),
+    }
+}
+
+const WRITE: &str =
+    "Prony pushes over HTTP, usually to port 4318: write for instance http://localhost:4318";
+
+fn is_http(scheme: &str) -> bool {
+    let schemes = [Scheme::Http, Scheme::Https];
+    schemes
+        .iter()
+        .any(|it| it.name().eq_ignore_ascii_case(scheme))
 }
 
 /// Whether the receiver took all figures.
@@ -221,18 +248,22 @@ mod tests {
         assert_eq!(url("http://h:4318"), "http://h:4318/v1/metrics");
         assert_eq!(url("http://h:4318/"), "http://h:4318/v1/metrics");
         assert_eq!(url("http://h/a/otlp/"), "http://h/a/otlp/v1/metrics");
+        assert_eq!(url("http://h:4318/v1/metrics"), "http://h:4318/v1/metrics");
+        assert_eq!(url("http://h/a/v1/metrics/"), "http://h/a/v1/metrics");
     }
 
     #[test]
     fn a_wrong_url_is_refused() {
         for (wrong, why) in [
             ("localhost:4318", "did you mean"),
-            ("grpc://h:4317", "not supported"),
+            ("grpc://h:4317", "pushes over HTTP"),
+            ("", "pushes over HTTP"),
+            ("http://u:p@h:4318", "sends no user name"),
             ("http://h/?a=b", "query"),
             ("http://h/#a", "fragment"),
         ] {
             let error = Receiver::at(wrong).err().unwrap().to_string();
-            assert!(error.contains(why), "{error}");
+            assert!(error.contains(why) && !error.contains("-H "), "{error}");
         }
     }
 }

@@ -269,11 +269,7 @@ fn a_wrong_address_or_url_is_refused_before_the_load() {
     let taken = server.address.to_string();
     for (flags, status, text) in [
         (["--metrics", &taken], 1, "cannot listen on"),
-        (
-            ["--metrics", "9464"],
-            2,
-            "write for instance 127.0.0.1:9464",
-        ),
+        (["--metrics", "9464"], 2, "0.0.0.0:9464 for others too"),
         (
             ["--otlp", "localhost:4318"],
             2,

@@ -411,7 +411,11 @@ fn write(
         let latency = LatencyHistogram::from_base64(&result.histogram)?;
         file.write_with(|out| write_hgrm(&latency, out))
     });
-    let recorded = records::write([hdr_log, trace], recorded, &result.target.url);
+    let recorded = records::write(
+        [hdr_log, trace],
+        recorded,
+        result.target.url_without_query(),
+    );
     json.and(markdown).and(junit).and(hgrm).and(recorded)
 }
 
