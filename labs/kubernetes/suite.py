@@ -428,15 +428,16 @@ CASES = [
 
 
 def main():
+    if len(sys.argv) < 3:
+        sys.exit("usage: suite.py PRONY AGENT [CASE…]")
     prony, agent, *names = sys.argv[1:]
+    cases = common.chosen(CASES, names)
     # So that the cluster is removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     begin, failed = time.monotonic(), []
     with Lab(prony, agent) as lab:
         print(f"the cluster runs after {time.monotonic() - begin:.0f} s")
-        for case in CASES:
-            if names and case.__name__ not in names:
-                continue
+        for case in cases:
             print(f"{case.__name__}: {' '.join(case.__doc__.split())}", flush=True)
             try:
                 case(lab)

@@ -537,15 +537,24 @@ CASES = [
 ]
 
 
+def chosen(cases, names):
+    """The cases of these names; all if there are no names."""
+    unknown = set(names) - {case.__name__ for case in cases}
+    if unknown:
+        sys.exit(f"no such case: {', '.join(sorted(unknown))}")
+    return [case for case in cases if not names or case.__name__ in names]
+
+
 def main():
+    if len(sys.argv) < 2:
+        sys.exit("usage: suite.py PRONY [CASE…]")
     prony, *names = sys.argv[1:]
+    cases = chosen(CASES, names)
     # So that the laboratory is removed.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     begin, failed = time.monotonic(), []
     with Lab(prony) as lab:
-        for case in CASES:
-            if names and case.__name__ not in names:
-                continue
+        for case in cases:
             print(f"{case.__name__}: {' '.join(case.__doc__.split())}", flush=True)
             try:
                 case(lab)

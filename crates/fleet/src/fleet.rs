@@ -229,8 +229,10 @@ impl Fleet {
         let mut observed = Instant::now();
         loop {
             driver.turn(TURN)?;
-            if driver.coordinator.has_parts() {
-                observe(driver.coordinator.progress().unwrap_or_default());
+            if driver.coordinator.has_parts()
+                && let Some(progress) = driver.coordinator.progress()
+            {
+                observe(progress);
             }
             if let Some(parts) = driver.coordinator.parts() {
                 return driver.checked(plan, parts);

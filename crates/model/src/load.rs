@@ -172,6 +172,13 @@ pub struct Target {
     pub address: String,
 }
 
+impl Target {
+    /// The URL without its query, which may hold a secret.
+    pub fn url_without_query(&self) -> &str {
+        self.url.split(['?', '#']).next().unwrap_or_default()
+    }
+}
+
 /// Why a load ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -16,7 +16,7 @@ pub struct LoadTrace {
 pub struct ThreadTrace {
     /// Its phases, in order.
     pub phases: Vec<TracedPhase>,
-    /// One request in this many was kept.
+    /// One request in this many was kept, on average.
     pub every: u64,
     /// The requests that were kept, in the order in which they ended.
     pub requests: Vec<TracedRequest>,

@@ -9,6 +9,9 @@ use std::io::{self, Write};
 use prony_model::{LoadTrace, Outcome, ThreadTrace, TracedRequest};
 use serde::Serialize;
 
+/// A request that is sent within this time of its due time did not wait: timers are that late.
+const SHORTEST_WAIT_NS: u64 = 100_000;
+
 /// Writes the trace as JSON.
 ///
 /// # Errors
@@ -150,13 +153,17 @@ impl Events {
         }
     }
 
-    /// Adds the time until a request was sent, if it had a due time or never was. Waits overlap, so they have no track of
-    /// their own.
+    /// Adds the time until a request was sent, if it was sent noticeably later than due, or never. Waits overlap, so they
+    /// have no track of their own.
     fn add_wait(&mut self, track: Track, request: &TracedRequest, name: &str) {
-        let is_shown = request.due_ns.is_some() || request.sent_ns.is_none();
         let from = request.due_ns.unwrap_or(request.begun_ns);
         let to = request.sent_ns.unwrap_or(request.ended_ns);
-        if !is_shown || to <= from {
+        let waited = to.saturating_sub(from);
+        let is_shown = match request.sent_ns {
+            Some(_) => request.due_ns.is_some() && waited >= SHORTEST_WAIT_NS,
+            None => waited > 0,
+        };
+        if !is_shown {
             return;
         }
         let id = format!("{:#x}", self.waits);
@@ -402,10 +409,10 @@ mod tests {
         };
         let due = TracedRequest {
             due_ns: Some(1000),
-            ..request(0, 4000, 8000)
+            ..request(0, 101_000, 108_000)
         };
         let at_once = TracedRequest {
-            due_ns: Some(4000),
+            due_ns: Some(1001),
             ..due
         };
         let events = written(vec![never_sent, due, at_once]);
@@ -426,7 +433,7 @@ mod tests {
                 ["b", "0x0", 5.0, "queued GET /a (timed_out)", "timed_out"],
                 ["e", "0x0", 8.0, "queued GET /a (timed_out)", null],
                 ["b", "0x1", 1.0, "queued GET /a", null],
-                ["e", "0x1", 4.0, "queued GET /a", null],
+                ["e", "0x1", 101.0, "queued GET /a", null],
             ])
         );
         assert_eq!(of(&events, "request").len(), 2);

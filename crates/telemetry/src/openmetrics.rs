@@ -16,8 +16,8 @@ pub enum Format {
 }
 
 impl Format {
-    /// The one for a client with this `Accept` field: OpenMetrics, unless it accepts plain text and does not name
-    /// OpenMetrics.
+    /// The one for a client with this `Accept` field: OpenMetrics, unless it accepts plain text, or HTML as a browser
+    /// does, and does not name OpenMetrics.
     pub fn accepted(accept: &str) -> Self {
         let accepts = |name: &str| {
             accept.split(',').any(|range| {
@@ -25,7 +25,8 @@ impl Format {
                 media_type.trim().eq_ignore_ascii_case(name)
             })
         };
-        match accepts("text/plain") && !accepts("application/openmetrics-text") {
+        let accepts_text = accepts("text/plain") || accepts("text/html");
+        match accepts_text && !accepts("application/openmetrics-text") {
             true => Self::Prometheus,
             false => Self::OpenMetrics,
         }
@@ -283,6 +284,10 @@ mod tests {
             ("", Format::OpenMetrics),
             ("*/*", Format::OpenMetrics),
             ("text/plain", Format::Prometheus),
+            (
+                "text/html,application/xml;q=0.9,*/*;q=0.8",
+                Format::Prometheus,
+            ),
             (
                 "Text/Plain;version=0.0.4;q=0.5, */*;q=0.1",
                 Format::Prometheus,

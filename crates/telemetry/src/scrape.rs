@@ -23,8 +23,8 @@ pub fn respond(request: &[u8], text: impl FnOnce(Format) -> String) -> Option<Ve
 }
 
 fn response(request: &httparse::Request<'_, '_>, text: impl FnOnce(Format) -> String) -> Vec<u8> {
-    let path = request.path.unwrap_or_default();
-    if path.split('?').next() != Some(PATH) {
+    let target = request.path.unwrap_or_default();
+    if path(target) != PATH {
         return refusal("404 Not Found", "");
     }
     let with_body = match request.method {
@@ -36,6 +36,17 @@ fn response(request: &httparse::Request<'_, '_>, text: impl FnOnce(Format) -> St
     let text = text(format);
     let body = if with_body { text.as_str() } else { "" };
     message("200 OK", format.content_type(), "", (text.len(), body))
+}
+
+/// The path of a request target without its query. A client of a proxy sends the whole URL (RFC 9112, 3.2.2).
+fn path(target: &str) -> &str {
+    let path = match target.split_once("://") {
+        Some((scheme, rest)) if !scheme.contains('/') => {
+            rest.find('/').map_or("/", |begin| &rest[begin..])
+        }
+        _ => target,
+    };
+    path.split('?').next().unwrap_or_default()
 }
 
 /// All `Accept` fields as one.
@@ -92,6 +103,8 @@ mod tests {
         assert!(told(plain).unwrap().ends_with("\r\n\r\nPrometheus\n"));
         let split = "GET /metrics HTTP/1.1\r\nACCEPT: text/plain\r\naccept: application/openmetrics-text\r\n\r\n";
         assert!(told(split).unwrap().ends_with("\r\n\r\nOpenMetrics\n"));
+        let whole_url = "GET http://h:9464/metrics?a=://b HTTP/1.1\r\nHost: h:9464\r\n\r\n";
+        assert!(told(whole_url).unwrap().starts_with("HTTP/1.1 200 OK\r\n"));
         let head = told("HEAD /metrics HTTP/1.1\r\n\r\n").unwrap();
         assert!(head.contains("Content-Length: 12\r\n") && head.ends_with("\r\n\r\n"));
     }
@@ -103,6 +116,8 @@ mod tests {
         for (request, status) in [
             ("GET / HTTP/1.1\r\n\r\n".to_owned(), "404"),
             ("GET /metricsx HTTP/1.1\r\n\r\n".to_owned(), "404"),
+            ("GET http://h HTTP/1.1\r\n\r\n".to_owned(), "404"),
+            ("GET http://metrics/ HTTP/1.1\r\n\r\n".to_owned(), "404"),
             ("POST /metrics HTTP/1.1\r\n\r\n".to_owned(), "405"),
             ("\x16\x03\x01 no HTTP\r\n\r\n".to_owned(), "400"),
             (format!("GET /metrics HTTP/1.1\r\n{many}\r\n"), "431"),

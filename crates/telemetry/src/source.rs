@@ -6,11 +6,11 @@ use prony_model::Protocol;
 /// What tells the figures of a load from those of others.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The process that runs the load: a UUID.
+    /// The process that runs the load, by an ID that no other has.
     pub instance: String,
     /// The version of Prony.
     pub version: String,
-    /// What is loaded.
+    /// What is loaded, without the query.
     pub url: String,
     /// Over which protocol.
     pub protocol: Protocol,
@@ -23,7 +23,7 @@ impl Source {
         Self {
             instance,
             version: env!("CARGO_PKG_VERSION").into(),
-            url: target.url,
+            url: target.url_without_query().into(),
             protocol: target.protocol,
         }
     }
@@ -37,5 +37,24 @@ impl Source {
             ("url.full", &self.url),
             ("prony.protocol", self.protocol.name()),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use prony_load::{HttpUrl, Request};
+
+    use super::*;
+
+    #[test]
+    fn the_query_of_a_url_stays_here() {
+        let url: HttpUrl = "http://h/a?token=secret".parse().unwrap();
+        let request = Request::new("GET", &url, &[], &[]).unwrap();
+        let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
+        let plan = LoadPlan::new(nowhere.into(), url.as_str(), request);
+        let source = Source::of(&plan, "1".into());
+        assert!(source.attributes().contains(&("url.full", "http://h/a")));
     }
 }

@@ -138,7 +138,7 @@ impl FleetPlan {
     /// Refuses a flag for a file that only a load of this process writes.
     pub fn refuse_record(&self, flag: &str) -> Box<dyn Error> {
         usage(format!(
-            "{flag} records what this process sends, and the agents of --on {} send the load: leave it out, or use --on none",
+            "{flag} records what this process sends, and the agents of --on {} send the load: leave {flag} out, or use --on none",
             self.on()
         ))
     }

@@ -28,13 +28,20 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, String> {
     let wrong = || {
         format!(
-            "`{text}` is not an address with a port; write for instance 127.0.0.1:9464, or :9464 for this machine alone"
+            "`{text}` is not an address with a port; write for instance :9464 for this machine alone, or 0.0.0.0:9464 \
+             for others too"
         )
     };
     let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
     let port: u16 = port.parse().map_err(|_| wrong())?;
-    if port == 0 {
+    // Neither a URL nor a wildcard has an address.
+    if host.contains(['/', '*']) {
         return Err(wrong());
+    }
+    if port == 0 {
+        return Err(format!(
+            "`{text}` leaves the port to the system, and nobody would know it; write for instance :9464"
+        ));
     }
     let host = match host {
         "" => "127.0.0.1",
@@ -211,7 +218,7 @@ impl Client {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telemetry::uuid;
+    use crate::telemetry::instance;
     use prony_load::{HttpUrl, LoadPlan, Request};
     use prony_telemetry::{Figures, Source};
     use std::sync::{Arc, Mutex};
@@ -222,7 +229,7 @@ mod tests {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
         let plan = LoadPlan::new(nowhere.into(), "http://h/", request);
         let shared = Shared {
-            source: Arc::new(Source::of(&plan, uuid())),
+            source: Arc::new(Source::of(&plan, instance())),
             figures: Arc::new(Mutex::new(Figures::of(&plan))),
         };
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -289,12 +296,21 @@ mod tests {
         assert_eq!(one(":9464"), "127.0.0.1:9464");
         assert_eq!(one("0.0.0.0:1"), "0.0.0.0:1");
         assert_eq!(one("[::1]:9464"), "[::1]:9464");
-        for wrong in ["", "9464", "127.0.0.1", ":", ":0", ":65536", "h:x"] {
+        for wrong in [
+            "",
+            "9464",
+            "127.0.0.1",
+            ":",
+            ":65536",
+            "h:x",
+            "http://h:9464",
+            "http://h:9464/metrics",
+            "*:9464",
+        ] {
             let error = addresses(wrong).unwrap_err();
-            assert!(
-                error.contains("write for instance 127.0.0.1:9464"),
-                "{error}"
-            );
+            assert!(error.contains("or 0.0.0.0:9464 for others too"), "{error}");
         }
+        let error = addresses(":0").unwrap_err();
+        assert!(error.contains("leaves the port to the system"), "{error}");
     }
 }

@@ -13,9 +13,9 @@ use prony_load::{LoadPlan, Progress};
 use prony_telemetry::{Figures, Source};
 
 use self::listener::Listener;
+pub use self::pusher::LastPush;
 use self::pusher::{Pusher, Receiver};
 use crate::exit::usage;
-use crate::view::load_view::cpus_beside;
 
 /// Where the figures go while the load runs.
 #[derive(Args)]
@@ -87,7 +87,7 @@ impl Shared {
     }
 }
 
-/// The outlets of a running load. Each has a thread of its own, beside the CPUs of the load.
+/// The outlets of a running load. Each has a thread of its own.
 pub struct Telemetry {
     shared: Shared,
     listener: Option<Listener>,
@@ -95,25 +95,22 @@ pub struct Telemetry {
 }
 
 impl Outlets {
-    /// Starts to send the figures of a load.
+    /// Starts to send the figures of a load, on these CPUs.
     ///
     /// # Errors
     ///
     /// If the system starts no thread.
-    pub fn start(self, plan: &LoadPlan) -> io::Result<Telemetry> {
+    pub fn start(self, plan: &LoadPlan, cpus: &[usize]) -> io::Result<Telemetry> {
         let shared = Shared {
-            source: Arc::new(Source::of(plan, uuid())),
+            source: Arc::new(Source::of(plan, instance())),
             figures: Arc::new(Mutex::new(Figures::of(plan))),
         };
-        let cpus = cpus_beside(&plan.cpus);
-        let listener = self.listener.map(|socket| {
-            let (shared, cpus) = (shared.clone(), cpus.clone());
-            Listener::start(socket, shared, cpus)
-        });
-        let pusher = self.receiver.map(|receiver| {
-            let (shared, cpus) = (shared.clone(), cpus.clone());
-            Pusher::start(receiver, shared, cpus)
-        });
+        let listener = self
+            .listener
+            .map(|socket| Listener::start(socket, shared.clone(), cpus.to_vec()));
+        let pusher = self
+            .receiver
+            .map(|receiver| Pusher::start(receiver, shared.clone(), cpus.to_vec()));
         Ok(Telemetry {
             shared,
             listener: listener.transpose()?,
@@ -129,34 +126,14 @@ impl Telemetry {
         self.pusher.as_ref().and_then(Pusher::first_failure)
     }
 
-    /// Closes the listener and pushes the last figures. Returns what the user should know.
-    pub fn finish(self) -> Vec<String> {
+    /// Closes the listener, and lets the last figures be pushed.
+    pub fn end(self) -> Option<LastPush> {
         drop(self.listener);
-        self.pusher.map_or(Vec::new(), Pusher::finish)
+        self.pusher.map(Pusher::end)
     }
 }
 
-/// A random UUID (version 4), which tells this process from others.
-fn uuid() -> String {
-    const VERSION: u128 = 0xf << 76;
-    const VARIANT: u128 = 0b11 << 62;
-    let random = fastrand::u128(..) & !VERSION & !VARIANT;
-    let digits = format!("{:032x}", random | (4 << 76) | (0b10 << 62));
-    let [a, b, c, d, e] = [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
-    format!("{a}-{b}-{c}-{d}-{e}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_instance_has_a_uuid_of_its_own() {
-        let uuid = uuid();
-        let parts: Vec<&str> = uuid.split('-').collect();
-        let lengths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-        assert_eq!(lengths, [8, 4, 4, 4, 12]);
-        assert!(parts[2].starts_with('4') && parts[3].starts_with(['8', '9', 'a', 'b']));
-        assert_ne!(uuid, super::uuid());
-    }
+/// What tells this process from others: 128 random bits.
+fn instance() -> String {
+    format!("{:032x}", fastrand::u128(..))
 }

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::error::Error;
 use std::io;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -16,7 +16,7 @@ use super::Shared;
 
 /// How often figures are pushed.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long a connection, or a response, may take. The end of the load waits for a push under way and for the last one.
+/// How long a connection, or a response, may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An OpenTelemetry receiver.
@@ -30,8 +30,9 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// If the URL is not one, has a query, or needs TLS that cannot be set up.
+    /// If the URL is not one, names a user, has a query, or needs TLS that cannot be set up.
     pub fn at(url: &str) -> Result<Self, Box<dyn Error>> {
+        is_of_a_receiver(url)?;
         let base: HttpUrl = url.parse()?;
         if url.contains(['?', '#']) {
             let path = otlp::PATH;
@@ -40,6 +41,7 @@ impl Receiver {
             );
         }
         let path = base.path().trim_end_matches('/');
+        let path = path.strip_suffix(otlp::PATH).unwrap_or(path);
         let url = base.with_path(&format!("{path}{}", otlp::PATH))?;
         let tls = match url.scheme() {
             Scheme::Http => None,
@@ -69,6 +71,31 @@ impl Receiver {
     }
 }
 
+/// Whether a URL may be that of a receiver. What the URL of a load says of these mistakes would mislead here.
+fn is_of_a_receiver(url: &str) -> Result<(), &'static str> {
+    let scheme = url.split_once(':').map(|(scheme, _)| scheme);
+    let authority = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = authority.split(['/', '?', '#']).next().unwrap_or_default();
+    match scheme {
+        _ if url.trim().is_empty() => Err(WRITE),
+        Some(scheme) if url.contains("://") && !is_http(scheme) => Err(WRITE),
+        _ if authority.contains('@') => Err(
+            "Prony sends no user name to a receiver; push to a Collector without a password, which passes the figures on",
+        ),
+        _ => Ok(()),
+    }
+}
+
+const WRITE: &str =
+    "Prony pushes over HTTP, usually to port 4318: write for instance http://localhost:4318";
+
+fn is_http(scheme: &str) -> bool {
+    let schemes = [Scheme::Http, Scheme::Https];
+    schemes
+        .iter()
+        .any(|it| it.name().eq_ignore_ascii_case(scheme))
+}
+
 /// Whether the receiver took all figures.
 fn taken(response: &Response) -> Result<(), String> {
     match response.status {
@@ -77,10 +104,15 @@ fn taken(response: &Response) -> Result<(), String> {
     }
 }
 
-/// The thread that pushes.
+/// The thread that pushes while the load runs.
 pub struct Pusher {
     /// The thread ends, after a last push, when this is dropped.
     running: Sender<Infallible>,
+    ending: LastPush,
+}
+
+/// The end of that thread: the push under way, and the last one. If it is dropped, nobody waits for them.
+pub struct LastPush {
     thread: JoinHandle<Pushes>,
     first_failure: mpsc::Receiver<String>,
     url: String,
@@ -114,28 +146,46 @@ impl Pusher {
         })?;
         Ok(Self {
             running,
-            thread,
-            first_failure,
-            url,
+            ending: LastPush {
+                thread,
+                first_failure,
+                url,
+            },
         })
     }
 
     /// What to say about the first push that failed, once.
     pub fn first_failure(&self) -> Option<String> {
-        self.first_failure.try_recv().ok()
+        let LastPush {
+            first_failure, url, ..
+        } = &self.ending;
+        let error = first_failure.try_recv().ok()?;
+        Some(format!(
+            "OTLP     the load goes on, but a push to {url} failed: {error}"
+        ))
     }
 
-    /// Pushes a last time. Returns what to say about pushes that failed.
-    pub fn finish(self) -> Vec<String> {
+    /// Lets the thread push a last time, without waiting for that.
+    pub fn end(self) -> LastPush {
         drop(self.running);
-        let Ok(Pushes { all, failed }) = self.thread.join() else {
-            return Vec::new();
-        };
-        let failures = (failed > 0).then(|| {
-            let of = counted(all, "push", "pushes");
-            format!("OTLP     {failed} of {of} to {} failed", self.url)
-        });
-        self.first_failure.try_iter().chain(failures).collect()
+        self.ending
+    }
+}
+
+impl LastPush {
+    /// Waits for it. Returns what to say about pushes that failed.
+    pub fn wait(self) -> Option<String> {
+        let Pushes { all, failed } = self.thread.join().ok()?;
+        if failed == 0 {
+            return None;
+        }
+        let of = counted(all, "push", "pushes");
+        let error = self.first_failure.try_recv();
+        let error = error.map_or(String::new(), |untold| format!(": {untold}"));
+        Some(format!(
+            "OTLP     {failed} of {of} to {} failed{error}",
+            self.url
+        ))
     }
 }
 
@@ -150,33 +200,38 @@ struct Pushing {
 }
 
 impl Pushing {
-    /// Pushes until `ended` is disconnected, and once more.
+    /// Pushes until `ended` is disconnected, and once more, unless the receiver has just let that wait in vain.
     fn run(&mut self, ended: &mpsc::Receiver<Infallible>) {
         let mut next = Instant::now() + EVERY;
         let until = |next: Instant| next.saturating_duration_since(Instant::now());
         while ended.recv_timeout(until(next)) == Err(RecvTimeoutError::Timeout) {
-            self.push();
+            let begun = Instant::now();
+            let is_taken = self.push();
+            let timed_out = !is_taken && begun.elapsed() >= TIMEOUT;
+            if timed_out && ended.try_recv() == Err(TryRecvError::Disconnected) {
+                return;
+            }
             // After a slow push some are left out.
             next = (next + EVERY).max(Instant::now());
         }
         self.push();
     }
 
-    fn push(&mut self) {
+    /// Whether the receiver took the figures.
+    fn push(&mut self) -> bool {
         let figures = self.shared.copied();
         let now = SystemTime::now();
         let body = otlp::request(&self.shared.source, &figures, self.begun, now);
         self.pushes.all += 1;
         let Err(error) = self.receiver.send(&mut self.endpoint, &body) else {
-            return;
+            return true;
         };
         self.pushes.failed += 1;
         if self.pushes.failed == 1 {
-            let url = self.receiver.url.as_str();
-            let message = format!("OTLP     a push to {url} failed: {error}; the load goes on");
-            // The load may have ended by now; then it is read at its end.
-            let _ = self.failures.send(message);
+            // The load may have ended by now; then it is read at its end, if anybody waits for that.
+            let _ = self.failures.send(error.to_string());
         }
+        false
     }
 }
 
@@ -193,18 +248,22 @@ mod tests {
         assert_eq!(url("http://h:4318"), "http://h:4318/v1/metrics");
         assert_eq!(url("http://h:4318/"), "http://h:4318/v1/metrics");
         assert_eq!(url("http://h/a/otlp/"), "http://h/a/otlp/v1/metrics");
+        assert_eq!(url("http://h:4318/v1/metrics"), "http://h:4318/v1/metrics");
+        assert_eq!(url("http://h/a/v1/metrics/"), "http://h/a/v1/metrics");
     }
 
     #[test]
     fn a_wrong_url_is_refused() {
         for (wrong, why) in [
             ("localhost:4318", "did you mean"),
-            ("grpc://h:4317", "not supported"),
+            ("grpc://h:4317", "pushes over HTTP"),
+            ("", "pushes over HTTP"),
+            ("http://u:p@h:4318", "sends no user name"),
             ("http://h/?a=b", "query"),
             ("http://h/#a", "fragment"),
         ] {
             let error = Receiver::at(wrong).err().unwrap().to_string();
-            assert!(error.contains(why), "{error}");
+            assert!(error.contains(why) && !error.contains("-H "), "{error}");
         }
     }
 }

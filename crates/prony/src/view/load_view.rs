@@ -46,6 +46,8 @@ pub struct ShownLoad<'a> {
     pub plan: &'a LoadPlan,
     /// The server's process, if the user names it.
     pub server: Option<LocalServer>,
+    /// Where the thread of the screen runs.
+    pub cpus: Vec<usize>,
     pub interrupt: &'a Arc<AtomicBool>,
 }
 
@@ -136,7 +138,7 @@ fn prepare(shown: ShownLoad<'_>) -> (LoadScreen, ScreenSettings<LoadUpdate>) {
     let mut watch = ServerWatch::new(shown.server, address);
     let settings = ScreenSettings {
         begun: Instant::now(),
-        cpus: cpus_beside(&plan.cpus),
+        cpus: shown.cpus,
         interrupt: shown.interrupt.clone(),
         ending: "ending: what was measured is kept; Ctrl-C ends at once",
         look: Box::new(move || watch.look(Instant::now())),
@@ -144,14 +146,18 @@ fn prepare(shown: ShownLoad<'_>) -> (LoadScreen, ScreenSettings<LoadUpdate>) {
     (screen, settings)
 }
 
-/// The CPUs that this process may use beside those of the load's threads; none if there are no others.
-pub fn cpus_beside(load: &[usize]) -> Vec<usize> {
-    if load.is_empty() {
+/// The CPUs that this process may use beside those of the load's threads and of the server that Prony started; those of
+/// the load if there are no others, and none, which means any, if neither is pinned.
+pub fn cpus_beside(load: &[usize], server: &[usize]) -> Vec<usize> {
+    if load.is_empty() && server.is_empty() {
         return Vec::new();
     }
     let mut cpus = allowed_cpus().unwrap_or_default();
-    cpus.retain(|cpu| !load.contains(cpu));
-    cpus
+    cpus.retain(|cpu| !load.contains(cpu) && !server.contains(cpu));
+    match cpus.is_empty() {
+        true => load.to_vec(),
+        false => cpus,
+    }
 }
 
 fn outline(plan: &LoadPlan) -> LoadOutline {
@@ -220,11 +226,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_screen_leaves_the_load_its_cpus() {
+    fn the_screen_leaves_the_load_and_the_server_their_cpus() {
         let all = allowed_cpus().unwrap();
-        assert_eq!(cpus_beside(&[]), Vec::<usize>::new());
-        assert_eq!(cpus_beside(&all), Vec::<usize>::new());
-        assert_eq!(cpus_beside(&all[..1]), all[1..].to_vec());
+        let (first, others) = all.split_at(1);
+        assert_eq!(cpus_beside(&[], &[]), Vec::<usize>::new());
+        assert_eq!(cpus_beside(&all, &[]), all);
+        assert_eq!(cpus_beside(&[], &all), Vec::<usize>::new());
+        assert_eq!(cpus_beside(first, others), first);
+        assert_eq!(cpus_beside(others, first), others);
+        if !others.is_empty() {
+            assert_eq!(cpus_beside(first, &[]), others);
+            assert_eq!(cpus_beside(&[], first), others);
+        }
     }
 
     #[test]

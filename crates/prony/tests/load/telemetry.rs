@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::thread;
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Attribute;
@@ -224,12 +225,41 @@ fn a_receiver_that_is_gone_does_not_fail_the_load() {
         let mut command = load(folder.path(), flags);
         command.args(["-c1", "--otlp", &otlp, &ceiling.url("hello")]);
         let ended = run(command).with(0);
-        let failure = format!("OTLP     a push to {otlp}/v1/metrics failed: ");
-        let told = ended.stderr.matches(&failure);
+        let told = ended.stderr.matches(": cannot connect to ");
         assert_eq!(told.count(), 1, "{}", ended.all());
-        let counted = format!(" to {otlp}/v1/metrics failed\n");
-        assert!(ended.stderr.ends_with(&counted), "{}", ended.all());
+        let failed = format!(" to {otlp}/v1/metrics failed");
+        let last = ended.stderr.lines().last().unwrap();
+        let is_told_while_it_runs = ended
+            .stderr
+            .contains("OTLP     the load goes on, but a push to ");
+        let (of, error) = last.split_once(&failed).unwrap();
+        assert!(of.starts_with("OTLP     ") && of.contains(" of "), "{last}");
+        assert_eq!(error.is_empty(), is_told_while_it_runs, "{last}");
+        assert_eq!(is_told_while_it_runs, flags[0] == "-d2500ms", "{last}");
     }
+}
+
+#[test]
+fn the_result_is_there_before_the_last_push_is_taken() {
+    let ceiling = Ceiling::start();
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let otlp = format!("http://{}", listener.local_addr().unwrap());
+    let written = folder.path().join("result.json");
+    let receiver = thread::spawn(move || {
+        // A client may connect only to see whether it can.
+        let is_push = |client: &mut TcpStream| client.read(&mut [0; 4096]).unwrap() > 0;
+        let mut clients = listener.incoming().map(Result::unwrap);
+        let mut client = clients.find_map(|mut client| is_push(&mut client).then_some(client));
+        until("the result", || written.exists().then_some(()));
+        let taken = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+        client.as_mut().unwrap().write_all(taken).unwrap();
+    });
+    let mut command = load(folder.path(), &["-n10", "-c1", "--json", "result.json"]);
+    command.args(["--otlp", &otlp, &ceiling.url("hello")]);
+    let ended = run(command).with(0);
+    assert!(!ended.stderr.contains("OTLP"), "{}", ended.all());
+    receiver.join().unwrap();
 }
 
 #[test]
@@ -239,11 +269,7 @@ fn a_wrong_address_or_url_is_refused_before_the_load() {
     let taken = server.address.to_string();
     for (flags, status, text) in [
         (["--metrics", &taken], 1, "cannot listen on"),
-        (
-            ["--metrics", "9464"],
-            2,
-            "write for instance 127.0.0.1:9464",
-        ),
+        (["--metrics", "9464"], 2, "0.0.0.0:9464 for others too"),
         (
             ["--otlp", "localhost:4318"],
             2,

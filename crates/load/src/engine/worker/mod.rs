@@ -197,6 +197,7 @@ pub(super) struct Worker<'a, W> {
     /// The start of the load, and how long after it the worker began.
     start: Nanoseconds,
     start_lag: Nanoseconds,
+    next_publish: Nanoseconds,
     timeout: Nanoseconds,
     deadline: Option<Nanoseconds>,
     /// Whether no request had ended when the time was up; `None` until then.
@@ -254,6 +255,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             busy: BusyMeter::default(),
             start: now,
             start_lag: 0,
+            next_publish: Nanoseconds::MAX,
             timeout: nanoseconds(plan.timeout),
             deadline: plan.deadline.map(nanoseconds),
             ended_none_in_time: None,
@@ -288,7 +290,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         }
         self.pacer.start(began);
         let mut not_begun = early.chain(late).peekable();
-        let mut next_publish = self.now + PUBLISH;
+        self.next_publish = self.now + PUBLISH;
         loop {
             for index in not_begun.by_ref().take(BEGIN_AT_ONCE) {
                 self.begin_with(index);
@@ -304,8 +306,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             if let Some(ended) = self.change_phase() {
                 return Ok(self.end(ended));
             }
-            if self.now >= next_publish {
-                next_publish = self.now + PUBLISH;
+            if self.now >= self.next_publish {
                 self.publish();
             }
         }
@@ -557,6 +558,8 @@ impl<'a, W: Wire> Worker<'a, W> {
     /// Whatever ends from now on is measured; the time runs from `at`.
     #[cold]
     fn begin_measuring(&mut self, at: Nanoseconds) {
+        // The last figures of the warm-up, which observers see until the next ones are due.
+        self.publish();
         let cost = self.cost();
         self.count_handshakes();
         self.timeline.take_last_of(&self.tally);
@@ -650,6 +653,7 @@ impl<'a, W: Wire> Worker<'a, W> {
     }
 
     fn publish(&mut self) {
+        self.next_publish = self.now + PUBLISH;
         let progress = self.shared.progress;
         let since_start = self.now.saturating_sub(self.start);
         let cpu = ThreadUsage::now().cpu;

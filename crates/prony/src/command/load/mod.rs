@@ -44,10 +44,10 @@ use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, MISSED, Outcome, interrupt_on_signals, usage};
 use crate::fleet::{FleetFlags, FleetPlan, Loads};
 use crate::result_file::{self, ResultFile};
-use crate::telemetry::TelemetryFlags;
+use crate::telemetry::{LastPush, TelemetryFlags};
 use crate::tls::{Offered, TlsFlags};
 use crate::view::load_summary::{self, Shown};
-use crate::view::load_view::{LoadView, ShownLoad};
+use crate::view::load_view::{LoadView, ShownLoad, cpus_beside};
 use crate::view::screen_thread::LiveMode;
 use crate::view::{load_report, width};
 
@@ -338,12 +338,15 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         ("--trace", output.records.trace.as_deref()),
     ])?;
     let loads = arguments.start(&mut described.plan, fleet, (live, &interrupt))?;
+    let server_cpus = { described.server.as_ref() }.map_or(&[][..], ReadyServer::own_cpus);
+    let cpus = cpus_beside(&described.plan.cpus, server_cpus);
+    let telemetry = outlets.start(&described.plan, &cpus)?;
     let shown = ShownLoad {
         plan: &described.plan,
         server: watched,
+        cpus,
         interrupt: &interrupt,
     };
-    let telemetry = outlets.start(&described.plan)?;
     let mut view = LoadView::start(live, shown);
     let recording = output.records.recording();
     let show = &mut |progress| {
@@ -354,9 +357,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     };
     let loaded = loads.run_recording(&described.plan, recording, &interrupt, show);
     view.finish();
-    for warning in telemetry.finish() {
-        errln!("{warning}");
-    }
+    let last_push = telemetry.end();
     let (result, recorded) = loaded?;
     drop(loads);
     if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {
@@ -375,7 +376,12 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         advice: advice(&described.plan, &result, described.offered),
     };
     result_file::show(&load_summary::text(&result, &shown, width()), &files);
-    write(files, (&result, &recorded), &shown)?;
+    let written = write(files, (&result, &recorded), &shown);
+    // Last, because a user who does not want to wait for it presses Ctrl-C.
+    if let Some(warning) = last_push.and_then(LastPush::wait) {
+        errln!("{warning}");
+    }
+    written?;
     Ok(exit_code(&result, &judged))
 }
 
@@ -405,7 +411,11 @@ fn write(
         let latency = LatencyHistogram::from_base64(&result.histogram)?;
         file.write_with(|out| write_hgrm(&latency, out))
     });
-    let recorded = records::write([hdr_log, trace], recorded, &result.target.url);
+    let recorded = records::write(
+        [hdr_log, trace],
+        recorded,
+        result.target.url_without_query(),
+    );
     json.and(markdown).and(junit).and(hgrm).and(recorded)
 }
 

@@ -15,7 +15,8 @@ const MOST_TRACED: usize = 10_000;
 /// What is recorded beside the result.
 #[derive(Args)]
 pub struct RecordArguments {
-    /// Write the latencies of each second as a log of HdrHistogram (version 1.3) to this file
+    /// Write the latencies of each second (longer intervals after ten minutes) as a log of HdrHistogram
+    /// (version 1.3) to this file
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub hdr_log: Option<PathBuf>,
     /// Write up to 10,000 requests, evenly chosen, with the time of each step to this file: a trace in

@@ -268,6 +268,14 @@ impl ReadyServer {
         }
     }
 
+    /// The CPUs of the server; none if Prony did not start it.
+    pub fn own_cpus(&self) -> &[usize] {
+        match self.process {
+            Process::Started(_) => &self.cpus.server,
+            Process::Outside(_) => &[],
+        }
+    }
+
     /// How connections are encrypted; `None` if they are not, or if Prony started the server.
     pub fn tls(&self) -> Option<&TlsSettings> {
         self.tls.as_ref()
