@@ -250,7 +250,7 @@ def scrapes(lab):
 
 
 def check_target(lab, load):
-    """The target is up, its response was understood, and busy and phase are told."""
+    """The target is up, its response was understood, and busy and phase are reported."""
 
     def is_measuring():
         check(load.poll() is None, "the load ended by itself")
@@ -302,7 +302,7 @@ def formats(lab):
 
 
 def undisturbed(lab):
-    """A load keeps its rate while clients say nothing, send rubbish and scrape without a pause."""
+    """A load keeps its rate while clients stay silent, send rubbish and scrape without a pause."""
     load = lab.load("--rate", f"{RATE}/s", "-d", "4s")
     lab.scraped(None)
     silent = [socket.create_connection(("127.0.0.1", lab.port)) for _ in range(12)]
