@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(class("2026-11-02 10:00"), "text short");
         assert_eq!(class("against the run before"), "text");
         assert_eq!(class("in /usr/lib/prony/servers/go"), "text unbroken");
-        let detailed = Cell::text("a").with(Some("two or three words".into()));
+        let detailed = Cell::text("a").with(Some("more than three words".into()));
         assert_eq!(of_words(&detailed), "text");
     }
 
