@@ -15,6 +15,9 @@ use crate::conditions::command;
 use crate::figures::Attempt;
 use crate::table::{ResultTable, ServerRow};
 
+/// How much of a hash of sources is shown.
+const HASH: usize = 16;
+
 /// The details of each row, in the order of the rows.
 pub fn details(table: &ResultTable, room: LogRoom) -> Vec<Vec<Block>> {
     let rows = table.rows.iter();
@@ -38,13 +41,21 @@ fn facts(row: &ServerRow) -> Vec<(&'static str, String)> {
         ("Built with", server.title()),
         ("Class", server.class.clone()),
         ("Command", started_by),
-        ("Sources (SHA-256)", server.source_hash.clone()),
+        ("Sources (SHA-256)", short_hash(&server.source_hash)),
         ("Outcomes, all rounds", outcomes(row)),
     ];
     facts
         .into_iter()
         .filter(|(_, words)| !words.is_empty())
         .collect()
+}
+
+/// The beginning of a hash; the record has all of it.
+fn short_hash(hash: &str) -> String {
+    match hash.char_indices().nth(HASH) {
+        Some((end, _)) => format!("{}…", &hash[..end]),
+        None => hash.to_owned(),
+    }
 }
 
 /// `1,204,311 ok, 12 timed out, 64 in flight at the end`.

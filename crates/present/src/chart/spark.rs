@@ -16,7 +16,7 @@ const BOTTOM: f64 = 58.0;
 const WORDS: f64 = HEIGHT - 2.0;
 
 /// A small curve and its words. Every page has hundreds of them, so the drawing is terse: whole units, and each point
-/// relative to the one before.
+/// relative to the one before. Attributes have no quotes where HTML needs none.
 #[derive(Clone, Debug, Default)]
 pub struct Spark {
     /// What it shows, with its figures: the drawing itself is hidden from screen readers.
@@ -53,7 +53,7 @@ impl Spark {
             let (width, height) = (to - from, BOTTOM - TOP);
             let _ = write!(
                 svg,
-                r#"<rect x="{from}" y="{TOP}" width="{width}" height="{height}"/>"#
+                "<rect x={from} y={TOP} width={width} height={height} />"
             );
         }
         let y_ticks: Vec<(f64, String)> = self.y_ticks().collect();
@@ -62,21 +62,17 @@ impl Spark {
         let lines = lines.collect::<String>();
         let _ = write!(svg, r#"<path d="{lines}M{LEFT} {BOTTOM}H{RIGHT}"/>"#);
         if let Some((from, to)) = self.underlined.map(xs) {
-            let _ = write!(svg, r#"<path class="on" d="M{from} {BOTTOM}H{to}"/>"#);
+            let _ = write!(svg, r#"<path class=on d="M{from} {BOTTOM}H{to}"/>"#);
         }
         let _ = write!(svg, r#"<path d="{}"/>"#, self.line());
         for (y, tick) in y_ticks {
             let (x, y) = (LEFT / 2.0, y + 3.0);
-            let _ = write!(
-                svg,
-                r#"<text x="{x}" y="{y}">{}</text>"#,
-                html! { (tick) }.0
-            );
+            let _ = write!(svg, "<text x={x} y={y}>{}</text>", html! { (tick) }.0);
         }
         for (place, tick) in self.x.ticks().filter(|(_, tick)| !tick.is_empty()) {
             let x = (LEFT + (RIGHT - LEFT) * place).round();
             let tick = html! { (tick) }.0;
-            let _ = write!(svg, r#"<text x="{x}" y="{WORDS}">{tick}</text>"#);
+            let _ = write!(svg, "<text x={x} y={WORDS}>{tick}</text>");
         }
         svg
     }
@@ -156,9 +152,12 @@ mod tests {
         let html = spark(vec![(0.0, 1.0), (9.0, 9.0)]).inline().into_string();
         assert!(html.contains(r#"aria-hidden="true""#), "{html}");
         assert!(html.contains("<figcaption>a &lt; b</figcaption>"), "{html}");
-        assert!(html.contains(r#"<rect x="34" y="6" width="92" height="52"/>"#));
         assert!(
-            html.contains(r#"<path class="on" d="M126 58H219"/>"#),
+            html.contains("<rect x=34 y=6 width=92 height=52 />"),
+            "{html}"
+        );
+        assert!(
+            html.contains(r#"<path class=on d="M126 58H219"/>"#),
             "{html}"
         );
     }

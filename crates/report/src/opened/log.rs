@@ -12,7 +12,7 @@ pub struct LogRoom(usize);
 
 impl LogRoom {
     /// All rows together.
-    const ALL: usize = 100_000;
+    const ALL: usize = 30_000;
     /// A row of a report with few rows shows everything: two logs, of which any character may be escaped.
     const MOST: usize = 2 * 6 * LogTail::MOST_BYTES;
 
