@@ -121,6 +121,9 @@ pub struct Figure {
     pub chart: Chart,
 }
 
+/// A page with more sections is laid out section by section.
+const MOST_LAID_OUT: usize = 10;
+
 impl Page {
     /// The page as one self-contained HTML file, light or dark like the reader's system. It loads nothing. Its script sorts
     /// and filters tables; without scripts everything is there to read.
@@ -160,12 +163,20 @@ impl Page {
                             @for section in titled { a href={ "#" (section.id) } { (section.title) } }
                         }
                     }
-                    main id="main" tabindex="-1" { @for section in &self.sections { (section.html(&mut ids)) } }
+                    main id="main" class=[self.is_long().then_some("long")] tabindex="-1" {
+                        @for section in &self.sections { (section.html(&mut ids)) }
+                    }
                     footer { (self.footer) }
                 }
             }
         };
         page.into_string()
+    }
+
+    /// Whether a browser lays out only the sections in view. A picture of the whole page then has empty sections, so only pages
+    /// that would open slowly otherwise do it.
+    fn is_long(&self) -> bool {
+        self.sections.len() > MOST_LAID_OUT
     }
 
     /// The page as Markdown. Charts are links to files in the folder `charts`.

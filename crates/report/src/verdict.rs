@@ -11,6 +11,9 @@ use crate::pairs::times;
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow};
 
+/// A sentence names as many servers as this; of more it has the ends.
+const MOST_NAMED: usize = 4;
+
 /// The verdict on one workload: `hello: rust-hyper is fastest at 49.9 k requests per second. …`
 pub fn verdict(table: &ResultTable) -> String {
     let first = match (table.is_open(), table.is_paced_by_users()) {
@@ -87,32 +90,45 @@ fn fastest(table: &ResultTable) -> String {
                 rate(highest)
             )
         }
-        several => {
-            let mut rates: Vec<String> = several
-                .iter()
-                .map(|row| count(row.figures.rate.median))
-                .collect();
-            if let Some(last) = rates.last_mut() {
-                *last = format!("{last} {}", per_second(table));
-            }
-            let rated = several.iter().zip(&rates);
-            let rated: Vec<String> = rated
-                .map(|(row, rate)| format!("{} ({rate})", row.server.id))
-                .collect();
-            let names: Vec<&str> = rated.iter().map(String::as_str).collect();
-            match names.as_slice() {
-                all if all.len() == ranked => {
-                    format!("the rounds do not tell {} apart.", list(all))
-                }
-                [one, other] => format!(
-                    "{one} or {other} may be the fastest: the rounds do not tell them apart."
-                ),
-                any => format!(
-                    "any of {} may be the fastest: the rounds do not tell them apart.",
-                    list(any)
-                ),
-            }
+        several => tied(table, several, ranked),
+    }
+}
+
+/// Several servers may be the fastest, of as many as are `ranked`.
+fn tied(table: &ResultTable, several: &[&ServerRow], ranked: usize) -> String {
+    let rate = |row: &ServerRow| count(row.figures.rate.median);
+    let of_what = per_second(table);
+    if let [highest, .., lowest] = several
+        && several.len() > MOST_NAMED
+    {
+        return format!(
+            "{} servers may be the fastest, from {} ({}) to {} ({} {of_what}): the rounds do not tell them apart.",
+            several.len(),
+            highest.server.id,
+            rate(highest),
+            lowest.server.id,
+            rate(lowest),
+        );
+    }
+    let rated = several.iter().enumerate().map(|(i, row)| {
+        let unit = if i + 1 == several.len() {
+            format!(" {of_what}")
+        } else {
+            String::new()
+        };
+        format!("{} ({}{unit})", row.server.id, rate(row))
+    });
+    let rated: Vec<String> = rated.collect();
+    let names: Vec<&str> = rated.iter().map(String::as_str).collect();
+    match names.as_slice() {
+        all if all.len() == ranked => format!("the rounds do not tell {} apart.", list(all)),
+        [one, other] => {
+            format!("{one} or {other} may be the fastest: the rounds do not tell them apart.")
         }
+        any => format!(
+            "any of {} may be the fastest: the rounds do not tell them apart.",
+            list(any)
+        ),
     }
 }
 
