@@ -432,22 +432,11 @@ def main():
         sys.exit("usage: suite.py PRONY AGENT [CASE…]")
     prony, agent, *names = sys.argv[1:]
     cases = common.chosen(CASES, names)
-    # So that the cluster is removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    begin, failed = time.monotonic(), []
+    common.end_on_sigterm()
+    begin = time.monotonic()
     with Lab(prony, agent) as lab:
         print(f"the cluster runs after {time.monotonic() - begin:.0f} s")
-        for case in cases:
-            print(f"{case.__name__}: {' '.join(case.__doc__.split())}", flush=True)
-            try:
-                case(lab)
-            except (Failed, subprocess.SubprocessError) as error:
-                print(f"  FAILED: {error}", flush=True)
-                failed.append(case.__name__)
-    print(
-        f"{'FAILED: ' + ', '.join(failed) if failed else 'all cases passed'}, in {time.monotonic() - begin:.0f} s"
-    )
-    return 1 if failed else 0
+        return common.run(cases, lab, begin)
 
 
 if __name__ == "__main__":

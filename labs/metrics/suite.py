@@ -10,7 +10,6 @@ import json
 import math
 import os
 import re
-import signal
 import socket
 import subprocess
 import sys
@@ -21,6 +20,9 @@ import urllib.request
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from cases import check, chosen, end_on_sigterm, run  # noqa: E402
+
 ASSETS = HERE.parents[1] / "workloads" / "assets"
 RATE, WARMUP_S, MEASURED_S = 2000, 2, 8
 # Prometheus scrapes every second, and a worker publishes five times a second.
@@ -48,15 +50,6 @@ scrape_configs:
     static_configs:
       - targets: ["127.0.0.1:{port}"]
 """
-
-
-class Failed(Exception):
-    """A case found something wrong."""
-
-
-def check(condition, what):
-    if not condition:
-        raise Failed(what)
 
 
 def wait_until(condition, seconds, what):
@@ -323,34 +316,15 @@ def undisturbed(lab):
 CASES = [scrapes, formats, undisturbed]
 
 
-def chosen(cases, names):
-    """The cases of these names; all if there are no names."""
-    unknown = set(names) - {case.__name__ for case in cases}
-    if unknown:
-        sys.exit(f"no such case: {', '.join(sorted(unknown))}")
-    return [case for case in cases if not names or case.__name__ in names]
-
-
 def main():
     if len(sys.argv) < 2:
         sys.exit("usage: suite.py PRONY [CASE…]")
     prony, *names = sys.argv[1:]
     cases = chosen(CASES, names)
-    # So that the laboratory is removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    failed = []
+    end_on_sigterm()
+    begin = time.monotonic()
     with Lab(prony) as lab:
-        for case in cases:
-            print(f"{case.__name__}: {' '.join(case.__doc__.split())}", flush=True)
-            try:
-                case(lab)
-            except (Failed, subprocess.SubprocessError) as error:
-                print(f"  FAILED: {error}", flush=True)
-                failed.append(case.__name__)
-            finally:
-                lab.end_load()
-    print(f"FAILED: {', '.join(failed)}" if failed else "all cases passed")
-    return 1 if failed else 0
+        return run(cases, lab, begin, lab.end_load)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,9 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+from cases import Failed, check, chosen, end_on_sigterm, run  # noqa: E402
+
 HOSTS = [os.environ.get("LAB_HOSTS", "dn") + str(i) for i in (1, 2, 3)]
 SUBNET = os.environ.get("LAB_SUBNET", "10.77.0")
 ADDRESSES = {f"{SUBNET}.{i}": host for i, host in enumerate(HOSTS, 1)}
@@ -29,15 +32,6 @@ SHIFT_S = 100_000
 MOST_SPREAD_MS = 5
 # This machine's two CPUs are three hosts, a cluster and the target, so a start may be disturbed.
 START_ATTEMPTS = 5
-
-
-class Failed(Exception):
-    """A case found something wrong."""
-
-
-def check(condition, what):
-    if not condition:
-        raise Failed(what)
 
 
 def wait_until(condition, seconds, what):
@@ -537,34 +531,15 @@ CASES = [
 ]
 
 
-def chosen(cases, names):
-    """The cases of these names; all if there are no names."""
-    unknown = set(names) - {case.__name__ for case in cases}
-    if unknown:
-        sys.exit(f"no such case: {', '.join(sorted(unknown))}")
-    return [case for case in cases if not names or case.__name__ in names]
-
-
 def main():
     if len(sys.argv) < 2:
         sys.exit("usage: suite.py PRONY [CASE…]")
     prony, *names = sys.argv[1:]
     cases = chosen(CASES, names)
-    # So that the laboratory is removed.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    begin, failed = time.monotonic(), []
+    end_on_sigterm()
+    begin = time.monotonic()
     with Lab(prony) as lab:
-        for case in cases:
-            print(f"{case.__name__}: {' '.join(case.__doc__.split())}", flush=True)
-            try:
-                case(lab)
-            except (Failed, subprocess.SubprocessError) as error:
-                print(f"  FAILED: {error}", flush=True)
-                failed.append(case.__name__)
-    print(
-        f"{'FAILED: ' + ', '.join(failed) if failed else 'all cases passed'}, in {time.monotonic() - begin:.0f} s"
-    )
-    return 1 if failed else 0
+        return run(cases, lab, begin)
 
 
 if __name__ == "__main__":

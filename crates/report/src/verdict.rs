@@ -132,7 +132,7 @@ fn tied(table: &ResultTable, several: &[&ServerRow], ranked: usize) -> String {
     }
 }
 
-/// How far the fastest server is ahead: `, 1.23× (1.17–1.30×) the rate of go-nethttp, the next`.
+/// How far the fastest server is ahead: `, 1.23× (95 % interval 1.17–1.30) the rate of go-nethttp, the next`.
 fn ahead_of_next(table: &ResultTable, fastest: &ServerRow) -> String {
     let mut others = table.rows.iter().filter(|row| row.band().is_some());
     let next = others.find(|row| row.server.id != fastest.server.id);
