@@ -7,6 +7,7 @@
 mod bound;
 mod counted_rounds;
 mod disturbance;
+mod explanation;
 mod headline;
 mod histogram;
 mod interval_latencies;
@@ -33,6 +34,10 @@ mod trial;
 pub use bound::{Bound, Cause, FigureKind};
 pub use counted_rounds::CountedRounds;
 pub use disturbance::Disturbance;
+pub use explanation::{
+    CostFigure, CostRound, CostUnit, Explanation, Frame, FrameKind, Profile, Stack, Unavailable,
+    Unnamed,
+};
 pub use headline::Work;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use interval_latencies::{IntervalLatencies, IntervalLatency};
