@@ -2,9 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 
-use nix::errno::Errno;
+#[cfg(test)]
+use crate::perf::attributes::SOFTWARE;
+use crate::perf::attributes::{
+    self, Attributes, Control, DISABLED, FORMAT_GROUP, FORMAT_TOTAL_TIME_ENABLED,
+    FORMAT_TOTAL_TIME_RUNNING, HARDWARE, INHERIT, Target, words,
+};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CounterEvent {
@@ -29,81 +33,32 @@ pub(super) enum Scope<'a> {
 pub(super) const CPU_CYCLES: u64 = 0;
 pub(super) const INSTRUCTIONS: u64 = 1;
 
-/// The first published version of the kernel's `struct perf_event_attr`; later kernels accept it too.
-#[repr(C)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    breakpoint_address: u64,
-}
-
-const FORMAT_TOTAL_TIME_ENABLED: u64 = 1 << 0;
-const FORMAT_TOTAL_TIME_RUNNING: u64 = 1 << 1;
-const FORMAT_GROUP: u64 = 1 << 3;
-const CLOSE_ON_EXEC: u64 = 1 << 3;
-
-/// The group counts nothing until [`enable`].
-const DISABLED: u64 = 1;
-/// Also count the threads and processes that the thread starts.
-const INHERIT: u64 = 1 << 1;
-const ENABLE: libc::c_ulong = 0x2400;
-const WHOLE_GROUP: libc::c_ulong = 1;
-
 /// Makes a leader and its group count.
 pub(super) fn enable(leader: &File) -> io::Result<()> {
-    // SAFETY: the call takes a descriptor and two numbers, and touches no memory of ours.
-    let result = unsafe { libc::ioctl(leader.as_raw_fd(), ENABLE as _, WHOLE_GROUP) };
-    Errno::result(result)?;
-    Ok(())
+    attributes::control(leader, Control::EnableGroup)
 }
 
 pub(super) fn open_event(event: CounterEvent, scope: Scope<'_>) -> io::Result<File> {
     let (kind, config) = match event {
-        CounterEvent::Hardware(config) => (0, config),
+        CounterEvent::Hardware(config) => (HARDWARE, config),
         #[cfg(test)]
-        CounterEvent::Software(config) => (1, config),
+        CounterEvent::Software(config) => (SOFTWARE, config),
     };
     let times = FORMAT_TOTAL_TIME_ENABLED | FORMAT_TOTAL_TIME_RUNNING;
     let (thread, leader, read_format, flags) = match scope {
-        Scope::ThisThread => (0, -1, times | FORMAT_GROUP, DISABLED),
+        Scope::ThisThread => (0, None, times | FORMAT_GROUP, DISABLED),
         // A member that joins a group that already counts may be left out until the next context switch.
-        Scope::WithLeader(leader) => (0, leader.as_raw_fd(), times | FORMAT_GROUP, 0),
-        Scope::Descendants(thread) => (thread, -1, times, INHERIT),
+        Scope::WithLeader(leader) => (0, Some(leader), times | FORMAT_GROUP, 0),
+        Scope::Descendants(thread) => (thread, None, times, INHERIT),
     };
     let attributes = Attributes {
         kind,
-        size: size_of::<Attributes>() as u32,
         config,
-        sample_period: 0,
-        sample_type: 0,
         read_format,
         flags,
-        wakeup_events: 0,
-        breakpoint_type: 0,
-        breakpoint_address: 0,
+        ..Attributes::default()
     };
-    let any_cpu = -1;
-    // SAFETY: the kernel reads the attributes, which contain their own size, and returns a descriptor or an error.
-    let descriptor = unsafe {
-        libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            thread,
-            any_cpu,
-            leader,
-            CLOSE_ON_EXEC,
-        )
-    };
-    let descriptor = Errno::result(descriptor)? as RawFd;
-    // SAFETY: the kernel has just opened this descriptor, and nothing else owns it.
-    Ok(unsafe { File::from_raw_fd(descriptor) })
+    attributes::open(attributes, Target { thread, cpu: -1 }, leader)
 }
 
 /// Two events that count together, in the kernel's read format.
@@ -158,18 +113,12 @@ fn scaled(value: u64, time_enabled: u64, time_running: u64) -> Option<u64> {
     Some(whole.checked_div(u128::from(time_running))? as u64)
 }
 
-fn words<const N: usize>(bytes: &[u8]) -> [u64; N] {
-    let mut words = [0; N];
-    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
-        *word = bytes.try_into().map_or(0, u64::from_ne_bytes);
-    }
-    words
-}
-
 /// Tests count the kernel's own events instead of cycles: every machine has them.
 #[cfg(test)]
 pub(super) mod testing {
-    use std::io::{self, Write};
+    use std::io;
+
+    use crate::perf::testing::{is_required, report_skipped};
 
     /// Nanoseconds that the thread ran.
     pub(in super::super) const TASK_CLOCK: u64 = 1;
@@ -185,17 +134,9 @@ pub(super) mod testing {
             error.raw_os_error(),
             Some(libc::EACCES | libc::EPERM | libc::ENOSYS)
         );
-        let is_required = std::env::var_os("PRONY_REQUIRE_PERF_EVENTS").is_some();
-        assert!(is_forbidden && !is_required, "perf_event_open: {error}");
+        assert!(is_forbidden && !is_required(), "perf_event_open: {error}");
         report_skipped(&error.to_string());
         None
-    }
-
-    /// Writes to standard error directly: the test harness captures `eprintln!`.
-    pub(in super::super) fn report_skipped(why: &str) {
-        let test = std::thread::current();
-        let name = test.name().unwrap_or_default();
-        let _ = writeln!(io::stderr(), "skipped {name}: {why}");
     }
 }
 

@@ -56,8 +56,9 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
-    use super::event::testing::{TASK_CLOCK, report_skipped, unless_forbidden};
+    use super::event::testing::{TASK_CLOCK, unless_forbidden};
     use super::*;
+    use crate::perf::testing::report_skipped;
 
     const CPU_CLOCK: u64 = 0;
 

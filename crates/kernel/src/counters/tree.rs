@@ -118,6 +118,7 @@ def burn_on_call():
 def child(work):
     pid = os.fork()
     if pid == 0:
+        os.close(going)  # So that it ends with its parent.
         work()
         os._exit(0)
     return pid

@@ -1,0 +1,338 @@
+//! Reads the bytes of a record. Nothing here trusts them: a length that does not fit makes the record malformed.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::event::SampleContent;
+use super::record::{Record, Sample, UserRegisters};
+
+const SAMPLE_THREAD: u64 = 1 << 1;
+const SAMPLE_TIME: u64 = 1 << 2;
+const SAMPLE_CPU: u64 = 1 << 7;
+const SAMPLE_IDENTIFIER: u64 = 1 << 16;
+/// What every sample has; with `sample_id_all` every other record ends with it.
+pub(super) const SAMPLE_EVERY: u64 = SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_CPU | SAMPLE_IDENTIFIER;
+pub(super) const SAMPLE_CALL_CHAIN: u64 = 1 << 5;
+pub(super) const SAMPLE_RAW: u64 = 1 << 10;
+pub(super) const SAMPLE_REGISTERS: u64 = 1 << 12;
+pub(super) const SAMPLE_STACK: u64 = 1 << 13;
+
+const LOST: u32 = 2;
+const COMM: u32 = 3;
+const EXIT: u32 = 4;
+const FORK: u32 = 7;
+const SAMPLE: u32 = 9;
+const MAPPING: u32 = 10;
+const LOST_SAMPLES: u32 = 13;
+const SWITCH: u32 = 14;
+
+const MISC_EXEC: u16 = 1 << 13;
+const MISC_SWITCH_OUT: u16 = 1 << 13;
+const MISC_SWITCH_OUT_PREEMPTED: u16 = 1 << 14;
+
+/// The length of what ends every record but samples.
+const TRAILER_BYTES: usize = 32;
+
+/// Addresses from here on are no addresses: each says to which mode the following ones belong.
+const FIRST_CONTEXT: u64 = -4095_i64 as u64;
+const CONTEXT_KERNEL: u64 = -128_i64 as u64;
+const CONTEXT_USER: u64 = -512_i64 as u64;
+
+/// Which registers the kernel writes, by their numbers in `PERF_SAMPLE_REGS_USER`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Registers {
+    ip: u32,
+    sp: u32,
+    bp: u32,
+    lr: Option<u32>,
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+pub(super) const REGISTERS: Registers = Registers {
+    ip: 8,
+    sp: 7,
+    bp: 6,
+    lr: None,
+};
+#[cfg(target_arch = "aarch64")]
+pub(super) const REGISTERS: Registers = Registers {
+    ip: 32,
+    sp: 31,
+    bp: 29,
+    lr: Some(30),
+};
+
+impl Registers {
+    pub(super) const fn mask(self) -> u64 {
+        let lr = match self.lr {
+            Some(lr) => 1 << lr,
+            None => 0,
+        };
+        1 << self.ip | 1 << self.sp | 1 << self.bp | lr
+    }
+
+    /// The kernel writes the registers in the order of their numbers.
+    fn read(self, reader: &mut Reader<'_>) -> Result<UserRegisters, Malformed> {
+        let mut registers = UserRegisters::default();
+        for number in (0..u64::BITS).filter(|number| self.mask() & 1 << number != 0) {
+            let value = reader.u64()?;
+            match number {
+                _ if number == self.ip => registers.ip = value,
+                _ if number == self.sp => registers.sp = value,
+                _ if number == self.bp => registers.bp = value,
+                _ => registers.lr = Some(value),
+            }
+        }
+        Ok(registers)
+    }
+}
+
+/// A record whose bytes contradict each other, or that belongs to no known event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the kernel wrote a record that Prony cannot read")]
+pub struct Malformed;
+
+/// How to read the records of some events.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    contents: Vec<SampleContent>,
+    /// Which event has which identifier. An event has one for each thread and CPU for which it is open.
+    events: HashMap<u64, usize>,
+}
+
+impl Layout {
+    /// The layout of events with these contents. `identifiers` has pairs of the kernel's identifier and an index into
+    /// `contents`.
+    pub fn new(
+        contents: Vec<SampleContent>,
+        identifiers: impl IntoIterator<Item = (u64, usize)>,
+    ) -> Layout {
+        let known = identifiers
+            .into_iter()
+            .filter(|(_, event)| *event < contents.len());
+        Layout {
+            events: known.collect(),
+            contents,
+        }
+    }
+
+    /// Reads a record, header included; `None` for kinds of records that nobody needs.
+    ///
+    /// # Errors
+    /// If its lengths do not fit into it, or it belongs to no event of this layout.
+    pub fn read<'a>(&self, bytes: &'a [u8]) -> Result<Option<Record<'a>>, Malformed> {
+        let mut header = Reader(bytes);
+        let kind = header.u32()?;
+        let misc = header.u16()?;
+        if usize::from(header.u16()?) != bytes.len() {
+            return Err(Malformed);
+        }
+        let body = header.0;
+        if kind == SAMPLE {
+            return self.sample(body).map(Some);
+        }
+        let body_bytes = body.len().checked_sub(TRAILER_BYTES).ok_or(Malformed)?;
+        let (body, trailer) = body.split_at(body_bytes);
+        let trailer = Trailer::read(trailer)?;
+        let mut body = Reader(body);
+        let record = match kind {
+            LOST => {
+                body.u64()?;
+                Record::Lost(body.u64()?)
+            }
+            LOST_SAMPLES => Record::Lost(body.u64()?),
+            COMM => comm(body, misc, trailer)?,
+            FORK | EXIT => thread(body, kind)?,
+            MAPPING => mapping(body, trailer)?,
+            SWITCH => trailer.switch(misc),
+            _ => return Ok(None),
+        };
+        Ok(Some(record))
+    }
+
+    fn sample<'a>(&self, body: &'a [u8]) -> Result<Record<'a>, Malformed> {
+        let mut body = Reader(body);
+        let event = *self.events.get(&body.u64()?).ok_or(Malformed)?;
+        let content = *self.contents.get(event).ok_or(Malformed)?;
+        let mut sample = Sample {
+            event,
+            pid: body.id()?,
+            tid: body.id()?,
+            time_ns: body.u64()?,
+            cpu: body.u32()?,
+            ..Sample::default()
+        };
+        body.u32()?;
+        if content.call_chain {
+            (sample.kernel_chain, sample.user_chain) = body.call_chain()?;
+        }
+        if content.raw {
+            let length = body.u32()?;
+            sample.raw = body.take(length as usize)?;
+        }
+        if content.user_registers {
+            let has_registers = body.u64()? != 0;
+            if has_registers {
+                sample.registers = Some(REGISTERS.read(&mut body)?);
+            }
+        }
+        if content.user_stack_bytes > 0 {
+            sample.stack = body.stack()?;
+        }
+        Ok(Record::Sample(sample))
+    }
+}
+
+/// What every record but samples ends with.
+#[derive(Clone, Copy, Debug)]
+struct Trailer {
+    pid: i32,
+    tid: i32,
+    time_ns: u64,
+    cpu: u32,
+}
+
+impl Trailer {
+    fn read(bytes: &[u8]) -> Result<Trailer, Malformed> {
+        let mut bytes = Reader(bytes);
+        Ok(Trailer {
+            pid: bytes.id()?,
+            tid: bytes.id()?,
+            time_ns: bytes.u64()?,
+            cpu: bytes.u32()?,
+        })
+    }
+
+    fn switch(self, misc: u16) -> Record<'static> {
+        let out = misc & MISC_SWITCH_OUT != 0;
+        Record::Switch {
+            pid: self.pid,
+            tid: self.tid,
+            time_ns: self.time_ns,
+            cpu: self.cpu,
+            out,
+            preempted: out && misc & MISC_SWITCH_OUT_PREEMPTED != 0,
+        }
+    }
+}
+
+fn comm<'a>(mut body: Reader<'a>, misc: u16, trailer: Trailer) -> Result<Record<'a>, Malformed> {
+    Ok(Record::Comm {
+        pid: body.id()?,
+        tid: body.id()?,
+        time_ns: trailer.time_ns,
+        name: String::from_utf8_lossy(body.text()),
+        exec: misc & MISC_EXEC != 0,
+    })
+}
+
+fn thread(mut body: Reader<'_>, kind: u32) -> Result<Record<'static>, Malformed> {
+    let (pid, parent_pid) = (body.id()?, body.id()?);
+    let (tid, parent_tid) = (body.id()?, body.id()?);
+    let time_ns = body.u64()?;
+    Ok(match kind {
+        EXIT => Record::Exit { pid, tid, time_ns },
+        _ => Record::Fork {
+            pid,
+            tid,
+            parent_pid,
+            parent_tid,
+            time_ns,
+        },
+    })
+}
+
+fn mapping<'a>(mut body: Reader<'a>, trailer: Trailer) -> Result<Record<'a>, Malformed> {
+    let (pid, tid) = (body.id()?, body.id()?);
+    let (address, length, offset) = (body.u64()?, body.u64()?, body.u64()?);
+    // The device and the inode, or a build id.
+    body.take(24)?;
+    let protection = body.u32()?;
+    body.u32()?;
+    Ok(Record::Mapping {
+        pid,
+        tid,
+        time_ns: trailer.time_ns,
+        address,
+        length,
+        offset,
+        path: Path::new(OsStr::from_bytes(body.text())),
+        executable: protection & libc::PROT_EXEC as u32 != 0,
+    })
+}
+
+/// What has not been read yet.
+#[derive(Clone, Copy, Debug)]
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Malformed> {
+        let (taken, rest) = self.0.split_at_checked(length).ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let (array, rest) = self.0.split_first_chunk().ok_or(Malformed)?;
+        self.0 = rest;
+        Ok(*array)
+    }
+
+    fn u16(&mut self) -> Result<u16, Malformed> {
+        self.array().map(u16::from_ne_bytes)
+    }
+
+    fn u32(&mut self) -> Result<u32, Malformed> {
+        self.array().map(u32::from_ne_bytes)
+    }
+
+    fn u64(&mut self) -> Result<u64, Malformed> {
+        self.array().map(u64::from_ne_bytes)
+    }
+
+    /// The id of a process or thread.
+    fn id(&mut self) -> Result<i32, Malformed> {
+        self.array().map(i32::from_ne_bytes)
+    }
+
+    /// The addresses in the kernel and those in user mode.
+    fn call_chain(&mut self) -> Result<(Vec<u64>, Vec<u64>), Malformed> {
+        let length = usize::try_from(self.u64()?).map_err(|_| Malformed)?;
+        let bytes = self.take(length.checked_mul(8).ok_or(Malformed)?)?;
+        let (mut kernel, mut user) = (Vec::new(), Vec::new());
+        let mut context = CONTEXT_USER;
+        for address in bytes.chunks_exact(8) {
+            let address = u64::from_ne_bytes(address.try_into().map_err(|_| Malformed)?);
+            match context {
+                _ if address >= FIRST_CONTEXT => context = address,
+                CONTEXT_KERNEL => kernel.push(address),
+                CONTEXT_USER => user.push(address),
+                // A hypervisor or its guests.
+                _ => (),
+            }
+        }
+        Ok((kernel, user))
+    }
+
+    /// The part of a copied stack that the kernel could read.
+    fn stack(&mut self) -> Result<&'a [u8], Malformed> {
+        let room = usize::try_from(self.u64()?).map_err(|_| Malformed)?;
+        if room == 0 {
+            return Ok(&[]);
+        }
+        let bytes = self.take(room)?;
+        let filled = usize::try_from(self.u64()?).map_err(|_| Malformed)?;
+        bytes.get(..filled).ok_or(Malformed)
+    }
+
+    /// A text, up to the zero that ends it.
+    fn text(self) -> &'a [u8] {
+        let end = self.0.iter().position(|&byte| byte == 0);
+        &self.0[..end.unwrap_or(self.0.len())]
+    }
+}
+
+#[cfg(test)]
+mod tests;

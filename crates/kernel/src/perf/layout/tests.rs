@@ -1,0 +1,293 @@
+//! Records as the kernel writes them, and records that contradict themselves.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const EVERYTHING: SampleContent = SampleContent {
+    call_chain: true,
+    user_registers: true,
+    user_stack_bytes: 16,
+    raw: true,
+};
+
+fn layout() -> Layout {
+    let nothing = SampleContent::default();
+    Layout::new(vec![nothing, EVERYTHING], [(70, 0), (71, 1), (72, 9)])
+}
+
+/// The bytes of a record.
+#[derive(Default)]
+struct Bytes(Vec<u8>);
+
+impl Bytes {
+    fn u32(mut self, value: u32) -> Bytes {
+        self.0.extend(value.to_ne_bytes());
+        self
+    }
+
+    fn u64(mut self, value: u64) -> Bytes {
+        self.0.extend(value.to_ne_bytes());
+        self
+    }
+
+    /// Filled with zeros to a multiple of 8, as the kernel does.
+    fn text(mut self, text: &str) -> Bytes {
+        self.0.extend(text.bytes());
+        self.0.push(0);
+        self.0.resize(self.0.len().next_multiple_of(8), 0);
+        self
+    }
+
+    fn thread(self) -> Bytes {
+        self.u32(1000).u32(1001).u64(5_000_000_000)
+    }
+
+    fn trailer(self) -> Bytes {
+        self.thread().u32(3).u32(0).u64(70)
+    }
+
+    fn record(self, kind: u32, misc: u16) -> Vec<u8> {
+        let length = u16::try_from(self.0.len() + 8).unwrap();
+        let mut record = kind.to_ne_bytes().to_vec();
+        record.extend(misc.to_ne_bytes());
+        record.extend(length.to_ne_bytes());
+        record.extend(self.0);
+        record
+    }
+}
+
+/// A sample with everything; the addresses of its chain are between the markers of the kernel and of user mode.
+fn full_sample() -> Vec<u8> {
+    let sample = Bytes::default().u64(71).thread().u32(3).u32(0);
+    let mut sample = sample
+        .u64(5)
+        .u64(CONTEXT_KERNEL)
+        .u64(0xffff_0001)
+        .u64(CONTEXT_USER)
+        .u64(0x1001)
+        .u64(0x1002)
+        .u32(12)
+        .u32(u32::from_ne_bytes(*b"raw "))
+        .u64(7)
+        .u64(2);
+    for number in 0..u64::from(REGISTERS.mask().count_ones()) {
+        sample = sample.u64(0x2000 + number);
+    }
+    sample.u64(16).u64(0xabc).u64(0).u64(8).record(SAMPLE, 2)
+}
+
+fn records() -> Vec<Vec<u8>> {
+    let mapping = Bytes::default()
+        .u32(1000)
+        .u32(1001)
+        .u64(0x4000)
+        .u64(0x1000)
+        .u64(0x200)
+        .u64(0)
+        .u64(0)
+        .u64(0)
+        .u32(5)
+        .u32(2)
+        .text("/usr/lib/libc.so.6");
+    let fork = || Bytes::default().u32(8).u32(7).u32(81).u32(71).u64(99);
+    vec![
+        full_sample(),
+        Bytes::default()
+            .u64(70)
+            .thread()
+            .u32(3)
+            .u32(0)
+            .record(SAMPLE, 1),
+        Bytes::default().trailer().record(SWITCH, MISC_SWITCH_OUT),
+        Bytes::default().u64(70).u64(12).trailer().record(LOST, 0),
+        Bytes::default().u64(13).trailer().record(LOST_SAMPLES, 0),
+        Bytes::default()
+            .u32(8)
+            .u32(81)
+            .text("worker")
+            .trailer()
+            .record(COMM, 0),
+        fork().trailer().record(FORK, 0),
+        fork().trailer().record(EXIT, 0),
+        mapping.trailer().record(MAPPING, 2),
+    ]
+}
+
+fn read(bytes: &[u8]) -> Record<'_> {
+    layout().read(bytes).unwrap().unwrap()
+}
+
+#[test]
+fn a_sample_has_what_its_event_asks_for() {
+    let bytes = full_sample();
+    let Record::Sample(sample) = read(&bytes) else {
+        panic!("no sample");
+    };
+    assert_eq!((sample.event, sample.pid, sample.tid), (1, 1000, 1001));
+    assert_eq!((sample.time_ns, sample.cpu), (5_000_000_000, 3));
+    assert_eq!(sample.kernel_chain, [0xffff_0001]);
+    assert_eq!(sample.user_chain, [0x1001, 0x1002]);
+    assert_eq!(sample.raw[..4], *b"raw ");
+    assert_eq!(sample.raw.len(), 12);
+    assert_eq!(sample.stack, 0xabc_u64.to_ne_bytes());
+    let registers = sample.registers.unwrap();
+    // In the order of their numbers: bp, (lr,) sp, ip.
+    assert_eq!(registers.bp, 0x2000);
+    let rest = u64::from(REGISTERS.lr.is_some());
+    assert_eq!(registers.sp, 0x2001 + rest);
+    assert_eq!(registers.ip, 0x2002 + rest);
+}
+
+#[test]
+fn every_kind_of_record_is_read() {
+    let records = records();
+    let time_ns = 5_000_000_000;
+    let read: Vec<_> = records.iter().map(|bytes| read(bytes)).collect();
+    assert!(matches!(&read[1], Record::Sample(Sample { event: 0, .. })));
+    let switch = Record::Switch {
+        pid: 1000,
+        tid: 1001,
+        time_ns,
+        cpu: 3,
+        out: true,
+        preempted: false,
+    };
+    assert_eq!(read[2], switch);
+    assert_eq!(read[3], Record::Lost(12));
+    assert_eq!(read[4], Record::Lost(13));
+    let comm = Record::Comm {
+        pid: 8,
+        tid: 81,
+        time_ns,
+        name: "worker".into(),
+        exec: false,
+    };
+    assert_eq!(read[5], comm);
+    let fork = Record::Fork {
+        pid: 8,
+        tid: 81,
+        parent_pid: 7,
+        parent_tid: 71,
+        time_ns: 99,
+    };
+    assert_eq!(read[6], fork);
+    let exit = Record::Exit {
+        pid: 8,
+        tid: 81,
+        time_ns: 99,
+    };
+    assert_eq!(read[7], exit);
+    let mapping = Record::Mapping {
+        pid: 1000,
+        tid: 1001,
+        time_ns,
+        address: 0x4000,
+        length: 0x1000,
+        offset: 0x200,
+        path: Path::new("/usr/lib/libc.so.6"),
+        executable: true,
+    };
+    assert_eq!(read[8], mapping);
+}
+
+#[test]
+fn a_thread_that_comes_or_is_preempted_is_told_apart() {
+    let switch = |misc| match read(&Bytes::default().trailer().record(SWITCH, misc)) {
+        Record::Switch { out, preempted, .. } => (out, preempted),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(switch(0), (false, false));
+    assert_eq!(
+        switch(MISC_SWITCH_OUT | MISC_SWITCH_OUT_PREEMPTED),
+        (true, true)
+    );
+}
+
+#[test]
+fn unknown_kinds_are_left_out_and_unknown_events_are_malformed() {
+    let unknown = Bytes::default().trailer().record(77, 0);
+    assert_eq!(layout().read(&unknown), Ok(None));
+    for identifier in [69, 72] {
+        let sample = Bytes::default().u64(identifier).thread().u64(0);
+        assert_eq!(layout().read(&sample.record(SAMPLE, 0)), Err(Malformed));
+    }
+}
+
+/// The length in the header may be right for the bytes that are there, or wrong.
+#[test]
+fn a_record_cut_anywhere_is_malformed() {
+    for record in records() {
+        for length in 0..record.len() {
+            let cut = &record[..length];
+            assert_eq!(layout().read(cut), Err(Malformed), "{length} of {record:?}");
+            // With a header that fits, some records are only shorter: a text has any length.
+            if length >= 8 {
+                let mut lying = cut.to_vec();
+                lying[6..8].copy_from_slice(&u16::try_from(length).unwrap().to_ne_bytes());
+                let _ = layout().read(&lying);
+            }
+        }
+    }
+}
+
+#[test]
+fn lengths_inside_a_sample_may_not_exceed_it() {
+    let good = full_sample();
+    let chain_at = 8 + 32;
+    let raw_at = chain_at + 8 + 5 * 8;
+    let registers = REGISTERS.mask().count_ones() as usize * 8;
+    let stack_at = raw_at + 4 + 12 + 8 + registers;
+    let filled_at = stack_at + 8 + 16;
+    for (at, value) in [
+        (chain_at, u64::MAX),
+        (chain_at, u64::MAX / 8),
+        (chain_at, 1000),
+        (raw_at, u64::from(u32::MAX)),
+        (stack_at, u64::MAX),
+        (stack_at, 24),
+        (filled_at, 17),
+        (filled_at, u64::MAX),
+    ] {
+        let mut lying = good.clone();
+        let bytes = if at == raw_at { 4 } else { 8 };
+        lying[at..at + bytes].copy_from_slice(&value.to_ne_bytes()[..bytes]);
+        assert_eq!(layout().read(&lying), Err(Malformed), "{value} at {at}");
+    }
+}
+
+#[test]
+fn a_thread_of_the_kernel_has_no_registers_and_no_stack() {
+    let sample = Bytes::default().u64(71).thread().u32(3).u32(0);
+    let bytes = sample.u64(0).u32(4).u32(0).u64(0).u64(0).record(SAMPLE, 1);
+    let Record::Sample(sample) = read(&bytes) else {
+        panic!("no sample");
+    };
+    assert_eq!((sample.registers, sample.stack), (None, &[][..]));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = layout().read(&bytes);
+    }
+
+    /// Random bytes seldom have a known kind, the right length and a known event.
+    #[test]
+    fn any_body_is_read_or_refused(
+        kind in 1_u32..16,
+        misc in any::<u16>(),
+        words in proptest::collection::vec(prop_oneof![0_u64..80, any::<u64>()], 0..40),
+    ) {
+        let body = words.iter().fold(Bytes::default(), |bytes, &word| bytes.u64(word));
+        let _ = layout().read(&body.record(kind, misc));
+    }
+
+    #[test]
+    fn a_changed_byte_is_read_or_refused(which in 0_usize..9, at in 0_usize..300, to in any::<u8>()) {
+        let mut record = records().swap_remove(which);
+        let at = at % record.len();
+        record[at] = to;
+        let _ = layout().read(&record);
+    }
+}

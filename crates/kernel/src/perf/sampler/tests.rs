@@ -1,0 +1,317 @@
+//! Real threads, sampled by the kernel of this machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::unistd::gettid;
+
+use super::super::event::{Event, SampleContent};
+use super::super::testing::{report_skipped, unless_forbidden};
+use super::*;
+use crate::tracefs::Tracefs;
+
+const RING_BYTES: usize = 256 << 10;
+const CPU_CLOCK: SampledEvent = SampledEvent {
+    event: Event::CpuClock { frequency_hz: 1000 },
+    content: SampleContent {
+        call_chain: true,
+        user_registers: true,
+        user_stack_bytes: 1024,
+        raw: false,
+    },
+    switches: true,
+    mappings: true,
+};
+
+fn burn(duration: Duration) {
+    let until = Instant::now() + duration;
+    while Instant::now() < until {}
+}
+
+/// What a sampler has seen, by thread.
+#[derive(Debug, Default)]
+struct Seen {
+    samples: BTreeMap<i32, u64>,
+    complete: u64,
+    switches: BTreeMap<i32, u64>,
+    forks: BTreeSet<i32>,
+    exits: BTreeSet<i32>,
+    executables: Vec<String>,
+    lost: u64,
+}
+
+impl Seen {
+    fn take(&mut self, record: Record<'_>) {
+        match record {
+            Record::Sample(sample) => {
+                *self.samples.entry(sample.tid).or_default() += 1;
+                let is_complete = !sample.user_chain.is_empty()
+                    && sample.registers.is_some_and(|r| r.ip > 0 && r.sp > 0)
+                    && sample.stack.len() == 1024;
+                self.complete += u64::from(is_complete);
+            }
+            Record::Switch { tid, .. } => *self.switches.entry(tid).or_default() += 1,
+            Record::Fork { tid, .. } => drop(self.forks.insert(tid)),
+            Record::Exit { tid, .. } => drop(self.exits.insert(tid)),
+            Record::Mapping { path, .. } => self.executables.push(path.display().to_string()),
+            Record::Lost(lost) => self.lost += lost,
+            _ => (),
+        }
+    }
+
+    fn all(sampler: &mut Sampler) -> Seen {
+        let mut seen = Seen::default();
+        sampler.read(&mut |record| seen.take(record)).unwrap();
+        seen
+    }
+}
+
+fn this_thread() -> io::Result<BTreeSet<i32>> {
+    Ok(BTreeSet::from([gettid().as_raw()]))
+}
+
+#[test]
+fn a_busy_thread_and_those_it_starts_are_sampled() {
+    let Some(mut sampler) = unless_forbidden(Sampler::open(&[CPU_CLOCK], this_thread, RING_BYTES))
+    else {
+        return;
+    };
+    burn(Duration::from_millis(100));
+    let child = thread::spawn(|| {
+        burn(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(1));
+        gettid().as_raw()
+    });
+    let child = child.join().unwrap();
+    sampler.stop();
+    let seen = Seen::all(&mut sampler);
+    let own = gettid().as_raw();
+    for tid in [own, child] {
+        // On a CPU shared with other tests, a thread gets a part of it.
+        assert!(seen.samples[&tid] >= 10, "{seen:?}");
+        assert!(seen.switches[&tid] >= 2, "{seen:?}");
+    }
+    assert_eq!(
+        seen.samples.keys().copied().collect::<BTreeSet<_>>(),
+        BTreeSet::from([own, child])
+    );
+    assert!(seen.complete > 10, "{seen:?}");
+    assert!(
+        seen.forks.contains(&child) && seen.exits.contains(&child),
+        "{seen:?}"
+    );
+    assert_eq!(seen.lost, 0);
+    let total = sampler.totals().unwrap()[0];
+    assert!(total.count > 20_000_000, "nanoseconds: {total:?}");
+    assert!(!sampler.has_records());
+}
+
+#[test]
+fn a_program_that_a_child_executes_is_mapped() {
+    let Some(mut sampler) = unless_forbidden(Sampler::open(&[CPU_CLOCK], this_thread, RING_BYTES))
+    else {
+        return;
+    };
+    assert!(
+        Command::new("sh")
+            .args(["-c", "exit 0"])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let seen = Seen::all(&mut sampler);
+    assert!(
+        seen.executables.iter().any(|path| path.contains("/libc")),
+        "{seen:?}"
+    );
+}
+
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Its thread ends while it is sampled, and the ring can still be waited for.
+#[test]
+fn a_process_that_is_killed_leaves_what_it_has_done() {
+    let mut command = Command::new("sh");
+    command
+        .args(["-c", "while :; do :; done"])
+        .stdin(Stdio::null());
+    let mut busy = Killed(command.spawn().unwrap());
+    let pid = busy.0.id() as i32;
+    let opened = Sampler::open(&[CPU_CLOCK], || Ok(BTreeSet::from([pid])), RING_BYTES);
+    let Some(mut sampler) = unless_forbidden(opened) else {
+        return;
+    };
+    thread::sleep(Duration::from_millis(200));
+    busy.0.kill().unwrap();
+    busy.0.wait().unwrap();
+    let mut seen = Seen::default();
+    sampler.read(&mut |record| seen.take(record)).unwrap();
+    assert!(seen.samples[&pid] >= 10, "{seen:?}");
+    assert!(seen.exits.contains(&pid), "{seen:?}");
+    let before = Instant::now();
+    sampler.wait(Duration::from_millis(50));
+    assert!(
+        before.elapsed() >= Duration::from_millis(45),
+        "an empty ring is not full"
+    );
+    let ended = Sampler::open(&[CPU_CLOCK], || Ok(BTreeSet::from([pid])), RING_BYTES);
+    assert!(matches!(ended, Err(OpenError::NoThreads)), "{ended:?}");
+}
+
+fn system_calls(content: SampleContent) -> Option<SampledEvent> {
+    let id = Tracefs::open()
+        .ok()?
+        .event_id("raw_syscalls", "sys_enter")
+        .ok()?;
+    Some(SampledEvent {
+        event: Event::Tracepoint { id, period: 1 },
+        content,
+        switches: false,
+        mappings: false,
+    })
+}
+
+const RAW: SampleContent = SampleContent {
+    call_chain: false,
+    user_registers: false,
+    user_stack_bytes: 0,
+    raw: true,
+};
+
+/// More calls than the ring has room for: all are counted, and the samples and the lost ones add up to them.
+#[test]
+fn a_full_ring_wakes_its_reader_and_what_it_loses_is_counted() {
+    let Some(event) = system_calls(RAW) else {
+        return report_skipped("tracefs cannot be read");
+    };
+    let Some(mut sampler) = unless_forbidden(Sampler::open(&[event], this_thread, 4 * 4096)) else {
+        return;
+    };
+    let calls = 10_000;
+    for _ in 0..calls {
+        std::hint::black_box(nix::unistd::getppid());
+    }
+    let before = Instant::now();
+    sampler.wait(Duration::from_secs(5));
+    assert!(
+        before.elapsed() < Duration::from_secs(4),
+        "a full ring can be read"
+    );
+    sampler.stop();
+    let seen = Seen::all(&mut sampler);
+    let total = sampler.totals().unwrap()[0];
+    assert!((calls..calls + 200).contains(&total.count), "{total:?}");
+    let samples = seen.samples[&gettid().as_raw()];
+    let Some(lost) = total.lost else {
+        return;
+    };
+    assert!(lost > calls / 2, "{total:?}");
+    assert_eq!(samples + lost, total.count, "{seen:?}");
+}
+
+/// The ring goes around many times, with records across its end.
+#[test]
+fn nothing_is_lost_while_the_ring_is_read() {
+    let Some(event) = system_calls(RAW) else {
+        return report_skipped("tracefs cannot be read");
+    };
+    let Some(mut sampler) = unless_forbidden(Sampler::open(&[event], this_thread, 16 * 4096))
+    else {
+        return;
+    };
+    let (mut getppid, mut other) = (0_u64, 0);
+    let mut read = |sampler: &mut Sampler| {
+        sampler.read(&mut |record| {
+            let Record::Sample(sample) = record else {
+                panic!("{record:?}");
+            };
+            match u64::from_ne_bytes(sample.raw[8..16].try_into().unwrap()) {
+                number if number == libc::SYS_getppid as u64 => getppid += 1,
+                _ => other += 1,
+            }
+        })
+    };
+    for _ in 0..100 {
+        for _ in 0..200 {
+            std::hint::black_box(nix::unistd::getppid());
+        }
+        read(&mut sampler).unwrap();
+    }
+    sampler.stop();
+    read(&mut sampler).unwrap();
+    assert_eq!(getppid, 20_000);
+    let total = sampler.totals().unwrap()[0];
+    assert_eq!(total.count, getppid + other);
+}
+
+#[test]
+fn every_thread_of_the_machine_is_sampled_with_the_right_to_it() {
+    let Some(event) = system_calls(RAW) else {
+        return report_skipped("tracefs cannot be read");
+    };
+    let Some(mut sampler) = unless_forbidden(Sampler::system_wide(&[event], RING_BYTES)) else {
+        return;
+    };
+    let (send, receive) = channel();
+    let child = thread::spawn(move || {
+        receive.recv().unwrap();
+        gettid().as_raw()
+    });
+    let mut seen = Seen::default();
+    send.send(()).unwrap();
+    let child = child.join().unwrap();
+    sampler.stop();
+    sampler.read(&mut |record| seen.take(record)).unwrap();
+    assert!(seen.samples.contains_key(&child), "{seen:?}");
+}
+
+#[test]
+fn threads_that_keep_appearing_are_an_error_and_so_are_none() {
+    let own = gettid().as_raw();
+    let calls = std::cell::Cell::new(0);
+    let growing = || {
+        calls.set(calls.get() + 1);
+        let invented = (0..calls.get()).map(|number| i32::MAX - number);
+        Ok(invented.chain([own]).collect())
+    };
+    match Sampler::open(&[CPU_CLOCK], growing, 4096) {
+        Err(OpenError::Forbidden { .. }) => report_skipped("the kernel forbids sampling"),
+        other => assert!(
+            matches!(other, Err(OpenError::ThreadsKeepAppearing)),
+            "{other:?}"
+        ),
+    }
+    let none = Sampler::open(&[CPU_CLOCK], || Ok(BTreeSet::new()), 4096);
+    assert!(matches!(none, Err(OpenError::NoThreads)), "{none:?}");
+    let many = || Ok((1..100_000).collect());
+    let many = Sampler::open(&[CPU_CLOCK], many, 4096);
+    assert!(
+        matches!(many, Err(OpenError::TooManyThreads { threads: 99_999 })),
+        "{many:?}"
+    );
+}
+
+#[test]
+fn an_event_that_the_kernel_does_not_have_is_an_error() {
+    let event = SampledEvent {
+        event: Event::Tracepoint {
+            id: 60_000,
+            period: 1,
+        },
+        ..CPU_CLOCK
+    };
+    match Sampler::open(&[event], this_thread, 4096) {
+        Err(OpenError::Forbidden { .. }) => report_skipped("the kernel forbids tracepoints"),
+        other => assert!(matches!(other, Err(OpenError::NoSuchEvent)), "{other:?}"),
+    }
+}

@@ -1,0 +1,154 @@
+//! What the kernel knows about a TCP connection.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd};
+
+use nix::errno::Errno;
+
+/// What has passed through a TCP connection so far. Figures that this kernel does not have are `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// The largest segment to send, in bytes.
+    pub send_segment_bytes: Option<u32>,
+    /// The largest segment that the peer was seen to send, in bytes.
+    pub receive_segment_bytes: Option<u32>,
+    /// Segments that were sent again.
+    pub retransmits: Option<u32>,
+    /// Bytes that the peer has acknowledged.
+    pub bytes_acked: Option<u64>,
+    /// Bytes that arrived in order.
+    pub bytes_received: Option<u64>,
+    /// Segments sent, with data or without.
+    pub segments_out: Option<u32>,
+    /// Segments that arrived, with data or without.
+    pub segments_in: Option<u32>,
+    /// Segments with data that arrived.
+    pub data_segments_in: Option<u32>,
+    /// Segments with data that were sent.
+    pub data_segments_out: Option<u32>,
+}
+
+/// The beginning of the kernel's `struct tcp_info`, which only grows at its end.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Kernels {
+    states_and_options: [u8; 8],
+    rto: u32,
+    ato: u32,
+    snd_mss: u32,
+    rcv_mss: u32,
+    counts: [u32; 5],
+    times: [u32; 4],
+    path: [u32; 8],
+    rcv_rtt: u32,
+    rcv_space: u32,
+    total_retrans: u32,
+    pacing_rate: u64,
+    max_pacing_rate: u64,
+    bytes_acked: u64,
+    bytes_received: u64,
+    segs_out: u32,
+    segs_in: u32,
+    notsent_bytes: u32,
+    min_rtt: u32,
+    data_segs_in: u32,
+    data_segs_out: u32,
+}
+
+/// The figures of a connected TCP socket.
+///
+/// # Errors
+/// If it is no TCP socket.
+pub fn tcp_info(socket: impl AsFd) -> io::Result<TcpInfo> {
+    let mut kernels = Kernels::default();
+    let mut length = size_of::<Kernels>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into a structure of numbers that is as long, and the length.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut kernels).cast(),
+            &raw mut length,
+        )
+    };
+    Errno::result(result)?;
+    Ok(kernels.first(length as usize))
+}
+
+/// A field of which the kernel has written every byte.
+macro_rules! known {
+    ($kernels:ident, $length:ident, $field:ident) => {{
+        let end = std::mem::offset_of!(Kernels, $field) + size_of_val(&$kernels.$field);
+        (end <= $length).then_some($kernels.$field)
+    }};
+}
+
+impl Kernels {
+    /// The figures in the first `length` bytes.
+    fn first(self, length: usize) -> TcpInfo {
+        TcpInfo {
+            send_segment_bytes: known!(self, length, snd_mss),
+            receive_segment_bytes: known!(self, length, rcv_mss),
+            retransmits: known!(self, length, total_retrans),
+            bytes_acked: known!(self, length, bytes_acked),
+            bytes_received: known!(self, length, bytes_received),
+            segments_out: known!(self, length, segs_out),
+            segments_in: known!(self, length, segs_in),
+            data_segments_in: known!(self, length, data_segs_in),
+            data_segments_out: known!(self, length, data_segs_out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream, UdpSocket};
+
+    use super::*;
+
+    #[test]
+    fn bytes_and_segments_of_a_connection_are_counted() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        server.set_nodelay(true).unwrap();
+        let before = tcp_info(&client).unwrap();
+        assert_eq!(before.bytes_received, Some(0));
+        assert_eq!(before.data_segments_in, Some(0));
+        let mut read = [0; 500];
+        for _ in 0..3 {
+            server.write_all(&[7; 500]).unwrap();
+            client.read_exact(&mut read).unwrap();
+        }
+        let after = tcp_info(&client).unwrap();
+        assert_eq!(after.bytes_received, Some(1500));
+        assert_eq!(after.data_segments_in, Some(3));
+        let server = tcp_info(&server).unwrap();
+        assert_eq!(server.data_segments_out, Some(3));
+    }
+
+    #[test]
+    fn an_older_kernel_has_fewer_figures() {
+        let kernels = Kernels {
+            snd_mss: 1448,
+            bytes_received: 9,
+            ..Kernels::default()
+        };
+        let linux_3 = kernels.first(104);
+        assert_eq!(linux_3.send_segment_bytes, Some(1448));
+        assert_eq!(linux_3.retransmits, Some(0));
+        assert_eq!(linux_3.bytes_received, None);
+        assert_eq!(kernels.first(136).bytes_received, Some(9));
+        assert_eq!(kernels.first(136).segments_in, None);
+        assert_eq!(kernels.first(135).bytes_received, None);
+        assert_eq!(kernels.first(0), TcpInfo::default());
+    }
+
+    #[test]
+    fn another_socket_has_none() {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert!(tcp_info(&socket).is_err());
+    }
+}
