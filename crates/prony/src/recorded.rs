@@ -4,15 +4,17 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prony_model::{Run, TrialRecord, from_json};
+use prony_model::{Explanation, Run, TrialRecord, from_json};
 use prony_store::{RUN_SCHEMA, Store};
 use serde::Deserialize;
 
-/// A run with its trials.
+/// A run with its trials and explanations.
 #[derive(Deserialize)]
 pub struct Recorded {
     pub run: Run,
     pub trials: Vec<TrialRecord>,
+    #[serde(default)]
+    pub explanations: Vec<Explanation>,
 }
 
 /// A run as the command line names it.
@@ -67,6 +69,7 @@ impl RunName {
         };
         Ok(Recorded {
             trials: store.trials(&run.id)?,
+            explanations: store.explanations(&run.id)?,
             run,
         })
     }

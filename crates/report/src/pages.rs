@@ -6,12 +6,12 @@ use prony_present::number::{count, duration};
 use prony_present::page::{Block, LEAST_WIDTH, Page, Section};
 use prony_present::table::{Cell, Facet, Head, Row, Table, Tone, Weight};
 use prony_present::terminal::{Paint, ends};
-use prony_present::words::plural;
+use prony_present::words::{command_line, plural};
 
 use crate::absence::{Absence, Why};
 use crate::charts::{self, ChartKind};
 use crate::columns::{self, rank};
-use crate::conditions::{command, conditions, end};
+use crate::conditions::{conditions, end};
 use crate::counts::CountTable;
 use crate::figures::Percentile;
 use crate::notes;
@@ -415,7 +415,7 @@ fn conditions_section(run: &Run) -> Section {
         let made_with = server.title();
         let started_by = match &server.outside {
             Some(outside) => format!("already ran at {}", outside.url),
-            None => command(&server.run_command),
+            None => command_line(&server.run_command),
         };
         let cells = [
             &server.id,

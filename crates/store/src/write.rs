@@ -1,4 +1,4 @@
-//! Writing runs and trials.
+//! Writing runs, trials and explanations.
 
 use rusqlite::{Connection, ErrorCode, named_params};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
 use crate::store::Store;
-use prony_model::{MeasuredBy, Run, RunEnd, TrialRecord, TrialResult};
+use prony_model::{Explanation, MeasuredBy, Run, RunEnd, TrialRecord, TrialResult};
 
 const INSERT_RUN: &str = "
     INSERT INTO run (id, suite, title, started_at, finished_at, \"end\", prony_version, rounds,
@@ -28,6 +28,9 @@ const INSERT_TRIAL: &str = "
     VALUES (:run, :sequence, :server, :workload, :shape, :connections, :round, :started_at,
         :result, :requests, :errors, :rate_per_s, :p50_ns, :p99_ns, :p999_ns, :server_cpu_s,
         :peak_memory_bytes, :startup_ns, :client_limited, :record)";
+
+const INSERT_EXPLANATION: &str = "
+    INSERT INTO explanation (run, server, workload, record) VALUES (:run, :server, :workload, :record)";
 
 impl Store {
     /// Writes a new run.
@@ -78,6 +81,27 @@ impl Store {
         match insert_trial(&self.connection, run, record, &json) {
             Err(error) if is_constraint(&error) => Err(self.unknown_run(run)),
             written => self.kept(written),
+        }
+    }
+
+    /// Writes what a request costs one server of a run, as one transaction.
+    ///
+    /// # Errors
+    /// As [`Self::add_trial`].
+    pub fn add_explanation(&self, run: &str, explanation: &Explanation) -> Result<(), StoreError> {
+        let json = self.json(to_json(explanation))?;
+        let written = self.connection.execute(
+            INSERT_EXPLANATION,
+            named_params! {
+                ":run": run,
+                ":server": explanation.server,
+                ":workload": explanation.workload,
+                ":record": json,
+            },
+        );
+        match written {
+            Err(error) if is_constraint(&error) => Err(self.unknown_run(run)),
+            written => self.kept(written).map(|_| ()),
         }
     }
 
