@@ -32,7 +32,8 @@ pub struct TcpInfo {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 struct Kernels {
-    states_and_options: [u8; 8],
+    state: u8,
+    options: [u8; 7],
     rto: u32,
     ato: u32,
     snd_mss: u32,
@@ -85,6 +86,14 @@ macro_rules! known {
 }
 
 impl Kernels {
+    /// The peer has sent a FIN and nothing has reset the connection. The kernel counts the FIN as a byte received.
+    fn has_fin(&self) -> bool {
+        const CLOSE_WAIT: u8 = 8;
+        const LAST_ACK: u8 = 9;
+        const CLOSING: u8 = 11;
+        matches!(self.state, CLOSE_WAIT | LAST_ACK | CLOSING)
+    }
+
     /// The figures in the first `length` bytes.
     fn first(self, length: usize) -> TcpInfo {
         TcpInfo {
@@ -92,7 +101,8 @@ impl Kernels {
             receive_segment_bytes: known!(self, length, rcv_mss),
             retransmits: known!(self, length, total_retrans),
             bytes_acked: known!(self, length, bytes_acked),
-            bytes_received: known!(self, length, bytes_received),
+            bytes_received: known!(self, length, bytes_received)
+                .map(|bytes| bytes.saturating_sub(u64::from(self.has_fin()))),
             segments_out: known!(self, length, segs_out),
             segments_in: known!(self, length, segs_in),
             data_segments_in: known!(self, length, data_segs_in),
@@ -125,8 +135,11 @@ mod tests {
         let after = tcp_info(&client).unwrap();
         assert_eq!(after.bytes_received, Some(1500));
         assert_eq!(after.data_segments_in, Some(3));
-        let server = tcp_info(&server).unwrap();
-        assert_eq!(server.data_segments_out, Some(3));
+        assert_eq!(tcp_info(&server).unwrap().data_segments_out, Some(3));
+        drop(server);
+        assert_eq!(client.read(&mut read).unwrap(), 0);
+        let closed = tcp_info(&client).unwrap();
+        assert_eq!(closed.bytes_received, Some(1500), "a FIN is no byte");
     }
 
     #[test]

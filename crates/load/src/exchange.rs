@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
+use prony_kernel::tcp_info;
 use prony_model::Outcome;
 use socket2::Socket;
 
@@ -181,6 +182,15 @@ pub struct Conversation<'a> {
     is_idempotent: bool,
     link: Option<Link>,
     connections: u64,
+    /// What the last response took.
+    traffic: Option<Traffic>,
+}
+
+/// What arrived over TCP for one response.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    pub(crate) bytes: u64,
+    pub(crate) segments: u64,
 }
 
 impl<'a> Conversation<'a> {
@@ -214,6 +224,7 @@ impl<'a> Conversation<'a> {
             is_idempotent: request.is_idempotent(0),
             link: None,
             connections: 0,
+            traffic: None,
         }
     }
 
@@ -244,6 +255,7 @@ impl<'a> Conversation<'a> {
             is_idempotent: request.is_idempotent(0),
             link: None,
             connections: 0,
+            traffic: None,
         }
     }
 
@@ -253,6 +265,12 @@ impl<'a> Conversation<'a> {
         self.connections
     }
 
+    /// What arrived over TCP from when the last request was sent until its response was whole; `None` if there was no
+    /// response, or the kernel does not count this.
+    pub(crate) fn traffic(&self) -> Option<Traffic> {
+        self.traffic
+    }
+
     /// Sends the first request of the set and reads the whole response. If the server closed the connection after the
     /// last response, or has certainly not processed the request, the request goes once more, over a new one.
     ///
@@ -260,6 +278,7 @@ impl<'a> Conversation<'a> {
     ///
     /// If no whole response arrives; the next request goes over a new connection.
     pub fn request(&mut self) -> Result<Response, ExchangeError> {
+        self.traffic = None;
         self.source.next().map_err(ExchangeError::Unsent)?;
         let kept = self.link.take().filter(|_| !self.wire.is_finished());
         let is_kept = kept.is_some();
@@ -278,6 +297,7 @@ impl<'a> Conversation<'a> {
             result = self.converse(&mut link);
         }
         let (collect, stays_open) = result?;
+        self.traffic = link.traffic();
         self.respond(&collect);
         let response = collect.into_response();
         self.link = stays_open.then_some(link);
@@ -327,6 +347,7 @@ impl<'a> Conversation<'a> {
                     Source::Same | Source::Flows => wire.request(Which::default()),
                 }
                 is_requested = true;
+                link.received_before = link.received_so_far();
             }
             if !is_requested && let Some(fault) = wire.farewell() {
                 link.tell(wire);
@@ -396,6 +417,8 @@ struct Link {
     received: usize,
     /// How many of these a wire has eaten: it stops at the end of a response.
     eaten: usize,
+    /// What had arrived before the last request was sent.
+    received_before: Option<Traffic>,
 }
 
 impl Link {
@@ -417,6 +440,26 @@ impl Link {
             buffer: vec![0; 64 * 1024],
             received: 0,
             eaten: 0,
+            received_before: None,
+        })
+    }
+
+    /// What the kernel has received so far; `None` if it does not count that.
+    fn received_so_far(&self) -> Option<Traffic> {
+        let info = tcp_info(&self.socket).ok()?;
+        Some(Traffic {
+            bytes: info.bytes_received?,
+            segments: info.data_segments_in?.into(),
+        })
+    }
+
+    /// What has arrived since the last request was sent.
+    fn traffic(&self) -> Option<Traffic> {
+        let (before, now) = (self.received_before?, self.received_so_far()?);
+        Some(Traffic {
+            bytes: now.bytes - before.bytes,
+            // The kernel's counter has 32 bits.
+            segments: u64::from((now.segments as u32).wrapping_sub(before.segments as u32)),
         })
     }
 

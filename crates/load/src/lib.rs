@@ -16,6 +16,7 @@ mod request_file;
 mod response;
 mod runner;
 mod scenario;
+mod segments;
 mod target;
 pub mod tls;
 pub mod wire;
@@ -45,4 +46,5 @@ pub use runner::{LoadRunner, ThisProcess};
 pub use scenario::{
     Entry, FlowShare, Keep, Rejection, Reply, Scenario, ScenarioRequest, Sending, Turn, User,
 };
+pub use segments::{Segments, SegmentsError, segments_of};
 pub use target::{Endpoint, HttpUrl, Scheme, TargetError};

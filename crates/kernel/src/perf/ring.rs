@@ -39,26 +39,40 @@ const LEAST_PAGES: usize = 4;
 const BATCH_BYTES: u64 = 64 << 10;
 
 impl Ring {
-    /// A ring of `bytes`, rounded up to a power of 2. If the kernel does not lock as much memory, it is smaller.
-    pub(super) fn open(cpu: i32, bytes: usize) -> io::Result<Ring> {
-        let page_bytes = page_bytes();
-        let mut pages = bytes.div_ceil(page_bytes).max(1).next_power_of_two();
+    /// A ring for each CPU, each of `bytes`, rounded up to a power of 2. If the kernel does not lock as much memory, they
+    /// take half of what it locks, so that another sampler has room.
+    pub(super) fn open_all(cpus: &[i32], bytes: usize) -> io::Result<Vec<Ring>> {
+        let mut pages = bytes.div_ceil(page_bytes()).max(1).next_power_of_two();
+        let open = |pages| cpus.iter().map(|&cpu| Ring::open(cpu, pages)).collect();
+        let mut is_limited = false;
         loop {
-            let owner = open_owner(cpu, pages * page_bytes / 4)?;
-            match map(&owner, (pages + 1) * page_bytes) {
-                Ok(memory) => {
-                    return Ok(Ring {
-                        owner,
-                        memory,
-                        memory_bytes: (pages + 1) * page_bytes,
-                        page_bytes,
-                        joined: Vec::new(),
-                    });
+            let opened: io::Result<Vec<Ring>> = open(pages);
+            let is_smaller = pages / 2 >= LEAST_PAGES;
+            match opened {
+                Ok(rings) if is_limited && is_smaller => {
+                    drop(rings);
+                    return open(pages / 2);
                 }
-                Err(error) if pages / 2 < LEAST_PAGES || !is_limit(&error) => return Err(error),
-                Err(_) => pages /= 2,
+                Err(error) if is_limit(&error) && is_smaller => {
+                    is_limited = true;
+                    pages /= 2;
+                }
+                result => return result,
             }
         }
+    }
+
+    fn open(cpu: i32, pages: usize) -> io::Result<Ring> {
+        let page_bytes = page_bytes();
+        let memory_bytes = (pages + 1) * page_bytes;
+        let owner = open_owner(cpu, pages * page_bytes / 4)?;
+        Ok(Ring {
+            memory: map(&owner, memory_bytes)?,
+            owner,
+            memory_bytes,
+            page_bytes,
+            joined: Vec::new(),
+        })
     }
 
     /// The records of `event` go to this ring.

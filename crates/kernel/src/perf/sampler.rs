@@ -190,13 +190,12 @@ impl<'a> Opening<'a> {
         if threads.saturating_mul(cpus.len() * events.len()) > MOST_FILES {
             return Err(OpenError::TooManyThreads { threads });
         }
-        let rings = cpus.iter().map(|&cpu| Ring::open(cpu, ring_bytes));
-        let rings: io::Result<Vec<_>> = rings.collect();
         Ok(Opening {
             events,
             inherit,
             threads,
-            rings: rings.map_err(|error| OpenError::of(error, threads))?,
+            rings: Ring::open_all(&cpus, ring_bytes)
+                .map_err(|error| OpenError::of(error, threads))?,
             cpus,
             means: Means {
                 counts_lost: true,

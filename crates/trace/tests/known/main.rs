@@ -1,0 +1,289 @@
+//! Real processes whose system calls are known by construction, traced by the kernel of this machine.
+//!
+//! Tests skip themselves, with a message, if the kernel does not let this user trace. With
+//! `PRONY_REQUIRE_PERF_EVENTS` set that fails them.
+
+mod server;
+mod unprivileged;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use prony_model::Unavailable;
+use prony_trace::{Activity, SystemCalls, Traced};
+
+use server::Server;
+
+/// Kills and reaps a process when a test ends.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn threads_of(pid: u32) -> io::Result<BTreeSet<i32>> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task"))?;
+    let names = entries.flatten().map(|entry| entry.file_name());
+    Ok(names
+        .filter_map(|name| name.to_str()?.parse().ok())
+        .collect())
+}
+
+/// `None`, with a message, if the kernel does not let this user trace.
+fn unless_forbidden(started: Result<SystemCalls, Unavailable>) -> Option<SystemCalls> {
+    let unavailable = match started {
+        Ok(calls) => return Some(calls),
+        Err(unavailable) => unavailable,
+    };
+    let is_required = std::env::var_os("PRONY_REQUIRE_PERF_EVENTS").is_some();
+    assert!(
+        !is_required && unavailable.remedy.is_some(),
+        "{unavailable:?}"
+    );
+    let test = std::thread::current();
+    let name = test.name().unwrap_or_default();
+    // Directly, because the test harness captures `eprintln!`.
+    let _ = writeln!(io::stderr(), "skipped {name}: {}", unavailable.why);
+    None
+}
+
+/// Starts tracing all threads of a process.
+fn trace(pid: u32) -> Option<SystemCalls> {
+    unless_forbidden(SystemCalls::start(|| threads_of(pid), &[]))
+}
+
+/// What was traced, which must be complete.
+fn complete(calls: SystemCalls) -> Traced {
+    // The server has sent its last byte, and may not wait for the next request yet.
+    sleep(Duration::from_millis(100));
+    let traced = calls.finish();
+    assert_eq!((traced.lost, &traced.unavailable), (0, &vec![]));
+    traced
+}
+
+fn counts(expected: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    let owned = expected
+        .iter()
+        .map(|&(name, count)| (name.to_owned(), count));
+    owned.collect()
+}
+
+/// Each request is 3 recvfrom, 3 sendto and a getppid, and nothing else. The recvfrom that waits for the first request was made
+/// before, and the one after the last request is counted.
+#[test]
+fn seven_calls_of_three_kinds_a_request_are_counted_to_the_call() {
+    let server = Server::start();
+    let mut connection = server.connect();
+    connection.request();
+    sleep(Duration::from_millis(100));
+    let Some(calls) = trace(server.pid()) else {
+        return;
+    };
+    let requests = 2000;
+    for _ in 0..requests {
+        connection.request();
+    }
+    let traced = complete(calls);
+    let expected = [
+        ("recvfrom", 3 * requests),
+        ("sendto", 3 * requests),
+        ("getppid", requests),
+    ];
+    assert_eq!(traced.by_name, counts(&expected));
+    assert_eq!(traced.by_name.values().sum::<u64>(), 7 * requests);
+}
+
+/// A request that comes while the server waits wakes it once. The kernel leaves out a wake-up now and then.
+#[test]
+fn each_request_wakes_a_waiting_thread_once() {
+    let server = Server::start();
+    let mut connection = server.connect();
+    connection.request();
+    let Some(calls) = trace(server.pid()) else {
+        return;
+    };
+    let requests = 100;
+    for _ in 0..requests {
+        sleep(Duration::from_millis(3));
+        connection.request();
+    }
+    let wake_ups = complete(calls).wake_ups.unwrap();
+    // It may wake the server for something else, too.
+    assert!(
+        (requests - 5..requests + 10).contains(&wake_ups),
+        "{wake_ups}"
+    );
+}
+
+/// Two threads of a server wake each other. Whenever one waits, something must wake it.
+#[test]
+fn threads_that_wake_each_other_are_woken_as_often_as_they_wait() {
+    let server = Server::start();
+    let mut connection = server.connect();
+    connection.request();
+    let Some(calls) = trace(server.pid()) else {
+        return;
+    };
+    let pids = [i32::try_from(server.pid()).unwrap()];
+    let before = Activity::read(&pids).unwrap();
+    connection.ping_pong();
+    sleep(Duration::from_millis(100));
+    let waits = Activity::read(&pids)
+        .unwrap()
+        .since(&before)
+        .voluntary_switches;
+    let wake_ups = complete(calls).wake_ups.unwrap();
+    assert!(waits >= 20, "{waits}");
+    // The other thread waited too, but it has ended, so /proc no longer has that.
+    assert!(
+        wake_ups * 20 >= waits * 19,
+        "{wake_ups} wake-ups, {waits} waits"
+    );
+    assert!(wake_ups < 2 * server::ROUNDS + 100, "{wake_ups}");
+}
+
+/// A thread for each connection, and a connection for each request.
+#[test]
+fn threads_that_come_and_go_are_counted() {
+    let server = Server::start();
+    server.connect().request();
+    sleep(Duration::from_millis(100));
+    let Some(calls) = trace(server.pid()) else {
+        return;
+    };
+    let connections = 200;
+    for _ in 0..connections {
+        server.connect().request();
+    }
+    let traced = complete(calls);
+    assert_eq!(traced.by_name["getppid"], connections);
+    assert_eq!(traced.by_name["sendto"], 3 * connections);
+    // The last one finds that the client has closed the connection.
+    assert_eq!(traced.by_name["recvfrom"], 4 * connections);
+    assert_eq!(traced.by_name["accept4"], connections);
+    assert!(traced.wake_ups >= Some(connections - 10), "{traced:?}");
+}
+
+/// Starts children at a line on standard input, each of which makes 50 calls; then it prints a line.
+const FORKING: &str = r#"
+import os, sys
+print(flush=True)
+for line in sys.stdin:
+    for _ in range(20):
+        if (pid := os.fork()) == 0:
+            for _ in range(50):
+                os.getppid()
+            os._exit(0)
+        os.waitpid(pid, 0)
+    print(flush=True)
+"#;
+
+fn python(program: &str) -> Killed {
+    let mut command = Command::new("python3");
+    command.args(["-c", program]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    Killed(command.spawn().unwrap())
+}
+
+#[test]
+fn children_are_counted() {
+    let mut parent = python(FORKING);
+    let mut lines = BufReader::new(parent.0.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    let Some(calls) = trace(parent.0.id()) else {
+        return;
+    };
+    let mut stdin = parent.0.stdin.take().unwrap();
+    stdin.write_all(b"go\n").unwrap();
+    lines.next().unwrap().unwrap();
+    let traced = complete(calls);
+    assert_eq!(traced.by_name["getppid"], 20 * 50);
+    assert_eq!(traced.by_name["wait4"], 20);
+    assert_eq!(traced.by_name["exit_group"], 20);
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_its_calls() {
+    let busy = "import os\nprint(flush=True)\nwhile True: os.getppid()";
+    let mut busy = python(busy);
+    let mut line = String::new();
+    BufReader::new(busy.0.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let pid = busy.0.id();
+    let Some(calls) = trace(pid) else {
+        return;
+    };
+    sleep(Duration::from_millis(300));
+    busy.0.kill().unwrap();
+    busy.0.wait().unwrap();
+    let traced = calls.finish();
+    assert!(traced.by_name["getppid"] > 1000, "{traced:?}");
+    assert_eq!(traced.by_name.len(), 1, "{traced:?}");
+    let ended = SystemCalls::start(|| Ok(BTreeSet::from([pid.cast_signed()])), &[]);
+    let ended = ended.unwrap_err();
+    assert_eq!(
+        (ended.why.as_str(), ended.remedy),
+        ("the processes have ended", None)
+    );
+}
+
+#[test]
+fn tracing_ends_when_it_is_dropped() {
+    let server = Server::start();
+    let Some(calls) = trace(server.pid()) else {
+        return;
+    };
+    drop(calls);
+    let name_of = |entry: io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(entry.unwrap().path().join("comm")).unwrap_or_default()
+    };
+    // Other tests have such threads at the same time, each for a few seconds at most.
+    for _ in 0..300 {
+        let mut tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        if !tasks.any(|entry| name_of(entry) == "trace\n") {
+            return;
+        }
+        sleep(Duration::from_millis(100));
+    }
+    panic!("a thread still traces");
+}
+
+/// Switches, faults and memory of a process that does a known amount of each when it reads a line.
+const BUSY: &str = r#"
+import mmap, sys, time
+print(flush=True)
+sys.stdin.readline()
+for _ in range(40):
+    time.sleep(0.001)
+memory = mmap.mmap(-1, 4096 * 3000)
+for page in range(3000):
+    memory[4096 * page] = 1
+print(flush=True)
+sys.stdin.readline()
+"#;
+
+#[test]
+fn proc_has_switches_faults_and_memory() {
+    let mut process = python(BUSY);
+    let mut lines = BufReader::new(process.0.stdout.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    let pids = [process.0.id().cast_signed()];
+    let before = Activity::read(&pids).unwrap();
+    let mut stdin = process.0.stdin.take().unwrap();
+    stdin.write_all(b"go\n").unwrap();
+    lines.next().unwrap().unwrap();
+    let used = Activity::read(&pids).unwrap().since(&before);
+    assert!((40..60).contains(&used.voluntary_switches), "{used:?}");
+    // Huge pages would need fewer; the mapping is shared memory, which is not anonymous.
+    assert!(used.minor_faults > 0, "{used:?}");
+    assert_eq!(used.busy_threads, 1, "{used:?}");
+    assert_eq!(used.unavailable, []);
+    assert!(Activity::read(&[i32::MAX]).is_err());
+}
