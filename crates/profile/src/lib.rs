@@ -1,7 +1,7 @@
 //! Where a server's CPU time and its waiting time go.
 //!
 //! - [`Profiler`] samples the stacks of a process tree and names their functions.
-//! - [`naming_environment`] has the environment variables with which runtimes name what they compile; [`forget`] removes
+//! - [`NAMING_ENVIRONMENT`] has the environment variables with which runtimes name what they compile; [`forget`] removes
 //!   what they leave behind.
 //! - [`folded`], [`flame_graph`] and [`flame_graph_of_difference`] write a profile for other programs and for readers;
 //!   [`functions`] and [`functions_changed`] list its functions.
@@ -26,4 +26,4 @@ pub use output::{
     functions, functions_changed, same_in_every_build,
 };
 pub use profiler::{Options, Profiler, Profiles};
-pub use runtimes::{forget, naming_environment};
+pub use runtimes::{NAMING_ENVIRONMENT, NamingVariable, forget};

@@ -72,43 +72,53 @@ impl Runtime {
     }
 }
 
-/// Environment variables with which runtimes name their functions in profiles. Programs that do not know them ignore
-/// them. `own` is what the server's environment has already; it is kept.
-///
-/// A server that was started with them leaves files in `/tmp`: see [`forget`].
-pub fn naming_environment(own: impl Fn(&str) -> Option<String>) -> Vec<(&'static str, String)> {
-    let added = [
-        // Both are among the options of V8 that NODE_OPTIONS may have. The second gives each interpreted function an
-        // address of its own.
-        (
-            "NODE_OPTIONS",
-            " ",
-            "--perf-basic-prof --interpreted-frames-native-stack",
-        ),
-        (
-            "DENO_V8_FLAGS",
-            ",",
-            "--perf-basic-prof,--interpreted-frames-native-stack",
-        ),
-        // Its names are read with jcmd at the end.
-        ("JAVA_TOOL_OPTIONS", " ", "-XX:+PreserveFramePointer"),
-    ];
-    let mut variables: Vec<_> = added
-        .into_iter()
-        .map(|(name, separator, options)| {
-            let own = own(name).filter(|value| !value.trim().is_empty());
-            let joined = own.map(|own| format!("{own}{separator}{options}"));
-            (name, joined.unwrap_or_else(|| options.to_owned()))
-        })
-        .collect();
-    let others = [
-        ("PYTHONPERFSUPPORT", "1"),
-        ("BUN_JSC_useJITDump", "1"),
-        ("BUN_JSC_jitDumpDirectory", "/tmp"),
-    ];
-    variables.extend(others.map(|(name, value)| (name, value.to_owned())));
-    variables
+/// An environment variable with which a runtime names its functions in profiles. Programs that do not know it ignore it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamingVariable {
+    /// Its name.
+    pub name: &'static str,
+    /// What is added to it.
+    pub value: &'static str,
+    /// What separates that from a value that it has already; `None` to leave such a value as it is.
+    pub separator: Option<char>,
 }
+
+/// All of them. A server that was started with them leaves files in `/tmp`: see [`forget`].
+pub const NAMING_ENVIRONMENT: [NamingVariable; 6] = [
+    // Both are among the options of V8 that NODE_OPTIONS may have. The second gives each interpreted function an address
+    // of its own.
+    NamingVariable {
+        name: "NODE_OPTIONS",
+        value: "--perf-basic-prof --interpreted-frames-native-stack",
+        separator: Some(' '),
+    },
+    NamingVariable {
+        name: "DENO_V8_FLAGS",
+        value: "--perf-basic-prof,--interpreted-frames-native-stack",
+        separator: Some(','),
+    },
+    // Its names are read with jcmd at the end.
+    NamingVariable {
+        name: "JAVA_TOOL_OPTIONS",
+        value: "-XX:+PreserveFramePointer",
+        separator: Some(' '),
+    },
+    NamingVariable {
+        name: "PYTHONPERFSUPPORT",
+        value: "1",
+        separator: None,
+    },
+    NamingVariable {
+        name: "BUN_JSC_useJITDump",
+        value: "1",
+        separator: None,
+    },
+    NamingVariable {
+        name: "BUN_JSC_jitDumpDirectory",
+        value: "/tmp",
+        separator: None,
+    },
+];
 
 /// Removes the perf maps and jitdump files that these processes left in `/tmp`.
 pub fn forget(pids: &BTreeSet<i32>) {
@@ -184,24 +194,5 @@ mod tests {
         assert_eq!(of("java"), Some(Runtime::Java));
         assert_eq!(of("javac"), None);
         assert_eq!(of("server"), None);
-    }
-
-    #[test]
-    fn the_own_options_come_first_and_stay() {
-        let own = |name: &str| (name == "NODE_OPTIONS").then(|| "--max-old-space-size=64".into());
-        let variables = naming_environment(own);
-        let value = |name| {
-            let found = variables.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| value.as_str())
-        };
-        assert_eq!(
-            value("NODE_OPTIONS"),
-            Some("--max-old-space-size=64 --perf-basic-prof --interpreted-frames-native-stack")
-        );
-        assert_eq!(
-            value("DENO_V8_FLAGS"),
-            Some("--perf-basic-prof,--interpreted-frames-native-stack")
-        );
-        assert_eq!(value("PYTHONPERFSUPPORT"), Some("1"));
     }
 }

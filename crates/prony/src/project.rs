@@ -312,6 +312,32 @@ pub fn tasks<'a>(
     Ok(tasks)
 }
 
+/// The first workloads that all servers serve, over HTTP if there are any.
+pub fn common_workloads(workloads: &Workloads, servers: &[&Server], most: usize) -> Vec<String> {
+    let Some((first, others)) = servers.split_first() else {
+        return Vec::new();
+    };
+    let is_common = |id: &&String| {
+        let mut others = others.iter();
+        others.all(|server| server.manifest.workloads.contains(id))
+    };
+    let common: Vec<&String> = first.manifest.workloads.iter().filter(is_common).collect();
+    let is_over_http = |id: &&String| {
+        let workload = workloads.get(id);
+        workload.is_ok_and(|workload| !workload.protocol().is_grpc())
+    };
+    let mut chosen: Vec<&String> = common
+        .iter()
+        .copied()
+        .filter(|id| is_over_http(&id))
+        .collect();
+    if chosen.is_empty() {
+        chosen = common;
+    }
+    chosen.truncate(most);
+    chosen.into_iter().cloned().collect()
+}
+
 /// Whether a server serves any of the measured workloads.
 pub fn serves_any(server: &Server, measures: &[Measure]) -> bool {
     let served = &server.manifest.workloads;

@@ -173,6 +173,15 @@ pub struct TrialFlags {
 }
 
 impl TrialFlags {
+    /// How long a server may take to warm up. A warm-up of a given length without a limit is exactly as long as that.
+    pub fn limit(&self, default: Duration) -> Duration {
+        match (self.warmup, self.warmup_limit) {
+            (Some(Duration::ZERO), _) | (Some(_), None) => Duration::ZERO,
+            (_, Some(limit)) => limit,
+            (None, None) => default,
+        }
+    }
+
     /// The seed that was given, or a new one.
     pub fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(arguments::new_seed)

@@ -6,6 +6,7 @@ mod calibrate;
 mod compare;
 mod completions;
 mod doctor;
+mod explain;
 mod export;
 mod flags;
 mod generators;
@@ -75,6 +76,8 @@ enum Command {
     Compare(compare::Arguments),
     /// Compare two git revisions of a server, measured side by side
     Ab(ab::Arguments),
+    /// Show what a request costs servers: CPU time, system calls, functions
+    Explain(explain::Arguments),
     /// Compare load generators: Prony's own, wrk, oha, h2load and others
     Generators(generators::Arguments),
     /// List the services of a gRPC server, and show their definitions
@@ -192,6 +195,7 @@ pub fn dispatch(cli: Cli) -> Outcome {
         Command::Calibrate(arguments) => calibrate::run(project, &arguments),
         Command::Compare(arguments) => compare::run(project, &arguments),
         Command::Ab(arguments) => ab::run(project, &arguments),
+        Command::Explain(arguments) => explain::run(project, &arguments),
         Command::Grpc(arguments) => grpc::run(&arguments),
         Command::Import(arguments) => import::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),

@@ -12,6 +12,7 @@ use super::flags::RunFlags;
 use crate::exit::Outcome;
 use crate::project;
 use crate::result_file;
+use crate::view::explanation_files;
 use crate::view::report_files;
 
 const EXAMPLES: &str = "\
@@ -66,8 +67,13 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if let Ok(files) = &files {
         outln!("{files}\n");
     }
-    report_files::show(&recorded.run, &comparison);
+    // A run of `prony explain` has no trials.
+    let is_ranked = !recorded.trials.is_empty() || recorded.explanations.is_empty();
+    if is_ranked {
+        report_files::show(&recorded.run, &comparison);
+    }
     files?;
+    explanation_files::again(&folder, &recorded.run, &recorded.explanations)?;
     Ok(ExitCode::SUCCESS)
 }
 

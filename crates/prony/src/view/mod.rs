@@ -3,6 +3,7 @@
 mod agents;
 pub mod capacity_progress;
 pub mod capacity_summary;
+pub mod explanation_files;
 pub mod live_line;
 pub mod load_progress;
 pub mod load_report;

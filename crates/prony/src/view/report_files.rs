@@ -70,7 +70,7 @@ pub fn write_finished(
     // The user may have deleted the state folder during the run.
     let _ = layout.make_state();
     let folder = layout.runs().join(&run.id);
-    let written = write(&folder, run, trials, &[], comparison);
+    let written = write(&folder, run, trials, &finished.explanations, comparison);
     let Some(unsaved) = &finished.unsaved else {
         return written;
     };
@@ -78,7 +78,7 @@ pub fn write_finished(
     let (folder, written) = match written {
         Ok(_) => (folder, Ok(())),
         Err(_) => {
-            let written = write(&temporary, run, trials, &[], comparison);
+            let written = write(&temporary, run, trials, &finished.explanations, comparison);
             (temporary, written.map(drop))
         }
     };

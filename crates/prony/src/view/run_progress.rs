@@ -203,6 +203,21 @@ impl RunProgress {
             }
             RunEvent::Loading { attempt, progress } => self.loading(attempt, progress),
             RunEvent::TrialOver { record, again } => self.measured(record, *again),
+            RunEvent::Explaining {
+                server,
+                workload,
+                step,
+                done,
+                steps,
+            } => {
+                let line = format!("explaining {server} × {workload}: {step}");
+                self.view.move_to(*done as f64 / *steps as f64);
+                self.view
+                    .show(&[line.clone(), format!("{done} of {steps} done")]);
+                if self.view.is_plain() {
+                    self.view.print(RunNoteKind::Plain, &line);
+                }
+            }
             RunEvent::RoundOver { widest, time_left } => {
                 self.compared = Some((*widest, *time_left));
                 self.rounds_over += 1;

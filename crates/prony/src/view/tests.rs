@@ -283,6 +283,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
         ports: Box::new(FreePorts),
         driver: None,
         generator: Generator::this_process(),
+        explain: None,
     };
     let trials = plan.trials(first);
     let round = plan.next_round(|_| true);

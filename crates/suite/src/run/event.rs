@@ -79,6 +79,19 @@ pub enum RunEvent<'a> {
         /// Whether Prony re-runs it at the end of its round.
         again: bool,
     },
+    /// After the trials: a server is being explained.
+    Explaining {
+        /// The server.
+        server: &'a str,
+        /// The workload.
+        workload: &'a str,
+        /// What Prony does: `round 2 of 5`.
+        step: &'a str,
+        /// How many steps of all servers are over.
+        done: usize,
+        /// How many there are.
+        steps: usize,
+    },
     /// A round is over, and more may be added.
     RoundOver {
         /// Half the width of the widest interval that is still too wide, as a share of its ratio; `None` if none is too

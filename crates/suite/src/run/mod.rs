@@ -5,9 +5,11 @@
 mod bench;
 mod driven;
 mod event;
+mod explain;
 mod flows;
 mod generator;
 mod instructions;
+mod instrument;
 mod kept;
 mod noisy;
 mod prepare;
@@ -29,8 +31,8 @@ use std::time::Instant;
 
 use prony_driver::Tool;
 use prony_model::{
-    Adaptive, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus, TrialRecord,
-    VerifyVerdict,
+    Adaptive, Explanation, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus,
+    TrialRecord, VerifyVerdict,
 };
 use prony_server::{PortSource, Server};
 use prony_store::{Store, StoreError};
@@ -47,6 +49,7 @@ use kept::Kept;
 pub use bench::{Bench, Task, TaskContent, TaskError};
 pub use driven::{cannot_drive, note as driver_note};
 pub use event::RunEvent;
+pub use explain::{ExplainPlan, ProfilePlan};
 pub use generator::{Agents, Generator};
 pub use instructions::Counter;
 pub use noisy::noise_causes;
@@ -90,6 +93,8 @@ pub struct RunRequest<'a> {
     pub driver: Option<Tool>,
     /// What runs Prony's own engine.
     pub generator: Generator<'a>,
+    /// How the servers are explained after the trials; `None` if they are not.
+    pub explain: Option<ExplainPlan>,
 }
 
 impl RunRequest<'_> {
@@ -106,6 +111,8 @@ pub struct Finished {
     pub run: Run,
     /// Its trials.
     pub trials: Vec<TrialRecord>,
+    /// What a request costs each server, if that was to be explained.
+    pub explanations: Vec<Explanation>,
     /// Why the run could not be stored to its end, if so; the last of `trials` may then be missing from the store.
     pub unsaved: Option<StoreError>,
     /// Why no more load could be generated, if so: an agent was lost.
@@ -140,6 +147,14 @@ pub fn run(
         let measured = measure(&mut request, &mut run, &access, &mut trials, store, observe);
         unsaved = measured.and_then(|()| store.update_run(&run)).err();
     }
+    let mut explanations = Vec::new();
+    if unsaved.is_none() {
+        explanations = explain(&mut request, &run, &access, store, observe);
+        let mut stored = explanations
+            .iter()
+            .map(|one| store.add_explanation(&run.id, one));
+        unsaved = stored.find_map(Result::err);
+    }
     let is_lost = request.generator.lost().is_some();
     run.end = match (&unsaved, request.bench.is_interrupted()) {
         (Some(_), _) => RunEnd::Failed,
@@ -153,6 +168,7 @@ pub fn run(
     Ok(Finished {
         run,
         trials,
+        explanations,
         unsaved: unsaved.or(closed),
         lost: request.generator.lost().map(str::to_owned),
     })
@@ -345,6 +361,39 @@ fn measure(
         run.rounds = done.rounds;
     }
     ended
+}
+
+/// Explains the servers that passed verification, if that is wanted.
+fn explain(
+    request: &mut RunRequest<'_>,
+    run: &Run,
+    access: &BTreeMap<String, Access>,
+    store: &Store,
+    observe: &mut dyn FnMut(RunEvent<'_>),
+) -> Vec<Explanation> {
+    let Some(plan) = request.explain else {
+        return Vec::new();
+    };
+    let measures = request.measures.clone();
+    let mut trials = Vec::new();
+    let mut rig = rig::Servers {
+        bench: &request.bench,
+        access,
+        tasks: &request.tasks,
+        driver: None,
+        instructions: Default::default(),
+        warm_up_requests: Default::default(),
+        generator: &request.generator,
+        ports: request.ports.as_mut(),
+        run: &run.id,
+        store,
+        trials: &mut trials,
+        kept: Kept::default(),
+        machine_memory_bytes: run.machine.memory_bytes,
+        begun: Instant::now(),
+        observe,
+    };
+    explain::explain(&plan, &measures, &run.servers, &mut rig)
 }
 
 /// Plans each server with each workload that passed verification.

@@ -12,6 +12,7 @@ use super::bench::{Bench, Task};
 use super::event::RunEvent;
 use super::generator::Generator;
 use super::instructions::{Instructions, WarmUpRequests};
+use super::instrument::NoInstrument;
 use super::kept::{Kept, Key, Running};
 use super::process::Access;
 use super::rounds::Rig;
@@ -101,6 +102,7 @@ impl Rig for Servers<'_> {
             load: &load,
             driver: self.driver,
             generator: self.generator,
+            wrapper: None,
             process,
             instructions: &self.instructions,
             warm_up_requests,
@@ -112,7 +114,7 @@ impl Rig for Servers<'_> {
                 TrialEvent::Loading(progress) => RunEvent::Loading { attempt, progress },
             });
         };
-        let (record, running) = setup.run(kept, self.ports, report)?;
+        let (record, running) = setup.run(kept, self.ports, report, &mut NoInstrument)?;
         if let Some(running) = running {
             self.keep_or_stop(attempt, key, &record, running);
         }

@@ -20,6 +20,7 @@ use super::bench::{Bench, Task, TaskContent, now};
 use super::driven::Drive;
 use super::generator::Generator;
 use super::instructions::{Instructions, WarmUpRequests, longest_load};
+use super::instrument::Instrument;
 use super::kept::Running;
 use super::process::{Access, Process, Target};
 use super::sampling::Meter;
@@ -44,6 +45,8 @@ pub struct TrialSetup<'a> {
     pub driver: Option<&'a Tool>,
     /// What runs Prony's own engine.
     pub generator: &'a Generator<'a>,
+    /// What runs the server's command; `None` if it runs by itself.
+    pub wrapper: Option<&'a Wrapper>,
     /// When the server's process is, or was, started.
     pub process: ProcessStart,
     /// What counts instructions, for loads that measure them.
@@ -71,17 +74,19 @@ pub(super) fn failed<E: Display>(kind: FailureKind) -> impl Fn(E) -> Stop {
 }
 
 impl TrialSetup<'_> {
-    /// Runs the trial, with the kept server or a new one; `observe` gets its progress. Returns the record and, unless
+    /// Runs the trial, with the kept server or a new one; `observe` gets its progress, and `instrument` watches the server
+    /// during the load. Returns the record and, unless
     /// the trial failed, the running server; `None` if the trial was interrupted.
     pub fn run(
         &self,
         kept: Option<Running>,
         ports: &mut dyn PortSource,
         observe: &mut dyn FnMut(TrialEvent<'_>),
+        instrument: &mut dyn Instrument,
     ) -> Option<(TrialRecord, Option<Running>)> {
         let started_at = now();
         let measured = match self.load.by {
-            MeasuredBy::Time => self.measure(kept, ports, observe),
+            MeasuredBy::Time => self.measure(kept, ports, observe, instrument),
             MeasuredBy::Instructions => self.count_instructions(ports, observe),
         };
         let (result, running) = match measured {
@@ -104,10 +109,11 @@ impl TrialSetup<'_> {
         kept: Option<Running>,
         ports: &mut dyn PortSource,
         observe: &mut dyn FnMut(TrialEvent<'_>),
+        instrument: &mut dyn Instrument,
     ) -> Result<(Measurement, Running), Stop> {
         let mut running = match kept {
             Some(running) => running,
-            None => self.bring_up(ports, None)?,
+            None => self.bring_up(ports, self.wrapper.map(|wrapper| (wrapper, 1)))?,
         };
         let searched = self.warm_up(&mut running, observe)?;
         let logged = u64::from(self.task.workload.log_lines());
@@ -117,8 +123,10 @@ impl TrialSetup<'_> {
         };
         let meter = Meter::start(&running.server, &self.generator.cpus(self.bench));
         let meter = meter.map_err(failed(FailureKind::Load))?;
+        instrument.start(&running.server);
         let mut load = self.load(&mut running.server, observe)?;
         let sampled = meter.finish(load.loaded_s());
+        instrument.finish(&running.server);
         self.fail_if_exited(&mut running.server)?;
         self.fail_without_responses(&load, &running.server)?;
         let log_lines = (logged > 0)

@@ -257,13 +257,8 @@ impl MeasureFlags {
         })
     }
 
-    /// A warm-up of a given length without a limit is exactly as long as that.
     fn warmup_limit(&self) -> Duration {
-        match (self.trials.warmup, self.trials.warmup_limit) {
-            (Some(Duration::ZERO), _) | (Some(_), None) => Duration::ZERO,
-            (_, Some(limit)) => limit,
-            (None, None) => WARMUP_LIMIT,
-        }
+        self.trials.limit(WARMUP_LIMIT)
     }
 
     /// The workloads that are measured by default.
@@ -356,19 +351,9 @@ fn default_ids(
     pair: [&Server; 2],
     most: usize,
 ) -> Result<Vec<String>, Box<dyn Error>> {
-    let [base, new] = pair.map(|server| &server.manifest.workloads);
-    let both: Vec<&String> = base.iter().filter(|id| new.contains(id)).collect();
-    let over_http = |id: &&&String| {
-        let workload = workloads.get(id);
-        workload.is_ok_and(|workload| !workload.protocol().is_grpc())
-    };
-    let mut chosen: Vec<&String> = both.iter().copied().filter(|id| over_http(&id)).collect();
-    if chosen.is_empty() {
-        chosen = both;
+    let chosen = project::common_workloads(workloads, &pair, most);
+    match chosen.is_empty() {
+        true => Err("the two revisions serve no workload in common".into()),
+        false => Ok(chosen),
     }
-    if chosen.is_empty() {
-        return Err("the two revisions serve no workload in common".into());
-    }
-    chosen.truncate(most);
-    Ok(chosen.into_iter().cloned().collect())
 }

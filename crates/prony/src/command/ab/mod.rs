@@ -18,7 +18,9 @@ use prony_report::RunSummary;
 use prony_server::{Catalogue, FreePorts, Freshness, Layout, Server};
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Suite;
-use prony_suite::run::{Bench, Counter, Finished, Generator, Prepared, RunRequest, prepare};
+use prony_suite::run::{
+    Bench, Counter, ExplainPlan, Finished, Generator, Prepared, RunRequest, prepare,
+};
 
 use self::git::{Repository, Shelf};
 use self::measures::{By, MeasureFlags, Measures};
@@ -28,8 +30,9 @@ use super::flags::{BuildFlags, CpuFlags, StoreFlag};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::project::{self, Project, ServerPath};
+use crate::result_file::takes_stdout;
 use crate::view::screen_thread::LiveMode;
-use crate::view::{report_files, run_progress};
+use crate::view::{explanation_files, report_files, run_progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -84,6 +87,10 @@ pub struct Arguments {
     measures: MeasureFlags,
     #[command(flatten)]
     judging: Judging,
+    /// Then explain where the revisions differ: system calls, CPU time and functions of a request, in
+    /// loads that are not judged
+    #[arg(long)]
+    explain: bool,
     /// Keep the files of the revisions in .prony/ab
     #[arg(long)]
     keep: bool,
@@ -256,6 +263,7 @@ impl RevisionSession<'_> {
             ports: Box::new(FreePorts),
             driver: None,
             generator: Generator::this_process(),
+            explain: arguments.explain.then(ExplainPlan::default),
         };
         let finished = run_progress::run(request, &store, LiveMode::Line)?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
@@ -320,6 +328,12 @@ impl RevisionSession<'_> {
             Err(_) if interrupted => return Ok(ExitCode::from(INTERRUPTED)),
             comparison => comparison?,
         };
+        explanation_files::conclude(
+            self.layout,
+            finished,
+            Some(self.pair.map(|server| server.id.as_str())),
+            takes_stdout(&files),
+        )?;
         let code = judging.conclude(&comparison, files)?;
         if interrupted {
             return Ok(ExitCode::from(INTERRUPTED));

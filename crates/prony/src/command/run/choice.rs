@@ -42,6 +42,7 @@ Examples:
   prony run --junit tests.xml                  verdicts for a CI system
   prony run --server-cpus 0-3 --load-cpus 4-7  choose the CPUs
   prony run --on ssh:host1,host2               the load comes from other hosts
+  prony run zap --quick --explain              and why: what a request costs
   prony run --no-tui                           lines instead of the live screen
 
 The live screen:
@@ -113,6 +114,10 @@ pub struct Arguments {
     /// k6; loads that it cannot generate are left out
     #[arg(long, value_name = "ID", value_parser = arguments::name)]
     driver: Option<String>,
+    /// Afterwards explain what a request costs each server, in loads that are not ranked: system
+    /// calls, CPU time and functions (see `prony explain`)
+    #[arg(long)]
+    pub explain: bool,
     #[command(flatten)]
     fleet: FleetFlags,
     #[command(flatten)]

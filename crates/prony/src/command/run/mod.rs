@@ -15,7 +15,7 @@ use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
 use prony_server::FreePorts;
 use prony_store::Store;
-use prony_suite::run::{Bench, Finished, RunRequest};
+use prony_suite::run::{Bench, ExplainPlan, Finished, RunRequest};
 
 pub use self::choice::Arguments;
 use self::choice::{Choice, Chosen, Ground};
@@ -26,7 +26,7 @@ use crate::exit::{
 use crate::fleet::Loads;
 use crate::project::{self, Project};
 use crate::result_file::{self, ResultFile};
-use crate::view::{listing, minutes, report_files, run_progress, width};
+use crate::view::{explanation_files, listing, minutes, report_files, run_progress, width};
 
 /// Runs the suite, or all of them, shows the comparison and writes the reports.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
@@ -200,6 +200,7 @@ impl<'a> SuiteSession<'a> {
             ports: Box::new(FreePorts),
             driver: ground.driver.clone(),
             generator: self.loads.generator(),
+            explain: arguments.explain.then(ExplainPlan::default),
         };
         let finished = run_progress::run(request, &self.store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
@@ -214,8 +215,11 @@ impl<'a> SuiteSession<'a> {
             false => report_files::show(&finished.run, &comparison),
         }
         let is_stdout_taken = result_file::takes_stdout(&results);
+        let explained =
+            explanation_files::conclude(&ground.project.layout, &finished, None, is_stdout_taken);
         let written = write(results, &finished, &comparison);
         files?;
+        explained?;
         written?;
         let verdicts = Verdicts::of(ground.project.file(), &finished)?;
         match is_stdout_taken {

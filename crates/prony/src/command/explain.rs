@@ -1,0 +1,305 @@
+//! `prony explain SERVER…`: what a request costs servers, and where that goes.
+
+use std::error::Error;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use clap::Args;
+use prony_model::{Explanation, LoadShape, LoadSpec, RunEnd, ServerStatus};
+use prony_server::{Catalogue, FreePorts, Origin, Server};
+use prony_suite::run::{ExplainPlan, Finished, Generator, ProfilePlan, RunRequest};
+use prony_suite::{Measure, Suite, WARMUP_LIMIT};
+
+use super::flags::{BuildFlags, CpuFlags, ResultFlags, StoreFlag, TrialFlags};
+use crate::arguments;
+use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
+use crate::project::{self, Project, ServerPath};
+use crate::result_file::{self, ResultFile};
+use crate::view::screen_thread::LiveMode;
+use crate::view::{explanation_files, run_progress};
+
+const EXAMPLES: &str = "\
+Examples:
+  prony explain go-nethttp rust-hyper       two servers side by side, and where
+                                            they differ
+  prony explain bun --workload sse          one server, one workload
+  prony explain ../my-server                a server of your own, in any folder
+  prony explain                             the servers of prony.toml
+  prony explain go-nethttp --frequency 997  a finer profile
+  prony explain a b --no-profile --rounds 9 only the table, with more rounds
+  prony explain go-nethttp --json cost.json the figures for programs
+
+Prony builds and verifies the servers, and loads each in rounds: once while only \
+counters run that cost the server nothing, and once while its system calls are traced. \
+Then it profiles each, in a process of its own, on and off the CPU. The table shows what \
+a request costs, each figure with its 95 % interval over the rounds; the page explain.html \
+has flame graphs as well. The stacks are in the run's folder, as folded stacks and as SVG.
+
+System calls and kernel stacks need rights: as root everything is there, and without \
+them Prony shows the rest, with the command that grants what is missing.
+
+Exit status:
+  0    every server was explained
+  1    a server could not be built, started, verified or loaded
+  2    the command line is wrong
+  130  you stopped it; what was measured is kept";
+
+/// The loads of `prony explain` have this many connections by default.
+const CONNECTIONS: usize = 64;
+const TIMEOUT: Duration = Duration::from_secs(5);
+const WARMUP: Duration = Duration::from_millis(300);
+/// How many workloads are explained by default.
+const DEFAULT_WORKLOADS: usize = 2;
+
+/// Which servers are explained, and how.
+#[derive(Args)]
+#[command(after_help = EXAMPLES, mut_arg("no_ceiling", |flag| flag.hide(true)))]
+pub struct Arguments {
+    /// Explain these servers: an id, or a folder with a server.toml (FOLDER or FOLDER@VARIANT)
+    /// [default: those of prony.toml]
+    #[arg(value_name = "SERVER", value_parser = arguments::name)]
+    servers: Vec<String>,
+    /// Request only these workloads, separated by commas [default: the first two that all of the
+    /// servers serve]
+    #[arg(long, visible_alias = "workload", value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
+    workloads: Vec<String>,
+    /// Load each server over this many connections, in a closed loop
+    #[arg(long, value_name = "N", default_value_t = CONNECTIONS, value_parser = arguments::connections)]
+    connections: usize,
+    /// Run this many rounds
+    #[arg(long, value_name = "N", default_value = "5", value_parser = arguments::rounds)]
+    rounds: NonZeroU32,
+    /// Load each server for this long in each round, twice: with counters alone, and traced
+    #[arg(long, default_value = "1s", value_parser = arguments::measured_duration)]
+    duration: Duration,
+    /// Take no profile
+    #[arg(long)]
+    no_profile: bool,
+    /// Profile each server for this long
+    #[arg(long, default_value = "3s", value_parser = arguments::measured_duration, conflicts_with = "no_profile")]
+    profile_duration: Duration,
+    /// Take this many samples a second of each thread that runs
+    #[arg(long, value_name = "HZ", default_value_t = 199, value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with = "no_profile")]
+    frequency: u64,
+    #[command(flatten)]
+    trials: TrialFlags,
+    #[command(flatten)]
+    build: BuildFlags,
+    #[command(flatten)]
+    cpus: CpuFlags,
+    #[command(flatten)]
+    store: StoreFlag,
+    #[command(flatten)]
+    results: ResultFlags,
+    /// Show no progress, only results, warnings and errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// Builds, verifies, loads and explains.
+pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+    let project = Project::open(project)?;
+    let catalogue = project.catalogue()?;
+    let outside = arguments.outside(&catalogue)?;
+    let servers = arguments.choose(&project, &catalogue, &outside)?;
+    let chosen = arguments.measures(&project, &servers)?;
+    let files = arguments.results.open()?;
+    let interrupt = interrupt_on_signals()?;
+    let finished = arguments.explain(&project, servers, chosen, &interrupt)?;
+    conclude(&finished, files)
+}
+
+impl Arguments {
+    /// The servers in folders.
+    fn outside(&self, catalogue: &Catalogue) -> Result<Vec<Server>, Box<dyn Error>> {
+        let paths = self.servers.iter().filter_map(|name| ServerPath::of(name));
+        let paths = paths.collect::<Result<Vec<_>, _>>().map_err(usage)?;
+        project::outside(catalogue, &paths)
+    }
+
+    fn choose<'a>(
+        &self,
+        project: &Project,
+        catalogue: &'a Catalogue,
+        outside: &'a [Server],
+    ) -> Result<Vec<&'a Server>, Box<dyn Error>> {
+        if self.servers.is_empty() {
+            let own = project.file().map_or(&[][..], |file| &file.servers);
+            let ids: Vec<&String> = own.iter().map(|server| &server.id).collect();
+            if ids.is_empty() {
+                return Err(usage(
+                    "which servers? Name some (`prony list` shows them), or describe your own in prony.toml (`prony init` writes it)",
+                ));
+            }
+            return catalogue.select(&ids).map_err(project::not_selected);
+        }
+        let is_id = |name: &&String| ServerPath::of(name).is_none();
+        let ids: Vec<&String> = self.servers.iter().filter(is_id).collect();
+        let mut servers = catalogue.select(&ids).map_err(project::not_selected)?;
+        servers.extend(outside);
+        Ok(servers)
+    }
+
+    fn measures(
+        &self,
+        project: &Project,
+        servers: &[&Server],
+    ) -> Result<Vec<Measure>, Box<dyn Error>> {
+        let workloads = project.workloads(servers)?;
+        let ids = match self.workloads.is_empty() {
+            true => project::common_workloads(workloads, servers, DEFAULT_WORKLOADS),
+            false => {
+                let chosen = workloads.select(self.workloads.iter().map(String::as_str));
+                let chosen = chosen.map_err(usage)?.into_iter();
+                chosen.map(|workload| workload.id.clone()).collect()
+            }
+        };
+        let is_served = |id: &String| servers.iter().any(|it| it.manifest.workloads.contains(id));
+        if let Some(id) = ids.iter().find(|id| !is_served(id)) {
+            return Err(usage(format!("none of these servers serves `{id}`")));
+        }
+        if ids.is_empty() {
+            return Err(usage(
+                "these servers serve no workload in common; choose with --workload",
+            ));
+        }
+        ids.iter()
+            .map(|id| {
+                let mut measure = self.measure(id)?;
+                measure.load = workloads.get(id)?.under(measure.load);
+                Ok(measure)
+            })
+            .collect()
+    }
+
+    fn measure(&self, workload: &str) -> Result<Measure, Box<dyn Error>> {
+        let threads = self.cpus.assign()?.load.len().clamp(1, self.connections);
+        let warmup = self.trials.warmup.unwrap_or(WARMUP);
+        Ok(Measure {
+            workload: workload.to_owned(),
+            load: LoadSpec {
+                shape: LoadShape::Closed,
+                connections: self.connections,
+                threads,
+                duration_s: Some(self.duration.as_secs_f64()),
+                warmup_s: warmup.as_secs_f64(),
+                timeout_s: TIMEOUT.as_secs_f64(),
+                ..LoadSpec::default()
+            },
+            // There are no trials that would be ranked.
+            rounds: 0,
+            warmup_limit_s: self.trials.limit(WARMUP_LIMIT).as_secs_f64(),
+        })
+    }
+
+    fn live(&self) -> LiveMode {
+        match self.quiet {
+            true => LiveMode::Quiet,
+            false => LiveMode::Line,
+        }
+    }
+
+    fn plan(&self) -> ExplainPlan {
+        ExplainPlan {
+            rounds: self.rounds.get(),
+            duration: self.duration,
+            profile: (!self.no_profile).then_some(ProfilePlan {
+                frequency_hz: self.frequency,
+                duration: self.profile_duration,
+                off_cpu: true,
+            }),
+        }
+    }
+
+    fn explain(
+        &self,
+        project: &Project,
+        servers: Vec<&Server>,
+        measures: Vec<Measure>,
+        interrupt: &Arc<AtomicBool>,
+    ) -> Result<Finished, Box<dyn Error>> {
+        let id = project::run_id("explain");
+        let workloads = project.workloads(&servers)?;
+        let ids = measures.iter().map(|measure| measure.workload.as_str());
+        let tasks = project::tasks(&project.layout, workloads, ids)?;
+        let names: Vec<String> = servers.iter().map(|server| server.id.clone()).collect();
+        let suite = Suite::made_up(
+            "explain",
+            format!("Why: {}", names.join(", ")),
+            vec!["These loads explain what a request costs; none is ranked.".into()],
+            names,
+        );
+        let cpus = self.cpus.assign()?;
+        let store = self.store.open(&project.layout)?;
+        let request = RunRequest {
+            bench: self.build.bench(&project.layout, cpus, &id, interrupt)?,
+            suite: &suite,
+            servers,
+            tasks,
+            measures,
+            adaptive: None,
+            baseline: None,
+            alike: Vec::new(),
+            seed: self.trials.seed(),
+            id,
+            command: std::env::args().collect(),
+            prony_version: env!("CARGO_PKG_VERSION").into(),
+            ports: Box::new(FreePorts),
+            driver: None,
+            generator: Generator::this_process(),
+            explain: Some(self.plan()),
+        };
+        let finished = run_progress::run(request, &store, self.live())?;
+        let layout = &project.layout;
+        let explanations = &finished.explanations;
+        let differences = explanation_files::differences(explanations);
+        let folder = layout.runs().join(&finished.run.id);
+        let files = explanation_files::write(&folder, &finished.run, explanations, &differences)?;
+        errln!(
+            "{files}\nrecord   {} (run {})\n",
+            store.path().display(),
+            finished.run.id
+        );
+        Ok(finished)
+    }
+}
+
+/// Shows the explanation, and says whether it is whole.
+fn conclude(finished: &Finished, files: [Option<ResultFile>; 2]) -> Outcome {
+    let takes_stdout = result_file::takes_stdout(&files);
+    let [markdown, json] = files;
+    let (run, explanations) = (&finished.run, &finished.explanations);
+    let differences = &explanation_files::differences(explanations);
+    if let Some(file) = markdown {
+        file.write(&explanation_files::markdown(explanations, differences))?;
+    }
+    if let Some(file) = json {
+        file.write_json(&explanation_files::json(run, explanations, differences))?;
+    }
+    if !takes_stdout {
+        explanation_files::show(explanations, differences);
+    }
+    if let Some(unsaved) = &finished.unsaved {
+        return Err(unsaved.to_string().into());
+    }
+    Ok(ExitCode::from(match run.end {
+        RunEnd::Interrupted => INTERRUPTED,
+        _ if is_whole(finished) => 0,
+        _ => FAILURE,
+    }))
+}
+
+/// Whether every server was explained.
+fn is_whole(finished: &Finished) -> bool {
+    let has_rounds = |one: &Explanation| !one.rounds.is_empty();
+    let servers = &finished.run.servers;
+    servers.iter().all(|server| {
+        let mut own = finished.explanations.iter();
+        server.status == ServerStatus::Ready
+            && own.any(|one| one.server == server.id && has_rounds(one))
+    })
+}

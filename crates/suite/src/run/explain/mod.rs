@@ -1,0 +1,342 @@
+//! Explains what a request costs each server: loads of their own, which are never ranked.
+//!
+//! Every round loads each server twice: once while only counters run that cost the server nothing, and once while
+//! system calls are traced. After the last round each server is profiled once, in a process of its own, because runtimes
+//! give the names of their functions only if they were started so.
+
+mod cost;
+mod instruments;
+mod segments;
+
+use std::iter;
+use std::time::Duration;
+
+use prony_model::{
+    CostFigure, CostRound, CostUnit, Explanation, LoadSpec, MeasuredBy, Measurement, ProcessStart,
+    ServerRecord, ServerStatus, Trial, TrialResult, Unavailable,
+};
+use prony_profile::NAMING_ENVIRONMENT;
+use prony_server::{Wrapper, WrapperVariable};
+
+use self::cost::{PlainCost, units};
+use self::instruments::{Counted, Profiling, Tracing};
+use self::segments::segments;
+use super::bench::Task;
+use super::event::RunEvent;
+use super::instructions::WarmUpRequests;
+use super::instrument::Instrument;
+use super::kept::Running;
+use super::process::Access;
+use super::responds_correctly;
+use super::rig::Servers;
+use super::trial::{TrialEvent, TrialSetup};
+use crate::plan::{Measure, TrialAttempt, Warming};
+
+/// How servers are explained.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExplainPlan {
+    /// How many rounds give the figures and their intervals.
+    pub rounds: u32,
+    /// How long each load of a round takes, after its warm-up. A load with a number of requests keeps it.
+    pub duration: Duration,
+    /// How servers are profiled; `None` if they are not.
+    pub profile: Option<ProfilePlan>,
+}
+
+/// Five rounds of a second, and a profile of three.
+impl Default for ExplainPlan {
+    fn default() -> Self {
+        Self {
+            rounds: 5,
+            duration: Duration::from_secs(1),
+            profile: Some(ProfilePlan {
+                frequency_hz: 199,
+                duration: Duration::from_secs(3),
+                off_cpu: true,
+            }),
+        }
+    }
+}
+
+/// How a server is profiled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProfilePlan {
+    /// Samples a second and thread that runs.
+    pub frequency_hz: u64,
+    /// How long the load takes.
+    pub duration: Duration,
+    /// Whether waiting is profiled too.
+    pub off_cpu: bool,
+}
+
+/// Starts a server so that its runtime names its functions.
+fn names_functions() -> Wrapper {
+    let variables = NAMING_ENVIRONMENT.iter().map(|one| WrapperVariable {
+        name: one.name.to_owned(),
+        value: one.value.to_owned(),
+        separator: one.separator,
+    });
+    Wrapper {
+        before: Vec::new(),
+        env: variables.collect(),
+    }
+}
+
+/// One server under one load, and what is known of it so far.
+struct Explained {
+    explanation: Explanation,
+    measure: usize,
+    /// Its process, kept from round to round so that it stays warm.
+    running: Option<Running>,
+    has_failed: bool,
+}
+
+/// Explains each server with each measure that it takes part in. After an interrupt, what is known so far remains.
+pub fn explain(
+    plan: &ExplainPlan,
+    measures: &[Measure],
+    servers: &[ServerRecord],
+    rig: &mut Servers<'_>,
+) -> Vec<Explanation> {
+    let pairs = measures.iter().enumerate().flat_map(|(index, measure)| {
+        let servers = servers.iter().filter(|server| {
+            server.status == ServerStatus::Ready && responds_correctly(server, &measure.workload)
+        });
+        servers.map(move |server| (server.id.clone(), index, measure))
+    });
+    let mut explained: Vec<Explained> = pairs
+        .map(|(server, index, measure)| Explained {
+            explanation: empty(server, measure, plan, rig.tasks),
+            measure: index,
+            running: None,
+            has_failed: false,
+        })
+        .collect();
+    let per_round = explained.len();
+    let steps = per_round * (plan.rounds as usize + usize::from(plan.profile.is_some()));
+    let mut done = 0;
+    for round in 1..=plan.rounds {
+        for one in &mut explained {
+            let step = format!("round {round} of {}", plan.rounds);
+            one.report(rig, &step, (done, steps));
+            one.round(round, &measures[one.measure], plan, rig);
+            done += 1;
+        }
+    }
+    for one in &mut explained {
+        if let Some(running) = one.running.take() {
+            running.stop();
+        }
+        if let Some(profile) = &plan.profile {
+            one.report(rig, "profile", (done, steps));
+            one.profile(&measures[one.measure], profile, rig);
+            done += 1;
+        }
+    }
+    let is_known = |one: &Explained| !one.explanation.rounds.is_empty() || one.has_failed;
+    explained.retain(is_known);
+    explained.into_iter().map(|one| one.explanation).collect()
+}
+
+fn empty(server: String, measure: &Measure, plan: &ExplainPlan, tasks: &[Task]) -> Explanation {
+    let task = tasks.iter().find(|it| it.workload.id == measure.workload);
+    let is_stream = task.is_some_and(|task| task.workload.is_stream());
+    Explanation {
+        server,
+        workload: measure.workload.clone(),
+        load: load_for(measure, plan.duration),
+        unit: match is_stream {
+            true => CostUnit::Event,
+            false => CostUnit::Request,
+        },
+        rounds: Vec::new(),
+        on_cpu: None,
+        off_cpu: None,
+        unavailable: Vec::new(),
+    }
+}
+
+/// The load of a measure, for this long. Where instructions are counted, the server is explained without the emulator.
+fn load_for(measure: &Measure, duration: Duration) -> LoadSpec {
+    let mut load = measure.load.clone();
+    if load.by == MeasuredBy::Instructions {
+        load.by = MeasuredBy::Time;
+        load.requests = None;
+        load.duration_s = Some(duration.as_secs_f64());
+    }
+    if load.duration_s.is_some() {
+        load.duration_s = Some(duration.as_secs_f64());
+    }
+    load
+}
+
+impl Explained {
+    fn report(&self, rig: &mut Servers<'_>, step: &str, (done, steps): (usize, usize)) {
+        if self.has_failed || rig.bench.is_interrupted() {
+            return;
+        }
+        (rig.observe)(RunEvent::Explaining {
+            server: &self.explanation.server,
+            workload: &self.explanation.workload,
+            step,
+            done,
+            steps,
+        });
+    }
+
+    /// One round: the load with counters alone, then the traced one.
+    fn round(&mut self, round: u32, measure: &Measure, plan: &ExplainPlan, rig: &mut Servers<'_>) {
+        let load = load_for(measure, plan.duration);
+        let mut counted = Counted::default();
+        let Some(plain) = self.load(round, measure, &load, rig, (None, &mut counted)) else {
+            return;
+        };
+        let mut cost = CostRound::default();
+        let unit = self.explanation.unit;
+        let plain_cost = PlainCost::of(&plain, &counted, unit);
+        plain_cost.add_to(&mut cost);
+        self.miss(counted.unavailable());
+        self.add_segments(&mut cost, rig);
+        let mut tracing = Tracing::new(&rig.bench.cpus.load);
+        if let Some(traced) = self.load(round, measure, &load, rig, (None, &mut tracing)) {
+            tracing.add_to(&mut cost, &traced, unit, plain_cost.cpu_s());
+            self.miss(tracing.into_unavailable());
+        }
+        self.explanation.rounds.push(cost);
+    }
+
+    /// Bytes and segments of a response, from requests in sequence over a connection of their own.
+    fn add_segments(&mut self, cost: &mut CostRound, rig: &Servers<'_>) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        let workload = &self.explanation.workload;
+        let Some(task) = rig.tasks.iter().find(|it| it.workload.id == *workload) else {
+            return;
+        };
+        match segments(task, &mut running.server, self.explanation.unit) {
+            Ok(figures) => cost.figures.extend(figures),
+            Err(why) => self.miss([Unavailable {
+                what: "bytes and segments".into(),
+                why: task.hide_in_error(&why),
+                remedy: None,
+            }]),
+        }
+    }
+
+    fn profile(&mut self, measure: &Measure, plan: &ProfilePlan, rig: &mut Servers<'_>) {
+        let load = load_for(measure, plan.duration);
+        let wrapper = names_functions();
+        let mut profiling = Profiling::new(plan, &rig.bench.cpus.load);
+        let round = self.explanation.rounds.len() as u32 + 1;
+        let profiled = self.load(round, measure, &load, rig, (Some(&wrapper), &mut profiling));
+        if let Some(running) = self.running.take() {
+            running.stop();
+        }
+        let (profiles, unavailable) = profiling.into_result();
+        self.miss(unavailable);
+        let (Some(measurement), Some(mut profiles)) = (profiled, profiles) else {
+            return;
+        };
+        let unit = self.explanation.unit;
+        let cost = self.cost_beside(&measurement, unit);
+        for profile in iter::once(&mut profiles.on_cpu).chain(&mut profiles.off_cpu) {
+            profile.units = units(&measurement, unit).unwrap_or(0.0);
+            profile.cost = cost;
+        }
+        self.explanation.on_cpu = Some(profiles.on_cpu);
+        self.explanation.off_cpu = profiles.off_cpu;
+    }
+
+    /// How much more CPU time a request took than in the rounds, as a share.
+    fn cost_beside(&self, measurement: &Measurement, unit: CostUnit) -> Option<f64> {
+        let rounds = self.explanation.rounds.iter();
+        let plain: Vec<f64> = rounds
+            .filter_map(|it| it.figures.get(&CostFigure::Cpu).copied())
+            .collect();
+        let plain = prony_stats::median(&plain)?;
+        let cost = measurement.server.as_ref()?.cpu_s() / units(measurement, unit)?;
+        Some(cost / plain - 1.0)
+    }
+
+    /// Loads the server. `None`, with the reason kept, if that failed, now or earlier.
+    fn load(
+        &mut self,
+        round: u32,
+        measure: &Measure,
+        load: &LoadSpec,
+        rig: &mut Servers<'_>,
+        (wrapper, instrument): (Option<&Wrapper>, &mut dyn Instrument),
+    ) -> Option<Measurement> {
+        if self.has_failed || rig.bench.is_interrupted() || rig.generator.lost().is_some() {
+            return None;
+        }
+        let attempt = self.attempt(round, measure, load);
+        let kept = self.running.take();
+        let server = &self.explanation.server;
+        let is_kept = |task: &&Task| task.workload.id == measure.workload;
+        let no_requests = WarmUpRequests::default();
+        let setup = TrialSetup {
+            bench: rig.bench,
+            access: &rig.access[server],
+            task: rig.tasks.iter().find(is_kept)?,
+            attempt: &attempt,
+            load: &attempt.load(),
+            driver: None,
+            generator: rig.generator,
+            instructions: &rig.instructions,
+            warm_up_requests: &no_requests,
+            wrapper,
+            process: match (&rig.access[server], &kept) {
+                (Access::Outside(_), _) => ProcessStart::Outside,
+                (Access::Start(_), Some(_)) => ProcessStart::Kept,
+                (Access::Start(_), None) => ProcessStart::New,
+            },
+        };
+        let (record, running) =
+            setup.run(kept, rig.ports, &mut |_: TrialEvent<'_>| {}, instrument)?;
+        self.running = running;
+        match record.result {
+            TrialResult::Measured(measurement) => Some(measurement),
+            TrialResult::Failed { message, .. } => {
+                self.has_failed = true;
+                self.miss([Unavailable {
+                    what: "the load".into(),
+                    why: message,
+                    remedy: None,
+                }]);
+                None
+            }
+        }
+    }
+
+    fn attempt(&self, round: u32, measure: &Measure, load: &LoadSpec) -> TrialAttempt {
+        TrialAttempt {
+            trial: Trial {
+                sequence: round,
+                server: self.explanation.server.clone(),
+                workload: measure.workload.clone(),
+                load: load.clone(),
+                round,
+            },
+            number: 1,
+            measure: self.measure,
+            // Every process is warmed up once, until it is steady, and kept.
+            warming: match measure.warmup_limit_s > 0.0 {
+                true => Warming::Keep,
+                false => Warming::Fixed,
+            },
+            warmup_limit_s: measure.warmup_limit_s,
+            warmup_s: load.warmup_s,
+        }
+    }
+
+    /// Notes what could not be measured, each only once.
+    fn miss(&mut self, unavailable: impl IntoIterator<Item = Unavailable>) {
+        for one in unavailable {
+            if !self.explanation.unavailable.contains(&one) {
+                self.explanation.unavailable.push(one);
+            }
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What watches a server during a load, beside the samples that every trial takes.
+
+use super::process::Process;
+
+/// Watches a server during a load.
+pub trait Instrument {
+    /// Called just before the load, warm-up included.
+    fn start(&mut self, server: &Process);
+
+    /// Called just after it; the server still runs.
+    fn finish(&mut self, server: &Process);
+}
+
+/// Watches nothing.
+pub struct NoInstrument;
+
+impl Instrument for NoInstrument {
+    fn start(&mut self, _: &Process) {}
+
+    fn finish(&mut self, _: &Process) {}
+}
