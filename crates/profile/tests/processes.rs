@@ -148,6 +148,18 @@ fn debug_information_shows_what_was_inlined() {
 }
 
 #[test]
+fn symbols_give_names_if_debug_information_cannot_be_read() {
+    let folder = TempDir::new().unwrap();
+    // The crate that reads it does so without a decoder.
+    let program = compile(&folder, "burn.c", &["-g", "-gz=zlib"]);
+    let mut running = Running::start(&mut Command::new(program));
+    let Some(profiler) = profile(often(), running.pid) else {
+        return;
+    };
+    assert_is_burn(&sample(&mut running, profiler).on_cpu);
+}
+
+#[test]
 fn a_stripped_program_says_why_it_has_no_names() {
     let folder = TempDir::new().unwrap();
     let program = compile(&folder, "burn.c", &["-s"]);

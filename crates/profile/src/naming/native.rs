@@ -1,5 +1,7 @@
 //! Names of compiled functions, from the symbols and the debug information of their files.
 
+use std::path::Path;
+
 use blazesym::symbolize::source::{Elf, Source};
 use blazesym::symbolize::{Input, Sym, Symbolized, Symbolizer};
 use prony_model::{Frame, FrameKind};
@@ -17,8 +19,7 @@ pub(super) fn names(file: &Module, offsets: &[u64]) -> Vec<Named> {
         return vec![unknown(why); offsets.len()];
     };
     let symbolizer = Symbolizer::new();
-    let source = Source::Elf(Elf::new(path));
-    let symbols = match symbolizer.symbolize(&source, Input::FileOffset(offsets)) {
+    let symbols = match symbols(&symbolizer, &path, offsets) {
         Ok(symbols) => symbols,
         Err(error) => return vec![unknown(format!("{error:#}")); offsets.len()],
     };
@@ -33,6 +34,22 @@ pub(super) fn names(file: &Module, offsets: &[u64]) -> Vec<Named> {
         Symbolized::Unknown(_) => unknown("no symbol of the file covers this code".into()),
     });
     named.collect()
+}
+
+/// Debug information that cannot be read, because it is broken or compressed, leaves the symbols.
+fn symbols<'a>(
+    symbolizer: &'a Symbolizer,
+    path: &Path,
+    offsets: &[u64],
+) -> blazesym::Result<Vec<Symbolized<'a>>> {
+    let read = |debug_syms| {
+        let elf = Elf {
+            debug_syms,
+            ..Elf::new(path)
+        };
+        symbolizer.symbolize(&Source::Elf(elf), Input::FileOffset(offsets))
+    };
+    read(true).or_else(|_| read(false))
 }
 
 /// The function, and what was inlined into it, the outermost first.
