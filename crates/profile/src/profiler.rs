@@ -81,7 +81,7 @@ impl std::fmt::Debug for Recorded {
 }
 
 /// How much of a stack the kernel copies: more than nearly every server's stack is deep.
-const STACK_BYTES: u32 = 32 << 10;
+const STACK_BYTES: u32 = 48 << 10;
 /// Room for more than a second of samples on each CPU; users who may not lock as much get less.
 const RING_BYTES: usize = 4 << 20;
 /// How long a record may wait in the kernel.

@@ -194,6 +194,33 @@ fn names_of_cpp_are_demangled() {
     assert!(first.self_share > 0.9);
 }
 
+#[test]
+fn a_stripped_go_program_still_has_names() {
+    let folder = TempDir::new().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/burn.go");
+    let program = folder.path().join("burn");
+    let build = Command::new("go")
+        .args(["build", "-ldflags=-s -w", "-o"])
+        .args([&program, &source])
+        .env("GOFLAGS", "")
+        .status();
+    let Ok(status) = build else {
+        return eprintln!("skipped: go is not installed");
+    };
+    assert!(status.success());
+    let mut running = Running::start(&mut Command::new(program));
+    let Some(profiler) = profile(often(), running.pid) else {
+        return;
+    };
+    let profiles = sample(&mut running, profiler);
+    let first = &functions(&profiles.on_cpu)[0];
+    assert_eq!(first.frame.name, "main.(*basket).total");
+    assert!(first.self_share > 0.8, "{first:?}");
+    assert!(profiles.on_cpu_whole > 0.9);
+    let (_, called) = shares(&profiles.on_cpu, "main.main");
+    assert!(called > 0.8, "{called}");
+}
+
 #[inline(never)]
 fn burn_in_rust(until: Instant) -> u64 {
     let mut sum = 1_u64;
