@@ -38,6 +38,7 @@ pub(crate) enum Note {
         time_ns: u64,
     },
     Ended {
+        pid: i32,
         tid: i32,
         time_ns: u64,
     },
@@ -159,7 +160,12 @@ impl Collector {
             Note::Forked { pid, parent, .. } => {
                 self.processes.forked(pid, parent, &mut self.modules);
             }
-            Note::Ended { tid, .. } => self.waits.ended(tid),
+            Note::Ended { pid, tid, .. } => {
+                self.waits.ended(tid);
+                if pid == tid {
+                    self.processes.ended(pid);
+                }
+            }
         }
     }
 
@@ -194,4 +200,60 @@ fn number(
     let numbers = outermost_first.map(|&place| places.number(place));
     let numbers: Vec<u32> = numbers.collect::<Option<_>>()?;
     tally.number(numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(event: usize, tid: i32, time_ns: u64) -> Note {
+        Note::Sample(Box::new(RawSample {
+            event,
+            tid,
+            time_ns,
+            kernel_chain: vec![0xffff_ffff_8000_0000],
+            ..RawSample::default()
+        }))
+    }
+
+    fn came_back(tid: i32, time_ns: u64) -> Note {
+        Note::CameBack { tid, time_ns }
+    }
+
+    #[test]
+    fn a_return_that_is_read_before_its_departure_still_counts() {
+        let mut collector = Collector {
+            period: 1,
+            ..Collector::default()
+        };
+        // The ring of one CPU was read just before the thread left it, that of the other after it came back there.
+        collector.hold(came_back(9, 1_000_000_000));
+        collector.hold(came_back(7, 4_000_000_000));
+        collector.all_read();
+        collector.hold(sample(OFF_CPU, 7, 2_000_000_000));
+        collector.hold(sample(OFF_CPU, 8, 5_000_000_000));
+        collector.all_read();
+        collector.end(6_000_000_000);
+        assert_eq!(collector.off_cpu.samples, 2);
+        let weights: Vec<f64> = collector
+            .off_cpu
+            .tally
+            .stacks()
+            .map(|(_, weight)| weight)
+            .collect();
+        assert_eq!(weights, [3.0]);
+    }
+
+    #[test]
+    fn further_samples_are_lost_and_counted() {
+        let mut collector = Collector::default();
+        for time_ns in 0..MOST_SAMPLES + 5 {
+            collector.hold(sample(ON_CPU, 7, time_ns));
+        }
+        collector.end(0);
+        assert_eq!(collector.on_cpu.samples, MOST_SAMPLES);
+        assert_eq!(collector.lost(), 5);
+        // Threads of the kernel have nothing in user mode, so their stacks are whole.
+        assert_eq!(collector.on_cpu.whole, MOST_SAMPLES);
+    }
 }

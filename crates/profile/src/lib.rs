@@ -9,6 +9,7 @@
 
 mod assemble;
 mod collector;
+mod go;
 mod module;
 mod naming;
 mod output;

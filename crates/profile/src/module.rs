@@ -9,9 +9,10 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::go::FunctionTable;
 use framehop::ExplicitModuleSectionInfo;
 use object::read::elf::{ElfFile64, ProgramHeader, SectionHeader};
-use object::{Endianness, ReadCache, elf};
+use object::{Endianness, Object, ReadCache, elf};
 use procfs_core::FromBufRead;
 use procfs_core::process::{MMapPath, MemoryMaps};
 
@@ -34,6 +35,10 @@ pub(crate) struct Elf {
     segments: Vec<Segment>,
     sections: HashMap<&'static str, (Range<u64>, Option<Bytes>)>,
     has_symbols: bool,
+    /// In hexadecimal digits.
+    build_id: Option<String>,
+    /// Go's table of functions.
+    go_functions: Option<Bytes>,
 }
 
 /// A part of a file that is loaded into memory and may be executed.
@@ -159,12 +164,19 @@ impl Elf {
             .collect();
         let mut sections = HashMap::new();
         let mut has_symbols = false;
+        let mut go_functions = None;
         let table = elf.elf_section_table();
         for (_, header) in table.enumerate() {
             has_symbols |= header.sh_type(endian) == elf::SHT_SYMTAB;
             let Ok(name) = table.section_name(endian, header) else {
                 continue;
             };
+            if name == b".gopclntab" || name == b".data.rel.ro.gopclntab" {
+                let length = header.sh_size(endian);
+                go_functions = (length <= MOST_SECTION_BYTES)
+                    .then(|| read_at(file, header.sh_offset(endian), length).ok())
+                    .flatten();
+            }
             let wanted = SECTIONS.iter().find(|(known, _)| known.as_bytes() == name);
             if let Some(&(name, with_bytes)) = wanted {
                 let start = header.sh_addr(endian);
@@ -182,7 +194,28 @@ impl Elf {
             segments,
             sections,
             has_symbols,
+            build_id: elf.build_id().ok().flatten().map(hexadecimal),
+            go_functions,
         })
+    }
+
+    /// Go's table of functions, if it is a Go program.
+    pub(crate) fn go_functions(&self) -> Option<FunctionTable<'_>> {
+        let (text, _) = self.sections.get(".text")?;
+        FunctionTable::read(self.go_functions.as_ref()?, text.start)
+    }
+
+    /// Where a distribution installs what it stripped from this file: its symbols and debug information.
+    pub(crate) fn separate_file(&self) -> Option<PathBuf> {
+        let (folder, name) = self.build_id.as_ref()?.split_at_checked(2)?;
+        let path = format!("/usr/lib/debug/.build-id/{folder}/{name}.debug");
+        let path = PathBuf::from(path);
+        path.is_file().then_some(path)
+    }
+
+    /// The address, as the file states it, of the code at this offset of the file.
+    pub(crate) fn address_of(&self, offset: u64) -> Option<u64> {
+        self.stated_address(offset..offset.checked_add(1)?)
     }
 
     /// It has a symbol table, not only the symbols that others link to.
@@ -255,6 +288,10 @@ fn read_at(file: &File, offset: u64, length: u64) -> io::Result<Bytes> {
     let mut bytes = vec![0; length];
     file.read_exact_at(&mut bytes, offset)?;
     Ok(bytes.into())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn without_mark(path: &Path) -> PathBuf {

@@ -1,6 +1,6 @@
 //! What processes have mapped, and how their stacks are unwound.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::ops::Range;
@@ -20,6 +20,8 @@ pub(crate) struct Processes {
     known: HashMap<i32, Process>,
     /// Which process started which.
     parents: HashMap<i32, i32>,
+    /// All that were seen, also those that have ended.
+    seen: BTreeSet<i32>,
 }
 
 /// What a process has mapped that may be executed.
@@ -53,8 +55,11 @@ struct Mapping {
     module: Option<u32>,
 }
 
-/// With more processes, or mappings of a process, further ones have no names.
+/// With more processes at a time, those that ended are forgotten.
 const MOST_PROCESSES: usize = 4096;
+/// With more processes, further ones are not remembered once they have ended.
+const MOST_SEEN: usize = 100_000;
+/// With more mappings of a process, further ones have no names.
 const MOST_MAPPINGS: usize = 16_384;
 
 impl Processes {
@@ -65,12 +70,19 @@ impl Processes {
             self.known
                 .retain(|pid, _| Path::new(&format!("/proc/{pid}")).exists());
         }
-        self.known.entry(pid).or_insert_with(|| {
-            if let Some(parent) = parent_of(pid) {
-                self.parents.insert(pid, parent);
-            }
-            Process::read(pid, modules)
-        })
+        if !self.known.contains_key(&pid) {
+            self.see(pid, parent_of(pid));
+        }
+        self.known
+            .entry(pid)
+            .or_insert_with(|| Process::read(pid, modules))
+    }
+
+    fn see(&mut self, pid: i32, parent: Option<i32>) {
+        if self.seen.len() < MOST_SEEN {
+            self.seen.insert(pid);
+            self.parents.extend(parent.map(|parent| (pid, parent)));
+        }
     }
 
     /// The processes that a process descends from, the nearest first.
@@ -110,13 +122,18 @@ impl Processes {
     pub(crate) fn forked(&mut self, pid: i32, parent: i32, modules: &mut Modules) {
         if pid != parent {
             let process = self.get(parent, modules).clone();
-            self.parents.insert(pid, parent);
+            self.see(pid, Some(parent));
             self.known.insert(pid, process);
         }
     }
 
+    /// A process has ended. Its samples came before.
+    pub(crate) fn ended(&mut self, pid: i32) {
+        self.known.remove(&pid);
+    }
+
     pub(crate) fn pids(&self) -> impl Iterator<Item = i32> {
-        self.known.keys().copied()
+        self.seen.iter().copied()
     }
 }
 

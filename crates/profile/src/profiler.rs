@@ -70,6 +70,8 @@ struct Recorded {
     seconds: f64,
     off_cpu: bool,
     unavailable: Vec<Unavailable>,
+    /// The processes whose threads were listed, whether or not they have samples.
+    listed: BTreeSet<i32>,
 }
 
 impl std::fmt::Debug for Recorded {
@@ -79,7 +81,7 @@ impl std::fmt::Debug for Recorded {
 }
 
 /// How much of a stack the kernel copies: more than nearly every server's stack is deep.
-const STACK_BYTES: u32 = 32 << 10;
+const STACK_BYTES: u32 = 48 << 10;
 /// Room for more than a second of samples on each CPU; users who may not lock as much get less.
 const RING_BYTES: usize = 4 << 20;
 /// How long a record may wait in the kernel.
@@ -172,7 +174,7 @@ impl Recorded {
             on_cpu_whole: share_whole(&collector.on_cpu),
             off_cpu,
             unavailable,
-            processes: collector.processes.pids().collect(),
+            processes: collector.processes.pids().chain(self.listed).collect(),
         }
     }
 }
@@ -196,6 +198,7 @@ fn record(
         seconds: 0.0,
         off_cpu: false,
         unavailable: Vec::new(),
+        listed: BTreeSet::new(),
         options,
     };
     if !recorded.options.cpus.is_empty() {
@@ -211,12 +214,14 @@ fn record(
     };
     // Whoever started it may be gone, and has then set `stop`.
     let _ = opened.send(Ok(()));
+    recorded.listed = processes(list_threads);
     let start = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         sampler.wait(READ_EVERY);
         recorded.read(&mut sampler);
     }
     sampler.stop();
+    recorded.listed.extend(processes(list_threads));
     recorded.seconds = start.elapsed().as_secs_f64();
     let end_ns = monotonic_ns();
     recorded.read(&mut sampler);
@@ -337,7 +342,7 @@ fn take(record: Record<'_>, collector: &mut Collector) {
             parent: parent_pid,
             time_ns,
         },
-        Record::Exit { tid, time_ns, .. } => Note::Ended { tid, time_ns },
+        Record::Exit { pid, tid, time_ns } => Note::Ended { pid, tid, time_ns },
         Record::Lost(records) => return collector.lose(records),
         _ => return,
     };
@@ -359,6 +364,18 @@ fn raw(sample: Sample<'_>) -> RawSample {
         registers: sample.registers,
         stack: sample.stack.to_vec(),
     }
+}
+
+/// The processes of the threads.
+fn processes(list_threads: &dyn Fn() -> io::Result<BTreeSet<i32>>) -> BTreeSet<i32> {
+    let threads = list_threads().unwrap_or_default().into_iter();
+    threads.filter_map(process_of).collect()
+}
+
+fn process_of(thread: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
+    process.trim().parse().ok()
 }
 
 /// Of how many context switches one is sampled, so that there are about `frequency_hz` samples a second.

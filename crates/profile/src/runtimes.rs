@@ -5,6 +5,7 @@ mod virtual_machine;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 
 use prony_model::FrameKind;
 
@@ -64,7 +65,7 @@ impl Runtime {
             Runtime::Java => {
                 "the JVM wrote no perf map: `jcmd PID Compiler.perfmap` needs a JDK 17 or newer and the same user"
             }
-            Runtime::Node => "Node wrote no perf map: it needs `--perf-basic-prof`",
+            Runtime::Node => "Node wrote no perf map: it needs `--perf-basic-prof-only-functions`",
             Runtime::Php => "PHP does not tell profilers which of its functions runs",
             Runtime::Python => "Python 3.12 or newer names its functions in a profile",
             Runtime::Ruby => "Ruby does not tell profilers which of its functions runs",
@@ -85,16 +86,16 @@ pub struct NamingVariable {
 
 /// All of them. A server that was started with them leaves files in `/tmp`: see [`forget`].
 pub const NAMING_ENVIRONMENT: [NamingVariable; 6] = [
-    // Both are among the options of V8 that NODE_OPTIONS may have. The second gives each interpreted function an address
-    // of its own.
+    // Both are among the options of V8 that NODE_OPTIONS may have. Unlike `--perf-basic-prof`, the first writes no log to
+    // the working directory. The second gives each interpreted function an address of its own.
     NamingVariable {
         name: "NODE_OPTIONS",
-        value: "--perf-basic-prof --interpreted-frames-native-stack",
+        value: "--perf-basic-prof-only-functions --interpreted-frames-native-stack",
         separator: Some(' '),
     },
     NamingVariable {
         name: "DENO_V8_FLAGS",
-        value: "--perf-basic-prof,--interpreted-frames-native-stack",
+        value: "--perf-basic-prof-only-functions,--interpreted-frames-native-stack",
         separator: Some(','),
     },
     // Its names are read with jcmd at the end.
@@ -142,27 +143,12 @@ pub(crate) fn names(pid: i32, addresses: &[u64], processes: &Processes) -> Vec<N
         // Without it, the reason is in `why_unnamed`.
         let _ = virtual_machine::write_perf_map(pid);
     }
-    let mut found = written(pid, addresses);
+    let own = written(pid, addresses).ok();
+    let why = why_unnamed(runtime, program.as_deref(), own.is_some());
+    let mut found = own.unwrap_or_else(|| vec![None; addresses.len()]);
     if runtime == Some(Runtime::Python) {
-        // A child of Python goes on to use what its parent compiled before the fork.
-        for ancestor in processes.ancestors(pid) {
-            let same = program_of(ancestor).is_none_or(|name| Some(name) == program);
-            if !same || found.iter().all(Option::is_some) {
-                break;
-            }
-            let inherited = written(ancestor, addresses).into_iter();
-            for (name, inherited) in found.iter_mut().zip(inherited) {
-                *name = name.take().or(inherited);
-            }
-        }
+        inherit(&mut found, pid, addresses, processes);
     }
-    let why = match (runtime, program) {
-        (Some(runtime), _) => runtime.why_unnamed().to_owned(),
-        (None, Some(program)) => {
-            format!("{program} compiled it while it ran, and wrote no perf map")
-        }
-        (None, None) => "the process ended before its names could be read".to_owned(),
-    };
     let named = found.into_iter().map(|name| match name {
         Some(name) => Named::function(names::plain(&name), MODULE, FrameKind::Runtime),
         None => Named::unknown(MODULE, FrameKind::Runtime, why.clone()),
@@ -171,11 +157,36 @@ pub(crate) fn names(pid: i32, addresses: &[u64], processes: &Processes) -> Vec<N
 }
 
 /// The names that a process wrote down.
-fn written(pid: i32, addresses: &[u64]) -> Vec<Option<String>> {
+fn written(pid: i32, addresses: &[u64]) -> io::Result<Vec<Option<String>>> {
     let in_map = || perf_map::names(perf_map::open(pid)?, addresses);
     let in_dump = || jit_dump::names(jit_dump::open(pid)?, addresses);
-    let found = in_map().or_else(|_| in_dump());
-    found.unwrap_or_else(|_| vec![None; addresses.len()])
+    in_map().or_else(|_| in_dump())
+}
+
+/// A child of Python goes on to use what its parent compiled before the fork.
+fn inherit(found: &mut [Option<String>], pid: i32, addresses: &[u64], processes: &Processes) {
+    let program = program_of(pid);
+    // Nothing is known of the program of one that has ended.
+    let is_same = |pid: &i32| program_of(*pid).is_none_or(|name| Some(name) == program);
+    for ancestor in processes.ancestors(pid).take_while(is_same) {
+        let inherited = written(ancestor, addresses).unwrap_or_default();
+        for (name, inherited) in found.iter_mut().zip(inherited) {
+            *name = name.take().or(inherited);
+        }
+    }
+}
+
+fn why_unnamed(runtime: Option<Runtime>, program: Option<&str>, wrote: bool) -> String {
+    match (runtime, program) {
+        (_, Some(program)) if wrote => {
+            format!("{program} names only the functions that it compiles, not its own code")
+        }
+        (Some(runtime), _) => runtime.why_unnamed().to_owned(),
+        (None, Some(program)) => {
+            format!("{program} compiled it while it ran, and wrote no perf map")
+        }
+        (None, None) => "the process ended before its names could be read".to_owned(),
+    }
 }
 
 #[cfg(test)]

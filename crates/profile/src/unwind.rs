@@ -107,9 +107,15 @@ impl Unwinding {
         let Some(unwinder) = process.unwinder() else {
             return (Vec::new(), false);
         };
+        let mut addresses = Vec::new();
+        let mut registers = registers;
+        let innermost = process.place(sample.pid, registers.ip);
+        if let Some(caller) = caller_of_frameless(registers, innermost, modules, &mut read) {
+            addresses.push(registers.ip);
+            registers = caller;
+        }
         let mut frames =
             unwinder.iter_frames(registers.ip, native(registers), &mut self.cache, &mut read);
-        let mut addresses = Vec::new();
         while addresses.len() < MOST_FRAMES {
             match frames.next() {
                 Ok(Some(frame)) => {
@@ -127,6 +133,30 @@ impl Unwinding {
         }
         (addresses, false)
     }
+}
+
+/// The registers in the caller, if the code is a function of Go that has no frame. Go has no tables for unwinders, and by
+/// frame pointers alone such a function's caller would be missing.
+fn caller_of_frameless(
+    registers: UserRegisters,
+    innermost: Place,
+    modules: &Modules,
+    read: &mut impl FnMut(u64) -> Result<u64, ()>,
+) -> Option<UserRegisters> {
+    let Place::File { module, offset } = innermost else {
+        return None;
+    };
+    let elf = modules.get(module)?.elf.as_ref()?;
+    let table = elf.go_functions()?;
+    let frameless = table.stack_bytes(elf.address_of(offset)?)? == 0;
+    // On other processors the return address is in a register.
+    (frameless && cfg!(target_arch = "x86_64")).then_some(())?;
+    let return_address = read(registers.sp).ok()?;
+    Some(UserRegisters {
+        ip: return_address.checked_sub(1)?,
+        sp: registers.sp.checked_add(8)?,
+        ..registers
+    })
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -148,6 +148,18 @@ fn debug_information_shows_what_was_inlined() {
 }
 
 #[test]
+fn symbols_give_names_if_debug_information_cannot_be_read() {
+    let folder = TempDir::new().unwrap();
+    // The crate that reads it does so without a decoder.
+    let program = compile(&folder, "burn.c", &["-g", "-gz=zlib"]);
+    let mut running = Running::start(&mut Command::new(program));
+    let Some(profiler) = profile(often(), running.pid) else {
+        return;
+    };
+    assert_is_burn(&sample(&mut running, profiler).on_cpu);
+}
+
+#[test]
 fn a_stripped_program_says_why_it_has_no_names() {
     let folder = TempDir::new().unwrap();
     let program = compile(&folder, "burn.c", &["-s"]);
@@ -180,6 +192,33 @@ fn names_of_cpp_are_demangled() {
     let first = &functions(&profile)[0];
     assert_eq!(first.frame.name, "shop::Basket::total(int)");
     assert!(first.self_share > 0.9);
+}
+
+#[test]
+fn a_stripped_go_program_still_has_names() {
+    let folder = TempDir::new().unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/burn.go");
+    let program = folder.path().join("burn");
+    let build = Command::new("go")
+        .args(["build", "-ldflags=-s -w", "-o"])
+        .args([&program, &source])
+        .env("GOFLAGS", "")
+        .status();
+    let Ok(status) = build else {
+        return eprintln!("skipped: go is not installed");
+    };
+    assert!(status.success());
+    let mut running = Running::start(&mut Command::new(program));
+    let Some(profiler) = profile(often(), running.pid) else {
+        return;
+    };
+    let profiles = sample(&mut running, profiler);
+    let first = &functions(&profiles.on_cpu)[0];
+    assert_eq!(first.frame.name, "main.(*basket).total");
+    assert!(first.self_share > 0.8, "{first:?}");
+    assert!(profiles.on_cpu_whole > 0.9);
+    let (_, called) = shares(&profiles.on_cpu, "main.main");
+    assert!(called > 0.8, "{called}");
 }
 
 #[inline(never)]

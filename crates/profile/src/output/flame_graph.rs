@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use inferno::flamegraph::color::{BackgroundColor, Color, PaletteMap};
-use inferno::flamegraph::{self, Options, TextTruncateDirection};
+use inferno::flamegraph::{self, Direction, Options, TextTruncateDirection};
 use prony_model::{Frame, FrameKind, Profile};
 
 use super::folded::{annotated, folded_stack, folded_stacks, is_in_samples};
@@ -95,7 +95,8 @@ fn options(title: &str) -> Options<'static> {
         b: 250,
     }));
     options.deterministic = true;
-    options.font_type = "ui-monospace, monospace".into();
+    // The widest frames come first, whatever the depth of the deepest stack.
+    options.direction = Direction::Inverted;
     options.text_truncate_direction = TextTruncateDirection::Right;
     options
 }
@@ -107,7 +108,18 @@ fn draw(mut options: Options<'_>, lines: Vec<String>) -> Result<String, FlameGra
     }
     let mut svg = Vec::new();
     flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)?;
-    Ok(String::from_utf8_lossy(&svg).into_owned())
+    Ok(adapted(&String::from_utf8_lossy(&svg)))
+}
+
+/// As wide as the page also within HTML, where an `svg` without a width is 300 pixels wide; and the word that starts a
+/// search can be read.
+fn adapted(svg: &str) -> String {
+    svg.replacen(
+        "<svg version=\"1.1\"",
+        "<svg version=\"1.1\" style=\"display:block;width:100%\"",
+        1,
+    )
+    .replacen("opacity:0.1;", "opacity:0.7;", 1)
 }
 
 /// What the colours mean, for the kinds that the profile has.
@@ -212,6 +224,8 @@ mod tests {
                 .any(|title| title == "do_syscall_64 (1 samples, 20.00%)")
         );
         assert!(svg.contains("1.2 µs per request · blue: kernel, green: "));
+        // What `adapted` replaces is still there to be replaced.
+        assert!(svg.contains("width:100%") && svg.contains("opacity:0.7;"));
     }
 
     #[test]

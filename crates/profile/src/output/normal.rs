@@ -15,6 +15,7 @@ static RULES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (r"\{closure#\d+\}", "{closure}"),
         (r"\.func\d+(\.\d+)*", ".func"),
         (r"\.gowrap\d+", ".gowrap"),
+        (r"\.abi(0|internal)$", ""),
         // LLVM and GCC mark copies of a function.
         (r"\.llvm\.\d+", ""),
         (r"\.(constprop|isra|part|lto_priv|clone)\.\d+", ""),
@@ -48,7 +49,7 @@ mod tests {
 
     #[test]
     fn every_rule_is_a_pattern() {
-        assert_eq!(RULES.len(), 10);
+        assert_eq!(RULES.len(), 11);
     }
 
     #[test]
@@ -59,6 +60,7 @@ mod tests {
             ("a::b::{closure#3}", "a::b::{closure}"),
             ("main.main.func1.2", "main.main.func"),
             ("main.run.gowrap1", "main.run.gowrap"),
+            ("runtime.goexit.abi0", "runtime.goexit"),
             ("work.constprop.0", "work"),
             ("work.part.3.cold", "work"),
             ("std::vector<int>::push_back", "std::vector<int>::push_back"),

@@ -4,6 +4,8 @@
 pub(super) fn plain(name: &str) -> String {
     javascript(name)
         .or_else(|| python(name))
+        .or_else(|| bun(name))
+        .or_else(|| java(name))
         .unwrap_or_else(|| name.to_owned())
 }
 
@@ -30,6 +32,24 @@ fn javascript(name: &str) -> Option<String> {
 fn python(name: &str) -> Option<String> {
     let (function, path) = name.strip_prefix("py::")?.split_once(':')?;
     Some(format!("{function} ({})", file_name(path)))
+}
+
+/// JavaScriptCore writes the tier, the name and a hash of the code: `JSC-DFG: handle#As07L3`.
+fn bun(name: &str) -> Option<String> {
+    let tiers = ["JSC-Baseline: ", "JSC-DFG: ", "JSC-FTL: "];
+    let rest = tiers.iter().find_map(|tier| name.strip_prefix(tier))?;
+    let (function, _) = rest.rsplit_once('#')?;
+    Some(match function {
+        "" => "(anonymous)".to_owned(),
+        function => function.to_owned(),
+    })
+}
+
+/// The virtual machine writes the type of the result, the class, the method and the types of its parameters.
+fn java(name: &str) -> Option<String> {
+    let (method, _) = name.strip_suffix(')')?.split_once('(')?;
+    let (result, method) = method.rsplit_once(' ')?;
+    (!result.contains(' ') && method.contains('.')).then(|| method.to_owned())
 }
 
 /// Modules of the runtime itself, such as `node:internal/http`, keep their whole name.
@@ -67,9 +87,15 @@ mod tests {
             ("JS:~", "(anonymous)"),
             ("py::App.run:/srv/a:b/app.py", "App.run (app.py)"),
             ("py::<module>:<string>", "<module> (<string>)"),
+            ("JSC-DFG: /hello#As07L3", "/hello"),
+            ("JSC-Thunk: DefaultCall", "JSC-Thunk: DefaultCall"),
             (
-                "java.lang.String java.lang.Object.toString()",
-                "java.lang.String java.lang.Object.toString()",
+                "int java.lang.Object.f(int, java.util.List)",
+                "java.lang.Object.f",
+            ),
+            (
+                "StubRoutines (initial stubs)",
+                "StubRoutines (initial stubs)",
             ),
         ] {
             assert_eq!(plain(name), expected, "{name}");
