@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::{Running, profile, shares};
 use prony_model::{FrameKind, Profile};
-use prony_profile::{Options, forget, naming_environment};
+use prony_profile::{NAMING_ENVIRONMENT, Options, forget};
 use tempfile::TempDir;
 
 const JAVASCRIPT: &str = r#"
@@ -71,7 +71,7 @@ class Work {
 /// Runs a program until it has compiled what it does often, profiles it, and removes what it left behind.
 fn profile_of(program: &Path, arguments: &[&str]) -> Option<Profile> {
     let mut command = Command::new(program);
-    command.args(arguments).envs(naming_environment(|_| None));
+    command.args(arguments).envs(NAMING_ENVIRONMENT.map(|one| (one.name, one.value)));
     let running = Running::start(&mut command);
     sleep(Duration::from_secs(2));
     let options = Options {
