@@ -188,7 +188,7 @@ impl Sampler {
     /// What the kernel counted of each event so far, in the order of the events.
     ///
     /// # Errors
-    /// If the kernel cannot be asked.
+    /// If the kernel does not report them.
     pub fn totals(&self) -> io::Result<Vec<Total>> {
         let lost = self.means.counts_lost.then_some(0);
         let events = self.opened.iter().map(|opened| opened.event + 1).max();
