@@ -120,6 +120,72 @@ fn server(id: &str, status: ServerStatus) -> ServerRecord {
     }
 }
 
+/// What a request costs a server, with every field.
+pub fn explanation(server: &str) -> Explanation {
+    let round = |more: f64| CostRound {
+        figures: CostFigure::ALL
+            .into_iter()
+            .zip(1..)
+            .map(|(figure, nth)| (figure, f64::from(nth) * more))
+            .collect(),
+        system_calls: BTreeMap::from([("read".into(), 1.0), ("write".into(), more)]),
+        tracing_cost: Some(0.1),
+    };
+    let profile = |frequency_hz| Profile {
+        frequency_hz,
+        samples: 40,
+        lost: 1,
+        seconds: 0.2,
+        units: 1000.0,
+        cost: Some(0.02),
+        frames: vec![
+            frame("main", "server", FrameKind::Native),
+            frame("handle", "[jit]", FrameKind::Runtime),
+            frame("tcp_sendmsg", "[kernel]", FrameKind::Kernel),
+        ],
+        stacks: vec![
+            stack(&[0, 1, 2], 25.0),
+            stack(&[0, 1], 10.0),
+            stack(&[0], 4.0),
+        ],
+        left_out: 1.0,
+        unnamed: vec![Unnamed {
+            module: "server".into(),
+            share: 0.25,
+            why: "it is stripped; build it with `-g`".into(),
+        }],
+    };
+    Explanation {
+        server: server.into(),
+        workload: "hello".into(),
+        load: load_spec(),
+        unit: CostUnit::Request,
+        rounds: vec![round(1.0), round(1.1)],
+        on_cpu: Some(profile(199.0)),
+        off_cpu: Some(profile(50.0)),
+        unavailable: vec![Unavailable {
+            what: "page faults that read from a disk".into(),
+            why: "the kernel forbids it".into(),
+            remedy: Some("sudo sysctl kernel.perf_event_paranoid=1".into()),
+        }],
+    }
+}
+
+fn frame(name: &str, module: &str, kind: FrameKind) -> Frame {
+    Frame {
+        name: name.into(),
+        module: module.into(),
+        kind,
+    }
+}
+
+fn stack(frames: &[u32], weight: f64) -> Stack {
+    Stack {
+        frames: frames.to_vec(),
+        weight,
+    }
+}
+
 fn trial(server: &str, round: u32) -> Trial {
     Trial {
         sequence: round,
@@ -169,6 +235,7 @@ pub fn measured(server: &str, round: u32) -> TrialRecord {
             NoiseCause::WarmUp { rise: 0.3 },
         ],
         result: TrialResult::Measured(Measurement {
+            user_instructions: None,
             load: load_result(),
             server: Some(ServerCost {
                 busy_share: 0.5,

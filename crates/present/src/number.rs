@@ -26,6 +26,41 @@ pub fn count(value: f64) -> String {
     scaled(value, 1000.0, &["", " k", " M", " G", " T"])
 }
 
+/// A whole number, in groups of three digits: `10,068`.
+pub fn whole(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    match value < 0.0 && digits != "0" {
+        true => format!("−{text}"),
+        false => text,
+    }
+}
+
+/// How often something happens, which may be far below once: `3.40`, `1.00`, `0.054`, `0.0012`.
+pub fn times(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        v if v >= 99.95 => count(value),
+        v if v >= 0.0995 => format!("{value:.*}", decimals(value)),
+        v if v >= 0.000_05 => ratio(value),
+        _ => "< 0.0001".to_owned(),
+    }
+}
+
+/// The same in a sentence, to a tenth: `3.4`, `21.0`, `0.054`.
+pub fn about_times(value: f64) -> String {
+    match value.abs() {
+        v if (0.0995..99.95).contains(&v) => format!("{value:.1}"),
+        _ => times(value),
+    }
+}
+
 /// Requests per second: `45.3 k req/s`.
 pub fn rate(per_second: f64) -> String {
     rate_of("req", per_second)
@@ -85,6 +120,26 @@ pub fn bytes(bytes: f64) -> String {
     scaled(bytes, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
 }
 
+/// A growth in bytes, with its sign: `+3.20 MiB`, `−640 B`, `0 B`.
+pub fn growth(growth: f64) -> String {
+    let size = bytes(growth.abs());
+    match growth {
+        g if g > 0.0 => format!("+{size}"),
+        g if g < 0.0 => format!("−{size}"),
+        _ => size,
+    }
+}
+
+/// A difference in seconds, with its sign: `+1.20 µs`, `−340 ns`.
+pub fn more_or_less_time(seconds: f64) -> String {
+    let time = duration(seconds.abs() * 1e9);
+    match seconds {
+        s if s > 0.0 => format!("+{time}"),
+        s if s < 0.0 => format!("−{time}"),
+        _ => time,
+    }
+}
+
 /// An energy given in joules: `45.3 µJ`, `3.40 mJ`.
 pub fn joules(joules: f64) -> String {
     scaled(joules * 1e9, 1000.0, &[" nJ", " µJ", " mJ", " J", " kJ"])
@@ -108,8 +163,17 @@ pub fn share(share: f64) -> String {
 
 /// A change, from the ratio of the new figure to the old: `+2.3 %`, `−12.4 %`, `±0.0 %`.
 pub fn change(ratio: f64) -> String {
+    change_to(ratio, 1)
+}
+
+/// A change that is known better than that: `+0.31 %`.
+pub fn precise_change(ratio: f64) -> String {
+    change_to(ratio, 2)
+}
+
+fn change_to(ratio: f64, decimals: usize) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    let decimals = if percent.abs() >= 99.95 { 0 } else { 1 };
+    let decimals = if percent.abs() >= 99.95 { 0 } else { decimals };
     let digits = format!("{:.decimals$}", percent.abs());
     let sign = match digits.chars().any(|c| ('1'..='9').contains(&c)) {
         false => "±",
@@ -288,6 +352,21 @@ mod tests {
         assert_eq!(bytes(1016.0 * 1024.0), "0.99 MiB");
         assert_eq!(transfer(851_443_712.0), "812 MiB/s");
         assert_eq!([joules(0.000_045_3), joules(2.0)], ["45.3 µJ", "2.00 J"]);
+    }
+
+    #[test]
+    fn rare_events_stay_visible_and_differences_have_a_sign() {
+        let shown = [3.4, 1.0, 0.95, 0.0537, 0.0012, 1e-7, 0.0].map(times);
+        assert_eq!(
+            shown,
+            ["3.40", "1.00", "0.95", "0.054", "0.0012", "< 0.0001", "0"]
+        );
+        let shown = [3.4, 21.0, 0.96, 0.0537, 412.6].map(about_times);
+        assert_eq!(shown, ["3.4", "21.0", "1.0", "0.054", "413"]);
+        let shown = [3_355_443.2, -640.0, 0.0].map(growth);
+        assert_eq!(shown, ["+3.20 MiB", "−640 B", "0 B"]);
+        let shown = [1.2e-6, -3.4e-7, 0.0].map(more_or_less_time);
+        assert_eq!(shown, ["+1.20 µs", "−340 ns", "0 ns"]);
     }
 
     #[test]

@@ -110,6 +110,17 @@ pub enum Block {
     Code(String),
     /// Content that a page folds away under a title.
     Fold(String, Vec<Block>),
+    /// A document of its own inside the page, folded away under its title. Only pages show it.
+    Embedded(Embedded),
+}
+
+/// A document inside a page. It may run scripts, but has no access to the page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Embedded {
+    /// Its title.
+    pub title: String,
+    /// The whole document, as HTML. It is loaded when a reader opens it.
+    pub document: String,
 }
 
 /// A chart with the name of its file.
@@ -271,6 +282,10 @@ impl Block {
                 Self::Code(code) => pre { (code) },
                 // The style sheet unfolds it in print.
                 Self::Fold(title, blocks) => details { summary { (title) } (blocks_html(blocks, ids)) },
+                Self::Embedded(inner) => details class="embedded" {
+                    summary { (inner.title) }
+                    iframe title=(inner.title) srcdoc=(inner.document) sandbox="allow-scripts" loading="lazy" {}
+                },
             }
         }
     }
@@ -318,6 +333,7 @@ impl Block {
                     blocks.join("\n\n")
                 )
             }
+            Self::Embedded(_) => String::new(),
         }
     }
 
@@ -364,7 +380,7 @@ impl Block {
                 let lines: Vec<String> = code.lines().map(str::to_owned).collect();
                 indented(&lines, Paint::dim)
             }
-            Self::Charts(_) => Vec::new(),
+            Self::Charts(_) | Self::Embedded(_) => Vec::new(),
             Self::Fold(title, blocks) => {
                 let head = painted(title, Paint::bold).into_iter();
                 head.chain(blocks.iter().flat_map(|block| block.terminal(width, paint)))
@@ -428,6 +444,24 @@ mod tests {
         for loads in ["fetch(", "XMLHttpRequest", "import(", "http://", "https://"] {
             assert!(!SCRIPT.contains(loads), "{loads}");
         }
+    }
+
+    #[test]
+    fn an_embedded_document_can_neither_leave_its_attribute_nor_reach_the_page() {
+        let page = Page {
+            intro: vec![Block::Embedded(Embedded {
+                title: "On the CPU".into(),
+                document: "<svg id=\"a\"></svg><script>alert('&')</script>".into(),
+            })],
+            ..Page::default()
+        };
+        let html = page.html();
+        let inner = "srcdoc=\"&lt;svg id=&quot;a&quot;&gt;&lt;/svg&gt;&lt;script&gt;alert('&amp;')&lt;/script&gt;\"";
+        assert!(html.contains(inner), "{html}");
+        assert!(html.contains(r#"sandbox="allow-scripts" loading="lazy"></iframe>"#));
+        assert!(!page.markdown().contains("alert"));
+        let terminal = page.terminal(80, Paint { colour: false });
+        assert!(!terminal.contains("alert"));
     }
 
     #[test]

@@ -33,6 +33,18 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     }
 }
 
+/// A command, quoted for a shell.
+pub fn command_line(words: &[String]) -> String {
+    let quoted = words.iter().map(|word| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+{}".contains(c);
+        match !word.is_empty() && word.chars().all(plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 /// Capitalizes the first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
@@ -57,6 +69,12 @@ pub fn bound(bound: &Bound) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_can_be_pasted_into_a_shell() {
+        let words = ["prony", "run", "it's", ""].map(String::from);
+        assert_eq!(command_line(&words), r"prony run 'it'\''s' ''");
+    }
 
     #[test]
     fn bounds_say_in_how_many_rounds() {

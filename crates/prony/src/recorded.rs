@@ -4,15 +4,17 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prony_model::{Run, TrialRecord, from_json};
+use prony_model::{Explanation, Run, TrialRecord, from_json};
 use prony_store::{RUN_SCHEMA, Store};
 use serde::Deserialize;
 
-/// A run with its trials.
+/// A run with its trials and explanations.
 #[derive(Deserialize)]
 pub struct Recorded {
     pub run: Run,
     pub trials: Vec<TrialRecord>,
+    #[serde(default)]
+    pub explanations: Vec<Explanation>,
 }
 
 /// A run as the command line names it.
@@ -67,6 +69,7 @@ impl RunName {
         };
         Ok(Recorded {
             trials: store.trials(&run.id)?,
+            explanations: store.explanations(&run.id)?,
             run,
         })
     }
@@ -93,6 +96,9 @@ fn exported(file: &Path) -> Result<Recorded, Box<dyn Error>> {
 
 #[cfg(test)]
 mod tests {
+    use prony_model::sample;
+    use prony_store::export_json;
+
     use super::*;
 
     #[test]
@@ -106,6 +112,27 @@ mod tests {
             RunName::of("no/such.json"),
             RunName::File("no/such.json".into())
         );
+    }
+
+    #[test]
+    fn explanations_are_read_from_the_store_and_from_an_exported_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("prony.db");
+        let store = Store::open(&path).unwrap();
+        store.begin_run(&sample::run("r")).unwrap();
+        let explanation = sample::explanation("bun");
+        store.add_explanation("r", &explanation).unwrap();
+        let from_store = RunName::of("r").read(|| Ok(Store::open_read(&path)?));
+        let recorded = from_store.unwrap();
+        assert_eq!(recorded.explanations, [explanation]);
+
+        let file = folder.path().join("run.json");
+        let json = export_json(&recorded.run, &recorded.trials, &recorded.explanations);
+        fs::write(&file, json.to_string()).unwrap();
+        assert_eq!(exported(&file).unwrap().explanations, recorded.explanations);
+        let without = export_json(&recorded.run, &recorded.trials, &[]);
+        fs::write(&file, without.to_string()).unwrap();
+        assert_eq!(exported(&file).unwrap().explanations, []);
     }
 
     #[test]

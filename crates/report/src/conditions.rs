@@ -2,7 +2,7 @@
 
 use prony_model::{Adaptive, Run, RunEnd, percentage};
 use prony_present::number::{bytes, seconds};
-use prony_present::words::plural;
+use prony_present::words::{command_line, plural};
 
 /// The conditions of a run: names and values. What Prony could not see is shown as unknown.
 pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
@@ -48,7 +48,7 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
             Some(fleet) => ("Generator", fleet.to_string()),
         },
         ("Prony", run.prony_version.clone()),
-        ("Command", command(&run.command)),
+        ("Command", command_line(&run.command)),
         ("Suite", format!("{} ({})", run.suite, run.title)),
         (
             "Rounds",
@@ -95,18 +95,6 @@ pub fn end(run: &Run) -> Option<&'static str> {
     }
 }
 
-/// A command, quoted for a shell.
-pub fn command(words: &[String]) -> String {
-    let quoted = words.iter().map(|word| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+{}".contains(c);
-        match !word.is_empty() && word.chars().all(plain) {
-            true => word.clone(),
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        }
-    });
-    quoted.collect::<Vec<_>>().join(" ")
-}
-
 fn cpus(cpus: &[usize]) -> String {
     match cpus {
         [] => "not pinned".to_owned(),
@@ -121,12 +109,6 @@ fn cpus(cpus: &[usize]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_command_can_be_pasted_into_a_shell() {
-        let words = ["prony", "run", "it's", ""].map(String::from);
-        assert_eq!(command(&words), r"prony run 'it'\''s' ''");
-    }
 
     #[test]
     fn whole_minutes_are_shown_as_minutes() {

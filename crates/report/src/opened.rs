@@ -8,10 +8,10 @@ use prony_model::Outcome;
 use prony_present::number::{count, duration, exact, share};
 use prony_present::page::Block;
 use prony_present::table::{Cell, Head, Row, Table, Tone};
+use prony_present::words::command_line;
 
 pub use log::LogRoom;
 
-use crate::conditions::command;
 use crate::figures::Attempt;
 use crate::table::{ResultTable, ServerRow};
 
@@ -35,7 +35,7 @@ fn facts(row: &ServerRow) -> Vec<(&'static str, String)> {
     let server = &row.server;
     let started_by = match &server.outside {
         Some(outside) => format!("already ran at {}", outside.url),
-        None => command(&server.run_command),
+        None => command_line(&server.run_command),
     };
     let facts = [
         ("Built with", server.title()),

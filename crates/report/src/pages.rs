@@ -6,12 +6,13 @@ use prony_present::number::{count, duration};
 use prony_present::page::{Block, LEAST_WIDTH, Page, Section};
 use prony_present::table::{Cell, Facet, Head, Row, Table, Tone, Weight};
 use prony_present::terminal::{Paint, ends};
-use prony_present::words::plural;
+use prony_present::words::{command_line, plural};
 
 use crate::absence::{Absence, Why};
 use crate::charts::{self, ChartKind};
 use crate::columns::{self, rank};
-use crate::conditions::{command, conditions, end};
+use crate::conditions::{conditions, end};
+use crate::counts::CountTable;
 use crate::figures::Percentile;
 use crate::notes;
 use crate::opened::{self, LogRoom};
@@ -72,6 +73,7 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
             ..Section::default()
         }
     }));
+    sections.extend(summary.counts.iter().map(CountTable::section));
     let titled = |title: &str, items: Vec<String>| Section {
         title: title.to_owned(),
         blocks: vec![Block::List(items)],
@@ -188,8 +190,11 @@ fn document(run: &Run, summary: &RunSummary) -> Page {
         &machine.cpu_model
     };
     let mut intro = Vec::new();
-    if !summary.tables.is_empty() {
-        intro.push(Block::List(summary.tables.iter().map(verdict).collect()));
+    let verdicts: Vec<String> = { summary.tables.iter().map(verdict) }
+        .chain(summary.counts.iter().filter_map(CountTable::sentence))
+        .collect();
+    if !verdicts.is_empty() {
+        intro.push(Block::List(verdicts));
     }
     // The weightier first.
     intro.extend(end(run).map(|end| Block::Callout(Weight::Bad, end.to_owned())));
@@ -215,6 +220,7 @@ fn document(run: &Run, summary: &RunSummary) -> Page {
             .iter()
             .map(|table| workload(table, summary, room)),
     );
+    sections.extend(summary.counts.iter().map(CountTable::section));
     sections.extend(rates(summary));
     sections.extend(noise(summary));
     sections.extend(absences(summary));
@@ -409,7 +415,7 @@ fn conditions_section(run: &Run) -> Section {
         let made_with = server.title();
         let started_by = match &server.outside {
             Some(outside) => format!("already ran at {}", outside.url),
-            None => command(&server.run_command),
+            None => command_line(&server.run_command),
         };
         let cells = [
             &server.id,

@@ -2,15 +2,20 @@
 
 use std::io::{self, Write};
 
-use prony_model::{LoadShape, Measurement, NoiseCause, Run, TrialRecord, TrialResult};
+use prony_model::{Explanation, LoadShape, Measurement, NoiseCause, Run, TrialRecord, TrialResult};
 use serde_json::{Value, json};
 
 /// The `schema` field of an exported run.
 pub const RUN_SCHEMA: &str = "prony-run/3";
 
-/// A run and its trials as one JSON document: `{"schema": "prony-run/3", "run": …, "trials": […]}`.
-pub fn export_json(run: &Run, trials: &[TrialRecord]) -> Value {
-    json!({ "schema": RUN_SCHEMA, "run": run, "trials": trials })
+/// A run, its trials and, if there are any, its explanations as one JSON document:
+/// `{"schema": "prony-run/3", "run": …, "trials": […], "explanations": […]}`.
+pub fn export_json(run: &Run, trials: &[TrialRecord], explanations: &[Explanation]) -> Value {
+    let mut document = json!({ "schema": RUN_SCHEMA, "run": run, "trials": trials });
+    if !explanations.is_empty() {
+        document["explanations"] = json!(explanations);
+    }
+    document
 }
 
 /// Writes a run as CSV (RFC 4180): a line with the names of the columns, then one line for each trial.

@@ -3,7 +3,7 @@
 use jsonschema::{Registry, Resource, Validator};
 use serde_json::{Value, json};
 
-use prony_model::{LoadShape, LoadSpec, PublishedFigure, sample};
+use prony_model::{CostFigure, CostRound, LoadShape, LoadSpec, PublishedFigure, sample};
 
 use crate::export_json;
 
@@ -15,17 +15,23 @@ fn load_schema() -> Value {
     schema(include_str!("../../../schema/load.schema.json"))
 }
 
+fn explanation_schema() -> Value {
+    schema(include_str!("../../../schema/explanation.schema.json"))
+}
+
 fn run_schema() -> Value {
     schema(include_str!("../../../schema/run.schema.json"))
 }
 
 fn with_validator(schema: &Value, check: impl FnOnce(&Validator)) {
     jsonschema::meta::validate(schema).unwrap();
-    let load = load_schema();
-    let id = load["$id"].as_str().unwrap().to_owned();
-    let registry = Registry::new()
-        .add(id.as_str(), Resource::from_contents(load))
-        .unwrap()
+    let others = [load_schema(), explanation_schema()];
+    let registry = others
+        .into_iter()
+        .fold(Registry::new(), |registry, other| {
+            let id = other["$id"].as_str().unwrap().to_owned();
+            registry.add(id, Resource::from_contents(other)).unwrap()
+        })
         .prepare()
         .unwrap();
     let validator = jsonschema::options()
@@ -160,10 +166,10 @@ fn an_exported_run_matches_the_schema() {
         sample::measured("go-nethttp", 1),
         sample::failed("bun", "gone"),
     ];
-    let document = export_json(&sample::run("r"), &trials);
+    let document = export_json(&sample::run("r"), &trials, &[]);
     with_validator(&run_schema(), |validator| {
         accept(validator, &document);
-        accept(validator, &export_json(&sample::run("r"), &[]));
+        accept(validator, &export_json(&sample::run("r"), &[], &[]));
         for path in [
             "",
             "/run",
@@ -193,8 +199,55 @@ fn an_exported_run_matches_the_schema() {
 }
 
 #[test]
+fn exported_explanations_match_the_schema() {
+    let full = sample::explanation("bun");
+    let mut least = full.clone();
+    (least.on_cpu, least.off_cpu) = (None, None);
+    least.unavailable.clear();
+    least.rounds = vec![CostRound::default()];
+    let document = export_json(&sample::run("r"), &[], &[full, least]);
+    with_validator(&run_schema(), |validator| {
+        accept(validator, &document);
+        for path in [
+            "/explanations/1",
+            "/explanations/1/rounds/0",
+            "/explanations/0/on_cpu/frames/0",
+            "/explanations/0/on_cpu/stacks/0",
+            "/explanations/0/on_cpu/unnamed/0",
+        ] {
+            every_field_is_bound(validator, &document, path);
+        }
+        for (path, value) in [
+            ("/explanations", json!([])),
+            ("/explanations/0/unit", json!("byte")),
+            ("/explanations/0/rounds/0/figures", json!({"speed": 1.0})),
+            ("/explanations/0/rounds/0/figures/cpu", json!("fast")),
+            ("/explanations/0/on_cpu/frames/0/kind", json!("magic")),
+            ("/explanations/0/on_cpu/unnamed/0/share", json!(1.5)),
+            ("/explanations/0/unavailable/0", json!({"what": "all"})),
+        ] {
+            let mut broken = document.clone();
+            *broken.pointer_mut(path).unwrap() = value;
+            assert!(!validator.is_valid(&broken), "{path}");
+        }
+    });
+}
+
+#[test]
+fn cost_figures_have_the_same_names_in_the_model_and_in_the_schema() {
+    let schema = explanation_schema();
+    for place in ["server", "round"] {
+        let figures = &schema["$defs"][place]["properties"]["figures"]["properties"];
+        let in_schema: Vec<&String> = figures.as_object().unwrap().keys().collect();
+        let mut in_model = CostFigure::ALL.map(CostFigure::name);
+        in_model.sort_unstable();
+        assert_eq!(in_schema, in_model, "{place}");
+    }
+}
+
+#[test]
 fn broken_runs_are_rejected() {
-    let document = export_json(&sample::run("r"), &[sample::measured("bun", 1)]);
+    let document = export_json(&sample::run("r"), &[sample::measured("bun", 1)], &[]);
     with_validator(&run_schema(), |validator| {
         for (path, value) in [
             ("/schema", json!("prony-run/0")),

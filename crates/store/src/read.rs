@@ -1,11 +1,11 @@
-//! Reading runs and trials.
+//! Reading runs, trials and explanations.
 
 use prony_manifest::nearest;
 use rusqlite::{OptionalExtension, Params, Row};
 
 use crate::error::StoreError;
 use crate::store::Store;
-use prony_model::{Run, RunEnd, TrialRecord};
+use prony_model::{Explanation, Run, RunEnd, TrialRecord};
 
 /// A run in the list of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +82,26 @@ impl Store {
         let records = self.rows(TRIALS, [run], |row| row.get::<_, String>(0))?;
         if records.is_empty() {
             self.run(run)?; // Distinguishes a run without trials from an unknown one.
+        }
+        records
+            .iter()
+            .map(|json| self.json(serde_json::from_str(json)))
+            .collect()
+    }
+
+    /// What a request costs each server of a run, in the order in which it was measured; empty if that was not measured, or
+    /// if the file is older than explanations.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRun`], or if the file cannot be read.
+    pub fn explanations(&self, run: &str) -> Result<Vec<Explanation>, StoreError> {
+        const EXPLANATIONS: &str = "SELECT record FROM explanation WHERE run = ?1 ORDER BY id";
+        let records = match self.sqlite(self.connection.table_exists(None, "explanation"))? {
+            true => self.rows(EXPLANATIONS, [run], |row| row.get::<_, String>(0))?,
+            false => Vec::new(),
+        };
+        if records.is_empty() {
+            self.run(run)?; // Distinguishes a run without explanations from an unknown one.
         }
         records
             .iter()

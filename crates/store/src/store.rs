@@ -197,6 +197,9 @@ const VERSION: i64 = 3;
 
 const TABLES: &str = include_str!("schema.sql");
 
+/// A table that files of this version may lack.
+const EXPLANATIONS: &str = include_str!("explanation.sql");
+
 /// Which program a file belongs to.
 #[derive(Debug, PartialEq, Eq)]
 enum Owner {
@@ -230,6 +233,7 @@ fn create_tables(connection: &mut Connection) -> rusqlite::Result<()> {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
+    transaction.execute_batch(EXPLANATIONS)?;
     transaction.commit()
 }
 

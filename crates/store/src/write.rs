@@ -1,4 +1,4 @@
-//! Writing runs and trials.
+//! Writing runs, trials and explanations.
 
 use rusqlite::{Connection, ErrorCode, named_params};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
 use crate::store::Store;
-use prony_model::{Run, RunEnd, TrialRecord, TrialResult};
+use prony_model::{Explanation, MeasuredBy, Run, RunEnd, TrialRecord, TrialResult};
 
 const INSERT_RUN: &str = "
     INSERT INTO run (id, suite, title, started_at, finished_at, \"end\", prony_version, rounds,
@@ -28,6 +28,9 @@ const INSERT_TRIAL: &str = "
     VALUES (:run, :sequence, :server, :workload, :shape, :connections, :round, :started_at,
         :result, :requests, :errors, :rate_per_s, :p50_ns, :p99_ns, :p999_ns, :server_cpu_s,
         :peak_memory_bytes, :startup_ns, :client_limited, :record)";
+
+const INSERT_EXPLANATION: &str = "
+    INSERT INTO explanation (run, server, workload, record) VALUES (:run, :server, :workload, :record)";
 
 impl Store {
     /// Writes a new run.
@@ -81,6 +84,27 @@ impl Store {
         }
     }
 
+    /// Writes what a request costs one server of a run, as one transaction.
+    ///
+    /// # Errors
+    /// As [`Self::add_trial`].
+    pub fn add_explanation(&self, run: &str, explanation: &Explanation) -> Result<(), StoreError> {
+        let json = self.json(to_json(explanation))?;
+        let written = self.connection.execute(
+            INSERT_EXPLANATION,
+            named_params! {
+                ":run": run,
+                ":server": explanation.server,
+                ":workload": explanation.workload,
+                ":record": json,
+            },
+        );
+        match written {
+            Err(error) if is_constraint(&error) => Err(self.unknown_run(run)),
+            written => self.kept(written).map(|_| ()),
+        }
+    }
+
     fn write_run(&self, sql: &str, run: &Run) -> Result<usize, StoreError> {
         let json = self.json(to_json(run))?;
         let written = self.connection.execute(
@@ -118,6 +142,9 @@ fn insert_trial(
     let load = measured.map(|measured| &measured.load);
     let latency = load.and_then(|load| load.latency_ns.as_ref());
     let server = measured.and_then(|measured| measured.server.as_ref());
+    // The rates and latencies of an emulated server are in its record, and in no column that queries compare.
+    let is_timed = trial.load.by == MeasuredBy::Time;
+    let latency = latency.filter(|_| is_timed);
     // One statement outside an open transaction is a transaction of its own.
     connection
         .prepare_cached(INSERT_TRIAL)?
@@ -133,7 +160,7 @@ fn insert_trial(
             ":result": result,
             ":requests": load.map(|load| integer(load.requests)),
             ":errors": load.map(|load| integer(load.outcomes.errors())),
-            ":rate_per_s": load.map(|load| load.rate_per_s),
+            ":rate_per_s": load.filter(|_| is_timed).map(|load| load.rate_per_s),
             ":p50_ns": latency.map(|latency| integer(latency.p50)),
             ":p99_ns": latency.map(|latency| integer(latency.p99)),
             ":p999_ns": latency.map(|latency| integer(latency.p999)),

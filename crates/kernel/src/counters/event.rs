@@ -6,13 +6,15 @@ use std::io::{self, Read};
 #[cfg(test)]
 use crate::perf::attributes::SOFTWARE;
 use crate::perf::attributes::{
-    self, Attributes, Control, DISABLED, FORMAT_GROUP, FORMAT_TOTAL_TIME_ENABLED,
-    FORMAT_TOTAL_TIME_RUNNING, HARDWARE, INHERIT, Target, words,
+    self, Attributes, Control, DISABLED, EXCLUDE_HYPERVISOR, EXCLUDE_KERNEL, FORMAT_GROUP,
+    FORMAT_TOTAL_TIME_ENABLED, FORMAT_TOTAL_TIME_RUNNING, HARDWARE, INHERIT, Target, words,
 };
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CounterEvent {
     Hardware(u64),
+    /// Only what happens in user mode.
+    HardwareInUserMode(u64),
     /// Counted by the kernel itself, so available on every machine.
     #[cfg(test)]
     Software(u64),
@@ -40,7 +42,9 @@ pub(super) fn enable(leader: &File) -> io::Result<()> {
 
 pub(super) fn open_event(event: CounterEvent, scope: Scope<'_>) -> io::Result<File> {
     let (kind, config) = match event {
-        CounterEvent::Hardware(config) => (HARDWARE, config),
+        CounterEvent::Hardware(config) | CounterEvent::HardwareInUserMode(config) => {
+            (HARDWARE, config)
+        }
         #[cfg(test)]
         CounterEvent::Software(config) => (SOFTWARE, config),
     };
@@ -50,6 +54,10 @@ pub(super) fn open_event(event: CounterEvent, scope: Scope<'_>) -> io::Result<Fi
         // A member that joins a group that already counts may be left out until the next context switch.
         Scope::WithLeader(leader) => (0, Some(leader), times | FORMAT_GROUP, 0),
         Scope::Descendants(thread) => (thread, None, times, INHERIT),
+    };
+    let flags = match event {
+        CounterEvent::HardwareInUserMode(_) => flags | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+        _ => flags,
     };
     let attributes = Attributes {
         kind,

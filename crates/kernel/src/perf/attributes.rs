@@ -50,6 +50,7 @@ pub(crate) const DISABLED: u64 = 1;
 /// Also counts the threads and processes that the thread starts.
 pub(crate) const INHERIT: u64 = 1 << 1;
 pub(crate) const EXCLUDE_KERNEL: u64 = 1 << 5;
+pub(crate) const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 pub(crate) const MMAP: u64 = 1 << 8;
 pub(crate) const COMM: u64 = 1 << 9;
 pub(crate) const FREQUENCY: u64 = 1 << 10;

@@ -54,7 +54,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     match arguments.format {
         Format::Csv => file.write_with(|out| export_csv(run, trials, out))?,
         Format::Hlog => file.write_with(|out| export_hlog(run, trials, out))?,
-        Format::Json => file.write_json(&export_json(run, trials))?,
+        Format::Json => file.write_json(&export_json(run, trials, &recorded.explanations))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -56,7 +56,13 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         }
     };
     let comparison = RunSummary::of(&recorded.run, &recorded.trials);
-    let files = report_files::write(&folder, &recorded.run, &recorded.trials, &comparison);
+    let files = report_files::write(
+        &folder,
+        &recorded.run,
+        &recorded.trials,
+        &recorded.explanations,
+        &comparison,
+    );
     if let Ok(files) = &files {
         outln!("{files}\n");
     }

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use prony_model::{Run, TrialRecord};
+use prony_model::{Explanation, Run, TrialRecord};
 use prony_report::{RunSummary, chart_files, end_of_run, html, markdown, terminal};
 use prony_server::Layout;
 use prony_store::{Store, export_json};
@@ -70,7 +70,7 @@ pub fn write_finished(
     // The user may have deleted the state folder during the run.
     let _ = layout.make_state();
     let folder = layout.runs().join(&run.id);
-    let written = write(&folder, run, trials, comparison);
+    let written = write(&folder, run, trials, &[], comparison);
     let Some(unsaved) = &finished.unsaved else {
         return written;
     };
@@ -78,7 +78,7 @@ pub fn write_finished(
     let (folder, written) = match written {
         Ok(_) => (folder, Ok(())),
         Err(_) => {
-            let written = write(&temporary, run, trials, comparison);
+            let written = write(&temporary, run, trials, &[], comparison);
             (temporary, written.map(drop))
         }
     };
@@ -94,6 +94,7 @@ pub fn write(
     folder: &Path,
     run: &Run,
     trials: &[TrialRecord],
+    explanations: &[Explanation],
     comparison: &RunSummary,
 ) -> Result<ReportFiles, Box<dyn Error>> {
     let files = ReportFiles {
@@ -109,7 +110,7 @@ pub fn write(
     for chart in chart_files(comparison) {
         put(&charts.join(chart.name), chart.svg)?;
     }
-    let record = serde_json::to_string_pretty(&export_json(run, trials))?;
+    let record = serde_json::to_string_pretty(&export_json(run, trials, explanations))?;
     put(&folder.join("record.json"), record)?;
     // Prony removes the logs of good trials; an empty folder is of no use.
     let _ = fs::remove_dir(folder.join("logs"));

@@ -13,11 +13,13 @@ fn published(name: &str) -> Value {
 }
 
 fn accept(schema: &Value, document: &Value) {
-    let load = published("load.schema.json");
-    let id = load["$id"].as_str().unwrap().to_owned();
-    let registry = Registry::new()
-        .add(id.as_str(), Resource::from_contents(load))
-        .unwrap()
+    let others = ["load.schema.json", "explanation.schema.json"].map(published);
+    let registry = others
+        .into_iter()
+        .fold(Registry::new(), |registry, other| {
+            let id = other["$id"].as_str().unwrap().to_owned();
+            registry.add(id, Resource::from_contents(other)).unwrap()
+        })
         .prepare()
         .unwrap();
     let validator: Validator = jsonschema::options()
@@ -61,5 +63,12 @@ pub fn capacity(text: &str) -> Value {
 pub fn comparison(text: &str) -> Value {
     let document = serde_json::from_str(text).unwrap();
     accept(&published("comparison.schema.json"), &document);
+    document
+}
+
+/// Parses explanations, which must match `explanation.schema.json`.
+pub fn explanations(text: &str) -> Value {
+    let document = serde_json::from_str(text).unwrap();
+    accept(&published("explanation.schema.json"), &document);
     document
 }

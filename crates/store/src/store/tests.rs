@@ -47,6 +47,78 @@ fn runs_and_trials_round_trip() {
 }
 
 #[test]
+fn explanations_round_trip_and_end_with_their_run() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    for id in ["one", "other"] {
+        store.begin_run(&sample::run(id)).unwrap();
+    }
+    let explanations = vec![sample::explanation("bun"), sample::explanation("go")];
+    for one in &explanations {
+        store.add_explanation("one", one).unwrap();
+    }
+    store.add_explanation("other", &explanations[1]).unwrap();
+    assert!(matches!(
+        store.add_explanation("none", &explanations[0]),
+        Err(StoreError::UnknownRun { .. })
+    ));
+    drop(store);
+    let reader = Store::open_read(&path).unwrap();
+    assert_eq!(reader.explanations("one").unwrap(), explanations);
+    assert_eq!(reader.explanations("other").unwrap(), explanations[1..]);
+    assert!(matches!(
+        reader.explanations("none"),
+        Err(StoreError::UnknownRun { .. })
+    ));
+
+    let store = Store::open(&path).unwrap();
+    store
+        .connection
+        .execute("DELETE FROM run WHERE id = 'one'", [])
+        .unwrap();
+    let left = "SELECT run FROM explanation";
+    assert_eq!(first_column(&store, left), ["other"]);
+}
+
+#[test]
+fn a_file_without_explanations_is_readable_and_gets_their_table_when_it_is_opened_for_writing() {
+    let (_folder, path) = place();
+    let store = Store::open(&path).unwrap();
+    store.begin_run(&sample::run("r")).unwrap();
+    // As an earlier Prony wrote it.
+    store
+        .connection
+        .execute_batch("DROP TABLE explanation")
+        .unwrap();
+    drop(store);
+    let reader = Store::open_read(&path).unwrap();
+    assert_eq!(reader.explanations("r").unwrap(), []);
+    assert!(matches!(
+        reader.explanations("none"),
+        Err(StoreError::UnknownRun { .. })
+    ));
+    drop(reader);
+    let store = Store::open(&path).unwrap();
+    let one = sample::explanation("bun");
+    store.add_explanation("r", &one).unwrap();
+    assert_eq!(store.explanations("r").unwrap(), [one]);
+}
+
+#[test]
+fn an_explanation_that_does_not_round_trip_is_not_written() {
+    let (_folder, path) = place();
+    let store = Store::open(path).unwrap();
+    store.begin_run(&sample::run("r")).unwrap();
+    let mut one = sample::explanation("bun");
+    one.rounds[0].system_calls.insert("read".into(), f64::NAN);
+    assert!(matches!(
+        store.add_explanation("r", &one),
+        Err(StoreError::Record { .. })
+    ));
+    assert_eq!(store.explanations("r").unwrap(), []);
+}
+
+#[test]
 fn the_columns_can_be_filtered_by() {
     let (_folder, path) = place();
     let store = Store::open(path).unwrap();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prony_model::{EnoughRounds, Measurement, RoundsEnd, TrialRecord, baseline};
-use prony_stats::{LEAST_ROUNDS, Ratio, common_rounds, enough};
+use prony_model::{EnoughRounds, MeasuredBy, Measurement, RoundsEnd, TrialRecord, baseline};
+use prony_stats::{LEAST_ROUNDS, Ratio, common_rounds, enough_after};
 
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::Measure;
@@ -23,6 +23,18 @@ pub struct Stopping<'a> {
 /// Even if the budget is short, two rounds run, because one has no interval. A comparison needs [`LEAST_ROUNDS`] to count
 /// as precise.
 const FEWEST_ROUNDS: u32 = 2;
+/// The same for loads that count instructions, whose changes must be more significant.
+const FEWEST_COUNTED_ROUNDS: u32 = 3;
+/// The rounds that a comparison of instructions needs to count as precise: they differ so little that it is precise long before.
+const LEAST_COUNTED_ROUNDS: usize = 6;
+
+/// The rounds that a comparison of a measure needs to count as precise.
+pub fn least_rounds(measure: &Measure) -> usize {
+    match measure.load.by {
+        MeasuredBy::Time => LEAST_ROUNDS,
+        MeasuredBy::Instructions => LEAST_COUNTED_ROUNDS,
+    }
+}
 
 /// A measure and its state.
 struct Watched {
@@ -88,18 +100,21 @@ impl<'a> Stopping<'a> {
     /// on.
     pub fn round_over(&mut self) -> Option<f64> {
         self.rounds += 1;
-        let (rounds, least) = (self.rounds, LEAST_ROUNDS as u32);
+        let rounds = self.rounds;
         for watched in self.measures.iter_mut().filter(|one| one.goes_on()) {
-            let ratios = watched.figures.ratios(self.baseline, self.servers, rounds);
+            let by = watched.measure.load.by;
+            let ratios = { &watched.figures }.ratios(self.baseline, self.servers, rounds, by);
             let widths = ratios.iter().map(|ratio| ratio.half_width());
             watched.widest = widths.reduce(f64::max);
-            if rounds >= least && enough(&ratios, self.rule.precision.share()) {
+            let least = least_rounds(&watched.measure);
+            let precision = self.rule.precision.share();
+            if rounds as usize >= least && enough_after(least, &ratios, precision) {
                 watched.state = State::Ended(rounds, EnoughRounds::Precise);
             } else if rounds >= watched.measure.rounds {
                 watched.state = State::Ended(rounds, EnoughRounds::MostRounds);
             }
         }
-        if rounds >= FEWEST_ROUNDS && !self.another_fits() {
+        if rounds >= self.fewest_rounds() && !self.another_fits() {
             self.end_all(EnoughRounds::Budget);
         }
         let going = self.measures.iter().filter(|one| one.goes_on());
@@ -130,6 +145,14 @@ impl<'a> Stopping<'a> {
             State::Untouched | State::GoesOn => None,
         };
         self.measures.iter().filter_map(end).collect()
+    }
+
+    fn fewest_rounds(&self) -> u32 {
+        let mut measures = self.measures.iter().map(|one| one.measure.load.by);
+        match measures.any(|by| by == MeasuredBy::Instructions) {
+            true => FEWEST_COUNTED_ROUNDS,
+            false => FEWEST_ROUNDS,
+        }
     }
 
     fn spent(&self) -> Duration {
@@ -185,7 +208,13 @@ impl Figures {
     /// The ratio of each server to the baseline over the rounds that both have. Servers that share fewer than two
     /// rounds, or fewer than half of `rounds`, with the baseline are left out, and no such server becomes the baseline:
     /// Prony does not add rounds for servers that mostly fail.
-    pub fn ratios(&self, chosen: Option<&str>, servers: &[String], rounds: u32) -> Vec<Ratio> {
+    pub fn ratios(
+        &self,
+        chosen: Option<&str>,
+        servers: &[String],
+        rounds: u32,
+        by: MeasuredBy,
+    ) -> Vec<Ratio> {
         let is_enough = |count: usize| count * 2 >= rounds as usize;
         let measured = |id: &str| {
             let own = self.0.get(id);
@@ -199,7 +228,15 @@ impl Figures {
         let others = self.0.iter().filter(|(id, _)| *id != base_id);
         let ratio = |(_, of_rounds): (&String, &BTreeMap<u32, f64>)| {
             let pairs = common_rounds(of_rounds, base);
-            Ratio::paired(&pairs).filter(|_| is_enough(pairs.len()))
+            let ratio = match by {
+                MeasuredBy::Time => Ratio::paired(&pairs),
+                // As the comparison does: instructions do not depend on the round.
+                MeasuredBy::Instructions => {
+                    let (values, base): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+                    Ratio::unpaired(&values, &base)
+                }
+            };
+            ratio.filter(|_| is_enough(pairs.len()))
         };
         others.filter_map(ratio).collect()
     }
@@ -232,11 +269,11 @@ mod tests {
             ("ceiling", &[100.0, 120.0, 140.0]),
         ]);
         let servers = names(&["a", "ceiling"]);
-        let [ratio] = figures.ratios(None, &servers, 3)[..] else {
+        let [ratio] = figures.ratios(None, &servers, 3, MeasuredBy::Time)[..] else {
             panic!("one ratio is expected");
         };
         assert!((ratio.ratio - 0.5).abs() < 1e-9 && ratio.half_width() < 1e-9);
-        let [ratio] = figures.ratios(Some("a"), &servers, 3)[..] else {
+        let [ratio] = figures.ratios(Some("a"), &servers, 3, MeasuredBy::Time)[..] else {
             panic!("one ratio is expected");
         };
         assert!((ratio.ratio - 2.0).abs() < 1e-9);
@@ -256,21 +293,33 @@ mod tests {
         figures.take(&again);
         assert_eq!(figures.0["b"], BTreeMap::from([(1, 10.0)]));
         // One common round is too few to compare.
-        assert!(figures.ratios(None, &names(&["a", "b"]), 2).is_empty());
+        assert!(
+            figures
+                .ratios(None, &names(&["a", "b"]), 2, MeasuredBy::Time)
+                .is_empty()
+        );
     }
 
     #[test]
     fn servers_that_mostly_fail_are_not_waited_for() {
         let figures = figures(&[("a", &[1.0, 2.0, 3.0, 4.0]), ("b", &[2.0, 2.0])]);
         let servers = names(&["a", "b"]);
-        assert_eq!(figures.ratios(None, &servers, 4).len(), 1);
-        assert_eq!(figures.ratios(None, &servers, 5).len(), 0);
+        assert_eq!(figures.ratios(None, &servers, 4, MeasuredBy::Time).len(), 1);
+        assert_eq!(figures.ratios(None, &servers, 5, MeasuredBy::Time).len(), 0);
     }
 
     #[test]
     fn servers_without_responses_are_not_compared() {
         let figures = figures(&[("a", &[0.0, 0.0]), ("b", &[1.0, 1.0])]);
-        assert!(figures.ratios(None, &names(&["a", "b"]), 2).is_empty());
-        assert!(Figures::default().ratios(None, &[], 2).is_empty());
+        assert!(
+            figures
+                .ratios(None, &names(&["a", "b"]), 2, MeasuredBy::Time)
+                .is_empty()
+        );
+        assert!(
+            Figures::default()
+                .ratios(None, &[], 2, MeasuredBy::Time)
+                .is_empty()
+        );
     }
 }

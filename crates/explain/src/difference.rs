@@ -1,0 +1,476 @@
+//! The difference of two explanations: of two servers, or of two revisions of one.
+
+use std::collections::HashMap;
+
+use prony_model::{CostFigure, CostUnit, Explanation, Frame, FrameKind, Profile};
+use prony_stats::{Estimate, Ratio, holm};
+use serde::Serialize;
+
+use crate::cost_row::{CostRow, rows};
+use crate::costs::ServerCosts;
+use crate::functions::{own_weights, seconds_per_weight};
+use crate::summary::WorkloadCosts;
+
+/// A function has changed if its CPU time differs by this many standard errors of its samples: of a hundred functions that did
+/// not change, about a quarter of one does.
+const STANDARD_ERRORS: f64 = 3.0;
+
+/// A smaller change is shown as none: half of the last digit.
+const LEAST_CHANGE: f64 = 0.0005;
+
+/// Why two explanations cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Incomparable {
+    /// They are of different workloads.
+    #[error("{before} and {after} are different workloads: compare two servers with the same one")]
+    Workloads {
+        /// The workload before.
+        before: String,
+        /// The workload after.
+        after: String,
+    },
+    /// Their figures are divided by different units.
+    #[error("one was measured by {}, the other by {}", .before.name(), .after.name())]
+    Units {
+        /// The unit before.
+        before: CostUnit,
+        /// The unit after.
+        after: CostUnit,
+    },
+    /// Their loads differ.
+    #[error("{before} and {after} were measured under different loads")]
+    Loads {
+        /// The server before.
+        before: String,
+        /// The server after.
+        after: String,
+    },
+}
+
+/// What differs between two explanations of one workload.
+#[derive(Clone, Debug)]
+pub struct Difference<'a> {
+    /// The one before.
+    pub before: &'a Explanation,
+    /// The one after.
+    pub after: &'a Explanation,
+    /// Each figure and frequent system call, in the order of the table of costs.
+    pub costs: Vec<CostChange<'a>>,
+    /// The functions whose own CPU time for each request changed by more than the noise of their samples: those that grew most
+    /// first, and those that shrank most last. Empty unless both were profiled.
+    pub functions: Vec<FunctionChange>,
+}
+
+/// A figure or system call before and after.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostChange<'a> {
+    pub(crate) row: CostRow<'a>,
+    /// The figure before, in the unit of its row.
+    pub before: Option<Estimate>,
+    /// The figure after.
+    pub after: Option<Estimate>,
+    /// How it changed; `None` without two rounds of each, or if a round is not above 0.
+    pub change: Option<MeasuredChange>,
+}
+
+/// How a figure changed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MeasuredChange {
+    /// The figure after as a ratio to the one before: 1.05 if it is 5 % higher.
+    pub ratio: f64,
+    /// The lower end of its 95 % interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The p-value, corrected for all figures (Holm).
+    pub p_corrected: f64,
+    /// How many rounds it rests on.
+    pub rounds: usize,
+    /// Whether each round is compared with the same round of the other.
+    pub paired: bool,
+}
+
+/// How the CPU time of a function changed, without the functions that it calls.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FunctionChange {
+    /// The function.
+    pub frame: Frame,
+    /// Its CPU time for each request (or event) before, in seconds.
+    pub before_s: f64,
+    /// After, likewise.
+    pub after_s: f64,
+    /// How much it grew, in seconds; negative if it shrank.
+    pub difference_s: f64,
+}
+
+/// What differs between two explanations.
+///
+/// Rounds are compared pairwise if both have as many, because they were measured in turn.
+///
+/// # Errors
+/// If they are of different workloads, loads or units.
+pub fn difference<'a>(
+    before: &'a Explanation,
+    after: &'a Explanation,
+) -> Result<Difference<'a>, Incomparable> {
+    check(before, after)?;
+    let [one, other] = [before, after].map(ServerCosts::of);
+    let both = WorkloadCosts {
+        workload: &before.workload,
+        load: &before.load,
+        unit: before.unit,
+        servers: vec![one.clone(), other.clone()],
+    };
+    let changes = rows(&both).into_iter();
+    let mut costs: Vec<CostChange<'a>> = changes
+        .map(|row| CostChange::of(row, &one, &other))
+        .collect();
+    correct(&mut costs);
+    let functions = match (&before.on_cpu, &after.on_cpu) {
+        (Some(before), Some(after)) => functions(before, after),
+        _ => Vec::new(),
+    };
+    Ok(Difference {
+        before,
+        after,
+        costs,
+        functions,
+    })
+}
+
+fn check(before: &Explanation, after: &Explanation) -> Result<(), Incomparable> {
+    if before.workload != after.workload {
+        return Err(Incomparable::Workloads {
+            before: before.workload.clone(),
+            after: after.workload.clone(),
+        });
+    }
+    if before.unit != after.unit {
+        return Err(Incomparable::Units {
+            before: before.unit,
+            after: after.unit,
+        });
+    }
+    if !before.load.same_load(&after.load) {
+        return Err(Incomparable::Loads {
+            before: before.server.clone(),
+            after: after.server.clone(),
+        });
+    }
+    Ok(())
+}
+
+impl<'a> CostChange<'a> {
+    fn of(row: CostRow<'a>, before: &ServerCosts<'a>, after: &ServerCosts<'a>) -> Self {
+        let found = ratio(&row.in_rounds(before.of), &row.in_rounds(after.of));
+        Self {
+            before: row.of(before),
+            after: row.of(after),
+            change: found.map(|(ratio, paired)| MeasuredChange {
+                ratio: ratio.ratio,
+                low: ratio.low,
+                high: ratio.high,
+                p_corrected: ratio.p,
+                rounds: ratio.n,
+                paired,
+            }),
+            row,
+        }
+    }
+
+    /// The figure; `None` for a system call.
+    pub fn figure(&self) -> Option<CostFigure> {
+        match self.row {
+            CostRow::Figure(figure) => Some(figure),
+            CostRow::Call(_) | CostRow::OtherCalls { .. } => None,
+        }
+    }
+
+    /// Whether no round had it before, and every one after certainly does.
+    pub fn is_new(&self) -> bool {
+        is_only_in(self.after.as_ref(), self.before.as_ref())
+    }
+
+    /// Whether no round has it after, and every one before certainly did.
+    pub fn is_gone(&self) -> bool {
+        is_only_in(self.before.as_ref(), self.after.as_ref())
+    }
+
+    /// Whether the figure certainly changed, by an amount that is shown.
+    pub fn is_clear(&self) -> bool {
+        self.change.is_some_and(|change| {
+            change.p_corrected < 0.05 && (change.ratio - 1.0).abs() >= LEAST_CHANGE
+        })
+    }
+}
+
+fn is_only_in(one: Option<&Estimate>, other: Option<&Estimate>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            one.n > 1 && one.low > 0.0 && (other.low, other.high) == (0.0, 0.0)
+        }
+        _ => false,
+    }
+}
+
+/// The ratio of a figure of one server to that of another, and whether rounds are paired.
+pub fn ratio_of(
+    before: &Explanation,
+    after: &Explanation,
+    figure: CostFigure,
+) -> Option<(Ratio, bool)> {
+    let row = CostRow::Figure(figure);
+    ratio(&row.in_rounds(before), &row.in_rounds(after))
+}
+
+/// The ratio of rounds to those before, pairwise if there are as many.
+fn ratio(before: &[Option<f64>], after: &[Option<f64>]) -> Option<(Ratio, bool)> {
+    if before.len() == after.len() {
+        let pairs = after.iter().zip(before);
+        let pairs: Vec<(f64, f64)> = pairs
+            .filter_map(|(after, before)| Some(((*after)?, (*before)?)))
+            .collect();
+        return Ratio::paired(&pairs).map(|ratio| (ratio, true));
+    }
+    let known = |rounds: &[Option<f64>]| rounds.iter().copied().flatten().collect::<Vec<f64>>();
+    Ratio::unpaired(&known(after), &known(before)).map(|ratio| (ratio, false))
+}
+
+/// Corrects the p-values for all figures together.
+fn correct(costs: &mut [CostChange<'_>]) {
+    let changes = || costs.iter().filter_map(|cost| cost.change);
+    let p_values: Vec<f64> = changes().map(|change| change.p_corrected).collect();
+    let changes = costs.iter_mut().filter_map(|cost| cost.change.as_mut());
+    for (change, p) in changes.zip(holm(&p_values)) {
+        change.p_corrected = p;
+    }
+}
+
+/// What a function is recognised by in both profiles. Its file is not part of it: each server has its own.
+type Key<'a> = (&'a str, FrameKind);
+
+/// A function, and its own samples in both profiles.
+struct Own<'a> {
+    frame: &'a Frame,
+    before: f64,
+    after: f64,
+}
+
+/// The functions that changed by more than the noise of their samples, those that grew most first.
+fn functions(before: &Profile, after: &Profile) -> Vec<FunctionChange> {
+    let mut own: HashMap<Key<'_>, Own<'_>> = HashMap::new();
+    for (frame, samples) in own_weights(after) {
+        own.entry(key(frame)).or_insert(Own::none(frame)).after += samples;
+    }
+    for (frame, samples) in own_weights(before) {
+        own.entry(key(frame)).or_insert(Own::none(frame)).before += samples;
+    }
+    let (one_before_s, one_after_s) = (seconds_per_weight(before), seconds_per_weight(after));
+    let changes = own.into_values().filter_map(|own| {
+        let (before_s, after_s) = (own.before * one_before_s, own.after * one_after_s);
+        let difference_s = after_s - before_s;
+        // Samples of a function are counts: their variance is about their number, and not 0 if there are none.
+        let variance = |samples: f64, one_s: f64| samples.max(1.0) * one_s * one_s;
+        let error = (variance(own.before, one_before_s) + variance(own.after, one_after_s)).sqrt();
+        (difference_s.abs() > STANDARD_ERRORS * error).then(|| FunctionChange {
+            frame: own.frame.clone(),
+            before_s,
+            after_s,
+            difference_s,
+        })
+    });
+    let mut changes: Vec<FunctionChange> = changes.collect();
+    changes.sort_by(|a, b| {
+        let most_first = b.difference_s.total_cmp(&a.difference_s);
+        most_first.then_with(|| a.frame.name.cmp(&b.frame.name))
+    });
+    changes
+}
+
+impl<'a> Own<'a> {
+    fn none(frame: &'a Frame) -> Self {
+        Self {
+            frame,
+            before: 0.0,
+            after: 0.0,
+        }
+    }
+}
+
+fn key(frame: &Frame) -> Key<'_> {
+    (without_hash(&frame.name), frame.kind)
+}
+
+/// A name of Rust without the hash at its end, which changes with every build: `a::b` for `a::b::h0123456789abcdef`.
+fn without_hash(name: &str) -> &str {
+    match name.rsplit_once("::h") {
+        Some((path, hash))
+            if hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()) =>
+        {
+            path
+        }
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made::{Made, profile};
+
+    fn change<'d>(difference: &'d Difference<'_>, title: &str) -> &'d CostChange<'d> {
+        let mut costs = difference.costs.iter();
+        costs.find(|cost| cost.row.title() == title).unwrap()
+    }
+
+    #[test]
+    fn as_many_rounds_are_compared_pairwise_and_others_are_not() {
+        // Drift from round to round, which cancels out within pairs.
+        let before = Made::server("a")
+            .exactly(CostFigure::Cpu, &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
+            .done();
+        let after = Made::server("b")
+            .exactly(CostFigure::Cpu, &[1.1, 2.2, 4.4, 8.8, 17.6, 35.2])
+            .done();
+        let found = difference(&before, &after).unwrap();
+        let cpu = change(&found, "CPU time");
+        let paired = cpu.change.unwrap();
+        assert!(paired.paired && cpu.is_clear(), "{paired:?}");
+        assert!((paired.ratio - 1.1).abs() < 1e-9);
+
+        let mut fewer = after.clone();
+        fewer.rounds.pop();
+        let found = difference(&before, &fewer).unwrap();
+        let cpu = change(&found, "CPU time");
+        assert!(!cpu.change.unwrap().paired && !cpu.is_clear());
+    }
+
+    #[test]
+    fn a_call_that_is_new_has_its_figures_and_no_ratio() {
+        let before = Made::server("a").call("read", 1.0).done();
+        let after = Made::server("b")
+            .call("read", 1.0)
+            .call("futex", 0.5)
+            .done();
+        let found = difference(&before, &after).unwrap();
+        let futex = change(&found, "futex");
+        assert_eq!(
+            (futex.before.unwrap().median, futex.after.unwrap().median),
+            (0.0, 0.5)
+        );
+        assert_eq!((futex.change, futex.is_clear()), (None, false));
+        assert!(futex.is_new() && !futex.is_gone());
+        let back = difference(&after, &before).unwrap();
+        let futex_back = change(&back, "futex");
+        assert!(futex_back.is_gone() && !futex_back.is_new());
+        let read = change(&found, "read");
+        assert!(!read.is_new() && !read.is_gone());
+        assert!(!read.is_clear(), "the same is no change: {read:?}");
+    }
+
+    #[test]
+    fn p_values_are_corrected_for_all_figures() {
+        let rounds = |by: f64| [1.0 * by, 1.02 * by, 0.98 * by, 1.01, 0.99 * by, 1.0 * by];
+        let before = Made::server("a")
+            .exactly(CostFigure::Cpu, &rounds(1.0))
+            .done();
+        let after = Made::server("b")
+            .exactly(CostFigure::Cpu, &rounds(1.05))
+            .done();
+        let alone = change(&difference(&before, &after).unwrap(), "CPU time")
+            .change
+            .unwrap()
+            .p_corrected;
+        let more = |one: &Explanation| {
+            let mut one = one.clone();
+            for (i, round) in one.rounds.iter_mut().enumerate() {
+                round.figures.insert(CostFigure::Bytes, 100.0 + i as f64);
+            }
+            one
+        };
+        let (before, after) = (more(&before), more(&after));
+        let found = difference(&before, &after).unwrap();
+        let of_two = change(&found, "CPU time").change.unwrap().p_corrected;
+        assert!((of_two - 2.0 * alone).abs() < 1e-12, "{alone} {of_two}");
+    }
+
+    #[test]
+    fn only_the_same_workload_load_and_unit_can_be_compared() {
+        let one = Made::server("a").done();
+        let mut other = Made::server("b").done();
+        other.workload = "sse".into();
+        assert!(
+            difference(&one, &other)
+                .unwrap_err()
+                .to_string()
+                .contains("different workloads")
+        );
+        let events = Made::server("b").events().done();
+        assert!(matches!(
+            difference(&one, &events),
+            Err(Incomparable::Units { .. })
+        ));
+        let mut loaded = Made::server("b").done();
+        loaded.load.connections += 1;
+        assert!(matches!(
+            difference(&one, &loaded),
+            Err(Incomparable::Loads { .. })
+        ));
+    }
+
+    #[test]
+    fn functions_that_grew_are_those_beyond_the_noise_of_their_samples() {
+        let before = Made::server("a")
+            .profile(&[
+                ("same", 400.0),
+                ("noise", 100.0),
+                ("grown::h0123456789abcdef", 100.0),
+                ("gone", 50.0),
+            ])
+            .done();
+        let after = Made::server("b")
+            .profile(&[
+                ("same", 400.0),
+                ("noise", 140.0),
+                ("grown::hfedcba9876543210", 160.0),
+                ("k:new", 30.0),
+            ])
+            .done();
+        let found = difference(&before, &after).unwrap();
+        let shown: Vec<(&str, f64)> = found
+            .functions
+            .iter()
+            .map(|one| (one.frame.name.as_str(), (one.difference_s * 1e5).round()))
+            .collect();
+        // A sample is 10 ms over 1,000 requests. The noise of 100 against 140 samples is 15.5, three times that is more than 40.
+        assert_eq!(
+            shown,
+            [
+                ("grown::hfedcba9876543210", 60.0),
+                ("new", 30.0),
+                ("gone", -50.0)
+            ]
+        );
+    }
+
+    #[test]
+    fn without_both_profiles_no_function_changed() {
+        let profiled = Made::server("a").profile(&[("f", 100.0)]).done();
+        let plain = Made::server("b").done();
+        assert!(difference(&profiled, &plain).unwrap().functions.is_empty());
+        let mut idle = profile(&[]);
+        idle.units = 0.0;
+        let idle = Explanation {
+            on_cpu: Some(idle),
+            ..plain
+        };
+        assert!(difference(&idle, &idle).unwrap().functions.is_empty());
+    }
+
+    #[test]
+    fn only_hashes_are_cut_from_names() {
+        assert_eq!(without_hash("a::b::h0123456789abcdef"), "a::b");
+        assert_eq!(without_hash("a::b::hash"), "a::b::hash");
+        assert_eq!(without_hash("a::h0123456789abcdeg"), "a::h0123456789abcdeg");
+    }
+}

@@ -1,0 +1,216 @@
+//! How a server writes its responses.
+
+use prony_model::{CostFigure, CostUnit};
+use prony_present::number::about_times;
+
+use super::{Case, above, below, named, range_of_others, sent};
+use crate::costs::ServerCosts;
+use crate::summary::WorkloadCosts;
+
+/// From this many writes or segments on, something is sent in parts.
+const APART: f64 = 1.5;
+
+/// Which servers write a response or event in parts.
+pub fn apart(workload: &WorkloadCosts<'_>) -> Option<String> {
+    let writes = |server: &ServerCosts<'_>, limit| {
+        let writes = server.figure(CostFigure::Writes);
+        writes
+            .filter(|writes| above(writes, limit))
+            .map(|writes| (writes.median, writes.low))
+    };
+    let servers = workload.servers.iter();
+    let found: Vec<_> = servers
+        .filter_map(|server| Some((server, writes(server, APART)?)))
+        .collect();
+    let cases = found
+        .iter()
+        .map(|(server, (times, _))| Case::new(server, *times, about_times(*times)));
+    let named = named(cases.collect())?;
+    let names: Vec<&str> = found.iter().map(|(server, _)| server.server()).collect();
+    let lowest = found
+        .iter()
+        .map(|(_, (_, low))| *low)
+        .fold(f64::INFINITY, f64::min);
+    let others = range_of_others(workload, &names, |server| server.figure(CostFigure::Writes));
+    let others = others.filter(|others| others.highest_end < lowest);
+    let others = others.map_or_else(String::new, |others| format!(", {}", others.words()));
+    let what = sent(workload.unit);
+    let in_parts = found.iter().all(|(server, _)| {
+        server
+            .figure(CostFigure::Segments)
+            .is_some_and(|segments| above(segments, APART))
+    });
+    let reason = match (in_parts, named.is_one) {
+        (true, true) => format!("; it sends {what} in parts"),
+        (true, false) => format!("; they send {what} in parts"),
+        (false, _) => String::new(),
+    };
+    let verb = if named.is_one { "writes" } else { "write" };
+    let sentence = match found.as_slice() {
+        [(server, (times, _))] => {
+            format!("{} {verb} {} times", server.server(), about_times(*times))
+        }
+        _ => format!("{} {verb} several times", named.words),
+    };
+    Some(format!("{sentence} {what}{others}{reason}."))
+}
+
+/// Below this many writes, one write has several responses or events.
+const TOGETHER: f64 = 0.75;
+/// Below this, too few writes were seen: the server sends in another way.
+const HARDLY_ANY: f64 = 0.01;
+
+/// Which servers send several responses or events with one write.
+pub fn together(workload: &WorkloadCosts<'_>) -> Option<String> {
+    let cases = workload.servers.iter().filter_map(|server| {
+        let writes = server.figure(CostFigure::Writes)?;
+        let is_so = below(writes, TOGETHER) && above(writes, HARDLY_ANY);
+        let by_calls_alone =
+            !server.system_calls.is_empty() && server.call("io_uring_enter").is_none();
+        (is_so && by_calls_alone)
+            .then(|| Case::new(server, -writes.median, about_times(writes.median)))
+    });
+    let named = named(cases.collect())?;
+    let what = match workload.unit {
+        CostUnit::Request => "responses",
+        CostUnit::Event => "events",
+    };
+    Some(format!(
+        "{} less than once {}; one write often has several {what}.",
+        named.and("writes", "write"),
+        sent(workload.unit)
+    ))
+}
+
+/// A response takes more segments than writes from this ratio and this difference on.
+const MORE: f64 = 1.2;
+const MORE_BY: f64 = 0.3;
+/// With fewer writes than this, the server sends in another way.
+const FEW_WRITES: f64 = 0.05;
+
+/// Which servers' writes become several TCP segments.
+pub fn segments(workload: &WorkloadCosts<'_>) -> Option<String> {
+    let cases = workload.servers.iter().filter_map(|server| {
+        let (segments, writes) = (
+            server.figure(CostFigure::Segments)?,
+            server.figure(CostFigure::Writes)?,
+        );
+        let limit = (writes.high * MORE).max(writes.high + MORE_BY);
+        let is_so = above(segments, limit) && above(writes, FEW_WRITES);
+        let words = format!(
+            "{} segments, {} writes",
+            about_times(segments.median),
+            about_times(writes.median)
+        );
+        is_so.then(|| Case::new(server, segments.median, words))
+    });
+    let named = named(cases.collect())?;
+    let servers = named.and("needs", "need");
+    Some(format!(
+        "{servers} more TCP segments than writes for {}.",
+        sent(workload.unit)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::says;
+    use super::*;
+    use crate::made::Made;
+    use prony_model::Explanation;
+
+    fn writing(id: &str, writes: f64, segments: f64) -> Explanation {
+        Made::server(id)
+            .with(CostFigure::Writes, writes)
+            .with(CostFigure::Segments, segments)
+            .call("write", writes)
+            .done()
+    }
+
+    #[test]
+    fn a_server_that_sends_in_parts_stands_out() {
+        let servers = [
+            writing("python-x", 21.0, 21.0),
+            writing("go", 1.0, 1.0),
+            writing("rust", 1.2, 1.0),
+        ];
+        assert_eq!(
+            says(apart, &servers).unwrap(),
+            "python-x writes 21.0 times a response, the others 1.0 to 1.2; it sends a response in parts."
+        );
+        let several = [
+            writing("a", 3.0, 3.0),
+            writing("b", 2.0, 2.0),
+            writing("c", 1.0, 1.0),
+        ];
+        assert_eq!(
+            says(apart, &several).unwrap(),
+            "a (3.0) and b (2.0) write several times a response, the other 1.0; they send a response in parts."
+        );
+        let events = Made::server("a")
+            .events()
+            .with(CostFigure::Writes, 4.0)
+            .with(CostFigure::Segments, 4.0);
+        assert_eq!(
+            says(apart, &[events.done()]).unwrap(),
+            "a writes 4.0 times an event; it sends an event in parts."
+        );
+    }
+
+    #[test]
+    fn writes_beside_a_response_in_one_segment_are_no_parts_of_it() {
+        let sentence = says(apart, &[writing("node", 2.0, 1.0), writing("go", 1.0, 1.0)]).unwrap();
+        assert_eq!(sentence, "node writes 2.0 times a response, the other 1.0.");
+    }
+
+    #[test]
+    fn parts_begin_above_one_and_a_half_writes() {
+        assert!(says(apart, &[writing("a", 1.56, 1.56)]).is_some());
+        assert_eq!(says(apart, &[writing("a", 1.5, 1.5)]), None);
+    }
+
+    #[test]
+    fn others_whose_interval_overlaps_are_not_named() {
+        let wide = Made::server("b")
+            .exactly(CostFigure::Writes, &[1.0, 1.1, 2.2, 1.2, 1.3])
+            .done();
+        let sentence = says(apart, &[writing("a", 1.9, 1.9), wide]).unwrap();
+        assert_eq!(
+            sentence,
+            "a writes 1.9 times a response; it sends a response in parts."
+        );
+    }
+
+    #[test]
+    fn several_events_share_a_write_below_three_quarters_of_a_write() {
+        let with = |writes| {
+            let server = Made::server("a")
+                .events()
+                .with(CostFigure::Writes, writes)
+                .call("write", writes);
+            says(together, &[server.done()])
+        };
+        assert_eq!(
+            with(0.2).unwrap(),
+            "a (0.2) writes less than once an event; one write often has several events."
+        );
+        assert!(with(0.72).is_some());
+        assert_eq!(with(0.75), None);
+        assert_eq!(with(0.009), None, "it sends in another way");
+        let ring = Made::server("a")
+            .with(CostFigure::Writes, 0.2)
+            .call("io_uring_enter", 1.0);
+        assert_eq!(says(together, &[ring.done()]), None);
+    }
+
+    #[test]
+    fn more_segments_than_writes_are_told() {
+        assert_eq!(
+            says(segments, &[writing("a", 1.0, 3.0)]).unwrap(),
+            "a (3.0 segments, 1.0 writes) needs more TCP segments than writes for a response."
+        );
+        assert!(says(segments, &[writing("a", 1.0, 1.4)]).is_some());
+        assert_eq!(says(segments, &[writing("a", 1.0, 1.3)]), None);
+        assert_eq!(says(segments, &[writing("a", 0.05, 3.0)]), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! What tests and the example need of processes.
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Write};
+use std::process::{Child, Command, Stdio};
+
+use prony_model::{Profile, Stack};
+use prony_profile::{Options, Profiler};
+
+/// The kernel ids of all threads of some processes and of their descendants.
+pub fn threads_of(pids: &[i32]) -> io::Result<BTreeSet<i32>> {
+    let tree = descendants_of(pids);
+    let tasks = tree
+        .iter()
+        .filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok())
+        .flatten();
+    let ids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
+    Ok(ids.collect())
+}
+
+/// These processes and their descendants.
+pub fn descendants_of(pids: &[i32]) -> BTreeSet<i32> {
+    let mut tree: BTreeSet<i32> = pids.iter().copied().collect();
+    let parents = parents();
+    loop {
+        let children: Vec<i32> = parents
+            .iter()
+            .filter(|(child, parent)| tree.contains(parent) && !tree.contains(child))
+            .map(|(child, _)| *child)
+            .collect();
+        if children.is_empty() {
+            return tree;
+        }
+        tree.extend(children);
+    }
+}
+
+/// Each process with its parent.
+fn parents() -> Vec<(i32, i32)> {
+    let processes = fs::read_dir("/proc").into_iter().flatten();
+    processes
+        .filter_map(|entry| {
+            let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+            let after_name = &stat[stat.rfind(')')? + 1..];
+            let parent = after_name.split_whitespace().nth(1)?.parse().ok()?;
+            Some((pid, parent))
+        })
+        .collect()
+}
+
+/// A process that is killed when it is no longer needed, with its descendants.
+pub struct Running {
+    pub child: Child,
+    pub pid: i32,
+}
+
+impl Running {
+    /// Starts a program that waits for a line on its standard input before it does anything.
+    pub fn start(command: &mut Command) -> Running {
+        let child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let pid = child.id() as i32;
+        Running { child, pid }
+    }
+
+    /// Sends that line.
+    pub fn go(&mut self) {
+        let stdin = self.child.stdin.as_mut().unwrap();
+        stdin.write_all(b"go\n").unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        for pid in descendants_of(&[self.pid]) {
+            let _ = Command::new("kill")
+                .args(["-KILL", &pid.to_string()])
+                .stderr(Stdio::null())
+                .status();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts to profile a process, or says that the kernel forbids it: a failure if PRONY_REQUIRE_PERF_EVENTS is set.
+pub fn profile(options: Options, pid: i32) -> Option<Profiler> {
+    match Profiler::start(options, move || threads_of(&[pid])) {
+        Ok(profiler) => Some(profiler),
+        Err(error) => {
+            let required = std::env::var_os("PRONY_REQUIRE_PERF_EVENTS").is_some();
+            assert!(!required, "{error:?}");
+            eprintln!("skipped: {}", error.why);
+            None
+        }
+    }
+}
+
+/// The shares of all time in functions whose names contain `name`: in themselves, and with what they call.
+pub fn shares(profile: &Profile, name: &str) -> (f64, f64) {
+    let total = profile.total();
+    let has_name = |&frame: &u32| profile.frames[frame as usize].name.contains(name);
+    let sum = |is_counted: &dyn Fn(&Stack) -> bool| {
+        let counted = profile.stacks.iter().filter(|stack| is_counted(stack));
+        counted.map(|stack| stack.weight).sum::<f64>() / total
+    };
+    (
+        sum(&|stack| stack.frames.last().is_some_and(has_name)),
+        sum(&|stack| stack.frames.iter().any(has_name)),
+    )
+}
