@@ -1,6 +1,6 @@
 //! The names of system calls.
 
-use syscalls::Sysno;
+use syscall_numbers::native::sys_call_name;
 
 /// The call that submits work to io_uring. What the ring then does is no system call: a server that makes this call
 /// reads and writes without any that can be counted.
@@ -8,11 +8,8 @@ pub const IO_URING: &str = "io_uring_enter";
 
 /// The name of a system call by its number on this architecture, such as `read`; `syscall_N` for one without a name.
 pub fn name_of(number: i64) -> String {
-    let known = usize::try_from(number).ok().and_then(Sysno::new);
-    match known {
-        Some(call) => call.name().to_owned(),
-        None => format!("syscall_{number}"),
-    }
+    let named = sys_call_name(number);
+    named.map_or_else(|| format!("syscall_{number}"), str::to_owned)
 }
 
 /// Whether the system call of this name writes to a file or socket.
@@ -39,14 +36,15 @@ pub fn is_write(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use syscall_numbers::native;
+
     use super::*;
 
     #[test]
     fn numbers_have_names() {
-        let number = |call: Sysno| i64::from(call.id());
-        assert_eq!(name_of(number(Sysno::read)), "read");
-        assert_eq!(name_of(number(Sysno::epoll_pwait2)), "epoll_pwait2");
-        assert_eq!(name_of(number(Sysno::io_uring_enter)), IO_URING);
+        assert_eq!(name_of(native::SYS_read), "read");
+        assert_eq!(name_of(native::SYS_epoll_pwait2), "epoll_pwait2");
+        assert_eq!(name_of(native::SYS_io_uring_enter), IO_URING);
         assert_eq!(name_of(100_000), "syscall_100000");
         assert_eq!(name_of(-1), "syscall_-1");
     }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use prony_kernel::perf::{Event, SampleContent, SampledEvent, Sampler};
+use prony_kernel::perf::Sampler;
 use prony_kernel::tracefs::Tracefs;
 use prony_model::Unavailable;
 use prony_system::pin_current_thread;
@@ -40,13 +41,6 @@ const RING_BYTES: usize = 8 << 20;
 const WAKES_RING_BYTES: usize = 2 << 20;
 /// How often the rings are read, unless one is a quarter full before.
 const INTERVAL: Duration = Duration::from_millis(10);
-
-const RAW: SampleContent = SampleContent {
-    call_chain: false,
-    user_registers: false,
-    user_stack_bytes: 0,
-    raw: true,
-};
 
 impl SystemCalls {
     /// Starts tracing the threads whose kernel ids `threads` returns, and every thread and process that they start
@@ -102,19 +96,20 @@ impl Reader {
             caller: field("raw_syscalls", "sys_enter", "common_pid")?,
             woken: field("sched", "sched_waking", "pid")?,
         };
-        let calls = SampledEvent {
-            // New threads are known by the records of their start.
-            mappings: true,
-            ..every(id("raw_syscalls", "sys_enter")?)
-        };
-        let calls = Sampler::open(&[calls], &threads, RING_BYTES)?;
+        let calls = id("raw_syscalls", "sys_enter")?;
+        let calls = Sampler::fields_of(calls, &threads, RING_BYTES)?;
         // The kernel shows system calls to more users than it shows wake-ups.
-        let wakes = [every(id("sched", "sched_waking")?)];
-        let wakes = Sampler::system_wide(&wakes, WAKES_RING_BYTES);
+        let wakes = id("sched", "sched_waking")?;
+        let wakes = Sampler::system_wide_fields_of(wakes, WAKES_RING_BYTES);
+        // In a PID namespace their ids would be those of other threads.
+        let threads = match is_namespaced() {
+            true => Ok(BTreeSet::new()),
+            false => threads(),
+        };
         Ok(Reader {
             calls,
             wakes: wakes.map_err(|error| rights::wake_ups(&error.into())),
-            tally: Tally::new(fields, threads().map_err(Denied::Io)?),
+            tally: Tally::new(fields, threads.map_err(Denied::Io)?),
             error: None,
         })
     }
@@ -187,12 +182,8 @@ fn lost_wake_ups(sampler: &Sampler, seen: u64) -> io::Result<u64> {
     }
 }
 
-/// A record each time.
-fn every(id: u64) -> SampledEvent {
-    SampledEvent {
-        event: Event::Tracepoint { id, period: 1 },
-        content: RAW,
-        switches: false,
-        mappings: false,
-    }
+/// Whether this process is in a PID namespace, such as a container's, so that its ids are not the kernel's.
+fn is_namespaced() -> bool {
+    const FIRST: &str = "pid:[4026531836]";
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name != Path::new(FIRST))
 }

@@ -23,12 +23,9 @@ pub(crate) struct Fields {
 pub(crate) struct Tally {
     fields: Fields,
     calls: HashMap<i64, u64>,
-    /// Threads of the tree that existed at the start or were started later, by their ids in this PID namespace.
+    /// Threads of the tree, by their ids in the kernel: those of the start, and those that have made a system call, as one
+    /// does that waits.
     threads: HashSet<i32>,
-    /// Threads of the tree that have made a system call, by their ids in the kernel.
-    callers: HashSet<i32>,
-    /// The ids in this PID namespace are not the kernel's.
-    is_namespaced: bool,
     /// How often each thread of the machine was woken, by its id in the kernel.
     wakes: HashMap<i32, u64>,
     /// Records of system calls, and of wake-ups.
@@ -37,14 +34,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// `threads` are those of the tree at the start.
+    /// `threads` are those of the tree at the start, as far as the kernel's ids are known.
     pub(crate) fn new(fields: Fields, threads: impl IntoIterator<Item = i32>) -> Tally {
         Tally {
             fields,
             calls: HashMap::new(),
             threads: threads.into_iter().collect(),
-            callers: HashSet::new(),
-            is_namespaced: false,
             wakes: HashMap::new(),
             calls_seen: 0,
             wakes_seen: 0,
@@ -53,13 +48,11 @@ impl Tally {
 
     /// Takes what the kernel wrote about the threads of the tree.
     pub(crate) fn take_call(&mut self, record: Record<'_>) {
-        match record {
-            Record::Sample(sample) => {
-                // A field outside a record would be the kernel's mistake. The record then counts as lost.
-                self.calls_seen += u64::from(self.call(&sample).is_some());
-            }
-            Record::Fork { tid, .. } => drop(self.threads.insert(tid)),
-            _ => (),
+        // A field outside a record would be the kernel's mistake. The record then counts as lost.
+        if let Record::Sample(sample) = record
+            && self.call(&sample).is_some()
+        {
+            self.calls_seen += 1;
         }
     }
 
@@ -77,8 +70,7 @@ impl Tally {
         let caller = thread(sample.raw, self.fields.caller)?;
         let number = integer(sample.raw, self.fields.number)?;
         *self.calls.entry(number).or_default() += 1;
-        self.callers.insert(caller);
-        self.is_namespaced |= caller != sample.tid;
+        self.threads.insert(caller);
         Some(())
     }
 
@@ -92,11 +84,8 @@ impl Tally {
 
     /// How often a thread of the tree was woken.
     pub(crate) fn wake_ups(&self) -> u64 {
-        // In a PID namespace the kernel's ids are known only of those that have made a call; one that waits has.
-        let is_of_tree = |thread| {
-            self.callers.contains(thread) || !self.is_namespaced && self.threads.contains(thread)
-        };
-        let of_tree = self.wakes.iter().filter(|(woken, _)| is_of_tree(woken));
+        let wakes = self.wakes.iter();
+        let of_tree = wakes.filter(|(woken, _)| self.threads.contains(woken));
         of_tree.map(|(_, count)| count).sum()
     }
 }
@@ -126,22 +115,16 @@ mod tests {
     };
 
     fn call(tally: &mut Tally, thread: i32, number: i64) {
-        call_as(tally, thread, thread, number);
-    }
-
-    /// In a PID namespace `tid` differs from the kernel's id.
-    fn call_as(tally: &mut Tally, tid: i32, thread: i32, number: i64) {
         let raw = [&thread.to_ne_bytes()[..], &number.to_ne_bytes()].concat();
-        tally.take_call(sample(tid, &raw));
+        tally.take_call(sample(&raw));
     }
 
     fn wake(tally: &mut Tally, woken: i32) {
-        tally.take_wake(sample(0, &woken.to_ne_bytes()));
+        tally.take_wake(sample(&woken.to_ne_bytes()));
     }
 
-    fn sample(tid: i32, raw: &[u8]) -> Record<'_> {
+    fn sample(raw: &[u8]) -> Record<'_> {
         Record::Sample(Sample {
-            tid,
             raw,
             ..Sample::default()
         })
@@ -162,8 +145,8 @@ mod tests {
     #[test]
     fn a_record_without_its_field_is_not_counted() {
         let mut tally = Tally::new(FIELDS, [1]);
-        tally.take_call(sample(1, &[0; 11]));
-        tally.take_wake(sample(1, &[0; 3]));
+        tally.take_call(sample(&[0; 11]));
+        tally.take_wake(sample(&[0; 3]));
         assert_eq!((tally.calls_seen, tally.wakes_seen), (0, 0));
         assert_eq!(tally.calls().len(), 0);
     }
@@ -178,31 +161,5 @@ mod tests {
         // Only later is it seen that 90 is of the tree.
         call(&mut tally, 90, 0);
         assert_eq!(tally.wake_ups(), 4);
-    }
-
-    #[test]
-    fn in_a_pid_namespace_threads_are_known_by_their_calls() {
-        let mut tally = Tally::new(FIELDS, [1, 2]);
-        // Thread 1 of the namespace is 4001 in the kernel, whose thread 2 is of another program.
-        call_as(&mut tally, 1, 4001, 0);
-        [4001, 2, 2]
-            .iter()
-            .for_each(|&woken| wake(&mut tally, woken));
-        assert_eq!(tally.wake_ups(), 1);
-    }
-
-    #[test]
-    fn new_threads_belong_to_the_tree() {
-        let mut tally = Tally::new(FIELDS, [1]);
-        wake(&mut tally, 5);
-        assert_eq!(tally.wake_ups(), 0);
-        tally.take_call(Record::Fork {
-            pid: 1,
-            tid: 5,
-            parent_pid: 1,
-            parent_tid: 1,
-            time_ns: 0,
-        });
-        assert_eq!(tally.wake_ups(), 1);
     }
 }

@@ -6,7 +6,8 @@ use super::attributes::{
     SOFTWARE, TASK, TRACEPOINT, USE_CLOCK,
 };
 use super::layout::{
-    REGISTERS, SAMPLE_CALL_CHAIN, SAMPLE_EVERY, SAMPLE_RAW, SAMPLE_REGISTERS, SAMPLE_STACK,
+    REGISTERS, SAMPLE_CALL_CHAIN, SAMPLE_IDENTIFIER, SAMPLE_RAW, SAMPLE_REGISTERS, SAMPLE_STACK,
+    SAMPLE_THREAD_TIME_AND_CPU,
 };
 
 /// Something that happens to threads.
@@ -71,6 +72,15 @@ pub(super) struct Means {
     pub(super) sees_kernel: bool,
 }
 
+/// What every sample has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Detail {
+    /// Its thread, time and CPU.
+    Full,
+    /// Nothing but the fields of its tracepoint.
+    FieldsOnly,
+}
+
 /// Which threads an event is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inherit {
@@ -81,7 +91,7 @@ pub(super) enum Inherit {
 }
 
 impl SampledEvent {
-    pub(super) fn attributes(&self, inherit: Inherit, means: Means) -> Attributes {
+    pub(super) fn attributes(&self, inherit: Inherit, detail: Detail, means: Means) -> Attributes {
         let (kind, config, sample_period, mut flags) = match self.event {
             Event::CpuClock { frequency_hz } => (SOFTWARE, CPU_CLOCK, frequency_hz, FREQUENCY),
             Event::ContextSwitches { period } => (SOFTWARE, CONTEXT_SWITCHES, period, 0),
@@ -99,13 +109,29 @@ impl SampledEvent {
             kind,
             config,
             sample_period,
-            sample_type: content.sample_type(),
+            sample_type: content.sample_type(detail),
             read_format: FORMAT_ID | chosen(means.counts_lost, FORMAT_LOST),
             flags,
             user_registers: chosen(content.user_registers, REGISTERS.mask()),
             user_stack_bytes: stack.next_multiple_of(8),
             clock: libc::CLOCK_MONOTONIC,
             ..Attributes::default()
+        }
+    }
+
+    /// The fields of a tracepoint, each time that it is reached.
+    pub(super) fn fields_of(tracepoint: u64) -> SampledEvent {
+        SampledEvent {
+            event: Event::Tracepoint {
+                id: tracepoint,
+                period: 1,
+            },
+            content: SampleContent {
+                raw: true,
+                ..SampleContent::default()
+            },
+            switches: false,
+            mappings: false,
         }
     }
 
@@ -116,8 +142,9 @@ impl SampledEvent {
 }
 
 impl SampleContent {
-    pub(super) fn sample_type(self) -> u64 {
-        SAMPLE_EVERY
+    pub(super) fn sample_type(self, detail: Detail) -> u64 {
+        chosen(detail == Detail::Full, SAMPLE_THREAD_TIME_AND_CPU)
+            | SAMPLE_IDENTIFIER
             | chosen(self.call_chain, SAMPLE_CALL_CHAIN)
             | chosen(self.user_registers, SAMPLE_REGISTERS)
             | chosen(self.user_stack_bytes > 0, SAMPLE_STACK)

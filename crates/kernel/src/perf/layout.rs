@@ -5,15 +5,16 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::event::SampleContent;
+use super::event::{Detail, SampleContent};
 use super::record::{Record, Sample, UserRegisters};
 
 const SAMPLE_THREAD: u64 = 1 << 1;
 const SAMPLE_TIME: u64 = 1 << 2;
 const SAMPLE_CPU: u64 = 1 << 7;
-const SAMPLE_IDENTIFIER: u64 = 1 << 16;
 /// What every sample has; with `sample_id_all` every other record ends with it.
-pub(super) const SAMPLE_EVERY: u64 = SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_CPU | SAMPLE_IDENTIFIER;
+pub(super) const SAMPLE_IDENTIFIER: u64 = 1 << 16;
+/// What every sample and record also has with [`Detail::Full`].
+pub(super) const SAMPLE_THREAD_TIME_AND_CPU: u64 = SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_CPU;
 pub(super) const SAMPLE_CALL_CHAIN: u64 = 1 << 5;
 pub(super) const SAMPLE_RAW: u64 = 1 << 10;
 pub(super) const SAMPLE_REGISTERS: u64 = 1 << 12;
@@ -31,9 +32,6 @@ const SWITCH: u32 = 14;
 const MISC_EXEC: u16 = 1 << 13;
 const MISC_SWITCH_OUT: u16 = 1 << 13;
 const MISC_SWITCH_OUT_PREEMPTED: u16 = 1 << 14;
-
-/// The length of what ends every record but samples.
-const TRAILER_BYTES: usize = 32;
 
 /// Addresses from here on are no addresses: each says to which mode the following ones belong.
 const FIRST_CONTEXT: u64 = -4095_i64 as u64;
@@ -98,6 +96,7 @@ pub struct Malformed;
 #[derive(Clone, Debug)]
 pub struct Layout {
     contents: Vec<SampleContent>,
+    detail: Detail,
     /// Which event has which identifier. An event has one for each thread and CPU for which it is open.
     events: HashMap<u64, usize>,
 }
@@ -115,7 +114,13 @@ impl Layout {
         Layout {
             events: known.collect(),
             contents,
+            detail: Detail::Full,
         }
+    }
+
+    /// The layout of events whose samples have this.
+    pub(super) fn with(self, detail: Detail) -> Layout {
+        Layout { detail, ..self }
     }
 
     /// Reads a record, header included; `None` for kinds of records that nobody needs.
@@ -133,9 +138,7 @@ impl Layout {
         if kind == SAMPLE {
             return self.sample(body).map(Some);
         }
-        let body_bytes = body.len().checked_sub(TRAILER_BYTES).ok_or(Malformed)?;
-        let (body, trailer) = body.split_at(body_bytes);
-        let trailer = Trailer::read(trailer)?;
+        let (body, trailer) = Trailer::split(body, self.detail)?;
         let mut body = Reader(body);
         let record = match kind {
             LOST => {
@@ -156,15 +159,20 @@ impl Layout {
         let mut body = Reader(body);
         let event = *self.events.get(&body.u64()?).ok_or(Malformed)?;
         let content = *self.contents.get(event).ok_or(Malformed)?;
+        let Trailer {
+            pid,
+            tid,
+            time_ns,
+            cpu,
+        } = Trailer::read(&mut body, self.detail)?;
         let mut sample = Sample {
             event,
-            pid: body.id()?,
-            tid: body.id()?,
-            time_ns: body.u64()?,
-            cpu: body.u32()?,
+            pid,
+            tid,
+            time_ns,
+            cpu,
             ..Sample::default()
         };
-        body.u32()?;
         if content.call_chain {
             (sample.kernel_chain, sample.user_chain) = body.call_chain()?;
         }
@@ -185,8 +193,8 @@ impl Layout {
     }
 }
 
-/// What every record but samples ends with.
-#[derive(Clone, Copy, Debug)]
+/// What every record but samples ends with, before the identifier, and what samples begin with, after it.
+#[derive(Clone, Copy, Debug, Default)]
 struct Trailer {
     pid: i32,
     tid: i32,
@@ -195,14 +203,29 @@ struct Trailer {
 }
 
 impl Trailer {
-    fn read(bytes: &[u8]) -> Result<Trailer, Malformed> {
-        let mut bytes = Reader(bytes);
-        Ok(Trailer {
+    /// What precedes the trailer of a record, and the trailer.
+    fn split(body: &[u8], detail: Detail) -> Result<(&[u8], Trailer), Malformed> {
+        let bytes = match detail {
+            Detail::Full => 32,
+            Detail::FieldsOnly => 8,
+        };
+        let start = body.len().checked_sub(bytes).ok_or(Malformed)?;
+        let (body, trailer) = body.split_at(start);
+        Ok((body, Trailer::read(&mut Reader(trailer), detail)?))
+    }
+
+    fn read(bytes: &mut Reader<'_>, detail: Detail) -> Result<Trailer, Malformed> {
+        if detail == Detail::FieldsOnly {
+            return Ok(Trailer::default());
+        }
+        let trailer = Trailer {
             pid: bytes.id()?,
             tid: bytes.id()?,
             time_ns: bytes.u64()?,
             cpu: bytes.u32()?,
-        })
+        };
+        bytes.u32()?;
+        Ok(trailer)
     }
 
     fn switch(self, misc: u16) -> Record<'static> {

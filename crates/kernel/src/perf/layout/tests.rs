@@ -266,6 +266,27 @@ fn a_thread_of_the_kernel_has_no_registers_and_no_stack() {
     assert_eq!((sample.registers, sample.stack), (None, &[][..]));
 }
 
+/// A sample that has nothing but the fields of its tracepoint.
+#[test]
+fn samples_may_have_fields_only() {
+    let contents = vec![SampleContent {
+        raw: true,
+        ..SampleContent::default()
+    }];
+    let layout = Layout::new(contents, [(70, 0)]).with(Detail::FieldsOnly);
+    let sample = Bytes::default().u64(70).u32(4).u32(7).record(SAMPLE, 1);
+    let expected = Sample {
+        raw: &7_u32.to_ne_bytes(),
+        ..Sample::default()
+    };
+    assert_eq!(layout.read(&sample), Ok(Some(Record::Sample(expected))));
+    let lost = Bytes::default().u64(70).u64(12).u64(70).record(LOST, 0);
+    assert_eq!(layout.read(&lost), Ok(Some(Record::Lost(12))));
+    for length in 0..sample.len() {
+        assert_eq!(layout.read(&sample[..length]), Err(Malformed));
+    }
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
