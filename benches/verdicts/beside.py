@@ -1,13 +1,29 @@
 """Run another program beside a measurement."""
 
+import argparse
 import json
 import subprocess
 import sys
 from pathlib import Path
 
-from place import Place
+from place import PLACES, Place
 
 HERE = Path(__file__).resolve().parent
+
+
+def add_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--other-program",
+        nargs="?",
+        const="in-turn",
+        choices=("in-turn", *PLACES),
+        help="run beside another program that uses a CPU in bursts: the server's, the generator's, "
+        "any, or each in turn [in turn]",
+    )
+
+
+def place_of(number: int, wanted: str | None) -> str | None:
+    return PLACES[number % len(PLACES)] if wanted == "in-turn" else wanted
 
 
 class OtherProgram:

@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from beside import OtherProgram
-from place import PLACES, Place
+from beside import OtherProgram, add_argument, place_of
+from place import Place
 
 # The exit statuses of `prony run` if it measured something.
 SOMETHING_MEASURED = (0, 1)
@@ -20,14 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=int, default=100, help="total number of runs [100]"
     )
     parser.add_argument("--rounds", type=int, default=12, help="rounds per run [12]")
-    parser.add_argument(
-        "--other-program",
-        nargs="?",
-        const="in-turn",
-        choices=("in-turn", *PLACES),
-        help="run beside another program that uses a CPU in bursts: the server's, the generator's, "
-        "any, or each in turn [in turn]",
-    )
+    add_argument(parser)
     parser.add_argument("flags", nargs="*", help="more flags for `prony run`")
 
 
@@ -49,10 +42,6 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
         beside = f", other program on: {other}" if other else ""
         print(f"run {number}{beside}; about {left / 60:.0f} min left", flush=True)
     return 0
-
-
-def place_of(number: int, wanted: str | None) -> str | None:
-    return PLACES[number % len(PLACES)] if wanted == "in-turn" else wanted
 
 
 def one(

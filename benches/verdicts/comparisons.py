@@ -65,12 +65,14 @@ def parts(files: list[Path], rounds: int, scratch: Path) -> list[Path]:
     return found
 
 
-def compare(place: Place, file: Path, server: str, flags: list[str]) -> list[dict]:
+def compare(
+    place: Place, file: Path, base: str, new: str, flags: list[str]
+) -> list[dict]:
     command = [
         place.prony,
         "compare",
-        f"{file}:base",
-        f"{file}:{server}",
+        f"{file}:{base}",
+        f"{file}:{new}",
         "--json",
         "-",
     ]

@@ -112,7 +112,7 @@ def judge(place: Place, evidence: Evidence, file: Path, flags: list[str]) -> Non
     """Add the verdicts on one run, or on one part."""
     evidence.judged += 1
     for server in AGAINST_BASE:
-        found = compare(place, file, server, flags)
+        found = compare(place, file, "base", server, flags)
         for comparison in found:
             evidence.tallies[server][comparison["metric"]].add(comparison)
             about = {
