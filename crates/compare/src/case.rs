@@ -2,7 +2,7 @@
 
 use prony_model::CountedRounds;
 use prony_present::number::{share, short};
-use prony_stats::{Ratio, common_rounds, judge};
+use prony_stats::{Ratio, common_rounds, judge_at};
 
 use crate::ceiling::{Ceilings, Usable};
 use crate::failures;
@@ -152,14 +152,15 @@ impl OpenCase {
             let (What::Metric(metric), Some(change)) = (row.what, &row.change) else {
                 continue;
             };
-            let verdict = judge(
+            let verdict = judge_at(
+                metric.significance(),
                 &change.as_ratio(),
                 change.p_corrected,
                 change.threshold,
                 metric.better(),
             );
             row.finding = self.limits.leave(metric, verdict.into());
-            if row.finding == Finding::NoChangeSeen && change.p_corrected < 0.05 {
+            if row.finding == Finding::NoChangeSeen && change.p_corrected < metric.significance() {
                 let threshold = short(&share(change.threshold));
                 row.notes.push(format!(
                     "a real change, but below the threshold of {threshold}"

@@ -8,6 +8,7 @@ use crate::case::{CaseRounds, OpenCase};
 use crate::conditions;
 use crate::failures;
 use crate::finding::{Finding, Tally};
+use crate::instructions::InstructionDetails;
 use crate::metric::Metric;
 use crate::noise::Noise;
 use crate::question::{Question, Sessions};
@@ -307,7 +308,11 @@ impl<'a> Comparer<'a> {
 
     /// Puts everything together.
     fn conclude(&self, found: Found) -> Comparison {
-        let cases = settle(found.cases);
+        let mut cases = settle(found.cases);
+        for case in &mut cases {
+            let rounds = self.rounds(case);
+            case.instructions = InstructionDetails::of(case, &rounds.base, &rounds.new);
+        }
         Comparison {
             base: self.base.named(),
             new: self.new.named(),

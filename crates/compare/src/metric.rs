@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use prony_model::{FigureKind, LatencyHistogram, LoadSpec, Measurement};
+use prony_model::{FigureKind, LatencyHistogram, LoadSpec, MeasuredBy, Measurement};
 use prony_present::number;
 use prony_stats::{Better, supports_percentile};
 use serde::Serialize;
@@ -19,6 +19,9 @@ prony_model::named! {
         Cpu = "cpu",
         /// The server's instructions per expected response or ok flow; both include the warm-up.
         Instructions = "instructions",
+        /// The server's instructions in user mode per request, without the warm-up, of loads that count them.
+        #[serde(rename = "user-instructions")]
+        UserInstructions = "user-instructions",
         /// The median latency, or time of a flow, in nanoseconds.
         P50 = "p50",
         /// The latency that 99 of 100 responses, or the time that 99 of 100 flows, did not exceed, in nanoseconds.
@@ -30,12 +33,15 @@ prony_model::named! {
 
 /// An unknown metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown metric `{0}`; use rate, cpu, instructions, p50, p99 or memory")]
+#[error("unknown metric `{0}`; use rate, cpu, instructions, user-instructions, p50, p99 or memory")]
 pub struct UnknownMetric(pub String);
 
 impl Metric {
     /// The metrics that are compared by default: those that depend on the server under this load.
     pub fn usual(load: &LoadSpec) -> &'static [Metric] {
+        if load.by == MeasuredBy::Instructions {
+            return &[Metric::UserInstructions];
+        }
         match load.shape.is_open() {
             true => &[Metric::Cpu, Metric::Instructions, Metric::P50, Metric::P99],
             false => &[Metric::Rate, Metric::Cpu, Metric::Instructions, Metric::P99],
@@ -44,7 +50,12 @@ impl Metric {
 
     /// Whether it describes the server under this load.
     pub fn applies_to(self, load: &LoadSpec) -> bool {
-        self != Metric::Rate || !load.shape.is_open()
+        match load.by {
+            MeasuredBy::Time if self == Metric::UserInstructions => false,
+            MeasuredBy::Time => self != Metric::Rate || !load.shape.is_open(),
+            // The emulator's rates, latencies and memory are not the server's.
+            MeasuredBy::Instructions => self == Metric::UserInstructions,
+        }
     }
 
     /// Which direction is better.
@@ -61,6 +72,8 @@ impl Metric {
             Metric::Rate => FigureKind::Pace,
             Metric::P50 | Metric::P99 => FigureKind::Latency,
             Metric::Cpu | Metric::Instructions => FigureKind::Cost,
+            // How busy the machine and the generator were does not change them.
+            Metric::UserInstructions => FigureKind::Other,
             Metric::Memory => FigureKind::Other,
         }
     }
@@ -68,7 +81,17 @@ impl Metric {
     /// Whether the machine's speed affects it for a server as for the ceiling (reference server), so that the ratio of the two is
     /// steadier than either.
     pub const fn follows_the_machine(self) -> bool {
-        !matches!(self, Metric::Memory)
+        !matches!(self, Metric::Memory | Metric::UserInstructions)
+    }
+
+    /// The significance of a change: its p-value, corrected for all comparisons made together, must be below this.
+    ///
+    /// Instructions differ so little from round to round that a strict one hardly hides a change.
+    pub const fn significance(self) -> f64 {
+        match self {
+            Metric::UserInstructions => 0.01,
+            _ => 0.05,
+        }
     }
 
     /// A round's value; `None` if it was not recorded, or there are too few responses.
@@ -79,6 +102,7 @@ impl Metric {
             Metric::Instructions => {
                 round.per_completed(round.server.as_ref()?.instructions? as f64)
             }
+            Metric::UserInstructions => round.user_instructions.as_ref()?.per_request(),
             Metric::P50 => percentile(round, 0.5),
             Metric::P99 => percentile(round, 0.99),
             Metric::Memory => Some(round.server.as_ref()?.peak_memory_bytes as f64),
@@ -91,8 +115,19 @@ impl Metric {
         match self {
             Metric::Rate => number::rate(value),
             Metric::Instructions => number::count(value),
+            Metric::UserInstructions => number::whole(value),
             Metric::Cpu | Metric::P50 | Metric::P99 => number::duration(value),
             Metric::Memory => number::bytes(value),
+        }
+    }
+}
+
+impl Metric {
+    /// A change with as many decimals as the metric is precise to: `+0.31 %`.
+    pub fn change_text(self, ratio: f64) -> String {
+        match self {
+            Metric::UserInstructions => number::precise_change(ratio),
+            _ => number::change(ratio),
         }
     }
 }

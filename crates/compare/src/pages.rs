@@ -1,7 +1,8 @@
 //! The comparison for a terminal and for a pull request.
 
+use prony_model::MeasuredBy;
 use prony_present::markdown::escaped;
-use prony_present::number::{self, change, share};
+use prony_present::number::{self, share};
 use prony_present::page::{Block, Page, Section};
 use prony_present::table::{Cell, Colour, Facet, Head, Row, Table, Weight};
 use prony_present::terminal::Paint;
@@ -29,10 +30,19 @@ pub fn terminal(comparison: &Comparison, colour: bool) -> String {
         );
         let table = table.terminal(usize::MAX / 2, Paint { colour });
         lines.extend(table.into_iter().map(|line| format!("  {line}")));
+        lines.extend(counting(case).into_iter().map(|line| format!("  {line}")));
+        if let Some(functions) = functions(case) {
+            lines.push(format!("  {WHERE}"));
+            let functions = functions.terminal(usize::MAX / 2, Paint { colour });
+            lines.extend(functions.into_iter().map(|line| format!("    {line}")));
+        }
         lines.push(String::new());
     }
     lines.extend(bases(comparison).map(str::to_owned));
-    lines.push(comparison.noise.sentence());
+    match counts_only(comparison) {
+        true => lines.push(INSTRUCTIONS.to_owned()),
+        false => lines.push(comparison.noise.sentence()),
+    }
     for (what, texts) in [
         ("not compared", &comparison.left_out),
         ("only in NEW", &comparison.only_new),
@@ -67,6 +77,12 @@ pub fn markdown(comparison: &Comparison) -> String {
         out += &table(comparison, important.into_iter(), Medium::Summary).markdown();
         out.push('\n');
     }
+    for case in &comparison.cases {
+        if let Some(functions) = functions(case) {
+            let place = escaped(&case_name(comparison, case));
+            out += &format!("**{WHERE}** {place}\n\n{}\n", functions.markdown());
+        }
+    }
     for (what, texts) in [
         ("Warning", &comparison.warnings),
         ("Not compared", &comparison.left_out),
@@ -96,8 +112,11 @@ pub fn markdown(comparison: &Comparison) -> String {
             .map(|come| format!("only in NEW: {come}")),
     );
     conditions.extend(comparison.differences.iter().cloned());
-    conditions.push(comparison.noise.sentence());
-    conditions.push(RULE.to_owned());
+    conditions.extend(counted(comparison));
+    if !counts_only(comparison) {
+        conditions.push(comparison.noise.sentence());
+    }
+    conditions.push(rule(comparison));
     let conditions: String = conditions
         .iter()
         .map(|line| format!("- {}\n", escaped(line)))
@@ -129,6 +148,16 @@ pub fn page(comparison: &Comparison) -> Page {
     let mut all = vec![Block::Table(table(comparison, rows(), Medium::Details))];
     all.extend(bases(comparison).map(|basis| Block::Caption(basis.to_owned())));
     sections.push(titled("all", "All comparisons", all));
+    let grown: Vec<Block> = { comparison.cases.iter() }
+        .filter_map(|case| Some((case, functions(case)?)))
+        .flat_map(|(case, functions)| {
+            let place = case_name(comparison, case);
+            [Block::Text(format!("{place}:")), Block::Table(functions)]
+        })
+        .collect();
+    if !grown.is_empty() {
+        sections.push(titled("functions", "Where the instructions changed", grown));
+    }
     let absent = [
         ("Not compared", &comparison.left_out),
         ("Only in NEW", &comparison.only_new),
@@ -138,8 +167,11 @@ pub fn page(comparison: &Comparison) -> Page {
         sections.push(titled(&id, title, vec![Block::List(lines.clone())]));
     }
     let mut conditions = comparison.differences.clone();
-    conditions.push(comparison.noise.sentence());
-    conditions.push(RULE.to_owned());
+    conditions.extend(counted(comparison));
+    if !counts_only(comparison) {
+        conditions.push(comparison.noise.sentence());
+    }
+    conditions.push(rule(comparison));
     sections.push(titled(
         "conditions",
         "Conditions",
@@ -178,6 +210,92 @@ pub fn page(comparison: &Comparison) -> Page {
 
 /// When a change counts.
 const RULE: &str = "A change counts if it is at least the threshold and its p-value, corrected for all comparisons (Holm), is below 0.05.";
+
+/// What a count of instructions means.
+const INSTRUCTIONS: &str = "User-space instructions tell whether the code does more work, not whether the server is slower: system calls, \
+                            caches, memory and waiting are not in them.";
+
+/// The title of a table of functions.
+const WHERE: &str = "Where the instructions per request changed:";
+
+fn rule(comparison: &Comparison) -> String {
+    match counts_only(comparison) {
+        true => RULE.replace("0.05", "0.01"),
+        false => RULE.to_owned(),
+    }
+}
+
+/// Whether all its loads count instructions.
+fn counts_only(comparison: &Comparison) -> bool {
+    let mut cases = comparison.cases.iter();
+    cases.all(|case| case.load.by == MeasuredBy::Instructions) && !comparison.cases.is_empty()
+}
+
+/// How the instructions of a case were counted, and the CPU time beside them; nothing for loads that measure time.
+fn counting(case: &Case) -> Vec<String> {
+    let Some(details) = &case.instructions else {
+        return Vec::new();
+    };
+    let mut lines = vec![format!(
+        "counted by {}: {} requests a round after {} of warm-up, {}",
+        details.counted_by(),
+        details.requests,
+        details.warm_up_requests,
+        details.settings.join(" ")
+    )];
+    lines.extend(details.cpu.map(|cpu| cpu.words()));
+    lines
+}
+
+/// The same for each case, and what a count of instructions means, if there is one.
+fn counted(comparison: &Comparison) -> Vec<String> {
+    let cases = comparison.cases.iter();
+    let lines = cases.flat_map(|case| {
+        let place = case_name(comparison, case);
+        let lines = counting(case).into_iter();
+        lines.map(move |line| format!("{place}: {line}"))
+    });
+    let mut lines: Vec<String> = lines.collect();
+    if !lines.is_empty() {
+        lines.push(INSTRUCTIONS.to_owned());
+    }
+    lines
+}
+
+/// The functions whose instructions changed, if the instructions of a case did.
+fn functions(case: &Case) -> Option<Table> {
+    let details = case.instructions.as_ref()?;
+    if details.functions.is_empty() {
+        return None;
+    }
+    let rows = details.functions.iter().map(|one| {
+        let change = one.new - one.base;
+        let sign = if change > 0.0 { "+" } else { "" };
+        let texts = [
+            share(one.share),
+            format!("{sign}{}", number::whole(change)),
+            format!("{} → {}", number::whole(one.base), number::whole(one.new)),
+            one.name.clone(),
+            one.object.clone().unwrap_or_default(),
+        ];
+        Row {
+            cells: texts.into_iter().map(Cell::blank).collect(),
+            ..Row::default()
+        }
+    });
+    let titles = [
+        "share of the change",
+        "change",
+        "base → new",
+        "function",
+        "in",
+    ];
+    Some(Table {
+        heads: titles.into_iter().map(Head::words).collect(),
+        rows: rows.collect(),
+        ..Table::default()
+    })
+}
 
 /// Where a table is shown.
 #[derive(Clone, Copy, PartialEq)]
@@ -267,6 +385,7 @@ fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) 
         (_, true) => notes.clone(),
     };
     let of = |text: fn(&Change) -> String| row.change.as_ref().map_or_else(String::new, text);
+    let change_text = |ratio| row.what.change_text(ratio);
     let mut grounds = of(grounds);
     if medium == Medium::Details && !notes.is_empty() {
         grounds = [grounds, notes]
@@ -285,18 +404,19 @@ fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) 
         }),
         ..Cell::text(row.finding.name())
     };
-    let interval = of(|change| {
+    let interval = row.change.as_ref().map_or_else(String::new, |change| {
         format!(
             "{} to {}",
-            number::change(change.low),
-            number::change(change.high)
+            change_text(change.low),
+            change_text(change.high)
         )
     });
+    let changed = { row.change.as_ref() }.map_or_else(String::new, |it| change_text(it.ratio));
     let texts = [
         case_name(comparison, case),
         metric(row.what, medium),
         figures,
-        of(|it| change(it.ratio)),
+        changed,
         interval,
         grounds,
     ];
@@ -356,7 +476,7 @@ pub(crate) fn side(side: &Named) -> String {
 /// `−12.4 % (95 % interval −13.0 % to −11.8 %, p < 0.001, 12 rounds, threshold 2 %)`; empty without a change.
 pub(crate) fn change_in_words(row: &MetricRow) -> String {
     row.change.as_ref().map_or_else(String::new, |it| {
-        let [middle, low, high] = [it.ratio, it.low, it.high].map(change);
+        let [middle, low, high] = [it.ratio, it.low, it.high].map(|it| row.what.change_text(it));
         let grounds = grounds(it);
         format!("{middle} (95 % interval {low} to {high}, {grounds})")
     })

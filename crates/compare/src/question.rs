@@ -121,6 +121,8 @@ const fn usual(metric: Metric, sessions: Sessions) -> f64 {
     match (metric, sessions) {
         (Metric::Rate, Sessions::One) => 0.02,
         (Metric::Cpu | Metric::Instructions, Sessions::One) => 0.01,
+        (Metric::UserInstructions, Sessions::One) => 0.002,
+        (Metric::UserInstructions, Sessions::Two) => 0.003,
         (Metric::P50, Sessions::One) => 0.05,
         (Metric::P99, Sessions::One) => 0.10,
         (Metric::Memory, Sessions::One) => 0.05,

@@ -6,6 +6,7 @@ use prony_stats::Ratio;
 use serde::Serialize;
 
 use crate::finding::Finding;
+use crate::instructions::InstructionDetails;
 use crate::metric::Metric;
 
 /// One server with one workload under one load, then and now.
@@ -21,6 +22,9 @@ pub struct Case {
     pub load: LoadSpec,
     /// A row for each metric.
     pub rows: Vec<MetricRow>,
+    /// What lies behind a change of the instructions per request; `None` for loads that measure time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<InstructionDetails>,
 }
 
 impl Case {
@@ -36,6 +40,7 @@ impl Case {
                 ..load.clone()
             },
             rows: Vec::new(),
+            instructions: None,
         }
     }
 
@@ -87,6 +92,14 @@ impl What {
             What::Metric(metric) => metric.name(),
             What::Errors => "errors",
             What::Failure => "failure",
+        }
+    }
+
+    /// A change with as many decimals as it is known to.
+    pub(crate) fn change_text(self, ratio: f64) -> String {
+        match self {
+            What::Metric(metric) => metric.change_text(ratio),
+            What::Errors | What::Failure => prony_present::number::change(ratio),
         }
     }
 }

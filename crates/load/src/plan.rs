@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_model::{LoadShape, LoadSpec, Protocol, Schedule, Stage, Target};
+use prony_model::{LoadShape, LoadSpec, MeasuredBy, Protocol, Schedule, Stage, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::request::{LoadRequest, WireRequest};
@@ -401,6 +401,8 @@ impl LoadPlan {
             events: self.events,
             messages: self.events && self.request.is_grpc(),
             flows: self.request.flows().is_some(),
+            // A run may have the instructions of its server counted.
+            by: MeasuredBy::Time,
         }
         .over(self.protocol())
     }

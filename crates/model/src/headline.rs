@@ -1,6 +1,6 @@
 //! The figures of a trial by which servers are compared.
 
-use crate::{LatencySummary, LoadResult, Measurement, Outcome};
+use crate::{LatencySummary, LoadResult, MeasuredBy, Measurement, Outcome};
 
 /// What a load consists of, and what servers are compared by: flows if it has any, otherwise single requests. One server
 /// may take more requests for a flow than another, because of redirects or retries, and must not win by them.
@@ -34,8 +34,12 @@ impl LoadResult {
 
 impl Measurement {
     /// The figure by which servers are compared under this load: ok flows or responses per second if the server sets the
-    /// pace, their median time in nanoseconds if a schedule does. `None` if there is no such figure or it is 0.
+    /// pace, their median time in nanoseconds if a schedule does, instructions per request if the load measures those.
+    /// `None` if there is no such figure or it is 0.
     pub fn headline(&self) -> Option<f64> {
+        if self.load.load.by == MeasuredBy::Instructions {
+            return self.user_instructions.as_ref()?.per_request();
+        }
         let work = self.load.work();
         let figure = match self.load.load.shape.is_open() {
             true => work.latency_ns?.p50 as f64,

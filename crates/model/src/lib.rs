@@ -30,6 +30,7 @@ mod schedule;
 mod tcp;
 mod text;
 mod trial;
+mod user_instructions;
 
 pub use bound::{Bound, Cause, FigureKind};
 pub use counted_rounds::CountedRounds;
@@ -67,4 +68,7 @@ pub use text::{RateError, RateText, exact, parse_percent, parse_rate, parse_stag
 pub use trial::{
     FailureKind, LogLines, Measurement, ProcessStart, ServerCost, Trial, TrialRecord, TrialResult,
     WarmUp, attempt_that_counts,
+};
+pub use user_instructions::{
+    CountedBy, FunctionInstructions, MeasuredBy, UnemulatedCost, UserInstructions,
 };

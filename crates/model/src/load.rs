@@ -5,7 +5,9 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{Checked, LatencySummary, Outcome, Outcomes, Protocol, Schedule, TcpEvents};
+use crate::{
+    Checked, LatencySummary, MeasuredBy, Outcome, Outcomes, Protocol, Schedule, TcpEvents,
+};
 
 /// The arrivals of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -105,6 +107,10 @@ pub struct LoadSpec {
     /// Whether arrivals and `requests` count flows of a scenario instead of single requests.
     #[serde(default)]
     pub flows: bool,
+    /// What it measures of its server. A load that measures instructions runs `requests` requests after a warm-up, whose
+    /// number of requests is searched.
+    #[serde(default, skip_serializing_if = "MeasuredBy::is_time")]
+    pub by: MeasuredBy,
 }
 
 impl LoadSpec {
@@ -151,6 +157,7 @@ impl Default for LoadSpec {
             events: false,
             messages: false,
             flows: false,
+            by: MeasuredBy::Time,
         }
     }
 }

@@ -169,6 +169,7 @@ pub fn measured(server: &str, round: u32) -> TrialRecord {
             NoiseCause::WarmUp { rise: 0.3 },
         ],
         result: TrialResult::Measured(Measurement {
+            user_instructions: None,
             load: load_result(),
             server: Some(ServerCost {
                 busy_share: 0.5,

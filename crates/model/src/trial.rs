@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     CpuNoise, CpuWaits, LoadResult, LoadSpec, LogTail, MachineNoise, NoiseCause, Outcome,
-    RateCourse, Scheduling,
+    RateCourse, Scheduling, UserInstructions,
 };
 
 /// One server × workload × load × round.
@@ -107,6 +107,9 @@ pub struct Measurement {
     /// it, if users captured secrets, which it may have written, and in older records.
     #[serde(default)]
     pub log_tail: Option<LogTail>,
+    /// The server's instructions, if the load measures them; then nothing else in here is comparable with other loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_instructions: Option<UserInstructions>,
 }
 
 impl Measurement {

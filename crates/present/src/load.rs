@@ -1,6 +1,6 @@
 //! A load in words: in full, in a table's name, and in a file's name.
 
-use prony_model::{LoadShape, LoadSpec};
+use prony_model::{LoadShape, LoadSpec, MeasuredBy};
 
 use crate::number::{exact, seconds};
 use crate::words::plural;
@@ -48,8 +48,14 @@ pub fn traits(load: &LoadSpec) -> Vec<String> {
     let parts = trait_parts(load).into_iter();
     parts
         .map(|part| part.words)
+        .chain(by(load))
         .filter(|words| !words.is_empty())
         .collect()
+}
+
+/// What a load measures, if that is not time.
+fn by(load: &LoadSpec) -> Option<String> {
+    (load.by == MeasuredBy::Instructions).then(|| "by instructions".to_owned())
 }
 
 /// The load in a few words: `64 connections`, `1k/s over 64 connections, pipelined 16 deep`.
@@ -71,7 +77,8 @@ pub fn short(load: &LoadSpec) -> String {
     };
     let [churn, in_flight, _, streams, ..] = trait_parts(load);
     let besides = [in_flight, churn, streams].map(|part| part.words);
-    let besides = besides.into_iter().filter(|words| !words.is_empty());
+    let besides = besides.into_iter().chain(by(load));
+    let besides = besides.filter(|words| !words.is_empty());
     std::iter::once(who)
         .chain(besides)
         .collect::<Vec<_>>()

@@ -26,6 +26,22 @@ pub fn count(value: f64) -> String {
     scaled(value, 1000.0, &["", " k", " M", " G", " T"])
 }
 
+/// A whole number, in groups of three digits: `10,068`.
+pub fn whole(value: f64) -> String {
+    let digits = format!("{:.0}", value.abs());
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    match value < 0.0 && digits != "0" {
+        true => format!("−{text}"),
+        false => text,
+    }
+}
+
 /// Requests per second: `45.3 k req/s`.
 pub fn rate(per_second: f64) -> String {
     rate_of("req", per_second)
@@ -108,8 +124,17 @@ pub fn share(share: f64) -> String {
 
 /// A change, from the ratio of the new figure to the old: `+2.3 %`, `−12.4 %`, `±0.0 %`.
 pub fn change(ratio: f64) -> String {
+    change_to(ratio, 1)
+}
+
+/// A change that is known better than that: `+0.31 %`.
+pub fn precise_change(ratio: f64) -> String {
+    change_to(ratio, 2)
+}
+
+fn change_to(ratio: f64, decimals: usize) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    let decimals = if percent.abs() >= 99.95 { 0 } else { 1 };
+    let decimals = if percent.abs() >= 99.95 { 0 } else { decimals };
     let digits = format!("{:.decimals$}", percent.abs());
     let sign = match digits.chars().any(|c| ('1'..='9').contains(&c)) {
         false => "±",

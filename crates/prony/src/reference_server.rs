@@ -46,6 +46,7 @@ impl ReferenceServers {
                 assets: layout.assets_for(layout.root()),
                 certificate: None,
                 log: layout.runs().join("generators").join("reference.log"),
+                wrapper: None,
             },
             layout: layout.clone(),
         })

@@ -1,6 +1,6 @@
 //! A running server.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
@@ -33,6 +33,50 @@ pub struct Launch {
     pub certificate: Option<Certificate>,
     /// The file for its standard output; that for its standard error is beside it, see [`Logs::at`].
     pub log: PathBuf,
+    /// What runs its command, if it does not run by itself.
+    pub wrapper: Option<Wrapper>,
+}
+
+/// A program that runs a server's command, such as an emulator.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wrapper {
+    /// What precedes the command. [`Wrapper::FOLDER`] in it becomes the server's own folder, which is removed when none of
+    /// its processes is left.
+    pub before: Vec<String>,
+    /// Variables that the server gets in addition; each is computed from what the server would have otherwise.
+    pub env: Vec<WrapperVariable>,
+}
+
+/// A variable that a server gets under a wrapper.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrapperVariable {
+    /// Its name.
+    pub name: String,
+    /// What is added to it, or what it is set to.
+    pub value: String,
+    /// What separates that from the value that it has already; `None` to leave such a value as it is.
+    pub separator: Option<char>,
+}
+
+impl Wrapper {
+    /// Stands for the server's own folder.
+    pub const FOLDER: &str = "{tmp}";
+}
+
+impl WrapperVariable {
+    /// Its value, if it has `existing` already.
+    pub fn with(&self, existing: Option<&OsStr>) -> OsString {
+        match (existing.filter(|text| !text.is_empty()), self.separator) {
+            (None, _) => OsString::from(&self.value),
+            (Some(existing), None) => existing.to_owned(),
+            (Some(existing), Some(separator)) => {
+                let mut both = existing.to_owned();
+                both.push(separator.to_string());
+                both.push(&self.value);
+                both
+            }
+        }
+    }
 }
 
 /// Why a server could not be started.
@@ -77,6 +121,7 @@ pub struct RunningServer {
     output: LineCounter,
     errors: LineCounter,
     logs: Logs,
+    scratch: Option<PathBuf>,
 }
 
 impl RunningServer {
@@ -106,6 +151,7 @@ impl RunningServer {
         let process = launch
             .supervisor
             .spawn(&contract.task(built, launch, &logs))?;
+        let scratch = contract.scratch().map(Path::to_owned);
         contract.taken_over();
         Ok(RunningServer {
             process,
@@ -113,6 +159,7 @@ impl RunningServer {
             output,
             errors,
             logs,
+            scratch,
         })
     }
 
@@ -154,6 +201,11 @@ impl RunningServer {
     /// Its logs.
     pub fn logs(&self) -> &Logs {
         &self.logs
+    }
+
+    /// Its own folder, if its command names `{tmp}` or a wrapper runs it.
+    pub fn scratch(&self) -> Option<&Path> {
+        self.scratch.as_deref()
     }
 
     /// Its process tree, to sample.
@@ -214,7 +266,7 @@ pub struct Contract {
     cpus: String,
     assets: PathBuf,
     certificate: Option<Certificate>,
-    /// Its own folder, if its command names `{tmp}`.
+    /// Its own folder, if its command names `{tmp}` or a wrapper runs it.
     scratch: Option<TempDir>,
 }
 
@@ -232,16 +284,23 @@ impl Contract {
             cpus: cpus.to_string(),
             assets: assets.unwrap_or_else(|_| launch.assets.clone()),
             certificate: launch.certificate.clone(),
-            scratch: wants_scratch(built).then(new_scratch).transpose()?,
+            scratch: (wants_scratch(built) || launch.wrapper.is_some())
+                .then(new_scratch)
+                .transpose()?,
         })
     }
 
     /// The task that starts it.
     pub fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
+        let own = built.run.iter().map(|word| self.fill(word));
+        let wrapper = launch.wrapper.as_ref();
+        let before = wrapper.map_or(&[][..], |wrapper| &wrapper.before);
+        let scratch = self.scratch().unwrap_or(Path::new("")).to_string_lossy();
+        let before = { before.iter() }.map(|word| word.replace(Wrapper::FOLDER, &scratch));
         Task {
-            command: built.run.iter().map(|word| self.fill(word)).collect(),
+            command: before.chain(own).collect(),
             folder: built.folder.clone(),
-            env: self.env(built),
+            env: with_variables(self.env(built), wrapper),
             removed_env: self.removed_env(),
             log: logs.output.clone(),
             error_log: Some(logs.errors.clone()),
@@ -301,6 +360,20 @@ impl Contract {
     }
 }
 
+/// The variables with those that a wrapper adds to or changes.
+fn with_variables(
+    mut env: Vec<(OsString, OsString)>,
+    wrapper: Option<&Wrapper>,
+) -> Vec<(OsString, OsString)> {
+    for added in wrapper.iter().flat_map(|wrapper| &wrapper.env) {
+        let own = env.iter().rev().find(|(name, _)| *name == *added.name);
+        let existing = own.map(|(_, value)| value.clone());
+        let existing = existing.or_else(|| std::env::var_os(&added.name));
+        env.push((OsString::from(&added.name), added.with(existing.as_deref())));
+    }
+    env
+}
+
 fn wants_scratch(built: &Built) -> bool {
     let mut words = built.run.iter().chain(built.env.values());
     words.any(|word| word.placeholders().any(|place| place == Place::Tmp))
@@ -315,6 +388,35 @@ fn new_scratch() -> io::Result<TempDir> {
 mod tests {
     use super::*;
     use std::io::Write;
+
+    #[test]
+    fn a_wrapper_adds_to_a_servers_variables() {
+        let variable = |name: &str, separator| WrapperVariable {
+            name: name.into(),
+            value: "new".into(),
+            separator,
+        };
+        let wrapper = Wrapper {
+            before: Vec::new(),
+            env: vec![
+                variable("PRONY_TEST_ADDED", Some(',')),
+                variable("PRONY_TEST_KEPT", None),
+                variable("PRONY_TEST_SET", None),
+            ],
+        };
+        let own = |name: &str| (OsString::from(name), OsString::from("own"));
+        let own = vec![own("PRONY_TEST_ADDED"), own("PRONY_TEST_KEPT")];
+        let env = with_variables(own.clone(), Some(&wrapper));
+        let last = |wanted: &str| {
+            let mut env = env.iter().rev();
+            env.find(|(name, _)| name == wanted)
+                .map(|(_, value)| value.to_str().unwrap())
+        };
+        assert_eq!(last("PRONY_TEST_ADDED"), Some("own,new"));
+        assert_eq!(last("PRONY_TEST_KEPT"), Some("own"));
+        assert_eq!(last("PRONY_TEST_SET"), Some("new"));
+        assert_eq!(with_variables(own.clone(), None), own);
+    }
 
     #[test]
     fn lines_are_counted_as_the_file_grows() {

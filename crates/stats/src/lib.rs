@@ -30,4 +30,4 @@ pub use percentile::{LEAST_BEYOND, bootstrap, bootstrap_of, supports_percentile}
 pub use ratio::{LEAST_ROUNDS, Ratio, common_rounds, enough};
 pub use series::{grows, knee, warm_up_rise};
 pub use steady::{Course, Pace, Reading, Round, Warmth, improved, improves_over_rounds};
-pub use verdict::{Better, Verdict, judge};
+pub use verdict::{Better, Verdict, judge, judge_at};

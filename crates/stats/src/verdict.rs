@@ -29,9 +29,20 @@ pub enum Verdict {
 /// `p` is its p-value, corrected for the number of comparisons. `threshold` is the smallest change that matters, as a
 /// share: 0.02 for 2 %. A change is reported if it is certain (`p` below 0.05) and its estimate reaches the threshold.
 pub fn judge(ratio: &Ratio, p: f64, threshold: f64, better: Better) -> Verdict {
+    judge_at(0.05, ratio, p, threshold, better)
+}
+
+/// The same for another significance: a change is certain if `p` is below it.
+pub fn judge_at(
+    significance: f64,
+    ratio: &Ratio,
+    p: f64,
+    threshold: f64,
+    better: Better,
+) -> Verdict {
     let away = |ratio: f64| ratio.ln().abs();
     let matters = (1.0 + threshold).ln();
-    if p < 0.05 && away(ratio.ratio) >= matters {
+    if p < significance && away(ratio.ratio) >= matters {
         return match (ratio.ratio > 1.0, better) {
             (true, Better::Higher) | (false, Better::Lower) => Verdict::Improved,
             _ => Verdict::Worse,

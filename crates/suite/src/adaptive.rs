@@ -30,6 +30,15 @@ impl AdaptiveRounds {
 pub struct Precision(f64);
 
 impl Precision {
+    /// The precision of this share, which is more than 0 and at most 0.5.
+    ///
+    /// # Panics
+    /// If it is not. Only constants are meant to be given.
+    pub const fn of_share(share: f64) -> Self {
+        assert!(share > 0.0 && share <= 0.5);
+        Self(share)
+    }
+
     /// The share: 0.03 for 3 %.
     pub const fn share(self) -> f64 {
         self.0

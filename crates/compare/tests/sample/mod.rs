@@ -199,6 +199,7 @@ impl Made {
         }
         let responses = outcomes[Outcome::Ok] as f64;
         Measurement {
+            user_instructions: None,
             load: LoadResult {
                 target: Target {
                     url: "http://127.0.0.1:8080/hello".into(),

@@ -9,6 +9,8 @@ use nix::errno::Errno;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum CounterEvent {
     Hardware(u64),
+    /// Only what happens in user mode.
+    HardwareInUserMode(u64),
     /// Counted by the kernel itself, so available on every machine.
     #[cfg(test)]
     Software(u64),
@@ -53,6 +55,8 @@ const CLOSE_ON_EXEC: u64 = 1 << 3;
 const DISABLED: u64 = 1;
 /// Also count the threads and processes that the thread starts.
 const INHERIT: u64 = 1 << 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
 const ENABLE: libc::c_ulong = 0x2400;
 const WHOLE_GROUP: libc::c_ulong = 1;
 
@@ -66,7 +70,7 @@ pub(super) fn enable(leader: &File) -> io::Result<()> {
 
 pub(super) fn open_event(event: CounterEvent, scope: Scope<'_>) -> io::Result<File> {
     let (kind, config) = match event {
-        CounterEvent::Hardware(config) => (0, config),
+        CounterEvent::Hardware(config) | CounterEvent::HardwareInUserMode(config) => (0, config),
         #[cfg(test)]
         CounterEvent::Software(config) => (1, config),
     };
@@ -76,6 +80,10 @@ pub(super) fn open_event(event: CounterEvent, scope: Scope<'_>) -> io::Result<Fi
         // A member that joins a group that already counts may be left out until the next context switch.
         Scope::WithLeader(leader) => (0, leader.as_raw_fd(), times | FORMAT_GROUP, 0),
         Scope::Descendants(thread) => (thread, -1, times, INHERIT),
+    };
+    let flags = match event {
+        CounterEvent::HardwareInUserMode(_) => flags | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+        _ => flags,
     };
     let attributes = Attributes {
         kind,

@@ -35,6 +35,22 @@ impl TreeCounters {
         Self::open_events(events, list).ok().flatten()
     }
 
+    /// The same for what happens in user mode alone.
+    pub fn open_in_user_mode(list: impl Fn() -> io::Result<BTreeSet<i32>>) -> Option<TreeCounters> {
+        let events = [
+            CounterEvent::HardwareInUserMode(CPU_CYCLES),
+            CounterEvent::HardwareInUserMode(INSTRUCTIONS),
+        ];
+        Self::open_events(events, list).ok().flatten()
+    }
+
+    /// Whether the machine has such counters, and the kernel lets this process read them.
+    pub fn are_available_in_user_mode() -> bool {
+        // 0 is the calling thread.
+        let counters = Self::open_in_user_mode(|| Ok(BTreeSet::from([0])));
+        counters.is_some_and(|counters| counters.read().is_some())
+    }
+
     /// The counts so far; `None` if the processor never had a counter free for some thread that ran.
     pub fn read(&self) -> Option<CounterValues> {
         let sum = |which: usize| {

@@ -22,7 +22,7 @@ use crate::result_file::{self, ResultFile};
 use crate::view::screen_thread::LiveMode;
 
 /// Which CPUs the servers and the load generator run on.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct CpuFlags {
     /// Run the server on these CPUs, for instance 0 or 0-3 [default: half of the CPUs]
     #[arg(long, value_name = "LIST")]
@@ -49,7 +49,7 @@ impl CpuFlags {
 }
 
 /// What is shown while a load or a run goes on.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct LiveFlags {
     /// Show progress as plain lines instead of a live screen
     #[arg(long)]
@@ -71,7 +71,7 @@ impl LiveFlags {
 }
 
 /// Where runs are recorded.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct StoreFlag {
     /// Use this record file [default: .prony/prony.sqlite]
     #[arg(long, value_name = "FILE")]
@@ -101,7 +101,7 @@ impl StoreFlag {
 }
 
 /// Which recorded run.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct RunFlags {
     /// Use this run: its id, `latest`, `latest~1` (the one before), or a file written by
     /// `prony export`
@@ -118,7 +118,7 @@ impl RunFlags {
 }
 
 /// How servers are built and started.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct BuildFlags {
     /// Wait at most this long for a started server's first expected response
     #[arg(long, value_name = "DURATION", value_parser = arguments::timeout, default_value = "30s")]
@@ -154,7 +154,7 @@ impl BuildFlags {
 }
 
 /// What `prony run` and `prony ab` say about each trial.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct TrialFlags {
     /// Send requests for this long before measuring, and do not wait until the server is warm
     /// unless --warmup-limit is given; 0s measures from the first request
@@ -180,7 +180,7 @@ impl TrialFlags {
 }
 
 /// Where a result is written as JSON.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct JsonFlag {
     /// Write the result as JSON to this file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
@@ -188,7 +188,7 @@ pub struct JsonFlag {
 }
 
 /// Where a result is written as a test report.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct JunitFlag {
     /// Write the verdicts as JUnit XML to this file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
@@ -196,7 +196,7 @@ pub struct JunitFlag {
 }
 
 /// Where a result is written, besides what is shown.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct ResultFlags {
     #[command(flatten)]
     pub json: JsonFlag,

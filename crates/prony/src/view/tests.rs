@@ -432,6 +432,7 @@ fn records(trial: &Trial) -> Vec<TrialRecord> {
         attempt: 1,
         noisy,
         result: TrialResult::Measured(Measurement {
+            user_instructions: None,
             load: closed(),
             server: Some(ServerCost::default()),
             startup_ns: None,

@@ -272,6 +272,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
     let mut warm = Outcomes::default();
     warm[Outcome::Ok] = (rate * 0.5) as u64;
     Measurement {
+        user_instructions: None,
         load: LoadResult {
             target: Target {
                 url: "http://127.0.0.1:9/".into(),

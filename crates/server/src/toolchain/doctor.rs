@@ -192,6 +192,6 @@ mod tests {
             .into_iter()
             .map(|report| report.need)
             .collect();
-        assert_eq!(names, ["wrk", "perf"]);
+        assert_eq!(names, ["wrk", "valgrind", "perf"]);
     }
 }

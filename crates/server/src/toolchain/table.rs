@@ -75,6 +75,12 @@ pub static TOOLCHAINS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().toolc
 /// Tools that no server needs but that Prony's measurements can use.
 pub static EXTRAS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().extra);
 
+/// The command that installs one of these tools on this system; `None` for an unknown one.
+pub fn install_line(name: &str) -> Option<String> {
+    let tool = EXTRAS.iter().find(|tool| tool.name == name);
+    tool.map(Toolchain::install_line)
+}
+
 /// The format of the data file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]

@@ -33,6 +33,7 @@ pub fn launch(folder: &Path) -> Launch {
         assets: folder.to_owned(),
         certificate: None,
         log: folder.join("server.log"),
+        wrapper: None,
     }
 }
 

@@ -7,6 +7,7 @@ mod driven;
 mod event;
 mod flows;
 mod generator;
+mod instructions;
 mod kept;
 mod noisy;
 mod prepare;
@@ -40,12 +41,14 @@ use crate::plan::{Measure, Plan};
 use crate::suite::Suite;
 
 use bench::now;
+use instructions::Instructions;
 use kept::Kept;
 
 pub use bench::{Bench, Task, TaskContent, TaskError};
 pub use driven::{cannot_drive, note as driver_note};
 pub use event::RunEvent;
 pub use generator::{Agents, Generator};
+pub use instructions::Counter;
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
@@ -320,6 +323,8 @@ fn measure(
         kept: Kept::default(),
         machine_memory_bytes: run.machine.memory_bytes,
         begun: Instant::now(),
+        instructions: Instructions::default(),
+        warm_up_requests: BTreeMap::new(),
         observe,
     };
     let mut done = rounds::Done::default();

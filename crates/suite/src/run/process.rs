@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use prony_load::ExchangeError;
@@ -11,7 +12,7 @@ use prony_load::wire::tls::{ClientCertificate, Failure};
 use prony_model::{CpuAssignment, Protocol, ServerStatus};
 use prony_server::{
     BringUpError, Built, CertificateTrust, Encryption, Launch, ListeningServer, Logs, NotListening,
-    Outside, PortSource, Probe, ProcessTree, Ready, RunningServer, bring_up,
+    Outside, PortSource, Probe, ProcessTree, Ready, RunningServer, Wrapper, bring_up,
 };
 
 use super::bench::{Bench, Task};
@@ -244,12 +245,12 @@ pub fn tls_settings(outside: &Outside) -> Option<TlsSettings> {
 
 impl Process {
     /// Starts a server on the bench and waits until `probe` finds it ready; or finds the one that already runs, which
-    /// `probe` must find ready at once.
+    /// `probe` must find ready at once. A wrapper may run the command of one that Prony starts.
     pub(super) fn bring_up(
         bench: &Bench,
         name: &str,
         task: &Task,
-        access: &Access,
+        access: (&Access, Option<&Wrapper>),
         ports: &mut dyn PortSource,
         probe: &mut dyn FnMut(&Target) -> Probe,
     ) -> Result<(Self, Option<Ready>), AccessError> {
@@ -265,13 +266,16 @@ impl Process {
         bench: &Bench,
         name: &str,
         task: &Task,
-        access: &Access,
+        (access, wrapper): (&Access, Option<&Wrapper>),
         ports: &mut dyn PortSource,
         probe: &mut dyn FnMut(&Target) -> Probe,
     ) -> Result<(Self, Option<Ready>), AccessError> {
         match access {
             Access::Start(built) => {
-                let launch = launch(bench, name, task, built);
+                let launch = Launch {
+                    wrapper: wrapper.cloned(),
+                    ..launch(bench, name, task, built)
+                };
                 let probe = &mut |address| probe(&Target::of_started(address, task));
                 let (timeout, interrupt) = (bench.ready_timeout, &bench.interrupt);
                 let (server, ready) = bring_up(built, &launch, ports, probe, timeout, interrupt)?;
@@ -370,6 +374,14 @@ impl Process {
         }
     }
 
+    /// Its own folder, if Prony started it and it has one.
+    pub(super) fn scratch(&self) -> Option<PathBuf> {
+        match self {
+            Self::Started(server) => server.scratch().map(Path::to_owned),
+            Self::Outside(_) => None,
+        }
+    }
+
     /// Its logs; `None` if it already ran.
     pub fn logs(&self) -> Option<&Logs> {
         match self {
@@ -413,6 +425,7 @@ fn launch(bench: &Bench, name: &str, task: &Task, built: &Built) -> Launch {
         assets: bench.layout.assets_for(&built.folder),
         certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
         log: bench.logs.join(format!("{name}.log")),
+        wrapper: None,
     }
 }
 

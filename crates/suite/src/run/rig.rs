@@ -11,6 +11,7 @@ use prony_store::{Store, StoreError};
 use super::bench::{Bench, Task};
 use super::event::RunEvent;
 use super::generator::Generator;
+use super::instructions::{Instructions, WarmUpRequests};
 use super::kept::{Kept, Key, Running};
 use super::process::Access;
 use super::rounds::Rig;
@@ -34,6 +35,10 @@ pub struct Servers<'a> {
     /// The machine's memory, in bytes.
     pub machine_memory_bytes: u64,
     pub begun: Instant,
+    /// What counts instructions, for measures of those.
+    pub instructions: Instructions,
+    /// How many requests warm the servers of each measure up, for measures of instructions.
+    pub warm_up_requests: BTreeMap<usize, WarmUpRequests>,
     pub observe: &'a mut dyn FnMut(RunEvent<'_>),
 }
 
@@ -86,6 +91,7 @@ impl Rig for Servers<'_> {
         };
         let has_workload = |task: &&Task| task.workload.id == trial.workload;
         let load = attempt.load();
+        let warm_up_requests = self.warm_up_requests.entry(attempt.measure).or_default();
         let setup = TrialSetup {
             bench: self.bench,
             // Only servers that were verified are planned.
@@ -96,6 +102,8 @@ impl Rig for Servers<'_> {
             driver: self.driver,
             generator: self.generator,
             process,
+            instructions: &self.instructions,
+            warm_up_requests,
         };
         let observe = &mut self.observe;
         let report = &mut |event: TrialEvent<'_>| {

@@ -8,6 +8,7 @@ use prony_model::{
 /// A closed loop of one second at this rate, on a quiet machine.
 pub fn measurement(rate_per_s: f64) -> Measurement {
     Measurement {
+        user_instructions: None,
         load: LoadResult {
             target: Target {
                 url: "http://127.0.0.1:1/".into(),

@@ -11,14 +11,15 @@ use prony_load::{
     LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice, Sampling,
 };
 use prony_model::{
-    FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, LogTail, Measurement, Outcome,
-    ProcessStart, TrialRecord, TrialResult, WarmUp,
+    FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, LogTail, MeasuredBy, Measurement,
+    Outcome, ProcessStart, TrialRecord, TrialResult, WarmUp,
 };
-use prony_server::{PortSource, Probe};
+use prony_server::{PortSource, Probe, Wrapper};
 
 use super::bench::{Bench, Task, TaskContent, now};
 use super::driven::Drive;
 use super::generator::Generator;
+use super::instructions::{Instructions, WarmUpRequests, longest_load};
 use super::kept::Running;
 use super::process::{Access, Process, Target};
 use super::sampling::Meter;
@@ -45,6 +46,10 @@ pub struct TrialSetup<'a> {
     pub generator: &'a Generator<'a>,
     /// When the server's process is, or was, started.
     pub process: ProcessStart,
+    /// What counts instructions, for loads that measure them.
+    pub instructions: &'a Instructions,
+    /// How many requests warm the servers of the trial's measure up, for loads that measure instructions.
+    pub warm_up_requests: &'a WarmUpRequests,
 }
 
 /// What a trial reports while it is in progress.
@@ -56,12 +61,12 @@ pub enum TrialEvent<'a> {
 }
 
 /// Why a trial ended without figures.
-enum Stop {
+pub(super) enum Stop {
     Failed(FailureKind, String),
     Interrupted,
 }
 
-fn failed<E: Display>(kind: FailureKind) -> impl Fn(E) -> Stop {
+pub(super) fn failed<E: Display>(kind: FailureKind) -> impl Fn(E) -> Stop {
     move |error| Stop::Failed(kind, error.to_string())
 }
 
@@ -75,7 +80,11 @@ impl TrialSetup<'_> {
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Option<(TrialRecord, Option<Running>)> {
         let started_at = now();
-        let (result, running) = match self.measure(kept, ports, observe) {
+        let measured = match self.load.by {
+            MeasuredBy::Time => self.measure(kept, ports, observe),
+            MeasuredBy::Instructions => self.count_instructions(ports, observe),
+        };
+        let (result, running) = match measured {
             Ok((measurement, running)) => (TrialResult::Measured(measurement), Some(running)),
             Err(Stop::Failed(kind, message)) => (TrialResult::Failed { kind, message }, None),
             Err(Stop::Interrupted) => return None,
@@ -98,7 +107,7 @@ impl TrialSetup<'_> {
     ) -> Result<(Measurement, Running), Stop> {
         let mut running = match kept {
             Some(running) => running,
-            None => self.bring_up(ports)?,
+            None => self.bring_up(ports, None)?,
         };
         let searched = self.warm_up(&mut running, observe)?;
         let logged = u64::from(self.task.workload.log_lines());
@@ -131,6 +140,7 @@ impl TrialSetup<'_> {
             noise,
             log_lines,
             log_tail: self.log_tail(&running.server),
+            user_instructions: None,
             load,
         };
         running.loaded_s += measurement.loaded_s();
@@ -200,18 +210,36 @@ impl TrialSetup<'_> {
         })
     }
 
-    /// Starts the server and waits until it is ready, and until it has logged the requests of the probes.
-    fn bring_up(&self, ports: &mut dyn PortSource) -> Result<Running, Stop> {
+    /// The name of its logs.
+    pub(super) fn name(&self) -> String {
+        let trial = &self.attempt.trial;
+        format!("{:04}-{}-{}", trial.sequence, trial.server, trial.workload)
+    }
+
+    /// Starts the server and waits until it is ready, and until it has logged the requests of the probes. Under a wrapper it
+    /// may take longer by a factor.
+    pub(super) fn bring_up(
+        &self,
+        ports: &mut dyn PortSource,
+        wrapper: Option<(&Wrapper, u32)>,
+    ) -> Result<Running, Stop> {
         let mut responded = 0;
         let mut ready = |target: &Target| {
             let probed = probe(target, self.task, RESPONSE_TIMEOUT, &self.bench.interrupt);
             responded += u64::from(probed == Probe::Right);
             probed
         };
-        let trial = &self.attempt.trial;
-        let name = format!("{:04}-{}-{}", trial.sequence, trial.server, trial.workload);
-        let started =
-            Process::bring_up(self.bench, &name, self.task, self.access, ports, &mut ready);
+        let name = self.name();
+        let bench = match wrapper {
+            Some((_, slower)) => &Bench {
+                ready_timeout: self.bench.ready_timeout.saturating_mul(slower),
+                ..self.bench.clone()
+            },
+            None => self.bench,
+        };
+        let wrapper = wrapper.map(|(wrapper, _)| wrapper);
+        let how = (self.access, wrapper);
+        let started = Process::bring_up(bench, &name, self.task, how, ports, &mut ready);
         match started {
             Ok((mut server, ready)) => {
                 let logged = u64::from(self.task.workload.log_lines());
@@ -227,7 +255,7 @@ impl TrialSetup<'_> {
     }
 
     /// Loads the server; a server that ends meanwhile ends the load.
-    fn load(
+    pub(super) fn load(
         &self,
         server: &mut Process,
         observe: &mut dyn FnMut(TrialEvent<'_>),
@@ -313,7 +341,11 @@ impl TrialSetup<'_> {
         }
     }
 
-    fn plan(&self, server: &Process, counted: Option<Arc<CountedDraws>>) -> Result<LoadPlan, Stop> {
+    pub(super) fn plan(
+        &self,
+        server: &Process,
+        counted: Option<Arc<CountedDraws>>,
+    ) -> Result<LoadPlan, Stop> {
         let spec = self.load;
         let target = self.target(server)?;
         let requests = self.requests(&target, counted);
@@ -326,7 +358,10 @@ impl TrialSetup<'_> {
             pipeline: spec.pipeline,
             requests_per_connection: spec.requests_per_connection.and_then(NonZeroU64::new),
             threads: spec.threads,
-            duration: spec.duration_s.map(Duration::from_secs_f64),
+            duration: match spec.by {
+                MeasuredBy::Time => spec.duration_s.map(Duration::from_secs_f64),
+                MeasuredBy::Instructions => Some(longest_load()),
+            },
             overtime: true,
             requests: spec.requests,
             warmup: Duration::from_secs_f64(spec.warmup_s),
@@ -346,7 +381,11 @@ impl TrialSetup<'_> {
     }
 
     /// Fails a load without a single ok response, and says which address agents on other machines could perhaps not reach.
-    fn fail_without_responses(&self, load: &LoadResult, server: &Process) -> Result<(), Stop> {
+    pub(super) fn fail_without_responses(
+        &self,
+        load: &LoadResult,
+        server: &Process,
+    ) -> Result<(), Stop> {
         let failed = fail_without_responses(load);
         let (Err(Stop::Failed(kind, message)), true) = (&failed, self.generator.is_elsewhere())
         else {
@@ -362,14 +401,14 @@ impl TrialSetup<'_> {
     }
 
     /// After a load, which ends early if the user stops it or the server ends.
-    fn fail_if_stopped(&self, server: &mut Process) -> Result<(), Stop> {
+    pub(super) fn fail_if_stopped(&self, server: &mut Process) -> Result<(), Stop> {
         match self.bench.is_interrupted() {
             true => Err(Stop::Interrupted),
             false => self.fail_if_exited(server),
         }
     }
 
-    fn fail_if_exited(&self, server: &mut Process) -> Result<(), Stop> {
+    pub(super) fn fail_if_exited(&self, server: &mut Process) -> Result<(), Stop> {
         match server.exited() {
             None => Ok(()),
             Some(exit) => Err(Stop::Failed(
@@ -383,7 +422,7 @@ impl TrialSetup<'_> {
     }
 
     /// What the server's process has written last, for the record; `None` if that may be a secret that users captured.
-    fn log_tail(&self, server: &Process) -> Option<LogTail> {
+    pub(super) fn log_tail(&self, server: &Process) -> Option<LogTail> {
         if self.task.captures_secrets() {
             return None;
         }
@@ -392,7 +431,7 @@ impl TrialSetup<'_> {
     }
 
     /// Compares the number of lines in the server's log with the requests and responses that the generator counted.
-    fn reconcile(
+    pub(super) fn reconcile(
         &self,
         running: &mut Running,
         lines_before: u64,
@@ -433,7 +472,7 @@ fn flow_think_time(spec: &LoadSpec) -> Option<Duration> {
     }
 }
 
-fn unreadable(error: std::io::Error) -> Stop {
+pub(super) fn unreadable(error: std::io::Error) -> Stop {
     Stop::Failed(FailureKind::Load, format!("cannot read its log: {error}"))
 }
 

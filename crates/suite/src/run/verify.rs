@@ -128,7 +128,7 @@ fn verify_tasks(
     };
     let kind = first.tls.as_ref().map_or("", |_| "-tls");
     let name = format!("{}-verify{kind}", server.id);
-    let started = Process::bring_up(bench, &name, first, access, ports, &mut ready);
+    let started = Process::bring_up(bench, &name, first, (access, None), ports, &mut ready);
     let (mut running, _) = match started {
         Ok(started) => started,
         Err(error) if error.is_interrupted() => return Verification::Interrupted,
@@ -215,7 +215,7 @@ pub fn start_ready(
     ports: &mut dyn PortSource,
 ) -> Result<Process, AccessError> {
     let mut ready = |target: &Target| probe(target, task, RESPONSE_TIMEOUT, &bench.interrupt);
-    let (running, _) = Process::bring_up(bench, name, task, access, ports, &mut ready)?;
+    let (running, _) = Process::bring_up(bench, name, task, (access, None), ports, &mut ready)?;
     Ok(running)
 }
 

@@ -1,12 +1,13 @@
 //! What is measured of two revisions: which workloads, under which load, how often, and whether that was enough.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use prony_compare::{Comparison, Metric, What};
-use prony_model::{EnoughRounds, LoadShape, LoadSpec, Run};
+use prony_model::{EnoughRounds, LoadShape, LoadSpec, MeasuredBy, Run};
 use prony_present::number;
 use prony_server::Server;
 use prony_suite::run::Task;
@@ -22,6 +23,18 @@ const DEFAULT_WORKLOADS: usize = 3;
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// How many connections load a server by default.
 const CONNECTIONS: usize = 64;
+/// How many requests have their instructions counted in a trial by default.
+const REQUESTS: u64 = 1000;
+/// How long a response of an emulated server may take.
+const EMULATED_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a server may take to warm up before its instructions are counted: an emulator runs it, and the budget is short.
+const EMULATED_WARMUP: Duration = Duration::from_secs(4);
+/// The budget and the precision of a comparison by instructions.
+const INSTRUCTIONS_BUDGET: Duration = Duration::from_secs(60);
+const INSTRUCTIONS_PRECISION: Precision = Precision::of_share(0.001);
+/// The same of one by time.
+const BUDGET: Duration = Duration::from_secs(5 * 60);
+const PRECISION: Precision = Precision::of_share(0.02);
 /// How long a trial is measured by default.
 const DURATION: Duration = Duration::from_secs(1);
 /// How long each trial is loaded before it is measured, by default.
@@ -31,10 +44,33 @@ const WARMUP: Duration = Duration::from_millis(500);
 const WARMUP_LIMIT_HELP: &str = "Warm each server up until it stops getting faster, for at most this long; 0s does \
                                  not wait for that [default: 20s]";
 
+/// What is compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// Rates, latencies and CPU time
+    #[default]
+    Time,
+    /// The user-space instructions of a request, which do not depend on how busy the machine is
+    Instructions,
+}
+
 /// How the two revisions are measured.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(mut_arg("warmup_limit", |flag| flag.help(WARMUP_LIMIT_HELP)))]
 pub struct MeasureFlags {
+    /// Compare what a request costs in this: `time`, or `instructions` in user mode, which show 1 % on any
+    /// machine but do not include system calls, caches and waiting
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        hide_possible_values = true,
+        value_name = "WHAT"
+    )]
+    pub by: By,
+    /// Count the instructions of this many requests in each trial; needs --by instructions
+    #[arg(long, value_name = "N", default_value_t = REQUESTS, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    requests: u64,
     /// Measure only these workloads, separated by commas
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     workloads: Vec<String>,
@@ -46,13 +82,13 @@ pub struct MeasureFlags {
     #[arg(long, value_parser = arguments::measured_duration)]
     duration: Option<Duration>,
     /// Add rounds until the change of every rate is known to within this; takes at least 12 rounds,
-    /// unless --budget ends first
-    #[arg(long, default_value = "2%", value_name = "PERCENT")]
-    precision: Precision,
+    /// unless --budget ends first [default: 2%; of instructions 0.1%]
+    #[arg(long, value_name = "PERCENT")]
+    precision: Option<Precision>,
     /// Start no round that would make the trials take longer than this in total; runs at least two
-    /// rounds
-    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = arguments::some_duration)]
-    budget: Duration,
+    /// rounds [default: 5m; with --by instructions 60s]
+    #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration)]
+    budget: Option<Duration>,
     /// Run exactly this many rounds, whatever --precision and --budget say
     #[arg(long, value_name = "N", value_parser = arguments::rounds)]
     rounds: Option<NonZeroU32>,
@@ -82,7 +118,7 @@ impl MeasureFlags {
         let measures = match self.of_file(project, workloads, pair, load_cpus, chosen.as_deref()) {
             measures if !measures.is_empty() => measures,
             _ => {
-                let ids = chosen.map_or_else(|| default_ids(workloads, pair), Ok)?;
+                let ids = chosen.map_or_else(|| self.default_ids(workloads, pair), Ok)?;
                 let measure = |id: &String| {
                     let mut measure = self.measure(id, load_cpus);
                     measure.load = workloads.get(id)?.under(measure.load);
@@ -125,6 +161,15 @@ impl MeasureFlags {
             let is_served = pair.iter().all(|one| one.manifest.workloads.contains(id));
             is_served && chosen.is_none_or(|chosen| chosen.contains(id))
         });
+        if self.by == By::Instructions {
+            // A project may measure one workload under several loads, whose requests cost the same.
+            let mut ids = BTreeSet::new();
+            measures.retain(|measure| ids.insert(measure.workload.clone()));
+            let own = measures.iter();
+            return own
+                .map(|one| self.measure(&one.workload, load_cpus))
+                .collect();
+        }
         for measure in &mut measures {
             if let Ok(workload) = workloads.get(&measure.workload) {
                 measure.load = workload.under(measure.load.clone());
@@ -155,6 +200,9 @@ impl MeasureFlags {
 
     /// The measure of a workload as the command line says.
     fn measure(&self, workload: &str, load_cpus: usize) -> Measure {
+        if self.by == By::Instructions {
+            return self.counted(workload, load_cpus);
+        }
         let connections = self.connections.unwrap_or(CONNECTIONS);
         Measure {
             workload: workload.to_owned(),
@@ -173,6 +221,42 @@ impl MeasureFlags {
         }
     }
 
+    /// The measure of a workload whose requests have their instructions counted.
+    fn counted(&self, workload: &str, load_cpus: usize) -> Measure {
+        let connections = self.connections.unwrap_or(1);
+        let limit = self.trials.warmup_limit.or(self.trials.warmup);
+        Measure {
+            workload: workload.to_owned(),
+            load: LoadSpec {
+                connections,
+                threads: load_cpus.clamp(1, connections),
+                requests: Some(self.requests),
+                timeout_s: EMULATED_TIMEOUT.as_secs_f64(),
+                by: MeasuredBy::Instructions,
+                ..LoadSpec::default()
+            },
+            rounds: self.most_rounds(),
+            warmup_limit_s: limit.unwrap_or(EMULATED_WARMUP).as_secs_f64(),
+        }
+    }
+
+    /// How precise every comparison must be.
+    fn precision(&self) -> Precision {
+        let usual = match self.by {
+            By::Time => PRECISION,
+            By::Instructions => INSTRUCTIONS_PRECISION,
+        };
+        self.precision.unwrap_or(usual)
+    }
+
+    /// How long all trials together may take.
+    fn budget(&self) -> Duration {
+        self.budget.unwrap_or(match self.by {
+            By::Time => BUDGET,
+            By::Instructions => INSTRUCTIONS_BUDGET,
+        })
+    }
+
     /// A warm-up of a given length without a limit is exactly as long as that.
     fn warmup_limit(&self) -> Duration {
         match (self.trials.warmup, self.trials.warmup_limit) {
@@ -182,11 +266,24 @@ impl MeasureFlags {
         }
     }
 
+    /// The workloads that are measured by default.
+    fn default_ids(
+        &self,
+        workloads: &Workloads,
+        pair: [&Server; 2],
+    ) -> Result<Vec<String>, Box<dyn Error>> {
+        let most = match self.by {
+            By::Time => DEFAULT_WORKLOADS,
+            By::Instructions => 1,
+        };
+        default_ids(workloads, pair, most)
+    }
+
     /// Rounds that are added as needed; `None` if their number is fixed.
     pub fn adaptive(&self) -> Option<AdaptiveRounds> {
         self.rounds.is_none().then_some(AdaptiveRounds {
-            precision: self.precision,
-            budget: self.budget,
+            precision: self.precision(),
+            budget: self.budget(),
             most_rounds: AdaptiveRounds::MOST_ROUNDS,
         })
     }
@@ -203,12 +300,12 @@ impl MeasureFlags {
         let rates = rows.filter(|(_, row)| row.what == What::Metric(Metric::Rate));
         let wide = rates.filter_map(|(case, row)| {
             let half_width = row.change.as_ref()?.half_width();
-            (half_width > self.precision.share()).then(|| {
+            (half_width > self.precision().share()).then(|| {
                 format!(
                     "the rate's change on {} is known to ±{} instead of ±{}; {}",
                     case.workload,
                     number::short(&number::share(half_width)),
-                    self.precision,
+                    self.precision(),
                     advice(run, &case.workload)
                 )
             })
@@ -253,8 +350,12 @@ fn chosen_ids(
     Ok(ids)
 }
 
-/// The first workloads that both servers serve, over HTTP if there are any.
-fn default_ids(workloads: &Workloads, pair: [&Server; 2]) -> Result<Vec<String>, Box<dyn Error>> {
+/// The first `most` workloads that both servers serve, over HTTP if there are any.
+fn default_ids(
+    workloads: &Workloads,
+    pair: [&Server; 2],
+    most: usize,
+) -> Result<Vec<String>, Box<dyn Error>> {
     let [base, new] = pair.map(|server| &server.manifest.workloads);
     let both: Vec<&String> = base.iter().filter(|id| new.contains(id)).collect();
     let over_http = |id: &&&String| {
@@ -268,6 +369,6 @@ fn default_ids(workloads: &Workloads, pair: [&Server; 2]) -> Result<Vec<String>,
     if chosen.is_empty() {
         return Err("the two revisions serve no workload in common".into());
     }
-    chosen.truncate(DEFAULT_WORKLOADS);
+    chosen.truncate(most);
     Ok(chosen.into_iter().cloned().collect())
 }

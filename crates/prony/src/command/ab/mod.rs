@@ -18,10 +18,10 @@ use prony_report::RunSummary;
 use prony_server::{Catalogue, FreePorts, Freshness, Layout, Server};
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Suite;
-use prony_suite::run::{Bench, Finished, Generator, Prepared, RunRequest, prepare};
+use prony_suite::run::{Bench, Counter, Finished, Generator, Prepared, RunRequest, prepare};
 
 use self::git::{Repository, Shelf};
-use self::measures::{MeasureFlags, Measures};
+use self::measures::{By, MeasureFlags, Measures};
 use self::revision::Wanted;
 use super::compare::{ComparisonFiles, Judging};
 use super::flags::{BuildFlags, CpuFlags, StoreFlag};
@@ -40,11 +40,17 @@ Examples:
   prony ab v1.2 v1.3 --server ../my-server --workloads hello,page
   prony ab HEAD HEAD --server bun           the same twice, to see the noise
   prony ab main --server bun --markdown pr.md --budget 10m
+  prony ab main --by instructions           whether the code does more work
 
 Prony checks out the revisions below .prony/ab (without submodules), but uses the \
 working tree in place. It builds and verifies both, and measures them interleaved with \
 the ceiling (reference server) in one run, which it records and reports like any other. \
 Then it compares the two as `prony compare` does.
+
+With --by instructions Prony counts the user-space instructions of 1000 requests over one \
+connection, with hardware counters or else with valgrind, in at most 60 s. That shows \
+changes of less than 1 % on any machine, and in which functions they are. It does not show \
+system calls, caches, memory and waiting: CPU time is shown beside it.
 
 By default Prony measures a server of prony.toml as that file says. For any other server \
 it measures the first three HTTP workloads that both revisions serve, over 64 connections \
@@ -62,7 +68,7 @@ Exit status:
 const _: () = assert!(LEAST_ROUNDS == 12);
 
 /// Which revisions of what, and how they are measured.
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     /// Compare with this old revision: a commit, a branch or a tag
@@ -112,6 +118,7 @@ fn compare_revisions(
     let catalogue = project.catalogue()?;
     let server = arguments.server(&project, &catalogue)?;
     let started = revision::started(&server)?;
+    let arguments = &arguments.with_a_counter();
     let repository = Repository::of(&server.folder)?;
     let shelf = Shelf::open(&layout.state(), arguments.keep)?;
     let [base, new] = Wanted::two(
@@ -144,6 +151,19 @@ fn compare_revisions(
 }
 
 impl Arguments {
+    /// The same, without a comparison by instructions if nothing on this machine counts them.
+    fn with_a_counter(&self) -> Self {
+        let mut arguments = self.clone();
+        if self.measures.by == By::Instructions
+            && let Err(why) = Counter::find()
+        {
+            errln!("note: compares CPU time, because {why}");
+            arguments.measures.by = By::Time;
+            arguments.judging.compare_cpu_time();
+        }
+        arguments
+    }
+
     /// The server that the command line names, or else the first one of the project.
     fn server(&self, project: &Project, catalogue: &Catalogue) -> Result<Server, Box<dyn Error>> {
         let Some(name) = &self.server else {
@@ -202,9 +222,11 @@ impl RevisionSession<'_> {
         let cpus = arguments.cpus.assign()?;
         let measures = &arguments.measures;
         let chosen = measures.choose(self.project, self.pair, cpus.load.len())?;
+        let counts = measures.by == By::Instructions;
         let ceiling = self
             .ceiling
-            .filter(|one| project::serves_any(one, &chosen.measures));
+            // Instructions do not depend on the machine that a ceiling would show.
+            .filter(|one| !counts && project::serves_any(one, &chosen.measures));
         let servers: Vec<&Server> = ceiling.into_iter().chain(self.pair).collect();
         let id = project::run_id("ab");
         let bench = arguments

@@ -134,6 +134,7 @@ fn observe_started(
         assets: bench.layout.assets_for(&built.folder),
         certificate: None,
         log: bench.logs.join(format!("{}-init.log", server.id)),
+        wrapper: None,
     };
     let begin = Instant::now();
     let mut probe = |address| {

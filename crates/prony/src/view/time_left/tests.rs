@@ -110,6 +110,7 @@ fn record(trial: &Trial) -> TrialRecord {
         attempt: 1,
         noisy: Vec::new(),
         result: TrialResult::Measured(Measurement {
+            user_instructions: None,
             startup_ns: None,
             warm_up: None,
             load,

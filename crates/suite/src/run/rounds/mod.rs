@@ -8,7 +8,7 @@ mod warm_ups;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use prony_model::{NoiseCause, RoundsEnd, TrialRecord, TrialResult};
+use prony_model::{MeasuredBy, NoiseCause, RoundsEnd, TrialRecord, TrialResult};
 use prony_store::StoreError;
 
 use self::stopping::Stopping;
@@ -16,7 +16,7 @@ use self::warm_ups::{Configured, WarmUps};
 use super::event::RunEvent;
 use super::noisy::noise_causes;
 use crate::adaptive::AdaptiveRounds;
-use crate::plan::{Plan, Planned, TrialAttempt};
+use crate::plan::{Plan, Planned, TrialAttempt, Warming};
 use prony_stats::LEAST_ROUNDS;
 
 /// The most attempts at a trial.
@@ -208,7 +208,10 @@ impl RoundRunner<'_> {
             warmup_s: trial.load.warmup_s,
             limit_s,
         };
-        let (warming, warmup_s) = self.warm_ups.of(&trial.server, *measure, configured);
+        let (warming, warmup_s) = match trial.load.by {
+            MeasuredBy::Time => self.warm_ups.of(&trial.server, *measure, configured),
+            MeasuredBy::Instructions => (Warming::Fixed, trial.load.warmup_s),
+        };
         let mut trial = trial.clone();
         trial.sequence = self.attempts;
         TrialAttempt {

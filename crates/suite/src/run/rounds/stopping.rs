@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prony_model::{EnoughRounds, Measurement, RoundsEnd, TrialRecord, baseline};
+use prony_model::{EnoughRounds, MeasuredBy, Measurement, RoundsEnd, TrialRecord, baseline};
 use prony_stats::{LEAST_ROUNDS, Ratio, common_rounds, enough};
 
 use crate::adaptive::AdaptiveRounds;
@@ -23,6 +23,8 @@ pub struct Stopping<'a> {
 /// Even if the budget is short, two rounds run, because one has no interval. A comparison needs [`LEAST_ROUNDS`] to count
 /// as precise.
 const FEWEST_ROUNDS: u32 = 2;
+/// The same for loads that count instructions, whose changes must be more significant.
+const FEWEST_COUNTED_ROUNDS: u32 = 3;
 
 /// A measure and its state.
 struct Watched {
@@ -99,7 +101,7 @@ impl<'a> Stopping<'a> {
                 watched.state = State::Ended(rounds, EnoughRounds::MostRounds);
             }
         }
-        if rounds >= FEWEST_ROUNDS && !self.another_fits() {
+        if rounds >= self.fewest_rounds() && !self.another_fits() {
             self.end_all(EnoughRounds::Budget);
         }
         let going = self.measures.iter().filter(|one| one.goes_on());
@@ -130,6 +132,14 @@ impl<'a> Stopping<'a> {
             State::Untouched | State::GoesOn => None,
         };
         self.measures.iter().filter_map(end).collect()
+    }
+
+    fn fewest_rounds(&self) -> u32 {
+        let mut measures = self.measures.iter().map(|one| one.measure.load.by);
+        match measures.any(|by| by == MeasuredBy::Instructions) {
+            true => FEWEST_COUNTED_ROUNDS,
+            false => FEWEST_ROUNDS,
+        }
     }
 
     fn spent(&self) -> Duration {

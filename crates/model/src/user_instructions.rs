@@ -1,0 +1,95 @@
+//! User-space instructions of a server: what they count is exact where clocks are noisy.
+
+use serde::{Deserialize, Serialize};
+
+/// What a load measures of its server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MeasuredBy {
+    /// How fast it responds, and what that costs.
+    #[default]
+    Time,
+    /// The user-space instructions of a request. An emulator may run the server, so its rates and latencies mean nothing.
+    Instructions,
+}
+
+impl MeasuredBy {
+    /// Whether a load measures time, as nearly all do.
+    pub fn is_time(&self) -> bool {
+        *self == MeasuredBy::Time
+    }
+}
+
+/// The user-space instructions that a load cost its server, over its whole process tree, warm-up not included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UserInstructions {
+    /// How many requests the instructions were counted over: those with a complete response, or whole flows of a scenario.
+    pub requests: u64,
+    /// The instructions in user mode.
+    pub instructions: u64,
+    /// What counted them.
+    pub counted_by: CountedBy,
+    /// How many requests warmed the server up before.
+    pub warm_up_requests: u64,
+    /// The functions that executed most of them, the heaviest first; empty if hardware counters counted.
+    #[serde(default)]
+    pub functions: Vec<FunctionInstructions>,
+    /// Variables, each `NAME=VALUE`, that the server had so that it does the same work each time.
+    #[serde(default)]
+    pub settings: Vec<String>,
+    /// How many processes executed them.
+    pub processes: u32,
+    /// What the same requests cost without the emulator, in a process of their own; `None` if this trial did not measure it.
+    #[serde(default)]
+    pub unemulated: Option<UnemulatedCost>,
+}
+
+impl UserInstructions {
+    /// Instructions per request; `None` if there was no request.
+    pub fn per_request(&self) -> Option<f64> {
+        (self.requests > 0).then(|| self.instructions as f64 / self.requests as f64)
+    }
+}
+
+/// What counted instructions.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "by")]
+pub enum CountedBy {
+    /// The processor.
+    Counters,
+    /// An emulator that ran the server.
+    Emulator {
+        /// Its name and version: `valgrind-3.19.0`.
+        version: String,
+    },
+}
+
+/// The instructions of a function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FunctionInstructions {
+    /// Its name.
+    pub name: String,
+    /// The program or library that it is in, without its folder; `None` if it was compiled while the server ran.
+    pub object: Option<String>,
+    /// Its instructions, without those of the functions that it called.
+    pub instructions: u64,
+}
+
+/// CPU time of a server that no emulator ran.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UnemulatedCost {
+    /// How many requests it was measured over.
+    pub requests: u64,
+    /// CPU time in user mode, in seconds.
+    pub cpu_user_s: f64,
+    /// CPU time in the kernel, in seconds.
+    pub cpu_system_s: f64,
+}
+
+impl UnemulatedCost {
+    /// CPU time per request, in nanoseconds; `None` if there was no request.
+    pub fn cpu_ns_per_request(&self) -> Option<f64> {
+        let cpu_s = self.cpu_user_s + self.cpu_system_s;
+        (self.requests > 0).then(|| cpu_s * 1e9 / self.requests as f64)
+    }
+}
