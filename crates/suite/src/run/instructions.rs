@@ -20,7 +20,7 @@ use super::kept::Running;
 use super::process::{Access, Process};
 use super::sampling::Meter;
 use super::trial::{Stop, TrialEvent, TrialSetup, failed};
-use super::verify::{STOP_GRACE, settle_quiet};
+use super::verify::settle_quiet;
 
 /// A warm-up is a series of loads of this many requests, each over new connections: V8 drops code that it has optimized for
 /// one connection when another one comes.
@@ -164,9 +164,10 @@ impl TrialSetup<'_> {
         let counted = counted.map_err(|stop| explained(stop, &messages));
         let (mut running, (mut measurement, requests)) = counted?;
         messages.discard();
+        // It need not end by itself: an emulator takes long to, and writes counts that nobody reads.
+        running.server.stop(Duration::ZERO);
         let unemulated = match (counter, self.attempt.trial.round <= UNEMULATED_ROUNDS) {
             (Counter::Emulator(_), true) => {
-                running.server.stop(STOP_GRACE);
                 Some(self.unemulated(requests, ports, observe)?)
             }
             _ => None,
