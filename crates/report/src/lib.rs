@@ -6,6 +6,7 @@ mod absence;
 mod charts;
 mod columns;
 mod conditions;
+mod counts;
 mod course;
 mod figures;
 mod flags;
@@ -26,6 +27,7 @@ mod verdict;
 pub use absence::{Absence, Why};
 pub use charts::{ChartFile, ChartKind, chart_files};
 pub use conditions::end as end_of_run;
+pub use counts::{CountRow, CountTable};
 pub use course::CourseTrial;
 pub use figures::{
     Attempt, Attempts, CostFigures, EventFigures, Figures, FlowFigures, GeneratorFigures,

@@ -12,6 +12,7 @@ use crate::absence::{Absence, Why};
 use crate::charts::{self, ChartKind};
 use crate::columns::{self, rank};
 use crate::conditions::{command, conditions, end};
+use crate::counts::CountTable;
 use crate::figures::Percentile;
 use crate::notes;
 use crate::opened::{self, LogRoom};
@@ -72,6 +73,7 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
             ..Section::default()
         }
     }));
+    sections.extend(summary.counts.iter().map(CountTable::section));
     let titled = |title: &str, items: Vec<String>| Section {
         title: title.to_owned(),
         blocks: vec![Block::List(items)],
@@ -188,8 +190,11 @@ fn document(run: &Run, summary: &RunSummary) -> Page {
         &machine.cpu_model
     };
     let mut intro = Vec::new();
-    if !summary.tables.is_empty() {
-        intro.push(Block::List(summary.tables.iter().map(verdict).collect()));
+    let verdicts: Vec<String> = { summary.tables.iter().map(verdict) }
+        .chain(summary.counts.iter().filter_map(CountTable::sentence))
+        .collect();
+    if !verdicts.is_empty() {
+        intro.push(Block::List(verdicts));
     }
     // The weightier first.
     intro.extend(end(run).map(|end| Block::Callout(Weight::Bad, end.to_owned())));
@@ -215,6 +220,7 @@ fn document(run: &Run, summary: &RunSummary) -> Page {
             .iter()
             .map(|table| workload(table, summary, room)),
     );
+    sections.extend(summary.counts.iter().map(CountTable::section));
     sections.extend(rates(summary));
     sections.extend(noise(summary));
     sections.extend(absences(summary));

@@ -1,10 +1,12 @@
 //! The summary of a run: a table for each workload and load, and which servers are missing from it and why.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use prony_model::{LoadShape, Run, TrialRecord};
 
 use crate::absence::{self, Absence, Why};
+use crate::counts::{self, CountTable};
 use crate::published::Document;
 use crate::quiet::Quiet;
 use crate::table::{ResultTable, ServerRow};
@@ -17,6 +19,8 @@ pub struct RunSummary {
     pub published: Option<Document>,
     /// A table for each workload and load, in the suite's order.
     pub tables: Vec<ResultTable>,
+    /// A table for each workload and load that counts instructions.
+    pub counts: Vec<CountTable>,
     /// Which servers are missing from which table, and why.
     pub absences: Vec<Absence>,
     /// How quiet the machine was.
@@ -26,12 +30,26 @@ pub struct RunSummary {
 impl RunSummary {
     /// Summarizes the trials of a run.
     pub fn of(run: &Run, trials: &[TrialRecord]) -> RunSummary {
+        let counts = CountTable::all(run, trials);
+        // An emulated server's rates and latencies are not those of any server.
+        let timed = match counts.is_empty() {
+            true => Cow::Borrowed(trials),
+            false => Cow::Owned(
+                trials
+                    .iter()
+                    .filter(|one| !counts::counts(one))
+                    .cloned()
+                    .collect(),
+            ),
+        };
+        let trials: &[TrialRecord] = &timed;
         let tables = tables::tables(run, trials);
         RunSummary {
             published: Document::of(run, trials, &tables),
             absences: absence::absences(run, trials, &tables),
             quiet: Quiet::of(trials, &tables),
             tables,
+            counts,
         }
     }
 
@@ -73,7 +91,11 @@ impl RunSummary {
 
     /// How many rounds there were: `6`, or `3 to 20` if tables differ.
     pub(crate) fn rounds(&self, run: &Run) -> String {
-        let rounds = || self.tables.iter().map(|table| table.rounds);
+        let rounds = || {
+            let counted = self.counts.iter().flat_map(|table| &table.rows);
+            let timed = self.tables.iter().map(|table| table.rounds);
+            timed.chain(counted.map(|row| row.rounds).max())
+        };
         let most = match run.adaptive {
             Some(_) => rounds().max().unwrap_or(0),
             None => run.rounds as usize,
@@ -86,7 +108,9 @@ impl RunSummary {
 
     /// The number of workloads that were tried.
     pub(crate) fn workloads(&self) -> usize {
+        let counted = self.counts.iter().map(|table| &table.workload);
         let workloads = self.tables.iter().map(|table| &table.workload);
+        let workloads = workloads.chain(counted);
         workloads.collect::<BTreeSet<_>>().len()
     }
 

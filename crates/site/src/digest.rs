@@ -1,8 +1,8 @@
 //! What the site keeps of a run once its trials are out of memory.
 
 use prony_compare::{Comparison, Finding, Metric, Tally, What};
-use prony_model::{LoadSpec, Run, RunEnd, ServerRecord, TrialRecord};
-use prony_present::number::{change as number_change, count, duration};
+use prony_model::{LoadSpec, MeasuredBy, Run, RunEnd, ServerRecord, TrialRecord};
+use prony_present::number::{count, duration};
 use prony_report::{Percentile, ResultTable, RunSummary, ServerRow, Standing, verdict};
 
 /// A run with its trials.
@@ -235,9 +235,10 @@ impl RunChange {
     /// What a comparison says.
     pub fn of(comparison: &Comparison) -> Self {
         let findings = comparison.cases.iter().filter_map(|case| {
-            let metric = match case.load.shape.is_open() {
-                true => Metric::P50,
-                false => Metric::Rate,
+            let metric = match (case.load.by, case.load.shape.is_open()) {
+                (MeasuredBy::Instructions, _) => Metric::UserInstructions,
+                (MeasuredBy::Time, true) => Metric::P50,
+                (MeasuredBy::Time, false) => Metric::Rate,
             };
             let row = case
                 .rows
@@ -249,7 +250,7 @@ impl RunChange {
                 workload: case.workload.clone(),
                 load: case.load.clone(),
                 finding: row.finding,
-                text: change.map_or_else(String::new, |it| number_change(it.ratio)),
+                text: change.map_or_else(String::new, |it| metric.change_text(it.ratio)),
             })
         });
         Self {

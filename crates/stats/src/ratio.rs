@@ -82,9 +82,14 @@ pub const LEAST_ROUNDS: usize = 12;
 /// Whether every ratio is precise enough: its interval is within ±`precision` (a share: 0.03 for ±3 %), and it
 /// has at least [`LEAST_ROUNDS`]. True if there are no ratios. May be called after every round.
 pub fn enough(ratios: &[Ratio], precision: f64) -> bool {
+    enough_after(LEAST_ROUNDS, ratios, precision)
+}
+
+/// The same with another least number of rounds.
+pub fn enough_after(least: usize, ratios: &[Ratio], precision: f64) -> bool {
     ratios
         .iter()
-        .all(|ratio| ratio.n >= LEAST_ROUNDS && ratio.half_width() <= precision)
+        .all(|ratio| ratio.n >= least && ratio.half_width() <= precision)
 }
 
 #[cfg(test)]

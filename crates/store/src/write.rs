@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
 use crate::store::Store;
-use prony_model::{Run, RunEnd, TrialRecord, TrialResult};
+use prony_model::{MeasuredBy, Run, RunEnd, TrialRecord, TrialResult};
 
 const INSERT_RUN: &str = "
     INSERT INTO run (id, suite, title, started_at, finished_at, \"end\", prony_version, rounds,
@@ -118,6 +118,9 @@ fn insert_trial(
     let load = measured.map(|measured| &measured.load);
     let latency = load.and_then(|load| load.latency_ns.as_ref());
     let server = measured.and_then(|measured| measured.server.as_ref());
+    // The rates and latencies of an emulated server are in its record, and in no column that queries compare.
+    let is_timed = trial.load.by == MeasuredBy::Time;
+    let latency = latency.filter(|_| is_timed);
     // One statement outside an open transaction is a transaction of its own.
     connection
         .prepare_cached(INSERT_TRIAL)?
@@ -133,7 +136,7 @@ fn insert_trial(
             ":result": result,
             ":requests": load.map(|load| integer(load.requests)),
             ":errors": load.map(|load| integer(load.outcomes.errors())),
-            ":rate_per_s": load.map(|load| load.rate_per_s),
+            ":rate_per_s": load.filter(|_| is_timed).map(|load| load.rate_per_s),
             ":p50_ns": latency.map(|latency| integer(latency.p50)),
             ":p99_ns": latency.map(|latency| integer(latency.p99)),
             ":p999_ns": latency.map(|latency| integer(latency.p999)),

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use prony_load::Progress;
 use prony_model::{
-    FailureKind, NoiseCause, ProcessStart, ServerRecord, ServerStatus, Trial, TrialRecord,
-    TrialResult, VerifyResult, VerifyVerdict, WarmUp,
+    FailureKind, MeasuredBy, NoiseCause, ProcessStart, ServerRecord, ServerStatus, Trial,
+    TrialRecord, TrialResult, VerifyResult, VerifyVerdict, WarmUp,
 };
 use prony_present::number;
 use prony_present::words::plural;
@@ -578,6 +578,7 @@ impl PlanShape {
             workload: measure.workload.clone(),
             load: prony_present::load::short(&measure.load),
             unit: match (measure.load.shape.is_open(), flows(&measure.workload)) {
+                _ if measure.load.by == MeasuredBy::Instructions => FigureUnit::Instructions,
                 (true, _) => FigureUnit::MedianLatency,
                 (false, true) => FigureUnit::FlowsPerSecond,
                 (false, false) => FigureUnit::RequestsPerSecond,

@@ -181,12 +181,14 @@ fn unit(unit: FigureUnit) -> &'static str {
         FigureUnit::RequestsPerSecond => "req/s",
         FigureUnit::FlowsPerSecond => "flows/s",
         FigureUnit::MedianLatency => "median latency",
+        FigureUnit::Instructions => "instructions/req",
     }
 }
 
 fn figure_text(unit: FigureUnit, figure: f64) -> String {
     match unit {
         FigureUnit::MedianLatency => number::duration(figure),
+        FigureUnit::Instructions => number::whole(figure),
         FigureUnit::RequestsPerSecond | FigureUnit::FlowsPerSecond => number::count(figure),
     }
 }

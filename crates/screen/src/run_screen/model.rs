@@ -91,6 +91,8 @@ pub enum FigureUnit {
     FlowsPerSecond,
     /// The median latency in nanoseconds; less is better.
     MedianLatency,
+    /// User-space instructions per request; less is better.
+    Instructions,
 }
 
 /// A figure with its 95 % interval.

@@ -167,9 +167,7 @@ impl TrialSetup<'_> {
         // It need not end by itself: an emulator takes long to, and writes counts that nobody reads.
         running.server.stop(Duration::ZERO);
         let unemulated = match (counter, self.attempt.trial.round <= UNEMULATED_ROUNDS) {
-            (Counter::Emulator(_), true) => {
-                Some(self.unemulated(requests, ports, observe)?)
-            }
+            (Counter::Emulator(_), true) => Some(self.unemulated(requests, ports, observe)?),
             _ => None,
         };
         if let Some(counted) = &mut measurement.user_instructions {

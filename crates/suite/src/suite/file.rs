@@ -1,6 +1,6 @@
 //! A suite as it is written, and its checks.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use super::{Changes, MeasureSpec, Suite, SuiteLoad};
 use crate::adaptive::{AdaptiveRounds, Precision};
 use crate::workload::Workload;
 use prony_manifest::{FileError, Source, UnknownName, fields};
+use prony_model::MeasuredBy;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,14 +36,58 @@ struct RawSuite {
 pub(crate) struct Budget(#[serde(deserialize_with = "fields::some_duration")] Duration);
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "MeasureFields")]
 pub(crate) struct RawMeasure {
     id: Option<Spanned<String>>,
-    #[serde(deserialize_with = "fields::names")]
     workloads: Vec<String>,
     load: SuiteLoad,
     rounds: Option<NonZeroU32>,
     quick: Option<Spanned<Changes>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeasureFields {
+    id: Option<Spanned<String>>,
+    #[serde(deserialize_with = "fields::names")]
+    workloads: Vec<String>,
+    load: Option<SuiteLoad>,
+    #[serde(default)]
+    by: MeasuredBy,
+    requests: Option<NonZeroU64>,
+    rounds: Option<NonZeroU32>,
+    quick: Option<Spanned<Changes>>,
+}
+
+impl TryFrom<MeasureFields> for RawMeasure {
+    type Error = String;
+
+    fn try_from(fields: MeasureFields) -> Result<Self, String> {
+        let load = load_of(fields.load.as_ref(), fields.by, fields.requests)?;
+        Ok(Self {
+            id: fields.id,
+            workloads: fields.workloads,
+            load: load.ok_or("missing field `load`")?,
+            rounds: fields.rounds,
+            quick: fields.quick,
+        })
+    }
+}
+
+/// The load of a measure: its own, or the one that counts instructions.
+fn load_of(
+    load: Option<&SuiteLoad>,
+    by: MeasuredBy,
+    requests: Option<NonZeroU64>,
+) -> Result<Option<SuiteLoad>, String> {
+    match by {
+        MeasuredBy::Instructions => SuiteLoad::counting(load, requests).map(Some),
+        MeasuredBy::Time if requests.is_some() => Err(
+            "`requests` of a measure belongs to `by = \"instructions\"`; write `load.requests` to end a load after some requests"
+                .to_owned(),
+        ),
+        MeasuredBy::Time => Ok(load.cloned()),
+    }
 }
 
 /// Gives the workload of an id.
@@ -55,6 +100,8 @@ pub(crate) struct MeasureTable {
     id: Option<Spanned<String>>,
     workloads: Option<Spanned<Vec<String>>>,
     load: Option<Spanned<SuiteLoad>>,
+    by: Option<Spanned<MeasuredBy>>,
+    requests: Option<NonZeroU64>,
     rounds: Option<NonZeroU32>,
     quick: Option<Spanned<Changes>>,
 }
@@ -90,12 +137,15 @@ impl MeasureTable {
                 return Err(source.fault(load.span(), why));
             }
         }
+        let by = self.by.as_ref();
+        let place = by.map_or(0..0, Spanned::span);
+        let by = by.map_or_else(MeasuredBy::default, |by| *by.get_ref());
+        let own = self.load.as_ref().map(Spanned::get_ref);
+        let load = load_of(own, by, self.requests).map_err(|why| source.fault(place, why))?;
         Ok(RawMeasure {
             id: self.id,
             workloads,
-            load: self
-                .load
-                .map_or_else(SuiteLoad::default, Spanned::into_inner),
+            load: load.unwrap_or_default(),
             rounds: self.rounds,
             quick: self.quick,
         })

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use prony_load::{MOST_PIPELINE, MOST_THREADS};
 use prony_manifest::fields;
-use prony_model::{Arrivals, LoadShape, LoadSpec, Schedule, Stage, parse_rate, parse_stages};
+use prony_model::{
+    Arrivals, LoadShape, LoadSpec, MeasuredBy, Schedule, Stage, parse_rate, parse_stages,
+};
 use serde::Deserialize;
 
 /// A load in a suite.
@@ -48,7 +50,7 @@ impl SuiteLoad {
     /// How long a server may take to warm up under this load; 0 for a load without a warm-up, whose first requests are
     /// meant to be measured.
     pub fn warmup_limit(&self) -> Duration {
-        match self.has_warmup() {
+        match self.has_warmup() || self.spec.by == MeasuredBy::Instructions {
             true => self.warmup_limit.unwrap_or(WARMUP_LIMIT),
             false => Duration::ZERO,
         }
@@ -66,6 +68,56 @@ impl SuiteLoad {
             threads: threads.min(self.spec.connections),
             ..self.spec.clone()
         }
+    }
+
+    /// The load of a measure that counts instructions: a fixed number of requests, over the connections of `load` or else over
+    /// one.
+    ///
+    /// # Errors
+    /// If that is not a closed loop, or has what such a load does not.
+    pub(super) fn counting(
+        load: Option<&SuiteLoad>,
+        requests: Option<NonZeroU64>,
+    ) -> Result<Self, String> {
+        let requests = requests.map_or(COUNTED_REQUESTS, NonZeroU64::get);
+        let spec = LoadSpec {
+            requests: Some(requests),
+            timeout_s: COUNTED_TIMEOUT.as_secs_f64(),
+            by: MeasuredBy::Instructions,
+            ..LoadSpec::default()
+        };
+        let Some(load) = load else {
+            return Ok(Self {
+                spec,
+                threads: None,
+                warmup_limit: None,
+            });
+        };
+        let own = &load.spec;
+        if own.shape != LoadShape::Closed {
+            return Err(format!(
+                "a measure `by = \"instructions\"` has a load of the shape `closed`, not `{}`: it sends a fixed number of \
+                 requests",
+                own.shape.name()
+            ));
+        }
+        let foreign = [("first_byte", own.first_byte), ("streams", own.streams > 0)];
+        if let Some((field, _)) = foreign.into_iter().find(|(_, is_given)| *is_given) {
+            return Err(format!(
+                "the load of a measure `by = \"instructions\"` has no `{field}`"
+            ));
+        }
+        Ok(Self {
+            spec: LoadSpec {
+                connections: own.connections,
+                pipeline: own.pipeline,
+                requests_per_connection: own.requests_per_connection,
+                events: own.events,
+                ..spec
+            },
+            threads: load.threads,
+            warmup_limit: load.warmup_limit,
+        })
     }
 
     /// Makes it end after `duration` if a duration ends it. The stages of a changing rate are scaled, so that it goes
@@ -146,6 +198,10 @@ struct Fields {
     #[serde(default)]
     events: bool,
 }
+
+/// How many requests have their instructions counted by default, and how long a response may take then.
+const COUNTED_REQUESTS: u64 = 1000;
+const COUNTED_TIMEOUT: Duration = Duration::from_secs(60);
 
 prony_model::named! {
     /// The shape of a load, as in a suite.

@@ -10,7 +10,7 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use prony_manifest::fields;
-use prony_model::Published;
+use prony_model::{MeasuredBy, Published};
 use serde::Deserialize;
 
 pub use file::SuiteError;
@@ -238,6 +238,13 @@ impl Changes {
     fn impose(&self, measure: &mut MeasureSpec) {
         let load = &mut measure.load;
         measure.rounds = self.rounds.unwrap_or(measure.rounds);
+        if load.spec.by == MeasuredBy::Instructions {
+            // It has no duration, and its warm-up is a number of requests.
+            let requests = self.requests.map(NonZeroU64::get);
+            load.spec.requests = requests.or(load.spec.requests);
+            load.warmup_limit = self.warmup_limit.or(self.warmup).or(load.warmup_limit);
+            return;
+        }
         let duration_s = self.duration.map(|duration| duration.as_secs_f64());
         load.spec.duration_s = duration_s.or(load.spec.duration_s);
         let requests = self.requests.map(NonZeroU64::get);

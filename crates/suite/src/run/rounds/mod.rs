@@ -81,7 +81,10 @@ pub fn run(
     done: &mut Done,
 ) -> Result<(), StoreError> {
     let sure = match rule.adaptive {
-        Some(_) => LEAST_ROUNDS as u32,
+        Some(_) => {
+            let least = plan.measures().iter().map(stopping::least_rounds);
+            least.max().unwrap_or(LEAST_ROUNDS) as u32
+        }
         None => u32::MAX,
     };
     rig.report(RunEvent::Planned {

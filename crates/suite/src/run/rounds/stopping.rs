@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use prony_model::{EnoughRounds, MeasuredBy, Measurement, RoundsEnd, TrialRecord, baseline};
-use prony_stats::{LEAST_ROUNDS, Ratio, common_rounds, enough};
+use prony_stats::{LEAST_ROUNDS, Ratio, common_rounds, enough_after};
 
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::Measure;
@@ -25,6 +25,16 @@ pub struct Stopping<'a> {
 const FEWEST_ROUNDS: u32 = 2;
 /// The same for loads that count instructions, whose changes must be more significant.
 const FEWEST_COUNTED_ROUNDS: u32 = 3;
+/// The rounds that a comparison of instructions needs to count as precise: they differ so little that it is precise long before.
+const LEAST_COUNTED_ROUNDS: usize = 6;
+
+/// The rounds that a comparison of a measure needs to count as precise.
+pub fn least_rounds(measure: &Measure) -> usize {
+    match measure.load.by {
+        MeasuredBy::Time => LEAST_ROUNDS,
+        MeasuredBy::Instructions => LEAST_COUNTED_ROUNDS,
+    }
+}
 
 /// A measure and its state.
 struct Watched {
@@ -90,12 +100,14 @@ impl<'a> Stopping<'a> {
     /// on.
     pub fn round_over(&mut self) -> Option<f64> {
         self.rounds += 1;
-        let (rounds, least) = (self.rounds, LEAST_ROUNDS as u32);
+        let rounds = self.rounds;
         for watched in self.measures.iter_mut().filter(|one| one.goes_on()) {
             let ratios = watched.figures.ratios(self.baseline, self.servers, rounds);
             let widths = ratios.iter().map(|ratio| ratio.half_width());
             watched.widest = widths.reduce(f64::max);
-            if rounds >= least && enough(&ratios, self.rule.precision.share()) {
+            let least = least_rounds(&watched.measure);
+            let precision = self.rule.precision.share();
+            if rounds as usize >= least && enough_after(least, &ratios, precision) {
                 watched.state = State::Ended(rounds, EnoughRounds::Precise);
             } else if rounds >= watched.measure.rounds {
                 watched.state = State::Ended(rounds, EnoughRounds::MostRounds);

@@ -1,0 +1,236 @@
+//! Loads that count instructions: a table of instructions per request for each, never a rank by rate.
+
+use std::collections::BTreeMap;
+
+use prony_model::{
+    CountedBy, CountedRounds, LoadSpec, MeasuredBy, Run, TrialRecord, UserInstructions, baseline,
+};
+use prony_present::load;
+use prony_present::number::{NONE, duration, precise_change, share, whole};
+use prony_present::page::{Block, Section};
+use prony_present::table::{Cell, Head, Row, Table};
+use prony_present::words::plural;
+use prony_stats::{Estimate, Ratio, common_rounds, median};
+
+/// How many of a server's functions are shown.
+const FUNCTIONS: usize = 5;
+
+/// What a count of instructions means.
+const MEANING: &str = "User-space instructions tell how much work the code does, not how fast the server is: system calls, caches, \
+                       memory and waiting are not in them. An emulated server's rates and latencies mean nothing, so they are not shown.";
+
+/// The instructions of each server with one workload under one load.
+#[derive(Clone, Debug)]
+pub struct CountTable {
+    /// The workload.
+    pub workload: String,
+    /// The load.
+    pub load: LoadSpec,
+    /// A row for each server, in the run's order.
+    pub rows: Vec<CountRow>,
+}
+
+/// The instructions of a server.
+#[derive(Clone, Debug)]
+pub struct CountRow {
+    /// The server's id.
+    pub server: String,
+    /// Instructions per request: the median over the rounds with its interval; `None` if no round has any.
+    pub per_request: Option<Estimate>,
+    /// The ratio to the baseline over common rounds; `None` for the baseline itself, and without common rounds.
+    pub to_baseline: Option<Ratio>,
+    /// How many rounds counted.
+    pub rounds: usize,
+    /// What counted, with the heaviest functions; `None` if no round has any.
+    pub last: Option<UserInstructions>,
+    /// CPU time per request without an emulator, in nanoseconds: the median over the rounds that measured it.
+    pub cpu_ns: Option<f64>,
+    /// Why rounds failed, each reason once.
+    pub failures: Vec<String>,
+}
+
+impl CountTable {
+    /// A table for each workload and load of a run that counts instructions, in the order of the trials.
+    pub fn all(run: &Run, trials: &[TrialRecord]) -> Vec<Self> {
+        let mut tables: Vec<Self> = Vec::new();
+        for record in trials.iter().filter(|one| counts(one)) {
+            let trial = &record.trial;
+            let is_there = tables
+                .iter()
+                .any(|table| table.workload == trial.workload && table.load.same_load(&trial.load));
+            if !is_there {
+                tables.push(Self::of(run, trials, &trial.workload, &trial.load));
+            }
+        }
+        tables
+    }
+
+    fn of(run: &Run, trials: &[TrialRecord], workload: &str, load: &LoadSpec) -> Self {
+        let rounds: BTreeMap<&str, CountedRounds<'_>> = { run.servers.iter() }
+            .map(|server| {
+                let id = server.id.as_str();
+                (id, CountedRounds::among(trials, id, workload, load))
+            })
+            .filter(|(_, rounds)| !rounds.is_empty())
+            .collect();
+        let values = |rounds: &CountedRounds<'_>| {
+            rounds.by_round(|one| one.user_instructions.as_ref()?.per_request())
+        };
+        let ids = run.servers.iter().map(|server| server.id.as_str());
+        let has_values = |id: &str| rounds.get(id).is_some_and(|own| !values(own).is_empty());
+        let base = baseline(run.baseline.as_deref(), ids.clone(), has_values);
+        let row = |id: &str| {
+            let own = rounds.get(id)?;
+            let figures = values(own);
+            let list: Vec<f64> = figures.values().copied().collect();
+            let to = base.filter(|base| *base != id);
+            let to = to.map(|base| common_rounds(&figures, &values(&rounds[base])));
+            let counted =
+                || { own.measured() }.filter_map(|(_, one)| one.user_instructions.as_ref());
+            let cpu: Vec<f64> = counted()
+                .filter_map(|one| one.unemulated?.cpu_ns_per_request())
+                .collect();
+            let mut failures: Vec<String> = { own.failed() }
+                .map(|(_, why)| why.lines().next().unwrap_or_default().to_owned())
+                .collect();
+            failures.dedup();
+            Some(CountRow {
+                server: id.to_owned(),
+                per_request: Estimate::of(&list),
+                to_baseline: to.and_then(|pairs| Ratio::paired(&pairs)),
+                rounds: list.len(),
+                last: counted().last().cloned(),
+                cpu_ns: median(&cpu),
+                failures,
+            })
+        };
+        Self {
+            workload: workload.to_owned(),
+            load: load.clone(),
+            rows: ids.filter_map(row).collect(),
+        }
+    }
+
+    /// The section of a report.
+    pub fn section(&self) -> Section {
+        let rounds = self.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
+        let mut blocks = vec![Block::Table(self.figures())];
+        blocks.extend(self.how().map(Block::Caption));
+        for row in &self.rows {
+            let why = { row.failures.iter() }.map(|why| format!("{}: {why}", row.server));
+            blocks.extend(why.map(Block::Caption));
+        }
+        blocks.extend(self.functions().map(Block::Table));
+        blocks.push(Block::Caption(MEANING.to_owned()));
+        Section {
+            id: format!("instructions-{}", self.workload),
+            title: format!("{}: user-space instructions", self.workload),
+            lead: load::in_rounds(&self.load, rounds),
+            blocks,
+            ..Section::default()
+        }
+    }
+
+    fn figures(&self) -> Table {
+        let row = |row: &CountRow| {
+            let per_request = row.per_request.as_ref();
+            let interval = per_request.map(|one| (one.low, one.high));
+            let texts = [
+                row.server.clone(),
+                per_request.map_or(NONE.to_owned(), |one| whole(one.median)),
+                interval.map_or(NONE.to_owned(), |(low, high)| {
+                    format!("{}–{}", whole(low), whole(high))
+                }),
+                row.to_baseline.map_or(NONE.to_owned(), |ratio| {
+                    let [low, high] = [ratio.low, ratio.high].map(precise_change);
+                    format!("{} ({low} to {high})", precise_change(ratio.ratio))
+                }),
+                row.cpu_ns.map_or(NONE.to_owned(), duration),
+            ];
+            Row {
+                cells: texts.into_iter().map(Cell::text).collect(),
+                ..Row::default()
+            }
+        };
+        let titles = [
+            "server",
+            "instructions/req",
+            "95 % interval",
+            "to the baseline",
+            "CPU/req, not emulated",
+        ];
+        Table {
+            heads: titles.into_iter().map(Head::words).collect(),
+            rows: self.rows.iter().map(row).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// How the instructions were counted.
+    fn how(&self) -> Option<String> {
+        let mut counted = self.rows.iter().filter_map(|row| row.last.as_ref());
+        let one = counted.next()?;
+        let by = match &one.counted_by {
+            CountedBy::Counters => "the processor's counters",
+            CountedBy::Emulator { version } => version,
+        };
+        Some(format!(
+            "Counted by {by} over {} a round, after {} of warm-up, with {}.",
+            plural(one.requests as usize, "request"),
+            one.warm_up_requests,
+            one.settings.join(" and ")
+        ))
+    }
+
+    /// The heaviest functions of each server; `None` if none is known.
+    fn functions(&self) -> Option<Table> {
+        let mut rows = Vec::new();
+        for row in &self.rows {
+            let Some(counted) = &row.last else { continue };
+            for (place, function) in counted.functions.iter().take(FUNCTIONS).enumerate() {
+                let texts = [
+                    if place == 0 {
+                        row.server.clone()
+                    } else {
+                        String::new()
+                    },
+                    share(function.instructions as f64 / counted.instructions.max(1) as f64),
+                    function.name.clone(),
+                    function.object.clone().unwrap_or_default(),
+                ];
+                rows.push(Row {
+                    cells: texts.into_iter().map(Cell::blank).collect(),
+                    begins_group: place == 0,
+                    ..Row::default()
+                });
+            }
+        }
+        let titles = ["server", "of its instructions", "function", "in"];
+        (!rows.is_empty()).then(|| Table {
+            heads: titles.into_iter().map(Head::words).collect(),
+            rows,
+            ..Table::default()
+        })
+    }
+
+    /// The table in a sentence.
+    pub fn sentence(&self) -> Option<String> {
+        let figures = self.rows.iter().filter_map(|row| {
+            let per_request = row.per_request.as_ref()?;
+            Some(format!("{} {}", row.server, whole(per_request.median)))
+        });
+        let figures: Vec<String> = figures.collect();
+        (!figures.is_empty()).then(|| {
+            format!(
+                "{}: user-space instructions per request: {}.",
+                self.workload,
+                figures.join(", ")
+            )
+        })
+    }
+}
+
+/// Whether a trial counts instructions.
+pub fn counts(record: &TrialRecord) -> bool {
+    record.trial.load.by == MeasuredBy::Instructions
+}
