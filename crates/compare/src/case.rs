@@ -104,6 +104,9 @@ impl<'a> CaseRounds<'a> {
         new: &Values,
         sessions: Sessions,
     ) -> (Option<Ratio>, Basis) {
+        if metric.is_independent_of_time() {
+            return (Ratio::unpaired(&list(new), &list(base)), Basis::Starts);
+        }
         if sessions == Sessions::One {
             return (Ratio::paired(&common_rounds(new, base)), Basis::Paired);
         }

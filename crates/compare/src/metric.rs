@@ -84,6 +84,12 @@ impl Metric {
         !matches!(self, Metric::Memory | Metric::UserInstructions)
     }
 
+    /// Whether nothing that changes on the machine from round to round affects it, so that pairs of rounds tell no more than all
+    /// rounds of both sides do.
+    pub const fn is_independent_of_time(self) -> bool {
+        matches!(self, Metric::UserInstructions)
+    }
+
     /// The significance of a change: its p-value, corrected for all comparisons made together, must be below this.
     ///
     /// Instructions differ so little from round to round that a strict one hardly hides a change.

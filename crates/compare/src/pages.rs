@@ -315,7 +315,7 @@ fn table<'a>(
     let change_of = match basis {
         Some(Basis::Paired) => "change within rounds",
         Some(Basis::ToCeiling) => "change relative to the ceiling",
-        Some(Basis::Unpaired) | None => "change",
+        Some(Basis::Unpaired | Basis::Starts) | None => "change",
     };
     let titles = [
         "verdict",
@@ -499,6 +499,10 @@ fn bases(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
         Basis::ToCeiling => {
             "The two were measured in separate sessions. Each round is compared as a ratio to the ceiling (reference server) of its \
              round, so what affects both in a session cancels out; the medians are shown as they were measured."
+        }
+        Basis::Starts => {
+            "Each round starts the server again, and its instructions do not depend on the time, so all rounds of NEW are compared \
+             with all of BASE; the change is the Hodges-Lehmann median of their ratios."
         }
         Basis::Unpaired => {
             "The two were measured in separate sessions and not interleaved, so the change includes what differs between the sessions."

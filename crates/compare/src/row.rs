@@ -167,4 +167,6 @@ pub enum Basis {
     ToCeiling,
     /// The rounds of two sessions as measured.
     Unpaired,
+    /// The counts of all rounds of both sides: each round started its server, and no round affects another.
+    Starts,
 }

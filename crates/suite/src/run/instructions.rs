@@ -22,20 +22,22 @@ use super::sampling::Meter;
 use super::trial::{Stop, TrialEvent, TrialSetup, failed};
 use super::verify::settle_quiet;
 
-/// A warm-up is a series of loads of this many requests, each over new connections: V8 drops code that it has optimized for
-/// one connection when another one comes.
-const BATCH: u64 = 250;
+/// A warm-up is a series of loads, each over new connections and as long as all before together: V8 drops code that it has
+/// optimized for one connection when another one comes.
+const FIRST_BATCH: u64 = 250;
 /// The fewest requests of a warm-up, and the most.
-const FEWEST_BATCHES: usize = 8;
-const MOST_BATCHES: usize = 400;
+const FEWEST_REQUESTS: u64 = 4000;
+const MOST_REQUESTS: u64 = 256_000;
 /// A server still gets faster if its latest requests took less than this share of the time of those before.
 const STILL_FASTER: f64 = 0.92;
+/// The limit of a warm-up is CPU time, because the machine may be busy; in any case it ends after this many times the limit.
+const LONGEST_WARM_UP: u32 = 5;
 /// Requests between switching the counting on and setting the counts to 0.
 const SETTLING: u64 = 20;
 /// An emulator makes a server start slower by about this factor.
 const SLOWER_START: u32 = 10;
 /// The rounds whose servers also run without the emulator, for their CPU time.
-const UNEMULATED_ROUNDS: u32 = 5;
+const UNEMULATED_ROUNDS: u32 = 3;
 /// How long they are loaded: CPU time is counted in ticks of 10 ms.
 const UNEMULATED_TIME: Duration = Duration::from_millis(400);
 /// How long a load may take: it has a number of requests and no end in time.
@@ -288,23 +290,22 @@ impl TrialSetup<'_> {
         server: &mut Process,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<u64, Stop> {
-        let begun = Instant::now();
-        let limit = Duration::from_secs_f64(self.attempt.warmup_limit_s.clamp(0.0, 1e6));
-        let mut times = Vec::new();
+        let mut search = Search::begin(server, self.attempt.warmup_limit_s);
+        let mut sent = 0;
         loop {
-            let sent = times.len() as u64 * BATCH;
             let is_over = match self.warm_up_requests.known() {
                 Some(requests) => sent >= requests,
-                None => {
-                    is_steady(&times) || times.len() >= MOST_BATCHES || begun.elapsed() >= limit
-                }
+                None => search.is_over(server, sent),
             };
-            if is_over && sent > 0 {
+            if is_over {
                 self.warm_up_requests.learn(sent);
                 return Ok(sent);
             }
-            observe(TrialEvent::WarmingUp(begun.elapsed()));
-            times.push(self.send(server, BATCH)?.duration_s);
+            observe(TrialEvent::WarmingUp(search.begun.elapsed()));
+            let requests = next_batch(sent);
+            let took_s = self.send(server, requests)?.duration_s;
+            search.times.push(took_s / requests as f64);
+            sent += requests;
         }
     }
 
@@ -336,8 +337,11 @@ impl TrialSetup<'_> {
         let mut running = self.bring_up(ports, None)?;
         let server = &mut running.server;
         observe(TrialEvent::WarmingUp(Duration::ZERO));
-        for _ in 0..warm_up_requests / BATCH {
-            self.send(server, BATCH)?;
+        let mut sent = 0;
+        while sent < warm_up_requests {
+            let requests = next_batch(sent);
+            self.send(server, requests)?;
+            sent += requests;
         }
         let meter = Meter::start(server, &self.generator.cpus(self.bench));
         let meter = meter.map_err(failed(FailureKind::Load))?;
@@ -376,19 +380,53 @@ fn completed(load: &LoadResult) -> u64 {
     }
 }
 
-/// Whether the latest quarter of these times is no shorter than the quarter before it, apart from noise.
-fn is_steady(times: &[f64]) -> bool {
-    let count = times.len();
-    if count < FEWEST_BATCHES || count % 4 != 0 {
-        return false;
+/// The search for the number of requests that warm a server up.
+struct Search {
+    begun: Instant,
+    limit: Duration,
+    cpu_before_s: f64,
+    /// How long a request took in each load so far, in seconds.
+    times: Vec<f64>,
+}
+
+impl Search {
+    fn begin(server: &Process, limit_s: f64) -> Self {
+        Self {
+            begun: Instant::now(),
+            limit: Duration::from_secs_f64(limit_s.clamp(0.0, 1e6)),
+            cpu_before_s: cpu_s(server),
+            times: Vec::new(),
+        }
     }
-    let middle = |from: usize, to: usize| prony_stats::median(&times[from..to]);
-    let quarter = count / 4;
-    match (
-        middle(count - 2 * quarter, count - quarter),
-        middle(count - quarter, count),
-    ) {
-        (Some(before), Some(latest)) => latest >= STILL_FASTER * before,
+
+    /// Whether a server is warm after so many requests, or has had enough of them.
+    fn is_over(&self, server: &Process, sent: u64) -> bool {
+        if sent >= MOST_REQUESTS {
+            return true;
+        }
+        if self.begun.elapsed() > self.limit * LONGEST_WARM_UP {
+            return sent > 0;
+        }
+        // The next load takes as long as all before.
+        let is_late = 2.0 * (cpu_s(server) - self.cpu_before_s) > self.limit.as_secs_f64();
+        sent >= FEWEST_REQUESTS && (is_late || is_steady(&self.times))
+    }
+}
+
+fn cpu_s(server: &Process) -> f64 {
+    let used = server.tree().and_then(|tree| tree.cpu_s().ok());
+    used.unwrap_or(0.0)
+}
+
+/// How many requests the next load of a warm-up sends, after so many: 250, 250, 500, 1000, 2000.
+fn next_batch(sent: u64) -> u64 {
+    sent.max(FIRST_BATCH)
+}
+
+/// Whether a request of the last load took no less time than one of the load before, apart from noise.
+fn is_steady(times: &[f64]) -> bool {
+    match times {
+        [.., before, last] => *last >= STILL_FASTER * before,
         _ => false,
     }
 }
@@ -420,13 +458,20 @@ mod tests {
 
     #[test]
     fn a_server_is_steady_when_its_requests_take_as_long_as_before() {
-        assert!(!is_steady(&[1.0; 7]), "too few");
-        assert!(is_steady(&[1.0; 8]));
-        assert!(!is_steady(&[8.0, 7.0, 6.0, 5.0, 4.0, 4.0, 2.0, 2.0]));
-        assert!(!is_steady(&[1.0; 9]), "only after every fourth batch");
-        let mut slow_then_steady = vec![9.0; 8];
-        slow_then_steady.extend([3.0; 8]);
-        assert!(is_steady(&slow_then_steady));
+        assert!(!is_steady(&[1.0]), "too few");
+        assert!(is_steady(&[9.0, 1.0, 1.0]));
+        assert!(is_steady(&[1.0, 0.95]), "noise");
+        assert!(!is_steady(&[1.0, 0.9]));
+    }
+
+    #[test]
+    fn each_load_of_a_warm_up_is_as_long_as_all_before() {
+        let (mut sent, mut batches) = (0, Vec::new());
+        while sent < FEWEST_REQUESTS {
+            batches.push(next_batch(sent));
+            sent += next_batch(sent);
+        }
+        assert_eq!(batches, [250, 250, 500, 1000, 2000]);
     }
 
     #[test]

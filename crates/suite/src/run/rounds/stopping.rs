@@ -102,7 +102,8 @@ impl<'a> Stopping<'a> {
         self.rounds += 1;
         let rounds = self.rounds;
         for watched in self.measures.iter_mut().filter(|one| one.goes_on()) {
-            let ratios = watched.figures.ratios(self.baseline, self.servers, rounds);
+            let by = watched.measure.load.by;
+            let ratios = { &watched.figures }.ratios(self.baseline, self.servers, rounds, by);
             let widths = ratios.iter().map(|ratio| ratio.half_width());
             watched.widest = widths.reduce(f64::max);
             let least = least_rounds(&watched.measure);
@@ -207,7 +208,13 @@ impl Figures {
     /// The ratio of each server to the baseline over the rounds that both have. Servers that share fewer than two
     /// rounds, or fewer than half of `rounds`, with the baseline are left out, and no such server becomes the baseline:
     /// Prony does not add rounds for servers that mostly fail.
-    pub fn ratios(&self, chosen: Option<&str>, servers: &[String], rounds: u32) -> Vec<Ratio> {
+    pub fn ratios(
+        &self,
+        chosen: Option<&str>,
+        servers: &[String],
+        rounds: u32,
+        by: MeasuredBy,
+    ) -> Vec<Ratio> {
         let is_enough = |count: usize| count * 2 >= rounds as usize;
         let measured = |id: &str| {
             let own = self.0.get(id);
@@ -221,7 +228,15 @@ impl Figures {
         let others = self.0.iter().filter(|(id, _)| *id != base_id);
         let ratio = |(_, of_rounds): (&String, &BTreeMap<u32, f64>)| {
             let pairs = common_rounds(of_rounds, base);
-            Ratio::paired(&pairs).filter(|_| is_enough(pairs.len()))
+            let ratio = match by {
+                MeasuredBy::Time => Ratio::paired(&pairs),
+                // As the comparison does: instructions do not depend on the round.
+                MeasuredBy::Instructions => {
+                    let (values, base): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+                    Ratio::unpaired(&values, &base)
+                }
+            };
+            ratio.filter(|_| is_enough(pairs.len()))
         };
         others.filter_map(ratio).collect()
     }
@@ -254,11 +269,11 @@ mod tests {
             ("ceiling", &[100.0, 120.0, 140.0]),
         ]);
         let servers = names(&["a", "ceiling"]);
-        let [ratio] = figures.ratios(None, &servers, 3)[..] else {
+        let [ratio] = figures.ratios(None, &servers, 3, MeasuredBy::Time)[..] else {
             panic!("one ratio is expected");
         };
         assert!((ratio.ratio - 0.5).abs() < 1e-9 && ratio.half_width() < 1e-9);
-        let [ratio] = figures.ratios(Some("a"), &servers, 3)[..] else {
+        let [ratio] = figures.ratios(Some("a"), &servers, 3, MeasuredBy::Time)[..] else {
             panic!("one ratio is expected");
         };
         assert!((ratio.ratio - 2.0).abs() < 1e-9);
@@ -278,21 +293,33 @@ mod tests {
         figures.take(&again);
         assert_eq!(figures.0["b"], BTreeMap::from([(1, 10.0)]));
         // One common round is too few to compare.
-        assert!(figures.ratios(None, &names(&["a", "b"]), 2).is_empty());
+        assert!(
+            figures
+                .ratios(None, &names(&["a", "b"]), 2, MeasuredBy::Time)
+                .is_empty()
+        );
     }
 
     #[test]
     fn servers_that_mostly_fail_are_not_waited_for() {
         let figures = figures(&[("a", &[1.0, 2.0, 3.0, 4.0]), ("b", &[2.0, 2.0])]);
         let servers = names(&["a", "b"]);
-        assert_eq!(figures.ratios(None, &servers, 4).len(), 1);
-        assert_eq!(figures.ratios(None, &servers, 5).len(), 0);
+        assert_eq!(figures.ratios(None, &servers, 4, MeasuredBy::Time).len(), 1);
+        assert_eq!(figures.ratios(None, &servers, 5, MeasuredBy::Time).len(), 0);
     }
 
     #[test]
     fn servers_without_responses_are_not_compared() {
         let figures = figures(&[("a", &[0.0, 0.0]), ("b", &[1.0, 1.0])]);
-        assert!(figures.ratios(None, &names(&["a", "b"]), 2).is_empty());
-        assert!(Figures::default().ratios(None, &[], 2).is_empty());
+        assert!(
+            figures
+                .ratios(None, &names(&["a", "b"]), 2, MeasuredBy::Time)
+                .is_empty()
+        );
+        assert!(
+            Figures::default()
+                .ratios(None, &[], 2, MeasuredBy::Time)
+                .is_empty()
+        );
     }
 }
