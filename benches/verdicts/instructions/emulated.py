@@ -79,7 +79,9 @@ class Emulated(contextlib.AbstractContextManager):
     def send(self, requests: int) -> None:
         for _ in range(requests):
             time.sleep(PAUSE_S)
-            self.client.request("GET", "/hello")
+            # As Prony sends it, without a header that http.client would add.
+            self.client.putrequest("GET", "/hello", skip_accept_encoding=True)
+            self.client.endheaders()
             response = self.client.getresponse()
             if response.read() != b"hello from prony\n":
                 sys.exit(f"unexpected response, with the status {response.status}")

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import statistics
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 import comparisons
 from comparisons import DIFFERENT, Tally
 from instructions import collection, languages
+from instructions.draws import Pool
 from instructions.languages import LANGUAGES, REVISIONS, Language
 from place import Place, progress
 from shares import share
@@ -30,14 +32,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--json", type=Path, metavar="FILE", help="write every comparison"
     )
     parser.add_argument(
+        "--draws",
+        type=int,
+        metavar="N",
+        help="judge N comparisons of starts drawn from all that were collected, instead of the comparisons themselves",
+    )
+    parser.add_argument(
         "--rounds",
         type=int,
         metavar="N",
-        help="judge N rounds at a time: join the rounds of all comparisons of a revision, and cut "
-        "them into parts of N",
+        help="starts of each side in a draw [as many as fit into 60 s of CPU time, from 3 to 6]",
     )
     parser.add_argument(
-        "flags", nargs="*", help="more flags for `prony compare`, with --rounds"
+        "flags", nargs="*", help="more flags for `prony compare`, with --draws"
     )
 
 
@@ -50,16 +57,24 @@ class Pair:
     has_other: bool
     true_ratio: float
     tally: Tally = field(default_factory=Tally)
-    seconds: list[float] = field(default_factory=list)
+    starts: int = 0
+    spread: float | None = None
+    round_seconds: float = 0.0
+    """CPU time of a round: a start of each side, also without the emulator in some rounds."""
+    rounds: int | None = None
+    """Of each draw."""
+
+    @property
+    def name(self) -> str:
+        return f"{self.language.name} {self.revision}"
 
     @property
     def called_different(self) -> int:
         return self.tally.called(*DIFFERENT)
 
-    def spread(self) -> float | None:
-        """The standard deviation of the estimates of the change."""
-        ratios = self.tally.ratios
-        return statistics.stdev(ratios) if len(ratios) > 1 else None
+    def rounds_in_time(self) -> int:
+        """As many as `prony ab` takes: at least 3, and no more than 6 of those that differ little."""
+        return min(max(int(SECONDS / self.round_seconds), 3), 6)
 
 
 def run(place: Place, arguments: argparse.Namespace) -> int:
@@ -72,8 +87,10 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
         held &= kept
         kind = "Beside another program" if has_other else "Without another program"
         count = sum(pair.tally.count for pair in pairs)
-        of = f", each of {arguments.rounds} rounds" if arguments.rounds else ""
-        texts.append(f"## {kind}: {count} comparisons{of}\n\n{table(pairs)}\n{lines}")
+        drawn = " drawn from all starts" if arguments.draws else ""
+        texts.append(
+            f"## {kind}: {count} comparisons{drawn}\n\n{table(pairs)}\n{lines}"
+        )
         everything += [described(pair) for pair in pairs]
     if not texts:
         sys.exit("there are no comparisons: run `by_instructions.py collect` first")
@@ -108,26 +125,39 @@ def collected(
 def judge(
     place: Place, arguments: argparse.Namespace, pair: Pair, folders: list[Path]
 ) -> None:
-    """Add the verdicts of `prony ab`, or those of `prony compare` on parts of the same rounds."""
+    """Add the verdicts of `prony ab`, or those of `prony compare` on starts drawn from its runs."""
     done = [json.loads((folder / "done.json").read_text()) for folder in folders]
-    pair.seconds = [one["seconds"] for one in done]
-    if not arguments.rounds:
+    pool = Pool([folder / "run.json" for folder in folders])
+    pair.starts = pool.starts
+    pair.spread = spread(pool)
+    pair.round_seconds = sum(one["cpu_seconds"] for one in done) / pool.starts
+    if not arguments.draws:
         for folder in folders:
             document = json.loads((folder / "comparison.json").read_text())
             add(pair, comparisons.comparisons_of(document))
         return
+    pair.rounds = arguments.rounds or pair.rounds_in_time()
+    if pair.rounds > pool.starts:
+        sys.exit(f"{pair.name}: {pool.starts} starts are fewer than {pair.rounds}")
     with tempfile.TemporaryDirectory() as scratch:
-        files = [folder / "run.json" for folder in folders]
-        for file in comparisons.parts(files, arguments.rounds, Path(scratch)):
-            base, new = sides(file)
-            add(pair, comparisons.compare(place, file, base, new, arguments.flags))
+        for file in pool.draw(arguments.draws, pair.rounds, Path(scratch)):
+            progress(f"{pair.name}: {file.stem} of {arguments.draws}")
+            found = comparisons.compare(
+                place, file, pool.base, pool.new, arguments.flags
+            )
+            add(pair, found)
+            file.unlink()
 
 
-def sides(file: Path) -> tuple[str, str]:
-    """The ids of the base and of the revision, in the order of `prony ab`."""
-    servers = [one["id"] for one in json.loads(file.read_text())["run"]["servers"]]
-    base, new = (server for server in servers if "@" in server)
-    return base, new
+def spread(pool: Pool) -> float | None:
+    """How much starts of the same revision differ: the standard deviation of their logarithms."""
+    deviations = [
+        statistics.stdev(math.log(count) for count in counts)
+        for counts in pool.counts().values()
+        if len(counts) > 1
+    ]
+    squares = [deviation**2 for deviation in deviations]
+    return math.sqrt(statistics.mean(squares)) if squares else None
 
 
 def add(pair: Pair, found: list[dict]) -> None:
@@ -142,35 +172,39 @@ def described(pair: Pair) -> dict:
         "revision": pair.revision,
         "other_program": pair.has_other,
         "true_ratio": pair.true_ratio,
-        "seconds": pair.seconds,
+        "starts": pair.starts,
+        "standard_deviation": pair.spread,
+        "cpu_seconds_of_a_round": pair.round_seconds,
+        "rounds": pair.rounds,
         **asdict(pair.tally),
     }
 
 
 def table(pairs: list[Pair]) -> str:
     lines = [
-        "| server | compared with the base | true change | worse | improved | no change seen "
-        "| inconclusive | estimates: median | standard deviation | seconds: median | longest |",
-        "|---|---|" + "---:|" * 9,
+        "| server | compared with the base | true change | starts of each | they differ by (standard deviation) "
+        "| rounds | CPU time | worse | improved | no change seen | inconclusive | median estimate |",
+        "|---|---|" + "---:|" * 10,
     ]
     return "\n".join([*lines, *(row(pair) for pair in pairs)]) + "\n"
 
 
 def row(pair: Pair) -> str:
     tally = pair.tally
-    spread = pair.spread()
+    rounds = pair.rounds or pair.starts / tally.count
     cells = [
         pair.language.name,
         pair.revision,
         percents(pair.true_ratio - 1),
-        share(tally.called("worse"), tally.count),
-        share(tally.called("improved"), tally.count),
+        str(pair.starts),
+        "" if pair.spread is None else f"{pair.spread:.3%}",
+        f"{rounds:.3g}",
+        f"{rounds * pair.round_seconds:.0f} s",
+        f"{tally.called('worse')} of {tally.count}",
+        str(tally.called("improved")),
         str(tally.called("no-change-seen")),
         str(tally.called("inconclusive", "limited")),
         percents(statistics.median(tally.ratios) - 1) if tally.ratios else "",
-        "" if spread is None else f"{spread:.3%}",
-        f"{statistics.median(pair.seconds):.0f}",
-        f"{max(pair.seconds):.0f}",
     ]
     return "| " + " | ".join(cells) + " |"
 
@@ -204,10 +238,14 @@ def promises(pairs: list[Pair]) -> tuple[str, bool]:
             hits, count = pair.tally.called("worse"), pair.tally.count
             what = f"{pair.language.name}, {pair.revision} called worse, at least {least:.0%}"
             line(what, hits, count, hits >= least * count)
-    times = [seconds for pair in promised for seconds in pair.seconds]
-    hits = sum(seconds <= SECONDS for seconds in times)
-    line("comparisons within 60 s", hits, len(times), hits == len(times))
+    late = [pair.name for pair in promised if 3 * pair.round_seconds > SECONDS]
+    held &= not late
+    lines.append(f"- three rounds within {SECONDS:.0f} s of CPU time: {verdict(late)}")
     return "\n".join(lines) + "\n", held
+
+
+def verdict(late: list[str]) -> str:
+    return f"not kept for {', '.join(late)}" if late else "kept"
 
 
 def unpromised(pairs: list[Pair]) -> list[Pair]:

@@ -22,6 +22,8 @@ class Language:
     """Requests to count, in each start, to know what a step of work costs."""
     worse_at_least: dict[str, float]
     """What is promised: revisions, and at least how often they must be called worse."""
+    source: str | None = None
+    """The folder with the sources if its own has only another manifest."""
 
     @property
     def revisions(self) -> dict[str, float]:
@@ -33,8 +35,10 @@ class Language:
         }
 
     @property
-    def folder(self) -> Path:
-        return SERVERS / self.name
+    def folders(self) -> list[Path]:
+        """Those with its files; one in a later folder replaces one in an earlier."""
+        names = [self.source, self.name] if self.source else [self.name]
+        return [SERVERS / name for name in names]
 
 
 LANGUAGES = {
@@ -43,9 +47,11 @@ LANGUAGES = {
         Language("rust", 300, 500, {"plus-0.3": 0.80, **ONE_PERCENT}),
         Language("zig", 300, 500, ONE_PERCENT),
         Language("node", 8000, 1000, ONE_PERCENT),
+        Language("node-steady", 3000, 600, ONE_PERCENT, source="node"),
         Language("python", 300, 200, ONE_PERCENT),
         Language("go", 2000, 1000, {}),
         Language("java", 10_000, 1000, {}),
+        Language("java-steady", 8000, 1000, {}, source="java"),
         Language("bun", 5000, 1000, {}),
     )
 }

@@ -17,26 +17,27 @@ STEPS = re.compile(r"(\b(?:WORK|work_steps|workSteps)\b[^=\n]*= )(\d+)")
 COMMENT = "Steps of work for each request."
 
 
-def source_of(language: Language) -> Path:
+def source_of(folder: Path) -> Path:
     """The file with the constant."""
-    for file in sorted(language.folder.rglob("*")):
-        if file.is_file() and COMMENT in file.read_text():
-            return file.relative_to(language.folder)
-    sys.exit(f"no file in {language.folder} has the comment: {COMMENT}")
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and COMMENT in file.read_text(errors="replace"):
+            return file
+    sys.exit(f"no file in {folder} has the comment: {COMMENT}")
 
 
 def steps_of_base(language: Language) -> int:
-    text = (language.folder / source_of(language)).read_text()
-    found = STEPS.findall(text)
+    file = source_of(language.folders[0])
+    found = STEPS.findall(file.read_text())
     if len(found) != 1:
-        sys.exit(f"{language.folder}: {len(found)} constants set the steps of work")
+        sys.exit(f"{file}: {len(found)} constants set the steps of work")
     return int(found[0][1])
 
 
 def write(language: Language, folder: Path, steps: int, comment: str = COMMENT) -> None:
     """Write the sources of a server with that many steps."""
-    shutil.copytree(language.folder, folder, dirs_exist_ok=True)
-    file = folder / source_of(language)
+    for files in language.folders:
+        shutil.copytree(files, folder, dirs_exist_ok=True)
+    file = source_of(folder)
     text = STEPS.sub(rf"\g<1>{steps}", file.read_text())
     file.write_text(text.replace(COMMENT, comment))
 
