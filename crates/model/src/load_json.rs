@@ -41,6 +41,7 @@ fn whole(shape: LoadShape) -> LoadSpec {
         events: true,
         messages: true,
         flows: true,
+        by: MeasuredBy::Instructions,
     }
 }
 
@@ -218,6 +219,7 @@ fn only_the_seed_and_what_the_protocol_decides_may_differ_between_equal_loads() 
             "arrivals" => json!("even"),
             "stages" => json!([{"from_per_s": 1.0, "to_per_s": 1.0, "duration_s": null}]),
             "spin" | "first_byte" | "events" | "messages" | "flows" => json!(false),
+            "by" => json!("time"),
             _ => json!(3),
         };
         let mut other = document.clone();

@@ -313,3 +313,169 @@ fn an_interrupt_leaves_neither_files_nor_servers() {
     assert_eq!(record["run"]["end"], "interrupted");
     assert!(!record["trials"].as_array().unwrap().is_empty());
 }
+
+/// A server in C that spends most of its instructions in `render`, and what describes it.
+const COUNTED: &str = include_str!("common/counted.c");
+const COUNTED_PROJECT: &str = r#"
+[server.c]
+build = "cc -O1 -o {out}/server server.c"
+run = "{out}/server"
+
+[workload.root]
+request.method = "GET"
+request.path = "/"
+response.status = 200
+response.body.text = "ok"
+"#;
+
+/// Whether valgrind is installed; says so if it is not, or fails if it must be.
+fn has_valgrind() -> bool {
+    let found = Command::new("valgrind").arg("--version").output().is_ok();
+    if !found {
+        assert!(
+            std::env::var_os("PRONY_REQUIRE_VALGRIND").is_none(),
+            "valgrind is not installed"
+        );
+        eprintln!("LEFT OUT verdicts by instructions: valgrind is not installed");
+    }
+    found
+}
+
+/// A repository with the server in C; `steps` of work in `render`.
+fn counted(steps: u32) -> Repository {
+    let (project, token) = (Project::new(), token());
+    let repository = Repository { project, token };
+    let folder = repository.project.path();
+    fs::write(folder.join(".gitignore"), ".prony\n").unwrap();
+    fs::write(folder.join("prony.toml"), COUNTED_PROJECT).unwrap();
+    repository.git(&["init", "--quiet", "--initial-branch", "main"]);
+    repository.render(steps);
+    repository.commit("it works");
+    repository
+}
+
+impl Repository {
+    fn render(&self, steps: u32) {
+        let source = COUNTED.replace("STEPS", &steps.to_string());
+        fs::write(self.project.path().join("server.c"), source).unwrap();
+    }
+
+    fn by_instructions(&self, more: &[&str]) -> Command {
+        let arguments = ["ab", "main", "--by", "instructions", "--rounds", "3"];
+        let few = ["--requests", "200", "--warmup-limit", "1s"];
+        self.project.prony(&[&arguments[..], &few, more].concat())
+    }
+}
+
+#[test]
+fn the_function_that_grew_is_named_with_its_share() {
+    if !has_valgrind() {
+        return;
+    }
+    let repository = counted(3000);
+    repository.render(3300);
+    let file = repository.project.path().join("found.json");
+    let markdown = repository.project.path().join("found.md");
+    let more = [
+        "--json",
+        file.to_str().unwrap(),
+        "--markdown",
+        markdown.to_str().unwrap(),
+    ];
+    let ended = run(repository.by_instructions(&more)).with(1);
+    ended
+        .prints("worse")
+        .prints("render")
+        .prints("not whether the server is slower");
+    let json = schema::comparison(&fs::read_to_string(&file).unwrap());
+    let case = &json["cases"][0];
+    let row = &case["rows"][0];
+    assert_eq!(
+        (&row["what"], &row["finding"]),
+        (&"user-instructions".into(), &"worse".into())
+    );
+    assert_eq!(row["change"]["basis"], "starts");
+    let function = &case["instructions"]["functions"][0];
+    assert_eq!(function["name"], "render", "{function}");
+    assert!(function["share"].as_f64().unwrap() > 0.95, "{function}");
+    let grew = function["new"].as_f64().unwrap() / function["base"].as_f64().unwrap();
+    assert!((1.09..1.11).contains(&grew), "it is 10 % longer: {grew}");
+    assert!(case["instructions"]["cpu"]["base_ns"].as_f64().unwrap() > 0.0);
+    let markdown = fs::read_to_string(markdown).unwrap();
+    assert!(markdown.contains("| render |"), "{markdown}");
+    // The record says what counted, and the report shows no rate of an emulated server.
+    let record = repository.project.export();
+    let trial = &trials(&record, "c@working-tree", "measured")[0];
+    let counted = &trial["result"]["user_instructions"];
+    assert_eq!(counted["requests"], 200);
+    assert!(trial["result"]["server"].is_null() || counted["counted_by"]["by"] == "counters");
+    let report = repository.project.run(&["report"]).with(0);
+    assert!(!report.stdout.contains("req/s"), "{}", report.stdout);
+    report.prints("instructions/req");
+}
+
+#[test]
+fn the_same_code_has_the_same_instructions() {
+    if !has_valgrind() {
+        return;
+    }
+    let repository = counted(3000);
+    let ended = run(repository.by_instructions(&["--strict"])).with(0);
+    let ended = ended.prints("no change seen");
+    assert!(
+        !ended.stdout.contains("Where the instructions"),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
+fn a_server_that_valgrind_cannot_run_fails_with_valgrinds_words() {
+    if !has_valgrind() {
+        return;
+    }
+    let repository = counted(3000);
+    let folder = repository.project.path();
+    // It runs by itself, and executes an instruction that nothing knows if valgrind runs it.
+    let source = COUNTED.replace("STEPS", "3000").replace(
+        "int main(void) {",
+        "int main(void) {\n    char *tools = getenv(\"LD_PRELOAD\");\n    if (tools && strstr(tools, \"valgrind\")) __builtin_trap();",
+    );
+    fs::write(folder.join("server.c"), source).unwrap();
+    let ended = run(repository.by_instructions(&[])).with(1);
+    ended.prints("every round").says("SIGILL");
+}
+
+#[test]
+fn without_valgrind_cpu_time_is_compared() {
+    let repository = counted(3000);
+    let folder = repository.project.path().join(".prony/bin");
+    fs::create_dir_all(&folder).unwrap();
+    for program in ["cc", "git", "sh", "as", "ld", "collect2"] {
+        let found = Command::new("sh")
+            .args(["-c", &format!("command -v {program}")])
+            .output();
+        let found = String::from_utf8(found.unwrap().stdout).unwrap();
+        if !found.trim().is_empty() {
+            std::os::unix::fs::symlink(found.trim(), folder.join(program)).unwrap();
+        }
+    }
+    let mut ab = repository.project.prony(&[
+        "ab",
+        "main",
+        "--by",
+        "instructions",
+        "--rounds",
+        "2",
+        "--duration",
+        "100ms",
+        "--warmup",
+        "20ms",
+        "--threshold",
+        "1000%",
+    ]);
+    ab.env("PATH", &folder);
+    let ended = run(ab).with(0);
+    let ended = ended.says("note: compares CPU time").says("valgrind");
+    ended.prints("cpu ↓");
+}
