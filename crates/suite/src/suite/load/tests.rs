@@ -94,6 +94,7 @@ fn every_field_of_a_rate_is_read() {
         events: true,
         messages: false,
         flows: false,
+        by: MeasuredBy::Time,
     };
     assert_eq!(load, expected);
 }
@@ -275,4 +276,41 @@ fn limits_of_the_engine_are_checked_in_the_suite() {
     assert!(refused("burst = 1000001").contains("`burst` is 1000001: at most 1000000"));
     let fast = RATE.replace("20k/s", "2000M/s");
     assert!(load(&fast).unwrap_err().contains("at most 1000M/s"));
+}
+
+#[test]
+fn a_measure_of_instructions_sends_a_fixed_number_of_requests_in_a_closed_loop() {
+    let counting = |load: Option<&str>, requests: Option<u64>| {
+        let load = load.map(|text| toml::from_str::<SuiteLoad>(text).unwrap());
+        SuiteLoad::counting(load.as_ref(), requests.and_then(NonZeroU64::new))
+    };
+    let plain = counting(None, None).unwrap().spec;
+    assert_eq!(
+        (
+            plain.connections,
+            plain.requests,
+            plain.duration_s,
+            plain.warmup_s
+        ),
+        (1, Some(1000), None, 0.0)
+    );
+    assert_eq!(plain.by, MeasuredBy::Instructions);
+    let own = "shape = \"closed\"\nconnections = 4\npipeline = 2\nduration = \"9s\"\nwarmup_limit = \"3s\"\n";
+    let own = counting(Some(own), Some(50)).unwrap();
+    assert_eq!((own.spec.connections, own.spec.pipeline), (4, 2));
+    assert_eq!((own.spec.requests, own.spec.duration_s), (Some(50), None));
+    assert_eq!(own.warmup_limit(), Duration::from_secs(3));
+    for (wrong, why) in [
+        (
+            "shape = \"rate\"\nrate = \"5/s\"\nconnections = 1\nduration = \"1s\"\n",
+            "not `rate`",
+        ),
+        (
+            "shape = \"closed\"\nconnections = 1\nduration = \"1s\"\nstreams = 3\n",
+            "no `streams`",
+        ),
+    ] {
+        let error = counting(Some(wrong), None).unwrap_err();
+        assert!(error.contains(why), "{error}");
+    }
 }
