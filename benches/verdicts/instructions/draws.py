@@ -2,24 +2,43 @@
 
 import json
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 
 class Pool:
-    """All starts of a base and of a revision: the trials of the runs in some files."""
+    """The starts of a base and of a revision in the runs of some files."""
 
     def __init__(self, files: list[Path]) -> None:
         self.whole: dict = {}
-        self.trials: dict[str, list[dict]] = defaultdict(list)
+        trials: list[dict] = []
         for file in files:
             self.whole = json.loads(file.read_text())
-            for one in self.whole["trials"]:
-                if one["result"]["result"] == "measured":
-                    self.trials[one["trial"]["server"]].append(one)
+            trials += self.whole["trials"]
         servers = (one["id"] for one in self.whole["run"]["servers"])
         self.base, self.new = (server for server in servers if "@" in server)
+        self.trials: dict[str, list[dict]] = defaultdict(list)
+        for one in trials:
+            if one["result"]["result"] == "measured":
+                self.trials[one["trial"]["server"]].append(one)
+
+    def keep_one_warm_up(self, rounds: int) -> None:
+        """Keep the starts after the most common warm-up, if there are that many of each side.
+
+        Each comparison searches its own number of requests, and some servers respond with less work after more.
+        """
+        common = Counter(
+            requests
+            for trials in self.trials.values()
+            for requests in map(warm_up, trials)
+        ).most_common(1)[0][0]
+        kept = {
+            side: [one for one in trials if warm_up(one) == common]
+            for side, trials in self.trials.items()
+        }
+        if min(map(len, kept.values())) >= rounds:
+            self.trials = defaultdict(list, kept)
 
     @property
     def starts(self) -> int:
@@ -52,3 +71,7 @@ class Pool:
             file = folder / f"{index}.json"
             file.write_text(json.dumps({**self.whole, "trials": trials}))
             yield file
+
+
+def warm_up(trial: dict) -> int:
+    return trial["result"]["user_instructions"]["warm_up_requests"]

@@ -57,7 +57,9 @@ class Pair:
     has_other: bool
     true_ratio: float
     tally: Tally = field(default_factory=Tally)
+    all_starts: int = 0
     starts: int = 0
+    """Those after the most common warm-up."""
     spread: float | None = None
     round_seconds: float = 0.0
     """CPU time of a round: a start of each side, also without the emulator in some rounds."""
@@ -128,9 +130,10 @@ def judge(
     """Add the verdicts of `prony ab`, or those of `prony compare` on starts drawn from its runs."""
     done = [json.loads((folder / "done.json").read_text()) for folder in folders]
     pool = Pool([folder / "run.json" for folder in folders])
-    pair.starts = pool.starts
-    pair.spread = spread(pool)
+    pair.all_starts = pair.starts = pool.starts
     pair.round_seconds = sum(one["cpu_seconds"] for one in done) / pool.starts
+    pool.keep_one_warm_up(arguments.rounds or pair.rounds_in_time())
+    pair.starts, pair.spread = pool.starts, spread(pool)
     if not arguments.draws:
         for folder in folders:
             document = json.loads((folder / "comparison.json").read_text())
@@ -191,7 +194,7 @@ def table(pairs: list[Pair]) -> str:
 
 def row(pair: Pair) -> str:
     tally = pair.tally
-    rounds = pair.rounds or pair.starts / tally.count
+    rounds = pair.rounds or pair.all_starts / tally.count
     cells = [
         pair.language.name,
         pair.revision,
