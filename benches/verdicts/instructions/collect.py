@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from beside import OtherProgram, add_argument, place_of
+from place import Place
+
 from instructions import collection, languages
 from instructions.languages import LANGUAGES
-from place import Place
 
 # The exit statuses of `prony ab` if it compared something.
 COMPARED = (0, 1)

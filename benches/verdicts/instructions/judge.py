@@ -6,21 +6,24 @@ import math
 import statistics
 import sys
 import tempfile
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import comparisons
 from comparisons import DIFFERENT, Tally
+from place import Place, progress
+from shares import share
+
 from instructions import collection, languages
 from instructions.draws import Pool
 from instructions.languages import LANGUAGES, REVISIONS, Language
-from place import Place, progress
-from shares import share
 
 METRIC = "user-instructions"
 # What is promised: at most this share of false calls, and comparisons within this time.
 FALSE_AT_MOST = 0.01
 SECONDS = 60.0
+# With fewer rounds, `prony ab` does not end.
+FEWEST_ROUNDS = 3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--rounds",
         type=int,
         metavar="N",
-        help="starts of each side in a draw [as many as fit into 60 s of CPU time, from 3 to 6]",
+        default=FEWEST_ROUNDS,
+        help=f"starts of each side in a draw [{FEWEST_ROUNDS}, the fewest that decide]",
     )
     parser.add_argument(
         "flags", nargs="*", help="more flags for `prony compare`, with --draws"
@@ -73,10 +77,6 @@ class Pair:
     @property
     def called_different(self) -> int:
         return self.tally.called(*DIFFERENT)
-
-    def rounds_in_time(self) -> int:
-        """As many as `prony ab` takes: at least 3, and no more than 6 of those that differ little."""
-        return min(max(int(SECONDS / self.round_seconds), 3), 6)
 
 
 def run(place: Place, arguments: argparse.Namespace) -> int:
@@ -132,14 +132,14 @@ def judge(
     pool = Pool([folder / "run.json" for folder in folders])
     pair.all_starts = pair.starts = pool.starts
     pair.round_seconds = sum(one["cpu_seconds"] for one in done) / pool.starts
-    pool.keep_one_warm_up(arguments.rounds or pair.rounds_in_time())
+    pool.keep_one_warm_up(2 * arguments.rounds)
     pair.starts, pair.spread = pool.starts, spread(pool)
     if not arguments.draws:
         for folder in folders:
             document = json.loads((folder / "comparison.json").read_text())
             add(pair, comparisons.comparisons_of(document))
         return
-    pair.rounds = arguments.rounds or pair.rounds_in_time()
+    pair.rounds = arguments.rounds
     if pair.rounds > pool.starts:
         sys.exit(f"{pair.name}: {pool.starts} starts are fewer than {pair.rounds}")
     with tempfile.TemporaryDirectory() as scratch:
@@ -179,7 +179,9 @@ def described(pair: Pair) -> dict:
         "standard_deviation": pair.spread,
         "cpu_seconds_of_a_round": pair.round_seconds,
         "rounds": pair.rounds,
-        **asdict(pair.tally),
+        "verdicts": dict(pair.tally.verdicts),
+        "ratios": pair.tally.ratios,
+        "intervals": pair.tally.intervals,
     }
 
 
@@ -219,12 +221,15 @@ def percents(change: float) -> str:
 def promises(pairs: list[Pair]) -> tuple[str, bool]:
     """The promises, line by line, and whether all are kept."""
     lines, held = [], True
+    is_drawn = any(pair.rounds for pair in pairs)
 
     def line(what: str, hits: int, count: int, kept: bool | None) -> None:
         nonlocal held
         held &= kept is not False
         mark = {True: ": kept", False: ": not kept", None: ""}[kept]
-        lines.append(f"- {what}: {share(hits, count)}{mark}")
+        # Draws share starts, so an interval would be too narrow.
+        shown = f"{hits} of {count}" if is_drawn else share(hits, count)
+        lines.append(f"- {what}: {shown}{mark}")
 
     promised = [pair for pair in pairs if pair.language.worse_at_least]
     for some, is_promised in ((promised, True), (unpromised(pairs), None)):
@@ -241,7 +246,9 @@ def promises(pairs: list[Pair]) -> tuple[str, bool]:
             hits, count = pair.tally.called("worse"), pair.tally.count
             what = f"{pair.language.name}, {pair.revision} called worse, at least {least:.0%}"
             line(what, hits, count, hits >= least * count)
-    late = [pair.name for pair in promised if 3 * pair.round_seconds > SECONDS]
+    late = [
+        pair.name for pair in promised if FEWEST_ROUNDS * pair.round_seconds > SECONDS
+    ]
     held &= not late
     lines.append(f"- three rounds within {SECONDS:.0f} s of CPU time: {verdict(late)}")
     return "\n".join(lines) + "\n", held

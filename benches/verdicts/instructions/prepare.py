@@ -7,11 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from place import Place, link, progress
+
 from instructions import languages, sources
 from instructions.emulated import instructions_per_request
 from instructions.languages import LANGUAGES, Language
 from instructions.sources import Build
-from place import Place, link, progress
 
 # To know what a step costs, a server with this many times the base's steps is measured beside it.
 MANY = 20

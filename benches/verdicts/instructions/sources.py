@@ -8,8 +8,9 @@ import sys
 import tomllib
 from pathlib import Path
 
-from instructions.languages import Language
 from place import Place
+
+from instructions.languages import Language
 
 # The constant in the source that says how many steps of work a request costs.
 STEPS = re.compile(r"(\b(?:WORK|work_steps|workSteps)\b[^=\n]*= )(\d+)")
