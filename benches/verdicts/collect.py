@@ -8,9 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from place import PLACES, Place
+from beside import OtherProgram, add_argument, place_of
+from place import Place
 
-HERE = Path(__file__).resolve().parent
 # The exit statuses of `prony run` if it measured something.
 SOMETHING_MEASURED = (0, 1)
 
@@ -20,14 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=int, default=100, help="total number of runs [100]"
     )
     parser.add_argument("--rounds", type=int, default=12, help="rounds per run [12]")
-    parser.add_argument(
-        "--other-program",
-        nargs="?",
-        const="in-turn",
-        choices=("in-turn", *PLACES),
-        help="run beside another program that uses a CPU in bursts: the server's, the generator's, "
-        "any, or each in turn [in turn]",
-    )
+    add_argument(parser)
     parser.add_argument("flags", nargs="*", help="more flags for `prony run`")
 
 
@@ -49,10 +42,6 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
         beside = f", other program on: {other}" if other else ""
         print(f"run {number}{beside}; about {left / 60:.0f} min left", flush=True)
     return 0
-
-
-def place_of(number: int, wanted: str | None) -> str | None:
-    return PLACES[number % len(PLACES)] if wanted == "in-turn" else wanted
 
 
 def one(
@@ -104,40 +93,3 @@ def into_files(folder: Path, command: list[object]) -> int:
             # It got the signal too, and stops its servers.
             process.wait()
             raise
-
-
-class OtherProgram:
-    """The other program beside a run, if any. It ends with the run, however that ends."""
-
-    def __init__(
-        self, place: Place, folder: Path, seed: int, other: str | None
-    ) -> None:
-        self.file = folder / "other_program.json"
-        self.which = other
-        self.process = None
-        if other is None:
-            return
-        cpu = place.cpu_of(other)
-        pinned = [] if cpu is None else ["--cpu", str(cpu)]
-        self.process = subprocess.Popen(
-            [sys.executable, HERE / "other_program.py", "--seed", str(seed), *pinned],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        if self.process is None:
-            return
-        try:
-            # Closes its input, which ends it.
-            said, _ = self.process.communicate(timeout=10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            said, _ = self.process.communicate()
-        found = json.loads(said) if said.strip() else {}
-        text = json.dumps({"on": self.which, **found})
-        self.file.write_text(text + "\n")

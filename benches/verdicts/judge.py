@@ -2,20 +2,18 @@
 
 import argparse
 import json
-import math
 import re
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from comparisons import DIFFERENT, Tally, compare, parts
 from place import Place, progress
+from shares import share
 
-DIFFERENT = ("improved", "worse")
-VERDICTS = (*DIFFERENT, "no-change-seen", "inconclusive", "limited")
 # The servers that are compared with the base, and by how much they are truly slower, in percent.
 AGAINST_BASE = {"twin": 0, "slower-3": 3, "slower-5": 5}
 # The metrics that fall if a server is slower; all others rise.
@@ -51,34 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="judge N rounds at a time: join the rounds of all runs, and cut them into parts of N",
     )
     parser.add_argument("flags", nargs="*", help="more flags for `prony compare`")
-
-
-@dataclass
-class Tally:
-    """The verdicts on one metric of one pair, over all runs."""
-
-    verdicts: Counter = field(default_factory=Counter)
-    ratios: list[float] = field(default_factory=list)
-    intervals: list[tuple[float, float]] = field(default_factory=list)
-
-    def add(self, comparison: dict) -> None:
-        self.verdicts[comparison["verdict"]] += 1
-        numbers = [comparison.get(name) for name in ("ratio", "low", "high")]
-        if all(number is not None for number in numbers):
-            ratio, low, high = numbers
-            self.ratios.append(ratio)
-            self.intervals.append((low, high))
-
-    @property
-    def count(self) -> int:
-        return self.verdicts.total()
-
-    def called(self, *verdicts: str) -> int:
-        return sum(self.verdicts[verdict] for verdict in verdicts)
-
-    def share_of_intervals_with(self, truth: float) -> str:
-        hits = sum(low <= truth <= high for low, high in self.intervals)
-        return share(hits, len(self.intervals))
 
 
 @dataclass
@@ -142,7 +112,7 @@ def judge(place: Place, evidence: Evidence, file: Path, flags: list[str]) -> Non
     """Add the verdicts on one run, or on one part."""
     evidence.judged += 1
     for server in AGAINST_BASE:
-        found = compare(place, file, server, flags)
+        found = compare(place, file, "base", server, flags)
         for comparison in found:
             evidence.tallies[server][comparison["metric"]].add(comparison)
             about = {
@@ -155,63 +125,6 @@ def judge(place: Place, evidence: Evidence, file: Path, flags: list[str]) -> Non
         evidence.worse[server] += "worse" in verdicts
         if AGAINST_BASE[server] == 0:
             evidence.twin_different += not verdicts.isdisjoint(DIFFERENT)
-
-
-def parts(files: list[Path], rounds: int, scratch: Path) -> list[Path]:
-    """Join the rounds of all runs, and write a file for each part of `rounds`.
-
-    Comparisons are of pairs within a round, so it does not matter to which run a round belongs.
-    """
-    found, row = [], []
-    for file in files:
-        whole = json.loads(file.read_text())
-        by_round = defaultdict(list)
-        for one in whole["trials"]:
-            by_round[one["trial"]["round"]].append(one)
-        row += [by_round[number] for number in sorted(by_round)]
-        while len(row) >= rounds:
-            part, row = row[:rounds], row[rounds:]
-            for number, trials in enumerate(part, start=1):
-                for one in trials:
-                    one["trial"]["round"] = number
-            trials = [one for trials in part for one in trials]
-            found.append(scratch / f"{len(found)}.json")
-            found[-1].write_text(json.dumps({**whole, "trials": trials}))
-    return found
-
-
-def compare(place: Place, file: Path, server: str, flags: list[str]) -> list[dict]:
-    command = [
-        place.prony,
-        "compare",
-        f"{file}:base",
-        f"{file}:{server}",
-        "--json",
-        "-",
-    ]
-    done = subprocess.run([*command, *flags], capture_output=True, text=True)
-    # 0: nothing is worse; 1: something is; 3: inconclusive (`--strict`).
-    if done.returncode not in (0, 1, 3):
-        sys.exit(f"prony compare of {file} failed:\n{done.stderr}")
-    comparisons = comparisons_of(json.loads(done.stdout))
-    for comparison in comparisons:
-        if comparison["verdict"] not in VERDICTS:
-            sys.exit(f"unknown verdict: {comparison['verdict']}")
-    return comparisons
-
-
-def comparisons_of(document: dict) -> list[dict]:
-    """One for each metric of each workload."""
-    return [
-        {
-            "workload": case["workload"],
-            "metric": row["what"],
-            "verdict": row["finding"],
-            **(row["change"] or {}),
-        }
-        for case in document["cases"]
-        for row in case["rows"]
-    ]
 
 
 def says(folder: Path, pattern: str) -> bool:
@@ -311,34 +224,3 @@ def worse_by(
         metric, by = "cpu", f"cpu ({metric} are not counted here)"
     tally = metrics.get(metric, Tally())
     return by, tally.called("worse"), tally.count
-
-
-def share(hits: int, count: int) -> str:
-    if count == 0:
-        return "–"
-    low, high = binomial_interval(hits, count)
-    return f"{hits} ({hits / count:.1%}; {low:.1%}–{high:.1%})"
-
-
-def binomial_interval(hits: int, count: int) -> tuple[float, float]:
-    """The 95 % interval of the true share (Clopper and Pearson, 1934)."""
-    tail = 0.025
-    low = 0.0 if hits == 0 else solve(lambda p: 1 - at_most(hits - 1, count, p), tail)
-    high = 1.0 if hits == count else solve(lambda p: -at_most(hits, count, p), -tail)
-    return low, high
-
-
-def at_most(hits: int, count: int, p: float) -> float:
-    """The chance of at most that many hits."""
-    return sum(
-        math.comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(hits + 1)
-    )
-
-
-def solve(rising, value: float) -> float:
-    """Where a function that rises between 0 and 1 reaches a value."""
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if rising(middle) < value else (low, middle)
-    return low

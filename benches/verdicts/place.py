@@ -39,3 +39,9 @@ def progress(text: str) -> None:
     """Show a line that the next one replaces; nothing if there is no terminal."""
     if sys.stderr.isatty():
         print(f"\r{text:60}\r", end="", file=sys.stderr, flush=True)
+
+
+def link(target: Path, name: Path) -> None:
+    name.parent.mkdir(parents=True, exist_ok=True)
+    name.unlink(missing_ok=True)
+    name.symlink_to(target)

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from place import Place, progress
+from place import Place, link, progress
 
 HERE = Path(__file__).resolve().parent
 # How much slower the slower servers are, in percent of the whole CPU time of a request.
@@ -195,8 +195,3 @@ def write_server(folder: Path, title: str, steps: int, notes: str) -> None:
     template = string.Template((HERE / "server.toml.template").read_text())
     text = template.substitute(title=title, steps=steps, notes=notes)
     (folder / "server.toml").write_text(text)
-
-
-def link(target: Path, name: Path) -> None:
-    name.unlink(missing_ok=True)
-    name.symlink_to(target)

@@ -1,0 +1,3 @@
+module prony/known-difference
+
+go 1.22
