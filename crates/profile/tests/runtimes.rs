@@ -71,7 +71,9 @@ class Work {
 /// Runs a program until it has compiled what it does often, profiles it, and removes what it left behind.
 fn profile_of(program: &Path, arguments: &[&str]) -> Option<Profile> {
     let mut command = Command::new(program);
-    command.args(arguments).envs(NAMING_ENVIRONMENT.map(|one| (one.name, one.value)));
+    command
+        .args(arguments)
+        .envs(NAMING_ENVIRONMENT.map(|variable| (variable.name, variable.value)));
     let running = Running::start(&mut command);
     sleep(Duration::from_secs(2));
     let options = Options {
