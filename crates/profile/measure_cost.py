@@ -45,13 +45,35 @@ def round_of(arguments, options):
     pinned = ["taskset", "-c", arguments.cpus]
     profiler = None
     if options is not None:
-        command = [arguments.profile, "--seconds", str(arguments.seconds + 1), *options, str(arguments.pid)]
-        profiler = subprocess.Popen(pinned + command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        command = [
+            arguments.profile,
+            "--seconds",
+            str(arguments.seconds + 1),
+            *options,
+            str(arguments.pid),
+        ]
+        profiler = subprocess.Popen(
+            pinned + command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         time.sleep(0.5)
     path = os.path.join(tempfile.gettempdir(), f"measure-cost-{os.getpid()}.json")
-    load = [arguments.prony, "load", "--json", path, "-q", "-c", "16", "--warmup", "0s", "-d", f"{arguments.seconds}s"]
+    load = [
+        arguments.prony,
+        "load",
+        "--json",
+        path,
+        "-q",
+        "-c",
+        "16",
+        "--warmup",
+        "0s",
+        "-d",
+        f"{arguments.seconds}s",
+    ]
     before = cpu_s(arguments.pid)
-    subprocess.run(pinned + load + [arguments.url], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(
+        pinned + load + [arguments.url], stdout=subprocess.DEVNULL, check=True
+    )
     used = cpu_s(arguments.pid) - before
     if profiler:
         profiler.wait()
@@ -62,21 +84,25 @@ def round_of(arguments, options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("pid", type=int)
     parser.add_argument("--prony", required=True)
     parser.add_argument("--profile", required=True)
     parser.add_argument("--url", required=True)
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=3)
-    parser.add_argument("--cpus", default="1", help="the CPUs of the load and of the profiler")
+    parser.add_argument(
+        "--cpus", default="1", help="the CPUs of the load and of the profiler"
+    )
     arguments = parser.parse_args()
     ratios = {way: [] for way in WAYS}
     plain = []
     for number in range(arguments.rounds):
         ways = list(WAYS)
         # Each way comes first as often as the others.
-        ways = ways[number % len(ways):] + ways[: number % len(ways)]
+        ways = ways[number % len(ways) :] + ways[: number % len(ways)]
         costs = {way: round_of(arguments, WAYS[way]) for way in ways}
         plain.append(costs["plain"])
         for way in WAYS:

@@ -11,7 +11,7 @@ use crate::bounded;
 use crate::emulator::{COUNTS, Emulator, PIPES};
 use crate::profile::{InstructionCount, ProfileError};
 
-/// How long a process may take to do what it is told. Writing the counts of a large program takes seconds.
+/// How long a process may take to do what vgdb wants. Writing the counts of a large program takes seconds.
 const COMMAND_TIME: Duration = Duration::from_secs(60);
 
 /// The most processes of a program: each costs a few calls of `vgdb`.
@@ -46,7 +46,7 @@ pub enum ControlError {
         "the server has {0} processes; Prony counts the instructions of at most {MOST_PROCESSES}"
     )]
     TooMany(usize),
-    /// A process does not do what it is told.
+    /// A process does not do what vgdb wants.
     #[error("vgdb could not tell process {pid} to `{command}`: {why}")]
     Command {
         /// The process.

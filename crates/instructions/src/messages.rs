@@ -38,7 +38,7 @@ impl Messages {
     /// Removes them.
     pub fn discard(&self) {
         for file in self.files() {
-            // They are in a folder of logs, where they do not disturb.
+            // They are in a folder of logs and do not disturb there.
             let _ = fs::remove_file(file);
         }
     }

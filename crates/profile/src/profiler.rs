@@ -212,7 +212,7 @@ fn record(
             return recorded;
         }
     };
-    // Whoever started it may be gone, and has then set `stop`.
+    // The caller that started it may be gone, and has then set `stop`.
     let _ = opened.send(Ok(()));
     recorded.listed = processes(list_threads);
     let start = Instant::now();

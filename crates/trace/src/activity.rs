@@ -58,7 +58,7 @@ struct Thread {
     involuntary: u64,
 }
 
-/// Threads that have ended may have had this share of the CPU time (1 in so many) before the switches count as
+/// Threads that have ended may have had this share of the CPU time (1 in this many) before the switches count as
 /// incomplete. What threads do between the reads of two files is less.
 const SHARE_UNSEEN: u64 = 100;
 

@@ -42,7 +42,7 @@ impl Denied {
         }
     }
 
-    /// The command that grants the right, if a right is what lacks.
+    /// The command that grants the right, if a right is missing.
     fn remedy(&self) -> Option<String> {
         let capabilities = match self {
             // `perf_event_paranoid` does not help: the files of tracefs stay root's.

@@ -22,7 +22,7 @@ pub struct FunctionShare {
     pub total_per_unit_s: f64,
 }
 
-/// How much more or less time a function itself takes for each request (or event).
+/// How much more or less time a function itself uses for each request (or event).
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionChange {
     /// The function; its name is the same in every build.

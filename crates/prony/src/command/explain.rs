@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_model::{Explanation, LoadShape, LoadSpec, RunEnd, ServerStatus};
-use prony_server::{Catalogue, FreePorts, Origin, Server};
+use prony_server::{Catalogue, FreePorts, Server};
 use prony_suite::run::{ExplainPlan, Finished, Generator, ProfilePlan, RunRequest};
 use prony_suite::{Measure, Suite, WARMUP_LIMIT};
 

@@ -399,7 +399,7 @@ impl Search {
         }
     }
 
-    /// Whether a server is warm after so many requests, or has had enough of them.
+    /// Whether a server is warm after N requests, or has had enough of them.
     fn is_over(&self, server: &Process, sent: u64) -> bool {
         if sent >= MOST_REQUESTS {
             return true;
@@ -418,7 +418,7 @@ fn cpu_s(server: &Process) -> f64 {
     used.unwrap_or(0.0)
 }
 
-/// How many requests the next load of a warm-up sends, after so many: 250, 250, 500, 1000, 2000.
+/// How many requests the next load of a warm-up sends, after those before: 250, 250, 500, 1000, 2000.
 fn next_batch(sent: u64) -> u64 {
     sent.max(FIRST_BATCH)
 }
