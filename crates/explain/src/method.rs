@@ -1,7 +1,7 @@
 //! How everything was measured: below the tables, and in paragraphs for a page.
 
 use prony_model::{CostUnit, Profile, Unnamed};
-use prony_present::number::{NO_BREAK, change, exact, interval, share};
+use prony_present::number::{NO_BREAK, change, count, exact, interval, share};
 use prony_present::words::{counted, list};
 
 use crate::costs::ServerCosts;
@@ -53,7 +53,7 @@ pub fn profile(profile: &Profile, unit: CostUnit) -> String {
     };
     let mut parts = vec![format!(
         "{samples} over {units}, {} Hz.",
-        profile.frequency_hz
+        count(profile.frequency_hz)
     )];
     if profile.lost > 0 {
         parts.push(format!("{} more were lost.", exact(profile.lost)));
