@@ -49,7 +49,7 @@ pub fn times(value: f64) -> String {
         v if v >= 99.95 => count(value),
         v if v >= 0.0995 => format!("{value:.*}", decimals(value)),
         v if v >= 0.000_05 => ratio(value),
-        _ => "< 0.0001".to_owned(),
+        _ => format!("<{NO_BREAK}0.0001"),
     }
 }
 
@@ -359,7 +359,7 @@ mod tests {
         let shown = [3.4, 1.0, 0.95, 0.0537, 0.0012, 1e-7, 0.0].map(times);
         assert_eq!(
             shown,
-            ["3.40", "1.00", "0.95", "0.054", "0.0012", "< 0.0001", "0"]
+            ["3.40", "1.00", "0.95", "0.054", "0.0012", "<\u{a0}0.0001", "0"]
         );
         let shown = [3.4, 21.0, 0.96, 0.0537, 412.6].map(about_times);
         assert_eq!(shown, ["3.4", "21.0", "1.0", "0.054", "413"]);

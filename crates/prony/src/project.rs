@@ -329,7 +329,7 @@ pub fn common_workloads(workloads: &Workloads, servers: &[&Server], most: usize)
     let mut chosen: Vec<&String> = common
         .iter()
         .copied()
-        .filter(|id| is_over_http(&id))
+        .filter(|id| is_over_http(id))
         .collect();
     if chosen.is_empty() {
         chosen = common;

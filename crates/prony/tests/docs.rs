@@ -10,7 +10,7 @@ use common::{prony, repository, run};
 
 /// Flags of other programs that the documentation names: other load generators, Cargo, npm, podman, curl, scripts in
 /// `benches/`, and servers in examples.
-const FOREIGN: [&str; 56] = [
+const FOREIGN: [&str; 63] = [
     "--bin",
     "--body-file",
     "--burst-rate",
@@ -23,16 +23,20 @@ const FOREIGN: [&str; 56] = [
     "--create-if-none",
     "--descriptor_set_out",
     "--disable-keepalive",
+    "--draws",
     "--edit-last",
     "--example",
     "--from",
     "--git",
     "--global",
     "--h1",
+    "--hash-seed",
     "--host",
     "--ignore-missing",
     "--include_imports",
+    "--interrupt-budget",
     "--label",
+    "--languages",
     "--latency-correction",
     "--listen",
     "--local-ips",
@@ -46,7 +50,10 @@ const FOREIGN: [&str; 56] = [
     "--output-format",
     "--path",
     "--port",
+    "--predictable",
+    "--predictable-gc-schedule",
     "--quiet",
+    "--random-seed",
     "--release",
     "--retry",
     "--retry-connrefused",

@@ -30,6 +30,8 @@ pub struct Used {
     pub busy_threads: u64,
     /// Growth of the anonymous memory of the processes that still exist, in bytes; negative if it shrank.
     pub anonymous_growth_bytes: i64,
+    /// Whether threads that have ended did much of the work, so that the switches and busy threads mean little.
+    pub lost_threads: bool,
     /// What is not complete, and why.
     pub unavailable: Vec<Unavailable>,
 }
@@ -98,7 +100,9 @@ impl Activity {
         };
         used.minor_faults = faults(|process| process.minor_faults);
         used.major_faults = faults(|process| process.major_faults);
-        used.unavailable.extend(unseen_switches(ran_ns, seen_ns));
+        let unseen = unseen_switches(ran_ns, seen_ns);
+        used.lost_threads = unseen.is_some();
+        used.unavailable.extend(unseen);
         used.unavailable
             .extend(ended_processes(self.missing(earlier)));
         used
@@ -195,9 +199,9 @@ fn unseen_switches(ran_ns: u64, seen_ns: u64) -> Option<Unavailable> {
     }
     let share = (unseen_ns as f64 / ran_ns as f64 * 100.0).round();
     Some(Unavailable {
-        what: "context switches".to_owned(),
+        what: "context switches and threads".to_owned(),
         why: format!(
-            "the figures are lower bounds: threads that ended meanwhile used {share} % of the CPU time, and /proc no longer has their switches"
+            "threads that ended meanwhile used {share} % of the CPU time, and /proc no longer knows their switches"
         ),
         remedy: None,
     })

@@ -65,9 +65,13 @@ fn median(explanation: &Value, at: &str) -> Option<f64> {
 /// Why tracing is forbidden here, if it is; with `PRONY_REQUIRE_PERF_EVENTS` set that fails the test.
 fn is_forbidden(explanation: &Value) -> bool {
     let missing = explanation["unavailable"].as_array();
-    let Some(missing) = missing.filter(|missing| !missing.is_empty()) else {
+    let missing: Vec<&Value> = { missing.into_iter().flatten() }
+        // The threads of the server end with their connections.
+        .filter(|one| one["what"] != "context switches and threads")
+        .collect();
+    if missing.is_empty() {
         return false;
-    };
+    }
     let is_required = std::env::var_os("PRONY_REQUIRE_PERF_EVENTS").is_some();
     assert!(!is_required, "{missing:?}");
     let _ = writeln!(io::stderr(), "skipped: {missing:?}");
@@ -92,7 +96,7 @@ fn seven_system_calls_of_three_kinds_are_counted() {
     assert!((all - 7.0).abs() < 0.05, "{all}");
     assert_eq!(median(explanation, "/figures/segments"), Some(1.0));
     // The head and the body.
-    assert_eq!(median(explanation, "/figures/bytes"), Some(84.0));
+    assert_eq!(median(explanation, "/figures/bytes"), Some(82.0));
 }
 
 /// The share of the samples in `heavy` of those in `heavy` and `light`.
@@ -178,7 +182,11 @@ fn a_server_that_ends_under_load_fails_alone() {
     ]
     .concat();
     let ended = project.run(&words).with(1);
-    assert!(ended.all().contains("ended by signal"), "{}", ended.all());
+    assert!(
+        ended.stdout.contains("killed by SIGKILL"),
+        "{}",
+        ended.stdout
+    );
     assert!(ended.stdout.contains("known"), "{}", ended.stdout);
 }
 

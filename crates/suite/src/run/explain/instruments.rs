@@ -23,24 +23,30 @@ impl Counted {
         let Some(used) = &self.used else {
             return Vec::new();
         };
-        vec![
-            (
-                CostFigure::VoluntarySwitches,
-                used.voluntary_switches as f64,
-            ),
-            (
-                CostFigure::InvoluntarySwitches,
-                used.involuntary_switches as f64,
-            ),
+        let mut totals = vec![
             (CostFigure::MinorFaults, used.minor_faults as f64),
             (CostFigure::MajorFaults, used.major_faults as f64),
             (CostFigure::HeapGrowth, used.anonymous_growth_bytes as f64),
-        ]
+        ];
+        if !used.lost_threads {
+            totals.extend([
+                (
+                    CostFigure::VoluntarySwitches,
+                    used.voluntary_switches as f64,
+                ),
+                (
+                    CostFigure::InvoluntarySwitches,
+                    used.involuntary_switches as f64,
+                ),
+            ]);
+        }
+        totals
     }
 
     /// Threads that used CPU time.
     pub fn threads(&self) -> Option<f64> {
-        Some(self.used.as_ref()?.busy_threads as f64)
+        let used = self.used.as_ref().filter(|used| !used.lost_threads)?;
+        Some(used.busy_threads as f64)
     }
 
     pub fn unavailable(self) -> Vec<Unavailable> {
