@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_model::{Explanation, LoadShape, LoadSpec, RunEnd, ServerStatus};
-use prony_server::{Catalogue, FreePorts, Server};
+use prony_server::{Catalogue, FreePorts, Layout, Server};
+use prony_store::Store;
 use prony_suite::run::{ExplainPlan, Finished, Generator, ProfilePlan, RunRequest};
 use prony_suite::{Measure, Suite, WARMUP_LIMIT};
 
@@ -109,8 +110,9 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let chosen = arguments.measures(&project, &servers)?;
     let files = arguments.results.open()?;
     let interrupt = interrupt_on_signals()?;
-    let finished = arguments.explain(&project, servers, chosen, &interrupt)?;
-    conclude(&finished, files)
+    let store = arguments.store.open(&project.layout)?;
+    let finished = arguments.explain(&project, servers, chosen, &store, &interrupt)?;
+    conclude(&project.layout, &store, &finished, files)
 }
 
 impl Arguments {
@@ -220,6 +222,7 @@ impl Arguments {
         project: &Project,
         servers: Vec<&Server>,
         measures: Vec<Measure>,
+        store: &Store,
         interrupt: &Arc<AtomicBool>,
     ) -> Result<Finished, Box<dyn Error>> {
         let id = project::run_id("explain");
@@ -234,7 +237,6 @@ impl Arguments {
             names,
         );
         let cpus = self.cpus.assign()?;
-        let store = self.store.open(&project.layout)?;
         let request = RunRequest {
             bench: self.build.bench(&project.layout, cpus, &id, interrupt)?,
             suite: &suite,
@@ -253,27 +255,28 @@ impl Arguments {
             generator: Generator::this_process(),
             explain: Some(self.plan()),
         };
-        let finished = run_progress::run(request, &store, self.live())?;
-        let layout = &project.layout;
-        let explanations = &finished.explanations;
-        let differences = explanation_files::differences(explanations);
-        let folder = layout.runs().join(&finished.run.id);
-        let files = explanation_files::write(&folder, &finished.run, explanations, &differences)?;
-        errln!(
-            "{files}\nrecord   {} (run {})\n",
-            store.path().display(),
-            finished.run.id
-        );
-        Ok(finished)
+        run_progress::run(request, store, self.live())
     }
 }
 
-/// Shows the explanation, and says whether it is whole.
-fn conclude(finished: &Finished, files: [Option<ResultFile>; 2]) -> Outcome {
-    let takes_stdout = result_file::takes_stdout(&files);
-    let [markdown, json] = files;
+/// Writes and shows the explanation, and says whether it is whole.
+fn conclude(
+    layout: &Layout,
+    store: &Store,
+    finished: &Finished,
+    results: [Option<ResultFile>; 2],
+) -> Outcome {
+    let takes_stdout = result_file::takes_stdout(&results);
+    let [markdown, json] = results;
     let (run, explanations) = (&finished.run, &finished.explanations);
     let differences = &explanation_files::differences(explanations);
+    let folder = layout.runs().join(&run.id);
+    let files = explanation_files::write(&folder, run, explanations, differences)?;
+    errln!(
+        "{files}\nrecord   {} (run {})\n",
+        store.path().display(),
+        run.id
+    );
     if let Some(file) = markdown {
         file.write(&explanation_files::markdown(explanations, differences))?;
     }
