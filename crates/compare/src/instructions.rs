@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prony_model::{CountedBy, CountedRounds, MeasuredBy, Measurement, UserInstructions};
+use prony_model::{
+    CountedBatches, CountedBy, CountedRounds, MeasuredBy, Measurement, UserInstructions,
+};
 use prony_stats::median;
 use serde::Serialize;
 
@@ -30,6 +32,8 @@ pub struct InstructionDetails {
     pub warm_up_requests: u64,
     /// How many requests were counted in a round.
     pub requests: u64,
+    /// The batches of requests of all rounds.
+    pub batches: CountedBatches,
     /// The CPU time of the same requests without an emulator; `None` if no round measured it. It is not judged.
     pub cpu: Option<CpuBeside>,
     /// The functions whose instructions changed, the greatest change first; empty if there is no change to explain, or if
@@ -88,6 +92,9 @@ impl InstructionDetails {
             settings: any.settings.clone(),
             warm_up_requests: any.warm_up_requests,
             requests: any.requests,
+            batches: { sides.iter() }
+                .flat_map(|side| side.rounds.values().map(|one| one.batches))
+                .sum(),
             cpu: CpuBeside::of(&sides),
             functions: match changed {
                 true => changes(&sides),

@@ -243,6 +243,7 @@ fn counting(case: &Case) -> Vec<String> {
         details.warm_up_requests,
         details.settings.join(" ")
     )];
+    lines.extend(details.batches.left_out());
     lines.extend(details.cpu.map(|cpu| cpu.words()));
     lines
 }

@@ -14,6 +14,10 @@ use crate::profile::{InstructionCount, ProfileError};
 /// How long a process may take to do what vgdb wants. Writing the counts of a large program takes seconds.
 const COMMAND_TIME: Duration = Duration::from_secs(60);
 
+/// After how long vgdb interrupts a process that waits in a system call, as a server without requests does, in
+/// milliseconds. Its default of 100 would be most of the time that a command takes.
+const INTERRUPT_AFTER_MS: u32 = 5;
+
 /// The most processes of a program: each costs a few calls of `vgdb`.
 const MOST_PROCESSES: usize = 256;
 
@@ -141,6 +145,7 @@ impl Control {
         let output = bounded::run(
             Command::new(&self.vgdb)
                 .arg(format!("--vgdb-prefix={}", prefix.display()))
+                .arg(format!("--max-invoke-ms={INTERRUPT_AFTER_MS}"))
                 .arg(format!("--pid={pid}"))
                 .args(command.split(' '))
                 // The names of the pipes contain what the program had in these variables.

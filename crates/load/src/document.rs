@@ -177,6 +177,9 @@ impl LoadPlan {
         {
             return Err(NotPortable("the path of a socket that is not UTF-8"));
         }
+        if self.batches.is_some() {
+            return Err(NotPortable("a load in batches"));
+        }
         let sampling = self.sampling.as_ref();
         Ok(PlanDocument {
             endpoint: self.endpoint.clone(),
@@ -237,6 +240,7 @@ impl PlanDocument {
             agents: self.agents,
             duration: self.duration,
             overtime: self.overtime,
+            batches: None,
             requests: self.requests,
             warmup: self.warmup,
             timeout: self.timeout,

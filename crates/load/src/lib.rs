@@ -31,8 +31,8 @@ pub use engine::{
 pub use exchange::{Conversation, ExchangeError, Received, exchange, negotiate};
 pub use latency_bands::LatencyBands;
 pub use plan::{
-    EventLoopChoice, LoadPlan, MOST_AGENTS, MOST_PIPELINE, MOST_THREADS, PlanError, SampleChoice,
-    Sampling,
+    Batches, EventLoopChoice, LoadPlan, MOST_AGENTS, MOST_PIPELINE, MOST_THREADS, PlanError,
+    SampleChoice, Sampling,
 };
 pub use request::{
     LoadRequest, Order, Request, RequestError, RequestParts, RequestSet, WireRequest, header_field,

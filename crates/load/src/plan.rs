@@ -50,6 +50,8 @@ pub struct LoadPlan {
     /// connection, at most as long as a response may take. Otherwise a machine that stands still for the whole time
     /// would leave no result.
     pub overtime: bool,
+    /// Divides the requests of a closed loop into batches; `None` to send them one after another.
+    pub batches: Option<Batches>,
     /// The most requests to measure, or flows if there is a scenario. If more are in flight when the time of the warm-up is up, those that end first still
     /// belong to it.
     pub requests: Option<u64>,
@@ -82,6 +84,26 @@ pub struct LoadPlan {
     /// How many streams to hold open beside the load, over all threads: responses to the same requests whose end nobody
     /// waits for.
     pub streams: usize,
+}
+
+/// The requests of a closed loop in batches, with a pause before each request, so that the server has ended all work
+/// for the last one.
+#[derive(Clone)]
+pub struct Batches {
+    /// How many requests each batch has, or flows if there is a scenario.
+    pub requests: Vec<u64>,
+    /// How long a connection waits before each request.
+    pub pause: Duration,
+    /// Called with the number of a batch, counted from 0, when all of its requests have ended: none is in flight, and
+    /// none is sent until it returns.
+    pub is_over: Arc<dyn Fn(usize) + Send + Sync>,
+}
+
+impl Batches {
+    /// How many requests they have together.
+    pub fn all_requests(&self) -> u64 {
+        self.requests.iter().sum()
+    }
 }
 
 /// Which event loop to use.
@@ -225,6 +247,7 @@ impl LoadPlan {
             agents: 1,
             duration: None,
             overtime: false,
+            batches: None,
             requests: None,
             warmup: Duration::ZERO,
             timeout: Duration::from_secs(10),
@@ -327,8 +350,29 @@ impl LoadPlan {
         }
     }
 
+    fn validate_batches(&self, batches: &Batches) -> Result<(), PlanError> {
+        let contradiction = |other| {
+            let one = "a load in batches";
+            Err(PlanError::Contradiction { one, other })
+        };
+        match () {
+            () if batches.requests.contains(&0) => Err(zero("a batch")),
+            () if self.shape != LoadShape::Closed => contradiction("a schedule or think times"),
+            () if self.all_threads() > 1 => contradiction("several threads"),
+            () if self.pipeline > 1 => contradiction(self.in_flight_words().several),
+            () if !self.warmup.is_zero() => contradiction("a warm-up"),
+            () if self.requests != Some(batches.all_requests()) => {
+                contradiction("another number of requests")
+            }
+            () => Ok(()),
+        }
+    }
+
     fn validate_together(&self) -> Result<(), PlanError> {
         let contradiction = |one, other| Err(PlanError::Contradiction { one, other });
+        if let Some(batches) = &self.batches {
+            self.validate_batches(batches)?;
+        }
         let is_rate = matches!(self.shape, LoadShape::Rate(_));
         if is_rate && self.max_connections < self.connections {
             return Err(PlanError::FewerThanConnections {

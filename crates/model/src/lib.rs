@@ -70,5 +70,5 @@ pub use trial::{
     WarmUp, attempt_that_counts,
 };
 pub use user_instructions::{
-    CountedBy, FunctionInstructions, MeasuredBy, UnemulatedCost, UserInstructions,
+    CountedBatches, CountedBy, FunctionInstructions, MeasuredBy, UnemulatedCost, UserInstructions,
 };

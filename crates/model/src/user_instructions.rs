@@ -1,5 +1,7 @@
 //! User-space instructions of a server: what they count is exact where clocks are noisy.
 
+use std::iter::Sum;
+
 use serde::{Deserialize, Serialize};
 
 /// What a load measures of its server.
@@ -23,12 +25,16 @@ impl MeasuredBy {
 /// The user-space instructions that a load cost its server, over its whole process tree, warm-up not included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UserInstructions {
-    /// How many requests the instructions were counted over: those with a complete response, or whole flows of a scenario.
+    /// How many requests the instructions were counted over, or whole flows of a scenario: those of all batches but the
+    /// unusual ones.
     pub requests: u64,
     /// The instructions in user mode.
     pub instructions: u64,
     /// What counted them.
     pub counted_by: CountedBy,
+    /// The batches that the requests were counted in.
+    #[serde(default)]
+    pub batches: CountedBatches,
     /// How many requests warmed the server up before.
     pub warm_up_requests: u64,
     /// The functions that executed most of them, the heaviest first; empty if hardware counters counted.
@@ -48,6 +54,39 @@ impl UserInstructions {
     /// Instructions per request; `None` if there was no request.
     pub fn per_request(&self) -> Option<f64> {
         (self.requests > 0).then(|| self.instructions as f64 / self.requests as f64)
+    }
+}
+
+/// Batches of requests whose instructions were counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CountedBatches {
+    /// How many there were.
+    pub all: u32,
+    /// How many of them were left out because their requests cost far more than those of the others: the server did
+    /// something that it does seldom, such as to collect garbage or to compile.
+    pub unusual: u32,
+}
+
+impl CountedBatches {
+    /// What was left out, in words: `2 of 30 batches of requests are left out: …`; `None` if nothing was.
+    pub fn left_out(self) -> Option<String> {
+        let Self { all, unusual } = self;
+        let verb = if unusual == 1 { "is" } else { "are" };
+        (unusual > 0).then(|| {
+            format!(
+                "{unusual} of {all} batches of requests {verb} left out: they cost over 15 % more than the others, because \
+                 the server did something that it does seldom, such as to collect garbage or to compile"
+            )
+        })
+    }
+}
+
+impl Sum for CountedBatches {
+    fn sum<I: Iterator<Item = Self>>(batches: I) -> Self {
+        batches.fold(Self::default(), |sum, one| Self {
+            all: sum.all + one.all,
+            unusual: sum.unusual + one.unusual,
+        })
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use prony_model::{
-    CountedBy, CountedRounds, LoadSpec, MeasuredBy, Run, TrialRecord, UserInstructions, baseline,
+    CountedBatches, CountedBy, CountedRounds, LoadSpec, MeasuredBy, Run, TrialRecord,
+    UserInstructions, baseline,
 };
 use prony_present::load;
 use prony_present::number::{NONE, duration, precise_change, share, whole};
@@ -41,6 +42,8 @@ pub struct CountRow {
     pub to_baseline: Option<Ratio>,
     /// How many rounds counted.
     pub rounds: usize,
+    /// The batches of requests of all rounds.
+    pub batches: CountedBatches,
     /// What counted, with the heaviest functions; `None` if no round has any.
     pub last: Option<UserInstructions>,
     /// CPU time per request without an emulator, in nanoseconds: the median over the rounds that measured it.
@@ -99,6 +102,7 @@ impl CountTable {
                 per_request: Estimate::of(&list),
                 to_baseline: to.and_then(|pairs| Ratio::paired(&pairs)),
                 rounds: list.len(),
+                batches: counted().map(|one| one.batches).sum(),
                 last: counted().last().cloned(),
                 cpu_ns: median(&cpu),
                 failures,
@@ -174,11 +178,14 @@ impl CountTable {
             CountedBy::Counters => "the processor's counters",
             CountedBy::Emulator { version } => version,
         };
+        let batches: CountedBatches = self.rows.iter().map(|row| row.batches).sum();
+        let left_out = batches.left_out().map(|words| format!(" {words}."));
         Some(format!(
-            "Counted by {by} over {} a round, after {} of warm-up, with {}.",
+            "Counted by {by} over {} a round, after {} of warm-up, with {}.{}",
             plural(one.requests as usize, "request"),
             one.warm_up_requests,
-            one.settings.join(" and ")
+            one.settings.join(" and "),
+            left_out.unwrap_or_default()
         ))
     }
 

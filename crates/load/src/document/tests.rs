@@ -237,6 +237,7 @@ fn every_field_of_a_plan_is_rebuilt() {
         agents,
         duration,
         overtime,
+        batches: _,
         requests,
         warmup,
         timeout,

@@ -41,7 +41,7 @@ use event_loop::{EventLoop, LONG_BODY};
 pub(crate) use event_loop::{Mode, socket_for};
 use flows::Flows;
 use judge::Judge;
-use pacer::{Closed, ClosedUser, OpenUser, Pacer, Rate, SharedBudget, Users};
+use pacer::{Batched, Closed, ClosedUser, OpenUser, Pacer, Rate, SharedBudget, Users};
 pub use part::{ForeignPart, PartResult, Start};
 pub use progress::Progress;
 use progress::WorkerProgress;
@@ -254,7 +254,7 @@ fn run_worker<'a>(
     if !plan.cpus.is_empty() {
         pin_to(plan.cpus[number.worker % plan.cpus.len()])?;
     }
-    if plan.shape != LoadShape::Closed || place.is_shared() {
+    if plan.shape != LoadShape::Closed || plan.batches.is_some() || place.is_shared() {
         set_exact_timers()?;
     }
     let has_warmup = !plan.warmup.is_zero();
@@ -271,7 +271,10 @@ fn run_worker<'a>(
             let requests = plan.requests.map(|all| number.share(all));
             let enough = requests.unwrap_or(u64::MAX).div_ceil(plan.pipeline as u64);
             connections.connections = users.min(usize::try_from(enough).unwrap_or(usize::MAX));
-            Box::new(Closed::new(requests, has_warmup))
+            match &plan.batches {
+                Some(batches) => Box::new(Batched::new(connections.connections, batches)),
+                None => Box::new(Closed::new(requests, has_warmup)),
+            }
         }
         LoadShape::Rate(schedule) => {
             connections.most_connections = number.share(plan.max_connections as u64) as usize;

@@ -1,5 +1,6 @@
 //! How the engine behaves, whichever event loop it runs.
 
+mod batches;
 mod bounds;
 mod closing;
 mod engine;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use prony_driver::Tool;
 use prony_load::{
-    LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice, Sampling,
+    Batches, LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice, Sampling,
 };
 use prony_model::{
     FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, LogTail, MeasuredBy, Measurement,
@@ -124,7 +124,7 @@ impl TrialSetup<'_> {
         let meter = Meter::start(&running.server, &self.generator.cpus(self.bench));
         let meter = meter.map_err(failed(FailureKind::Load))?;
         instrument.start(&running.server);
-        let mut load = self.load(&mut running.server, observe)?;
+        let mut load = self.load(&mut running.server, None, observe)?;
         let sampled = meter.finish(load.loaded_s());
         instrument.finish(&running.server);
         self.fail_if_exited(&mut running.server)?;
@@ -262,10 +262,11 @@ impl TrialSetup<'_> {
         }
     }
 
-    /// Loads the server; a server that ends meanwhile ends the load.
+    /// Loads the server, with its requests in batches if there are any; a server that ends meanwhile ends the load.
     pub(super) fn load(
         &self,
         server: &mut Process,
+        batches: Option<Batches>,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<LoadResult, Stop> {
         if let Some(tool) = self.driver {
@@ -277,6 +278,14 @@ impl TrialSetup<'_> {
             None => self.task.draws().map(Arc::new),
         };
         let plan = self.plan(server, counted.clone())?;
+        let plan = match batches {
+            None => plan,
+            Some(batches) => LoadPlan {
+                requests: Some(batches.all_requests()),
+                batches: Some(batches),
+                ..plan
+            },
+        };
         let stop = AtomicBool::new(false);
         let result = self.generator.run(&plan, &stop, &mut |progress| {
             observe(TrialEvent::Loading(&progress));

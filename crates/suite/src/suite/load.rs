@@ -62,8 +62,12 @@ impl SuiteLoad {
 
     /// The load on a machine with `cpus` CPUs for it. Its seed is 0: the plan sets one for each round.
     pub fn spec(&self, cpus: NonZeroUsize) -> LoadSpec {
+        let threads = match self.spec.by {
+            MeasuredBy::Time => self.threads.unwrap_or(cpus).get(),
+            // Requests follow one another in the same order each time.
+            MeasuredBy::Instructions => 1,
+        };
         // A thread without a connection would have nothing to do.
-        let threads = self.threads.unwrap_or(cpus).get();
         LoadSpec {
             threads: threads.min(self.spec.connections),
             ..self.spec.clone()
@@ -101,7 +105,11 @@ impl SuiteLoad {
                 own.shape.name()
             ));
         }
-        let foreign = [("first_byte", own.first_byte), ("streams", own.streams > 0)];
+        let foreign = [
+            ("first_byte", own.first_byte),
+            ("streams", own.streams > 0),
+            ("pipeline` and no `streams_per_connection", own.pipeline > 1),
+        ];
         if let Some((field, _)) = foreign.into_iter().find(|(_, is_given)| *is_given) {
             return Err(format!(
                 "the load of a measure `by = \"instructions\"` has no `{field}`"
@@ -110,12 +118,11 @@ impl SuiteLoad {
         Ok(Self {
             spec: LoadSpec {
                 connections: own.connections,
-                pipeline: own.pipeline,
                 requests_per_connection: own.requests_per_connection,
                 events: own.events,
                 ..spec
             },
-            threads: load.threads,
+            threads: None,
             warmup_limit: load.warmup_limit,
         })
     }

@@ -1,5 +1,6 @@
 //! When the next request is due: each shape of load is one implementation of a small trait.
 
+mod batched;
 mod budget;
 mod overdue;
 mod random;
@@ -7,6 +8,7 @@ mod rate;
 mod stages;
 mod users;
 
+pub(super) use batched::Batched;
 pub(super) use budget::SharedBudget;
 pub(super) use overdue::Overdue;
 pub(super) use random::{exponential, source as random_source};

@@ -201,7 +201,7 @@ impl MeasureFlags {
     /// The measure of a workload as the command line says.
     fn measure(&self, workload: &str, load_cpus: usize) -> Measure {
         if self.by == By::Instructions {
-            return self.counted(workload, load_cpus);
+            return self.counted(workload);
         }
         let connections = self.connections.unwrap_or(CONNECTIONS);
         Measure {
@@ -222,14 +222,13 @@ impl MeasureFlags {
     }
 
     /// The measure of a workload whose requests have their instructions counted.
-    fn counted(&self, workload: &str, load_cpus: usize) -> Measure {
+    fn counted(&self, workload: &str) -> Measure {
         let connections = self.connections.unwrap_or(1);
         let limit = self.trials.warmup_limit.or(self.trials.warmup);
         Measure {
             workload: workload.to_owned(),
             load: LoadSpec {
                 connections,
-                threads: load_cpus.clamp(1, connections),
                 requests: Some(self.requests),
                 timeout_s: EMULATED_TIMEOUT.as_secs_f64(),
                 by: MeasuredBy::Instructions,

@@ -295,9 +295,10 @@ fn a_measure_of_instructions_sends_a_fixed_number_of_requests_in_a_closed_loop()
         (1, Some(1000), None, 0.0)
     );
     assert_eq!(plain.by, MeasuredBy::Instructions);
-    let own = "shape = \"closed\"\nconnections = 4\npipeline = 2\nduration = \"9s\"\nwarmup_limit = \"3s\"\n";
+    let own = "shape = \"closed\"\nconnections = 4\nthreads = 2\nduration = \"9s\"\nwarmup_limit = \"3s\"\n";
     let own = counting(Some(own), Some(50)).unwrap();
-    assert_eq!((own.spec.connections, own.spec.pipeline), (4, 2));
+    let on_all = own.spec(NonZeroUsize::new(8).unwrap());
+    assert_eq!((on_all.connections, on_all.threads), (4, 1));
     assert_eq!((own.spec.requests, own.spec.duration_s), (Some(50), None));
     assert_eq!(own.warmup_limit(), Duration::from_secs(3));
     for (wrong, why) in [
@@ -308,6 +309,10 @@ fn a_measure_of_instructions_sends_a_fixed_number_of_requests_in_a_closed_loop()
         (
             "shape = \"closed\"\nconnections = 1\nduration = \"1s\"\nstreams = 3\n",
             "no `streams`",
+        ),
+        (
+            "shape = \"closed\"\nconnections = 1\nduration = \"1s\"\npipeline = 2\n",
+            "no `pipeline`",
         ),
     ] {
         let error = counting(Some(wrong), None).unwrap_err();
