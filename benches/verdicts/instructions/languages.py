@@ -47,7 +47,6 @@ LANGUAGES = {
         Language("rust", 300, 500, {"plus-0.3": 0.80, **ONE_PERCENT}),
         Language("zig", 300, 500, ONE_PERCENT),
         Language("node", 8000, 1000, ONE_PERCENT),
-        Language("node-steady", 3000, 600, ONE_PERCENT, source="node"),
         Language("python", 300, 200, ONE_PERCENT),
         Language("go", 2000, 1000, {}),
         Language("java", 10_000, 1000, {}),

@@ -26,7 +26,7 @@ pub struct InstructionDetails {
     pub base_counted_by: Option<CountedBy>,
     /// What counted those of NEW.
     pub new_counted_by: Option<CountedBy>,
-    /// The settings of the servers, each `NAME=VALUE`.
+    /// The settings of the servers, each `NAME=VALUE` or `PROGRAM OPTION…`.
     pub settings: Vec<String>,
     /// How many requests warmed a server up.
     pub warm_up_requests: u64,

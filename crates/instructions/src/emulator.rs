@@ -135,6 +135,15 @@ pub const fn settings() -> &'static [Setting] {
     ]
 }
 
+/// The options of Node.js (18 to 25) that make V8 do the same work each time: it compiles on the main thread, collects
+/// garbage without regard to time, and hashes in the same way at each start. The variable NODE_OPTIONS refuses them.
+pub const NODE_OPTIONS: [&str; 4] = [
+    "--predictable",
+    "--predictable-gc-schedule",
+    "--hash-seed=1",
+    "--random-seed=1",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;

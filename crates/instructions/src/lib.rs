@@ -12,6 +12,6 @@ pub mod names;
 pub mod profile;
 
 pub use control::{Control, ControlError};
-pub use emulator::{Emulator, EmulatorError, Setting, settings};
+pub use emulator::{Emulator, EmulatorError, NODE_OPTIONS, Setting, settings};
 pub use messages::Messages;
 pub use profile::{Function, InstructionCount, ProfileError};

@@ -31,7 +31,7 @@ pub use engine::{
 pub use exchange::{Conversation, ExchangeError, Received, exchange, negotiate};
 pub use latency_bands::LatencyBands;
 pub use plan::{
-    Batches, EventLoopChoice, LoadPlan, MOST_AGENTS, MOST_PIPELINE, MOST_THREADS, PlanError,
+    Batch, Batches, EventLoopChoice, LoadPlan, MOST_AGENTS, MOST_PIPELINE, MOST_THREADS, PlanError,
     SampleChoice, Sampling,
 };
 pub use request::{

@@ -86,24 +86,23 @@ pub struct LoadPlan {
     pub streams: usize,
 }
 
-/// The requests of a closed loop in batches, with a pause before each request, so that the server has ended all work
-/// for the last one.
+/// The requests of a closed loop in batches. When the last one is over, the load ends.
 #[derive(Clone)]
 pub struct Batches {
-    /// How many requests each batch has, or flows if there is a scenario.
-    pub requests: Vec<u64>,
-    /// How long a connection waits before each request.
-    pub pause: Duration,
+    /// The first batch.
+    pub first: Batch,
     /// Called with the number of a batch, counted from 0, when all of its requests have ended: none is in flight, and
-    /// none is sent until it returns.
-    pub is_over: Arc<dyn Fn(usize) + Send + Sync>,
+    /// none is sent until it returns the next batch, or `None` after the last one.
+    pub next: Arc<dyn Fn(usize) -> Option<Batch> + Send + Sync>,
 }
 
-impl Batches {
-    /// How many requests they have together.
-    pub fn all_requests(&self) -> u64 {
-        self.requests.iter().sum()
-    }
+/// Requests that follow one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Batch {
+    /// How many requests it has, or flows if there is a scenario; at least one.
+    pub requests: NonZeroU64,
+    /// How long a connection waits before each request, so that the server has ended all work for the last one.
+    pub pause: Duration,
 }
 
 /// Which event loop to use.
@@ -273,7 +272,7 @@ impl LoadPlan {
             _ if threads == 0 => Err(PlanError::NoThreads),
             _ if agents == 0 => Err(PlanError::NoAgents),
             _ if self.all_threads() > connections => Err(self.threads_without_connections()),
-            (None, None) => Err(PlanError::Endless),
+            (None, None) if self.batches.is_none() => Err(PlanError::Endless),
             (Some(Duration::ZERO), _) => Err(zero("the duration")),
             (_, Some(0)) => Err(zero("the number of requests")),
             _ if self.timeout.is_zero() => Err(zero("the timeout")),
@@ -350,28 +349,25 @@ impl LoadPlan {
         }
     }
 
-    fn validate_batches(&self, batches: &Batches) -> Result<(), PlanError> {
+    fn validate_batches(&self) -> Result<(), PlanError> {
         let contradiction = |other| {
             let one = "a load in batches";
             Err(PlanError::Contradiction { one, other })
         };
         match () {
-            () if batches.requests.contains(&0) => Err(zero("a batch")),
             () if self.shape != LoadShape::Closed => contradiction("a schedule or think times"),
             () if self.all_threads() > 1 => contradiction("several threads"),
             () if self.pipeline > 1 => contradiction(self.in_flight_words().several),
             () if !self.warmup.is_zero() => contradiction("a warm-up"),
-            () if self.requests != Some(batches.all_requests()) => {
-                contradiction("another number of requests")
-            }
+            () if self.requests.is_some() => contradiction("a number of requests"),
             () => Ok(()),
         }
     }
 
     fn validate_together(&self) -> Result<(), PlanError> {
         let contradiction = |one, other| Err(PlanError::Contradiction { one, other });
-        if let Some(batches) = &self.batches {
-            self.validate_batches(batches)?;
+        if self.batches.is_some() {
+            self.validate_batches()?;
         }
         let is_rate = matches!(self.shape, LoadShape::Rate(_));
         if is_rate && self.max_connections < self.connections {

@@ -40,7 +40,8 @@ pub struct UserInstructions {
     /// The functions that executed most of them, the heaviest first; empty if hardware counters counted.
     #[serde(default)]
     pub functions: Vec<FunctionInstructions>,
-    /// Variables, each `NAME=VALUE`, that the server had so that it does the same work each time.
+    /// Variables, each `NAME=VALUE`, and options of its program, `PROGRAM OPTION…`, that the server had so that it does the
+    /// same work each time.
     #[serde(default)]
     pub settings: Vec<String>,
     /// How many processes executed them.

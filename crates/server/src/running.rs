@@ -43,8 +43,19 @@ pub struct Wrapper {
     /// What precedes the command. [`Wrapper::FOLDER`] in it becomes the server's own folder, which is removed when none of
     /// its processes is left.
     pub before: Vec<String>,
+    /// Options that the server's program gets before its own ones.
+    pub options: Vec<ProgramOptions>,
     /// Variables that the server gets in addition; each is computed from what the server would have otherwise.
     pub env: Vec<WrapperVariable>,
+}
+
+/// Options of one program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramOptions {
+    /// The program's name, without its folder. Servers that run another program do not get the options.
+    pub program: String,
+    /// The options.
+    pub options: Vec<String>,
 }
 
 /// A variable that a server gets under a wrapper.
@@ -61,6 +72,24 @@ pub struct WrapperVariable {
 impl Wrapper {
     /// Stands for the server's own folder.
     pub const FOLDER: &str = "{tmp}";
+
+    /// The server's command with the options of its program.
+    fn with_options(&self, mut command: Vec<String>) -> Vec<String> {
+        let program = command.first().cloned().unwrap_or_default();
+        let own = { self.options.iter() }.filter(|one| one.are_of(&program));
+        let options: Vec<String> = own.flat_map(|one| one.options.clone()).collect();
+        let behind_program = command.len().min(1);
+        command.splice(behind_program..behind_program, options);
+        command
+    }
+}
+
+impl ProgramOptions {
+    /// Whether they are those of the program that a command begins with.
+    pub fn are_of(&self, program: &str) -> bool {
+        let name = Path::new(program).file_name();
+        name.is_some_and(|name| name == &*self.program)
+    }
 }
 
 impl WrapperVariable {
@@ -292,8 +321,12 @@ impl Contract {
 
     /// The task that starts it.
     pub fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
-        let own = built.run.iter().map(|word| self.fill(word));
+        let own: Vec<String> = built.run.iter().map(|word| self.fill(word)).collect();
         let wrapper = launch.wrapper.as_ref();
+        let own = match wrapper {
+            Some(wrapper) => wrapper.with_options(own),
+            None => own,
+        };
         let before = wrapper.map_or(&[][..], |wrapper| &wrapper.before);
         let scratch = self.scratch().unwrap_or(Path::new("")).to_string_lossy();
         let before = { before.iter() }.map(|word| word.replace(Wrapper::FOLDER, &scratch));
@@ -397,12 +430,12 @@ mod tests {
             separator,
         };
         let wrapper = Wrapper {
-            before: Vec::new(),
             env: vec![
                 variable("PRONY_TEST_ADDED", Some(',')),
                 variable("PRONY_TEST_KEPT", None),
                 variable("PRONY_TEST_SET", None),
             ],
+            ..Wrapper::default()
         };
         let own = |name: &str| (OsString::from(name), OsString::from("own"));
         let own = vec![own("PRONY_TEST_ADDED"), own("PRONY_TEST_KEPT")];
@@ -416,6 +449,26 @@ mod tests {
         assert_eq!(last("PRONY_TEST_KEPT"), Some("own"));
         assert_eq!(last("PRONY_TEST_SET"), Some("new"));
         assert_eq!(with_variables(own.clone(), None), own);
+    }
+
+    #[test]
+    fn a_wrapper_adds_options_to_the_program_that_has_them() {
+        let words = |text: &str| -> Vec<String> { text.split(' ').map(str::to_owned).collect() };
+        let wrapper = Wrapper {
+            options: vec![ProgramOptions {
+                program: "node".into(),
+                options: words("--a --b"),
+            }],
+            ..Wrapper::default()
+        };
+        for (own, with) in [
+            ("node server.mjs", "node --a --b server.mjs"),
+            ("/opt/bin/node --c s", "/opt/bin/node --a --b --c s"),
+            ("python3 node", "python3 node"),
+        ] {
+            assert_eq!(wrapper.with_options(words(own)), words(with));
+        }
+        assert!(wrapper.with_options(Vec::new()).is_empty());
     }
 
     #[test]

@@ -39,8 +39,6 @@ pub(super) struct Flows<'a> {
     begun: u64,
     seed: u64,
     think: Option<ThinkTime>,
-    /// The pause before each request of a load in batches.
-    pause: Nanoseconds,
     longest_body: u64,
     /// The address of the server, if it has one.
     server: Option<IpAddr>,
@@ -133,7 +131,6 @@ impl<'a> Flows<'a> {
                 mean: nanoseconds(mean),
                 random: worker.random(plan.seed.rotate_left(32)),
             }),
-            pause: { plan.batches.as_ref() }.map_or(0, |batches| nanoseconds(batches.pause)),
             longest_body: (MOST_KEPT / users.max(1)).clamp(LEAST_BODY, LONGEST_BODY),
             server: match &plan.endpoint {
                 Endpoint::Tcp(address) => Some(address.ip()),
@@ -200,7 +197,6 @@ impl<'a> Flows<'a> {
                 let think = self.think.as_mut().filter(|_| thinks);
                 let think = think.map_or(0, ThinkTime::draw);
                 let pause = nanoseconds(sending.pause).saturating_add(think);
-                let pause = pause.max(if running.has_sent { self.pause } else { 0 });
                 if pause == 0 {
                     let from = running.first_from.take();
                     return running.send(sending, from);

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
-use prony_load::{Batches, LoadPlan, run};
+use prony_load::{Batch, Batches, LoadPlan, run};
 use prony_model::{Ended, LoadResult, LoadShape, Outcome};
 
 use super::plans::plan_to;
@@ -18,32 +18,38 @@ const PAUSE: Duration = Duration::from_millis(3);
 /// A load in batches on `server`, and how many requests the server had seen when each batch was over.
 fn run_batches(
     server: ScriptedServer,
-    requests: &[u64],
+    requests: &'static [u64],
     change: impl FnOnce(LoadPlan) -> LoadPlan,
 ) -> (LoadResult, Vec<u64>) {
     let server = Arc::new(server);
-    let seen: Arc<Mutex<Vec<(usize, u64)>>> = Arc::default();
+    let seen: Arc<Mutex<Vec<u64>>> = Arc::default();
     let (counted, counter) = (seen.clone(), server.clone());
     let batches = Batches {
-        requests: requests.to_vec(),
-        pause: PAUSE,
-        is_over: Arc::new(move |batch| {
-            let requests = counter.requests();
-            counted.lock().unwrap().push((batch, requests));
+        first: batch(requests[0]),
+        next: Arc::new(move |number| {
+            let mut counted = counted.lock().unwrap();
+            assert_eq!(counted.len(), number);
+            counted.push(counter.requests());
+            requests.get(number + 1).copied().map(batch)
         }),
     };
     let plan = change(LoadPlan {
         threads: 1,
-        requests: Some(batches.all_requests()),
+        requests: None,
         batches: Some(batches),
         duration: Some(Duration::from_secs(60)),
         ..plan_to(server.address(), "GET", &[], b"", 1)
     });
     let result = run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
-    let seen = seen.lock().unwrap();
-    let numbers: Vec<usize> = seen.iter().map(|(batch, _)| *batch).collect();
-    assert!(numbers.iter().copied().eq(0..numbers.len()), "{numbers:?}");
-    (result, seen.iter().map(|(_, requests)| *requests).collect())
+    let seen = seen.lock().unwrap().clone();
+    (result, seen)
+}
+
+fn batch(requests: u64) -> Batch {
+    Batch {
+        requests: NonZeroU64::new(requests).unwrap(),
+        pause: PAUSE,
+    }
 }
 
 #[test]
@@ -119,31 +125,21 @@ fn a_failed_request_counts_as_one_of_its_batch() {
 #[test]
 fn plans_that_contradict_their_batches_are_refused() {
     let address = "127.0.0.1:9".parse().unwrap();
-    let batches = |requests: &[u64]| {
-        Some(Batches {
-            requests: requests.to_vec(),
-            pause: PAUSE,
-            is_over: Arc::new(|_| ()),
-        })
+    let batches = Batches {
+        first: batch(4),
+        next: Arc::new(|_| None),
     };
     let plan = || LoadPlan {
         threads: 1,
-        requests: Some(6),
-        batches: batches(&[4, 2]),
+        requests: None,
+        batches: Some(batches.clone()),
         ..plan_to(address, "GET", &[], b"", 1)
     };
     assert_eq!(plan().validate(), Ok(()));
     let think_time_s = 0.01;
     let refused = [
         (
-            "a batch",
-            LoadPlan {
-                batches: batches(&[6, 0]),
-                ..plan()
-            },
-        ),
-        (
-            "another number",
+            "a number",
             LoadPlan {
                 requests: Some(7),
                 ..plan()

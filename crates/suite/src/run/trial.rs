@@ -281,7 +281,7 @@ impl TrialSetup<'_> {
         let plan = match batches {
             None => plan,
             Some(batches) => LoadPlan {
-                requests: Some(batches.all_requests()),
+                requests: None,
                 batches: Some(batches),
                 ..plan
             },

@@ -77,8 +77,8 @@ fn names_functions() -> Wrapper {
         separator: one.separator,
     });
     Wrapper {
-        before: Vec::new(),
         env: variables.collect(),
+        ..Wrapper::default()
     }
 }
 

@@ -1,27 +1,27 @@
 //! Counts of the instructions of each batch of requests.
 
+use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use prony_instructions::{Control, InstructionCount};
 use prony_kernel::TreeCounters;
-use prony_load::Batches;
+use prony_load::{Batch, Batches};
 use prony_model::CountedBatches;
 
 use super::super::process::Process;
 use super::Counter;
+use super::warm_up::WarmUp;
 
-/// The requests of the first batch, which are not counted: they open the connections, and an emulator translates the server's
-/// code once more.
-const SETTLING: u64 = 20;
+/// The requests of a batch that follows the warm-up and is not counted: an emulator translates the server's code once more.
+const SETTLING: NonZeroU64 = NonZeroU64::new(20).unwrap();
 /// How many batches are counted.
 const BATCHES: u64 = 10;
 /// A batch is unusual if its requests cost more than this many times those of the median batch.
 const UNUSUAL: f64 = 1.15;
-/// A pause is this many times as long as a request takes in the warm-up, so that the server has ended all of its work for the
-/// last one. The next request would otherwise sometimes be there before the server waits for it, which saves it a few
-/// instructions.
-const PAUSE_IN_REQUESTS: f64 = 2.0;
+/// A pause is as long as a request takes in the warm-up, where one follows another, so that the server has ended all of its
+/// work for the last one. The next request would otherwise sometimes be there before the server waits for it, which saves it a
+/// few instructions.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
@@ -32,8 +32,8 @@ pub(super) enum Counting {
 }
 
 impl Counting {
-    /// Begins to count what the server does.
-    pub(super) fn begin(counter: &Counter, server: &Process) -> Result<Self, String> {
+    /// Counts nothing yet.
+    pub(super) fn of(counter: &Counter, server: &Process) -> Result<Self, String> {
         match counter {
             Counter::Counters => {
                 let tree = server.tree();
@@ -44,10 +44,16 @@ impl Counting {
             }
             Counter::Emulator(emulator) => {
                 let folder = server.scratch().unwrap_or_default();
-                let control = Control::new(emulator, &folder);
-                control.start().map_err(|error| error.to_string())?;
-                Ok(Self::Emulator(control))
+                Ok(Self::Emulator(Control::new(emulator, &folder)))
             }
+        }
+    }
+
+    /// Begins to count: until now an emulator runs the server without that, and faster.
+    fn start(&self) -> Result<(), String> {
+        match self {
+            Self::Counters(_) => Ok(()),
+            Self::Emulator(control) => control.start().map_err(|error| error.to_string()),
         }
     }
 
@@ -94,64 +100,87 @@ pub(super) struct BatchCounts {
 
 struct Shared {
     counting: Counting,
-    /// How many requests each batch has; the first one is not counted.
-    requests: Vec<u64>,
-    counts: Mutex<Result<Counts, String>>,
+    /// How many requests each counted batch has.
+    requests: Vec<NonZeroU64>,
+    progress: Mutex<Progress>,
 }
 
-struct Counts {
+struct Progress {
+    warm_up: WarmUp,
+    phase: Phase,
+    /// The pause of the batches that follow the warm-up.
+    pause: Duration,
     zero: Zero,
-    of_batches: Vec<InstructionCount>,
+    counts: Vec<InstructionCount>,
+    failed: Option<String>,
+}
+
+/// What the current batch is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    WarmUp,
+    Settling,
+    Counting,
 }
 
 /// What the usual batches cost together.
 pub(super) struct Counted {
     pub count: InstructionCount,
     pub requests: u64,
+    /// How many requests warmed the server up.
+    pub warm_up_requests: u64,
     pub batches: CountedBatches,
 }
 
 impl BatchCounts {
-    /// Counts over a number of requests.
-    pub(super) fn new(counting: Counting, requests: u64) -> Self {
-        let counts = Counts {
+    /// Counts over a number of requests that follow a warm-up.
+    pub(super) fn new(counting: Counting, warm_up: WarmUp, requests: u64) -> Self {
+        let progress = Progress {
+            warm_up,
+            phase: Phase::WarmUp,
+            pause: SHORTEST_PAUSE,
             zero: Zero(0),
-            of_batches: Vec::new(),
+            counts: Vec::new(),
+            failed: None,
         };
         Self {
             shared: Arc::new(Shared {
                 counting,
-                requests: [SETTLING].into_iter().chain(shares(requests)).collect(),
-                counts: Mutex::new(Ok(counts)),
+                requests: shares(requests).collect(),
+                progress: Mutex::new(progress),
             }),
         }
     }
 
-    /// The batches of the load.
-    pub(super) fn batches(&self, seconds_per_request: f64) -> Batches {
+    /// The batches of the load: the warm-up, a few requests while counting begins, and those that are counted.
+    pub(super) fn batches(&self) -> Batches {
         let shared = self.shared.clone();
-        let pause = PAUSE_IN_REQUESTS * seconds_per_request;
-        let pause = Duration::try_from_secs_f64(pause).unwrap_or(LONGEST_PAUSE);
+        let first = shared.lock().warm_up.next();
         Batches {
-            requests: self.shared.requests.clone(),
-            pause: pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE),
-            is_over: Arc::new(move |batch| shared.is_over(batch)),
+            first: first.unwrap_or(Batch {
+                requests: NonZeroU64::MIN,
+                pause: Duration::ZERO,
+            }),
+            next: Arc::new(move |_| shared.next()),
         }
     }
 
     /// The counts together, after the load.
     pub(super) fn counted(self) -> Result<Counted, String> {
-        let mut counts = self.shared.lock();
-        let counts = counts.as_mut().map_err(|why| why.clone())?;
-        let counts = std::mem::take(&mut counts.of_batches);
-        let batches = counts.len();
-        let requests = self.shared.requests.iter().skip(1).copied();
+        let mut progress = self.shared.lock();
+        if let Some(why) = progress.failed.take() {
+            return Err(why);
+        }
+        let counts = std::mem::take(&mut progress.counts);
+        let all = counts.len();
+        let requests = self.shared.requests.iter().map(|requests| requests.get());
         let usual = usual(requests.zip(counts).collect());
         let mut counted = Counted {
             requests: usual.iter().map(|(requests, _)| requests).sum(),
+            warm_up_requests: progress.warm_up.requests(),
             batches: CountedBatches {
-                all: batches as u32,
-                unusual: (batches - usual.len()) as u32,
+                all: all as u32,
+                unusual: (all - usual.len()) as u32,
             },
             count: InstructionCount::default(),
         };
@@ -165,29 +194,62 @@ impl BatchCounts {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Result<Counts, String>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_over(&self, batch: usize) {
-        let mut counts = self.lock();
-        let Ok(so_far) = counts.as_mut() else { return };
-        let counted = match batch {
-            0 => self.counting.zero().map(|zero| so_far.zero = zero),
-            _ => {
-                { self.counting.since(&mut so_far.zero) }.map(|count| so_far.of_batches.push(count))
+    /// The batch after the one that is over; `None` after the last one, and if something fails.
+    fn next(&self) -> Option<Batch> {
+        let mut progress = self.lock();
+        self.after(&mut progress).unwrap_or_else(|why| {
+            progress.failed = Some(why);
+            None
+        })
+    }
+
+    fn after(&self, progress: &mut Progress) -> Result<Option<Batch>, String> {
+        match progress.phase {
+            Phase::WarmUp => {
+                if let Some(batch) = progress.warm_up.next() {
+                    return Ok(Some(batch));
+                }
+                self.counting.start()?;
+                progress.pause = pause(progress.warm_up.seconds_per_request());
+                progress.phase = Phase::Settling;
+                let pause = progress.pause;
+                let requests = SETTLING;
+                return Ok(Some(Batch { requests, pause }));
             }
-        };
-        if let Err(why) = counted {
-            *counts = Err(why);
+            Phase::Settling => {
+                progress.zero = self.counting.zero()?;
+                progress.phase = Phase::Counting;
+            }
+            Phase::Counting => {
+                let count = self.counting.since(&mut progress.zero)?;
+                progress.counts.push(count);
+            }
         }
+        let next = self.requests.get(progress.counts.len());
+        Ok(next.map(|&requests| Batch {
+            requests,
+            pause: progress.pause,
+        }))
     }
 }
 
+/// The pause before a request, if one takes so long when it follows another.
+fn pause(seconds_per_request: f64) -> Duration {
+    let pause = Duration::try_from_secs_f64(seconds_per_request);
+    let pause = pause.unwrap_or(LONGEST_PAUSE);
+    pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE)
+}
+
 /// A number of requests in batches that differ by one at most.
-fn shares(requests: u64) -> impl Iterator<Item = u64> {
+fn shares(requests: u64) -> impl Iterator<Item = NonZeroU64> {
     let batches = BATCHES.min(requests);
-    (0..batches).map(move |batch| requests / batches + u64::from(batch < requests % batches))
+    (0..batches).filter_map(move |batch| {
+        NonZeroU64::new(requests / batches + u64::from(batch < requests % batches))
+    })
 }
 
 /// The batches whose requests do not cost far more than those of the median one.
@@ -214,7 +276,7 @@ mod tests {
 
     #[test]
     fn requests_are_divided_into_batches() {
-        let of = |requests| shares(requests).collect::<Vec<u64>>();
+        let of = |requests| shares(requests).map(NonZeroU64::get).collect::<Vec<u64>>();
         assert_eq!(of(1000), [100; 10]);
         assert_eq!(of(3), [1; 3]);
         assert_eq!(of(12), [2, 2, 1, 1, 1, 1, 1, 1, 1, 1]);

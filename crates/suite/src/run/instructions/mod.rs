@@ -10,14 +10,14 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_instructions::{Emulator, Function, Messages, settings};
+use prony_instructions::{Emulator, Function, Messages, NODE_OPTIONS, settings};
 use prony_kernel::TreeCounters;
 use prony_load::{LoadPlan, LoadRunner};
 use prony_model::{
     CountedBy, Ended, FailureKind, FunctionInstructions, LoadResult, Measurement, Outcome,
     UnemulatedCost, UserInstructions,
 };
-use prony_server::{PortSource, Wrapper, WrapperVariable};
+use prony_server::{PortSource, ProgramOptions, Wrapper, WrapperVariable};
 
 use super::kept::Running;
 use super::process::{Access, Process};
@@ -26,7 +26,7 @@ use super::trial::{Stop, TrialEvent, TrialSetup, failed, unreadable};
 use super::verify::settle_quiet;
 use counting::{BatchCounts, Counted, Counting};
 pub use warm_up::WarmUpRequests;
-use warm_up::next_load;
+use warm_up::{WarmUp, next_batch};
 
 /// An emulator makes a server start slower by about this factor.
 const SLOWER_START: u32 = 10;
@@ -87,6 +87,7 @@ impl Counter {
                 Self::Counters => Vec::new(),
                 Self::Emulator(emulator) => emulator.before(Wrapper::FOLDER, messages),
             },
+            options: vec![node_options()],
             env: settings().iter().map(variable).collect(),
         }
     }
@@ -104,6 +105,13 @@ impl Instructions {
         let found = self.counter.get_or_init(Counter::find);
         let stop = |why: &String| Stop::Failed(FailureKind::Load, why.clone());
         found.as_ref().map_err(stop)
+    }
+}
+
+fn node_options() -> ProgramOptions {
+    ProgramOptions {
+        program: "node".to_owned(),
+        options: NODE_OPTIONS.map(str::to_owned).into(),
     }
 }
 
@@ -140,10 +148,9 @@ impl TrialSetup<'_> {
         messages.discard();
         // It need not end by itself: an emulator takes long to, and writes counts that nobody reads.
         running.server.stop(Duration::ZERO);
-        let unemulated = match (counter, self.attempt.trial.round <= UNEMULATED_ROUNDS) {
-            (Counter::Emulator(_), true) => Some(self.unemulated(requests, ports, observe)?),
-            _ => None,
-        };
+        let is_measured = self.attempt.trial.round <= UNEMULATED_ROUNDS;
+        let unemulated = is_measured.then(|| self.unemulated(requests, ports, observe));
+        let unemulated = unemulated.transpose()?;
         if let Some(counted) = &mut measurement.user_instructions {
             counted.unemulated = unemulated;
         }
@@ -157,9 +164,7 @@ impl TrialSetup<'_> {
         running: &mut Running,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<(Measurement, u64), Stop> {
-        let warmed_up = self.warm_up_by_requests(&mut running.server, observe)?;
-        let counting =
-            Counting::begin(counter, &running.server).map_err(failed(FailureKind::Load))?;
+        let counting = Counting::of(counter, &running.server).map_err(failed(FailureKind::Load))?;
         let logged = u64::from(self.task.workload.log_lines());
         let lines_before = match logged {
             0 => 0,
@@ -170,34 +175,47 @@ impl TrialSetup<'_> {
         };
         let meter = Meter::start(&running.server, &self.generator.cpus(self.bench));
         let meter = meter.map_err(failed(FailureKind::Load))?;
-        let requests = self.load.requests.unwrap_or(1);
-        let counts = BatchCounts::new(counting, requests);
-        let batches = counts.batches(warmed_up.seconds_per_request);
-        let mut load = self.load(&mut running.server, Some(batches), observe)?;
+        let known = self.warm_up_requests.known();
+        let warm_up = WarmUp::begin(known, running.server.tree(), self.attempt.warmup_limit_s);
+        let counts = BatchCounts::new(counting, warm_up, self.load.requests.unwrap_or(1));
+        let batches = Some(counts.batches());
+        observe(TrialEvent::WarmingUp(Duration::ZERO));
+        let mut load = self.load(&mut running.server, batches, observe)?;
         let sampled = meter.finish(load.loaded_s());
         self.fail_if_exited(&mut running.server)?;
         self.fail_without_responses(&load, &running.server)?;
         fail_unless_complete(&load)?;
         let counted = counts.counted().map_err(failed(FailureKind::Load))?;
-        // The engine knows of no counting, of no requests before it, and of an end in time that only bounds it.
+        let warm_up_requests = counted.warm_up_requests;
+        self.warm_up_requests.learn(warm_up_requests);
+        // The engine knows of no counting, of no warm-up, and of an end in time that only bounds it.
         load.load = self.load.clone();
         let log_lines = (logged > 0)
             .then(|| self.reconcile(running, lines_before, &load))
             .transpose()?;
-        let (server, noise) = sampled.map_err(failed(FailureKind::Load))?;
+        let (_, noise) = sampled.map_err(failed(FailureKind::Load))?;
         let measurement = Measurement {
-            // What an emulator uses is not the server's cost.
-            server: server.filter(|_| matches!(counter, Counter::Counters)),
+            // What an emulator uses is not the server's cost, and the warm-up is in it.
+            server: None,
             startup_ns: None,
             warm_up: None,
             search: None,
             noise,
             log_lines,
             log_tail: self.log_tail(&running.server),
-            user_instructions: Some(recorded(counter, counted, warmed_up.requests)),
+            user_instructions: Some(recorded(counter, counted, &self.program())),
             load,
         };
-        Ok((measurement, warmed_up.requests))
+        Ok((measurement, warm_up_requests))
+    }
+
+    /// The program that the server's command begins with; empty if Prony does not start it.
+    fn program(&self) -> String {
+        let first = match self.access {
+            Access::Start(built) => built.run.first(),
+            Access::Outside(_) => None,
+        };
+        first.map(ToString::to_string).unwrap_or_default()
     }
 
     /// Sends some requests, each of which must have a response.
@@ -230,7 +248,7 @@ impl TrialSetup<'_> {
         observe(TrialEvent::WarmingUp(Duration::ZERO));
         let mut sent = 0;
         while sent < warm_up_requests {
-            let requests = next_load(sent);
+            let requests = next_batch(sent);
             self.send(server, requests)?;
             sent += requests;
         }
@@ -299,16 +317,20 @@ fn fail_unless_complete(load: &LoadResult) -> Result<(), Stop> {
     }
 }
 
-fn recorded(counter: &Counter, counted: Counted, warm_up_requests: u64) -> UserInstructions {
+fn recorded(counter: &Counter, counted: Counted, program: &str) -> UserInstructions {
     let setting = |one: &prony_instructions::Setting| format!("{}={}", one.name, one.value);
+    let variables = settings().iter().map(setting);
+    let options = node_options();
+    let own = options.are_of(program);
+    let options = own.then(|| format!("{} {}", options.program, options.options.join(" ")));
     UserInstructions {
         requests: counted.requests,
         instructions: counted.count.total,
         counted_by: counter.recorded(),
         batches: counted.batches,
-        warm_up_requests,
+        warm_up_requests: counted.warm_up_requests,
         functions: heaviest(counted.count.functions),
-        settings: settings().iter().map(setting).collect(),
+        settings: variables.chain(options).collect(),
         processes: u32::try_from(counted.count.processes).unwrap_or(u32::MAX),
         unemulated: None,
     }

@@ -1,14 +1,15 @@
 //! The warm-up of a server whose instructions are counted: a number of requests, the same for all servers of a measure.
 
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use super::super::process::Process;
-use super::super::trial::{Stop, TrialEvent, TrialSetup};
+use prony_load::Batch;
+use prony_server::ProcessTree;
 
-/// A warm-up is a series of loads, each over new connections and as long as all before together: V8 drops code that it has
-/// optimized for one connection when another one comes.
-const FIRST_LOAD: u64 = 250;
+/// A warm-up is a series of batches, each as long as all before together. All go over the connections of the requests that
+/// count: V8 drops code that it has optimized for one connection when another one comes.
+const FIRST_BATCH: u64 = 250;
 /// The fewest requests of a warm-up, and the most.
 const FEWEST_REQUESTS: u64 = 4000;
 const MOST_REQUESTS: u64 = 256_000;
@@ -16,57 +17,69 @@ const MOST_REQUESTS: u64 = 256_000;
 const STILL_FASTER: f64 = 0.92;
 /// The limit of a warm-up is CPU time, because the machine may be busy; in any case it ends after this many times the limit.
 const LONGEST_WARM_UP: u32 = 5;
+
 /// How many requests warm up the servers of one measure: the first trial searches that, and all others use it, so that both
 /// sides of a comparison do the same. 0 before the search.
 #[derive(Debug, Default)]
 pub struct WarmUpRequests(AtomicU64);
 
 impl WarmUpRequests {
-    fn known(&self) -> Option<u64> {
+    pub(super) fn known(&self) -> Option<u64> {
         Some(self.0.load(Relaxed)).filter(|known| *known > 0)
     }
 
-    fn learn(&self, requests: u64) {
+    pub(super) fn learn(&self, requests: u64) {
         self.0.store(requests, Relaxed);
     }
 }
 
-/// How a server was warmed up.
-pub(super) struct WarmedUpBy {
-    /// With how many requests.
-    pub requests: u64,
-    /// How long the last ones took, one after another.
-    pub seconds_per_request: f64,
+/// The warm-up of one server.
+pub(super) struct WarmUp {
+    known: Option<u64>,
+    search: Search,
+    sent: u64,
+    batch: u64,
+    batch_begun: Instant,
 }
 
-impl TrialSetup<'_> {
-    /// Warms the server up with the number of requests of the measure, or until it stops getting faster if that is not known
-    /// yet.
-    pub(super) fn warm_up_by_requests(
-        &self,
-        server: &mut Process,
-        observe: &mut dyn FnMut(TrialEvent<'_>),
-    ) -> Result<WarmedUpBy, Stop> {
-        let mut search = Search::begin(server, self.attempt.warmup_limit_s);
-        let mut sent = 0;
-        loop {
-            let is_over = match self.warm_up_requests.known() {
-                Some(requests) => sent >= requests,
-                None => search.is_over(server, sent),
-            };
-            if is_over {
-                self.warm_up_requests.learn(sent);
-                return Ok(WarmedUpBy {
-                    requests: sent,
-                    seconds_per_request: search.times.last().copied().unwrap_or(0.0),
-                });
-            }
-            observe(TrialEvent::WarmingUp(search.begun.elapsed()));
-            let requests = next_load(sent);
-            let took_s = self.send(server, requests)?.duration_s;
-            search.times.push(took_s / requests as f64);
-            sent += requests;
+impl WarmUp {
+    /// A warm-up of the known number of requests, or else of as many as the server needs to stop getting faster.
+    pub(super) fn begin(known: Option<u64>, tree: Option<ProcessTree>, limit_s: f64) -> Self {
+        let search = Search::begin(tree, limit_s);
+        Self {
+            known,
+            batch_begun: search.begun,
+            search,
+            sent: 0,
+            batch: 0,
         }
+    }
+
+    /// The next batch, after the one before is over; `None` if the server is warm.
+    pub(super) fn next(&mut self) -> Option<Batch> {
+        if self.batch > 0 {
+            let took_s = self.batch_begun.elapsed().as_secs_f64();
+            self.search.times.push(took_s / self.batch as f64);
+            self.sent += self.batch;
+        }
+        let is_over = match self.known {
+            Some(all) => self.sent >= all,
+            None => self.search.is_over(self.sent),
+        };
+        self.batch = if is_over { 0 } else { next_batch(self.sent) };
+        self.batch_begun = Instant::now();
+        let pause = Duration::ZERO;
+        NonZeroU64::new(self.batch).map(|requests| Batch { requests, pause })
+    }
+
+    /// How many requests it had.
+    pub(super) fn requests(&self) -> u64 {
+        self.sent
+    }
+
+    /// How long a request of its last batch took, one after another.
+    pub(super) fn seconds_per_request(&self) -> f64 {
+        self.search.times.last().copied().unwrap_or(0.0)
     }
 }
 
@@ -74,46 +87,49 @@ impl TrialSetup<'_> {
 struct Search {
     begun: Instant,
     limit: Duration,
+    tree: Option<ProcessTree>,
     cpu_before_s: f64,
-    /// How long a request took in each load so far, in seconds.
+    /// How long a request took in each batch so far, in seconds.
     times: Vec<f64>,
 }
 
 impl Search {
-    fn begin(server: &Process, limit_s: f64) -> Self {
+    fn begin(tree: Option<ProcessTree>, limit_s: f64) -> Self {
         Self {
             begun: Instant::now(),
             limit: Duration::from_secs_f64(limit_s.clamp(0.0, 1e6)),
-            cpu_before_s: cpu_s(server),
+            cpu_before_s: cpu_s(tree.as_ref()),
+            tree,
             times: Vec::new(),
         }
     }
 
-    /// Whether a server is warm after N requests, or has had enough of them.
-    fn is_over(&self, server: &Process, sent: u64) -> bool {
+    /// Whether the server is warm after N requests, or has had enough of them.
+    fn is_over(&self, sent: u64) -> bool {
         if sent >= MOST_REQUESTS {
             return true;
         }
         if self.begun.elapsed() > self.limit * LONGEST_WARM_UP {
             return sent > 0;
         }
-        // The next load takes as long as all before.
-        let is_late = 2.0 * (cpu_s(server) - self.cpu_before_s) > self.limit.as_secs_f64();
+        // The next batch takes as long as all before.
+        let used_s = cpu_s(self.tree.as_ref()) - self.cpu_before_s;
+        let is_late = 2.0 * used_s > self.limit.as_secs_f64();
         sent >= FEWEST_REQUESTS && (is_late || is_steady(&self.times))
     }
 }
 
-fn cpu_s(server: &Process) -> f64 {
-    let used = server.tree().and_then(|tree| tree.cpu_s().ok());
+fn cpu_s(tree: Option<&ProcessTree>) -> f64 {
+    let used = tree.and_then(|tree| tree.cpu_s().ok());
     used.unwrap_or(0.0)
 }
 
-/// How many requests the next load of a warm-up sends, after those before: 250, 250, 500, 1000, 2000.
-pub(super) fn next_load(sent: u64) -> u64 {
-    sent.max(FIRST_LOAD)
+/// How many requests the next batch of a warm-up has, after those before: 250, 250, 500, 1000, 2000.
+pub(super) fn next_batch(sent: u64) -> u64 {
+    sent.max(FIRST_BATCH)
 }
 
-/// Whether a request of the last load took no less time than one of the load before, apart from noise.
+/// Whether a request of the last batch took no less time than one of the batch before, apart from noise.
 fn is_steady(times: &[f64]) -> bool {
     match times {
         [.., before, last] => *last >= STILL_FASTER * before,
@@ -134,12 +150,12 @@ mod tests {
     }
 
     #[test]
-    fn each_load_of_a_warm_up_is_as_long_as_all_before() {
-        let (mut sent, mut loads) = (0, Vec::new());
+    fn each_batch_of_a_warm_up_is_as_long_as_all_before() {
+        let (mut sent, mut batches) = (0, Vec::new());
         while sent < FEWEST_REQUESTS {
-            loads.push(next_load(sent));
-            sent += next_load(sent);
+            batches.push(next_batch(sent));
+            sent += next_batch(sent);
         }
-        assert_eq!(loads, [250, 250, 500, 1000, 2000]);
+        assert_eq!(batches, [250, 250, 500, 1000, 2000]);
     }
 }
