@@ -237,7 +237,7 @@ impl Shared {
     }
 }
 
-/// The pause before a request, if one takes so long when it follows another.
+/// The pause before each request, from the time of a request that follows another.
 fn pause(seconds_per_request: f64) -> Duration {
     let pause = Duration::try_from_secs_f64(seconds_per_request);
     let pause = pause.unwrap_or(LONGEST_PAUSE);
