@@ -1,7 +1,7 @@
 //! Writes pages of made-up servers, to look at: `cargo run -p prony-explain --example sample_explanation -- FOLDER [SVG]`.
 //! With a flame graph as SVG, every server has that.
 
-#[path = "../tests/sample/mod.rs"]
+#[path = "../tests/it/sample/mod.rs"]
 mod sample;
 
 use std::path::Path;

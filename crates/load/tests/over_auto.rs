@@ -129,7 +129,7 @@ fn connections_may_come_and_go_while_the_loop_changes() {
 #[test]
 fn pending_connects_survive_a_change_of_the_loop() {
     // 100 per second over new connections, of which only some find room in the server's queue.
-    let address = behaviour::slow_acceptor::slow_acceptor();
+    let address = prony_testkit::slow_acceptor::slow_acceptor();
     let plan = LoadPlan {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, 100.0)),
         timeout: Duration::from_millis(300),

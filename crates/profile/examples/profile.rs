@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p prony-profile --example profile -- --seconds 5 --output /tmp/profile PID…
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 
 use std::error::Error;

@@ -13,7 +13,7 @@ pub fn golden(file: &str, texts: &[(&str, String)]) {
         all += &format!("== {title}\n{}\n\n", text.trim_end_matches('\n'));
     }
     let mut settings = Settings::clone_current();
-    settings.set_snapshot_path("../tests/snapshots");
+    settings.set_snapshot_path("../tests/it/snapshots");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| assert_snapshot!(file, all));

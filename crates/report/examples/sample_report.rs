@@ -1,7 +1,7 @@
 //! Writes the reports of made-up runs into a folder, to look at while working on them:
 //! `cargo run -p prony-report --example sample_report -- FOLDER`.
 
-#[path = "../tests/sample/mod.rs"]
+#[path = "../tests/it/sample/mod.rs"]
 mod sample;
 
 use std::{env, fs, io, path::Path, path::PathBuf};

@@ -20,7 +20,6 @@ pub mod scripted;
 mod several_in_flight;
 mod shapes;
 mod slow_accept;
-pub mod slow_acceptor;
 mod sockets;
 mod stream_limit;
 mod stream_reset;

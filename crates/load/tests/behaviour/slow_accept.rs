@@ -9,7 +9,7 @@ use prony_load::{LoadPlan, run};
 use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
 
 use super::plans::plan_to;
-use super::slow_acceptor::slow_acceptor;
+use prony_testkit::slow_acceptor::slow_acceptor;
 
 /// 80 requests per second, each over a new connection.
 fn plan(server: SocketAddr) -> LoadPlan {

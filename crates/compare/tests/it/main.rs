@@ -1,0 +1,6 @@
+//! The integration tests of this crate, in one program.
+
+mod golden;
+mod sample;
+mod sessions;
+mod verdicts;

@@ -1,0 +1,167 @@
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixListener;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use prony_kernel::{Completion, Receive, RingSettings};
+use socket2::{Domain, SockAddr, Socket, Type};
+
+use crate::ring::driver::{SETTINGS, echo, next, next_received, next_within, ring};
+
+fn tcp() -> Socket {
+    Socket::new(Domain::IPV4, Type::STREAM, None).unwrap()
+}
+
+/// More at a time than are submitted together, each to its own address.
+#[test]
+fn concurrent_connects_each_reach_their_own_server() {
+    let mut ring = ring(&RingSettings {
+        slots: 150,
+        ..SETTINGS
+    });
+    let listeners: Vec<_> = (0..150)
+        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    for (slot, listener) in listeners.iter().enumerate() {
+        let address = SockAddr::from(listener.local_addr().unwrap());
+        ring.connect(slot, tcp().into(), &address);
+    }
+    for _ in &listeners {
+        let (slot, Completion::Connected(Ok(()))) = next_received(&mut ring) else {
+            panic!("not connected");
+        };
+        assert_eq!(ring.send(slot, &(slot as u32).to_be_bytes()), 4);
+        ring.receive(slot, Receive::Many);
+    }
+    for (slot, listener) in listeners.iter().enumerate() {
+        let (mut peer, _) = listener.accept().unwrap();
+        let mut bytes = [0; 4];
+        ring.submit().unwrap();
+        std::io::Read::read_exact(&mut peer, &mut bytes).unwrap();
+        assert_eq!(u32::from_be_bytes(bytes), slot as u32);
+    }
+}
+
+#[test]
+fn a_refused_connect_is_reported_and_the_slot_is_reusable() {
+    let mut ring = ring(&SETTINGS);
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for _ in 0..3 {
+        ring.connect(0, tcp().into(), &nobody.into());
+        let (0, Completion::Connected(Err(errno))) = next(&mut ring) else {
+            panic!("no refusal");
+        };
+        assert_eq!(errno, Errno::ECONNREFUSED);
+        ring.close(0);
+    }
+}
+
+#[test]
+fn a_unix_socket_connects() {
+    let mut ring = ring(&SETTINGS);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let listener = UnixListener::bind(&path).unwrap();
+    let socket = || Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+    ring.connect(0, socket().into(), &SockAddr::unix(&path).unwrap());
+    assert!(matches!(
+        next(&mut ring),
+        (0, Completion::Connected(Ok(())))
+    ));
+    let (mut peer, _) = listener.accept().unwrap();
+    std::io::Write::write_all(&mut peer, b"hello").unwrap();
+    ring.receive(0, Receive::Many);
+    let (0, Completion::Received(chunk)) = next(&mut ring) else {
+        panic!("nothing received");
+    };
+    assert_eq!(chunk[..], *b"hello");
+    let missing = folder.path().join("missing");
+    ring.connect(1, socket().into(), &SockAddr::unix(missing).unwrap());
+    assert!(matches!(
+        next(&mut ring),
+        (1, Completion::Connected(Err(Errno::ENOENT)))
+    ));
+}
+
+/// The listener's queue is full, so the connect stays under way.
+#[test]
+fn a_connect_under_way_can_be_closed() {
+    let mut ring = ring(&SETTINGS);
+    let listener = tcp();
+    listener
+        .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+        .unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut connected = 0;
+    for slot in 0..8 {
+        ring.connect(slot, tcp().into(), &address);
+    }
+    while let Some((_, completion)) = next_within(&mut ring, Duration::from_millis(200)) {
+        assert!(
+            matches!(completion, Completion::Connected(Ok(()))),
+            "{completion:?}"
+        );
+        connected += 1;
+    }
+    assert!(connected < 8);
+    for slot in 0..8 {
+        ring.close(slot);
+    }
+    assert!(next_within(&mut ring, Duration::from_millis(50)).is_none());
+    // The slots can be used again.
+    let open = TcpListener::bind("127.0.0.1:0").unwrap();
+    for slot in 0..8 {
+        ring.connect(slot, tcp().into(), &open.local_addr().unwrap().into());
+    }
+    let peers: Vec<_> = (0..8).map(|_| echo(open.accept_after(&mut ring))).collect();
+    drop(ring);
+    peers.into_iter().for_each(|peer| peer.join().unwrap());
+}
+
+#[test]
+fn a_connect_begun_elsewhere_is_reported() {
+    let mut ring = ring(&SETTINGS);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let open = listener.local_addr().unwrap();
+    let nobody = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    for (slot, address) in [open, nobody].into_iter().enumerate() {
+        let socket = tcp();
+        socket.set_nonblocking(true).unwrap();
+        let begun = socket.connect(&address.into()).unwrap_err();
+        assert_eq!(begun.raw_os_error(), Some(libc::EINPROGRESS));
+        socket.set_nonblocking(false).unwrap();
+        ring.adopt_connecting(slot, socket.into());
+    }
+    let mut completions = [next(&mut ring), next(&mut ring)];
+    completions.sort_by_key(|(slot, _)| *slot);
+    assert!(
+        matches!(
+            completions,
+            [
+                (0, Completion::Connected(Ok(()))),
+                (1, Completion::Connected(Err(Errno::ECONNREFUSED)))
+            ]
+        ),
+        "{completions:?}"
+    );
+    assert_eq!(ring.send(0, b"x"), 1);
+}
+
+trait AcceptAfter {
+    fn accept_after(&self, ring: &mut prony_kernel::Ring) -> std::net::TcpStream;
+}
+
+impl AcceptAfter for TcpListener {
+    /// Accepts one connection once the ring has opened it.
+    fn accept_after(&self, ring: &mut prony_kernel::Ring) -> std::net::TcpStream {
+        assert!(matches!(next(ring), (_, Completion::Connected(Ok(())))));
+        self.accept().unwrap().0
+    }
+}

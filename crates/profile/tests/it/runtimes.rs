@@ -1,0 +1,223 @@
+//! Names of functions that runtimes compile or interpret. A runtime that is not installed is skipped.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::common::{Running, profile, shares};
+use prony_model::{FrameKind, Profile};
+use prony_profile::{NAMING_ENVIRONMENT, Options, forget};
+use tempfile::TempDir;
+
+const JAVASCRIPT: &str = r#"
+function heavyWork(count) {
+  let sum = 0;
+  for (let i = 0; i < count; i++) sum = (sum * 31 + i) % 1000003;
+  return sum;
+}
+function callHeavyWork() {
+  const end = Date.now() + 60000;
+  let sum = 0;
+  while (Date.now() < end) sum += heavyWork(1000000);
+  return sum;
+}
+console.log(callHeavyWork());
+"#;
+
+const PYTHON: &str = r#"
+import os, sys
+
+def heavy_work(count):
+    total = 0
+    for i in range(count):
+        total = (total * 31 + i) % 1000003
+    return total
+
+def call_heavy_work():
+    while True:
+        heavy_work(100000)
+
+def start():
+    # The child goes on with what its parent has already called.
+    if os.fork() == 0:
+        call_heavy_work()
+    os.wait()
+
+start()
+"#;
+
+const JAVA: &str = r#"
+class Work {
+  static long heavyWork(int count) {
+    long sum = 0;
+    for (int i = 0; i < count; i++) sum = (sum * 31 + i) % 1000003;
+    return sum;
+  }
+  static long callHeavyWork() {
+    long sum = 0;
+    while (true) sum += heavyWork(1000000);
+  }
+  public static void main(String[] arguments) {
+    System.out.println(callHeavyWork());
+  }
+}
+"#;
+
+/// Runs a program until it has compiled what it does often, profiles it, and removes what it left behind.
+fn profile_of(program: &Path, arguments: &[&str]) -> Option<Profile> {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .envs(NAMING_ENVIRONMENT.map(|variable| (variable.name, variable.value)));
+    let running = Running::start(&mut command);
+    sleep(Duration::from_secs(2));
+    let options = Options {
+        frequency_hz: 499,
+        ..Options::default()
+    };
+    let profiler = profile(options, running.pid)?;
+    sleep(Duration::from_millis(1_500));
+    let profiles = profiler.finish(1.0).unwrap();
+    let processes = profiles.processes;
+    assert!(!left_behind(&processes).is_empty(), "{processes:?}");
+    drop(running);
+    forget(&processes);
+    assert_eq!(left_behind(&processes), Vec::<PathBuf>::new());
+    assert!(profiles.on_cpu_whole > 0.9, "{}", profiles.on_cpu_whole);
+    Some(profiles.on_cpu)
+}
+
+/// Files in /tmp whose names end with the id of one of these processes.
+fn left_behind(processes: &BTreeSet<i32>) -> Vec<PathBuf> {
+    let files = fs::read_dir("/tmp").unwrap().filter_map(Result::ok);
+    let paths = files.map(|file| file.path());
+    paths
+        .filter(|path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let is_written = name.starts_with("perf-") || name.starts_with("jit-");
+            let pid = name.rsplit('-').next().and_then(|pid| pid.parse().ok());
+            is_written && pid.is_some_and(|pid| processes.contains(&pid))
+        })
+        .collect()
+}
+
+fn assert_named(profile: &Profile, function: &str) {
+    let (_, share) = shares(profile, function);
+    assert!(share > 0.8, "{function}: {share}\n{:?}", profile.frames);
+    let mut frames = profile.frames.iter();
+    let frame = frames.find(|frame| frame.name.contains(function)).unwrap();
+    assert_eq!(frame.kind, FrameKind::Runtime);
+}
+
+/// The first of these programs that is installed.
+fn installed(programs: &[&str]) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
+    let paths = programs
+        .iter()
+        .flat_map(|program| folders.iter().map(move |folder| folder.join(program)));
+    let found = paths.filter(|path| path.is_file()).find(|path| {
+        // A version manager's stand-in is not the program.
+        !path.to_string_lossy().contains("shims")
+    });
+    if found.is_none() {
+        eprintln!("skipped: {} is not installed", programs[0]);
+    }
+    found
+}
+
+fn script(folder: &TempDir, name: &str, text: &str) -> String {
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn functions_of_node_have_names() {
+    let folder = TempDir::new().unwrap();
+    let script = script(&folder, "work.js", JAVASCRIPT);
+    let Some(profile) = installed(&["node"]).and_then(|node| profile_of(&node, &[&script])) else {
+        return;
+    };
+    assert_named(&profile, "heavyWork (work.js:2)");
+    // It is interpreted.
+    assert_named(&profile, "callHeavyWork (work.js:7)");
+}
+
+#[test]
+fn functions_of_deno_have_names() {
+    let folder = TempDir::new().unwrap();
+    let script = script(&folder, "work.js", JAVASCRIPT);
+    let profile = installed(&["deno"]).and_then(|deno| profile_of(&deno, &["run", &script]));
+    let Some(profile) = profile else {
+        return;
+    };
+    assert_named(&profile, "heavyWork (work.js:2)");
+    // It is interpreted.
+    assert_named(&profile, "callHeavyWork (work.js:7)");
+}
+
+#[test]
+fn functions_of_bun_have_names() {
+    let folder = TempDir::new().unwrap();
+    let script = script(&folder, "work.js", JAVASCRIPT);
+    let Some(profile) = installed(&["bun"]).and_then(|bun| profile_of(&bun, &[&script])) else {
+        return;
+    };
+    assert_named(&profile, "heavyWork");
+}
+
+#[test]
+fn functions_of_python_have_names_also_in_a_child() {
+    let folder = TempDir::new().unwrap();
+    let script = script(&folder, "work.py", PYTHON);
+    let python = installed(&["python3.14", "python3.13", "python3.12"]);
+    let Some(profile) = python.and_then(|python| profile_of(&python, &[&script])) else {
+        return;
+    };
+    assert_named(&profile, "heavy_work (work.py)");
+    assert_named(&profile, "start (work.py)");
+}
+
+#[test]
+fn methods_of_java_have_names() {
+    let folder = TempDir::new().unwrap();
+    let source = script(&folder, "Work.java", JAVA);
+    let (Some(java), Some(compiler)) = (installed(&["java"]), installed(&["javac"])) else {
+        return;
+    };
+    let compiled = Command::new(compiler).arg(&source).status().unwrap();
+    assert!(compiled.success());
+    let classes = folder.path().to_str().unwrap();
+    let Some(profile) = profile_of(&java, &["-cp", classes, "Work"]) else {
+        return;
+    };
+    assert_named(&profile, "Work.heavyWork");
+}
+
+#[test]
+fn an_interpreter_without_names_says_what_gives_them() {
+    let folder = TempDir::new().unwrap();
+    let script = script(&folder, "work.py", PYTHON);
+    let Some(python) = installed(&["python3.11", "python3.12", "python3"]) else {
+        return;
+    };
+    let running = Running::start(Command::new(python).arg(&script));
+    let Some(profiler) = profile(Options::default(), running.pid) else {
+        return;
+    };
+    let start = Instant::now();
+    sleep(Duration::from_secs(1));
+    let profile = profiler.finish(1.0).unwrap().on_cpu;
+    assert!(start.elapsed() < Duration::from_secs(10));
+    let reasons = profile.unnamed.iter().map(|unnamed| unnamed.why.as_str());
+    let expected = "Python 3.12 or newer names its functions in a profile";
+    assert!(
+        reasons.clone().any(|why| why == expected),
+        "{:?}",
+        profile.unnamed
+    );
+}

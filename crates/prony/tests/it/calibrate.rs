@@ -1,0 +1,100 @@
+//! `prony calibrate`: the machine's limits, whatever they are.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::project::Project;
+use crate::common::{Running, schema, until};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+/// Checks that percentiles of durations are in order.
+fn assert_ordered(percentiles: &Value) {
+    let number = |name: &str| percentiles[name].as_u64();
+    let (p50, max) = (number("p50").unwrap(), number("max").unwrap());
+    let p99 = number("p99").unwrap_or(max);
+    assert!(p50 > 0 && p50 <= p99 && p99 <= max, "{percentiles}");
+    assert!(number("count").unwrap() > 0);
+}
+
+/// The processes in this folder.
+fn running_in(folder: &Path) -> Vec<PathBuf> {
+    let processes = fs::read_dir("/proc").unwrap();
+    processes
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|process| fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd == folder))
+        .collect()
+}
+
+#[test]
+fn every_limit_is_measured_shown_and_written() {
+    let project = Project::new();
+    let file = project.path().join("limits.json");
+    let ended = project
+        .run(&["calibrate", "--quick", "--json", file.to_str().unwrap()])
+        .with(0)
+        .prints("What this means")
+        .prints("are the machine's own")
+        .prints("A request costs the generator");
+    assert!(ended.stderr.contains("measuring the clock"));
+    let found = schema::calibration(&fs::read_to_string(file).unwrap());
+    assert!(found["clock"]["read_ns"].as_f64().unwrap() > 0.0);
+    assert_ordered(&found["wakeups"]["sleeping"]);
+    assert_ordered(&found["wakeups"]["spinning"]);
+    assert_ordered(&found["round_trips"]["one_cpu"]);
+    let engine = &found["engine"];
+    assert_ordered(&engine["latency_ns"]);
+    for side in ["generator", "server"] {
+        let cost = &engine[side];
+        let part = |name: &str| cost[name].as_f64().unwrap();
+        assert!(part("user_ns") + part("system_ns") > 0.0, "{cost}");
+    }
+    for way in ["sleeping", "spinning"] {
+        let rates = found["schedule_lag"][way].as_array().unwrap();
+        assert!(!rates.is_empty(), "{way}");
+        let per_s: Vec<f64> = rates
+            .iter()
+            .map(|at| at["rate_per_s"].as_f64().unwrap())
+            .collect();
+        assert!(per_s.is_sorted() && per_s[0] == 1000.0, "{per_s:?}");
+    }
+}
+
+#[test]
+fn a_shared_cpu_is_noted() {
+    let project = Project::new();
+    let cpu = prony_system::allowed_cpus().unwrap()[0].to_string();
+    let cpus = ["--server-cpus", &cpu, "--load-cpus", &cpu];
+    let arguments = [&["calibrate", "--quick", "--json", "-"], &cpus[..]].concat();
+    let ended = project.run(&arguments).with(0);
+    // Only the JSON is on standard output.
+    let found = schema::calibration(&ended.stdout);
+    assert_eq!(found["round_trips"]["two_cpus"], Value::Null);
+    ended.says("Server and generator share a CPU");
+}
+
+#[test]
+fn what_was_measured_before_a_signal_is_shown() {
+    let project = Project::new();
+    let file = project.path().join("limits.json");
+    let command = project.prony(&["calibrate", "--json", file.to_str().unwrap()]);
+    let mut running = Running::start(command);
+    running.await_stderr("measuring the schedule lag");
+    running.signal(Signal::SIGINT);
+    running.end().with(130).prints("What this means");
+    let found = schema::calibration(&fs::read_to_string(file).unwrap());
+    assert!(found["engine"].is_object());
+    // Servers run in the project's folder.
+    until("the end of every server", || {
+        running_in(&project.path().canonicalize().unwrap())
+            .is_empty()
+            .then_some(())
+    });
+}
+
+#[test]
+fn invalid_cpus_are_an_error_of_the_command_line() {
+    let arguments = ["calibrate", "--load-cpus", "one"];
+    let ended = Project::new().run(&arguments).with(2);
+    ended.says("`one` is neither a CPU");
+}

@@ -1,0 +1,197 @@
+//! The documentation names only flags that exist.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use crate::common::{prony, repository, run};
+
+/// Flags of other programs that the documentation names: other load generators, Cargo, npm, podman, curl, scripts in
+/// `benches/`, and servers in examples.
+const FOREIGN: [&str; 63] = [
+    "--bin",
+    "--body-file",
+    "--burst-rate",
+    "--call",
+    "--check",
+    "--concurrency",
+    "--connect-to",
+    "--count",
+    "--count-errors",
+    "--create-if-none",
+    "--descriptor_set_out",
+    "--disable-keepalive",
+    "--draws",
+    "--edit-last",
+    "--example",
+    "--from",
+    "--git",
+    "--global",
+    "--h1",
+    "--hash-seed",
+    "--host",
+    "--ignore-missing",
+    "--include_imports",
+    "--interrupt-budget",
+    "--label",
+    "--languages",
+    "--latency-correction",
+    "--listen",
+    "--local-ips",
+    "--locked",
+    "--namespace",
+    "--network",
+    "--no-access-log",
+    "--nodelist",
+    "--npn-list",
+    "--other-program",
+    "--output-format",
+    "--path",
+    "--port",
+    "--predictable",
+    "--predictable-gc-schedule",
+    "--quiet",
+    "--random-seed",
+    "--release",
+    "--retry",
+    "--retry-connrefused",
+    "--rm",
+    "--rps",
+    "--runs",
+    "--save-dev",
+    "--security-opt",
+    "--single",
+    "--skipTLS",
+    "--summary-export",
+    "--terminate-after-count",
+    "--thinktime",
+    "--unbuffered",
+    "--urls-from-file",
+    "--version",
+    "--warm-up-time",
+    "--workspace",
+    "--write",
+    "--write-out",
+];
+
+/// The flags in a text: two hyphens and a name.
+fn flags(text: &str) -> BTreeSet<String> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    let mut found = BTreeSet::new();
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        let rest = &text[at..];
+        if rest.starts_with("--") && !is_name(before) {
+            let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+            let flag = rest[..end].trim_end_matches(['-', '.']);
+            // `--expect-…` means several.
+            if flag.len() > 2 && !rest[end..].starts_with('…') {
+                found.insert(flag.to_owned());
+            }
+        }
+        before = c;
+    }
+    found
+}
+
+/// The subcommands in a help page.
+fn subcommands(page: &str) -> Vec<String> {
+    let lines = page.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = lines.take_while(|line| line.starts_with("  "));
+    // Deeper lines continue a description.
+    let names = listed.filter(|line| !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The flags of each command, by its words after `prony`.
+fn flags_of_commands() -> BTreeMap<String, BTreeSet<String>> {
+    // The general help page does not show it.
+    let mut pending = vec![String::new(), "reference".to_owned()];
+    let mut all = BTreeMap::new();
+    while let Some(command) = pending.pop() {
+        let words = command.split_whitespace().chain(["--help"]);
+        let page = run(prony(words)).with(0).stdout;
+        for name in subcommands(&page) {
+            pending.push(format!("{command} {name}").trim_start().to_owned());
+        }
+        all.insert(command, flags(&page));
+    }
+    all
+}
+
+fn documents() -> Vec<PathBuf> {
+    let root = repository();
+    let docs = fs::read_dir(root.join("docs")).unwrap();
+    let docs = docs.map(|entry| entry.unwrap().path());
+    let docs = docs.filter(|path| path.extension().is_some_and(|it| it == "md"));
+    docs.chain([root.join("README.md")]).collect()
+}
+
+/// The longest command that these words begin with.
+fn command_of(words: &[&str], commands: &BTreeMap<String, BTreeSet<String>>) -> String {
+    let longest = (0..=words.len().min(2)).rev();
+    let mut prefixes = longest.map(|count| words[..count].join(" "));
+    prefixes
+        .find(|prefix| commands.contains_key(prefix))
+        .unwrap()
+}
+
+#[test]
+fn every_flag_in_the_documentation_exists() {
+    let commands = flags_of_commands();
+    assert!(commands.contains_key("grpc list") && commands["load"].contains("--http1.1"));
+    let own: BTreeSet<&str> = commands.values().flatten().map(String::as_str).collect();
+    let foreign = BTreeSet::from(FOREIGN);
+    let mut seen = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for document in documents() {
+        for (number, line) in (1..).zip(fs::read_to_string(&document).unwrap().lines()) {
+            for flag in flags(line) {
+                if !own.contains(flag.as_str()) && !foreign.contains(flag.as_str()) {
+                    wrong.push(format!("{}:{number}: {flag}", document.display()));
+                }
+                seen.insert(flag);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let stale: Vec<_> = FOREIGN
+        .iter()
+        .filter(|flag| !seen.contains(**flag))
+        .collect();
+    assert!(stale.is_empty(), "no document names {stale:?}");
+}
+
+#[test]
+fn every_command_in_the_documentation_has_its_flags() {
+    let commands = flags_of_commands();
+    let mut examples = 0;
+    for document in documents() {
+        let text = fs::read_to_string(&document).unwrap().replace("\\\n", " ");
+        for line in text.lines() {
+            let line = line.trim_start().trim_start_matches("$ ");
+            let Some(rest) = line.strip_prefix("prony ") else {
+                continue;
+            };
+            // Words after two blanks are a comment.
+            let arguments = rest.split("  ").next().unwrap_or_default();
+            let words: Vec<&str> = arguments.split_whitespace().collect();
+            let command = command_of(&words, &commands);
+            let unknown: Vec<_> = flags(arguments)
+                .into_iter()
+                .filter(|flag| !commands[&command].contains(flag))
+                .collect();
+            assert!(
+                unknown.is_empty(),
+                "{}: `{line}` has {unknown:?}",
+                document.display()
+            );
+            examples += 1;
+        }
+    }
+    assert!(examples > 50, "{examples}");
+}

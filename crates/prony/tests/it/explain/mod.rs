@@ -1,0 +1,232 @@
+//! `prony explain`: servers whose cost is known, and what Prony says if it may not look.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::common::project::Project;
+use crate::common::{repository, run, schema};
+
+/// Short loads over two connections.
+const SHORT: [&str; 8] = [
+    "--workload",
+    "hello",
+    "--connections",
+    "2",
+    "--duration",
+    "300ms",
+    "--warmup",
+    "50ms",
+];
+
+/// Adds the server of known cost, compiled with these flags.
+fn known_cost(project: &Project, id: &str, flags: &[&str]) {
+    project.manifest(
+        id,
+        r#"title = "A server of known cost"
+language = "C"
+framework = "none"
+class = "stdlib"
+workloads = ["hello"]
+run = ["./server"]
+"#,
+    );
+    let source = repository().join("crates/prony/tests/explain/known_cost.c");
+    let program = project.path().join("servers").join(id).join("server");
+    let mut cc = Command::new("cc");
+    cc.args(["-O2", "-fomit-frame-pointer", "-pthread"]);
+    cc.args(flags).arg("-o").arg(program).arg(source);
+    run(cc).with(0);
+}
+
+fn explain(project: &Project, arguments: &[&str]) -> Value {
+    let words = [&["explain"], arguments, &SHORT, &["--json", "-"]].concat();
+    let ended = project.run(&words).with(0);
+    schema::explanations(&ended.stdout)
+}
+
+/// The median of a figure over the rounds; `at` names it as JSON has it.
+fn median(explanation: &Value, at: &str) -> Option<f64> {
+    let rounds = explanation["rounds"].as_array().unwrap().iter();
+    let mut values: Vec<f64> = rounds
+        .filter_map(|round| round.pointer(at)?.as_f64())
+        .collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// Why tracing is forbidden here, if it is; with `PRONY_REQUIRE_PERF_EVENTS` set that fails the test.
+fn is_forbidden(explanation: &Value) -> bool {
+    let missing = explanation["unavailable"].as_array();
+    let missing: Vec<&Value> = { missing.into_iter().flatten() }
+        // The threads of the server end with their connections.
+        .filter(|one| one["what"] != "context switches and threads")
+        .collect();
+    if missing.is_empty() {
+        return false;
+    }
+    let is_required = std::env::var_os("PRONY_REQUIRE_PERF_EVENTS").is_some();
+    assert!(!is_required, "{missing:?}");
+    let _ = writeln!(io::stderr(), "skipped: {missing:?}");
+    true
+}
+
+#[test]
+fn seven_system_calls_of_three_kinds_are_counted() {
+    let project = Project::new();
+    known_cost(&project, "known", &[]);
+    let document = explain(&project, &["known", "--rounds", "3", "--no-profile"]);
+    let explanation = &document["explanations"][0];
+    if is_forbidden(explanation) {
+        return;
+    }
+    // Opening and closing the connections is a small part.
+    for (call, count) in [("read", 1.0), ("getppid", 5.0), ("write", 1.0)] {
+        let counted = median(explanation, &format!("/system_calls/{call}")).unwrap();
+        assert!((counted - count).abs() < 0.02, "{call}: {counted}");
+    }
+    let all = median(explanation, "/figures/system-calls").unwrap();
+    assert!((all - 7.0).abs() < 0.05, "{all}");
+    assert_eq!(median(explanation, "/figures/segments"), Some(1.0));
+    // The head and the body.
+    assert_eq!(median(explanation, "/figures/bytes"), Some(82.0));
+}
+
+/// The share of the samples in `heavy` of those in `heavy` and `light`.
+fn heavy_share(profile: &Value) -> f64 {
+    let frames = profile["frames"].as_array().unwrap();
+    let weight = |name: &str| -> f64 {
+        let stacks = profile["stacks"].as_array().unwrap().iter();
+        let own = stacks.filter(|stack| {
+            let last = stack["frames"].as_array().unwrap().last().unwrap();
+            frames[last.as_u64().unwrap() as usize]["name"] == name
+        });
+        own.map(|stack| stack["weight"].as_f64().unwrap()).sum()
+    };
+    let heavy = weight("heavy");
+    heavy / (heavy + weight("light"))
+}
+
+#[test]
+fn a_function_has_its_share_of_the_profile() {
+    let project = Project::new();
+    known_cost(&project, "known", &[]);
+    let more = [
+        "--rounds",
+        "2",
+        "--profile-duration",
+        "2s",
+        "--frequency",
+        "499",
+    ];
+    let document = explain(&project, &[&["known"][..], &more].concat());
+    let explanation = &document["explanations"][0];
+    if is_forbidden(explanation) {
+        return;
+    }
+    let share = heavy_share(&explanation["on_cpu"]);
+    assert!((share - 0.7).abs() < 0.08, "{share}");
+    // The threads wait in read.
+    let off_cpu = explanation["off_cpu"]["seconds"].as_f64().unwrap();
+    assert!(off_cpu > 0.0, "{off_cpu}");
+    let run = document["run"]["id"].as_str().unwrap();
+    let folder = project.state(&format!("runs/{run}"));
+    let folded = fs::read_to_string(folder.join("profiles/known-hello-on-cpu.folded")).unwrap();
+    let line = folded
+        .lines()
+        .find(|line| line.contains(";heavy "))
+        .unwrap();
+    assert!(line.contains("serve;heavy "), "{line}");
+    let svg = fs::read_to_string(folder.join("profiles/known-hello-on-cpu.svg")).unwrap();
+    assert!(svg.contains("heavy") && svg.contains("</svg>"));
+    assert!(folder.join("explain.html").is_file());
+}
+
+#[test]
+fn two_servers_differ_in_the_function_that_is_longer() {
+    let project = Project::new();
+    known_cost(&project, "before", &[]);
+    known_cost(&project, "after", &["-DHEAVY_STEPS=28000"]);
+    let more = [
+        "--rounds",
+        "2",
+        "--profile-duration",
+        "2s",
+        "--frequency",
+        "499",
+    ];
+    let words = [&["explain", "before", "after"][..], &SHORT, &more].concat();
+    let ended = project.run(&words).with(0);
+    if ended.stderr.contains("profile") && ended.all().contains("only root") {
+        return;
+    }
+    let grew = ended.stdout.lines().find(|line| line.contains("heavy"));
+    assert!(grew.is_some(), "{}", ended.stdout);
+}
+
+#[test]
+fn a_server_that_ends_under_load_fails_alone() {
+    let project = Project::new();
+    known_cost(&project, "known", &[]);
+    project.handler("ends", "    def do_GET(self):\n        self.n = getattr(right, 'n', 0) + 1\n        right.n = self.n\n        if self.n > 20: os.kill(os.getpid(), signal.SIGKILL)\n        super().do_GET()\n");
+    let words = [
+        &["explain", "ends", "known", "--rounds", "1", "--no-profile"][..],
+        &SHORT,
+    ]
+    .concat();
+    let ended = project.run(&words).with(1);
+    assert!(
+        ended.stdout.contains("killed by SIGKILL"),
+        "{}",
+        ended.stdout
+    );
+    assert!(ended.stdout.contains("known"), "{}", ended.stdout);
+}
+
+/// Prony must say which rights it lacks, and show the rest.
+#[test]
+fn without_rights_the_rest_is_shown_with_the_command_that_grants_them() {
+    if !nix::unistd::geteuid().is_root()
+        || Command::new("setpriv").arg("--version").output().is_err()
+    {
+        let _ = writeln!(
+            io::stderr(),
+            "skipped: only root can become somebody without rights"
+        );
+        return;
+    }
+    let project = Project::new();
+    known_cost(&project, "known", &[]);
+    open_to_all(project.path());
+    let prony = project.prony(&[&["explain", "known", "--rounds", "1"][..], &SHORT].concat());
+    // Nobody may not enter the folder of the build.
+    let program = project.path().join("prony");
+    fs::copy(prony.get_program(), &program).unwrap();
+    let mut command = Command::new("setpriv");
+    command.args([
+        "--reuid",
+        "65534",
+        "--regid",
+        "65534",
+        "--clear-groups",
+        "--no-new-privs",
+    ]);
+    command.arg(program).args(prony.get_args());
+    command
+        .current_dir(project.path())
+        .env("HOME", project.path());
+    let ended = run(command).with(0);
+    assert!(ended.stdout.contains("system calls"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("sudo "), "{}", ended.stdout);
+    assert!(ended.stdout.contains("CPU time"), "{}", ended.stdout);
+}
+
+/// Lets every user write to a folder.
+fn open_to_all(folder: &Path) {
+    let all = fs::Permissions::from_mode(0o777);
+    fs::set_permissions(folder, all).unwrap();
+}

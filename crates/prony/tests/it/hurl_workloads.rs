@@ -1,0 +1,537 @@
+//! Workloads of `prony.toml` that are Hurl files.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{Ended, prony, run, schema};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A shop: users log in, look at an item and order it. The numbers of orders must begin at 1000 in each process. After
+/// `BREAKS_AFTER` orders every further one is lost. After `LEAKS_AFTER` looks at items it shows what authorizes them. If
+/// `EARLY_LISTS` is set, the tokens of some early logins are lists, which no header can have.
+const SERVER: &str = "\
+import json, os
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
+
+breaks_after = int(os.environ.get('BREAKS_AFTER', '0'))
+leaks_after = int(os.environ.get('LEAKS_AFTER', '1000000'))
+early_lists = 'EARLY_LISTS' in os.environ
+orders = looks = logins = 0
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    disable_nagle_algorithm = True
+
+    def respond(self, status, value):
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header('Content-Type', 'application/json')
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        global looks
+        looks += 1
+        sent = self.headers.get('Authorization', '').removeprefix('Bearer ')
+        seen = sent if looks > leaks_after else ''
+        self.respond(200, {'id': int(self.path.split('/')[-1]), 'seen': seen})
+
+    def do_POST(self):
+        global orders, logins
+        body = self.rfile.read(int(self.headers['Content-Length'])).decode()
+        if self.path == '/login':
+            form = parse_qs(body)
+            known = form['password'] == ['swordfish']
+            logins += 1
+            token = 'of ' + form['user'][0]
+            token = [token] if early_lists and 5 <= logins < 10 else token
+            return self.respond(200 if known else 403, {'token': token})
+        order = json.loads(body)
+        orders += 1
+        known = self.headers['Authorization'] == 'Bearer of ' + order['user']
+        # Orders of flows that run at the same time come in any sequence.
+        numbered = 1000 <= order['number'] < 1000 + orders + 20
+        lost = breaks_after and orders > breaks_after
+        status = 'lost' if lost else 'created'
+        self.respond(201 if known and numbered else 409, {'status': status})
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    request_queue_size = 256
+
+
+Server((os.environ['HOST'], int(os.environ['PORT'])), Handler).serve_forever()
+";
+
+const CHECKOUT: &str = "\
+POST http://{{host}}/login
+[Form]
+user: {{user}}
+password: {{password}}
+HTTP 200
+[Captures]
+token: jsonpath \"$.token\"
+
+GET http://{{host}}/items/{{item}}
+HTTP 200
+[Asserts]
+jsonpath \"$.id\" == {{item}}
+
+POST http://{{host}}/orders
+Authorization: Bearer {{token}}
+{ \"item\": {{item}}, \"user\": \"{{user}}\", \"number\": {{number}} }
+HTTP 201
+[Asserts]
+jsonpath \"$.status\" == \"created\"
+";
+
+const PROJECT: &str = "\
+rounds = 2
+
+[server.shop]
+run = \"python3 server.py\"
+
+[workload.checkout]
+scenario = \"checkout.hurl\"
+
+[workload.checkout.values]
+variables = { password = { env = \"SHOP_PASSWORD\", secret = true } }
+rows = \"users.csv\"
+counters = { number = 1000 }
+
+[[measure]]
+load = { shape = \"closed\", connections = 2, requests = 40, warmup = \"20ms\" }
+";
+
+/// A project with the shop, some of whose files are changed.
+struct Shop(TempDir);
+
+impl Shop {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("server.py", SERVER),
+            ("checkout.hurl", CHECKOUT),
+            ("prony.toml", PROJECT),
+            ("users.csv", "user,item\nann,1\nbob,2\n"),
+        ] {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        Self(folder)
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// The same with another text in a file.
+    fn with(self, file: &str, from: &str, to: &str) -> Self {
+        let file = self.path().join(file);
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{text} lacks {from}");
+        fs::write(&file, text.replace(from, to)).unwrap();
+        self
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = prony(arguments);
+        command.current_dir(self.path());
+        command.env("SHOP_PASSWORD", "swordfish");
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ended {
+        run(self.command(arguments))
+    }
+
+    /// The last run as `prony export` has it.
+    fn export(&self) -> Value {
+        let exported = self.run(&["export"]).with(0);
+        schema::run(&exported.stdout)
+    }
+}
+
+/// The measured loads of an exported run.
+fn loads(record: &Value) -> Vec<&Value> {
+    let trials = record["trials"].as_array().unwrap();
+    let loads = trials.iter().map(|trial| &trial["result"]["load"]);
+    loads.filter(|load| !load.is_null()).collect()
+}
+
+#[test]
+fn flows_are_verified_measured_and_reported() {
+    let shop = Shop::new();
+    shop.run(&["list", "workloads"])
+        .with(0)
+        .prints("checkout  flows of checkout.hurl over http/1.1");
+    shop.run(&["verify"])
+        .with(0)
+        .prints("verified shop × checkout");
+    let report = ["run", "--no-ceiling", "--markdown", "report.md"];
+    let measured = shop.run(&report).with(0);
+    let measured = measured.prints("2 users, closed loop of flows, ");
+    let measured = measured.prints("shop    whole flows");
+    let record = shop.export();
+    let loads = loads(&record);
+    // A noisy trial is run again.
+    assert!(loads.len() >= 2, "{record}");
+    for load in loads {
+        let flows = &load["flows"];
+        assert_eq!(load["load"]["flows"], true);
+        // Each load begins with the first number, so none of its orders is refused.
+        assert_eq!(flows["failed"], 0, "{flows}");
+        assert_eq!(flows["ok"], 40, "{flows}");
+        let entries = flows["entries"].as_array().unwrap().iter();
+        let names: Vec<&str> = entries
+            .map(|entry| entry["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(
+            names,
+            ["POST /login", "GET /items/{{item}}", "POST /orders"]
+        );
+    }
+    let report = fs::read_to_string(shop.path().join("report.md")).unwrap();
+    assert!(report.contains("### Flows and their requests"), "{report}");
+    let rows = report.lines().filter(|line| line.starts_with("| shop | "));
+    let requests: Vec<&str> = rows
+        .filter_map(|row| row.split(" | ").nth(1))
+        .filter(|cell| cell.contains(' '))
+        .collect();
+    assert!(requests.contains(&"GET /items/{{item}}"), "{report}");
+    for all in [&measured.all(), &report, &record.to_string()] {
+        assert!(!all.contains("swordfish"), "{all}");
+    }
+}
+
+#[test]
+fn a_wrong_response_is_shown_with_its_place() {
+    let shop = Shop::new().with("checkout.hurl", "\"$.id\" == {{item}}", "\"$.id\" == 7");
+    let why = "checkout.hurl:12:0: Assert failure: actual: integer <1> expected: integer <7>";
+    shop.run(&["verify"])
+        .with(1)
+        .prints("WRONG    shop × checkout")
+        .prints("expected a response to GET /items/{{item}} as in checkout.hurl")
+        .prints(&format!("received {why}"));
+    shop.run(&["run", "--no-ceiling"])
+        .with(1)
+        .prints("Not measured");
+    shop.run(&["load", "shop", "-n1", "--ready-timeout", "3s"])
+        .with(1)
+        .says(why);
+}
+
+#[test]
+fn secrets_are_not_shown() {
+    let shop = Shop::new().with(
+        "checkout.hurl",
+        "jsonpath \"$.token\"\n",
+        "jsonpath \"$.token\"\n[Asserts]\njsonpath \"$.token\" == \"{{password}}\"\n",
+    );
+    let ended = shop.run(&["verify"]).with(1).prints("***");
+    assert!(!ended.all().contains("swordfish"), "{}", ended.all());
+}
+
+#[test]
+fn a_secret_in_a_variable_or_in_credentials_is_neither_shown_nor_recorded() {
+    let asserts = "HTTP 200\n[Asserts]\njsonpath \"$.seen\" == \"\"\n";
+    for (authorization, shown) in [
+        ("Authorization: {{token}}", "actual: string <***>"),
+        (
+            "[BasicAuth]\nann: {{password}}",
+            "actual: string <Basic ***>",
+        ),
+    ] {
+        for (leaks_after, command) in [("0", &["verify"][..]), ("8", &["run", "--no-ceiling"])] {
+            let secrets = "token = { env = \"SHOP_PASSWORD\", prefix = \"Bearer \", secret = true }, password = ";
+            let env =
+                format!("run = \"python3 server.py\"\nenv = {{ LEAKS_AFTER = \"{leaks_after}\" }}");
+            let shop = Shop::new().with("prony.toml", "password = ", secrets).with(
+                "prony.toml",
+                "run = \"python3 server.py\"",
+                &env,
+            );
+            let flow = format!("GET http://{{{{host}}}}/items/1\n{authorization}\n{asserts}");
+            fs::write(shop.path().join("checkout.hurl"), flow).unwrap();
+            let told = shop.run(command).with(1).all();
+            let told = match command[0] {
+                "run" => told + &shop.export().to_string(),
+                _ => told,
+            };
+            assert!(told.contains(shown), "{told} lacks {shown}");
+            for secret in ["swordfish", "YW5uOnN3b3JkZmlzaA"] {
+                assert!(!told.contains(secret), "{told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_server_wrote_before_a_load_is_shown_without_secrets() {
+    let shop = Shop::new()
+        .with("checkout.hurl", "\"$.id\" == {{item}}", "\"$.id\" == 7")
+        .with(
+            "server.py",
+            "form = parse_qs(body)",
+            "print(body, flush=True); form = parse_qs(body)",
+        );
+    let load = shop.run(&["load", "shop", "-n1", "--ready-timeout", "3s"]);
+    let told = load.with(1).says("password=***").all();
+    assert!(!told.contains("swordfish"), "{told}");
+}
+
+#[test]
+fn what_a_server_wrote_is_recorded_unless_users_capture_secrets() {
+    for (capture, is_recorded) in [("\"$.token\"", true), ("\"$.token\" redact", false)] {
+        let shop = Shop::new()
+            .with("checkout.hurl", "\"$.token\"", capture)
+            .with(
+                "server.py",
+                "form = parse_qs(body)",
+                "print(body, flush=True); form = parse_qs(body)",
+            );
+        shop.run(&["run", "--no-ceiling"]).with(0);
+        let record = shop.export();
+        for trial in record["trials"].as_array().unwrap() {
+            let tail = trial["result"]["log_tail"].to_string();
+            assert_eq!(tail.contains("password=***"), is_recorded, "{tail}");
+            assert_eq!(tail == "null", !is_recorded, "{tail}");
+        }
+        assert!(!record.to_string().contains("swordfish"));
+    }
+}
+
+#[test]
+fn a_server_that_fails_only_under_load_is_not_ranked() {
+    let shop = Shop::new().with(
+        "prony.toml",
+        "run = \"python3 server.py\"",
+        "run = \"python3 server.py\"\nenv = { BREAKS_AFTER = \"8\" }",
+    );
+    shop.run(&["verify"]).with(0);
+    let measured = shop.run(&["run", "--no-ceiling", "--warmup", "0s"]).with(1);
+    let all = measured.all();
+    assert!(all.contains("checkout.hurl:19:0: Assert failure"), "{all}");
+    let verdict = "shop sent wrong responses and is not ranked";
+    assert!(all.contains(verdict), "{all}");
+}
+
+#[test]
+fn a_server_whose_flows_cannot_go_on_in_the_warm_up_is_not_ranked() {
+    let shop = Shop::new().with(
+        "prony.toml",
+        "run = \"python3 server.py\"",
+        "run = \"python3 server.py\"\nenv = { EARLY_LISTS = \"1\" }",
+    );
+    shop.run(&["verify"]).with(0);
+    let measured = shop.run(&["run", "--no-ceiling", "--warmup", "500ms"]);
+    let all = measured.with(1).all();
+    let verdict = "shop sent wrong responses and is not ranked";
+    assert!(all.contains(verdict), "{all}");
+    let record = shop.export();
+    let stuck = |load: &Value| load["warmup"]["failed_without_request"].as_u64().unwrap();
+    assert!(loads(&record).into_iter().any(|load| stuck(load) > 0));
+}
+
+#[test]
+fn ab_loads_flows_without_a_measure_of_them() {
+    let other = "[workload.item]\nrequest = { method = \"GET\", path = \"/items/1\" }\nresponse = { status = 200 }\n\n[[measure]]\nworkloads = [\"item\"]";
+    let shop = Shop::new().with("prony.toml", "[[measure]]", other);
+    fs::write(shop.path().join(".gitignore"), ".prony\n").unwrap();
+    for arguments in [
+        &["init", "--quiet"][..],
+        &["add", "."],
+        &["commit", "--quiet", "--message", "a shop"],
+    ] {
+        let mut git = Command::new("git");
+        git.current_dir(shop.path());
+        git.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]);
+        run({
+            git.args(arguments);
+            git
+        })
+        .with(0);
+    }
+    let short = [
+        "--duration",
+        "100ms",
+        "--warmup",
+        "20ms",
+        "--rounds",
+        "1",
+        "--connections",
+        "2",
+    ];
+    let arguments = [
+        &["ab", "HEAD", "--workloads", "checkout", "--no-ceiling"][..],
+        &short,
+    ]
+    .concat();
+    let compared = shop.run(&arguments);
+    assert!(
+        compared.all().contains("checkout, flows of 2 users"),
+        "{}",
+        compared.all()
+    );
+    let record = shop.export();
+    let trials = record["trials"].as_array().unwrap();
+    let is_of_flows = |one: &Value| one["trial"]["load"]["flows"] == true;
+    assert!(trials.len() >= 2 && trials.iter().all(is_of_flows));
+}
+
+#[test]
+fn faults_are_reported_before_anything_starts() {
+    let no_server = ("server.py", SERVER, "raise SystemExit('started')");
+    for (file, from, to, expected) in [
+        (
+            "prony.toml",
+            "checkout.hurl",
+            "check-out.hurl",
+            &["check-out.hurl, which workload `checkout` needs: No such file"][..],
+        ),
+        (
+            "checkout.hurl",
+            "HTTP 201",
+            "HTTP x",
+            &["checkout.hurl:17:6", "17 | HTTP x\n   |      ^ "],
+        ),
+        (
+            "checkout.hurl",
+            "[Form]",
+            "[Options]\noutput: x\n[Form]",
+            &["checkout.hurl:3:1", "3 | output: x\n   | ^ "],
+        ),
+        (
+            "checkout.hurl",
+            "items/{{item}}",
+            "items/{{itm}}",
+            &[
+                "checkout.hurl:9:",
+                "`itm`",
+                "values = { variables = { itm = ",
+            ],
+        ),
+        (
+            "checkout.hurl",
+            "http://{{host}}/orders",
+            "http://other:80/orders",
+            &["checkout.hurl:14:6", "http://{{host}}"],
+        ),
+        (
+            "checkout.hurl",
+            "http:",
+            "https:",
+            &["write scenario = { file = \"checkout.hurl\", tls = true }"],
+        ),
+        (
+            "prony.toml",
+            "scenario = \"checkout.hurl\"",
+            "scenario = { file = \"checkout.hurl\", tls = true }",
+            &["begin with http://", "`tls = true`"],
+        ),
+        (
+            "prony.toml",
+            "connections = 2",
+            "connections = 2, pipeline = 4",
+            &["prony.toml:15: field `load`", "`pipeline`", "`checkout`"],
+        ),
+        (
+            "prony.toml",
+            "rows = \"users.csv\"",
+            "rows = \"user.csv\"",
+            &["user.csv, which workload `checkout` needs: No such file"],
+        ),
+    ] {
+        let shop = Shop::new().with(no_server.0, no_server.1, no_server.2);
+        let shop = shop.with(file, from, to);
+        for command in [&["verify"][..], &["run", "--no-ceiling"]] {
+            let ended = shop.run(command).with(1);
+            for text in expected {
+                assert!(ended.stderr.contains(text), "{}\nlacks {text}", ended.all());
+            }
+            assert!(!ended.all().contains("started"), "{}", ended.all());
+        }
+    }
+}
+
+#[test]
+fn other_generators_refuse_flows() {
+    let shop = Shop::new();
+    shop.run(&["run", "--no-ceiling", "--driver", "prony"])
+        .with(2)
+        .says("does not support Hurl files");
+}
+
+#[test]
+fn a_server_of_the_project_is_loaded_with_its_flows() {
+    let shop = Shop::new();
+    for event_loop in ["io_uring", "epoll"] {
+        for more in [
+            &["-c2"][..],
+            &["--users", "2", "--think-time", "1ms"],
+            &["--rate", "200/s"],
+        ] {
+            let load = ["load", "shop", "-n20", "-t1", "--loop", event_loop];
+            let json = ["--json", "result.json"];
+            shop.run(&[&load, more, &json].concat())
+                .with(0)
+                .prints("  3 requests of checkout.hurl in each flow\n")
+                .prints("  20 ok flows, ");
+            let result = fs::read_to_string(shop.path().join("result.json")).unwrap();
+            let result: Value = serde_json::from_str(&result).unwrap();
+            assert_eq!(result["flows"]["failed"], 0, "{event_loop} {more:?}");
+        }
+    }
+    shop.run(&["load", "shop", "-n1", "--expect-status", "200"])
+        .with(2)
+        .says("--expect-status does not go with a Hurl file");
+}
+
+#[test]
+fn connections_go_to_the_server_whatever_host_the_file_names() {
+    let shop = Shop::new().with("checkout.hurl", "{{host}}", "shop.example:81");
+    shop.run(&["verify"]).with(0);
+    shop.run(&["load", "shop", "-n3"])
+        .with(0)
+        .prints("http://shop.example:81/ (127.0.0.1:");
+}
+
+/// Flows of the reference server over the protocols of HTTP.
+#[test]
+fn flows_go_over_every_protocol() {
+    for (scheme, scenario) in [
+        ("http", "\"hello.hurl\""),
+        ("https", "{ file = \"hello.hurl\", tls = true }"),
+        ("http", "{ file = \"hello.hurl\", protocol = \"h2\" }"),
+        (
+            "https",
+            "{ file = \"hello.hurl\", tls = true, protocol = \"h2\" }",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let text = format!(
+            "GET {scheme}://{{{{host}}}}/hello\nHTTP 200\n[Captures]\nx: body\n\n\
+             GET {scheme}://{{{{host}}}}/hello\nHTTP 200\n[Asserts]\nbody == {{{{x}}}}\n"
+        );
+        fs::write(folder.path().join("hello.hurl"), text).unwrap();
+        let program = env!("CARGO_BIN_EXE_prony");
+        let text = format!(
+            "rounds = 1\n[server.it]\nrun = [{program:?}, \"reference\"]\n[workload.hello]\nscenario = {scenario}\n\
+             [[measure]]\nload = {{ shape = \"closed\", connections = 2, requests = 50, warmup = \"0s\" }}\n"
+        );
+        fs::write(folder.path().join("prony.toml"), text).unwrap();
+        let shop = Shop(folder);
+        shop.run(&["verify"]).with(0).prints("verified it × hello");
+        shop.run(&["run", "--no-ceiling"]).with(0);
+        for load in loads(&shop.export()) {
+            assert_eq!(load["flows"]["ok"], 50, "{scenario}");
+        }
+    }
+}

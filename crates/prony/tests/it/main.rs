@@ -1,0 +1,30 @@
+//! The integration tests of this crate, in one program.
+
+mod ab;
+mod bad_input;
+mod bad_values;
+mod calibrate;
+mod common;
+mod compare;
+mod docs;
+mod explain;
+mod fleet;
+mod generators;
+mod golden;
+mod grpc;
+mod hurl_workloads;
+mod hygiene;
+mod import;
+mod load;
+mod lost_output;
+mod outside;
+mod own_requests;
+mod project_file;
+mod rounds;
+mod servers;
+mod shell;
+mod suites;
+mod verify;
+mod warm_up;
+mod whole_path;
+mod wrong_responses;

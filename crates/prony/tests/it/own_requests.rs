@@ -1,0 +1,378 @@
+//! `prony verify` and `prony run` of a project's own workloads, against a server that checks its requests.
+
+use std::fs;
+use std::process::Command;
+
+use crate::common::project::{Project, trials};
+use crate::common::run;
+
+/// Responds to a right `POST /orders` with JSON that differs each time, compressed if the client accepts that.
+const SERVER: &str = r#"
+import gzip, itertools, json, os, ssl
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    numbers = itertools.count()
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"]))
+        wanted = {"authorization": "Bearer s3cr3t-t0ken", "cookie": "session=abc", "x-team": "prony"}
+        wrong = [name for name, value in wanted.items() if self.headers[name] != value]
+        if self.path != "/orders?q=a%20b" or b'name="file"; filename="order.csv"' not in body or b"1,2,3" not in body:
+            wrong.append("the body of " + self.path)
+        order = {"id": next(self.numbers), "items": [1, 2], "echo": self.headers["authorization"], "wrong": wrong}
+        content = json.dumps(order).encode()
+        self.send_response(400 if wrong else 201)
+        self.send_header("content-type", "application/json")
+        if "gzip" in self.headers.get("accept-encoding", ""):
+            content = gzip.compress(content)
+            self.send_header("content-encoding", "gzip")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format, *args):
+        pass
+
+server = ThreadingHTTPServer((os.environ["HOST"], int(os.environ["PORT"])), Handler)
+if "TLS_CERT" in os.environ:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.environ["TLS_CERT"], os.environ["TLS_KEY"])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()
+"#;
+
+const MANIFEST: &str = r#"title = "Orders"
+language = "Python"
+framework = "none"
+class = "stdlib"
+workloads = ["orders", "orders-tls", "wrong"]
+run = ["python3", "server.py"]
+"#;
+
+const REQUEST: &str = r#"
+[request]
+method = "POST"
+path = "/orders"
+query = { q = "a b" }
+headers = { X-Team = "prony", Authorization = { env = "ORDERS_TOKEN", prefix = "Bearer ", secret = true } }
+cookies = { session = "abc" }
+body = { multipart = [{ name = "note", text = "hi" }, { name = "file", file = "order.csv" }] }
+compressed = true
+"#;
+
+const RESPONSE: &str = r#"
+[response]
+status = [200, 201]
+content_type = "application/json"
+body = { json_path = { "$.items" = { count = 2 }, "$.id" = { matches = "^[0-9]+$" } }, schema = "order.json" }
+"#;
+
+const SUITE: &str = r#"title = "Orders"
+about = "Orders of the project."
+rounds = 2
+servers = ["orders"]
+
+[[measure]]
+workloads = ["orders", "orders-tls"]
+load = { shape = "closed", connections = 2, duration = "100ms", warmup = "20ms", timeout = "5s" }
+"#;
+
+/// A project whose workloads are its own.
+fn project() -> Project {
+    let project = Project::new();
+    project.without_suite("tour");
+    project.suite("mine", SUITE);
+    fs::remove_file(project.path().join("workloads")).unwrap();
+    fs::create_dir(project.path().join("workloads")).unwrap();
+    project.manifest("orders", MANIFEST);
+    fs::write(project.path().join("servers/orders/server.py"), SERVER).unwrap();
+    workload(&project, "orders.toml", &format!("{REQUEST}{RESPONSE}"));
+    let over_tls = format!("{REQUEST}tls = true\n{RESPONSE}");
+    workload(&project, "orders-tls.toml", &over_tls);
+    let wrong = "[response]\nstatus = 201\nbody = { json_path = { \"$.echo\" = \"nobody\" } }\n";
+    workload(&project, "wrong.toml", &format!("{REQUEST}{wrong}"));
+    workload(&project, "order.csv", "1,2,3\n");
+    workload(&project, "order.json", r#"{"required": ["id", "items"]}"#);
+    project
+}
+
+fn workload(project: &Project, name: &str, text: &str) {
+    fs::write(project.path().join("workloads").join(name), text).unwrap();
+}
+
+fn with_token(project: &Project, arguments: &[&str]) -> Command {
+    let mut command = project.prony(arguments);
+    command.env("ORDERS_TOKEN", "s3cr3t-t0ken");
+    command
+}
+
+#[test]
+fn own_requests_reach_verification_and_load() {
+    let project = project();
+    let arguments = ["verify", "orders", "--workloads", "orders,orders-tls"];
+    run(with_token(&project, &arguments))
+        .with(0)
+        .prints("verified orders × orders")
+        .prints("verified orders × orders-tls");
+    project
+        .run(&["list", "workloads"])
+        .with(0)
+        .prints("POST /orders");
+
+    let ended = run(with_token(&project, &["run", "mine", "--no-ceiling"])).with(0);
+    assert!(!ended.all().contains("s3cr3t"), "{}", ended.all());
+    let record = project.export();
+    let measured = trials(&record, "orders", "measured");
+    assert_eq!(measured.len(), 4);
+    for trial in measured {
+        let load = &trial["result"]["load"];
+        let wrong = load["outcomes"]["wrong_body"].as_u64().unwrap_or(0);
+        assert_eq!(wrong, 0, "{load}");
+        assert!(load["statuses"]["201"].as_u64().unwrap() > 0, "{load}");
+    }
+    assert!(!record.to_string().contains("s3cr3t"));
+}
+
+#[test]
+fn a_response_that_is_never_right_is_shown_without_its_secret() {
+    let project = project();
+    let arguments = ["verify", "orders", "--workloads", "wrong"];
+    let ended = run(with_token(&project, &arguments)).with(1);
+    let told = ended.all();
+    assert!(told.contains("$.echo = \"nobody\""), "{told}");
+    assert!(told.contains("$.echo = \"Bearer ***\""), "{told}");
+    assert!(!told.contains("s3cr3t"), "{told}");
+}
+
+#[test]
+fn the_log_of_a_server_that_ends_is_shown_without_a_secret() {
+    let project = project();
+    let ends = SERVER.replace(
+        "        order = {",
+        "        print(\"got\", self.headers[\"authorization\"], flush=True)\n        os._exit(3)\n        order = {",
+    );
+    fs::write(project.path().join("servers/orders/server.py"), ends).unwrap();
+    let arguments = ["verify", "orders", "--workloads", "orders"];
+    let told = run(with_token(&project, &arguments)).with(1).all();
+    assert!(told.contains("got Bearer ***"), "{told}");
+    assert!(!told.contains("s3cr3t"), "{told}");
+}
+
+#[test]
+fn a_record_has_the_last_lines_of_a_server_without_its_secret() {
+    let project = project();
+    let writes = SERVER.replace(
+        "        order = {",
+        "        print(\"\\x1b[1mgot\\x1b[0m\", self.headers[\"authorization\"], flush=True)\n        order = {",
+    );
+    fs::write(project.path().join("servers/orders/server.py"), writes).unwrap();
+    run(with_token(&project, &["run", "mine", "--no-ceiling"])).with(0);
+    let record = project.export();
+    for trial in trials(&record, "orders", "measured") {
+        let lines = trial["result"]["log_tail"]["output"].to_string();
+        assert!(lines.contains("Bearer ***"), "{lines}");
+        assert!(
+            !lines.contains("[1m") && !lines.contains("u001b"),
+            "{lines}"
+        );
+    }
+    assert!(!record.to_string().contains("s3cr3t"));
+}
+
+#[test]
+fn faults_of_a_workload_are_reported_before_anything_runs() {
+    let project = project();
+    let verify = ["verify", "orders", "--workloads", "orders"];
+    project
+        .run(&verify)
+        .with(1)
+        .says("its header `Authorization` is the environment variable ORDERS_TOKEN, which is not set; set it: export ORDERS_TOKEN=…");
+    fs::remove_file(project.path().join("workloads/order.csv")).unwrap();
+    run(with_token(&project, &verify))
+        .with(1)
+        .says("workloads/order.csv, which workload `orders` needs: No such file");
+    workload(&project, "order.csv", "");
+    run(with_token(&project, &verify))
+        .with(1)
+        .says("workloads/order.csv is empty, and workload `orders` sends it");
+    workload(&project, "order.csv", "1,2,3\n");
+    workload(&project, "order.json", "");
+    run(with_token(&project, &verify))
+        .with(1)
+        .says("workloads/order.json is not a JSON Schema, and workload `orders` needs one");
+    for (from, to, message) in [
+        (
+            "compressed",
+            "comprssed",
+            "orders.toml:9: unknown field `comprssed`",
+        ),
+        ("compressed", "comprssed", "did you mean `compressed`?"),
+        (
+            "^[0-9]+$",
+            "([0-9]",
+            "is not a regular expression: unclosed group",
+        ),
+        (
+            "$.items",
+            "$.items[",
+            "orders.toml:14: field `body`: `$.items[` is not a JSONPath",
+        ),
+    ] {
+        let text = format!("{REQUEST}{RESPONSE}").replacen(from, to, 1);
+        workload(&project, "orders.toml", &text);
+        run(with_token(&project, &verify)).with(1).says(message);
+    }
+}
+
+/// Says no to an item that the client's file does not have, and to a second order of a user without its cookie. Logs a line
+/// for each request.
+const SHOP: &str = r#"
+import json, os, sys, threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+
+    def do_POST(self):
+        order = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        first = not hasattr(self, "orders")
+        self.orders = True
+        is_right = (order["item"] in ("pen", "big \"cup\"") and 1 <= order["count"] <= 5
+            and self.path == "/shops/north%20side/orders" and first == (self.headers["cookie"] is None))
+        content = json.dumps({"token": self.headers["x-token"], "item": order["item"]}).encode()
+        sys.stdout.write(json.dumps(order) + "\n")
+        sys.stdout.flush()
+        self.send_response(201 if is_right else 400)
+        if first:
+            self.send_header("set-cookie", "cart=1")
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format, *args):
+        pass
+
+ThreadingHTTPServer((os.environ["HOST"], int(os.environ["PORT"])), Handler).serve_forever()
+"#;
+
+const ORDER: &str = r#"
+[request]
+method = "POST"
+path = "/shops/{{shop}}/orders"
+headers = { X-Token = "{{token}}" }
+body = { json = '{"item": "{{item}}", "count": {{count}}, "id": "{{newUuid}}"}' }
+keep_cookies = true
+[values]
+rows = "items.csv"
+random = { count = "1..5" }
+variables = { shop = "north side", token = { env = "ORDERS_TOKEN", secret = true } }
+"#;
+
+/// A project with the shop, whose response is as `response` says.
+fn shop(response: &str) -> Project {
+    let project = project();
+    let manifest = MANIFEST.replace("[\"orders\", \"orders-tls\", \"wrong\"]", "[\"order\"]");
+    project.manifest("orders", &manifest);
+    fs::write(project.path().join("servers/orders/server.py"), SHOP).unwrap();
+    project.suite(
+        "mine",
+        &SUITE.replace("[\"orders\", \"orders-tls\"]", "[\"order\"]"),
+    );
+    workload(&project, "items.csv", "item\npen\n\"big \"\"cup\"\"\"\n");
+    workload(
+        &project,
+        "order.toml",
+        &format!("{ORDER}[response]\n{response}\n"),
+    );
+    project
+}
+
+#[test]
+fn values_and_kept_cookies_reach_verification_and_load() {
+    let project = shop(
+        "status = 201\nbody = { json_path = { \"$.item\" = { exists = true } } }\nlog_lines = 1",
+    );
+    let arguments = ["verify", "orders", "--workloads", "order"];
+    run(with_token(&project, &arguments))
+        .with(0)
+        .prints("verified orders × order");
+    let ended = run(with_token(&project, &["run", "mine", "--no-ceiling"])).with(0);
+    assert!(!ended.all().contains("s3cr3t"), "{}", ended.all());
+    let record = project.export();
+    let measured = trials(&record, "orders", "measured");
+    assert_eq!(measured.len(), 2);
+    for trial in measured {
+        let load = &trial["result"]["load"];
+        // The lines that the server logged agree with the requests, or the trial would have failed.
+        let statuses = load["statuses"].as_object().unwrap();
+        assert_eq!(statuses.keys().collect::<Vec<_>>(), ["201"], "{load}");
+        assert!(
+            load.get("flows").is_none_or(|flows| flows.is_null()),
+            "{load}"
+        );
+        let url = load["target"]["url"].as_str().unwrap();
+        assert!(url.ends_with("/shops/north%20side/orders"), "{url}");
+    }
+    assert!(!record.to_string().contains("s3cr3t"));
+}
+
+#[test]
+fn a_wrong_response_to_values_is_shown_without_secrets() {
+    let project = shop("status = 201\nbody = { json_path = { \"$.token\" = \"none\" } }");
+    let arguments = ["verify", "orders", "--workloads", "order"];
+    let told = run(with_token(&project, &arguments)).with(1).all();
+    assert!(told.contains("$.token = \"none\""), "{told}");
+    assert!(told.contains("$.token = \"***\""), "{told}");
+    assert!(!told.contains("s3cr3t"), "{told}");
+}
+
+#[test]
+fn what_does_not_go_with_values_is_refused_before_anything_starts() {
+    let project = shop("status = 201");
+    let load = "load = { shape = \"closed\", connections = 2, pipeline = 4";
+    let suite = SUITE.replace("[\"orders\", \"orders-tls\"]", "[\"order\"]");
+    let piped = suite.replace("load = { shape = \"closed\", connections = 2", load);
+    project.suite("mine", &piped);
+    let told = run(with_token(&project, &["run", "mine", "--no-ceiling"]))
+        .with(1)
+        .all();
+    assert!(
+        told.contains("the load has `pipeline`, which does not go with the `values` of `order`"),
+        "{told}"
+    );
+    project.suite("mine", &suite);
+    let order = ORDER.replace("{{item}}", "{{items}}");
+    workload(
+        &project,
+        "order.toml",
+        &format!("{order}[response]\nstatus = 201\n"),
+    );
+    let told = run(with_token(&project, &["run", "mine", "--no-ceiling"]))
+        .with(1)
+        .all();
+    assert!(
+        told.contains("its body: the value `items` is not defined; did you mean `item`?"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_placeholder_without_values_is_pointed_out() {
+    let project = shop("status = 201");
+    let (request, _) = ORDER.split_once("[values]").unwrap();
+    let request = request.replace("{{count}}", "1").replace("{{token}}", "x");
+    workload(
+        &project,
+        "order.toml",
+        &format!("{request}[response]\nstatus = 201\n"),
+    );
+    let told = run(with_token(&project, &["verify", "orders"]))
+        .with(1)
+        .all();
+    let hint = "the request has {{shop}} as text: for a value, add the table `values`";
+    assert!(told.contains(hint), "{told}");
+}

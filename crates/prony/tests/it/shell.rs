@@ -1,0 +1,110 @@
+//! Completion scripts and manual pages.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::common::{self, prony, run};
+
+/// The commands that the help page lists.
+fn commands() -> BTreeSet<String> {
+    let page = run(prony(["--help"])).with(0).stdout;
+    let lines = page.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = lines.take_while(|line| line.starts_with("  "));
+    // Deeper lines continue a description.
+    let names = listed.filter(|line| !line.starts_with("   "));
+    names
+        .filter_map(|line| line.split_whitespace().next())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn is_installed(program: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg("--version").stdout(Stdio::null());
+    command.stderr(Stdio::null()).status().is_ok()
+}
+
+/// What the program says about this file, which must be nothing.
+fn accepts(program: &str, flags: &[&str], file: &Path) {
+    if !is_installed(program) {
+        return common::leave_out(program, "it is not installed");
+    }
+    let output = Command::new(program)
+        .args(flags)
+        .arg(file)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && said.is_empty(),
+        "{file:?}: {said}"
+    );
+}
+
+#[test]
+fn completion_scripts_name_every_command_and_no_hidden_one() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = run(prony(["completions", shell])).with(0).stdout;
+        for command in commands() {
+            assert!(script.contains(&command), "{shell}: {command}");
+        }
+        assert!(script.contains("find-capacity"), "{shell}: flags");
+        assert!(!script.contains("reference server (the server"), "{shell}");
+    }
+}
+
+#[test]
+fn bash_reads_its_script() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("prony");
+    let text = run(prony(["completions", "bash"])).with(0).stdout;
+    fs::write(&script, text).unwrap();
+    accepts("bash", &["-n"], &script);
+
+    let complete = "source \"$0\"; COMP_WORDS=(prony comp); COMP_CWORD=1; _prony prony comp prony; echo ${COMPREPLY[@]}";
+    let output = Command::new("bash")
+        .args(["-c", complete])
+        .arg(&script)
+        .output()
+        .unwrap();
+    let offered = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(offered.trim(), "compare completions", "{output:?}");
+}
+
+#[test]
+fn an_unknown_shell_is_refused() {
+    run(prony(["completions", "csh"]))
+        .with(2)
+        .says("bash, elvish, fish");
+}
+
+#[test]
+fn every_command_has_a_manual_page_that_groff_reads_without_a_warning() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("man1");
+    run(prony(["man".as_ref(), folder.as_os_str()])).with(0);
+    for command in commands() {
+        let page = folder.join(format!("prony-{command}.1"));
+        let text = fs::read_to_string(&page).unwrap();
+        assert!(text.contains(".SH EXAMPLES"), "{command}");
+        assert!(text.contains(".SH \"EXIT STATUS"), "{command}");
+    }
+    assert!(folder.join("prony-grpc-describe.1").is_file());
+    let mut all = String::new();
+    for page in fs::read_dir(&folder).unwrap() {
+        let page = page.unwrap().path();
+        accepts("groff", &["-man", "-Tutf8", "-ww", "-z"], &page);
+        all.push_str(&fs::read_to_string(page).unwrap());
+    }
+    let printed = run(prony(["man"])).with(0).stdout;
+    assert_eq!(printed.len(), all.len());
+}
+
+#[test]
+fn a_folder_without_a_parent_is_refused() {
+    run(prony(["man", "/no/such/folder"]))
+        .with(1)
+        .says("there is no folder `/no/such`");
+}

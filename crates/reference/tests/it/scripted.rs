@@ -1,0 +1,237 @@
+//! The scripted server follows its script, whatever its clients do.
+
+use crate::common;
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::{Shutdown, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::common::{Client, config};
+use prony_reference::script::Script;
+use prony_reference::{Responded, ScriptedServer, TlsFiles};
+
+const HELLO: &str = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
+
+struct Scripted {
+    address: SocketAddr,
+    responded: Arc<Mutex<Vec<Responded>>>,
+}
+
+fn start(script: &Script) -> Scripted {
+    run(ScriptedServer::bind(&config(1), script.clone()).unwrap())
+}
+
+/// Runs a server; its thread ends with the test process.
+fn run(server: ScriptedServer) -> Scripted {
+    let address = server.address();
+    let responded = Arc::new(Mutex::new(Vec::new()));
+    let record = responded.clone();
+    let log = File::create("/dev/null").unwrap();
+    thread::spawn(move || server.run(log, |one| record.lock().unwrap().push(one)));
+    Scripted { address, responded }
+}
+
+impl Scripted {
+    fn connect(&self) -> Client {
+        Client::connect(self.address)
+    }
+
+    /// The first `count` requests that got their responses.
+    fn responded(&self, count: usize) -> Vec<Responded> {
+        let give_up = Instant::now() + Duration::from_secs(20);
+        while self.responded.lock().unwrap().len() < count && Instant::now() < give_up {
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.responded.lock().unwrap().clone()
+    }
+}
+
+fn script(freeze: Option<&str>, service: &str) -> Script {
+    Script {
+        freeze: freeze.map(|text| text.parse().unwrap()),
+        service: service.parse().unwrap(),
+        seed: 5,
+        ..Script::default()
+    }
+}
+
+#[test]
+fn responses_are_due_as_computed_and_never_leave_early() {
+    let script = script(Some("20ms/50ms"), "exponential:300us");
+    let bind = || ScriptedServer::bind(&config(1), script.clone()).unwrap();
+    for server in [run(bind()), run(bind().spin())] {
+        check(&script, &server);
+    }
+}
+
+#[test]
+fn several_workers_respond_as_computed_too() {
+    let script = Script {
+        workers: 4.try_into().unwrap(),
+        ..script(None, "exponential:3ms")
+    };
+    check(&script, &start(&script));
+}
+
+#[test]
+fn several_workers_serve_several_clients_at_a_time() {
+    let script = Script {
+        workers: 8.try_into().unwrap(),
+        ..script(None, "fixed:100ms")
+    };
+    let server = start(&script);
+    let mut clients: Vec<Client> = (0..8).map(|_| server.connect()).collect();
+    for client in &mut clients {
+        client.send(HELLO);
+    }
+    for client in &mut clients {
+        assert_eq!(client.response().status, 200);
+    }
+    // One after the other they would have taken 800 ms.
+    for one in server.responded(8) {
+        assert_eq!(one.due - one.arrived, Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn over_one_connection_no_response_overtakes_another() {
+    let times = tempfile::NamedTempFile::new().unwrap();
+    fs::write(times.path(), "50ms\n1ms\n").unwrap();
+    let script = Script {
+        workers: 2.try_into().unwrap(),
+        ..script(None, &format!("file:{}", times.path().display()))
+    };
+    let server = start(&script);
+    let mut client = server.connect();
+    client.send("GET /hello HTTP/1.1\r\nHost: a\r\n\r\nGET /byte HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert_eq!(client.response().body, "hello from prony\n");
+    assert_eq!(client.response().body, "r");
+    let responded = server.responded(2);
+    assert!(responded[1].due < responded[0].due && responded[1].left >= responded[0].left);
+}
+
+fn check(script: &Script, server: &Scripted) {
+    let clients: Vec<_> = (0..8)
+        .map(|_| {
+            let mut client = server.connect();
+            thread::spawn(move || {
+                for _ in 0..40 {
+                    assert_eq!(client.get("/hello").body, "hello from prony\n");
+                }
+            })
+        })
+        .collect();
+    clients.into_iter().for_each(|it| it.join().unwrap());
+    let mut responded = server.responded(320);
+    assert_eq!(responded.len(), 320);
+    // Workers may finish in another order than they started.
+    responded.sort_by_key(|one| one.arrived);
+    let mut timeline = script.timeline();
+    for one in &responded {
+        assert_eq!(one.due, timeline.response_due(one.arrived));
+        assert!(one.left >= one.due);
+    }
+    let truth = script.latencies(responded.iter().map(|one| one.arrived));
+    assert!(
+        truth.at(1.0) > Duration::from_millis(10),
+        "at least one request met a freeze, or a long service time"
+    );
+}
+
+#[test]
+fn a_client_waits_for_its_service_time() {
+    let server = start(&script(None, "fixed:30ms"));
+    let mut client = server.connect();
+    for _ in 0..3 {
+        let begin = Instant::now();
+        client.get("/byte");
+        assert!(begin.elapsed() >= Duration::from_millis(30));
+    }
+}
+
+#[test]
+fn requests_on_one_connection_get_their_responses_in_order() {
+    let server = start(&script(None, "fixed:2ms"));
+    let mut client = server.connect();
+    let begin = Instant::now();
+    let paths = ["/hello", "/byte", "/nothing", "/", "/hello"];
+    for path in paths {
+        client.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
+    }
+    let responses: Vec<_> = paths.map(|_| client.response()).into();
+    assert!(begin.elapsed() >= Duration::from_millis(10));
+    assert_eq!(responses[0].body, "hello from prony\n");
+    assert_eq!(responses[1].body, "r");
+    assert_eq!(responses[2].status, 404);
+    assert_eq!(responses[3].body, common::asset("page-100k.html"));
+    assert_eq!(responses[4].body, responses[0].body);
+}
+
+#[test]
+fn a_client_that_has_closed_its_side_still_gets_its_delayed_responses() {
+    let server = start(&script(None, "fixed:20ms"));
+    let mut client = server.connect();
+    client.send([HELLO, HELLO].concat());
+    client.socket.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(client.response().status, 200);
+    assert_eq!(client.response().status, 200);
+    assert!(client.has_ended());
+}
+
+#[test]
+fn the_last_response_ends_the_connection_if_requested() {
+    let server = start(&script(None, "fixed:5ms"));
+    for last in [
+        "GET /hello HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+        "no request at all\r\n\r\n",
+    ] {
+        let mut client = server.connect();
+        client.send([HELLO, last].concat());
+        assert_eq!(client.response().status, 200);
+        let response = client.response();
+        assert_eq!(response.field("connection"), Some("close"));
+        assert!(client.has_ended());
+    }
+}
+
+#[test]
+fn a_request_in_pieces_arrives_with_its_last_one() {
+    let server = start(&script(None, "fixed:1us"));
+    let mut client = server.connect();
+    client.get("/byte");
+    client.send("POST /byte HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n");
+    thread::sleep(Duration::from_millis(50));
+    client.socket.write_all(b"body").unwrap();
+    assert_eq!(client.response().status, 405);
+    let responded = server.responded(2);
+    assert!(responded[1].arrived - responded[0].arrived >= Duration::from_millis(50));
+}
+
+#[test]
+fn the_request_of_a_client_that_left_still_takes_its_time() {
+    let server = start(&script(None, "fixed:100ms"));
+    let mut gone = server.connect();
+    gone.send(HELLO);
+    drop(gone);
+    // Connections are accepted in order, and so are the requests that have come over them.
+    assert_eq!(server.connect().get("/hello").status, 200);
+    let responded = server.responded(2);
+    assert_eq!(responded[0].arrived, Duration::ZERO);
+    assert!(
+        responded[1].due >= Duration::from_millis(200),
+        "{responded:?}"
+    );
+}
+
+#[test]
+fn tls_is_refused() {
+    let mut config = config(1);
+    config.tls = Some(TlsFiles {
+        certificates: "cert.pem".into(),
+        key: "key.pem".into(),
+    });
+    let error = ScriptedServer::bind(&config, script(None, "fixed:1ms")).unwrap_err();
+    assert!(error.to_string().contains("unset TLS_CERT"), "{error}");
+}

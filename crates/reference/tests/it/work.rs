@@ -1,0 +1,58 @@
+//! Known work for each request: responses stay right, and take longer.
+
+use std::time::{Duration, Instant};
+
+use crate::common::{Client, Running, config, start_with};
+use prony_reference::{Config, Work};
+
+/// Enough to stand out from the other costs of a request on any machine.
+const STEPS: u64 = 500_000;
+
+fn server(steps: u64) -> Running {
+    start_with(&Config {
+        work: Work::steps(steps),
+        ..config(1)
+    })
+}
+
+/// The shortest of several exchanges; other programs only make them longer.
+fn shortest(client: &mut Client) -> Duration {
+    let exchange = |client: &mut Client| {
+        let begin = Instant::now();
+        assert_eq!(client.get("/byte").body, "r");
+        begin.elapsed()
+    };
+    (0..20).map(|_| exchange(client)).min().unwrap()
+}
+
+#[test]
+fn responses_stay_right_whatever_the_work() {
+    let (idle, busy) = (server(0), server(10_000));
+    let (mut idle, mut busy) = (idle.connect(), busy.connect());
+    for path in ["/hello", "/byte", "/", "/sse-20k", "/nothing"] {
+        let (expected, response) = (idle.get(path), busy.get(path));
+        assert_eq!(response.status, expected.status, "{path}");
+        assert!(response.body == expected.body, "{path}");
+    }
+}
+
+#[test]
+fn each_of_several_requests_at_once_costs_its_work() {
+    let server = server(STEPS);
+    let mut client = server.connect();
+    let one = shortest(&mut client);
+    let many = 20;
+    let begin = Instant::now();
+    client.send("GET /byte HTTP/1.1\r\nHost: a\r\n\r\n".repeat(many));
+    (0..many).for_each(|_| assert_eq!(client.response().body, "r"));
+    // `one` is the shortest, so only a server that skips work can be this fast.
+    assert!(begin.elapsed() > one * (many as u32 / 2));
+}
+
+#[test]
+fn more_work_takes_more_time() {
+    let (less, more) = (server(STEPS), server(10 * STEPS));
+    let less = shortest(&mut less.connect());
+    let more = shortest(&mut more.connect());
+    assert!(more > 3 * less, "{less:?} and {more:?}");
+}

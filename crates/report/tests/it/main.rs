@@ -1,0 +1,15 @@
+//! The integration tests of this crate, in one program.
+
+mod charts;
+mod comparison;
+mod golden;
+mod noisy;
+mod opened;
+mod outside;
+mod pages;
+mod pairs;
+mod published;
+mod rates;
+mod sample;
+mod standing;
+mod warming;

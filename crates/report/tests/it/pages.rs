@@ -1,0 +1,260 @@
+//! Rules for every report; the golden files have the contents.
+
+use crate::sample;
+use std::sync::LazyLock;
+
+use crate::sample::documents::{self, Records};
+use crate::sample::hostile;
+use prony_model::Run;
+use prony_report::{RunSummary, chart_files, html, markdown, terminal};
+
+/// A run and its summary: computed once, because that takes a while.
+struct Made {
+    run: Run,
+    comparison: RunSummary,
+}
+
+impl Made {
+    fn of((run, trials): Records) -> Made {
+        let comparison = RunSummary::of(&run, &trials);
+        Made { run, comparison }
+    }
+}
+
+static PLAIN: LazyLock<Made> = LazyLock::new(|| Made::of(made()));
+static HOSTILE: LazyLock<Made> = LazyLock::new(|| Made::of(hostile::hostile()));
+static ZAP: LazyLock<Made> = LazyLock::new(|| Made::of(documents::zap()));
+static DATASTAR: LazyLock<Made> = LazyLock::new(|| Made::of(documents::datastar()));
+static HYDRAGEN: LazyLock<Made> = LazyLock::new(|| Made::of(documents::hydragen()));
+static RATES: LazyLock<Made> = LazyLock::new(|| Made::of(sample::rates::rates()));
+static NOISY: LazyLock<Made> = LazyLock::new(|| Made::of(sample::noisy::noisy()));
+static HOSTILE_DOCUMENT: LazyLock<Made> = LazyLock::new(|| Made::of(hostile::hostile_document()));
+
+fn every_kind() -> [&'static Made; 8] {
+    [
+        &PLAIN,
+        &HOSTILE,
+        &ZAP,
+        &DATASTAR,
+        &HYDRAGEN,
+        &RATES,
+        &NOISY,
+        &HOSTILE_DOCUMENT,
+    ]
+}
+
+fn made() -> Records {
+    (sample::run(), sample::trials())
+}
+
+/// The page without the one script that it has: the kit's own, which the tests of `prony-present` look at.
+fn without_script(page: &str) -> String {
+    let (before, rest) = page.split_once("<script>").expect("the page's script");
+    let (script, after) = rest.split_once("</script>").expect("its end");
+    assert!(script.contains("\"use strict\""), "{script}");
+    before.to_owned() + after
+}
+
+fn all_texts(Made { run, comparison }: &Made) -> Vec<(&'static str, String)> {
+    let mut texts = vec![
+        ("html", without_script(&html(run, comparison))),
+        ("markdown", markdown(run, comparison)),
+        ("terminal", terminal(comparison, 100, false)),
+    ];
+    for chart in chart_files(comparison) {
+        texts.push(("chart", chart.svg));
+    }
+    texts
+}
+
+/// The names of the elements that are open at the end, and of all elements. Panics if one is
+/// closed that is not open. Reads only what maud writes: no comments, quoted attributes.
+fn elements(markup: &str) -> Vec<String> {
+    // Cells and rows have no end tags, which HTML does not need.
+    const UNCLOSED: [&str; 6] = ["meta", "br", "!DOCTYPE", "tr", "th", "td"];
+    let mut open: Vec<String> = Vec::new();
+    let mut seen = Vec::new();
+    let mut rest = markup;
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').expect("a tag that ends");
+        let tag = &rest[start + 1..end];
+        let name = tag
+            .trim_start_matches('/')
+            .split(' ')
+            .next()
+            .unwrap()
+            .to_owned();
+        if tag.starts_with('/') {
+            assert_eq!(
+                open.pop().as_ref(),
+                Some(&name),
+                "near {}",
+                &rest[..end + 1]
+            );
+        } else {
+            if !UNCLOSED.contains(&name.as_str()) && !tag.ends_with('/') {
+                open.push(name.clone());
+            }
+            seen.push(name);
+        }
+        rest = &rest[end + 1..];
+    }
+    assert!(open.is_empty(), "never closed: {open:?}");
+    seen
+}
+
+#[test]
+fn the_page_is_well_formed_and_loads_nothing_and_runs_only_its_own_script() {
+    for records in every_kind() {
+        let page = &all_texts(records)[0].1;
+        let names = elements(page);
+        for forbidden in ["script", "link", "img", "iframe", "object", "embed", "base"] {
+            assert!(!names.iter().any(|name| name == forbidden), "<{forbidden}>");
+        }
+        for forbidden in [
+            "http://", "https://", "url(", "@import", " onload=", " src=",
+        ] {
+            assert!(!page.contains(forbidden), "{forbidden}");
+        }
+    }
+}
+
+#[test]
+fn every_chart_of_the_page_has_a_text_alternative() {
+    for records in every_kind() {
+        let page = &all_texts(records)[0].1;
+        let names = elements(page);
+        let count = |name: &str| names.iter().filter(|n| *n == name).count();
+        let charts = chart_files(&records.comparison).len();
+        // The curves of a row have their figures beside them.
+        let curves = page.matches(r#"<svg aria-hidden="true""#).count();
+        assert!(curves > 0 && count("figcaption") == curves, "{curves}");
+        assert_eq!((count("svg"), count("desc")), (charts + curves, charts));
+        assert_references(page);
+    }
+}
+
+fn assert_references(page: &str) {
+    let ids: Vec<&str> = page
+        .split(" id=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    let mut unique = ids.clone();
+    unique.sort_unstable();
+    unique.dedup();
+    assert_eq!(ids.len(), unique.len(), "an id twice");
+    for reference in page.split(" href=\"#").skip(1) {
+        let id = reference.split('"').next().unwrap();
+        assert!(unique.contains(&id), "#{id} has no target");
+    }
+}
+
+#[test]
+fn text_from_records_is_never_markup() {
+    let texts = [&HOSTILE, &HOSTILE_DOCUMENT];
+    for (name, text) in texts.into_iter().flat_map(|made| all_texts(made)) {
+        // A chart has its own names, so it has none from records.
+        if name != "terminal" && (name != "chart" || text.contains("script")) {
+            // Code blocks in Markdown show text verbatim.
+            let outside: String = match name {
+                "markdown" => text.split("```").step_by(2).collect(),
+                _ => text,
+            };
+            assert!(!outside.contains("<script"), "{name}");
+            assert!(outside.contains("&lt;script"), "{name}");
+        }
+    }
+}
+
+#[test]
+fn standalone_charts_are_whole_documents_on_a_light_or_dark_background() {
+    for records in every_kind() {
+        let charts = chart_files(&records.comparison);
+        for chart in &charts {
+            let svg = &chart.svg;
+            elements(svg);
+            assert!(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
+            assert!(
+                svg.contains(".ground{fill:#ffffff}")
+                    && !svg.contains("var(--")
+                    && svg.contains("(prefers-color-scheme:dark){.ground{fill:#191f26}")
+            );
+            assert!(
+                !svg.contains("NaN") && !svg.contains("inf"),
+                "{}",
+                chart.name
+            );
+        }
+        let mut names: Vec<&str> = charts.iter().map(|chart| chart.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), charts.len(), "a name twice");
+        assert!(names.iter().all(|name| !name.contains(['/', '<', ' '])));
+    }
+}
+
+#[test]
+fn every_chart_that_markdown_links_is_written() {
+    for records in every_kind() {
+        let names: Vec<String> = chart_files(&records.comparison)
+            .into_iter()
+            .map(|c| c.name)
+            .collect();
+        let text = markdown(&records.run, &records.comparison);
+        for link in text.split("](charts/").skip(1) {
+            let name = link.split(')').next().unwrap();
+            assert!(names.iter().any(|written| written == name), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_terminal_keeps_to_its_width_and_colours_only_on_request() {
+    for records in every_kind() {
+        for width in [40, 60, 80, 100, 140] {
+            let text = terminal(&records.comparison, width, false);
+            for line in text.lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+            assert!(!text.contains('\u{1b}'));
+            assert!(text.contains("req/s") || text.contains("requests/s"));
+            assert!(width < 60 || text.contains("p99"));
+        }
+        assert!(terminal(&records.comparison, 100, true).contains("\u{1b}[1m"));
+    }
+}
+
+#[test]
+fn every_line_of_a_markdown_table_has_as_many_cells() {
+    for records in every_kind() {
+        let text = &all_texts(records)[1].1;
+        let mut cells = None;
+        for line in text.lines() {
+            if !line.starts_with('|') {
+                cells = None;
+                continue;
+            }
+            let count = line.replace("\\|", "").matches('|').count();
+            assert_eq!(*cells.get_or_insert(count), count, "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_run_without_figures_still_has_its_reports() {
+    let run = &PLAIN.run;
+    let comparison = RunSummary::of(run, &[]);
+    elements(&without_script(&html(run, &comparison)));
+    assert!(markdown(run, &comparison).contains("zig-std"));
+    assert!(terminal(&comparison, 80, false).contains("zig-std"));
+    for Made { run, .. } in [&*ZAP, &*DATASTAR, &*HYDRAGEN] {
+        let comparison = RunSummary::of(run, &[]);
+        elements(&without_script(&html(run, &comparison)));
+        for text in [markdown(run, &comparison), terminal(&comparison, 80, false)] {
+            assert!(text.contains("not tried") && text.contains("No two rows"));
+            assert!(!text.contains("NaN"));
+        }
+        assert!(chart_files(&comparison).is_empty());
+    }
+}

@@ -1,0 +1,484 @@
+//! Servers that start, fail to start, and are measured.
+
+use std::io;
+use std::net::{IpAddr, TcpListener};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::support::{GO_ON, LONG, bring_up_python, built, launch, probe, python_server, until};
+use prony_model::CpuAssignment;
+use prony_server::{
+    BringUpError, Certificate, Exit, FreePorts, Launch, Layout, NotReady, Place, PortSource, Probe,
+    RunningServer, Sampler, StartError, TreeUsage, Word, bring_up, wait_ready,
+};
+use prony_system::allowed_cpus;
+
+/// The server's CPUs only matter for shares.
+fn one_cpu() -> CpuAssignment {
+    CpuAssignment {
+        server: vec![allowed_cpus().unwrap()[0]],
+        load: Vec::new(),
+    }
+}
+
+fn not_ready(error: BringUpError) -> NotReady {
+    match error {
+        BringUpError::NotReady(error) => error,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_server_gets_its_variables_becomes_ready_and_logs_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = r#"
+with open("env", "w") as file:
+    file.write(" ".join(os.environ[name] for name in ["HOST", "PORT", "CPUS", "ASSETS"]))
+"#;
+    let built = python_server(folder.path(), "right", more);
+    let mut launch = launch(folder.path());
+    launch.cpus = vec![allowed_cpus().unwrap()[0]];
+    let (mut server, ready) =
+        bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap();
+    assert!(ready.startup_ns > 0 && u128::from(ready.startup_ns) < LONG.as_nanos());
+    let env = std::fs::read_to_string(folder.path().join("env")).unwrap();
+    let port = server.address().port();
+    let assets = folder.path().display();
+    assert_eq!(env, format!("127.0.0.1 {port} 1 {assets}"));
+    let lines = server.log_lines().unwrap();
+    for _ in 0..5 {
+        assert_eq!(probe(server.address()), Probe::Right);
+    }
+    until("the lines", || {
+        (server.log_lines().unwrap() == lines + 5).then_some(())
+    });
+    assert!(server.logs().shown().ends_with("\n  a line"));
+    assert_eq!(server.exited(), None);
+    assert_eq!(server.stop(LONG), Exit::Signal(15));
+    assert_eq!(server.log_lines().unwrap(), lines + 5);
+    assert!(server.usage().is_err(), "nothing is left to sample");
+}
+
+#[test]
+fn a_server_that_is_to_speak_tls_gets_the_certificate() {
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = Certificate::of(&Layout::at(folder.path())).unwrap();
+    let built = built(folder.path(), &["sh", "-c", "echo $TLS_CERT $TLS_KEY"]);
+    let launch = Launch {
+        certificate: Some(certificate.clone()),
+        ..launch(folder.path())
+    };
+    let mut server = RunningServer::start(&built, &launch, &mut FreePorts).unwrap();
+    assert_eq!(server.exits_within(LONG), Some(Exit::Code(0)));
+    let log = std::fs::read_to_string(folder.path().join("server.log")).unwrap();
+    let Certificate { certificate, key } = certificate;
+    assert_eq!(
+        log,
+        format!("{} {}\n", certificate.display(), key.display())
+    );
+}
+
+#[test]
+fn a_server_that_ends_early_is_reported_with_its_last_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo one; echo two >&2; exit 9";
+    let built = built(folder.path(), &["sh", "-c", script]);
+    let launch = launch(folder.path());
+    let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
+    match not_ready(error) {
+        NotReady::ExitedEarly { exit, output } => {
+            let path = |name| folder.path().join(name).display().to_string();
+            let (out, err) = (path("server.log"), path("server.stderr.log"));
+            let both =
+                format!("its standard output ({out}):\n  one\nits standard error ({err}):\n  two");
+            assert_eq!((exit, output), (Exit::Code(9), both));
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_server_that_never_responds_is_reported_with_its_last_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = built(folder.path(), &["sh", "-c", "echo waiting; exec sleep 600"]);
+    let mut server = RunningServer::start(&built, &launch(folder.path()), &mut FreePorts).unwrap();
+    until("the line", || {
+        (server.log_lines().unwrap() == 1).then_some(())
+    });
+    let timeout = Duration::from_millis(50);
+    match wait_ready(&mut server, &mut probe, timeout, &GO_ON).unwrap_err() {
+        NotReady::NeverResponded { output, .. } => assert!(output.ends_with("\n  waiting")),
+        other => panic!("{other}"),
+    }
+}
+
+/// The error for a server that does not respond in time.
+fn silent(folder: &std::path::Path, run: &[&str]) -> String {
+    let built = built(folder, run);
+    let mut server = RunningServer::start(&built, &launch(folder), &mut FreePorts).unwrap();
+    until("the file `up`", || folder.join("up").exists().then_some(()));
+    let timeout = Duration::from_millis(50);
+    let error = wait_ready(&mut server, &mut probe, timeout, &GO_ON).unwrap_err();
+    error.to_string()
+}
+
+#[test]
+fn a_server_that_listens_elsewhere_is_reported_with_its_address() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = "import socket, time\nlistener = socket.create_server((\"127.0.0.1\", 0))\n\
+        open(\"port\", \"w\").write(str(listener.getsockname()[1]))\n\
+        open(\"up\", \"w\").close()\ntime.sleep(600)";
+    let text = silent(folder.path(), &["python3", "-c", code]);
+    let port = std::fs::read_to_string(folder.path().join("port")).unwrap();
+    let listens = format!(": it listens on 127.0.0.1:{port} instead of 127.0.0.1:");
+    assert!(text.contains(&listens), "{text}");
+    assert!(
+        text.contains(": does it read PORT?; it wrote nothing"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_server_that_does_not_listen_is_reported_with_its_buffered_output() {
+    let folder = tempfile::tempdir().unwrap();
+    // Output that a program writes on SIGTERM is not lost.
+    let code = "import os, signal, sys, time\nsys.stdout = open(1, \"w\", 4096)\n\
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\nprint(\"no database\")\n\
+        open(\"up\", \"w\").close()\ntime.sleep(600)";
+    let text = silent(folder.path(), &["python3", "-c", code]);
+    assert!(
+        text.contains("it does not listen on a TCP port (refused)"),
+        "{text}"
+    );
+    assert!(text.ends_with("\n  no database"), "{text}");
+}
+
+#[test]
+fn a_server_that_goes_into_the_background_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = built(folder.path(), &["sh", "-c", "sleep 600 & exit 0"]);
+    let launch = launch(folder.path());
+    let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
+    let text = error.to_string();
+    let told = "the server ended with exit code 0 and left 1 process running in the background, \
+        which Prony has stopped (run it in the foreground) before it sent the expected response";
+    assert!(text.starts_with(told), "{text}");
+}
+
+#[test]
+fn a_server_that_goes_into_the_background_after_a_response_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    // The parent ends after the child's first request.
+    let more = "if os.fork() != 0:\n    import time\n    while not os.path.exists(\"asked\"):\n        time.sleep(0.001)\n    sys.exit(0)\n";
+    let built = python_server(folder.path(), "right", more);
+    let code = std::fs::read_to_string(folder.path().join("server.py")).unwrap();
+    let code = code.replace(
+        "    print(",
+        "    open(\"asked\", \"w\").close()\n    print(",
+    );
+    std::fs::write(folder.path().join("server.py"), code).unwrap();
+    let launch = launch(folder.path());
+    match bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON) {
+        Ok((mut server, _)) => {
+            assert_eq!(server.exits_within(LONG), Some(Exit::Background(1)));
+        }
+        Err(error) => {
+            let error = not_ready(error);
+            let exit = Exit::Background(1);
+            assert!(
+                matches!(&error, NotReady::ExitedEarly { exit: came, .. } if *came == exit),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_command_gets_its_address_and_a_temporary_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "echo $0 $1 $OWN; ls -A $2 | wc -l; touch $2/pid; echo $2 >tmp; exec sleep 600";
+    let words = [
+        "sh",
+        "-c",
+        script,
+        "{host}:{port}",
+        "{cpus} {assets}",
+        "{tmp}",
+    ];
+    let mut built = built(folder.path(), &words);
+    built.env = [(
+        "OWN".to_owned(),
+        Word::new("on-{port}", &Place::ALL).unwrap(),
+    )]
+    .into();
+    let mut launch = launch(folder.path());
+    launch.cpus = vec![allowed_cpus().unwrap()[0]];
+    let tmp = |server: &mut RunningServer| {
+        let told = until("what it received", || {
+            let text = std::fs::read_to_string(&server.logs().output).unwrap();
+            (text.lines().count() == 2).then_some(text)
+        });
+        let address = server.address();
+        let assets = folder.path().display();
+        let port = address.port();
+        assert_eq!(told, format!("{address} 1 {assets} on-{port}\n0\n"));
+        let tmp = until("its folder", || {
+            let path = std::fs::read_to_string(folder.path().join("tmp")).ok()?;
+            path.strip_suffix('\n').map(std::path::PathBuf::from)
+        });
+        std::fs::remove_file(folder.path().join("tmp")).unwrap();
+        assert!(tmp.join("pid").exists());
+        tmp
+    };
+    let start = || RunningServer::start(&built, &launch, &mut FreePorts).unwrap();
+    let mut first = start();
+    let first_tmp = tmp(&mut first);
+    first.stop(LONG);
+    assert!(!first_tmp.exists(), "{first_tmp:?} is still there");
+    let mut again = start();
+    let second_tmp = tmp(&mut again);
+    assert_ne!(first_tmp, second_tmp);
+    drop(again);
+    assert!(!second_tmp.exists(), "{second_tmp:?} is still there");
+}
+
+#[test]
+fn a_server_that_responds_wrongly_is_reported_with_the_response() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = python_server(folder.path(), "wrong", "");
+    let launch = launch(folder.path());
+    let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
+    let text = not_ready(error).to_string();
+    assert!(text.contains("expected `right`, came `wrong`"), "{text}");
+}
+
+#[test]
+fn an_interrupt_ends_the_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = built(folder.path(), &["sleep", "600"]);
+    let mut server = RunningServer::start(&built, &launch(folder.path()), &mut FreePorts).unwrap();
+    let interrupt = AtomicBool::new(true);
+    let error = wait_ready(&mut server, &mut probe, LONG, &interrupt).unwrap_err();
+    assert!(matches!(error, NotReady::Interrupted), "{error}");
+}
+
+#[test]
+fn a_missing_program_is_an_error_of_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let built = built(folder.path(), &["./no-server"]);
+    let error = RunningServer::start(&built, &launch(folder.path()), &mut FreePorts).unwrap_err();
+    assert!(matches!(error, StartError::Spawn(_)), "{error}");
+    assert!(error.to_string().contains("./no-server"), "{error}");
+}
+
+/// Returns the taken port `taken` times before free ones, and counts the calls.
+fn ports_with(taken: u16, times: usize, asked: &mut usize) -> impl PortSource {
+    move |host: IpAddr| -> io::Result<u16> {
+        *asked += 1;
+        if *asked <= times {
+            Ok(taken)
+        } else {
+            FreePorts.next_port(host)
+        }
+    }
+}
+
+#[test]
+fn a_taken_port_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let built = python_server(folder.path(), "right", "");
+    let launch = launch(folder.path());
+    let mut refuse_taken = |address: std::net::SocketAddr| {
+        if address.port() == port {
+            Probe::NotYet("taken".to_owned())
+        } else {
+            probe(address)
+        }
+    };
+    let mut asked = 0;
+    let mut ports = ports_with(port, 2, &mut asked);
+    let (server, _) =
+        bring_up(&built, &launch, &mut ports, &mut refuse_taken, LONG, &GO_ON).unwrap();
+    assert_ne!(server.address().port(), port);
+    drop(ports);
+    assert_eq!(asked, 3);
+}
+
+#[test]
+fn ports_that_are_all_taken_are_a_clear_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let built = python_server(folder.path(), "right", "");
+    let launch = launch(folder.path());
+    let mut asked = 0;
+    let mut ports = ports_with(port, usize::MAX, &mut asked);
+    let mut never = |_| Probe::NotYet("never".to_owned());
+    let error = bring_up(&built, &launch, &mut ports, &mut never, LONG, &GO_ON).unwrap_err();
+    assert!(
+        matches!(error, BringUpError::PortsTaken { tries: 3, .. }),
+        "{error}"
+    );
+    assert!(
+        error.to_string().contains("Address already in use"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_expected_response_of_another_program_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let other_folder = tempfile::tempdir().unwrap();
+    let other = bring_up_python(other_folder.path(), "");
+    let port = other.address().port();
+    // It never listens, but something at its port responds correctly.
+    let built = built(folder.path(), &["sleep", "600"]);
+    let launch = launch(folder.path());
+    let mut ports = move |_: IpAddr| -> io::Result<u16> { Ok(port) };
+    let mut server = RunningServer::start(&built, &launch, &mut ports).unwrap();
+    let error = wait_ready(&mut server, &mut probe, LONG, &GO_ON).unwrap_err();
+    assert!(matches!(error, NotReady::PortTaken { .. }), "{error}");
+}
+
+#[test]
+fn a_killed_server_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = bring_up_python(folder.path(), "");
+    let pid = server.pid().to_string();
+    let kill = std::process::Command::new("kill")
+        .args(["-9", &pid])
+        .status();
+    assert!(kill.unwrap().success());
+    let exit = until("the exit", || server.exited());
+    assert_eq!(exit, Exit::Signal(9));
+}
+
+/// Keeps 40 MiB and two workers, and uses half a second of CPU time in a child that ends.
+const FORKING: &str = r#"
+import time
+def fork(work):
+    if os.fork() == 0:
+        work()
+        os._exit(0)
+def burn():
+    while time.process_time() < 0.5:
+        pass
+def hold():
+    memory = bytearray(os.urandom(1024)) * (20 * 1024)
+    open(f"holds-{os.getpid()}", "w").close()
+    time.sleep(600)
+def orphan():
+    fork(burn)
+fork(hold)
+fork(hold)
+while len([name for name in os.listdir(".") if name.startswith("holds-")]) < 2:
+    time.sleep(0.01)
+import threading
+def on_call():
+    while not os.path.exists("burn"):
+        time.sleep(0.01)
+    fork(burn)
+    fork(orphan)
+    os.wait()
+    os.wait()
+    open("burnt", "w").close()
+threading.Thread(target=on_call, daemon=True).start()
+"#;
+
+#[test]
+fn the_cost_of_a_forking_server_is_that_of_its_tree() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = bring_up_python(folder.path(), FORKING);
+    let sampler = Sampler::start(server.tree(), &one_cpu(), Duration::from_millis(10)).unwrap();
+    let cpu_s = |usage: TreeUsage| usage.cpu_user_s + usage.cpu_system_s;
+    let before = server.usage().unwrap();
+    assert_eq!(before.processes, 3);
+    std::fs::write(folder.path().join("burn"), "").unwrap();
+    // The child uses CPU time, and so does an orphan whose parent does not wait for it.
+    until("both to have used CPU time", || {
+        let usage = server.usage().ok()?;
+        let burnt = cpu_s(usage) - cpu_s(before) >= 0.9;
+        (burnt && usage.processes == 3 && folder.path().join("burnt").exists()).then_some(())
+    });
+    let cost = sampler.finish(1.0).unwrap().server;
+    assert!(
+        (0.9..LONG.as_secs_f64()).contains(&cost.cpu_s()),
+        "{cost:?}"
+    );
+    assert!(cost.processes >= 4, "{cost:?}");
+    let held = 2 * 20 * 1024 * 1024;
+    assert!(
+        (held..10 * held).contains(&cost.peak_memory_bytes),
+        "{cost:?}"
+    );
+    let before = cost.memory_before_bytes.unwrap();
+    assert!((1..=cost.peak_memory_bytes).contains(&before), "{cost:?}");
+}
+
+/// On a request, a thread starts another one, and both sleep twenty times and then for good. Each works for a while
+/// first, so that they have used most of the process's CPU time at any instant.
+const SLEEPING: &str = r#"
+import threading, time
+def sleep():
+    until = time.thread_time() + 0.05
+    while time.thread_time() < until:
+        pass
+    for _ in range(20):
+        time.sleep(0.001)
+    open(f"slept-{threading.get_ident()}", "w").close()
+    time.sleep(600)
+def on_call():
+    while not os.path.exists("call"):
+        time.sleep(0.01)
+    threading.Thread(target=sleep, daemon=True).start()
+    sleep()
+threading.Thread(target=on_call, daemon=True).start()
+"#;
+
+#[test]
+fn context_switches_of_old_and_new_threads_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = bring_up_python(folder.path(), SLEEPING);
+    let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
+    std::fs::write(folder.path().join("call"), "").unwrap();
+    until("both to have slept", || {
+        let names = std::fs::read_dir(folder.path()).unwrap();
+        let slept = names.filter(|name| {
+            let name = name.as_ref().unwrap().file_name();
+            name.to_string_lossy().starts_with("slept-")
+        });
+        (slept.count() == 2).then_some(())
+    });
+    let cost = sampler.finish(1.0).unwrap().server;
+    if std::path::Path::new("/proc/self/schedstat").exists() {
+        let scheduling = cost.scheduling.unwrap();
+        assert!(scheduling.voluntary_switches >= 40, "{cost:?}");
+        assert!(scheduling.run_queue_wait_s >= 0.0, "{cost:?}");
+    }
+}
+
+#[test]
+fn the_memory_of_a_single_process_is_its_peak() {
+    let folder = tempfile::tempdir().unwrap();
+    let more = "memory = bytearray(64 * 1024 * 1024)\ndel memory\n";
+    let server = bring_up_python(folder.path(), more);
+    let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
+    let cost = sampler.finish(1.0).unwrap().server;
+    assert_eq!(cost.processes, 1);
+    assert!(cost.peak_memory_bytes > 64 * 1024 * 1024, "{cost:?}");
+    let now = server.usage().unwrap().resident_bytes;
+    assert!(now < cost.peak_memory_bytes, "the peak is over: {now}");
+    let grown = cost.peak_memory_bytes - cost.memory_before_bytes.unwrap();
+    assert_eq!(grown, 0, "the peak was before the load");
+}
+
+#[test]
+fn a_sampler_reports_that_the_server_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = bring_up_python(folder.path(), "");
+    let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
+    server.stop(LONG);
+    assert!(sampler.finish(1.0).is_err());
+}

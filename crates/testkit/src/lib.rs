@@ -1,0 +1,31 @@
+//! What the tests of Prony's crates share: servers inside the test, certificates, and waiting for what must come.
+
+#![allow(missing_docs, reason = "the tests of this repository alone use it")]
+
+pub mod certificate;
+pub mod recorder;
+pub mod slow_acceptor;
+pub mod tls_server;
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Far longer than anything in a test takes unless there is a fault.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Waits for something that happens unless there is a fault.
+///
+/// # Panics
+///
+/// After [`PATIENCE`], with `what`.
+#[track_caller]
+pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let give_up = Instant::now() + PATIENCE;
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(Instant::now() < give_up, "{what} did not come");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
