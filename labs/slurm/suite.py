@@ -14,7 +14,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from itertools import islice
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -309,14 +311,18 @@ def spread(lab):
     raise Failed(f"the starts were {spreads} ms apart")
 
 
-def srun(*command, **options):
-    words = ["srun", "-N3", "-n3", "--ntasks-per-node=1", "--quiet", *command]
+def srun_command(*command):
+    return ["srun", "-N3", "-n3", "--ntasks-per-node=1", "--quiet", *command]
+
+
+def srun(*command):
     return subprocess.run(
-        words, text=True, check=True, capture_output=True, **options
+        srun_command(*command), text=True, check=True, capture_output=True
     ).stdout
 
 
-# Three tasks write messages of 40 KB at once, in lines of 1000 bytes, as agents do with results.
+# Three tasks write messages of 40 KB at once, in lines of 1000 bytes, as agents do with results. Like an agent, a task
+# ends when its input closes: what is still on its way when a task ends is cut every 1024 bytes by Slurm, wherever that is.
 WRITER = """
 import os, sys
 task = os.environ["SLURM_PROCID"]
@@ -324,21 +330,42 @@ sys.stdin.readline()
 for message in range(50):
     lines = (f"{task} {message} {part} ".ljust(999, task) for part in range(40))
     sys.stdout.write("".join(line + chr(10) for line in lines))
+sys.stdout.flush()
+sys.stdin.read()
 """
 
 
 def lines(_lab):
     """srun splits no line of up to 1000 bytes, and mixes none, when all tasks write at once."""
-    output = srun("python3", "-c", WRITER, input="go\n").splitlines()
     wanted = {
         f"{task} {message} {part} ".ljust(999, task)
         for task in "012"
         for message in range(50)
         for part in range(40)
     }
+    tasks = subprocess.Popen(
+        srun_command("python3", "-c", WRITER),
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    # If a line is missing, srun ends instead of the wait for it.
+    patience = threading.Timer(60, tasks.kill)
+    patience.start()
+    try:
+        tasks.stdin.write("go\n")
+        tasks.stdin.flush()
+        output = [line.rstrip("\n") for line in islice(tasks.stdout, len(wanted))]
+        # It closes the input, and reads what else there is.
+        rest, _ = tasks.communicate()
+    finally:
+        patience.cancel()
+        tasks.kill()
+    output += rest.splitlines()
     broken = [line for line in output if line not in wanted]
     check(not broken, f"{len(broken)} broken lines: {broken[:3]}")
     check(len(output) == len(wanted), f"{len(output)} lines instead of {len(wanted)}")
+    check(tasks.returncode == 0, f"srun exited with {tasks.returncode}")
 
 
 LONG = ["-d", "30s", "-c", "6"]
