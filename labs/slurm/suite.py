@@ -322,7 +322,7 @@ def srun(*command):
 
 
 # Three tasks write messages of 40 KB at once, in lines of 1000 bytes, as agents do with results. Like an agent, a task
-# ends when its input closes: what is still on its way when a task ends is cut every 1024 bytes by Slurm, wherever that is.
+# ends when its input closes: what is still in flight when a task ends is cut every 1024 bytes by Slurm, wherever that is.
 WRITER = """
 import os, sys
 task = os.environ["SLURM_PROCID"]
