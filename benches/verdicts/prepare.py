@@ -137,7 +137,8 @@ class Server:
         )
 
     def __enter__(self) -> "Server":
-        for _ in range(500):
+        # A minute, because the machine may be busy.
+        for _ in range(6000):
             try:
                 socket.create_connection(("127.0.0.1", self.port)).close()
                 return self

@@ -21,7 +21,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from cases import check, chosen, end_on_sigterm, run  # noqa: E402
+from cases import check, chosen, end_on_sigterm, measures, run  # noqa: E402
 
 ASSETS = HERE.parents[1] / "workloads" / "assets"
 RATE, WARMUP_S, MEASURED_S = 2000, 2, 8
@@ -99,7 +99,7 @@ class Lab:
                 ASSETS=str(ASSETS),
             )
             self.url = f"http://127.0.0.1:{self.target}/hello"
-            wait_until(lambda: get(self.url), 10, "the reference server responds")
+            wait_until(lambda: get(self.url), 60, "the reference server responds")
             self.start_prometheus()
             self.stack = stack.pop_all()
         return self
@@ -119,9 +119,9 @@ class Lab:
                 f"--web.listen-address=127.0.0.1:{self.own_port}",
             ]
         )
-        wait_until(lambda: get(f"{self.own}/-/ready"), 30, "Prometheus is ready")
+        wait_until(lambda: get(f"{self.own}/-/ready"), 60, "Prometheus is ready")
         # It knows its targets some seconds later. Nobody listens yet, so this one is down.
-        wait_until(lambda: self.value("up", time.time()) == 0, 30, "it scrapes")
+        wait_until(lambda: self.value("up", time.time()) == 0, 60, "it scrapes")
 
     def start(self, command, **environment):
         """Starts a program that ends with the laboratory."""
@@ -164,7 +164,7 @@ class Lab:
 
     def scraped(self, accept):
         url = f"http://127.0.0.1:{self.port}/metrics"
-        return wait_until(lambda: get(url, accept), 10, "Prony serves its figures")
+        return wait_until(lambda: get(url, accept), 60, "Prony serves its figures")
 
     def api(self, path, **query):
         response = get(f"{self.own}/api/v1/{path}?{urllib.parse.urlencode(query)}")
@@ -190,6 +190,7 @@ def between(value, lowest, highest, what):
     print(f"  {what}: {value:.6g}, within {lowest:.6g} to {highest:.6g}", flush=True)
 
 
+@measures
 def scrapes(lab):
     """Prometheus has the rates, counts and quantiles of a load that it scrapes."""
     flags = ["--rate", f"{RATE}/s", "--warmup", f"{WARMUP_S}s", "-d", f"{MEASURED_S}s"]
@@ -275,6 +276,7 @@ def check_metadata(lab):
         check((told["type"], told["unit"]) == (kind, unit), f"{name}: {told}")
 
 
+@measures
 def formats(lab):
     """Both formats are served as requested, and promtool finds nothing wrong."""
     load = lab.load("-d", "3s")
@@ -294,6 +296,7 @@ def formats(lab):
     print(f"  promtool accepts {', '.join(sorted(names))}")
 
 
+@measures
 def undisturbed(lab):
     """A load keeps its rate while clients stay silent, send rubbish and scrape without a pause."""
     load = lab.load("--rate", f"{RATE}/s", "-d", "4s")

@@ -86,17 +86,17 @@ up() {
 
 three_idle() { [[ $(sinfo --noheader --states=idle --format=%D 2>/dev/null) == 3 ]]; }
 
-# wait_until WHAT COMMAND…: for half a minute.
+# wait_until WHAT COMMAND…: for a minute.
 wait_until() {
   local what=$1 i
   shift
-  for ((i = 0; i < 300; i++)); do
+  for ((i = 0; i < 600; i++)); do
     if "$@"; then
       return
     fi
     sleep 0.1
   done
-  echo "waited 30 s until $what; the logs:" >&2
+  echo "waited 60 s until $what; the logs:" >&2
   tail -n 20 "$folder"/log/* >&2
   return 1
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """target.py ADDRESS PORT: a web server that keeps its own record of a load.
 
-It prints `ready` when it listens, and at SIGTERM one JSON object: for each source address the number of requests and the
-arrival of the first one, in nanoseconds of the kernel's clock. The kernel stamps each segment when it arrives, so how
-busy this program is does not matter.
+It prints `ready` when it listens, a line at the first request of each source address, and at SIGTERM one JSON object: for
+each source address the number of requests and the arrival of the first one, in nanoseconds of the kernel's clock. The
+kernel stamps each segment when it arrives, so how busy this program is does not matter.
 """
 
 import json
@@ -38,10 +38,10 @@ class Connection:
         requests, _, self.rest = (self.rest + data).rpartition(END_OF_REQUEST)
         count = requests.count(END_OF_REQUEST) + 1 if requests else 0
         if count:
-            source = sources.setdefault(
-                self.address, {"requests": 0, "first_ns": stamp(control)}
-            )
-            source["requests"] += count
+            if self.address not in sources:
+                sources[self.address] = {"requests": 0, "first_ns": stamp(control)}
+                print(f"first request of {self.address}", flush=True)
+            sources[self.address]["requests"] += count
             try:
                 self.socket.send(RESPONSE * count)
             except (BlockingIOError, ConnectionError):

@@ -58,10 +58,10 @@ up() {
   done
 }
 
-# log_in HOST: until it works, for 10 s.
+# log_in HOST: until it works, for a minute.
 log_in() {
   local tries
-  for ((tries = 0; tries < 100; tries++)); do
+  for ((tries = 0; tries < 600; tries++)); do
     if ssh -F "$folder/config" -o BatchMode=yes "$1" true 2>"$folder/error"; then
       return
     fi

@@ -7,21 +7,22 @@ import { enlarged } from "./lib/large.js";
 import { pages, prony, root, run, store } from "./lib/program.js";
 import { record, writeReport } from "./lib/record.js";
 
-/** Reports of made-up runs, of every kind of load. */
-async function samples() {
-  const example = ["run", "--quiet", "-p", "prony-report", "--example"];
-  await run("cargo", [
-    ...example,
-    "sample_report",
-    "--",
-    path.join(pages, "sample"),
-  ]);
+/** Runs an example of a package: one that is built already, if PRONY_EXAMPLES says where, because Cargo by itself would
+ * build what it depends on once more. */
+function example(name, crate, parameters = []) {
+  const built = process.env.PRONY_EXAMPLES;
+  if (built) return run(path.resolve(root, built, name), parameters);
+  const words = ["run", "--quiet", "-p", crate, "--example", name, "--"];
+  return run("cargo", [...words, ...parameters]);
 }
+
+/** Reports of made-up runs, of every kind of load. */
+const samples = () =>
+  example("sample_report", "prony-report", [path.join(pages, "sample")]);
 
 /** A page of the kit: 10 tables of 30 rows that open, with every control. */
 async function kit() {
-  const example = ["run", "--quiet", "-p", "prony-present", "--example"];
-  const page = await run("cargo", [...example, "sample_page"]);
+  const page = await example("sample_page", "prony-present");
   await writeFile(path.join(pages, "kit.html"), page);
 }
 

@@ -90,11 +90,14 @@ test("an open front page shows a run that is recorded meanwhile", () =>
       ...["--rounds", "1", "--duration", "200ms", "--warmup", "50ms"],
       ...["--store", live],
     ]);
-    const deadline = Date.now() + 15_000;
+    const deadline = Date.now() + 60_000;
     const isNew = async () =>
       [...(await known())].some((it) => !before.has(it));
     while (!(await isNew().catch(() => false))) {
-      assert.ok(Date.now() < deadline, "the page shows the run within 15 s");
+      assert.ok(
+        Date.now() < deadline,
+        "the page shows the run within a minute",
+      );
       await page.waitForTimeout(200);
     }
   }));

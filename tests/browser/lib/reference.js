@@ -1,7 +1,7 @@
 // Prony's reference server on a free port of loopback.
 
 import { spawn } from "node:child_process";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import path from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -20,11 +20,31 @@ export async function reference(flags = []) {
     },
     stdio: "ignore",
   });
-  await pause(500);
+  await listening(port);
   return {
     address: `http://127.0.0.1:${port}/hello`,
     stop: () => server.kill(),
   };
+}
+
+/** Waits until something listens on the port, for a minute. */
+async function listening(port) {
+  const end = Date.now() + 60_000;
+  while (!(await accepts(port))) {
+    if (Date.now() > end) throw new Error(`nothing listens on port ${port}`);
+    await pause(20);
+  }
+}
+
+function accepts(port) {
+  return new Promise((resolve) => {
+    const client = connect(port, "127.0.0.1");
+    client.once("error", () => resolve(false));
+    client.once("connect", () => {
+      client.destroy();
+      resolve(true);
+    });
+  });
 }
 
 function freePort() {
