@@ -261,7 +261,9 @@ def try_faults(prony, root):
     faulty = root / "faulty"
     faulty.mkdir()
     server = faulty / "server.py"
-    init = [prony, "init", "--yes", "--force", "--ready-timeout", "3s"]
+    init = [prony, "init", "--yes", "--force"]
+    # A server that is not ready after this time counts as faulty.
+    faulty_init = [*init, "--ready-timeout", "3s"]
     text = PYTHON.replace("@BURN@", "0")
     for what, old, new, pattern in [
         ("PORT is ignored", 'os.environ["PORT"]', "0", r"does it read PORT\?"),
@@ -274,7 +276,7 @@ def try_faults(prony, root):
         ("a file is missing", "class Handler", 'open("data")\nclass Handler', "data"),
     ]:
         server.write_text(text.replace(old, new))
-        check(what, faulty, init, 1, pattern)
+        check(what, faulty, faulty_init, 1, pattern)
     server.write_text(text)
     check("a described server", faulty, init, 0, "written")
     check("described twice", faulty, [prony, "init", "--yes"], 2, "--force")
