@@ -15,7 +15,7 @@ BRIEF = ("-n200", "-d500ms")
 AT_A_TIME = 8
 # A busy machine can delay a response beyond the timeout, so a row differs only if each of these loads, one after the
 # other and as long as the tables' own, differs as well.
-MORE_ATTEMPTS = 2
+MORE_ATTEMPTS = 5
 
 
 @dataclass
