@@ -3,7 +3,10 @@
 #![allow(missing_docs, reason = "the tests of this repository alone use it")]
 
 pub mod certificate;
+pub mod processes;
 pub mod recorder;
+pub mod running;
+pub mod server;
 pub mod slow_acceptor;
 pub mod tls_server;
 

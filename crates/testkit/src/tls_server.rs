@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
@@ -14,7 +15,13 @@ use crate::certificate::Certificate;
 
 /// The configuration of a server with this certificate. If `client` is given, it requires that one of its clients.
 pub fn config(certificate: &Certificate, client: Option<&Certificate>) -> ServerConfig {
-    let key = PrivateKeyDer::from_pem_file(certificate.path("key.pem")).unwrap();
+    let [chain, key] = ["cert.pem", "key.pem"].map(|name| certificate.path(name));
+    config_of_files(&chain, &key, client)
+}
+
+/// The same with a certificate from elsewhere.
+pub fn config_of_files(chain: &Path, key: &Path, client: Option<&Certificate>) -> ServerConfig {
+    let key = PrivateKeyDer::from_pem_file(key).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -23,16 +30,16 @@ pub fn config(certificate: &Certificate, client: Option<&Certificate>) -> Server
         None => builder.with_no_client_auth(),
         Some(client) => {
             let mut roots = RootCertStore::empty();
-            roots.add_parsable_certificates(chain(client));
+            roots.add_parsable_certificates(certificates(&client.path("cert.pem")));
             let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
             builder.with_client_cert_verifier(verifier.build().unwrap())
         }
     };
-    builder.with_single_cert(chain(certificate), key).unwrap()
+    builder.with_single_cert(certificates(chain), key).unwrap()
 }
 
-fn chain(certificate: &Certificate) -> Vec<CertificateDer<'static>> {
-    let chain = CertificateDer::pem_file_iter(certificate.path("cert.pem")).unwrap();
+fn certificates(file: &Path) -> Vec<CertificateDer<'static>> {
+    let chain = CertificateDer::pem_file_iter(file).unwrap();
     chain.collect::<Result<_, _>>().unwrap()
 }
 

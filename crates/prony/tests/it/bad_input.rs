@@ -10,7 +10,7 @@ use crate::common::{self, leave_out, run};
 
 /// The faulty server of `project` must get this message, and the good one must be measured.
 fn beside_a_good_one(project: &Project, faulty: &str, more: &[&str]) -> common::Ended {
-    project.handler("good", "    pass");
+    project.server("good", "right");
     let servers = format!("{faulty},good");
     let mut more = more.to_vec();
     more.extend(["--rounds", "2"]);

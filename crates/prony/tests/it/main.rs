@@ -28,3 +28,9 @@ mod verify;
 mod warm_up;
 mod whole_path;
 mod wrong_responses;
+
+/// The servers of these tests: the program runs itself again for each.
+#[test]
+fn test_server() {
+    prony_testkit::server::serve_if_asked(&[]);
+}

@@ -1,11 +1,13 @@
 //! A temporary project with the repository's suites and workloads and the test's servers. It is deleted with everything
 //! that Prony creates in it.
 
+use std::fmt::Debug;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use prony_testkit::server;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -83,8 +85,25 @@ impl Project {
     }
 
     /// A server that runs this command.
-    pub fn command(&self, id: &str, run: &[&str]) -> PathBuf {
+    pub fn command(&self, id: &str, run: &[impl Debug]) -> PathBuf {
         self.manifest(id, &manifest(run))
+    }
+
+    /// A server of the test's own program, which is right except for the change of that name.
+    pub fn server(&self, id: &str, change: &str) -> PathBuf {
+        self.server_with(id, change, "")
+    }
+
+    /// The same with further lines in its manifest.
+    pub fn server_with(&self, id: &str, change: &str, lines: &str) -> PathBuf {
+        self.manifest(id, &(manifest(&server::command(change, "server")) + lines))
+    }
+
+    /// The same whose command is run by a shell script as `"$0" "$@"`, with a word in its command line.
+    pub fn wrapped(&self, id: &str, script: &str, change: &str, word: &str) -> PathBuf {
+        let shell = ["sh", "-c", script].map(str::to_owned);
+        let command = shell.into_iter().chain(server::command(change, word));
+        self.command(id, &command.collect::<Vec<_>>())
     }
 
     /// The repository's `python-httpserver` with changes; `argument` is in the command lines of its
@@ -142,7 +161,7 @@ impl Project {
 
 /// A manifest in which only the command matters. Its workloads are on line 6, its command
 /// is on line 7.
-pub fn manifest(run: &[&str]) -> String {
+pub fn manifest(run: &[impl Debug]) -> String {
     format!(
         r#"title = "A server of a test"
 language = "Python"

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::until;
+use crate::until;
 
 /// A word that no other process has.
 pub fn token() -> String {
