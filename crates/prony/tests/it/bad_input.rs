@@ -4,26 +4,38 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use prony_testkit::server::{Change, Response, hang, kill_self};
 
 use crate::common::project::{Project, manifest, trials};
 use crate::common::{self, leave_out, run};
 
-/// The faulty server of `project` must get this message, and the good one must be measured.
-fn beside_a_good_one(project: &Project, faulty: &str, more: &[&str]) -> common::Ended {
-    project.server("good", "right");
-    let servers = format!("{faulty},good");
-    let mut more = more.to_vec();
-    more.extend(["--rounds", "2"]);
-    let ended = run(project.measure(&servers, "hello", &more)).with(1);
-    let record = project.export();
-    assert_eq!(trials(&record, "good", "measured").len(), 2);
-    assert_eq!(trials(&record, faulty, "measured").len(), 0);
-    assert_eq!(record["run"]["end"], "complete");
-    let (table, not_measured) = ended.stdout.split_once("Not measured").unwrap();
-    assert!(table.contains("good") && !table.contains(faulty), "{table}");
-    assert!(not_measured.contains(faulty), "{not_measured}");
-    ended
-}
+pub const CHANGES: [(&str, Change); 4] = [
+    ("silent", |request, _| {
+        if request.number == 1 {
+            println!("I listen");
+        }
+        hang();
+    }),
+    ("goodbye", |_, response| {
+        *response = Response::text("goodbye")
+    }),
+    ("mortal", |request, response| {
+        if request.number == 20 {
+            response.then = Some(|| {
+                println!("I feel unwell");
+                kill_self();
+            });
+        }
+    }),
+    ("forgetful", |_, response| {
+        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        if !response.output.is_empty() && ASKED.fetch_add(1, Relaxed) >= 10 {
+            response.output.clear();
+        }
+    }),
+];
 
 #[test]
 fn unknown_names_are_reported_with_the_nearest() {
@@ -103,7 +115,7 @@ fn a_faulty_manifest_is_reported_with_file_line_and_field_and_the_good_ones_are_
     let told = [
         format!("{}:1: missing field `class`", shown(&missing)),
         format!(
-            "{}:6: unknown field `worklaods`, expected one of ",
+            "{}:5: unknown field `worklaods`, expected one of ",
             shown(&misspelt)
         ),
         "; did you mean `workloads`?".to_owned(),
@@ -198,7 +210,11 @@ fn an_empty_folder_has_what_prony_ships() {
         .prints("go-nethttp");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
     let measure = ["--only", "ceiling", "--workloads", "hello", "--rounds", "1"];
-    let measure = [&["run", "tour", "--duration", "100ms"][..], &measure].concat();
+    let measure = [
+        &["run", "tour", "--duration", "50ms", "--warmup", "10ms"][..],
+        &measure,
+    ]
+    .concat();
     here(&measure).with(0).prints("ceiling (reference)");
     let made: Vec<_> = fs::read_dir(&folder).unwrap().collect();
     assert_eq!(made.len(), 1);
@@ -214,100 +230,78 @@ fn an_empty_folder_has_what_prony_ships() {
     run(command).with(0).prints("ceiling");
 }
 
+/// Each of them gets its messages, and the good one is measured.
 #[test]
-fn a_build_that_fails_shows_its_last_lines_and_the_others_go_on() {
+fn servers_that_fail_are_reported_and_the_others_go_on() {
     let project = Project::new();
+    project.server("good", "right");
     let build = "echo first >&2; seq 100; echo 'error: no semicolon' >&2; exit 7";
     let build = format!("build = [[\"sh\", \"-c\", {build:?}]]\n");
     project.manifest("unbuildable", &(manifest(&["true"]) + &build));
-    let ended = beside_a_good_one(&project, "unbuildable", &[]);
-    let ended = ended
-        .says("FAILED   unbuildable: `sh -c ")
-        .says("ended with exit code 7:\n")
-        .says("\n100\nerror: no semicolon\n");
-    assert!(!ended.stderr.contains("first\n"), "{}", ended.stderr);
-    assert!(ended.stdout.contains("error: no semicolon"));
-    project
-        .run(&["verify", "--workloads", "hello"])
-        .with(1)
-        .prints("error: no semicolon")
-        .prints("verified good × hello");
-}
-
-#[test]
-fn a_server_that_cannot_be_executed_is_reported() {
-    let project = Project::new();
     project.command("no-program", &["./not-there"]);
-    beside_a_good_one(&project, "no-program", &[]).says("cannot execute ./not-there");
-}
-
-#[test]
-fn a_server_that_never_responds_is_reported() {
-    let project = Project::new();
-    let silent = "
-import socket
-listener = socket.create_server((os.environ['HOST'], int(os.environ['PORT'])))
-print('I listen', flush=True)
-time.sleep(3600)
-";
-    project.python("silent", silent, "server");
-    let ended = beside_a_good_one(&project, "silent", &["--ready-timeout", "3s"]);
-    ended
-        .says("FAILED   silent: the server sent no complete response within 3s")
-        .says("\n  I listen\n");
-    project
-        .run(&["verify", "silent", "--ready-timeout", "3s"])
-        .with(1)
-        .prints("FAILED   silent: the server sent no complete response within 3s");
-}
-
-#[test]
-fn a_server_that_ends_early_is_shown_with_its_output() {
-    let project = Project::new();
-    let changes = "
-print('starting')
-sys.exit('there is no configuration')
-";
-    project.python("early", changes, "server");
-    beside_a_good_one(&project, "early", &[])
-        .says("FAILED   early: the server ended with exit code 1 before it sent the expected response")
-        .says("there is no configuration");
-}
-
-#[test]
-fn a_server_that_responds_wrongly_is_reported_with_what_came() {
-    let project = Project::new();
-    project.handler(
-        "wrong",
-        "
-    def do_GET(self):
-        self.respond('text/plain', b'goodbye')",
-    );
-    beside_a_good_one(&project, "wrong", &[])
-        .says("WRONG    wrong × hello: expected 17 bytes")
-        .says("`goodbye`");
-}
-
-#[test]
-fn a_server_killed_during_a_trial_is_reported_with_its_output() {
-    let project = Project::new();
-    project.handler(
-        "mortal",
-        "
-    served = 0
-    def do_GET(self):
-        super().do_GET()
-        Changed.served += 1
-        if Changed.served == 20:
-            print('I feel unwell', flush=True)
-            os.kill(os.getpid(), signal.SIGKILL)",
-    );
-    let ended = beside_a_good_one(&project, "mortal", &["--duration", "5s"]);
-    ended
-        .says("FAILED   mortal × hello, round 1 (server-exited): the server was killed by SIGKILL")
-        .says("FAILED   mortal × hello, round 2 (server-exited) again")
-        .says("I feel unwell");
+    project.server("silent", "silent");
+    let ends = "echo starting; echo 'there is no configuration' >&2; exit 1";
+    project.command("early", &["sh", "-c", ends]);
+    project.server("wrong", "goodbye");
+    project.server("mortal", "mortal");
+    let messages: [(&str, &[&str]); 6] = [
+        (
+            "unbuildable",
+            &[
+                "FAILED   unbuildable: `sh -c ",
+                "ended with exit code 7:\n",
+                "\n100\nerror: no semicolon\n",
+            ],
+        ),
+        ("no-program", &["cannot execute ./not-there"]),
+        (
+            "silent",
+            &[
+                "FAILED   silent: the server sent no complete response within 3s",
+                "\n  I listen\n",
+            ],
+        ),
+        (
+            "early",
+            &[
+                "FAILED   early: the server ended with exit code 1 before it sent the expected response",
+                "there is no configuration",
+            ],
+        ),
+        (
+            "wrong",
+            &["WRONG    wrong × hello: expected 17 bytes", "`goodbye`"],
+        ),
+        (
+            "mortal",
+            &[
+                "FAILED   mortal × hello, round 1 (server-exited): the server was killed by SIGKILL",
+                "FAILED   mortal × hello, round 2 (server-exited) again",
+                "I feel unwell",
+            ],
+        ),
+    ];
+    let faulty = messages.map(|(id, _)| id);
+    let ready = ["--ready-timeout", "3s"];
+    let short = ["--rounds", "2", "--requests", "200", "--duration", "10s"];
+    let servers = format!("good,{}", faulty.join(","));
+    let measure = project.measure(&servers, "hello", &[&short[..], &ready].concat());
+    let mut ended = run(measure).with(1);
+    for text in messages.iter().flat_map(|(_, texts)| *texts) {
+        ended = ended.says(text);
+    }
+    assert!(!ended.stderr.contains("first\n"), "{}", ended.stderr);
     let record = project.export();
+    assert_eq!(record["run"]["end"], "complete");
+    assert_eq!(trials(&record, "good", "measured").len(), 2);
+    let (table, not_measured) = ended.stdout.split_once("Not measured").unwrap();
+    assert!(table.contains("good"), "{table}");
+    for id in faulty {
+        assert_eq!(trials(&record, id, "measured").len(), 0, "{id}");
+        assert!(!table.contains(id), "{id}: {table}");
+        assert!(not_measured.contains(id), "{id}: {not_measured}");
+    }
+    assert!(not_measured.contains("error: no semicolon"));
     let failed = trials(&record, "mortal", "failed");
     assert_eq!(failed.len(), 2);
     for trial in failed {
@@ -315,21 +309,27 @@ fn a_server_killed_during_a_trial_is_reported_with_its_output() {
         let message = trial["result"]["message"].as_str().unwrap();
         assert!(message.contains("I feel unwell"), "{message}");
     }
+
+    let verify = [
+        "verify",
+        "good",
+        "unbuildable",
+        "silent",
+        "--workloads=hello",
+    ];
+    project
+        .run(&[&verify[..], &ready].concat())
+        .with(1)
+        .prints("error: no semicolon")
+        .prints("FAILED   silent: the server sent no complete response within 3s")
+        .prints("verified good × hello");
 }
 
 #[test]
 fn a_server_that_skips_log_lines_under_load_is_reported() {
     let project = Project::new();
-    project.handler(
-        "forgetful",
-        "
-    asked = 0
-    def log_line(self):
-        Changed.asked += 1
-        if Changed.asked <= 10:
-            super().log_line()",
-    );
-    let more = ["--rounds", "1", "--duration", "400ms"];
+    project.server("forgetful", "forgetful");
+    let more = ["--rounds", "1", "--requests", "200"];
     run(project.measure("forgetful", "sse", &more))
         .with(1)
         .says("FAILED   forgetful × sse, round 1 (not-reconciled): the server logged ");
@@ -340,7 +340,7 @@ fn a_server_that_skips_log_lines_under_load_is_reported() {
 #[test]
 fn a_store_that_cannot_be_written_is_reported_before_anything_is_measured() {
     let project = Project::new();
-    project.handler("good", "    pass");
+    project.server("good", "right");
     fs::write(project.path().join("file"), "not a folder").unwrap();
     for (store, told) in [
         (

@@ -138,7 +138,7 @@ fn agents_find_a_capacity_together() {
 #[test]
 fn a_run_says_that_agents_generated_its_load() {
     let project = Project::new();
-    project.python("one", "", "x");
+    project.server("one", "right");
     let more = ["--rounds", "1", "--on", "local", "--agents", "2"];
     let ended = in_time(|| project.measure("one", "hello", &more)).with(0);
     let ended = ended.says("load from 2 agents on local");

@@ -3,73 +3,75 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::common::{Ended, prony, run, schema};
-use serde_json::Value;
+use prony_testkit::server::{self, Change, Request, Response};
+use serde_json::{Value, json};
 use tempfile::TempDir;
+
+pub const CHANGES: [(&str, Change); 1] = [("shop", shop)];
 
 /// A shop: users log in, look at an item and order it. The numbers of orders must begin at 1000 in each process. After
 /// `BREAKS_AFTER` orders every further one is lost. After `LEAKS_AFTER` looks at items it shows what authorizes them. If
-/// `EARLY_LISTS` is set, the tokens of some early logins are lists, which no header can have.
-const SERVER: &str = "\
-import json, os
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs
-
-breaks_after = int(os.environ.get('BREAKS_AFTER', '0'))
-leaks_after = int(os.environ.get('LEAKS_AFTER', '1000000'))
-early_lists = 'EARLY_LISTS' in os.environ
-orders = looks = logins = 0
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = 'HTTP/1.1'
-    disable_nagle_algorithm = True
-
-    def respond(self, status, value):
-        body = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header('Content-Type', 'application/json')
-        self.send_header('Content-Length', str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self):
-        global looks
-        looks += 1
-        sent = self.headers.get('Authorization', '').removeprefix('Bearer ')
-        seen = sent if looks > leaks_after else ''
-        self.respond(200, {'id': int(self.path.split('/')[-1]), 'seen': seen})
-
-    def do_POST(self):
-        global orders, logins
-        body = self.rfile.read(int(self.headers['Content-Length'])).decode()
-        if self.path == '/login':
-            form = parse_qs(body)
-            known = form['password'] == ['swordfish']
-            logins += 1
-            token = 'of ' + form['user'][0]
-            token = [token] if early_lists and 5 <= logins < 10 else token
-            return self.respond(200 if known else 403, {'token': token})
-        order = json.loads(body)
-        orders += 1
-        known = self.headers['Authorization'] == 'Bearer of ' + order['user']
-        # Orders of flows that run at the same time come in any sequence.
-        numbered = 1000 <= order['number'] < 1000 + orders + 20
-        lost = breaks_after and orders > breaks_after
-        status = 'lost' if lost else 'created'
-        self.respond(201 if known and numbered else 409, {'status': status})
-
-    def log_message(self, *_):
-        pass
-
-
-class Server(ThreadingHTTPServer):
-    request_queue_size = 256
-
-
-Server((os.environ['HOST'], int(os.environ['PORT'])), Handler).serve_forever()
-";
+/// `EARLY_LISTS` is set, the tokens of some early logins are lists, which no header can have. If `TELLS` is set, it writes
+/// what logs in.
+fn shop(request: &Request, response: &mut Response) {
+    static LOOKS: AtomicU64 = AtomicU64::new(0);
+    static LOGINS: AtomicU64 = AtomicU64::new(0);
+    static ORDERS: AtomicU64 = AtomicU64::new(0);
+    let next = |count: &AtomicU64| count.fetch_add(1, Relaxed) + 1;
+    let limit = |name: &str| {
+        let value = std::env::var(name).ok();
+        value.map_or(u64::MAX, |value| value.parse().unwrap())
+    };
+    let sent = request.header("authorization").unwrap_or_default();
+    let (status, content) = match (request.method.as_str(), request.path.as_str()) {
+        ("POST", "/login") => {
+            let field = |name: &str| {
+                let mut fields = request.text().split('&');
+                fields.find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
+            };
+            if std::env::var_os("TELLS").is_some() {
+                response.output = format!("{}\n", request.text());
+            }
+            let token = format!("of {}", field("user").unwrap());
+            let is_list =
+                std::env::var_os("EARLY_LISTS").is_some() && (5..10).contains(&next(&LOGINS));
+            let token = if is_list {
+                json!([token])
+            } else {
+                json!(token)
+            };
+            let is_known = field("password") == Some("swordfish");
+            (if is_known { 200 } else { 403 }, json!({"token": token}))
+        }
+        ("POST", _) => {
+            let order: Value = serde_json::from_slice(&request.body).unwrap();
+            let orders = next(&ORDERS);
+            let is_known = sent == format!("Bearer of {}", order["user"].as_str().unwrap());
+            // Orders of flows that run at the same time come in any sequence.
+            let is_numbered =
+                (1000..1000 + orders + 20).contains(&order["number"].as_u64().unwrap());
+            let lost = orders > limit("BREAKS_AFTER");
+            let status = if lost { "lost" } else { "created" };
+            let code = if is_known && is_numbered { 201 } else { 409 };
+            (code, json!({"status": status}))
+        }
+        (_, path) => {
+            let is_shown = next(&LOOKS) > limit("LEAKS_AFTER");
+            let seen = sent.strip_prefix("Bearer ").unwrap_or(sent);
+            let id: u64 = path.rsplit('/').next().unwrap().parse().unwrap_or(0);
+            (
+                200,
+                json!({"id": id, "seen": if is_shown { seen } else { "" }}),
+            )
+        }
+    };
+    let output = std::mem::take(&mut response.output);
+    *response = Response::json(status, content.to_string());
+    response.output = output;
+}
 
 const CHECKOUT: &str = "\
 POST http://{{host}}/login
@@ -97,7 +99,7 @@ const PROJECT: &str = "\
 rounds = 2
 
 [server.shop]
-run = \"python3 server.py\"
+run = SERVER
 
 [workload.checkout]
 scenario = \"checkout.hurl\"
@@ -108,7 +110,7 @@ rows = \"users.csv\"
 counters = { number = 1000 }
 
 [[measure]]
-load = { shape = \"closed\", connections = 2, requests = 40, warmup = \"20ms\" }
+load = { shape = \"closed\", connections = 2, requests = 40, warmup = \"20ms\", warmup_limit = \"0s\" }
 ";
 
 /// A project with the shop, some of whose files are changed.
@@ -117,10 +119,13 @@ struct Shop(TempDir);
 impl Shop {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
+        let command = server::command("shop", "server");
         for (name, text) in [
-            ("server.py", SERVER),
             ("checkout.hurl", CHECKOUT),
-            ("prony.toml", PROJECT),
+            (
+                "prony.toml",
+                &PROJECT.replace("SERVER", &format!("{command:?}")),
+            ),
             ("users.csv", "user,item\nann,1\nbob,2\n"),
         ] {
             fs::write(folder.path().join(name), text).unwrap();
@@ -139,6 +144,12 @@ impl Shop {
         assert!(text.contains(from), "{text} lacks {from}");
         fs::write(&file, text.replace(from, to)).unwrap();
         self
+    }
+
+    /// The same whose server has this variable.
+    fn with_variable(self, name: &str, value: &str) -> Self {
+        let variable = format!("[server.shop]\nenv = {{ {name} = \"{value}\" }}\n");
+        self.with("prony.toml", "[server.shop]\n", &variable)
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
@@ -251,13 +262,9 @@ fn a_secret_in_a_variable_or_in_credentials_is_neither_shown_nor_recorded() {
     ] {
         for (leaks_after, command) in [("0", &["verify"][..]), ("8", &["run", "--no-ceiling"])] {
             let secrets = "token = { env = \"SHOP_PASSWORD\", prefix = \"Bearer \", secret = true }, password = ";
-            let env =
-                format!("run = \"python3 server.py\"\nenv = {{ LEAKS_AFTER = \"{leaks_after}\" }}");
-            let shop = Shop::new().with("prony.toml", "password = ", secrets).with(
-                "prony.toml",
-                "run = \"python3 server.py\"",
-                &env,
-            );
+            let shop = Shop::new()
+                .with("prony.toml", "password = ", secrets)
+                .with_variable("LEAKS_AFTER", leaks_after);
             let flow = format!("GET http://{{{{host}}}}/items/1\n{authorization}\n{asserts}");
             fs::write(shop.path().join("checkout.hurl"), flow).unwrap();
             let told = shop.run(command).with(1).all();
@@ -277,11 +284,7 @@ fn a_secret_in_a_variable_or_in_credentials_is_neither_shown_nor_recorded() {
 fn what_a_server_wrote_before_a_load_is_shown_without_secrets() {
     let shop = Shop::new()
         .with("checkout.hurl", "\"$.id\" == {{item}}", "\"$.id\" == 7")
-        .with(
-            "server.py",
-            "form = parse_qs(body)",
-            "print(body, flush=True); form = parse_qs(body)",
-        );
+        .with_variable("TELLS", "all");
     let load = shop.run(&["load", "shop", "-n1", "--ready-timeout", "3s"]);
     let told = load.with(1).says("password=***").all();
     assert!(!told.contains("swordfish"), "{told}");
@@ -292,11 +295,7 @@ fn what_a_server_wrote_is_recorded_unless_users_capture_secrets() {
     for (capture, is_recorded) in [("\"$.token\"", true), ("\"$.token\" redact", false)] {
         let shop = Shop::new()
             .with("checkout.hurl", "\"$.token\"", capture)
-            .with(
-                "server.py",
-                "form = parse_qs(body)",
-                "print(body, flush=True); form = parse_qs(body)",
-            );
+            .with_variable("TELLS", "all");
         shop.run(&["run", "--no-ceiling"]).with(0);
         let record = shop.export();
         for trial in record["trials"].as_array().unwrap() {
@@ -310,11 +309,7 @@ fn what_a_server_wrote_is_recorded_unless_users_capture_secrets() {
 
 #[test]
 fn a_server_that_fails_only_under_load_is_not_ranked() {
-    let shop = Shop::new().with(
-        "prony.toml",
-        "run = \"python3 server.py\"",
-        "run = \"python3 server.py\"\nenv = { BREAKS_AFTER = \"8\" }",
-    );
+    let shop = Shop::new().with_variable("BREAKS_AFTER", "8");
     shop.run(&["verify"]).with(0);
     let measured = shop.run(&["run", "--no-ceiling", "--warmup", "0s"]).with(1);
     let all = measured.all();
@@ -325,11 +320,7 @@ fn a_server_that_fails_only_under_load_is_not_ranked() {
 
 #[test]
 fn a_server_whose_flows_cannot_go_on_in_the_warm_up_is_not_ranked() {
-    let shop = Shop::new().with(
-        "prony.toml",
-        "run = \"python3 server.py\"",
-        "run = \"python3 server.py\"\nenv = { EARLY_LISTS = \"1\" }",
-    );
+    let shop = Shop::new().with_variable("EARLY_LISTS", "1");
     shop.run(&["verify"]).with(0);
     let measured = shop.run(&["run", "--no-ceiling", "--warmup", "500ms"]);
     let all = measured.with(1).all();
@@ -388,7 +379,6 @@ fn ab_loads_flows_without_a_measure_of_them() {
 
 #[test]
 fn faults_are_reported_before_anything_starts() {
-    let no_server = ("server.py", SERVER, "raise SystemExit('started')");
     for (file, from, to, expected) in [
         (
             "prony.toml",
@@ -449,7 +439,11 @@ fn faults_are_reported_before_anything_starts() {
             &["user.csv, which workload `checkout` needs: No such file"],
         ),
     ] {
-        let shop = Shop::new().with(no_server.0, no_server.1, no_server.2);
+        let shop = Shop::new().with(
+            "prony.toml",
+            "\nrun = [",
+            "\nrun = [\"echo\", \"started\", ",
+        );
         let shop = shop.with(file, from, to);
         for command in [&["verify"][..], &["run", "--no-ceiling"]] {
             let ended = shop.run(command).with(1);

@@ -1,23 +1,25 @@
 //! However Prony ends, no process of a server is left, and its results are kept.
 
+use std::fs;
+
 use crate::common::processes::{await_none, token, with};
 use crate::common::project::{Project, manifest, trials};
 use crate::common::{self, Ended, Running, until};
 use nix::sys::signal::Signal;
+use prony_testkit::server::{self, Change, hang};
 use serde_json::Value;
+
+pub const CHANGES: [(&str, Change); 1] = [("only-hello", |request, _| {
+    if request.path != "/hello" {
+        hang();
+    }
+})];
 
 /// Processes that do everything to survive: they ignore SIGTERM and SIGINT, leave the session, and
 /// lose their parent.
-const STUBBORN: &str = "
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-signal.signal(signal.SIGINT, signal.SIG_IGN)
-signal.signal(signal.SIGHUP, signal.SIG_IGN)
-if os.fork() == 0:
-    os.setsid()
-    if os.fork() != 0:
-        os._exit(0)
-    time.sleep(3600)
-";
+const STUBBORN: &str = "trap '' TERM INT HUP
+(PORT=0 setsid \"$0\" \"$@\" &)
+exec \"$0\" \"$@\"";
 
 /// The supervisor, the server, and the process that left the session.
 const PROCESSES: usize = 3;
@@ -25,8 +27,8 @@ const PROCESSES: usize = 3;
 /// A run of a stubborn server in the middle of a trial, with the trials of one round in the
 /// store.
 fn in_mid_trial(project: &Project, token: &str) -> Running {
-    project.python("stubborn", STUBBORN, token);
-    let more = ["--rounds", "100", "--duration", "1s"];
+    project.wrapped("stubborn", STUBBORN, "right", token);
+    let more = ["--rounds", "100", "--duration", "300ms"];
     let mut running = Running::start(project.measure("stubborn", "hello", &more));
     running.await_stderr("round 2 of 100");
     until("the server", || {
@@ -49,7 +51,7 @@ fn when_prony_is_killed_its_servers_end_and_its_record_stays() {
     let report = project.run(&["report"]).with(0).prints("stubborn");
     let id = record["run"]["id"].as_str().unwrap();
     let markdown = project.state("runs").join(id).join("report.md");
-    let markdown = std::fs::read_to_string(markdown).unwrap();
+    let markdown = fs::read_to_string(markdown).unwrap();
     for text in [&report.stdout, &markdown] {
         assert!(
             text.contains("Prony was killed: rounds are missing"),
@@ -71,7 +73,7 @@ fn stopped_by(signal: Signal) -> (Ended, Value) {
     let record = project.export();
     let id = record["run"]["id"].as_str().unwrap();
     let folder = project.state("runs").join(id);
-    let markdown = std::fs::read_to_string(folder.join("report.md")).unwrap();
+    let markdown = fs::read_to_string(folder.join("report.md")).unwrap();
     assert!(markdown.contains("You stopped this run"), "{markdown}");
     assert!(folder.join("report.html").is_file());
     (ended, record)
@@ -95,25 +97,28 @@ fn when_prony_is_interrupted_its_servers_end_and_results_are_reported() {
     }
 }
 
+/// Whether the process has yet to receive the signal.
+fn is_pending(process: u32, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let mut masks = status.lines().filter_map(|line| {
+        let mask = line.strip_prefix("ShdPnd:")?;
+        Some(u64::from_str_radix(mask.trim(), 16).unwrap())
+    });
+    masks.any(|mask| mask & (1 << (signal as i32 - 1)) != 0)
+}
+
 #[test]
 fn two_signals_end_prony_and_its_servers_with_it() {
     let (project, token) = (Project::new(), token());
-    // It accepts connections and never responds, so verification takes long.
-    let changes = "
-class Slow(right.Handler):
-    def do_GET(self):
-        if self.path == '/hello':
-            super().do_GET()
-        else:
-            time.sleep(3600)
-right.Handler = Slow
-";
-    project.python("slow", changes, &token);
+    // It responds to little, so verification takes long.
+    project.command("slow", &server::command("only-hello", &token));
     let running = Running::start(project.prony(&["verify", "slow"]));
     until("the server", || (with(&token).len() >= 2).then_some(()));
     running.signal(Signal::SIGINT);
-    // Two signals in quick succession may count as one.
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    // Two signals in quick succession would count as one.
+    until("the first signal", || {
+        (!is_pending(running.id(), Signal::SIGINT)).then_some(())
+    });
     running.signal(Signal::SIGINT);
     running.end().with(130);
     await_none(&token);
@@ -139,7 +144,7 @@ fn a_build_ends_with_prony() {
 #[test]
 fn a_finished_run_leaves_no_processes() {
     let (project, token) = (Project::new(), token());
-    project.python("stubborn", STUBBORN, &token);
+    project.wrapped("stubborn", STUBBORN, "right", &token);
     let more = ["--rounds", "1"];
     common::run(project.measure("stubborn", "hello", &more)).with(0);
     assert_eq!(with(&token), Vec::<i32>::new());
@@ -151,7 +156,7 @@ fn a_finished_run_leaves_no_processes() {
 /// The names of the files below `folder` with an extension.
 fn walk(folder: &std::path::Path, extension: &str) -> Vec<String> {
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
+    for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             names.extend(walk(&path, extension));

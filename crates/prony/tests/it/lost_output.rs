@@ -12,19 +12,19 @@ use nix::sys::signal::Signal;
 use prony_testkit::recorder::HttpServer;
 
 /// One trial that has figures even on a busy machine.
-const LONG_ENOUGH: [&str; 4] = ["--rounds", "1", "--duration", "1s"];
+const ONE: [&str; 4] = ["--rounds", "1", "--requests", "200"];
 
 /// A project with a recorded run of the reference server.
 fn with_a_run() -> Project {
     let project = with_drivers();
-    run(project.measure("ceiling", "hello", &LONG_ENOUGH)).with(0);
+    run(project.measure("ceiling", "hello", &ONE)).with(0);
     project
 }
 
 /// The same with a second run, to compare the two.
 fn with_two_runs() -> Project {
     let project = with_a_run();
-    run(project.measure("ceiling", "hello", &LONG_ENOUGH)).with(0);
+    run(project.measure("ceiling", "hello", &ONE)).with(0);
     project
 }
 
@@ -51,7 +51,14 @@ fn printing_commands(url: &str) -> Vec<Vec<&str>> {
         vec!["report", "--list"],
         vec!["export"],
         vec!["export", "--format", "csv"],
-        vec!["run", ceiling, hello, "--rounds=1", "--duration=50ms"],
+        vec![
+            "run",
+            ceiling,
+            hello,
+            "--rounds=1",
+            "--duration=50ms",
+            "--warmup=10ms",
+        ],
         load.to_vec(),
         [&load[..], &["--json", "-"]].concat(),
         vec!["reference", "--freeze=1s/10s", "--truth=1000:1s"],

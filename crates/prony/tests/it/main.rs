@@ -32,5 +32,20 @@ mod wrong_responses;
 /// The servers of these tests: the program runs itself again for each.
 #[test]
 fn test_server() {
-    prony_testkit::server::serve_if_asked(&[]);
+    let changes = [
+        &ab::CHANGES[..],
+        &bad_input::CHANGES,
+        &explain::CHANGES,
+        &hurl_workloads::CHANGES,
+        &hygiene::CHANGES,
+        &outside::CHANGES,
+        &own_requests::CHANGES,
+        &project_file::CHANGES,
+        &rounds::CHANGES,
+        &servers::CHANGES,
+        &verify::changes(),
+        &warm_up::CHANGES,
+        &wrong_responses::CHANGES,
+    ];
+    prony_testkit::server::serve_if_asked(&changes.concat());
 }

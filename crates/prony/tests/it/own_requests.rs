@@ -1,56 +1,75 @@
 //! `prony verify` and `prony run` of a project's own workloads, against a server that checks its requests.
 
+use std::cell::Cell;
 use std::fs;
+use std::io::Write;
 use std::process::Command;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use prony_testkit::server::{self, Change, Request, Response};
+use serde_json::{Value, json};
 
 use crate::common::project::{Project, trials};
 use crate::common::run;
 
+pub const CHANGES: [(&str, Change); 4] = [
+    ("orders", orders),
+    ("orders-until-one", |request, response| {
+        orders(request, response);
+        println!("got {}", request.header("authorization").unwrap());
+        std::process::exit(3);
+    }),
+    ("orders-with-words", |request, response| {
+        orders(request, response);
+        let authorization = request.header("authorization").unwrap();
+        response.output = format!("\x1b[1mgot\x1b[0m {authorization}\n");
+    }),
+    ("shop-of-values", shop_of_values),
+];
+
 /// Responds to a right `POST /orders` with JSON that differs each time, compressed if the client accepts that.
-const SERVER: &str = r#"
-import gzip, itertools, json, os, ssl
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+fn orders(request: &Request, response: &mut Response) {
+    let mut wrong = Vec::new();
+    for (name, value) in [
+        ("authorization", "Bearer s3cr3t-t0ken"),
+        ("cookie", "session=abc"),
+        ("x-team", "prony"),
+    ] {
+        if request.header(name) != Some(value) {
+            wrong.push(name);
+        }
+    }
+    let parts = ["name=\"file\"; filename=\"order.csv\"", "1,2,3"];
+    let is_whole = parts.iter().all(|part| request.text().contains(part));
+    if request.path != "/orders?q=a%20b" || !is_whole {
+        wrong.push(&request.path);
+    }
+    let echo = request.header("authorization");
+    let order = json!({"id": request.number, "items": [1, 2], "echo": echo, "wrong": wrong});
+    let status = if wrong.is_empty() { 201 } else { 400 };
+    *response = Response::json(status, order.to_string());
+    let accepted = request.header("accept-encoding").unwrap_or_default();
+    if accepted.contains("gzip") {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&response.body).unwrap();
+        response.body = encoder.finish().unwrap();
+        response
+            .headers
+            .push(("content-encoding", "gzip".to_owned()));
+    }
+}
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1
-    numbers = itertools.count()
+fn manifest(change: &str, workloads: &[&str]) -> String {
+    let run = server::command(change, "server");
+    format!(
+        "title = \"Orders\"\nlanguage = \"Rust\"\nframework = \"none\"\nclass = \"stdlib\"\n\
+         workloads = {workloads:?}\nrun = {run:?}\n"
+    )
+}
 
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        wanted = {"authorization": "Bearer s3cr3t-t0ken", "cookie": "session=abc", "x-team": "prony"}
-        wrong = [name for name, value in wanted.items() if self.headers[name] != value]
-        if self.path != "/orders?q=a%20b" or b'name="file"; filename="order.csv"' not in body or b"1,2,3" not in body:
-            wrong.append("the body of " + self.path)
-        order = {"id": next(self.numbers), "items": [1, 2], "echo": self.headers["authorization"], "wrong": wrong}
-        content = json.dumps(order).encode()
-        self.send_response(400 if wrong else 201)
-        self.send_header("content-type", "application/json")
-        if "gzip" in self.headers.get("accept-encoding", ""):
-            content = gzip.compress(content)
-            self.send_header("content-encoding", "gzip")
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format, *args):
-        pass
-
-server = ThreadingHTTPServer((os.environ["HOST"], int(os.environ["PORT"])), Handler)
-if "TLS_CERT" in os.environ:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(os.environ["TLS_CERT"], os.environ["TLS_KEY"])
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-server.serve_forever()
-"#;
-
-const MANIFEST: &str = r#"title = "Orders"
-language = "Python"
-framework = "none"
-class = "stdlib"
-workloads = ["orders", "orders-tls", "wrong"]
-run = ["python3", "server.py"]
-"#;
+/// The workloads of the project.
+const OWN: [&str; 3] = ["orders", "orders-tls", "wrong"];
 
 const REQUEST: &str = r#"
 [request]
@@ -77,7 +96,7 @@ servers = ["orders"]
 
 [[measure]]
 workloads = ["orders", "orders-tls"]
-load = { shape = "closed", connections = 2, duration = "100ms", warmup = "20ms", timeout = "5s" }
+load = { shape = "closed", connections = 2, requests = 100, warmup = "10ms", warmup_limit = "0s", timeout = "5s" }
 "#;
 
 /// A project whose workloads are its own.
@@ -87,8 +106,7 @@ fn project() -> Project {
     project.suite("mine", SUITE);
     fs::remove_file(project.path().join("workloads")).unwrap();
     fs::create_dir(project.path().join("workloads")).unwrap();
-    project.manifest("orders", MANIFEST);
-    fs::write(project.path().join("servers/orders/server.py"), SERVER).unwrap();
+    project.manifest("orders", &manifest("orders", &OWN));
     workload(&project, "orders.toml", &format!("{REQUEST}{RESPONSE}"));
     let over_tls = format!("{REQUEST}tls = true\n{RESPONSE}");
     workload(&project, "orders-tls.toml", &over_tls);
@@ -150,11 +168,7 @@ fn a_response_that_is_never_right_is_shown_without_its_secret() {
 #[test]
 fn the_log_of_a_server_that_ends_is_shown_without_a_secret() {
     let project = project();
-    let ends = SERVER.replace(
-        "        order = {",
-        "        print(\"got\", self.headers[\"authorization\"], flush=True)\n        os._exit(3)\n        order = {",
-    );
-    fs::write(project.path().join("servers/orders/server.py"), ends).unwrap();
+    project.manifest("orders", &manifest("orders-until-one", &OWN));
     let arguments = ["verify", "orders", "--workloads", "orders"];
     let told = run(with_token(&project, &arguments)).with(1).all();
     assert!(told.contains("got Bearer ***"), "{told}");
@@ -164,11 +178,7 @@ fn the_log_of_a_server_that_ends_is_shown_without_a_secret() {
 #[test]
 fn a_record_has_the_last_lines_of_a_server_without_its_secret() {
     let project = project();
-    let writes = SERVER.replace(
-        "        order = {",
-        "        print(\"\\x1b[1mgot\\x1b[0m\", self.headers[\"authorization\"], flush=True)\n        order = {",
-    );
-    fs::write(project.path().join("servers/orders/server.py"), writes).unwrap();
+    project.manifest("orders", &manifest("orders-with-words", &OWN));
     run(with_token(&project, &["run", "mine", "--no-ceiling"])).with(0);
     let record = project.export();
     for trial in trials(&record, "orders", "measured") {
@@ -229,35 +239,25 @@ fn faults_of_a_workload_are_reported_before_anything_runs() {
 
 /// Says no to an item that the client's file does not have, and to a second order of a user without its cookie. Logs a line
 /// for each request.
-const SHOP: &str = r#"
-import json, os, sys, threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    wbufsize = -1
-
-    def do_POST(self):
-        order = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        first = not hasattr(self, "orders")
-        self.orders = True
-        is_right = (order["item"] in ("pen", "big \"cup\"") and 1 <= order["count"] <= 5
-            and self.path == "/shops/north%20side/orders" and first == (self.headers["cookie"] is None))
-        content = json.dumps({"token": self.headers["x-token"], "item": order["item"]}).encode()
-        sys.stdout.write(json.dumps(order) + "\n")
-        sys.stdout.flush()
-        self.send_response(201 if is_right else 400)
-        if first:
-            self.send_header("set-cookie", "cart=1")
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format, *args):
-        pass
-
-ThreadingHTTPServer((os.environ["HOST"], int(os.environ["PORT"])), Handler).serve_forever()
-"#;
+fn shop_of_values(request: &Request, response: &mut Response) {
+    thread_local! {
+        static HAS_ORDERED: Cell<bool> = const { Cell::new(false) };
+    }
+    let order: Value = serde_json::from_slice(&request.body).unwrap();
+    // A user has a connection, and that has a thread.
+    let is_first = !HAS_ORDERED.replace(true);
+    let is_right = ["pen", "big \"cup\""].contains(&order["item"].as_str().unwrap())
+        && (1..=5).contains(&order["count"].as_u64().unwrap())
+        && request.path == "/shops/north%20side/orders"
+        && is_first == request.header("cookie").is_none();
+    let content = json!({"token": request.header("x-token"), "item": order["item"]});
+    let status = if is_right { 201 } else { 400 };
+    *response = Response::json(status, content.to_string());
+    response.output = format!("{order}\n");
+    if is_first {
+        response.headers.push(("set-cookie", "cart=1".to_owned()));
+    }
+}
 
 const ORDER: &str = r#"
 [request]
@@ -275,9 +275,7 @@ variables = { shop = "north side", token = { env = "ORDERS_TOKEN", secret = true
 /// A project with the shop, whose response is as `response` says.
 fn shop(response: &str) -> Project {
     let project = project();
-    let manifest = MANIFEST.replace("[\"orders\", \"orders-tls\", \"wrong\"]", "[\"order\"]");
-    project.manifest("orders", &manifest);
-    fs::write(project.path().join("servers/orders/server.py"), SHOP).unwrap();
+    project.manifest("orders", &manifest("shop-of-values", &["order"]));
     project.suite(
         "mine",
         &SUITE.replace("[\"orders\", \"orders-tls\"]", "[\"order\"]"),

@@ -1,8 +1,12 @@
 //! A project that describes itself in `prony.toml`, from `prony init` to a load.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
 
 use crate::common::{Ended, prony, run};
+use prony_testkit::server::{self, Change, hang};
 use tempfile::TempDir;
 
 /// A server of the standard library that keeps connections open.
@@ -63,7 +67,7 @@ fn from_an_undescribed_program_to_a_measured_one() {
     here(&folder, &["list"])
         .with(0)
         .prints("Servers of this project");
-    let short = ["--rounds", "2", "--duration", "200ms", "--warmup", "50ms"];
+    let short = ["--rounds", "2", "--duration", "50ms", "--warmup", "10ms"];
     let measured = here(&folder, &[&["run"][..], &short].concat()).with(0);
     measured.prints(id);
     let load = ["load", id, "-c2", "-n50", "--json", "-"];
@@ -85,7 +89,7 @@ fn from_an_undescribed_program_to_a_measured_one() {
         .with(1)
         .prints("expected 6 bytes, at byte 0: `Hello\\n`")
         .prints("received 6 bytes, at byte 0: `hello\\n`");
-    here(&folder, &["load", id, "-n1", "--ready-timeout", "3s"])
+    here(&folder, &["load", id, "-n1", "--ready-timeout", "1s"])
         .with(1)
         .says("Hello");
     // A misspelt field.
@@ -100,8 +104,11 @@ fn from_an_undescribed_program_to_a_measured_one() {
 
 #[test]
 fn a_server_that_does_not_respond_is_described_for_the_user_to_correct() {
-    let folder = folder(&SERVER.replace("os.environ['PORT']", "'0'"));
-    let ended = here(&folder, &["init", "--yes", "--ready-timeout", "2s"]).with(1);
+    let folder = tempfile::tempdir().unwrap();
+    let command = server::command("right", "server").join(" ");
+    let elsewhere = format!("env PORT=0 {command}");
+    let init = ["init", "--yes", "--run", &elsewhere];
+    let ended = here(&folder, &[&init[..], &["--ready-timeout", "2s"]].concat()).with(1);
     let ended = ended.says("does it read PORT?").prints("prony verify");
     assert!(ended.stderr.contains("FAILED"), "{}", ended.stderr);
     here(&folder, &["verify"])
@@ -110,41 +117,41 @@ fn a_server_that_does_not_respond_is_described_for_the_user_to_correct() {
     here(&folder, &["run"]).with(1).says("it has no workload");
 }
 
-/// Changes of the server: a method that responds late to a path.
-fn late(path: &str, method: &str) -> String {
-    let get = format!("    def do_GET(self):\n        if self.path == '{path}':\n{method}");
-    SERVER.replace("    def do_GET(self):\n", &get)
+/// An empty folder and how `prony init` describes a server in it.
+fn init_in_time(change: &str, path: &str, timeout: &str) -> Ended {
+    let command = server::command(change, "server").join(" ");
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["init", "--yes", "--run", &command];
+    let flags = ["--path", path, "--timeout", timeout];
+    here(&folder, &[&words[..], &flags].concat())
 }
+
+pub const CHANGES: [(&str, Change); 2] = [
+    // A client that gives up before the first response has to wait for it again.
+    ("late-at-first", |request, _| {
+        static IS_WARM: AtomicBool = AtomicBool::new(false);
+        if !IS_WARM.load(Relaxed) {
+            thread::sleep(Duration::from_millis(2200));
+            IS_WARM.store(!request.is_abandoned(), Relaxed);
+        }
+    }),
+    ("late-for-ever", |request, _| {
+        if request.path == "/late" {
+            hang();
+        }
+    }),
+];
 
 #[test]
 fn a_first_response_may_take_longer_than_the_others() {
-    // A client that gives up before the first response has to wait for it again.
-    let first = "            if not getattr(Handler, 'is_warm', False):
-                __import__('time').sleep(3)
-                Handler.is_warm = not self.is_closed()
-";
-    let is_closed = "    def is_closed(self):
-        try:
-            return self.connection.recv(1, 66) == b''  # MSG_PEEK | MSG_DONTWAIT
-        except BlockingIOError:
-            return False
-
-    def do_GET";
-    let folder = folder(&late("/", first).replacen("    def do_GET", is_closed, 1));
-    let init = ["init", "--yes", "--path", "/hello", "--timeout", "2s"];
-    here(&folder, &init)
+    init_in_time("late-at-first", "/hello", "2s")
         .with(0)
         .prints("GET /hello with status 200");
 }
 
 #[test]
 fn a_path_without_a_response_in_time_is_reported_with_the_flag() {
-    let folder = folder(&late(
-        "/late",
-        "            __import__('time').sleep(600)\n",
-    ));
-    let init = ["init", "--yes", "--path", "/late", "--timeout", "300ms"];
-    here(&folder, &init)
+    init_in_time("late-for-ever", "/late", "300ms")
         .with(1)
         .says("/late: timed out after 300ms")
         .says("give it longer with --timeout");

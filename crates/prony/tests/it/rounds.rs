@@ -1,11 +1,17 @@
 //! The reference server in every run, the baseline, and rounds that are added as needed.
 
-use std::fs;
+use std::thread;
+use std::time::Duration;
 
 use crate::common::project::{Project, first_attempts, trials};
 use crate::common::{Running, run, schema};
 use nix::sys::signal::Signal;
+use prony_testkit::server::Change;
 use serde_json::{Value, json};
+
+pub const CHANGES: [(&str, Change); 1] = [("late", |_, _| {
+    thread::sleep(Duration::from_millis(100));
+})];
 
 /// A suite of two servers.
 const TWO: &str = r#"title = "Two servers"
@@ -14,13 +20,13 @@ rounds = 1
 servers = ["one", "other"]
 [[measure]]
 workloads = ["hello"]
-load = { shape = "closed", connections = 2, duration = "50ms", warmup = "10ms", timeout = "5s" }
+load = { shape = "closed", connections = 2, duration = "50ms", warmup = "10ms", warmup_limit = "0s", timeout = "5s" }
 "#;
 
 fn project() -> Project {
     let project = Project::new().with(&["ceiling"]);
-    project.handler("one", "    pass");
-    project.handler("other", "    pass");
+    project.server("one", "right");
+    project.server("other", "right");
     project.suite("two", TWO);
     project
 }
@@ -51,9 +57,7 @@ fn the_ceiling_is_measured_if_it_serves_a_workload_and_is_not_left_out() {
     assert_eq!(ids(&project.export()), ["one", "other"]);
 
     // The ceiling alone is not a reason to run a suite.
-    let manifest = project.path().join("servers/one/server.toml");
-    let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"hello\", ", "")).unwrap();
+    project.edit("one", "\"hello\", ", "");
     let idle = project.run(&["run", "two", "--only", "one"]).with(2);
     idle.says("these servers serve none of the workloads: one");
 }
@@ -61,8 +65,8 @@ fn the_ceiling_is_measured_if_it_serves_a_workload_and_is_not_left_out() {
 #[test]
 fn a_project_without_a_ceiling_runs_without_it() {
     let project = Project::new();
-    project.handler("one", "    pass");
-    project.handler("other", "    pass");
+    project.server("one", "right");
+    project.server("other", "right");
     project.suite("two", TWO);
     project.run(&["run", "two"]).with(0);
     assert_eq!(ids(&project.export()), ["one", "other"]);
@@ -190,7 +194,7 @@ fn wrong_precisions_and_budgets_are_reported() {
 fn an_interrupted_run_records_its_rounds() {
     let project = project();
     let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
-    command.args(["--only", "one", "--duration", "200ms"]);
+    command.args(["--only", "one"]);
     let mut running = Running::start(command);
     running.await_stderr("round 3 (");
     running.signal(Signal::SIGINT);
@@ -207,11 +211,8 @@ fn an_interrupted_run_records_its_rounds() {
 fn a_server_slower_than_the_load_is_measured() {
     let project = Project::new();
     // Like a server with hardly any CPU time: its first response comes after the 50 ms.
-    project.handler(
-        "one",
-        "    def handle(self):\n        time.sleep(0.4)\n        super().handle()",
-    );
-    project.handler("other", "    pass");
+    project.server("one", "late");
+    project.server("other", "right");
     project.suite("two", TWO);
     project.run(&["run", "two"]).with(0);
     let record = project.export();

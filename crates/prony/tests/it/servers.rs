@@ -3,8 +3,43 @@
 
 use std::fs;
 
+use std::path::Path;
+
 use crate::common::project::{Project, manifest, trials};
 use crate::common::{self, Ended, run};
+use prony_testkit::server::{self, Change, hang};
+
+pub const CHANGES: [(&str, Change); 5] = [
+    ("logs-elsewhere", |_, response| {
+        response.errors = std::mem::take(&mut response.output);
+    }),
+    ("also-warns", |_, response| {
+        response.errors.clone_from(&response.output);
+    }),
+    // It says when it has been asked for the byte, and responds no more.
+    ("goes-away", |request, response| {
+        if Path::new("asked").exists() {
+            hang();
+        }
+        if request.path == "/byte" {
+            response.then = Some(|| fs::write("asked", "").unwrap());
+        }
+    }),
+    ("breaks", |request, response| {
+        if request.path == "/byte" {
+            response.errors = "Traceback: no database\n".to_owned();
+            let cut = "HTTP/1.1 500 Oops\r\nContent-Length: 100\r\n\r\nno datab";
+            response.raw = Some(cut.into());
+            response.closes = true;
+        }
+    }),
+    // It responds as its variable says.
+    ("speaks", |request, response| {
+        if let (Ok(word), "/hello") = (std::env::var("WORD"), request.path.as_str()) {
+            response.body = format!("{word} from prony\n").into();
+        }
+    }),
+];
 
 /// The line that starts with `start`, and everything after it.
 fn from<'a>(ended: &'a Ended, start: &str) -> &'a str {
@@ -18,11 +53,8 @@ fn from<'a>(ended: &'a Ended, start: &str) -> &'a str {
 #[test]
 fn a_server_that_logs_to_standard_error_is_wrong_and_one_that_warns_there_is_right() {
     let project = Project::new();
-    let line = "
-    def log_line(self):
-        sys.stderr.write(f'GET {self.path}\\n')";
-    project.handler("logs-elsewhere", line);
-    project.handler("also-warns", &format!("{line}\n        super().log_line()"));
+    project.server("logs-elsewhere", "logs-elsewhere");
+    project.server("also-warns", "also-warns");
     let ended = project
         .run(&["verify", "--workloads", "page-log"])
         .with(1)
@@ -80,7 +112,10 @@ fn a_server_that_ends_at_once_is_reported_with_its_first_lines_and_its_log_is_ke
 #[test]
 fn two_verifications_of_a_server_at_once_have_separate_logs() {
     let project = Project::new();
-    let script = "echo once; sleep 1; exit 3";
+    // Each waits for the other.
+    let script = "echo once; touch here-$$
+until [ \"$(ls | grep -c here-)\" = 2 ]; do sleep 0.01; done
+exit 3";
     project.command("slow-to-fail", &["sh", "-c", script]);
     let start = || common::Running::start(project.prony(&["verify", "slow-to-fail"]));
     let both = [start(), start()];
@@ -93,21 +128,8 @@ fn two_verifications_of_a_server_at_once_have_separate_logs() {
 fn a_server_that_goes_into_the_background_is_reported_once() {
     let project = Project::new();
     // Its first process ends when it has responded for a while.
-    let changes = "
-if os.fork() != 0:
-    while not os.path.exists('asked'):
-        time.sleep(0.001)
-    os._exit(0)
-class Changed(right.Handler):
-    def do_GET(self):
-        if os.path.exists('asked'):
-            time.sleep(60)
-        super().do_GET()
-        self.wfile.flush()
-        if self.path == '/byte':
-            open('asked', 'w').close()
-right.Handler = Changed";
-    project.python("goes-away", changes, "server");
+    let script = "\"$0\" \"$@\" &\nuntil [ -e asked ]; do sleep 0.001; done";
+    project.wrapped("goes-away", script, "goes-away", "server");
     let workloads = [
         "verify",
         "goes-away",
@@ -124,12 +146,13 @@ right.Handler = Changed";
 fn a_server_on_another_port_is_reported_with_that_port() {
     let project = Project::new();
     // It takes any free port instead of its own.
-    project.python("elsewhere", "os.environ['PORT'] = '0'", "server");
-    let ended = project.run(&["verify", "elsewhere", "--ready-timeout", "3s"]);
+    let script = "PORT=0 exec \"$0\" \"$@\"";
+    project.wrapped("elsewhere", script, "right", "server");
+    let ended = project.run(&["verify", "elsewhere", "--ready-timeout", "2s"]);
     let ended = ended.with(1);
     let failed = from(
         &ended,
-        "FAILED   elsewhere: the server sent no complete response within 3s",
+        "FAILED   elsewhere: the server sent no complete response within 2s",
     );
     assert!(failed.contains(": it listens on 127.0.0.1:"), "{failed}");
     assert!(failed.contains(": does it read PORT?"), "{failed}");
@@ -138,16 +161,7 @@ fn a_server_on_another_port_is_reported_with_that_port() {
 #[test]
 fn a_response_that_is_cut_short_is_reported_with_its_status_and_the_logs() {
     let project = Project::new();
-    project.handler(
-        "breaks",
-        "
-    def do_GET(self):
-        if self.path != '/byte':
-            return super().do_GET()
-        sys.stderr.write('Traceback: no database\\n')
-        self.wfile.write(b'HTTP/1.1 500 Oops\\r\\nContent-Length: 100\\r\\n\\r\\nno datab')
-        self.close_connection = True",
-    );
+    project.server("breaks", "breaks");
     let ended = project
         .run(&["verify", "breaks", "--workloads", "hello,byte"])
         .with(1);
@@ -171,7 +185,7 @@ fn a_response_that_is_cut_short_is_reported_with_its_status_and_the_logs() {
         "--workloads",
         "byte",
         "--ready-timeout",
-        "5s",
+        "2s",
     ];
     let ended = project.run(&only).with(1);
     let failed = from(&ended, "FAILED   breaks: ");
@@ -180,15 +194,11 @@ fn a_response_that_is_cut_short_is_reported_with_its_status_and_the_logs() {
 
 /// A server whose command line says where to listen; it writes a file into the given folder.
 fn listens_as_its_words_say(project: &Project, id: &str, more: &str) {
-    project.python(id, "", "server");
-    let words = [
-        "sh",
-        "-c",
-        "export HOST=$0 PORT=$1 ASSETS=$2; touch $3/pid; exec python3 server.py",
-    ];
-    let mut words = words.to_vec();
-    words.extend(["{host}", "{port}", "{assets}", "{tmp}"]);
-    project.manifest(id, &format!("{}{more}", manifest(&words)));
+    let script = "export HOST=$0 PORT=$1 ASSETS=$2; touch $3/pid; shift 3; exec \"$@\"";
+    let places = ["sh", "-c", script, "{host}", "{port}", "{assets}", "{tmp}"];
+    let words = places.map(str::to_owned).into_iter();
+    let words: Vec<String> = words.chain(server::command("right", "server")).collect();
+    project.manifest(id, &(manifest(&words) + more));
 }
 
 #[test]
@@ -201,7 +211,7 @@ fn a_command_line_may_contain_host_and_port() {
         .prints("verified in-words × quote");
     listens_as_its_words_say(&project, "in-words", "env = { A = \"{prot}\" }\n");
     let file = project.path().join("servers/in-words/server.toml");
-    let place = format!("{}:8: field `A`: ", file.display());
+    let place = format!("{}:7: field `A`: ", file.display());
     let ended = project.run(&["verify"]).with(1).prints(&place);
     ended.prints("no placeholder `{prot}` here; did you mean `port`?");
 }
@@ -218,22 +228,11 @@ fn a_missing_program_is_reported_with_the_command_that_installs_it() {
     doctor.prints("get it somewhere");
 }
 
-/// A variant that responds as its variable says.
-const SPEAKING: &str = "
-WORD = os.environ.get('WORD', 'hello')
-class Changed(right.Handler):
-    def respond(self, content_type, body, headers=()):
-        super().respond(content_type, body.replace(b'hello', WORD.encode()), headers)
-right.Handler = Changed";
-
 #[test]
 fn a_server_has_variants() {
     let project = Project::new();
-    project.python("speaks", SPEAKING, "server");
-    let file = project.path().join("servers/speaks/server.toml");
-    let text = fs::read_to_string(&file).unwrap();
     let variant = "[[variant]]\nname = \"rude\"\nenv = { WORD = \"bah\" }\n";
-    fs::write(&file, text + variant).unwrap();
+    let file = project.server_with("speaks", "speaks", variant);
     let all = project.run(&["verify", "--workloads", "hello"]).with(1);
     let all = all
         .prints("verified speaks × hello")
@@ -263,13 +262,13 @@ rounds = 1
 servers = ["old", "new"]
 [[measure]]
 workloads = ["hello"]
-load = { shape = "closed", connections = 2, duration = "100ms", warmup = "20ms", timeout = "5s" }
+load = { shape = "closed", connections = 2, duration = "50ms", warmup = "10ms", warmup_limit = "0s", timeout = "5s" }
 "#;
 
 #[test]
 fn a_suite_may_be_anywhere_and_name_servers_anywhere() {
     let project = Project::new().with(&["ceiling"]);
-    project.handler("mine", "    pass");
+    project.server("mine", "right");
     let elsewhere = tempfile::tempdir().unwrap();
     let folder = elsewhere.path().join("mine");
     fs::rename(project.path().join("servers/mine"), &folder).unwrap();

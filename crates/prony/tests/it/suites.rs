@@ -47,7 +47,7 @@ rounds = 1
 servers = ["ceiling"]
 [[measure]]
 workloads = ["page"]
-load = { shape = "closed", connections = 4, duration = "100ms", warmup = "20ms", timeout = "5s" }
+load = { shape = "closed", connections = 4, duration = "50ms", warmup = "10ms", warmup_limit = "0s", timeout = "5s" }
 "#;
 
 fn project() -> Project {
@@ -250,7 +250,7 @@ fn an_interrupt_ends_all_suites() {
 fn a_server_in_another_folder_joins_the_suite() {
     let project = project();
     let elsewhere = Project::new();
-    elsewhere.handler("my-server", "    pass");
+    elsewhere.server("my-server", "right");
     let folder = elsewhere.path().join("servers/my-server");
     let path = folder.to_str().unwrap();
     project
@@ -262,7 +262,7 @@ fn a_server_in_another_folder_joins_the_suite() {
         assert_eq!(trials(&record, server, "measured").len(), 1, "{server}");
     }
     // In addition to the named ones; a folder of the project itself is one of them.
-    project.handler("beside", "    pass");
+    project.server("beside", "right");
     let here = project.path().join("servers/beside");
     let mut command = project.prony(&["run", "short", "--only", "beside", "--server", path]);
     command.args(["--server", here.to_str().unwrap()]);
@@ -273,7 +273,7 @@ fn a_server_in_another_folder_joins_the_suite() {
     assert_eq!(ids, ["beside", "my-server", "ceiling"]);
 
     let clash = Project::new();
-    clash.handler("ceiling", "    pass");
+    clash.server("ceiling", "right");
     let clash = clash.path().join("servers/ceiling");
     let clash = clash.to_str().unwrap();
     let ended = project.run(&["run", "short", "--server", clash]).with(2);
@@ -306,10 +306,8 @@ fn a_server_without_the_suites_workloads_is_left_out() {
 #[test]
 fn a_server_with_some_of_the_workloads_is_measured_in_those() {
     let project = project();
-    project.handler("part", "    pass");
-    let manifest = project.path().join("servers/part/server.toml");
-    let text = fs::read_to_string(&manifest).unwrap();
-    fs::write(&manifest, text.replace("\"hello\", ", "")).unwrap();
+    project.server("part", "right");
+    project.edit("part", "\"hello\", ", "");
     project
         .run(&["run", "small", "--quick", "--only", "ceiling,part"])
         .with(0);
@@ -346,7 +344,7 @@ rounds = 1
 servers = ["ceiling"]
 [[measure]]
 workloads = ["hello", "hello-h2"]
-load = { shape = "closed", connections = 2, streams_per_connection = 4, duration = "100ms", warmup = "20ms", timeout = "5s" }
+load = { shape = "closed", connections = 2, streams_per_connection = 4, duration = "50ms", warmup = "10ms", warmup_limit = "0s", timeout = "5s" }
 "#;
 
 #[test]

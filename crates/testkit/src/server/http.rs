@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 use std::io::BufRead;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::time::Duration;
 
 #[derive(Debug, Default)]
 pub struct Request {
@@ -14,6 +17,7 @@ pub struct Request {
     pub connection: usize,
     /// Of the requests of this process, from 1.
     pub number: usize,
+    pub(super) socket: Option<Arc<TcpStream>>,
 }
 
 impl Request {
@@ -55,6 +59,17 @@ impl Request {
 
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// Whether the client has closed its end without waiting for the response.
+    pub fn is_abandoned(&self) -> bool {
+        let socket = self.socket.as_ref().unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_millis(1)))
+            .unwrap();
+        let peeked = socket.peek(&mut [0]);
+        socket.set_read_timeout(None).unwrap();
+        matches!(peeked, Ok(0))
     }
 
     pub(super) fn wants_close(&self) -> bool {

@@ -97,13 +97,15 @@ fn serve(listener: &TcpListener, change: Change) {
         thread::spawn(move || {
             // The segments of a response must not wait for each other.
             let _ = stream.set_nodelay(true);
+            let stream = Arc::new(stream);
+            let from = (&stream, connection);
             match tls {
-                None => converse(&mut &stream, connection, change),
+                None => converse(&mut &*stream, from, change),
                 Some(config) => {
                     let session = ServerConnection::new(config).unwrap();
                     let socket = stream.try_clone().unwrap();
                     let mut encrypted = StreamOwned::new(session, socket);
-                    converse(&mut encrypted, connection, change);
+                    converse(&mut encrypted, from, change);
                     encrypted.conn.send_close_notify();
                     let _ = encrypted.flush();
                 }
@@ -121,14 +123,25 @@ fn close(mut stream: &TcpStream) {
 }
 
 /// Responds to the requests of a connection.
-fn converse<S: Read + Write>(stream: &mut S, connection: usize, change: Change) {
+fn converse<S: Read + Write>(
+    stream: &mut S,
+    (socket, connection): (&Arc<TcpStream>, usize),
+    change: Change,
+) {
     static REQUESTS: AtomicUsize = AtomicUsize::new(0);
     let mut reader = BufReader::new(stream);
+    if is_handshake(&mut reader) {
+        let _ = reader
+            .get_mut()
+            .write_all(&Response::new(400, "text/plain", "").encode());
+        return;
+    }
     loop {
         let Some(mut request) = Request::read(&mut reader) else {
             return;
         };
         request.connection = connection;
+        request.socket = Some(Arc::clone(socket));
         request.number = REQUESTS.fetch_add(1, Ordering::Relaxed) + 1;
         let mut response = right(&request);
         change(&request, &mut response);
@@ -147,6 +160,14 @@ fn converse<S: Read + Write>(stream: &mut S, connection: usize, change: Change) 
             return;
         }
     }
+}
+
+/// Whether the client speaks TLS to a server that does not.
+fn is_handshake(reader: &mut impl BufRead) -> bool {
+    const HANDSHAKE: u8 = 22;
+    reader
+        .fill_buf()
+        .is_ok_and(|first| first.first() == Some(&HANDSHAKE))
 }
 
 /// Never returns.

@@ -6,13 +6,9 @@ pub mod schema;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 
 pub use prony_testkit::running::{Ended, Running, run};
 pub use prony_testkit::{processes, until};
-
-/// Far longer than anything here takes unless there is a fault: commands that build servers of the repository, whose compilers take minutes on a busy machine.
-pub const LONG_WITH_BUILDS: Duration = Duration::from_secs(1200);
 
 /// The repository that these tests belong to.
 pub fn repository() -> PathBuf {

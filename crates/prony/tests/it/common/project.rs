@@ -17,15 +17,6 @@ pub struct Project {
     folder: TempDir,
 }
 
-/// The start of every server of a test: the repository's `python-httpserver` in one
-/// process; a test then changes the class of its handlers.
-const PRELUDE: &str = "\
-import os, signal, sys, time
-os.environ['CPUS'] = '1'
-import right
-from right import *
-";
-
 impl Project {
     /// A project without servers.
     pub fn new() -> Self {
@@ -106,22 +97,12 @@ impl Project {
         self.command(id, &command.collect::<Vec<_>>())
     }
 
-    /// The repository's `python-httpserver` with changes; `argument` is in the command lines of its
-    /// processes.
-    pub fn python(&self, id: &str, changes: &str, argument: &str) {
-        self.command(id, &["python3", "server.py", argument]);
-        let folder = self.path().join("servers").join(id);
-        let right = repository().join("servers/python-httpserver/server.py");
-        fs::copy(right, folder.join("right.py")).unwrap();
-        let server = format!("{PRELUDE}\n{changes}\nright.main()\n");
-        fs::write(folder.join("server.py"), server).unwrap();
-    }
-
-    /// The same with changes only in its class of handlers.
-    pub fn handler(&self, id: &str, methods: &str) {
-        let changes =
-            format!("class Changed(right.Handler):\n{methods}\nright.Handler = Changed\n");
-        self.python(id, &changes, "server");
+    /// Changes the manifest of a server.
+    pub fn edit(&self, id: &str, from: &str, to: &str) {
+        let file = self.path().join("servers").join(id).join("server.toml");
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{text} lacks {from}");
+        fs::write(&file, text.replace(from, to)).unwrap();
     }
 
     /// `prony` in this project. It measures the ceiling only if the project has it, so that tests of other servers are
@@ -145,7 +126,7 @@ impl Project {
     pub fn measure(&self, servers: &str, workloads: &str, more: &[&str]) -> Command {
         let mut command = self.prony(&["run", "tour", "--warmup", "20ms"]);
         if !more.contains(&"--duration") {
-            command.args(["--duration", "100ms"]);
+            command.args(["--duration", "50ms"]);
         }
         command.args(["--only", servers, "--workloads", workloads]);
         command.args(more);
@@ -159,15 +140,14 @@ impl Project {
     }
 }
 
-/// A manifest in which only the command matters. Its workloads are on line 6, its command
-/// is on line 7.
+/// A manifest in which only the command matters. Its workloads are on line 5, its command
+/// is on line 6.
 pub fn manifest(run: &[impl Debug]) -> String {
     format!(
         r#"title = "A server of a test"
-language = "Python"
+language = "Rust"
 framework = "none"
 class = "stdlib"
-keep_alive = false
 workloads = ["hello", "byte", "page", "page-log", "sse", "sse-20k", "quote"]
 run = {run:?}
 "#

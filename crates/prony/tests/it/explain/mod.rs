@@ -6,10 +6,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use prony_testkit::server::{Change, kill_self};
 use serde_json::Value;
 
 use crate::common::project::Project;
 use crate::common::{repository, run, schema};
+
+pub const CHANGES: [(&str, Change); 1] = [("ends", |request, _| {
+    if request.number > 20 {
+        kill_self();
+    }
+})];
 
 /// Short loads over two connections.
 const SHORT: [&str; 8] = [
@@ -35,7 +42,7 @@ workloads = ["hello"]
 run = ["./server"]
 "#,
     );
-    let source = repository().join("crates/prony/tests/explain/known_cost.c");
+    let source = repository().join("crates/prony/tests/it/explain/known_cost.c");
     let program = project.path().join("servers").join(id).join("server");
     let mut cc = Command::new("cc");
     cc.args(["-O2", "-fomit-frame-pointer", "-pthread"]);
@@ -172,7 +179,7 @@ fn two_servers_differ_in_the_function_that_is_longer() {
 fn a_server_that_ends_under_load_fails_alone() {
     let project = Project::new();
     known_cost(&project, "known", &[]);
-    project.handler("ends", "    def do_GET(self):\n        self.n = getattr(right, 'n', 0) + 1\n        right.n = self.n\n        if self.n > 20: os.kill(os.getpid(), signal.SIGKILL)\n        super().do_GET()\n");
+    project.server("ends", "ends");
     let words = [
         &["explain", "ends", "known", "--rounds", "1", "--no-profile"][..],
         &SHORT,
