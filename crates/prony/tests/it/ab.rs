@@ -380,6 +380,7 @@ impl Repository {
 }
 
 #[test]
+#[ignore = "valgrind takes many seconds"]
 fn the_function_that_grew_is_named_with_its_share() {
     if !has_valgrind() {
         return;
@@ -442,6 +443,7 @@ fn the_same_code_has_the_same_instructions() {
 }
 
 #[test]
+#[ignore = "valgrind takes many seconds"]
 fn a_server_that_valgrind_cannot_run_fails_with_valgrinds_words() {
     if !has_valgrind() {
         return;

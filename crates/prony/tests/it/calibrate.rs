@@ -26,18 +26,8 @@ fn running_in(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-#[test]
-fn every_limit_is_measured_shown_and_written() {
-    let project = Project::new();
-    let file = project.path().join("limits.json");
-    let ended = project
-        .run(&["calibrate", "--quick", "--json", file.to_str().unwrap()])
-        .with(0)
-        .prints("What this means")
-        .prints("are the machine's own")
-        .prints("A request costs the generator");
-    assert!(ended.stderr.contains("measuring the clock"));
-    let found = schema::calibration(&fs::read_to_string(file).unwrap());
+/// Checks that all limits were measured.
+fn assert_complete(found: &Value) {
     assert!(found["clock"]["read_ns"].as_f64().unwrap() > 0.0);
     assert_ordered(&found["wakeups"]["sleeping"]);
     assert_ordered(&found["wakeups"]["spinning"]);
@@ -61,6 +51,22 @@ fn every_limit_is_measured_shown_and_written() {
 }
 
 #[test]
+#[ignore = "it measures the machine; `a_shared_cpu_is_noted` checks the same on one CPU"]
+fn every_limit_is_measured_shown_and_written() {
+    let project = Project::new();
+    let ended = project
+        .run(&["calibrate", "--quick", "--json", "limits.json"])
+        .with(0)
+        .prints("What this means")
+        .prints("are the machine's own")
+        .prints("A request costs the generator");
+    assert!(ended.stderr.contains("measuring the clock"));
+    let written = fs::read_to_string(project.path().join("limits.json"));
+    assert_complete(&schema::calibration(&written.unwrap()));
+}
+
+/// It takes as long as the limits are measured, about 5 s.
+#[test]
 fn a_shared_cpu_is_noted() {
     let project = Project::new();
     let cpu = prony_system::allowed_cpus().unwrap()[0].to_string();
@@ -69,15 +75,18 @@ fn a_shared_cpu_is_noted() {
     let ended = project.run(&arguments).with(0);
     // Only the JSON is on standard output.
     let found = schema::calibration(&ended.stdout);
+    assert_complete(&found);
     assert_eq!(found["round_trips"]["two_cpus"], Value::Null);
-    ended.says("Server and generator share a CPU");
+    ended
+        .says("measuring the clock")
+        .says("Server and generator share a CPU");
 }
 
 #[test]
 fn what_was_measured_before_a_signal_is_shown() {
     let project = Project::new();
     let file = project.path().join("limits.json");
-    let command = project.prony(&["calibrate", "--json", file.to_str().unwrap()]);
+    let command = project.prony(&["calibrate", "--quick", "--json", file.to_str().unwrap()]);
     let mut running = Running::start(command);
     running.await_stderr("measuring the schedule lag");
     running.signal(Signal::SIGINT);

@@ -11,10 +11,11 @@ const NEVER_WORSE: [&str; 2] = ["--threshold", "1000%"];
 
 /// Two runs of two servers, one of which is the ceiling.
 fn project() -> Project {
-    let project = Project::new().with(&["ceiling", "python-httpserver"]);
+    let project = Project::new().with(&["ceiling"]);
+    project.server("web", "right");
     for _ in 0..2 {
         let more = ["--rounds", "2", "--seed", "7"];
-        let measured = project.measure("ceiling,python-httpserver", "hello", &more);
+        let measured = project.measure("ceiling,web", "hello", &more);
         common::run(measured).with(0);
     }
     project
@@ -39,12 +40,12 @@ fn runs_are_found_in_the_store_and_in_files() {
     let compared = project
         .run(&[&arguments[..], &NEVER_WORSE].concat())
         .with(0);
-    let compared = compared.prints("python-httpserver").prints("result: ");
+    let compared = compared.prints("web").prints("result: ");
     assert!(compared.stdout.contains("hello, "), "{}", compared.stdout);
     let json = schema::comparison(&fs::read_to_string(path("found.json")).unwrap());
     assert_eq!(json["sessions"], "two");
     assert_eq!(json["cases"].as_array().unwrap().len(), 1);
-    assert_eq!(json["cases"][0]["base"], "python-httpserver");
+    assert_eq!(json["cases"][0]["base"], "web");
     assert_eq!(json["cases"][0]["rows"][0]["change"]["basis"], "to-ceiling");
     let markdown = fs::read_to_string(path("pr.md")).unwrap();
     assert!(markdown.starts_with("### Prony: "), "{markdown}");
@@ -58,26 +59,17 @@ fn runs_are_found_in_the_store_and_in_files() {
     assert!(cases.count() >= rows);
 
     // A file is a run as well. This one contains the newest run, so both sides are of one run.
-    let sides = ["compare", "base.json:python-httpserver", "latest:ceiling"];
+    let sides = ["compare", "base.json:web", "latest:ceiling"];
     let one = project
         .run(&[&sides[..], &NEVER_WORSE, &["--json", "-"]].concat())
         .with(0);
     let json = schema::comparison(&one.stdout);
     assert_eq!(json["sessions"], "one");
     assert_eq!(json["cases"][0]["rows"][0]["change"]["basis"], "paired");
-    assert!(
-        one.stderr.contains("BASE  python-httpserver"),
-        "{}",
-        one.stderr
-    );
+    assert!(one.stderr.contains("BASE  web"), "{}", one.stderr);
 
     // Two rounds may be too few even for this, which is a failure only with --strict.
-    let strict = [
-        "compare",
-        "latest:python-httpserver",
-        "latest:ceiling",
-        "--strict",
-    ];
+    let strict = ["compare", "latest:web", "latest:ceiling", "--strict"];
     let strict = project.run(&strict);
     assert!(
         [Some(0), Some(3)].contains(&strict.code),

@@ -92,61 +92,47 @@ fn with_stdout_closed(command: &Command) -> Ended {
 }
 
 #[test]
-fn unprintable_results_are_an_error_of_every_command() {
-    let (project, server) = (with_a_run(), HttpServer::start());
-    for arguments in printing_commands(&server.url()) {
+fn output_that_is_lost_is_an_error_and_a_reader_that_goes_away_is_none() {
+    let (project, server) = (with_two_runs(), HttpServer::start());
+    let url = server.url();
+    for arguments in printing_commands(&url) {
         let (code, said) = on_a_full_device(project.prony(&arguments));
         assert_eq!(code, Some(1), "{arguments:?}: {said}");
         let told = "error: cannot write to standard output: No space left on device";
         assert!(said.contains(told), "{arguments:?}: {said}");
         assert_eq!(said.matches(told).count(), 1, "{arguments:?}: {said}");
     }
-}
-
-#[test]
-fn a_comparison_that_cannot_be_printed_ends_with_2() {
-    let project = with_two_runs();
+    let compare = ["compare", "latest~1", "latest"];
     for more in [&[][..], &["--json", "-"], &["--markdown", "-"]] {
-        let arguments = [&["compare", "latest~1", "latest"], more].concat();
-        let (code, said) = on_a_full_device(project.prony(&arguments));
+        let (code, said) = on_a_full_device(project.prony(&[&compare, more].concat()));
         assert_eq!(code, Some(2), "{more:?}: {said}");
         assert!(said.contains("cannot write to standard output"), "{said}");
     }
-}
-
-#[test]
-fn closed_standard_output_is_an_error_like_a_full_one() {
-    let (project, server) = (with_a_run(), HttpServer::start());
-    let url = server.url();
+    let load = ["load", "-n20", "-c1", &url];
+    let load_as_json = [&load[..], &["--json", "-"]].concat();
     for arguments in [
         &["list"][..],
         &["export"],
         &["--version"],
-        &["load", "-n20", "-c1", &url],
-        &["load", "-n20", "-c1", "--json", "-", &url],
+        &load,
+        &load_as_json,
     ] {
         with_stdout_closed(&project.prony(arguments))
             .with(1)
             .says("error: cannot write to standard output: Bad file descriptor");
     }
     // Output to /dev/null is not lost.
-    let mut command = project.prony(&["load", "-n20", "-c1", "--json", "-", &url]);
+    let mut command = project.prony(&load_as_json);
     let null = File::options().read(true).write(true).open("/dev/null");
     assert_eq!(
         command.stdout(null.unwrap()).status().unwrap().code(),
         Some(0)
     );
-}
-
-#[test]
-fn a_result_whose_reader_goes_away_is_not_an_error() {
-    let (project, server) = (with_two_runs(), HttpServer::start());
-    let url = server.url();
     for arguments in [
-        &["load", "-n20", "-c1", "--json", "-", &url][..],
-        &["load", "-n20", "-c1", "--json", "/dev/stdout", &url],
-        &["load", "-n20", "-c1", &url],
-        &["compare", "latest~1", "latest", "--json", "-"],
+        &load_as_json[..],
+        &[&load[..], &["--json", "/dev/stdout"]].concat(),
+        &load,
+        &[&compare[..], &["--json", "-"]].concat(),
         &["export", "--format", "csv"],
         &["--help"],
     ] {
@@ -161,7 +147,7 @@ fn a_result_whose_reader_goes_away_is_not_an_error() {
 }
 
 #[test]
-fn a_file_that_cannot_be_written_is_reported_before_anything_is_sent() {
+fn files_that_cannot_be_written_are_reported_before_anything_is_sent() {
     let (project, server) = (with_a_run(), HttpServer::start());
     let url = server.url();
     fs::create_dir(project.path().join("folder")).unwrap();
@@ -197,23 +183,12 @@ fn a_file_that_cannot_be_written_is_reported_before_anything_is_sent() {
     }
     assert_eq!(server.count(), 0, "nothing was sent");
     assert!(!project.path().join("no").exists());
-}
 
-#[test]
-fn two_results_need_two_files() {
-    let project = with_a_run();
+    // Two results need two files.
     for (one, other) in [("same", "same"), ("same", "./same"), ("-", "-")] {
-        let arguments = [
-            "compare",
-            "latest",
-            "latest",
-            "--json",
-            one,
-            "--markdown",
-            other,
-        ];
+        let files = ["--json", one, "--markdown", other];
         project
-            .run(&arguments)
+            .run(&[&compare[..], &files].concat())
             .with(2)
             .says("--markdown and --json name the same place");
     }
@@ -280,7 +255,7 @@ fn a_result_may_go_to_a_pipe_or_a_device() {
 
 /// A run in its second round, long before its end.
 fn in_mid_run(project: &Project) -> Running {
-    let more = ["--rounds", "60", "--duration", "200ms"];
+    let more = ["--rounds", "60", "--duration", "100ms"];
     let mut running = Running::start(project.measure("ceiling", "hello", &more));
     running.await_stderr("round 2 of 60");
     running
@@ -320,7 +295,7 @@ fn a_record_file_deleted_during_a_run_is_reported_and_results_are_saved() {
 }
 
 #[test]
-fn prony_s_own_files_are_not_staged() {
+fn prony_s_own_files_are_not_staged_and_no_other_folder_is_created() {
     let project = with_a_run();
     assert_eq!(
         fs::read_to_string(project.state(".gitignore")).unwrap(),
@@ -347,6 +322,24 @@ fn prony_s_own_files_are_not_staged() {
         fs::read_to_string(project.state(".gitignore")).unwrap(),
         "mine\n"
     );
+
+    // No other folder is created.
+    let measure = |store: &str| project.measure("ceiling", "hello", &["--store", store]);
+    run(measure("no/such/dir/x"))
+        .with(1)
+        .says("there is no folder no/such/dir for the record file no/such/dir/x")
+        .says("create it, or name another path");
+    run(measure("suites/tour.toml/x"))
+        .with(1)
+        .says("suites/tour.toml is not a folder");
+    project
+        .run(&["report", "--out", "no/such/site"])
+        .with(1)
+        .says("there is no folder `no/such`");
+    assert!(!project.path().join("no").exists());
+    // The folder on the command line is created.
+    project.run(&["report", "--out", "site"]).with(0);
+    assert!(project.path().join("site/report.html").is_file());
 }
 
 #[test]
@@ -375,25 +368,4 @@ fn every_command_that_creates_the_state_folder_makes_git_ignore_it() {
     project.run(&["list"]).with(0);
     project.run(&["report"]).with(1);
     assert!(!project.state("").exists());
-}
-
-#[test]
-fn no_other_folder_is_created() {
-    let project = with_a_run();
-    let measure = |store: &str| project.measure("ceiling", "hello", &["--store", store]);
-    run(measure("no/such/dir/x"))
-        .with(1)
-        .says("there is no folder no/such/dir for the record file no/such/dir/x")
-        .says("create it, or name another path");
-    run(measure("suites/tour.toml/x"))
-        .with(1)
-        .says("suites/tour.toml is not a folder");
-    project
-        .run(&["report", "--out", "no/such/site"])
-        .with(1)
-        .says("there is no folder `no/such`");
-    assert!(!project.path().join("no").exists());
-    // The folder on the command line is created.
-    project.run(&["report", "--out", "site"]).with(0);
-    assert!(project.path().join("site/report.html").is_file());
 }

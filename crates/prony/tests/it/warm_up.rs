@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::project::{Project, trials};
 use crate::common::{Running, processes, schema};
@@ -14,26 +14,36 @@ use prony_testkit::server::{self, Change, Request};
 use serde_json::Value;
 
 pub const CHANGES: [(&str, Change); 3] = [
-    ("speeds-up", |request, _| speed_up(request)),
-    ("speeds-up-and-ends", |request, _| {
+    ("gets-cheaper", |request, _| get_cheaper(request)),
+    ("gets-cheaper-and-ends", |request, _| {
         static WATCH: Once = Once::new();
-        speed_up(request);
+        get_cheaper(request);
         // Verification and the first probes take fewer requests.
-        if request.number > 30 {
+        if request.number > 20 {
             WATCH.call_once(|| drop(thread::spawn(end_when_the_other_runs)));
         }
     }),
     ("is-compiled", |request, _| {
-        for step in 0..3_000_000 / (1 + request.number / 16) {
-            std::hint::black_box(step);
-        }
+        spend(3_000_000 / (1 + request.number as u64 / 16));
     }),
 ];
 
-/// The rate of a load over four connections triples in 200 ms again and again, for as long as any machine can follow.
-fn speed_up(request: &Request) {
-    let delay = Duration::from_millis(728) / u32::try_from(request.number).unwrap();
-    thread::sleep(delay.min(Duration::from_millis(100)));
+/// Spends less CPU time on a response the longer the load runs, however much of a CPU there is for it: after 0.6 s it
+/// falls to a fifth in each 0.3 s.
+fn get_cheaper(request: &Request) {
+    static BEGAN: OnceLock<Instant> = OnceLock::new();
+    // The first two are probes.
+    if request.number > 2 {
+        let age = BEGAN.get_or_init(Instant::now).elapsed().as_secs_f64();
+        spend((2e6 * ((0.6 - age.max(0.6)) / 0.19).exp()) as u64);
+    }
+}
+
+/// Some nanoseconds of CPU time for each step.
+fn spend(steps: u64) {
+    for step in 0..steps {
+        std::hint::black_box(step);
+    }
 }
 
 /// Ends the process with exit code 3 when another server has been started since it was: then it is idle. It does so
@@ -47,7 +57,7 @@ fn end_when_the_other_runs() {
     }
 }
 
-/// Few connections, so that even a slow server responds often on each.
+/// A constant rate, so that only CPU time for each response shows whether the server gets faster.
 const FEW: &str = r#"
 title = "A few connections"
 about = "What these tests measure."
@@ -56,11 +66,11 @@ servers = ["slow"]
 
 [[measure]]
 workloads = ["hello"]
-load = { shape = "closed", connections = 4, duration = "50ms", warmup = "10ms", timeout = "10s" }
+load = { shape = "rate", rate = "50/s", connections = 4, duration = "100ms", warmup = "10ms", timeout = "10s" }
 "#;
 
-/// Before it, `speeds-up` is still speeding up.
-const LIMIT: [&str; 2] = ["--warmup-limit", "800ms"];
+/// Before it, `gets-cheaper` still gets cheaper.
+const LIMIT: [&str; 2] = ["--warmup-limit", "1200ms"];
 
 /// A project with a server `slow` and a suite for it.
 fn project(change: &str, suite: &str) -> Project {
@@ -97,6 +107,7 @@ fn startups(results: &[Value]) -> Vec<bool> {
 fn a_jit_compiled_server_is_measured_warm_and_kept() {
     // A workload with log lines, whose count must still be right.
     let suite = FEW.replace("hello", "page-log");
+    let suite = suite.replace("shape = \"rate\", rate = \"50/s\"", "shape = \"closed\"");
     let project = project("is-compiled", &suite);
     let ended = project.run(&["run", "few", "--warmup-limit", "60s"]);
     let ended = ended.with(0).says("slow × page-log, round 1: took ");
@@ -118,7 +129,7 @@ fn a_jit_compiled_server_is_measured_warm_and_kept() {
 fn a_server_that_keeps_getting_faster_is_marked_at_the_limit_and_kept() {
     // A workload with log lines, whose count must still be right.
     let suite = FEW.replace("hello", "page-log");
-    let project = project("speeds-up", &suite);
+    let project = project("gets-cheaper", &suite);
     let run = [&["run", "few", "--rounds", "2"][..], &LIMIT].concat();
     let ended = project.run(&run).with(0);
     ended
@@ -127,16 +138,15 @@ fn a_server_that_keeps_getting_faster_is_marked_at_the_limit_and_kept() {
     let slow = measured(&project);
     assert_eq!(slow[0]["warm_up"]["still_improving"], true);
     assert_eq!(slow[0]["warm_up"]["time_to_warm_s"], Value::Null);
-    assert_eq!(slow[0]["warm_up"]["limit_s"], 0.8);
+    assert_eq!(slow[0]["warm_up"]["limit_s"], 1.2);
     assert_eq!(each(&slow, "process"), ["new", "kept"]);
     assert_eq!(startups(&slow), [true, false]);
 }
 
 #[test]
 fn a_server_without_a_warm_up_restarts_for_each_trial() {
-    // At a constant rate only CPU time per response shows whether the server gets faster, and so few responses show little.
-    let suite = FEW.replace("shape = \"closed\"", "shape = \"rate\", rate = \"40/s\"");
-    let project = project("right", &suite);
+    // So few responses show little.
+    let project = project("right", FEW);
     project
         .run(&["run", "few", "--warmup-limit", "400ms"])
         .with(0);
@@ -152,7 +162,7 @@ fn a_server_without_a_warm_up_restarts_for_each_trial() {
 
 #[test]
 fn a_cold_load_stays_cold_and_an_exact_warm_up_exact() {
-    let project = project("speeds-up", FEW);
+    let project = project("gets-cheaper", FEW);
     project.suite("cold", &FEW.replace("\"10ms\"", "\"0s\""));
     project.run(&["run", "cold"]).with(0);
     let cold = measured(&project);
@@ -174,7 +184,7 @@ fn a_kept_server_that_ends_is_restarted_and_warmed_up() {
         let script = format!("{note} ../../other-runs; exec \"$0\" \"$@\"");
         project.wrapped(id, &script, change, "server");
     };
-    noted("slow", "rm -f", "speeds-up-and-ends");
+    noted("slow", "rm -f", "gets-cheaper-and-ends");
     noted("other", "touch", "right");
     // In round 2 the other server runs while the first one is kept.
     let run = [&["run", "few"][..], &LIMIT].concat();
@@ -200,7 +210,7 @@ fn no_kept_server_outlives_an_interrupt_or_the_run() {
     for interrupted in [true, false] {
         let project = project("right", FEW);
         let token = processes::token();
-        project.command("slow", &server::command("speeds-up", &token));
+        project.command("slow", &server::command("gets-cheaper", &token));
         let mut command = project.prony(&["run", "few"]);
         command.args(LIMIT);
         if interrupted {

@@ -36,9 +36,9 @@ fn real_servers_are_measured_compared_and_recorded() {
             "--rounds",
             "2",
             "--duration",
-            "200ms",
+            "100ms",
             "--warmup",
-            "50ms",
+            "10ms",
             "--seed",
             "7",
         ])
@@ -229,7 +229,7 @@ fn the_record_can_be_read_without_a_project() {
 fn the_same_seed_gives_the_same_order() {
     let project = Project::new().with(&["ceiling"]);
     let order = |seed: &str| {
-        let more = ["--rounds", "3", "--seed", seed];
+        let more = ["--rounds", "3", "--seed", seed, "--requests", "10"];
         common::run(project.measure("ceiling", "hello,page,sse", &more)).with(0);
         let record = project.export();
         let trials = first_attempts(&record).into_iter();
