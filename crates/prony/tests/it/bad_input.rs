@@ -199,11 +199,7 @@ fn a_broken_suite_is_reported_with_file_and_line() {
 #[test]
 fn an_empty_folder_has_what_prony_ships() {
     let folder = tempfile::tempdir().unwrap();
-    let here = |arguments: &[&str]| {
-        let mut command = common::prony(arguments);
-        command.current_dir(&folder);
-        run(command)
-    };
+    let here = |arguments: &[&str]| common::here(folder.path(), arguments);
     let listed = here(&["list"]).with(0);
     listed
         .prints("Servers that Prony ships")
@@ -425,8 +421,8 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
     let temporary = tempfile::tempdir().unwrap();
     // First all of `.prony` is on the full disk, then only the record file.
     for (small, kib, store) in [
-        (".prony", 512, ".prony/prony.sqlite"),
-        ("small", 256, "small/prony.sqlite"),
+        (".prony", 256, ".prony/prony.sqlite"),
+        ("small", 160, "small/prony.sqlite"),
     ] {
         let place = project.path().join(small);
         fs::create_dir_all(&place).unwrap();

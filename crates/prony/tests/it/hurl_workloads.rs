@@ -500,32 +500,40 @@ fn connections_go_to_the_server_whatever_host_the_file_names() {
 /// Flows of the reference server over the protocols of HTTP.
 #[test]
 fn flows_go_over_every_protocol() {
-    for (scheme, scenario) in [
-        ("http", "\"hello.hurl\""),
-        ("https", "{ file = \"hello.hurl\", tls = true }"),
-        ("http", "{ file = \"hello.hurl\", protocol = \"h2\" }"),
+    let shop = Shop(tempfile::tempdir().unwrap());
+    let program = env!("CARGO_BIN_EXE_prony");
+    let mut text = format!("rounds = 1\n[server.it]\nrun = [{program:?}, \"reference\"]\n");
+    let workloads = [
+        ("plain", "http", "\"plain.hurl\""),
+        ("tls", "https", "{ file = \"tls.hurl\", tls = true }"),
+        ("h2c", "http", "{ file = \"h2c.hurl\", protocol = \"h2\" }"),
         (
+            "h2",
             "https",
-            "{ file = \"hello.hurl\", tls = true, protocol = \"h2\" }",
+            "{ file = \"h2.hurl\", tls = true, protocol = \"h2\" }",
         ),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        let text = format!(
-            "GET {scheme}://{{{{host}}}}/hello\nHTTP 200\n[Captures]\nx: body\n\n\
-             GET {scheme}://{{{{host}}}}/hello\nHTTP 200\n[Asserts]\nbody == {{{{x}}}}\n"
+    ];
+    for (id, scheme, scenario) in workloads {
+        let get = format!("GET {scheme}://{{{{host}}}}/hello\nHTTP 200\n");
+        let flow = format!("{get}[Captures]\nx: body\n\n{get}[Asserts]\nbody == {{{{x}}}}\n");
+        fs::write(shop.path().join(format!("{id}.hurl")), flow).unwrap();
+        text += &format!("[workload.{id}]\nscenario = {scenario}\n");
+    }
+    text += "[[measure]]\nload = { shape = \"closed\", connections = 2, requests = 50, warmup = \"0s\" }\n";
+    fs::write(shop.path().join("prony.toml"), text).unwrap();
+    let mut verified = shop.run(&["verify"]).with(0);
+    shop.run(&["run", "--no-ceiling"]).with(0);
+    let record = shop.export();
+    for (id, ..) in workloads {
+        verified = verified.prints(&format!("verified it × {id}\n"));
+        let trials = record["trials"].as_array().unwrap().iter();
+        let own = trials.filter(|one| one["trial"]["workload"] == id);
+        let flows: Vec<&Value> = own
+            .map(|one| &one["result"]["load"]["flows"]["ok"])
+            .collect();
+        assert!(
+            !flows.is_empty() && flows.iter().all(|ok| **ok == 50),
+            "{id}: {flows:?}"
         );
-        fs::write(folder.path().join("hello.hurl"), text).unwrap();
-        let program = env!("CARGO_BIN_EXE_prony");
-        let text = format!(
-            "rounds = 1\n[server.it]\nrun = [{program:?}, \"reference\"]\n[workload.hello]\nscenario = {scenario}\n\
-             [[measure]]\nload = {{ shape = \"closed\", connections = 2, requests = 50, warmup = \"0s\" }}\n"
-        );
-        fs::write(folder.path().join("prony.toml"), text).unwrap();
-        let shop = Shop(folder);
-        shop.run(&["verify"]).with(0).prints("verified it × hello");
-        shop.run(&["run", "--no-ceiling"]).with(0);
-        for load in loads(&shop.export()) {
-            assert_eq!(load["flows"]["ok"], 50, "{scenario}");
-        }
     }
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-use crate::common::{Ended, Running, prony, run, until};
+use crate::common::{Running, here, prony, until};
 use nix::sys::signal::Signal;
 use prony_testkit::certificate::Certificate;
 use prony_testkit::server::{self, Change, Response, Server};
@@ -33,12 +33,6 @@ fn shop() -> Server {
 fn shop_over_tls(certificate: &Certificate) -> Server {
     let [chain, key] = ["cert.pem", "key.pem"].map(|name| certificate.file(name));
     Server::start("host", &[("TLS_CERT", &chain), ("TLS_KEY", &key)])
-}
-
-fn here(folder: &TempDir, arguments: &[&str]) -> Ended {
-    let mut command = prony(arguments);
-    command.current_dir(folder);
-    run(command)
 }
 
 /// A folder with this `prony.toml`.
@@ -474,7 +468,7 @@ fn bad_urls_are_refused_with_what_to_write() {
         ("http://localhost:0", "is not 1 to 65535"),
     ] {
         let field = format!("[server.shop]\nurl = \"{url}\"\n{HELLO}");
-        here(&project(&field), &["verify"])
+        here(project(&field), &["verify"])
             .with(1)
             .says("prony.toml:2: ")
             .says(expected);

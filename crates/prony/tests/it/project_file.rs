@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use crate::common::{Ended, prony, run};
+use crate::common::{Ended, here};
 use prony_testkit::server::{self, Change, hang};
 use tempfile::TempDir;
 
@@ -38,12 +38,6 @@ fn folder(program: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("server.py"), program).unwrap();
     folder
-}
-
-fn here(folder: &TempDir, arguments: &[&str]) -> Ended {
-    let mut command = prony(arguments);
-    command.current_dir(folder);
-    run(command)
 }
 
 #[test]
@@ -89,7 +83,7 @@ fn from_an_undescribed_program_to_a_measured_one() {
         .with(1)
         .prints("expected 6 bytes, at byte 0: `Hello\\n`")
         .prints("received 6 bytes, at byte 0: `hello\\n`");
-    here(&folder, &["load", id, "-n1", "--ready-timeout", "1s"])
+    here(&folder, &["load", id, "-n1", "--ready-timeout", "3s"])
         .with(1)
         .says("Hello");
     // A misspelt field.

@@ -99,7 +99,7 @@ fn the_baseline_is_recorded_and_must_take_part() {
 fn rounds_are_added_up_to_the_maximum_if_no_interval_is_narrow_enough() {
     let project = project();
     let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
-    command.args(["--rounds", "8", "--only", "one"]);
+    command.args(["--rounds", "6", "--only", "one"]);
     let ended = run(command)
         .with(0)
         .says("until every comparison is within ±0.001 %");
@@ -109,7 +109,7 @@ fn rounds_are_added_up_to_the_maximum_if_no_interval_is_narrow_enough() {
     let run = &record["run"];
     assert_eq!(
         (&run["rounds"], &run["end"]),
-        (&json!(8), &json!("complete"))
+        (&json!(6), &json!("complete"))
     );
     let adaptive = &run["adaptive"];
     assert_eq!(adaptive["precision"], 0.00001);
@@ -119,11 +119,11 @@ fn rounds_are_added_up_to_the_maximum_if_no_interval_is_narrow_enough() {
     let end = &ends[0];
     assert_eq!(
         (&end["workload"], &end["rounds"]),
-        (&json!("hello"), &json!(8))
+        (&json!("hello"), &json!(6))
     );
     assert_eq!(end["reason"], "most-rounds");
     assert!(end["widest"].as_f64().unwrap() > 0.00001, "{end}");
-    assert_eq!(first_attempts(&record).len(), 16);
+    assert_eq!(first_attempts(&record).len(), 12);
 }
 
 #[test]

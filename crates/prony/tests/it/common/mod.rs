@@ -22,6 +22,13 @@ pub fn prony<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) 
     command
 }
 
+/// Runs `prony` in a folder.
+pub fn here(folder: impl AsRef<Path>, arguments: &[&str]) -> Ended {
+    let mut command = prony(arguments);
+    command.current_dir(folder);
+    run(command)
+}
+
 /// Whether every toolchain must be installed, as in the project's own checks.
 pub fn toolchains_are_required() -> bool {
     std::env::var_os("PRONY_REQUIRE_TOOLCHAINS").is_some_and(|value| value == "1")

@@ -12,7 +12,10 @@ fn published(name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap()
 }
 
-fn accept(schema: &Value, document: &Value) {
+/// Parses a document, which must match the schema of that name.
+fn valid(name: &str, text: &str) -> Value {
+    let schema = published(&format!("{name}.schema.json"));
+    let document = serde_json::from_str(text).unwrap();
     let others = ["load.schema.json", "explanation.schema.json"].map(published);
     let registry = others
         .into_iter()
@@ -24,51 +27,34 @@ fn accept(schema: &Value, document: &Value) {
         .unwrap();
     let validator: Validator = jsonschema::options()
         .with_registry(&registry)
-        .build(schema)
+        .build(&schema)
         .unwrap();
-    if let Err(error) = validator.validate(document) {
+    if let Err(error) = validator.validate(&document) {
         panic!("{error} at {}", error.instance_path());
     }
+    document
 }
 
-/// Parses a run, which must match `run.schema.json`.
 pub fn run(text: &str) -> Value {
-    let document = serde_json::from_str(text).unwrap();
-    accept(&published("run.schema.json"), &document);
-    document
+    valid("run", text)
 }
 
-/// Parses a load's result, which must match `load.schema.json`.
 pub fn load(text: &str) -> Value {
-    let document = serde_json::from_str(text).unwrap();
-    accept(&published("load.schema.json"), &document);
-    document
+    valid("load", text)
 }
 
-/// Parses a calibration, which must match `calibrate.schema.json`.
 pub fn calibration(text: &str) -> Value {
-    let document = serde_json::from_str(text).unwrap();
-    accept(&published("calibrate.schema.json"), &document);
-    document
+    valid("calibrate", text)
 }
 
-/// Parses the result of a search for a capacity, which must match `capacity.schema.json`.
 pub fn capacity(text: &str) -> Value {
-    let document = serde_json::from_str(text).unwrap();
-    accept(&published("capacity.schema.json"), &document);
-    document
+    valid("capacity", text)
 }
 
-/// Parses a comparison, which must match `comparison.schema.json`.
 pub fn comparison(text: &str) -> Value {
-    let document = serde_json::from_str(text).unwrap();
-    accept(&published("comparison.schema.json"), &document);
-    document
+    valid("comparison", text)
 }
 
-/// Parses explanations, which must match `explanation.schema.json`.
 pub fn explanations(text: &str) -> Value {
-    let document = serde_json::from_str(text).unwrap();
-    accept(&published("explanation.schema.json"), &document);
-    document
+    valid("explanation", text)
 }
