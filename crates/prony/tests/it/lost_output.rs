@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use prony_testkit::recorder::HttpServer;
 
 /// One trial that has figures even on a busy machine.
-const ONE: [&str; 4] = ["--rounds", "1", "--duration", "100ms"];
+const ONE: [&str; 4] = ["--rounds", "1", "--duration", "1s"];
 
 /// A project with a recorded run of the reference server.
 fn with_a_run() -> Project {

@@ -468,7 +468,7 @@ fn bad_urls_are_refused_with_what_to_write() {
         ("http://localhost:0", "is not 1 to 65535"),
     ] {
         let field = format!("[server.shop]\nurl = \"{url}\"\n{HELLO}");
-        here(project(&field), &["verify"])
+        here(&project(&field), &["verify"])
             .with(1)
             .says("prony.toml:2: ")
             .says(expected);

@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Once, OnceLock};
+use std::sync::Once;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::common::project::{Project, trials};
 use crate::common::{Running, processes, schema};
@@ -14,10 +14,10 @@ use prony_testkit::server::{self, Change, Request};
 use serde_json::Value;
 
 pub const CHANGES: [(&str, Change); 3] = [
-    ("gets-cheaper", |request, _| get_cheaper(request)),
-    ("gets-cheaper-and-ends", |request, _| {
+    ("speeds-up", |request, _| speed_up(request)),
+    ("speeds-up-and-ends", |request, _| {
         static WATCH: Once = Once::new();
-        get_cheaper(request);
+        speed_up(request);
         // Verification and the first probes take fewer requests.
         if request.number > 20 {
             WATCH.call_once(|| drop(thread::spawn(end_when_the_other_runs)));
@@ -28,15 +28,11 @@ pub const CHANGES: [(&str, Change); 3] = [
     }),
 ];
 
-/// Spends less CPU time on a response the longer the load runs, however much of a CPU there is for it: after 0.6 s it
-/// falls to a fifth in each 0.3 s.
-fn get_cheaper(request: &Request) {
-    static BEGAN: OnceLock<Instant> = OnceLock::new();
-    // The first two are probes.
-    if request.number > 2 {
-        let age = BEGAN.get_or_init(Instant::now).elapsed().as_secs_f64();
-        spend((2e6 * ((0.6 - age.max(0.6)) / 0.19).exp()) as u64);
-    }
+/// The rate of a load over four connections triples in 300 ms again and again, for as long as any machine can follow. It
+/// takes no CPU time.
+fn speed_up(request: &Request) {
+    let delay = Duration::from_millis(1092) / u32::try_from(request.number).unwrap();
+    thread::sleep(delay.min(Duration::from_millis(150)));
 }
 
 /// Some nanoseconds of CPU time for each step.
@@ -57,7 +53,7 @@ fn end_when_the_other_runs() {
     }
 }
 
-/// A constant rate, so that only CPU time for each response shows whether the server gets faster.
+/// Few connections, so that even a slow server responds often on each.
 const FEW: &str = r#"
 title = "A few connections"
 about = "What these tests measure."
@@ -66,10 +62,10 @@ servers = ["slow"]
 
 [[measure]]
 workloads = ["hello"]
-load = { shape = "rate", rate = "50/s", connections = 4, duration = "100ms", warmup = "10ms", timeout = "10s" }
+load = { shape = "closed", connections = 4, duration = "100ms", warmup = "10ms", timeout = "10s" }
 "#;
 
-/// Before it, `gets-cheaper` still gets cheaper.
+/// Before it, `speeds-up` is still speeding up.
 const LIMIT: [&str; 2] = ["--warmup-limit", "1200ms"];
 
 /// A project with a server `slow` and a suite for it.
@@ -107,7 +103,6 @@ fn startups(results: &[Value]) -> Vec<bool> {
 fn a_jit_compiled_server_is_measured_warm_and_kept() {
     // A workload with log lines, whose count must still be right.
     let suite = FEW.replace("hello", "page-log");
-    let suite = suite.replace("shape = \"rate\", rate = \"50/s\"", "shape = \"closed\"");
     let project = project("is-compiled", &suite);
     let ended = project.run(&["run", "few", "--warmup-limit", "60s"]);
     let ended = ended.with(0).says("slow × page-log, round 1: took ");
@@ -129,7 +124,7 @@ fn a_jit_compiled_server_is_measured_warm_and_kept() {
 fn a_server_that_keeps_getting_faster_is_marked_at_the_limit_and_kept() {
     // A workload with log lines, whose count must still be right.
     let suite = FEW.replace("hello", "page-log");
-    let project = project("gets-cheaper", &suite);
+    let project = project("speeds-up", &suite);
     let run = [&["run", "few", "--rounds", "2"][..], &LIMIT].concat();
     let ended = project.run(&run).with(0);
     ended
@@ -145,8 +140,9 @@ fn a_server_that_keeps_getting_faster_is_marked_at_the_limit_and_kept() {
 
 #[test]
 fn a_server_without_a_warm_up_restarts_for_each_trial() {
-    // So few responses show little.
-    let project = project("right", FEW);
+    // At a constant rate only CPU time per response shows whether the server gets faster, and so few responses show little.
+    let suite = FEW.replace("shape = \"closed\"", "shape = \"rate\", rate = \"40/s\"");
+    let project = project("right", &suite);
     project
         .run(&["run", "few", "--warmup-limit", "400ms"])
         .with(0);
@@ -162,7 +158,7 @@ fn a_server_without_a_warm_up_restarts_for_each_trial() {
 
 #[test]
 fn a_cold_load_stays_cold_and_an_exact_warm_up_exact() {
-    let project = project("gets-cheaper", FEW);
+    let project = project("speeds-up", FEW);
     project.suite("cold", &FEW.replace("\"10ms\"", "\"0s\""));
     project.run(&["run", "cold"]).with(0);
     let cold = measured(&project);
@@ -184,7 +180,7 @@ fn a_kept_server_that_ends_is_restarted_and_warmed_up() {
         let script = format!("{note} ../../other-runs; exec \"$0\" \"$@\"");
         project.wrapped(id, &script, change, "server");
     };
-    noted("slow", "rm -f", "gets-cheaper-and-ends");
+    noted("slow", "rm -f", "speeds-up-and-ends");
     noted("other", "touch", "right");
     // In round 2 the other server runs while the first one is kept.
     let run = [&["run", "few"][..], &LIMIT].concat();
@@ -210,7 +206,7 @@ fn no_kept_server_outlives_an_interrupt_or_the_run() {
     for interrupted in [true, false] {
         let project = project("right", FEW);
         let token = processes::token();
-        project.command("slow", &server::command("gets-cheaper", &token));
+        project.command("slow", &server::command("speeds-up", &token));
         let mut command = project.prony(&["run", "few"]);
         command.args(LIMIT);
         if interrupted {

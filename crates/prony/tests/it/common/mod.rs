@@ -23,7 +23,7 @@ pub fn prony<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) 
 }
 
 /// Runs `prony` in a folder.
-pub fn here(folder: impl AsRef<Path>, arguments: &[&str]) -> Ended {
+pub fn here(folder: &(impl AsRef<Path> + ?Sized), arguments: &[&str]) -> Ended {
     let mut command = prony(arguments);
     command.current_dir(folder);
     run(command)
