@@ -1,0 +1,42 @@
+//! How the engine behaves, whichever event loop it runs.
+
+/// Makes two tests of each of these functions, which take an event loop.
+macro_rules! over_each_loop {
+    ($($behaviour:ident),* $(,)?) => {
+        mod over_epoll {
+            $(#[test]
+            fn $behaviour() {
+                super::$behaviour(prony_load::EventLoopChoice::Epoll);
+            })*
+        }
+
+        mod over_io_uring {
+            $(#[test]
+            fn $behaviour() {
+                super::$behaviour(prony_load::EventLoopChoice::IoUring);
+            })*
+        }
+    };
+}
+
+mod auto;
+mod batches;
+mod bounds;
+mod closing;
+mod engine;
+mod excess;
+mod flows;
+mod hostile;
+mod lost_room;
+mod open_loop;
+mod overtime;
+mod parts;
+mod sampling;
+mod several_in_flight;
+mod shapes;
+mod slow_accept;
+mod sockets;
+mod stream_limit;
+mod stream_reset;
+mod timeline;
+mod unprocessed;

@@ -1,0 +1,61 @@
+//! A server whose accept queue overflows: the kernel's counters explain its slow responses.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use prony_load::{EventLoopChoice, LoadPlan};
+use prony_model::Outcome;
+
+use crate::plans::{assert_outcome, even, get_from, load};
+use prony_testkit::slow_acceptor::slow_acceptor;
+
+over_each_loop!(
+    an_overflowing_accept_queue_explains_a_second_of_latency,
+    a_fast_load_has_counts_and_no_explanation
+);
+
+/// 80 requests per second, each over a new connection.
+fn plan(event_loop: EventLoopChoice, server: SocketAddr) -> LoadPlan {
+    LoadPlan {
+        shape: even(80.0),
+        connections: 1,
+        max_connections: 200,
+        threads: 1,
+        requests: None,
+        requests_per_connection: NonZeroU64::new(1),
+        duration: Some(Duration::from_secs(2)),
+        ..get_from(event_loop, server, 1)
+    }
+}
+
+fn an_overflowing_accept_queue_explains_a_second_of_latency(event_loop: EventLoopChoice) {
+    let result = load(&plan(event_loop, slow_acceptor()));
+    let latency = result.latency_ns.as_ref().unwrap();
+    assert!(latency.max > 900_000_000, "{latency:?}");
+    let tcp = result.tcp.unwrap();
+    assert!(tcp.accept_queue_overflows > 0, "{tcp:?}");
+    assert!(tcp.retransmitted_syns > 0 && tcp.timeouts > 0, "{tcp:?}");
+    let because = result.slow_because.unwrap();
+    assert!(
+        because.contains("sent again after waiting 1 s or longer"),
+        "{because}"
+    );
+    assert!(
+        because.contains("the server's accept queue overflowed"),
+        "{because}"
+    );
+}
+
+fn a_fast_load_has_counts_and_no_explanation(event_loop: EventLoopChoice) {
+    let server = crate::scripted::ScriptedServer::responding(
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        crate::scripted::After::Keep,
+    );
+    let result = load(&get_from(event_loop, server.address(), 30));
+    assert_outcome(&result, Outcome::Ok, 30);
+    assert!(result.tcp.is_some());
+    let latency = result.latency_ns.unwrap();
+    // On a busy machine a load may be slow, and other programs may have timeouts.
+    assert!(result.slow_because.is_none() || latency.max >= 200_000_000);
+}

@@ -1,0 +1,161 @@
+//! The timeline of a load, against its totals.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
+
+use prony_load::{EventLoopChoice, LoadPlan};
+use prony_model::{Ended, LoadResult, Outcome, Timeline};
+
+use crate::plans::{self, get_from};
+use crate::scripted::{After, ScriptedServer};
+
+over_each_loop!(
+    the_intervals_add_up_to_the_outcomes,
+    slow_responses_are_counted_in_the_interval_of_their_arrival,
+    the_mean_latency_of_the_intervals_is_that_of_the_load,
+    a_server_that_becomes_slow_shows,
+    the_generators_scheduling_is_that_of_its_workers
+);
+
+const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
+
+/// A timed load, with a warm-up, of a server that pauses before each response.
+fn timed(
+    event_loop: EventLoopChoice,
+    server: &ScriptedServer,
+    warmup_ms: u64,
+    duration_ms: u64,
+) -> LoadPlan {
+    LoadPlan {
+        warmup: Duration::from_millis(warmup_ms),
+        duration: Some(Duration::from_millis(duration_ms)),
+        requests: None,
+        ..get_from(event_loop, server.address(), 1)
+    }
+}
+
+fn load(plan: &LoadPlan) -> (LoadResult, Timeline) {
+    let result = plans::load(plan);
+    let timeline = result.timeline.clone().unwrap();
+    assert_eq!(timeline.ok.len(), timeline.latency_mean_ns.len());
+    (result, timeline)
+}
+
+fn pausing_server() -> ScriptedServer {
+    ScriptedServer::start(|stream, _| {
+        thread::sleep(Duration::from_micros(200));
+        let _ = stream.write_all(HELLO);
+        After::Keep
+    })
+}
+
+fn the_intervals_add_up_to_the_outcomes(event_loop: EventLoopChoice) {
+    let server = pausing_server();
+    // The warm-up ends in the middle of an interval.
+    let (result, timeline) = load(&timed(event_loop, &server, 105, 200));
+    assert_eq!(result.ended, Ended::Duration);
+    assert_eq!(timeline.interval_s, 0.01);
+    // Later only if the machine stood still just then.
+    let measured_from_s = timeline.measured_from_s;
+    assert!(measured_from_s == 0.105 || measured_from_s > 0.15);
+    let whole_s = measured_from_s + result.duration_s;
+    assert_eq!(timeline.ok.len(), (whole_s / 0.01) as usize);
+    let first = (measured_from_s / 0.01).ceil() as usize;
+    assert_eq!(timeline.measured(), first..timeline.ok.len());
+    let warmed_up = result.warmup.as_ref().unwrap().outcomes[Outcome::Ok];
+    let all = warmed_up + result.outcomes[Outcome::Ok];
+    let in_intervals: u64 = timeline.ok.iter().sum();
+    // The unfinished last interval is left out: with three connections and 0.2 ms per response, it has at most 150.
+    assert!(
+        (all.saturating_sub(150)..=all).contains(&in_intervals),
+        "{in_intervals} of {all}"
+    );
+    assert!(in_intervals > 0);
+    let before: u64 = timeline.ok[..10].iter().sum();
+    assert!(before <= warmed_up, "{before} of {warmed_up}");
+    for (&ok, &mean) in timeline.ok.iter().zip(&timeline.latency_mean_ns) {
+        let least = if ok == 0 { 0.0 } else { 200_000.0 };
+        assert!(mean >= least, "{mean} of {ok}");
+    }
+}
+
+fn slow_responses_are_counted_in_the_interval_of_their_arrival(event_loop: EventLoopChoice) {
+    let server = pausing_server();
+    let plan = LoadPlan {
+        // Each response takes 0.2 ms or longer, and none an hour.
+        slow_from_ns: vec![200_000, 3_600_000_000_000],
+        ..timed(event_loop, &server, 55, 200)
+    };
+    let (_, timeline) = load(&plan);
+    let counts: Vec<&[u64]> = timeline.slow.iter().map(|slow| &slow.count[..]).collect();
+    assert_eq!(counts, [&timeline.ok[..], &vec![0; timeline.ok.len()]]);
+    assert!(timeline.errors.is_empty());
+}
+
+fn the_mean_latency_of_the_intervals_is_that_of_the_load(event_loop: EventLoopChoice) {
+    let server = pausing_server();
+    let (result, timeline) = load(&timed(event_loop, &server, 0, 200));
+    assert_eq!(
+        (timeline.measured_from_s, timeline.measured().start),
+        (0.0, 0)
+    );
+    let count: u64 = timeline.ok.iter().sum();
+    let means = timeline.ok.iter().zip(&timeline.latency_mean_ns);
+    let sum: f64 = means.map(|(&ok, mean)| ok as f64 * mean).sum();
+    let all = result.outcomes[Outcome::Ok];
+    let latency = result.latency_ns.unwrap();
+    // The few responses after the last whole interval had latencies between the least and the most of all; the
+    // histogram has three digits.
+    let missing = (all - count) as f64;
+    let whole = latency.mean * all as f64;
+    assert!(
+        sum <= 1.001 * (whole - missing * latency.min as f64),
+        "{sum} of {whole}"
+    );
+    assert!(
+        sum >= 0.999 * (whole - missing * latency.max as f64),
+        "{sum} of {whole}"
+    );
+}
+
+fn a_server_that_becomes_slow_shows(event_loop: EventLoopChoice) {
+    let responded = Arc::new(AtomicU64::new(0));
+    let server = ScriptedServer::start(move |stream, _| {
+        // The first 100 at once, the others late.
+        if responded.fetch_add(1, SeqCst) >= 100 {
+            thread::sleep(Duration::from_millis(30));
+        }
+        let _ = stream.write_all(HELLO);
+        After::Keep
+    });
+    let mut plan = get_from(event_loop, server.address(), 130);
+    plan.threads = 1;
+    let (result, timeline) = load(&plan);
+    assert_eq!(result.ended, Ended::Requests);
+    let slow = timeline
+        .latency_mean_ns
+        .iter()
+        .rposition(|&mean| mean > 0.0);
+    assert!(
+        timeline.latency_mean_ns[slow.unwrap()] >= 30e6,
+        "{timeline:?}"
+    );
+    // Thirty late responses over three connections take 300 ms.
+    assert!(timeline.ok.len() >= 29, "{timeline:?}");
+    assert!(result.outcomes[Outcome::Ok] == 130);
+}
+
+fn the_generators_scheduling_is_that_of_its_workers(event_loop: EventLoopChoice) {
+    let server = pausing_server();
+    let (result, _) = load(&timed(event_loop, &server, 20, 100));
+    let Some(scheduling) = result.generator.scheduling else {
+        assert!(!std::path::Path::new("/proc/self/schedstat").exists());
+        return;
+    };
+    // Workers that wait for slow responses sleep.
+    assert!(scheduling.voluntary_switches > 0, "{scheduling:?}");
+    assert!(scheduling.run_queue_wait_s >= 0.0, "{scheduling:?}");
+}

@@ -1,0 +1,143 @@
+//! Flows of a scenario: every shape of load sends them whole and in order, from one process or several agents.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use prony_load::{EventLoopChoice, Keep, LoadPlan};
+use prony_model::{Ended, LoadResult, Outcome, Protocol};
+
+use super::server::CountingServer;
+use super::{REQUESTS, SHAPES, in_agents, plan};
+use crate::parts_of::load;
+use crate::scenarios::{Step, Steps};
+
+/// How many requests a flow has.
+const ENTRIES: u64 = 3;
+
+fn steps() -> [Step; ENTRIES as usize] {
+    let post = Step {
+        method: "POST",
+        body: 5000,
+        keep: Keep::All,
+        ..Step::GET
+    };
+    let last = Step {
+        keep: Keep::Head,
+        pause: Duration::from_millis(1),
+        ..Step::GET
+    };
+    [Step::GET, post, last]
+}
+
+fn check(server: &CountingServer, plans: &[LoadPlan], name: &str) {
+    let before = server.requests();
+    server.take_targets();
+    let result = load(plans, name);
+    let wrong = &result.first_wrong;
+    let requests = REQUESTS * ENTRIES;
+    assert_eq!(result.outcomes[Outcome::Ok], requests, "{name}: {wrong:?}");
+    assert_eq!(result.requests, requests, "{name}");
+    assert_eq!(server.requests() - before, requests, "{name}");
+    assert_eq!(result.ended, Ended::Requests, "{name}");
+    check_flows(&result, name);
+    let targets = server.take_targets();
+    check_order(&targets, name);
+    check_rows(&targets, name);
+    if let Some(open) = &result.open {
+        assert_eq!((open.due, open.sent), (REQUESTS, REQUESTS), "{name}");
+    }
+}
+
+fn check_flows(result: &LoadResult, name: &str) {
+    let flows = result.flows.as_ref().unwrap();
+    let counts = (flows.ok, flows.failed, flows.unfinished);
+    assert_eq!(counts, (REQUESTS, 0, 0), "{name}");
+    assert!(flows.duration_ns.is_some(), "{name}");
+    assert_eq!(flows.entries.len() as u64, ENTRIES, "{name}");
+    for (number, entry) in flows.entries.iter().enumerate() {
+        assert_eq!(entry.name, format!("entry {number}"));
+        let counts = (entry.requests, entry.outcomes[Outcome::Ok]);
+        assert_eq!(counts, (REQUESTS, REQUESTS), "{name}: {}", entry.name);
+    }
+}
+
+/// As the server sees it, each user goes through all entries in order, flow after flow.
+fn check_order(targets: &[String], name: &str) {
+    let mut users: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
+    for target in targets {
+        let (path, query) = target.split_once('?').unwrap();
+        let entry = path.strip_prefix("/flow/").unwrap();
+        let (user, rest) = query.split_once('&').unwrap();
+        let (flow, _) = rest.split_once('&').unwrap();
+        let flow = flow.strip_prefix("flow=").unwrap();
+        let place = (flow.parse().unwrap(), entry.parse().unwrap());
+        users.entry(user).or_default().push(place);
+    }
+    for (user, places) in users {
+        let in_order = (0..places.len() as u64).map(|at| (at / ENTRIES + 1, at % ENTRIES));
+        assert!(
+            places.iter().copied().eq(in_order),
+            "{name}: {user}: {places:?}"
+        );
+    }
+}
+
+/// Each flow has its own number, whichever agent begins it: those of one process, from the first on.
+fn check_rows(targets: &[String], name: &str) {
+    let row = |target: &String| target.split_once("&row=").unwrap().1.parse().unwrap();
+    let rows: BTreeSet<u64> = targets.iter().map(row).collect();
+    assert_eq!(rows, (0..REQUESTS).collect(), "{name}");
+}
+
+fn every_shape_over(protocol: Protocol) {
+    let server = CountingServer::start(protocol);
+    let think_time = Duration::from_micros(500);
+    for (event_loop, think_time, agents) in [
+        (EventLoopChoice::IoUring, None, 1),
+        (EventLoopChoice::Epoll, Some(think_time), 1),
+        (EventLoopChoice::IoUring, Some(think_time), 3),
+        (EventLoopChoice::Epoll, None, 3),
+    ] {
+        for shape in &SHAPES {
+            let mut plan = plan(&server, protocol, event_loop);
+            (shape.apply)(&mut plan);
+            in_agents(&mut plan, agents);
+            // A user has one request in flight.
+            plan.pipeline = 1;
+            plan.flow_think_time = think_time;
+            let url = format!("{}://{}/", protocol.scheme(), server.address());
+            let plans: Vec<LoadPlan> = (0..agents)
+                .map(|_| {
+                    let steps = Steps::of(&url, &steps()).echoed_over(protocol.into());
+                    LoadPlan {
+                        request: steps.request().0,
+                        ..plan.clone()
+                    }
+                })
+                .collect();
+            let (shape, protocol) = (shape.name, protocol.name());
+            let name = format!("flows, {shape} over {protocol} and {event_loop}, {agents} agents");
+            check(&server, &plans, &name);
+        }
+    }
+}
+
+#[test]
+fn every_shape_of_flows_works_over_http_1() {
+    every_shape_over(Protocol::Http11);
+}
+
+#[test]
+fn every_shape_of_flows_works_over_http_1_and_tls() {
+    every_shape_over(Protocol::Https11);
+}
+
+#[test]
+fn every_shape_of_flows_works_over_http_2() {
+    every_shape_over(Protocol::H2c);
+}
+
+#[test]
+fn every_shape_of_flows_works_over_http_2_and_tls() {
+    every_shape_over(Protocol::H2);
+}

@@ -1,0 +1,248 @@
+//! Every shape of load and event streams over every wire and both event loops, from one process or several agents: each
+//! request has one response, and the server has counted as many requests and events as the client.
+
+pub mod acceptor;
+mod calls;
+mod events;
+mod flows;
+mod freezes;
+mod server;
+mod streams;
+
+use std::num::NonZeroU64;
+use std::time::Duration;
+
+use prony_load::tls::{Offer, TlsSettings, Trust};
+use prony_load::wire::grpc::CallKind;
+use prony_load::{EventLoopChoice, LoadPlan, Order, RequestParts, RequestSet, WireRequest};
+use prony_model::{Arrivals, Ended, LoadShape, Outcome, Protocol, Schedule, Stage};
+
+use crate::parts_of::load;
+use server::CountingServer;
+
+/// How many requests each load has.
+const REQUESTS: u64 = 60;
+
+/// The wires that carry plain requests, not gRPC calls.
+const HTTP: [Protocol; 4] = [
+    Protocol::Http11,
+    Protocol::Https11,
+    Protocol::H2c,
+    Protocol::H2,
+];
+
+/// A shape of load, by its name and what it changes in a plan.
+struct Shape {
+    name: &'static str,
+    apply: fn(&mut LoadPlan),
+}
+
+/// Keeps several requests in flight over each connection.
+fn in_flight(plan: &mut LoadPlan) {
+    plan.pipeline = 4;
+}
+
+fn rate(plan: &mut LoadPlan, schedule: Schedule) {
+    plan.shape = LoadShape::Rate(schedule);
+    plan.max_connections = 8;
+}
+
+const SHAPES: [Shape; 10] = [
+    Shape {
+        name: "closed",
+        apply: |_| {},
+    },
+    Shape {
+        name: "several requests in flight",
+        apply: in_flight,
+    },
+    Shape {
+        name: "sequential",
+        apply: |plan| (plan.connections, plan.threads) = (1, 1),
+    },
+    Shape {
+        name: "a connection for every third request",
+        apply: |plan| plan.requests_per_connection = NonZeroU64::new(3),
+    },
+    Shape {
+        name: "even arrivals",
+        apply: |plan| rate(plan, Schedule::constant(Arrivals::Even, 2000.0)),
+    },
+    Shape {
+        name: "random arrivals, several in flight",
+        apply: |plan| {
+            rate(plan, Schedule::constant(Arrivals::Poisson, 2000.0));
+            in_flight(plan);
+        },
+    },
+    Shape {
+        name: "stages",
+        apply: |plan| {
+            let stages = vec![
+                Stage {
+                    from_per_s: 500.0,
+                    to_per_s: 3000.0,
+                    duration_s: Some(0.02),
+                },
+                Stage::endless(3000.0),
+            ];
+            let even = Schedule::constant(Arrivals::Even, 1.0);
+            rate(plan, Schedule { stages, ..even });
+        },
+    },
+    Shape {
+        name: "bursts",
+        apply: |plan| {
+            let even = Schedule::constant(Arrivals::Even, 2000.0);
+            rate(plan, Schedule { burst: 20, ..even });
+        },
+    },
+    Shape {
+        name: "users who wait",
+        apply: |plan| {
+            plan.shape = LoadShape::UsersClosed {
+                think_time_s: 0.002,
+            }
+        },
+    },
+    Shape {
+        name: "users who do not wait",
+        apply: |plan| {
+            plan.shape = LoadShape::UsersOpen {
+                think_time_s: 0.002,
+            }
+        },
+    },
+];
+
+fn request(server: &CountingServer, protocol: Protocol) -> WireRequest {
+    if protocol.is_grpc() {
+        let method = (CallKind::Unary, "/test.Echo/Unary");
+        return calls::call(server, protocol, method, &[b"\x0a\x01x".to_vec()]);
+    }
+    http_request(server, protocol, "hello")
+}
+
+fn http_request(server: &CountingServer, protocol: Protocol, path: &str) -> WireRequest {
+    let set = RequestSet::from(parts(server, protocol, path));
+    set.encode(protocol.into()).unwrap()
+}
+
+fn parts(server: &CountingServer, protocol: Protocol, path: &str) -> RequestParts {
+    let (scheme, address) = (protocol.scheme(), server.address());
+    let url = format!("{scheme}://{address}/{path}").parse().unwrap();
+    RequestParts::new("GET", &url, &[], b"").unwrap()
+}
+
+fn plan(server: &CountingServer, protocol: Protocol, event_loop: EventLoopChoice) -> LoadPlan {
+    let tls = protocol.is_tls().then(|| {
+        let settings = TlsSettings {
+            trust: Trust::File(server.certificate().to_owned()),
+            ..TlsSettings::default()
+        };
+        settings
+            .client("localhost", Offer::Only(protocol.into()))
+            .unwrap()
+    });
+    LoadPlan {
+        tls,
+        connections: 4,
+        max_connections: 4,
+        threads: 2,
+        requests: Some(REQUESTS),
+        timeout: Duration::from_secs(20),
+        event_loop,
+        ..LoadPlan::new(server.address().into(), "test", request(server, protocol))
+    }
+}
+
+/// Divides the load among agents, who need a connection for each thread.
+fn in_agents(plan: &mut LoadPlan, agents: usize) {
+    plan.agents = agents;
+    plan.connections = plan.connections.max(plan.all_threads());
+    plan.max_connections = plan.max_connections.max(plan.connections);
+}
+
+fn check(server: &CountingServer, plan: &LoadPlan, name: &str) {
+    let before = server.requests();
+    let plans = vec![plan.clone(); plan.agents];
+    let result = load(&plans, name);
+    let wrong = &result.first_wrong;
+    assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{name}: {wrong:?}");
+    assert_eq!(result.outcomes.total(), REQUESTS, "{name}");
+    assert_eq!(server.requests() - before, REQUESTS, "{name}");
+    assert_eq!(result.ended, Ended::Requests, "{name}");
+    assert_eq!(result.target.protocol, plan.protocol(), "{name}");
+    let handshakes = result.tls.map(|tls| tls.full.count + tls.resumed.count);
+    let expected = plan.tls.as_ref().map(|_| result.connections_opened);
+    assert_eq!(handshakes, expected, "{name}");
+    let succeeded = plan.protocol().is_grpc().then_some(REQUESTS);
+    assert_eq!(result.rpc_statuses.get(&0).copied(), succeeded, "{name}");
+}
+
+/// Two different requests at random, which calls do not support.
+fn mix(server: &CountingServer, protocol: Protocol) -> WireRequest {
+    let requests = ["hello", "flow/mix"].map(|path| parts(server, protocol, path));
+    let set = RequestSet::new(requests.into(), Order::Random(vec![2, 1])).unwrap();
+    set.encode(protocol.into()).unwrap()
+}
+
+#[test]
+fn a_mix_works_over_every_wire_of_http() {
+    for protocol in HTTP {
+        let server = CountingServer::start(protocol);
+        for event_loop in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
+            let mut plan = plan(&server, protocol, event_loop);
+            plan.request = mix(&server, protocol).into();
+            let name = format!("a mix over {} and {event_loop}", protocol.name());
+            check(&server, &plan, &name);
+            let second = server.take_targets().len() as u64;
+            assert!((1..REQUESTS).contains(&second), "{name}: {second}");
+        }
+    }
+}
+
+fn every_shape_over(protocol: Protocol) {
+    let server = CountingServer::start(protocol);
+    let loops = [EventLoopChoice::IoUring, EventLoopChoice::Epoll];
+    for (event_loop, agents) in loops.into_iter().flat_map(|it| [(it, 1), (it, 3)]) {
+        for shape in &SHAPES {
+            let mut plan = plan(&server, protocol, event_loop);
+            (shape.apply)(&mut plan);
+            in_agents(&mut plan, agents);
+            let (shape, protocol) = (shape.name, protocol.name());
+            let name = format!("{shape} over {protocol} and {event_loop}, {agents} agents");
+            check(&server, &plan, &name);
+        }
+    }
+}
+
+#[test]
+fn every_shape_works_over_http_1() {
+    every_shape_over(Protocol::Http11);
+}
+
+#[test]
+fn every_shape_works_over_http_1_and_tls() {
+    every_shape_over(Protocol::Https11);
+}
+
+#[test]
+fn every_shape_works_over_http_2() {
+    every_shape_over(Protocol::H2c);
+}
+
+#[test]
+fn every_shape_works_over_http_2_and_tls() {
+    every_shape_over(Protocol::H2);
+}
+
+#[test]
+fn every_shape_works_over_grpc() {
+    every_shape_over(Protocol::Grpc);
+}
+
+#[test]
+fn every_shape_works_over_grpc_and_tls() {
+    every_shape_over(Protocol::GrpcTls);
+}

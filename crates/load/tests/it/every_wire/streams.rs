@@ -1,0 +1,176 @@
+//! Event streams and streams of messages over every wire: Prony and the server count the same events.
+
+use std::time::Duration;
+
+use prony_load::wire::grpc::CallKind;
+use prony_load::{EventLoopChoice, LoadPlan, WireRequest};
+use prony_model::{Ended, LoadResult, Outcome, Protocol};
+
+use super::calls::call;
+use super::events::GAP;
+use super::server::CountingServer;
+use super::{HTTP, http_request, in_agents, plan};
+use crate::parts_of;
+
+const GRPC: [Protocol; 2] = [Protocol::Grpc, Protocol::GrpcTls];
+const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::IoUring, EventLoopChoice::Epoll];
+const ENDLESS: u64 = u64::MAX;
+
+/// A request whose response has that many events, or messages.
+fn request(server: &CountingServer, protocol: Protocol, events: u64) -> WireRequest {
+    let path = format!("events/{events}");
+    if protocol.is_grpc() {
+        let method = (CallKind::ServerStreaming, &*format!("/{path}"));
+        return call(server, protocol, method, &[b"\x0a\x01x".to_vec()]);
+    }
+    http_request(server, protocol, &path)
+}
+
+/// Runs `check` with a plan for responses of `events` events, over each of these wires and each event loop, for one
+/// process and for several agents.
+fn over_each(protocols: &[Protocol], events: u64, check: impl Fn(&CountingServer, LoadPlan, &str)) {
+    for &protocol in protocols {
+        for (event_loop, agents) in LOOPS.into_iter().flat_map(|it| [(it, 1), (it, 3)]) {
+            let server = CountingServer::start(protocol);
+            let mut plan = LoadPlan {
+                request: request(&server, protocol, events).into(),
+                events: true,
+                ..plan(&server, protocol, event_loop)
+            };
+            in_agents(&mut plan, agents);
+            let name = format!("{} and {event_loop}, {agents} agents", protocol.name());
+            check(&server, plan, &name);
+        }
+    }
+}
+
+fn load(plan: &LoadPlan, name: &str) -> LoadResult {
+    let result = parts_of::load(&vec![plan.clone(); plan.agents], name);
+    let wrong = &result.first_wrong;
+    assert_eq!(result.requests, result.outcomes.total(), "{name}");
+    assert_eq!(wrong.as_ref().map(|_| ()), None, "{name}: {wrong:?}");
+    result
+}
+
+/// How many events each response has, and how many responses there are.
+const EVENTS: u64 = 11;
+const RESPONSES: u64 = 24;
+
+fn every_event_counts(protocols: &[Protocol], in_flight: usize) {
+    over_each(protocols, EVENTS, |server, plan, name| {
+        let plan = LoadPlan {
+            requests: Some(RESPONSES),
+            pipeline: in_flight,
+            ..plan
+        };
+        let result = load(&plan, name);
+        assert_eq!(result.outcomes[Outcome::Ok], RESPONSES, "{name}");
+        assert_eq!(server.requests(), RESPONSES, "{name}");
+        check_times(&result, server.streamed_ns(), name);
+        let (events, all) = (result.events.unwrap(), RESPONSES * EVENTS);
+        assert_eq!((events.count, server.events()), (all, all), "{name}");
+        let counted = events.per_s * result.duration_s;
+        assert!((counted - all as f64).abs() < 1e-6, "{name}: {counted}");
+    });
+}
+
+/// However busy the machine is, the first event comes after a gap, and the last one no sooner than the server sent it
+/// and no later than the response's end. The server took `streamed_ns` to its last events, all responses together.
+fn check_times(result: &LoadResult, streamed_ns: u64, name: &str) {
+    let events = result.events.as_ref().unwrap();
+    let (first, gap) = (
+        events.first_ns.as_ref().unwrap(),
+        events.gap_ns.as_ref().unwrap(),
+    );
+    let latency = result.latency_ns.as_ref().unwrap();
+    let gaps = |count: u64| count * GAP.as_nanos() as u64;
+    let least = (first.min, latency.min);
+    assert!(
+        least.0 >= gaps(1) && least.1 >= gaps(EVENTS),
+        "{name}: {least:?}"
+    );
+    assert!(least.0 < least.1, "{name}: {least:?}");
+    let last = first.mean + gap.mean * (EVENTS - 1) as f64;
+    // An event may be dated by a reading of the clock shortly before it was received.
+    let least = (streamed_ns / RESPONSES - gaps(1)) as f64;
+    // The histograms' precision.
+    let most = latency.mean * 1.01;
+    assert!(
+        (least..most).contains(&last),
+        "{name}: {last} in {least}..{most}"
+    );
+}
+
+#[test]
+fn every_event_counts_on_both_sides() {
+    every_event_counts(&HTTP, 1);
+}
+
+#[test]
+fn every_event_counts_on_both_sides_with_several_requests_in_flight() {
+    every_event_counts(&HTTP, 4);
+}
+
+#[test]
+fn every_message_of_a_stream_counts_on_both_sides() {
+    every_event_counts(&GRPC, 1);
+}
+
+#[test]
+fn every_message_of_a_stream_counts_on_both_sides_with_several_calls_in_flight() {
+    every_event_counts(&GRPC, 4);
+}
+
+#[test]
+fn streams_are_held_open_beside_the_load() {
+    over_each(&HTTP, ENDLESS, |server, plan, name| {
+        let plan = LoadPlan {
+            streams: 5,
+            requests: None,
+            duration: Some(Duration::from_millis(600)),
+            ..plan
+        };
+        let connections = plan.connections as u64;
+        let result = load(&plan, name);
+        assert_eq!(result.ended, Ended::Duration, "{name}");
+        let unfinished = result.outcomes[Outcome::Unfinished];
+        assert_eq!(unfinished, connections, "{name}");
+        let streams = result.streams.unwrap();
+        assert_eq!(
+            (streams.planned, streams.open_at_end, streams.requests),
+            (5, 5, 5),
+            "{name}"
+        );
+        assert_eq!(streams.outcomes[Outcome::Unfinished], 5, "{name}");
+        assert_eq!(server.requests(), connections + 5, "{name}");
+        let (own, held) = (result.events.unwrap().count, streams.events.count);
+        let enough = own >= connections && held >= 5;
+        assert!(enough, "{name}: {own} {held}");
+        assert!(own + held <= server.events(), "{name}: {own} {held}");
+    });
+}
+
+#[test]
+fn streams_that_the_server_ends_are_reopened() {
+    over_each(&HTTP, 4, |server, plan, name| {
+        let plan = LoadPlan {
+            connections: plan.agents,
+            threads: 1,
+            streams: 2,
+            requests: Some(10),
+            ..plan
+        };
+        let result = load(&plan, name);
+        assert_eq!(result.outcomes[Outcome::Ok], 10, "{name}");
+        assert_eq!(result.events.unwrap().count, 40, "{name}");
+        let streams = result.streams.unwrap();
+        let ended = streams.outcomes[Outcome::Ok];
+        let in_flight = streams.outcomes[Outcome::Unfinished];
+        assert!(ended >= 2, "{name}: {:?}", streams.outcomes);
+        assert_eq!(streams.requests, ended + in_flight, "{name}");
+        let counted = streams.events.count;
+        let expected = ended * 4..=(ended + in_flight) * 4;
+        assert!(expected.contains(&counted), "{name}: {counted}");
+        assert!(40 + counted <= server.events(), "{name}: {counted}");
+    });
+}

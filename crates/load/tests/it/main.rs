@@ -1,0 +1,15 @@
+//! The integration tests of this crate, in one program.
+
+mod behaviour;
+mod every_wire;
+mod exactness;
+mod exchange;
+mod grpc_wire;
+mod h2_frames;
+mod h2_wire;
+mod parts_of;
+mod plans;
+mod scenarios;
+mod scripted;
+mod streams;
+mod tls;

@@ -1,0 +1,67 @@
+//! Loads for tests: three connections, a number of requests, no end by time.
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use http::Method;
+use prony_load::wire::h2::StreamRequest;
+use prony_load::{EventLoopChoice, HttpUrl, LoadPlan, Request, WireRequest, run};
+use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
+
+/// A load of `requests` requests to the server at that address.
+pub fn plan_to(
+    event_loop: EventLoopChoice,
+    address: SocketAddr,
+    method: &str,
+    headers: &[&str],
+    body: &[u8],
+    requests: u64,
+) -> LoadPlan {
+    let url: HttpUrl = format!("http://{address}/path").parse().unwrap();
+    let headers: Vec<String> = headers.iter().map(|&line| line.into()).collect();
+    let request = Request::new(method, &url, &headers, body).unwrap();
+    LoadPlan {
+        connections: 3,
+        max_connections: 3,
+        threads: 2,
+        requests: Some(requests),
+        timeout: Duration::from_secs(20),
+        event_loop,
+        ..LoadPlan::new(address.into(), url.as_str(), request)
+    }
+}
+
+/// The same with GET, without a body.
+pub fn get_from(event_loop: EventLoopChoice, address: SocketAddr, requests: u64) -> LoadPlan {
+    plan_to(event_loop, address, "GET", &[], b"", requests)
+}
+
+/// The same over HTTP/2 in the clear, with GET.
+pub fn http2_plan_to(event_loop: EventLoopChoice, address: SocketAddr, requests: u64) -> LoadPlan {
+    let authority = address.to_string();
+    let request = StreamRequest::http(&Method::GET, "http", &authority, "/path", &[], b"");
+    LoadPlan {
+        request: WireRequest::from(request.unwrap()).into(),
+        ..get_from(event_loop, address, requests)
+    }
+}
+
+/// So many requests per second, at even intervals.
+pub fn even(per_s: f64) -> LoadShape {
+    LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s))
+}
+
+/// Runs a load, and checks what holds for each.
+pub fn load(plan: &LoadPlan) -> LoadResult {
+    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    assert_eq!(result.requests, result.outcomes.total());
+    result
+}
+
+/// That many requests had this outcome.
+#[track_caller]
+pub fn assert_outcome(result: &LoadResult, outcome: Outcome, count: u64) {
+    let (outcomes, wrong) = (&result.outcomes, &result.first_wrong);
+    assert_eq!(outcomes[outcome], count, "{outcomes:?}, {wrong:?}");
+}
