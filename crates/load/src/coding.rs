@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn a_bomb_is_a_mismatch() {
-        let zeros = vec![0; 10 << 20];
+        let zeros = vec![0; 1 << 20];
         for (coding, body) in [
             ("gzip", gzip(&zeros)),
             ("deflate", zlib(&zeros)),
@@ -396,7 +396,7 @@ mod tests {
                     body.len()
                 )
             );
-            assert_eq!(decoded(coding, &body, 10 << 20), Ok(zeros.clone()));
+            assert_eq!(decoded(coding, &body, 1 << 20), Ok(zeros.clone()));
         }
     }
 

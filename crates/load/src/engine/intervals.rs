@@ -181,12 +181,14 @@ mod tests {
             SystemTime::UNIX_EPOCH + Duration::from_nanos(BEGAN)
         );
         let shown = |it: &IntervalLatency| {
-            let latencies = match it.histogram.as_str() {
-                "" => LatencyHistogram::new(),
-                text => LatencyHistogram::from_base64(text).unwrap(),
-            };
             let each = |(value, count)| vec![value; count as usize];
-            let latencies = latencies.counted().flat_map(each).collect();
+            let latencies = match it.histogram.as_str() {
+                "" => Vec::new(),
+                text => {
+                    let latencies = LatencyHistogram::from_base64(text).unwrap();
+                    latencies.counted().flat_map(each).collect()
+                }
+            };
             (it.from.as_secs_f64(), it.length.as_secs_f64(), latencies)
         };
         merged.intervals.iter().map(shown).collect()

@@ -52,6 +52,15 @@ fn count(address: SocketAddr, tls: Option<&TlsClient>) -> Segments {
     segments_of(&address.into(), &request(), tls, 20, TIMEOUT).unwrap()
 }
 
+/// On a busy machine the kernel may send a segment again before it is acknowledged, but not each time.
+fn until_counted(expected: &Segments, count: impl Fn() -> Segments) {
+    let counted: Vec<_> = (0..20)
+        .map(|_| count())
+        .take_while(|it| it != expected)
+        .collect();
+    assert!(counted.len() < 20, "{expected:?}, but {counted:?}");
+}
+
 fn length(writes: &[&str]) -> u64 {
     writes.iter().map(|write| write.len() as u64).sum()
 }
@@ -59,14 +68,14 @@ fn length(writes: &[&str]) -> u64 {
 #[test]
 fn a_response_in_one_write_is_a_segment() {
     let writes = &["HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"];
-    let counted = count(serve(writes, true), None);
+    let address = serve(writes, true);
     let expected = Segments {
         responses: 20,
         bytes: 20 * length(writes),
         segments: 20,
         events: 0,
     };
-    assert_eq!(counted, expected);
+    until_counted(&expected, || count(address, None));
 }
 
 const STREAM: &[&str] = &[
@@ -79,14 +88,14 @@ const STREAM: &[&str] = &[
 
 #[test]
 fn a_stream_that_is_written_event_by_event_has_as_many_segments() {
-    let counted = count(serve(STREAM, true), None);
+    let address = serve(STREAM, true);
     let expected = Segments {
         responses: 20,
         bytes: 20 * length(STREAM),
         segments: 20 * 5,
         events: 20 * 3,
     };
-    assert_eq!(counted, expected);
+    until_counted(&expected, || count(address, None));
 }
 
 #[test]
@@ -95,8 +104,14 @@ fn a_server_that_closes_each_connection_is_counted() {
         "HTTP/1.1 200 OK\r\ncontent-length: 5\r\nconnection: close\r\n\r\n",
         "hello",
     ];
-    let counted = count(serve(writes, false), None);
-    assert_eq!((counted.bytes, counted.segments), (20 * length(writes), 40));
+    let address = serve(writes, false);
+    let expected = Segments {
+        responses: 20,
+        bytes: 20 * length(writes),
+        segments: 40,
+        events: 0,
+    };
+    until_counted(&expected, || count(address, None));
 }
 
 /// A certificate that nobody signed, for TLS 1.3.
@@ -154,14 +169,14 @@ fn tls_adds_its_records_and_neither_handshake_nor_tickets() {
     let client = settings
         .client("localhost", Offer::Only(HttpVersion::Http1))
         .unwrap();
-    let counted = count(serve_tls(STREAM), Some(&client));
+    let address = serve_tls(STREAM);
     let expected = Segments {
         responses: 20,
         bytes: 20 * (length(STREAM) + 5 * 22),
         segments: 20 * 5,
         events: 20 * 3,
     };
-    assert_eq!(counted, expected);
+    until_counted(&expected, || count(address, Some(&client)));
 }
 
 #[test]

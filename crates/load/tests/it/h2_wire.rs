@@ -419,7 +419,7 @@ async fn converse(plan: Plan) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn every_request_ends_as_the_server_ends_it(plan in plans()) {

@@ -11,5 +11,4 @@ mod parts_of;
 mod plans;
 mod scenarios;
 mod scripted;
-mod streams;
 mod tls;

@@ -1,6 +1,6 @@
 //! Runs a load as its agents do, each in a thread of its own, and sends their results through JSON.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Barrier, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -44,12 +44,18 @@ impl Start for Together {
 
 /// Runs the parts of a load: agent `i` has the `i`th plan, which is another only if agents must not share a scenario.
 pub fn run_parts(plans: &[LoadPlan], start: &dyn Start) -> Vec<PartResult> {
+    run_parts_until(plans, start, &AtomicBool::new(false))
+}
+
+fn run_parts_until(
+    plans: &[LoadPlan],
+    start: &dyn Start,
+    interrupt: &AtomicBool,
+) -> Vec<PartResult> {
     thread::scope(|scope| {
         let agents: Vec<_> = (plans.iter().enumerate())
             .map(|(agent, plan)| {
-                scope.spawn(move || {
-                    run_part(plan, agent, start, &AtomicBool::new(false), &mut |_| {}).unwrap()
-                })
+                scope.spawn(move || run_part(plan, agent, start, interrupt, &mut |_| {}).unwrap())
             })
             .collect();
         agents
@@ -66,13 +72,39 @@ pub fn through_json(part: &PartResult) -> PartResult {
 
 /// Runs a load in one process, or in as many agents as there are plans, and checks that their parts add up to the whole.
 pub fn load(plans: &[LoadPlan], name: &str) -> LoadResult {
+    load_until(plans, name, &AtomicBool::new(false))
+}
+
+/// The same, interrupted when `is_enough` says so.
+pub fn interrupted_load(
+    plans: &[LoadPlan],
+    name: &str,
+    is_enough: impl Fn() -> bool + Send,
+) -> LoadResult {
+    let (interrupt, is_over) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let give_up = Instant::now() + Duration::from_secs(60);
+            while !is_over.load(SeqCst) && !is_enough() && Instant::now() < give_up {
+                thread::sleep(Duration::from_millis(1));
+            }
+            interrupt.store(true, SeqCst);
+        });
+        let result = load_until(plans, name, interrupt);
+        is_over.store(true, SeqCst);
+        result
+    })
+}
+
+fn load_until(plans: &[LoadPlan], name: &str, interrupt: &AtomicBool) -> LoadResult {
     let plan = &plans[0];
     if plan.agents == 1 {
-        return run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
+        return run(plan, interrupt, &mut |_| {}).unwrap();
     }
     assert_eq!(plans.len(), plan.agents, "{name}");
     let start = Together::of(plan.agents, NOTICE);
-    let parts: Vec<_> = run_parts(plans, &start).iter().map(through_json).collect();
+    let parts = run_parts_until(plans, &start, interrupt);
+    let parts: Vec<_> = parts.iter().map(through_json).collect();
     for (agent, part) in parts.iter().enumerate() {
         assert_eq!(part.check(plan, agent), Ok(()), "{name}");
         let length = serde_json::to_string(part).unwrap().len();

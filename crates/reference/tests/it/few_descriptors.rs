@@ -30,7 +30,7 @@ fn clients_without_a_descriptor_wait_until_there_is_one() {
     }
     let server = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--nocapture"])
-        .arg("clients_without_a_descriptor_wait_until_there_is_one")
+        .arg("few_descriptors::clients_without_a_descriptor_wait_until_there_is_one")
         .env(ROLE, "1")
         .stdout(Stdio::piped())
         .spawn();

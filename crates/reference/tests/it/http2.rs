@@ -351,7 +351,7 @@ fn a_client_that_never_reads_takes_no_memory_for_its_responses() {
     }
     let alone = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--nocapture"])
-        .arg("a_client_that_never_reads_takes_no_memory_for_its_responses")
+        .arg("http2::a_client_that_never_reads_takes_no_memory_for_its_responses")
         .env(ALONE, "1")
         .output()
         .unwrap();

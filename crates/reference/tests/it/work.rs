@@ -22,7 +22,7 @@ fn shortest(client: &mut Client) -> Duration {
         assert_eq!(client.get("/byte").body, "r");
         begin.elapsed()
     };
-    (0..20).map(|_| exchange(client)).min().unwrap()
+    (0..10).map(|_| exchange(client)).min().unwrap()
 }
 
 #[test]
@@ -49,10 +49,13 @@ fn each_of_several_requests_at_once_costs_its_work() {
     assert!(begin.elapsed() > one * (many as u32 / 2));
 }
 
+/// A machine may be so busy that each of the shorter ones is disturbed, but not every time.
 #[test]
 fn more_work_takes_more_time() {
     let (less, more) = (server(STEPS), server(10 * STEPS));
-    let less = shortest(&mut less.connect());
-    let more = shortest(&mut more.connect());
-    assert!(more > 3 * less, "{less:?} and {more:?}");
+    let (mut less, mut more) = (less.connect(), more.connect());
+    prony_testkit::until(
+        "ten times the work in more than three times the time",
+        || (shortest(&mut more) > 3 * shortest(&mut less)).then_some(()),
+    );
 }

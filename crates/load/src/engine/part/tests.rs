@@ -88,7 +88,7 @@ fn buckets(histogram: &str) -> Vec<(u64, u64)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(8))]
 
     #[test]
     fn parts_have_bucket_by_bucket_the_histogram_of_all_samples(

@@ -3,7 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use prony_load::wire::grpc::Call;
 use prony_load::{EventLoopChoice, LoadPlan, MOST_PIPELINE, PlanError, run};
@@ -19,8 +19,6 @@ over_each_loop!(
 );
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-/// Far more than ending a load takes on a busy machine, and far less than counting its arrivals one by one would.
-const SOON: Duration = Duration::from_secs(5);
 
 fn rate(arrivals: Arrivals, burst: u64, stages: &str) -> LoadShape {
     LoadShape::Rate(Schedule {
@@ -65,16 +63,14 @@ fn hanging() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Interrupts the load after a while, and measures how long it then takes to end.
-fn interrupted(plan: &LoadPlan) -> (LoadResult, Duration) {
+/// Interrupts the load after a moment.
+fn interrupted(plan: &LoadPlan) -> LoadResult {
     let interrupt = AtomicBool::new(false);
     thread::scope(|scope| {
         let load = scope.spawn(|| run(plan, &interrupt, &mut |_| {}).unwrap());
-        thread::sleep(Duration::from_millis(300));
-        let interrupted_at = Instant::now();
+        thread::sleep(Duration::from_millis(20));
         interrupt.store(true, Relaxed);
-        let result = load.join().unwrap();
-        (result, interrupted_at.elapsed())
+        load.join().unwrap()
     })
 }
 
@@ -86,9 +82,8 @@ fn the_first_interrupt_ends_any_load_with_its_result(event_loop: EventLoopChoice
             for deadline in [None, Some(Duration::from_millis(1))] {
                 let mut plan = plan(event_loop, address, shape.clone());
                 plan.deadline = deadline.filter(|_| shape.is_open());
-                let (result, took) = interrupted(&plan);
-                assert!(took < SOON, "{shape:?} took {took:?}");
-                assert_eq!(result.ended, Ended::Interrupted);
+                let result = interrupted(&plan);
+                assert_eq!(result.ended, Ended::Interrupted, "{shape:?}");
                 assert_eq!(result.requests, result.outcomes.total());
             }
         }
@@ -99,18 +94,16 @@ fn unsent_requests_are_counted_when_the_time_is_up(event_loop: EventLoopChoice) 
     let (_listener, silent) = hanging();
     for arrivals in [Arrivals::Even, Arrivals::Poisson] {
         let mut plan = plan(event_loop, silent, rate(arrivals, 1, "1000M/s"));
-        plan.duration = Some(Duration::from_millis(500));
-        plan.timeout = Duration::from_millis(200);
-        let began = Instant::now();
+        plan.duration = Some(Duration::from_millis(50));
+        plan.timeout = Duration::from_millis(20);
         let result = load(&plan);
-        assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
         assert_eq!(result.ended, Ended::Duration);
         let due = result.open.as_ref().unwrap().due;
-        let off = due.abs_diff(500_000_000);
+        let off = due.abs_diff(50_000_000);
         match arrivals {
             Arrivals::Even => assert_eq!(off, 0),
             // Six standard deviations.
-            Arrivals::Poisson => assert!(off < 140_000, "{due}"),
+            Arrivals::Poisson => assert!(off < 43_000, "{due}"),
         }
         assert_eq!(result.requests, due, "{:?}", result.outcomes);
     }
@@ -121,8 +114,8 @@ fn a_number_of_requests_bounds_the_unsent_ones(event_loop: EventLoopChoice) {
     for shape in largest().into_iter().filter(LoadShape::is_open) {
         let mut plan = plan(event_loop, silent, shape);
         plan.requests = Some(1_000_000);
-        plan.duration = Some(Duration::from_millis(300));
-        plan.timeout = Duration::from_millis(100);
+        plan.duration = Some(Duration::from_millis(30));
+        plan.timeout = Duration::from_millis(20);
         let result = load(&plan);
         assert!(result.requests <= 1_000_000, "{:?}", result.outcomes);
         assert!(result.outcomes[Outcome::Unfinished] > 0);

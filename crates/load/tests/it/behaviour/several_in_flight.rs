@@ -225,10 +225,10 @@ fn an_early_response_fails_its_own_request_alone(event_loop: EventLoopChoice) {
 fn close_clogged(mut stream: UnixStream, arrived: &Sender<u64>) -> Option<()> {
     read_preface(&mut stream)?;
     stream.write_all(&WIDE).ok()?;
-    thread::sleep(Duration::from_millis(2500));
+    thread::sleep(Duration::from_millis(500));
     stream.shutdown(Shutdown::Write).ok()?;
     // The client would send more if there was room before it knew.
-    thread::sleep(Duration::from_millis(500));
+    thread::sleep(Duration::from_millis(100));
     let mut heads = 0;
     while let Some((kind, _)) = read_frame(&mut stream) {
         heads += u64::from(kind == HEADERS);
@@ -244,7 +244,7 @@ fn requests_that_were_never_sent_are_sent_over_the_next_connection(event_loop: E
         _ => respond_to_all(stream),
     });
     let plan = LoadPlan {
-        shape: slowly(),
+        shape: even(5.0),
         ..plan(event_loop, endpoint, Method::POST, LONG, 3)
     };
     let result = load(&plan);

@@ -24,7 +24,7 @@ fn plan(event_loop: EventLoopChoice, server: SocketAddr) -> LoadPlan {
         threads: 1,
         requests: None,
         requests_per_connection: NonZeroU64::new(1),
-        duration: Some(Duration::from_secs(2)),
+        duration: Some(Duration::from_millis(400)),
         ..get_from(event_loop, server, 1)
     }
 }

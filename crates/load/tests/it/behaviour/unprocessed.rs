@@ -182,7 +182,6 @@ fn a_storm_of_goaways_is_no_storm_of_connections(event_loop: EventLoopChoice) {
     };
     let result = load(&plan);
     assert_eq!(result.ended, Ended::Duration);
-    assert!(result.duration_s < 10.0, "{}", result.duration_s);
     let outcomes = result.outcomes;
     let both = outcomes[Outcome::Reset] + outcomes[Outcome::Unfinished];
     assert_eq!(outcomes.total(), both, "{outcomes:?}");

@@ -7,7 +7,7 @@ use prony_load::{EventLoopChoice, Keep, LoadPlan};
 use prony_model::{Ended, LoadResult, Outcome, Protocol};
 
 use super::server::CountingServer;
-use super::{REQUESTS, SHAPES, in_agents, plan};
+use super::{REQUESTS, SHAPES, in_agents, loops_and_agents, plan};
 use crate::parts_of::load;
 use crate::scenarios::{Step, Steps};
 
@@ -92,13 +92,9 @@ fn check_rows(targets: &[String], name: &str) {
 fn every_shape_over(protocol: Protocol) {
     let server = CountingServer::start(protocol);
     let think_time = Duration::from_micros(500);
-    for (event_loop, think_time, agents) in [
-        (EventLoopChoice::IoUring, None, 1),
-        (EventLoopChoice::Epoll, Some(think_time), 1),
-        (EventLoopChoice::IoUring, Some(think_time), 3),
-        (EventLoopChoice::Epoll, None, 3),
-    ] {
-        for shape in &SHAPES {
+    for (number, shape) in SHAPES.iter().enumerate() {
+        for (event_loop, agents) in loops_and_agents(protocol, number) {
+            let think_time = (event_loop == EventLoopChoice::Epoll).then_some(think_time);
             let mut plan = plan(&server, protocol, event_loop);
             (shape.apply)(&mut plan);
             in_agents(&mut plan, agents);

@@ -1,5 +1,6 @@
 //! Event streams and streams of messages over every wire: Prony and the server count the same events.
 
+use std::cell::OnceCell;
 use std::time::Duration;
 
 use prony_load::wire::grpc::CallKind;
@@ -9,11 +10,10 @@ use prony_model::{Ended, LoadResult, Outcome, Protocol};
 use super::calls::call;
 use super::events::GAP;
 use super::server::CountingServer;
-use super::{HTTP, http_request, in_agents, plan};
+use super::{HTTP, REQUESTS, http_request, in_agents, loops_and_agents, plan};
 use crate::parts_of;
 
 const GRPC: [Protocol; 2] = [Protocol::Grpc, Protocol::GrpcTls];
-const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::IoUring, EventLoopChoice::Epoll];
 const ENDLESS: u64 = u64::MAX;
 
 /// A request whose response has that many events, or messages.
@@ -29,8 +29,9 @@ fn request(server: &CountingServer, protocol: Protocol, events: u64) -> WireRequ
 /// Runs `check` with a plan for responses of `events` events, over each of these wires and each event loop, for one
 /// process and for several agents.
 fn over_each(protocols: &[Protocol], events: u64, check: impl Fn(&CountingServer, LoadPlan, &str)) {
-    for &protocol in protocols {
-        for (event_loop, agents) in LOOPS.into_iter().flat_map(|it| [(it, 1), (it, 3)]) {
+    for (number, &protocol) in protocols.iter().enumerate() {
+        // TLS does not always go with the same loop.
+        for (event_loop, agents) in loops_and_agents(protocol, number / 2) {
             let server = CountingServer::start(protocol);
             let mut plan = LoadPlan {
                 request: request(&server, protocol, events).into(),
@@ -54,13 +55,14 @@ fn load(plan: &LoadPlan, name: &str) -> LoadResult {
 
 /// How many events each response has, and how many responses there are.
 const EVENTS: u64 = 11;
-const RESPONSES: u64 = 24;
+const RESPONSES: u64 = 12;
 
 fn every_event_counts(protocols: &[Protocol], in_flight: usize) {
     over_each(protocols, EVENTS, |server, plan, name| {
         let plan = LoadPlan {
             requests: Some(RESPONSES),
             pipeline: in_flight,
+            first_byte: true,
             ..plan
         };
         let result = load(&plan, name);
@@ -84,6 +86,10 @@ fn check_times(result: &LoadResult, streamed_ns: u64, name: &str) {
     );
     let latency = result.latency_ns.as_ref().unwrap();
     let gaps = |count: u64| count * GAP.as_nanos() as u64;
+    let byte = result.first_byte_ns.as_ref().unwrap();
+    // What holds for every request holds for their shortest and their longest.
+    assert!(byte.min <= first.min && first.min < latency.min, "{name}");
+    assert!(byte.max <= first.max && first.max < latency.max, "{name}");
     let least = (first.min, latency.min);
     assert!(
         least.0 >= gaps(1) && least.1 >= gaps(EVENTS),
@@ -122,17 +128,53 @@ fn every_message_of_a_stream_counts_on_both_sides_with_several_calls_in_flight()
 }
 
 #[test]
+fn events_and_first_bytes_are_reported_only_on_request() {
+    over_each(&HTTP[..1], 3, |_, plan, name| {
+        let plan = LoadPlan {
+            events: false,
+            ..plan
+        };
+        let result = load(&plan, name);
+        assert_eq!((result.events, result.first_byte_ns), (None, None));
+        assert_eq!(result.streams, None);
+    });
+}
+
+#[test]
+fn a_response_of_one_event_has_no_gap() {
+    over_each(&HTTP[..1], 1, |_, plan, name| {
+        let plan = LoadPlan {
+            event_loop: EventLoopChoice::Auto,
+            ..plan
+        };
+        let events = load(&plan, name).events.unwrap();
+        assert_eq!((events.count, events.gap_ns), (REQUESTS, None), "{name}");
+    });
+}
+
+/// Whether a server has had `streams` requests, and has since then sent many events to each.
+fn streaming(streams: u64, seen: impl Fn() -> (u64, u64)) -> impl Fn() -> bool {
+    let all_open = OnceCell::new();
+    move || {
+        let (requests, events) = seen();
+        requests == streams && events >= all_open.get_or_init(|| events) + 20 * streams
+    }
+}
+
+#[test]
 fn streams_are_held_open_beside_the_load() {
     over_each(&HTTP, ENDLESS, |server, plan, name| {
         let plan = LoadPlan {
             streams: 5,
             requests: None,
-            duration: Some(Duration::from_millis(600)),
+            duration: Some(Duration::from_secs(60)),
             ..plan
         };
         let connections = plan.connections as u64;
-        let result = load(&plan, name);
-        assert_eq!(result.ended, Ended::Duration, "{name}");
+        let is_enough = streaming(connections + 5, || (server.requests(), server.events()));
+        let plans = vec![plan.clone(); plan.agents];
+        let result = parts_of::interrupted_load(&plans, name, is_enough);
+        assert_eq!(result.ended, Ended::Interrupted, "{name}");
         let unfinished = result.outcomes[Outcome::Unfinished];
         assert_eq!(unfinished, connections, "{name}");
         let streams = result.streams.unwrap();
@@ -147,6 +189,9 @@ fn streams_are_held_open_beside_the_load() {
         let enough = own >= connections && held >= 5;
         assert!(enough, "{name}: {own} {held}");
         assert!(own + held <= server.events(), "{name}: {own} {held}");
+        let first = streams.events.first_ns.unwrap();
+        assert!(first.min >= GAP.as_nanos() as u64, "{name}: {first:?}");
+        assert!(streams.events.gap_ns.is_some(), "{name}");
     });
 }
 

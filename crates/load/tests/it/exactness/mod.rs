@@ -1,8 +1,9 @@
 //! An open load measures the true latencies of servers for which they are computed.
 //!
-//! The strict comparison, 1 % or 100 µs on a quiet machine, is `benches/exactness.py`. Here the machine may be busy:
-//! the test measures what that does to a sleeping thread, to the server's responses and to the schedule, and allows as
-//! much on top. A load that hides a stall is off by far more.
+//! The strict comparison, 1 % or 100 µs on a quiet machine, is `benches/exactness.py`. The full check compares, too: it
+//! measures what the machine does to a sleeping thread, to the server's responses and to the schedule, and allows as
+//! much on top. A load that hides a stall is off by far more. The ordinary tests check what is true however busy the
+//! machine is: no latency is shorter than it was at the server, or than the script says.
 
 mod http2;
 
@@ -205,21 +206,25 @@ fn off(measured: &Measured, truth: &Latencies) -> Vec<String> {
         .collect()
 }
 
+/// However busy the machine is, no client has a response before the server sent it.
+fn check_order(measured: &Measured) {
+    for quantile in QUANTILES {
+        let value = Duration::from_nanos(measured.client.value_at(quantile));
+        let server = measured.server.at(quantile);
+        assert!(
+            value >= server,
+            "{quantile}: {value:?}, {server:?} at the server"
+        );
+    }
+}
+
 fn measures_the_truth(start: fn(&Script) -> Started, script: &Script, requests: u64) {
     let _alone = alone();
     let truth = script.latencies(even_arrivals(RATE, requests));
     let mut wrong = Vec::new();
     for _ in 0..ATTEMPTS {
         let measured = measure(start, script, requests);
-        // However busy the machine is, no client has a response before the server sent it.
-        for quantile in QUANTILES {
-            let value = Duration::from_nanos(measured.client.value_at(quantile));
-            let server = measured.server.at(quantile);
-            assert!(
-                value >= server,
-                "{quantile}: {value:?}, {server:?} at the server"
-            );
-        }
+        check_order(&measured);
         wrong = off(&measured, &truth);
         if wrong.is_empty() {
             return;
@@ -232,52 +237,73 @@ fn measures_the_truth(start: fn(&Script) -> Started, script: &Script, requests: 
 /// percentile lies on the edge; one freeze begins between two arrivals.
 const FROZEN: u64 = 5000;
 
+fn script(freeze: Option<&str>, service: Option<&str>) -> Script {
+    let default = Script::default();
+    Script {
+        freeze: freeze.map(|freeze| freeze.parse().unwrap()),
+        service: service.map_or(default.service, |service| service.parse().unwrap()),
+        seed: 3,
+        ..default
+    }
+}
+
 fn freeze() -> Script {
-    let freeze = Script {
-        freeze: Some("199500us/2s".parse().unwrap()),
-        ..Script::default()
-    };
-    let truth = freeze.latencies(even_arrivals(RATE, FROZEN));
+    script(Some("199500us/2s"), None)
+}
+
+#[test]
+fn the_truth_of_a_freeze_is_known() {
+    let truth = freeze().latencies(even_arrivals(RATE, FROZEN));
     let ms = Duration::from_millis;
     assert_eq!(
         QUANTILES.map(|quantile| truth.at(quantile)),
         [ms(0), ms(0), ms(74), ms(174), ms(197)]
     );
-    freeze
 }
 
 #[test]
+fn no_latency_is_shorter_than_at_the_server() {
+    let freeze = script(Some("49500us/100ms"), None);
+    for start in [reference as fn(&Script) -> Started, h2c, h2] {
+        check_order(&measure(start, &freeze, 250));
+    }
+}
+
+/// A request that arrives late is delayed by at least as much as one that arrives when it is due.
+#[test]
+fn latencies_in_a_queue_are_as_long_as_its_service_times_require() {
+    const REQUESTS: u64 = 250;
+    let queue = script(None, Some("exponential:900us"));
+    let measured = measure(reference, &queue, REQUESTS);
+    check_order(&measured);
+    let truth = queue.latencies(even_arrivals(RATE, REQUESTS)).mean();
+    let mean = measured.client.summary().unwrap().mean;
+    // The precision of the histogram.
+    assert!(
+        mean >= 0.999 * truth.as_nanos() as f64,
+        "{mean} of {truth:?}"
+    );
+}
+
+#[test]
+#[ignore = "it compares latencies in real time, for the full check"]
 fn a_freeze_delays_all_arrivals_in_it() {
-    measures_the_truth(reference, &freeze(), FROZEN);
+    for start in [reference as fn(&Script) -> Started, h2c, h2] {
+        measures_the_truth(start, &freeze(), FROZEN);
+    }
 }
 
 #[test]
-fn a_freeze_delays_all_arrivals_in_it_over_http_2() {
-    measures_the_truth(h2c, &freeze(), FROZEN);
-}
-
-#[test]
-fn a_freeze_delays_all_arrivals_in_it_over_http_2_and_tls() {
-    measures_the_truth(h2, &freeze(), FROZEN);
-}
-
-#[test]
+#[ignore = "it compares latencies in real time, for the full check"]
 fn a_queue_with_random_service_times_is_measured_exactly() {
-    let queue = Script {
-        service: "exponential:500us".parse().unwrap(),
-        seed: 3,
-        ..Script::default()
-    };
+    let queue = script(None, Some("exponential:500us"));
     measures_the_truth(reference, &queue, 4000);
 }
 
 #[test]
+#[ignore = "it compares latencies in real time, for the full check"]
 fn a_queue_filled_by_a_freeze_is_measured_while_it_empties() {
-    let both = Script {
-        freeze: Some("99500us/1s".parse().unwrap()),
-        service: "fixed:400us".parse().unwrap(),
-        ..Script::default()
-    };
+    let both = script(Some("99500us/1s"), Some("fixed:400us"));
     measures_the_truth(reference, &both, 3000);
 }
 
@@ -305,14 +331,13 @@ fn serve_at_once(listener: TcpListener, request: usize) {
 
 #[test]
 fn a_rate_beyond_one_thread_is_marked_with_evidence() {
-    let _alone = alone();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let plan = LoadPlan {
         connections: 2,
         // There is always room for one more, so no request waits for a connection.
         max_connections: 1000,
         pipeline: MOST_PIPELINE,
-        duration: Some(Duration::from_millis(500)),
+        duration: Some(Duration::from_millis(100)),
         timeout: Duration::from_secs(1),
         // A request every 50 ns.
         ..plan(listener.local_addr().unwrap(), 20e6)
@@ -324,7 +349,7 @@ fn a_rate_beyond_one_thread_is_marked_with_evidence() {
     let result = load(&plan);
     assert!(result.outcomes[Outcome::Ok] > 0, "{:?}", result.outcomes);
     let open = result.open.unwrap();
-    assert!((9_900_000..=10_100_000).contains(&open.due), "{}", open.due);
+    assert!((1_980_000..=2_020_000).contains(&open.due), "{}", open.due);
     assert_eq!(open.rate_ratio, open.sent as f64 / open.due as f64);
     assert!(open.rate_ratio < 0.75, "{}", open.rate_ratio);
     assert!(result.generator.client_limited);
