@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, reason = "the tests of this repository alone use it")]
 
+pub mod alone;
 pub mod certificate;
 pub mod processes;
 pub mod recorder;

@@ -1,12 +1,17 @@
-//! If the kernel refuses a ring, the error has its reason. This is a file of its own, and so a process of its own,
-//! because the file limit would affect other tests.
+//! If the kernel refuses a ring, the error has its reason.
 
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use prony_kernel::{Ring, RingSettings};
+use prony_testkit::alone::alone;
 
 #[test]
 fn a_refused_ring_reports_the_kernels_error() {
+    // The limit of files would affect other tests.
+    alone("refusal::a_refused_ring_reports_the_kernels_error", refuse);
+}
+
+fn refuse() {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     setrlimit(Resource::RLIMIT_NOFILE, 0, hard).unwrap();
     let refused = Ring::new(&RingSettings {

@@ -1,7 +1,6 @@
 //! HTTP/2 and gRPC with another implementation as the client: the crate `h2`.
 
 use std::net::SocketAddr;
-use std::process::Command;
 use std::time::Duration;
 
 use crate::common::{PATIENCE, asset, patch, start};
@@ -9,6 +8,7 @@ use bytes::Bytes;
 use h2::RecvStream;
 use h2::client::{Builder, SendRequest};
 use http::{HeaderMap, Method, Request, StatusCode};
+use prony_testkit::alone::alone;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use tokio::net::TcpStream;
@@ -342,23 +342,13 @@ fn a_connection_with_broken_frames_ends_and_affects_no_other() {
     assert_eq!(server.connect().get("/byte").body, "r");
 }
 
-/// Other tests take memory too, so the server and its client have a process of their own: this program, started again.
+/// Other tests take memory too, so the server and its client have a process of their own.
 #[test]
 fn a_client_that_never_reads_takes_no_memory_for_its_responses() {
-    const ALONE: &str = "PRONY_TEST_OF_MEMORY";
-    if std::env::var_os(ALONE).is_some() {
-        return never_read();
-    }
-    let alone = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--nocapture"])
-        .arg("http2::a_client_that_never_reads_takes_no_memory_for_its_responses")
-        .env(ALONE, "1")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&alone.stderr);
-    assert!(alone.status.success(), "{said}");
-    let ran = String::from_utf8_lossy(&alone.stdout);
-    assert!(ran.contains("1 passed"), "{ran}");
+    alone(
+        "http2::a_client_that_never_reads_takes_no_memory_for_its_responses",
+        never_read,
+    );
 }
 
 fn never_read() {
