@@ -318,7 +318,8 @@ impl Parser {
         self.current
     }
 
-    fn finish(self) -> Result<InstructionCount, ProfileError> {
+    /// Whether the lines so far are a whole file.
+    fn check(&self) -> Result<(), ProfileError> {
         if self.line == 0 || !self.is_callgrind {
             return Err(match self.line {
                 0 => ProfileError::CutShort,
@@ -337,6 +338,11 @@ impl Parser {
                 total: self.totals,
             });
         }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<InstructionCount, ProfileError> {
+        self.check()?;
         let mut sums: HashMap<(String, Option<String>), u64> = HashMap::new();
         for ((function, object), index) in &self.index {
             let object = object.as_ref().map(|object| self.objects.text(object));

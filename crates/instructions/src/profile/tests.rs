@@ -36,11 +36,20 @@ fn a_real_file_adds_up() {
 
 #[test]
 fn a_file_cut_at_any_line_is_not_read() {
-    let lines: Vec<&str> = REAL.split_inclusive('\n').collect();
-    for end in 0..lines.len() {
-        let error = read(&lines[..end].concat());
-        assert!(error.is_err(), "cut after {end} of {} lines", lines.len());
+    let mut parser = Parser::default();
+    let mut end = 0;
+    for line in REAL.split_inclusive('\n') {
+        let cut = parser.check();
+        assert!(cut.is_err(), "cut after {} lines", parser.line);
+        // The same from outside, now and then, because it reads all lines again.
+        if parser.line.is_multiple_of(500) {
+            let error = read(&REAL[..end]).unwrap_err();
+            assert_eq!(error.to_string(), cut.unwrap_err().to_string());
+        }
+        parser.line(line).unwrap();
+        end += line.len();
     }
+    parser.check().unwrap();
 }
 
 #[test]

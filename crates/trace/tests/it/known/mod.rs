@@ -7,12 +7,13 @@ mod server;
 mod unprivileged;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 use prony_model::Unavailable;
+use prony_testkit::until;
 use prony_trace::{Activity, SystemCalls, Traced};
 
 use server::Server;
@@ -27,8 +28,17 @@ impl Drop for Killed {
     }
 }
 
+/// Another run of this program, for one ignored test of this module, whose output is not captured.
+fn again(program: &Path, test: &str) -> Command {
+    let (_, module) = module_path!().split_once("::").unwrap();
+    let mut command = Command::new(program);
+    command.args(["--ignored", "--exact", "--nocapture"]);
+    command.arg(format!("{module}::{test}"));
+    command
+}
+
 fn threads_of(pid: u32) -> io::Result<BTreeSet<i32>> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task"))?;
+    let entries = fs::read_dir(format!("/proc/{pid}/task"))?;
     let names = entries.flatten().map(|entry| entry.file_name());
     Ok(names
         .filter_map(|name| name.to_str()?.parse().ok())
@@ -58,10 +68,25 @@ fn trace(pid: u32) -> Option<SystemCalls> {
     unless_forbidden(SystemCalls::start(|| threads_of(pid), &[]))
 }
 
-/// What was traced, which must be complete.
-fn complete(calls: SystemCalls) -> Traced {
-    // The server has sent its last byte, and may not wait for the next request yet.
-    sleep(Duration::from_millis(100));
+/// The fields of a thread of a process, from its state on.
+fn stat(pid: u32, thread: i32) -> Option<Vec<String>> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).ok()?;
+    let fields = stat.rsplit_once(')')?.1.split_whitespace();
+    Some(fields.map(str::to_owned).collect())
+}
+
+/// Waits until all threads of a process wait: after its last byte, the server may not wait for the next request yet.
+fn until_all_wait(pid: u32) {
+    until("the wait of all threads", || {
+        let threads = threads_of(pid).unwrap();
+        let waits = |&thread: &i32| stat(pid, thread).is_some_and(|stat| stat[0] == "S");
+        threads.iter().all(waits).then_some(())
+    });
+}
+
+/// What was traced of a process until all its threads waited, which must be complete.
+fn complete(calls: SystemCalls, pid: u32) -> Traced {
+    until_all_wait(pid);
     let traced = calls.finish();
     assert_eq!((traced.lost, &traced.unavailable), (0, &vec![]));
     traced
@@ -81,7 +106,7 @@ fn seven_calls_of_three_kinds_a_request_are_counted_to_the_call() {
     let server = Server::start();
     let mut connection = server.connect();
     connection.request();
-    sleep(Duration::from_millis(100));
+    until_all_wait(server.pid());
     let Some(calls) = trace(server.pid()) else {
         return;
     };
@@ -89,7 +114,7 @@ fn seven_calls_of_three_kinds_a_request_are_counted_to_the_call() {
     for _ in 0..requests {
         connection.request();
     }
-    let traced = complete(calls);
+    let traced = complete(calls, server.pid());
     let expected = [
         ("recvfrom", 3 * requests),
         ("sendto", 3 * requests),
@@ -110,10 +135,10 @@ fn each_request_wakes_a_waiting_thread_once() {
     };
     let requests = 100;
     for _ in 0..requests {
-        sleep(Duration::from_millis(3));
+        until_all_wait(server.pid());
         connection.request();
     }
-    let wake_ups = complete(calls).wake_ups.unwrap();
+    let wake_ups = complete(calls, server.pid()).wake_ups.unwrap();
     // It may wake the server for something else, too.
     assert!(
         (requests - 5..requests + 10).contains(&wake_ups),
@@ -133,12 +158,12 @@ fn threads_that_wake_each_other_are_woken_as_often_as_they_wait() {
     let pids = [i32::try_from(server.pid()).unwrap()];
     let before = Activity::read(&pids).unwrap();
     connection.ping_pong();
-    sleep(Duration::from_millis(100));
+    until_all_wait(server.pid());
     let waits = Activity::read(&pids)
         .unwrap()
         .since(&before)
         .voluntary_switches;
-    let wake_ups = complete(calls).wake_ups.unwrap();
+    let wake_ups = complete(calls, server.pid()).wake_ups.unwrap();
     assert!(waits >= 20, "{waits}");
     // The other thread waited too, but it has ended, so /proc no longer has that.
     assert!(
@@ -153,7 +178,7 @@ fn threads_that_wake_each_other_are_woken_as_often_as_they_wait() {
 fn threads_that_come_and_go_are_counted() {
     let server = Server::start();
     server.connect().request();
-    sleep(Duration::from_millis(100));
+    until_all_wait(server.pid());
     let Some(calls) = trace(server.pid()) else {
         return;
     };
@@ -161,7 +186,7 @@ fn threads_that_come_and_go_are_counted() {
     for _ in 0..connections {
         server.connect().request();
     }
-    let traced = complete(calls);
+    let traced = complete(calls, server.pid());
     assert_eq!(traced.by_name["getppid"], connections);
     assert_eq!(traced.by_name["sendto"], 3 * connections);
     // The last one finds that the client has closed the connection.
@@ -202,7 +227,7 @@ fn children_are_counted() {
     let mut stdin = parent.0.stdin.take().unwrap();
     stdin.write_all(b"go\n").unwrap();
     lines.next().unwrap().unwrap();
-    let traced = complete(calls);
+    let traced = complete(calls, parent.0.id());
     assert_eq!(traced.by_name["getppid"], 20 * 50);
     assert_eq!(traced.by_name["wait4"], 20);
     assert_eq!(traced.by_name["exit_group"], 20);
@@ -220,7 +245,13 @@ fn a_process_that_is_killed_leaves_its_calls() {
     let Some(calls) = trace(pid) else {
         return;
     };
-    sleep(Duration::from_millis(300));
+    // User and system time, in hundredths of a second.
+    let used = || -> u64 {
+        let stat = stat(pid, pid.cast_signed()).unwrap();
+        stat[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+    };
+    let before = used();
+    until("5 hundredths of a second", || (used() >= before + 5).then_some(()));
     busy.0.kill().unwrap();
     busy.0.wait().unwrap();
     let traced = calls.finish();
@@ -241,18 +272,14 @@ fn tracing_ends_when_it_is_dropped() {
         return;
     };
     drop(calls);
-    let name_of = |entry: io::Result<std::fs::DirEntry>| {
-        std::fs::read_to_string(entry.unwrap().path().join("comm")).unwrap_or_default()
+    let name_of = |entry: io::Result<fs::DirEntry>| {
+        fs::read_to_string(entry.unwrap().path().join("comm")).unwrap_or_default()
     };
     // Other tests have such threads at the same time, each for a few seconds at most.
-    for _ in 0..300 {
-        let mut tasks = std::fs::read_dir("/proc/self/task").unwrap();
-        if !tasks.any(|entry| name_of(entry) == "trace\n") {
-            return;
-        }
-        sleep(Duration::from_millis(100));
-    }
-    panic!("a thread still traces");
+    until("the end of all traces", || {
+        let mut tasks = fs::read_dir("/proc/self/task").unwrap();
+        (!tasks.any(|entry| name_of(entry) == "trace\n")).then_some(())
+    });
 }
 
 /// Switches, faults and memory of a process that does a known amount of each when it reads a line.

@@ -3,10 +3,10 @@
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::parent_id;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 
-use crate::known::Killed;
+use crate::known::{Killed, again};
 
 /// How often two threads of the server wake each other for one request.
 pub const ROUNDS: u64 = 500;
@@ -24,8 +24,7 @@ pub struct Connection(TcpStream);
 
 impl Server {
     pub fn start() -> Server {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--ignored", "--exact", "server::serve", "--nocapture"]);
+        let mut command = again(&std::env::current_exe().unwrap(), "server::serve");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = Killed(command.spawn().unwrap());
         let lines = BufReader::new(process.0.stdout.take().unwrap()).lines();

@@ -10,7 +10,7 @@ use std::process::Command;
 use nix::unistd::geteuid;
 use prony_trace::{Activity, SystemCalls};
 
-use crate::known::threads_of;
+use crate::known::{again, threads_of};
 
 const NOBODY: u32 = 65_534;
 
@@ -59,11 +59,11 @@ fn try_remedy(program: &Path, remedy: &str) {
 }
 
 fn as_nobody(program: &Path, test: &str) -> String {
-    let mut command = Command::new(program);
-    command.args(["--ignored", "--exact", test, "--nocapture"]);
+    let mut command = again(program, test);
     command.uid(NOBODY).gid(NOBODY).current_dir("/");
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("running 1 test"), "{said}");
     assert!(
         output.status.success(),
         "{said}{}",
