@@ -144,9 +144,8 @@ impl LoadRunner for Generator<'_> {
 
 #[cfg(test)]
 mod tests {
-    use prony_load::{Endpoint, Request};
-
     use super::*;
+    use crate::run::testing::load_plan;
 
     fn agents(count: usize, threads: usize) -> Agents {
         Agents {
@@ -183,13 +182,6 @@ mod tests {
         assert_eq!(agents(3, 2).threads_of(&spec(1)), 6);
     }
 
-    fn plan() -> LoadPlan {
-        let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
-        let url = "http://127.0.0.1:1/".parse().unwrap();
-        let request = Request::new("GET", &url, &[], b"").unwrap();
-        LoadPlan::new(nowhere, "http://127.0.0.1:1/", request)
-    }
-
     #[test]
     fn a_load_of_few_connections_is_one_of_as_many_agents() {
         let generator = Generator::agents(&Losing, agents(12, 4));
@@ -206,7 +198,7 @@ mod tests {
                 connections,
                 max_connections: connections,
                 requests: Some(1000),
-                ..plan()
+                ..load_plan()
             };
             let plan = generator.divide(&spec, plan);
             assert_eq!((plan.agents, plan.threads), shared, "{connections}");
@@ -232,7 +224,7 @@ mod tests {
     fn a_lost_agent_ends_all_later_loads() {
         let generator = Generator::agents(&Losing, agents(3, 1));
         assert_eq!(generator.lost(), None);
-        let plan = generator.divide(&spec(3), plan());
+        let plan = generator.divide(&spec(3), load_plan());
         assert_eq!((plan.agents, plan.threads), (3, 1));
         assert!(
             generator

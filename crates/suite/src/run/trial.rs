@@ -25,7 +25,7 @@ use super::kept::Running;
 use super::process::{Access, Process, Target};
 use super::sampling::Meter;
 use super::verify::{RESPONSE_TIMEOUT, probe, settle_log};
-use super::warming::{WarmedUp, search};
+use super::warming::{Server, WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
 
@@ -181,7 +181,7 @@ impl TrialSetup<'_> {
         let searched = search(
             &plan,
             limit,
-            (&mut running.server, tree),
+            &mut Server::new(&mut running.server, tree),
             (self.generator, &self.bench.interrupt),
             report,
         );

@@ -52,12 +52,56 @@ impl WarmedUp {
     }
 }
 
-/// Lets `runner` run `plan` on a server with these processes until it is steady or `limit` is over; `observe` gets the time so far.
+/// A server that is being warmed up, and the time. In tests both are made up.
+pub trait Warmed {
+    /// The time since the warm-up began.
+    fn elapsed(&self) -> Duration;
+
+    /// The CPU time of the server's processes so far, in seconds; `None` if they have ended.
+    fn cpu_s(&self) -> Option<f64>;
+
+    /// Whether the server has ended.
+    fn has_ended(&mut self) -> bool;
+}
+
+/// A real server.
+pub struct Server<'a> {
+    process: &'a mut Process,
+    tree: ProcessTree,
+    begun: Instant,
+}
+
+impl<'a> Server<'a> {
+    /// The server of this process, whose processes can be measured; its warm-up begins now.
+    pub fn new(process: &'a mut Process, tree: ProcessTree) -> Self {
+        Self {
+            process,
+            tree,
+            begun: Instant::now(),
+        }
+    }
+}
+
+impl Warmed for Server<'_> {
+    fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn cpu_s(&self) -> Option<f64> {
+        self.tree.cpu_s().ok()
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.process.exited().is_some()
+    }
+}
+
+/// Lets `runner` run `plan` on a server until it is steady or `limit` is over; `observe` gets the time so far.
 /// The load also ends if the server ends or `interrupt` is set.
 pub fn search(
     plan: &LoadPlan,
     limit: Duration,
-    (server, tree): (&mut Process, ProcessTree),
+    server: &mut dyn Warmed,
     (runner, interrupt): (&dyn LoadRunner, &AtomicBool),
     observe: &mut dyn FnMut(Duration),
 ) -> Result<WarmedUp, prony_load::LoadError> {
@@ -66,26 +110,24 @@ pub fn search(
         overtime: false,
         ..plan.clone()
     };
-    let mut watch = Watch::begin(tree, pace(&plan.shape));
+    let mut watch = Watch::begin(server, pace(&plan.shape));
     let stop = AtomicBool::new(false);
     let load = runner.run(&plan, &stop, &mut |progress| {
-        let so_far = watch.begun.elapsed();
+        let so_far = server.elapsed();
         observe(so_far);
-        let is_steady = watch.look(&progress) == Warmth::Steady;
+        let is_steady = watch.look(&progress, server) == Warmth::Steady;
         let is_over = is_steady || so_far >= limit || interrupt.load(Relaxed);
-        if is_over || server.exited().is_some() {
+        if is_over || server.has_ended() {
             stop.store(true, Relaxed);
         }
     })?;
-    Ok(watch.end(load))
+    Ok(watch.end(load, server.elapsed()))
 }
 
 /// Reads the progress of the load and what it cost the server.
 struct Watch {
-    begun: Instant,
-    tree: ProcessTree,
     cpu_before_s: f64,
-    /// When the CPU time was last read, in seconds since `begun`, and how much of it the load had cost by then, in
+    /// When the CPU time was last read, in seconds since the warm-up began, and how much of it the load had cost by then, in
     /// seconds.
     last: (f64, f64),
     course: Course,
@@ -93,11 +135,9 @@ struct Watch {
 }
 
 impl Watch {
-    fn begin(tree: ProcessTree, pace: Pace) -> Self {
+    fn begin(server: &dyn Warmed, pace: Pace) -> Self {
         Self {
-            begun: Instant::now(),
-            cpu_before_s: tree.cpu_s().unwrap_or(0.0),
-            tree,
+            cpu_before_s: server.cpu_s().unwrap_or(0.0),
             last: (0.0, 0.0),
             course: Course::new(pace),
             warmth: Warmth::TooEarly,
@@ -105,18 +145,15 @@ impl Watch {
     }
 
     /// The counts are slightly older than the CPU time read here, so that is interpolated to their instant.
-    fn look(&mut self, progress: &Progress) -> Warmth {
+    fn look(&mut self, progress: &Progress, server: &dyn Warmed) -> Warmth {
         if progress.at_s <= self.course.end_s() {
             return self.warmth;
         }
         // The server has ended, so the load is about to end.
-        let Ok(cpu_s) = self.tree.cpu_s() else {
+        let Some(cpu_s) = server.cpu_s() else {
             return self.warmth;
         };
-        let now = (
-            self.begun.elapsed().as_secs_f64(),
-            cpu_s - self.cpu_before_s,
-        );
+        let now = (server.elapsed().as_secs_f64(), cpu_s - self.cpu_before_s);
         let share = ((progress.at_s - self.last.0) / (now.0 - self.last.0)).clamp(0.0, 1.0);
         self.warmth = self.course.push(Reading {
             at_s: progress.at_s,
@@ -127,13 +164,13 @@ impl Watch {
         self.warmth
     }
 
-    fn end(self, load: LoadResult) -> WarmedUp {
+    fn end(self, load: LoadResult, took: Duration) -> WarmedUp {
         let outcomes = load.warmup.as_ref().map(|warmup| warmup.outcomes);
         let gave_any = outcomes.is_some_and(|outcomes| outcomes[Outcome::Ok] > 0);
         let still_improving = self.warmth != Warmth::Steady && gave_any && self.course.improves();
         let warm = gave_any && !still_improving;
         WarmedUp {
-            searched_s: self.begun.elapsed().as_secs_f64(),
+            searched_s: took.as_secs_f64(),
             time_to_warm_s: self.course.time_to_warm_s().filter(|_| warm),
             still_improving,
             load,
@@ -142,36 +179,4 @@ impl Watch {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::run::testing::measurement;
-    use prony_model::{Outcomes, WarmupResult};
-
-    fn load(ok: u64, wrong: u64, stuck: u64) -> LoadResult {
-        let mut outcomes = Outcomes::default();
-        (outcomes[Outcome::Ok], outcomes[Outcome::WrongBody]) = (ok, wrong);
-        let warmup = Some(WarmupResult {
-            duration_s: 1.0,
-            outcomes,
-            failed_without_request: stuck,
-        });
-        LoadResult {
-            warmup,
-            ..measurement(1.0).load
-        }
-    }
-
-    #[test]
-    fn only_wrong_responses_and_stuck_flows_of_the_search_are_added_to_the_warm_up() {
-        let searched = WarmedUp {
-            searched_s: 1.0,
-            time_to_warm_s: None,
-            still_improving: false,
-            load: load(1000, 3, 5),
-        };
-        let mut measured = measurement(1.0);
-        measured.load = load(20, 1, 2);
-        searched.add_wrong_to(&mut measured.load);
-        assert_eq!((measured.wrong(), measured.responses()), (11, 20));
-    }
-}
+mod tests;

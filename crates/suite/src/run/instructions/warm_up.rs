@@ -33,41 +33,65 @@ impl WarmUpRequests {
     }
 }
 
+/// What a warm-up has taken so far.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spent {
+    time: Duration,
+    /// CPU time of the server, in seconds.
+    cpu_s: f64,
+}
+
 /// The warm-up of one server.
 pub(super) struct WarmUp {
     known: Option<u64>,
-    search: Search,
+    limit: Duration,
+    /// What it has taken so far. In tests that is made up.
+    clock: Box<dyn Fn() -> Spent + Send>,
     sent: u64,
     batch: u64,
-    batch_begun: Instant,
+    batch_begun: Duration,
+    /// How long a request took in each batch so far, in seconds.
+    times: Vec<f64>,
 }
 
 impl WarmUp {
     /// A warm-up of the known number of requests, or else of as many as the server needs to stop getting faster.
     pub(super) fn begin(known: Option<u64>, tree: Option<ProcessTree>, limit_s: f64) -> Self {
-        let search = Search::begin(tree, limit_s);
+        let begun = Instant::now();
+        let before_s = cpu_s(tree.as_ref());
+        let clock = move || Spent {
+            time: begun.elapsed(),
+            cpu_s: cpu_s(tree.as_ref()) - before_s,
+        };
+        Self::of(known, limit_s, Box::new(clock))
+    }
+
+    fn of(known: Option<u64>, limit_s: f64, clock: Box<dyn Fn() -> Spent + Send>) -> Self {
         Self {
             known,
-            batch_begun: search.begun,
-            search,
+            limit: Duration::from_secs_f64(limit_s.clamp(0.0, 1e6)),
+            clock,
             sent: 0,
             batch: 0,
+            batch_begun: Duration::ZERO,
+            times: Vec::new(),
         }
     }
 
     /// The next batch, after the one before is over; `None` if the server is warm.
     pub(super) fn next(&mut self) -> Option<Batch> {
+        let spent = (self.clock)();
         if self.batch > 0 {
-            let took_s = self.batch_begun.elapsed().as_secs_f64();
-            self.search.times.push(took_s / self.batch as f64);
+            let took_s = (spent.time - self.batch_begun).as_secs_f64();
+            self.times.push(took_s / self.batch as f64);
             self.sent += self.batch;
         }
         let is_over = match self.known {
             Some(all) => self.sent >= all,
-            None => self.search.is_over(self.sent),
+            None => self.is_warm(spent),
         };
         self.batch = if is_over { 0 } else { next_batch(self.sent) };
-        self.batch_begun = Instant::now();
+        self.batch_begun = spent.time;
         let pause = Duration::ZERO;
         NonZeroU64::new(self.batch).map(|requests| Batch { requests, pause })
     }
@@ -79,43 +103,20 @@ impl WarmUp {
 
     /// How long a request of its last batch took, one after another.
     pub(super) fn seconds_per_request(&self) -> f64 {
-        self.search.times.last().copied().unwrap_or(0.0)
-    }
-}
-
-/// The search for the number of requests that warm a server up.
-struct Search {
-    begun: Instant,
-    limit: Duration,
-    tree: Option<ProcessTree>,
-    cpu_before_s: f64,
-    /// How long a request took in each batch so far, in seconds.
-    times: Vec<f64>,
-}
-
-impl Search {
-    fn begin(tree: Option<ProcessTree>, limit_s: f64) -> Self {
-        Self {
-            begun: Instant::now(),
-            limit: Duration::from_secs_f64(limit_s.clamp(0.0, 1e6)),
-            cpu_before_s: cpu_s(tree.as_ref()),
-            tree,
-            times: Vec::new(),
-        }
+        self.times.last().copied().unwrap_or(0.0)
     }
 
-    /// Whether the server is warm after N requests, or has had enough of them.
-    fn is_over(&self, sent: u64) -> bool {
-        if sent >= MOST_REQUESTS {
+    /// Whether the server is warm, or has had enough requests.
+    fn is_warm(&self, spent: Spent) -> bool {
+        if self.sent >= MOST_REQUESTS {
             return true;
         }
-        if self.begun.elapsed() > self.limit * LONGEST_WARM_UP {
-            return sent > 0;
+        if spent.time > self.limit * LONGEST_WARM_UP {
+            return self.sent > 0;
         }
         // The next batch takes as long as all before.
-        let used_s = cpu_s(self.tree.as_ref()) - self.cpu_before_s;
-        let is_late = 2.0 * used_s > self.limit.as_secs_f64();
-        sent >= FEWEST_REQUESTS && (is_late || is_steady(&self.times))
+        let is_late = 2.0 * spent.cpu_s > self.limit.as_secs_f64();
+        self.sent >= FEWEST_REQUESTS && (is_late || is_steady(&self.times))
     }
 }
 
@@ -139,6 +140,8 @@ fn is_steady(times: &[f64]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
     use super::*;
 
     #[test]
@@ -149,13 +152,73 @@ mod tests {
         assert!(!is_steady(&[1.0, 0.9]));
     }
 
+    /// The batches of a warm-up of up to 10 s in made-up time: `cost_s` is the CPU time of the Nth request, which takes
+    /// `stretch` times as long.
+    fn batches(known: Option<u64>, cost_s: fn(u64) -> f64, stretch: f64) -> Vec<u64> {
+        let spent = Arc::new(Mutex::new(Spent::default()));
+        let clock = Arc::clone(&spent);
+        let clock = Box::new(move || *clock.lock().unwrap());
+        let mut warm_up = WarmUp::of(known, 10.0, clock);
+        let mut batches = Vec::new();
+        while let Some(Batch { requests, pause }) = warm_up.next() {
+            assert_eq!(pause, Duration::ZERO);
+            let requests = requests.get();
+            let sent: u64 = batches.iter().sum();
+            let used_s: f64 = (sent..sent + requests).map(cost_s).sum();
+            let mut spent = spent.lock().unwrap();
+            spent.cpu_s += used_s;
+            spent.time += Duration::from_secs_f64(used_s * stretch);
+            drop(spent);
+            batches.push(requests);
+        }
+        assert_eq!(warm_up.requests(), batches.iter().sum::<u64>());
+        batches
+    }
+
     #[test]
     fn each_batch_of_a_warm_up_is_as_long_as_all_before() {
-        let (mut sent, mut batches) = (0, Vec::new());
-        while sent < FEWEST_REQUESTS {
-            batches.push(next_batch(sent));
-            sent += next_batch(sent);
+        let few = [250, 250, 500, 1000, 2000];
+        let steady: fn(u64) -> f64 = |_| 0.0001;
+        // Up to the 16,000th request.
+        let faster = |sent: u64| 0.0004 / (1.0 + sent.min(16_000) as f64 / 1000.0);
+        for (name, known, cost_s, stretch, expected) in [
+            ("steady", None, steady, 1.0, &few[..]),
+            // The last batch is as fast as the one before.
+            (
+                "faster",
+                None,
+                faster,
+                1.0,
+                &[250, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000],
+            ),
+            (
+                "known",
+                Some(8000),
+                steady,
+                1.0,
+                &[250, 250, 500, 1000, 2000, 4000],
+            ),
+            // 8000 requests would take more than the limit of 10 s of CPU time.
+            (
+                "late",
+                None,
+                |sent| 0.01 / (1.0 + sent as f64 / 1000.0),
+                1.0,
+                &few,
+            ),
+            // 50 s have passed.
+            ("a busy machine", None, steady, 6000.0, &[250]),
+            (
+                "never steady",
+                None,
+                |sent| 1e-6 / (1.0 + sent as f64),
+                1.0,
+                &[
+                    250, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000,
+                ],
+            ),
+        ] {
+            assert_eq!(batches(known, cost_s, stretch), expected, "{name}");
         }
-        assert_eq!(batches, [250, 250, 500, 1000, 2000]);
     }
 }

@@ -205,3 +205,115 @@ fn a_server_called_warm_too_soon_is_recognised_by_its_rounds() {
     // A restarted process: only the machine can make its rounds differ.
     assert!(rig.warm_ups("go").iter().all(|one| !one.still_improving));
 }
+
+/// Servers that warm up in virtual time: those that are kept go on where their last trial ended.
+struct VirtualRig<'a> {
+    rates: [(&'a str, &'a dyn Fn(f64) -> f64); 3],
+    kept: std::collections::BTreeMap<String, testing::VirtualServer<'a>>,
+    warm_ups: Vec<(String, WarmUp)>,
+}
+
+impl Rig for VirtualRig<'_> {
+    fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
+        let id = &attempt.trial.server;
+        let rate = self.rates.iter().find(|(one, _)| one == id).unwrap().1;
+        let kept = self.kept.remove(id);
+        let kept = kept.filter(|_| attempt.warming == Warming::Keep);
+        let process = if kept.is_some() {
+            ProcessStart::Kept
+        } else {
+            ProcessStart::New
+        };
+        let searches = kept.is_none() && attempt.warming != Warming::Fixed;
+        let server = kept.unwrap_or_else(|| testing::VirtualServer::new(rate));
+        let limit = Duration::from_secs_f64(attempt.warmup_limit_s);
+        let searched = searches.then(|| server.search(limit, &false.into()).unwrap());
+        // The load's own warm-up, and a second of measuring.
+        server.load((attempt.warmup_s * 10.0).round() as u64);
+        let loaded_s = server.age_s();
+        let (rate, cost) = server.load(10);
+        let mut measurement = testing::measurement(rate);
+        measurement.load.load = attempt.load();
+        measurement.load.outcomes[Outcome::Ok] = 1000;
+        measurement.server.as_mut().unwrap().cpu_user_s = 1000.0 * cost;
+        measurement.warm_up = Some(WarmUp {
+            process,
+            loaded_s,
+            searched_s: searched.as_ref().map_or(0.0, |one| one.searched_s),
+            limit_s: attempt.warmup_limit_s,
+            time_to_warm_s: searched.as_ref().and_then(|one| one.time_to_warm_s),
+            still_improving: searched.is_some_and(|one| one.still_improving),
+        });
+        self.kept.insert(id.clone(), server);
+        Some(TrialRecord {
+            trial: attempt.trial.clone(),
+            result: TrialResult::Measured(measurement),
+            ..testing::record("", 1, 0.0)
+        })
+    }
+
+    fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError> {
+        let warm_up = record.measurement().unwrap().warm_up.unwrap();
+        self.warm_ups.push((record.trial.server, warm_up));
+        Ok(())
+    }
+
+    fn clock(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn report(&mut self, _: RunEvent<'_>) {}
+}
+
+#[test]
+fn searches_in_virtual_time_decide_what_is_kept_and_until_when_it_warms_up() {
+    // Warm from the start; faster for 3 s; faster for 30 s, which is longer than the limit of 20 s.
+    let warm = |_: f64| 1000.0;
+    let quick = |age_s: f64| 500.0 + 500.0 * (age_s / 3.0).min(1.0);
+    let slow = |age_s: f64| 10_000.0 * 1.2_f64.powf(age_s.min(30.0));
+    let mut rig = VirtualRig {
+        rates: [("ceiling", &warm), ("go", &quick), ("bun", &slow)],
+        kept: Default::default(),
+        warm_ups: Vec::new(),
+    };
+    let measures: Vec<Measure> = measures(&[12])
+        .into_iter()
+        .map(|one| Measure {
+            warmup_limit_s: 20.0,
+            ..one
+        })
+        .collect();
+    let servers = servers();
+    let rule = Rule {
+        adaptive: None,
+        baseline: None,
+        servers: &servers,
+        alike: &[],
+    };
+    let plan = Plan::interleaved(&servers, &measures, |_, _| true, 7);
+    run(plan, &rule, &mut rig, &mut Done::default()).unwrap();
+    let of = |server: &str| -> Vec<WarmUp> {
+        let of_it = rig.warm_ups.iter().filter(|(one, _)| one == server);
+        of_it.map(|(_, warm_up)| *warm_up).collect()
+    };
+    // A new process each time, with the load's own warm-up.
+    let ceiling = of("ceiling");
+    assert!(ceiling.iter().all(|one| one.process == ProcessStart::New));
+    assert_eq!(ceiling[1].loaded_s, 0.5);
+    // It was warm after more than a second, so it is kept, and has been warm since.
+    let go = of("go");
+    assert!(go[1..].iter().all(|one| one.process == ProcessStart::Kept));
+    assert!(go.iter().all(|one| !one.still_improving), "{go:?}");
+    // Each trial loads it for another second and a half.
+    assert_eq!(go[2].loaded_s - go[1].loaded_s, 1.5);
+    // It reached the limit, and was watched until two rounds were level, at an age of 30 s.
+    let bun = of("bun");
+    assert_eq!((bun[0].searched_s, bun[0].time_to_warm_s), (20.0, None));
+    let improving: Vec<bool> = bun.iter().map(|one| one.still_improving).collect();
+    let since = improving.iter().position(|improves| !improves).unwrap();
+    assert_eq!(
+        improving,
+        [vec![true; since], vec![false; 12 - since]].concat()
+    );
+    assert_eq!((since, bun[since].time_to_warm_s), (7, Some(31.0)));
+}
