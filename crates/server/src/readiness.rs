@@ -138,8 +138,7 @@ pub fn wait_ready(
     interrupt: &AtomicBool,
 ) -> Result<Ready, NotReady> {
     let begin = Instant::now();
-    let mut wrong: Option<(Instant, String)> = None;
-    let mut last = String::new();
+    let mut wait = Wait::new(timeout);
     loop {
         match probe(server.address()) {
             Probe::Right => {
@@ -148,26 +147,68 @@ pub fn wait_ready(
                 let startup_ns = now.saturating_sub(server.started_at_ns());
                 return Ok(Ready { startup_ns });
             }
-            Probe::NotYet(reason) => last = reason,
-            Probe::Wrong(mismatch) => {
-                let since = wrong.map_or_else(Instant::now, |(since, _)| since);
-                wrong = Some((since, mismatch));
-            }
+            Probe::NotYet(reason) => wait.not_yet(reason),
+            Probe::Wrong(mismatch) => wait.wrong(mismatch, begin.elapsed()),
         }
         fail_if_exited(server)?;
         if interrupt.load(Ordering::Relaxed) {
             return Err(NotReady::Interrupted);
         }
-        let late = begin.elapsed() >= timeout;
-        match wrong {
-            Some((since, mismatch)) if late || since.elapsed() >= WRONG_GRACE => {
-                return Err(responded_wrongly(server, mismatch));
-            }
-            None if late => return Err(never_responded(server, timeout, last)),
-            _ => {}
+        match wait.after(begin.elapsed()) {
+            Next::Pause(pause) => std::thread::sleep(pause),
+            Next::Silent(last) => return Err(never_responded(server, timeout, last)),
+            Next::Wrong(mismatch) => return Err(responded_wrongly(server, mismatch)),
         }
-        let pause = begin.elapsed() / PAUSE_DIVISOR;
-        std::thread::sleep(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
+    }
+}
+
+/// Decides how long a server is probed. Times are those since the first probe.
+struct Wait {
+    timeout: Duration,
+    /// When the first wrong response came, and what was wrong with the last one.
+    wrong: Option<(Duration, String)>,
+    /// Why there was no response to the last probe without one.
+    last: String,
+}
+
+/// What follows a probe without the expected response.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    /// Another one, after this time.
+    Pause(Duration),
+    /// None: the server does not respond.
+    Silent(String),
+    /// None: the server responds wrongly.
+    Wrong(String),
+}
+
+impl Wait {
+    fn new(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            wrong: None,
+            last: String::new(),
+        }
+    }
+
+    fn not_yet(&mut self, reason: String) {
+        self.last = reason;
+    }
+
+    fn wrong(&mut self, mismatch: String, now: Duration) {
+        let since = self.wrong.as_ref().map_or(now, |(since, _)| *since);
+        self.wrong = Some((since, mismatch));
+    }
+
+    fn after(&self, now: Duration) -> Next {
+        let late = now >= self.timeout;
+        match &self.wrong {
+            Some((since, mismatch)) if late || now - *since >= WRONG_GRACE => {
+                Next::Wrong(mismatch.clone())
+            }
+            None if late => Next::Silent(self.last.clone()),
+            _ => Next::Pause((now / PAUSE_DIVISOR).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)),
+        }
     }
 }
 
@@ -270,4 +311,50 @@ fn why_silent(address: SocketAddr, listens_on: &[SocketAddr], last: &str) -> Str
         "it listens on {} instead of {address}: does it read {variable}?",
         others.join(", ")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn a_pause_is_a_twentieth_of_the_time_so_far_within_bounds() {
+        let wait = Wait::new(ms(1000));
+        let pauses = [(0, 100), (2, 100), (20, 1000), (60, 3000), (900, 4000)];
+        for (after_ms, pause_us) in pauses {
+            let pause = Next::Pause(Duration::from_micros(pause_us));
+            assert_eq!(wait.after(ms(after_ms)), pause, "after {after_ms} ms");
+        }
+    }
+
+    #[test]
+    fn a_silent_server_is_probed_until_the_timeout() {
+        let mut wait = Wait::new(ms(1000));
+        wait.not_yet("refused".into());
+        assert!(matches!(wait.after(ms(999)), Next::Pause(_)));
+        wait.not_yet("closed".into());
+        assert_eq!(wait.after(ms(1000)), Next::Silent("closed".into()));
+    }
+
+    #[test]
+    fn wrong_responses_are_endured_for_two_seconds_but_not_beyond_the_timeout() {
+        let mut wait = Wait::new(ms(60_000));
+        wait.not_yet("refused".into());
+        wait.wrong("starting".into(), ms(500));
+        assert!(matches!(wait.after(ms(500)), Next::Pause(_)));
+        // The grace counts from the first wrong response, and silence in between does not extend it.
+        wait.not_yet("closed".into());
+        wait.wrong("wrong".into(), ms(2400));
+        assert!(matches!(wait.after(ms(2499)), Next::Pause(_)));
+        assert_eq!(wait.after(ms(2500)), Next::Wrong("wrong".into()));
+
+        let mut short = Wait::new(ms(1000));
+        short.wrong("wrong".into(), ms(900));
+        assert!(matches!(short.after(ms(999)), Next::Pause(_)));
+        assert_eq!(short.after(ms(1000)), Next::Wrong("wrong".into()));
+    }
 }

@@ -6,8 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::support::{GO_ON, supervisor};
 use prony_server::{
-    Availability, BuildError, Built, Found, Freshness, Layout, Need, Server, Tool, Toolbox,
-    Toolchain, Version, build,
+    BuildError, Built, Found, Freshness, Layout, Server, Tool, Toolchain, Version, build,
 };
 
 fn server(layout: &Layout, build: &str, more: &str) -> Server {
@@ -33,24 +32,29 @@ run = ["{{out}}/server", "{{prony}}"]
     Server::open(folder).unwrap()
 }
 
-fn found(layout: &Layout) -> Vec<Found> {
-    let need = Need::parse("python").unwrap();
-    match Toolbox::new(layout, &supervisor()).find(&need) {
-        Availability::Found(found) => vec![found],
-        other => panic!("{other:?}"),
+/// A toolchain as found: which one does not matter, because the scripts do not use it.
+fn tool(name: &str, version: &str) -> Found {
+    Found {
+        tool: Tool::Known(Toolchain::named(name).unwrap()),
+        path: format!("/usr/bin/{name}").into(),
+        version: Version::parse(version).unwrap(),
     }
 }
 
+/// Builds it; an interrupt is set from the start if `interrupt` says so.
+fn build_with(
+    layout: &Layout,
+    server: &Server,
+    found: &[Found],
+    (reuse, interrupt): (Freshness, &AtomicBool),
+) -> Result<Built, BuildError> {
+    let server = server.buildable().unwrap();
+    build(server, layout, found, &supervisor(), reuse, interrupt)
+}
+
 fn run(layout: &Layout, server: &Server) -> Result<Built, BuildError> {
-    let reuse = Freshness::IfUnchanged;
-    build(
-        server.buildable().unwrap(),
-        layout,
-        &found(layout),
-        &supervisor(),
-        reuse,
-        &GO_ON,
-    )
+    let found = [tool("python", "3.11.2")];
+    build_with(layout, server, &found, (Freshness::IfUnchanged, &GO_ON))
 }
 
 const ARTEFACT: &str = "artefacts = [\"{out}/server\"]\nversion = { toolchain = \"python\" }";
@@ -68,7 +72,7 @@ fn the_same_sources_are_built_once() {
     let built = run(&layout, &one).unwrap();
     assert_eq!(built.artefact_bytes, Some(5));
     assert!(built.build_s.is_some());
-    assert_eq!(built.version, Some(found(&layout)[0].version.to_string()));
+    assert_eq!(built.version, Some("3.11.2".to_owned()));
     let out = layout
         .builds()
         .join(format!("one-{}", one.started().unwrap().short_hash()));
@@ -130,18 +134,8 @@ fn a_build_can_be_interrupted() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
     let one = server(&layout, "sleep 600", "");
-    let interrupt = AtomicBool::new(true);
-    let found = found(&layout);
-    let reuse = Freshness::IfUnchanged;
-    let error = build(
-        one.buildable().unwrap(),
-        &layout,
-        &found,
-        &supervisor(),
-        reuse,
-        &interrupt,
-    )
-    .unwrap_err();
+    let interrupted = (Freshness::IfUnchanged, &AtomicBool::new(true));
+    let error = build_with(&layout, &one, &[], interrupted).unwrap_err();
     assert!(matches!(error, BuildError::Interrupted), "{error}");
 }
 
@@ -182,17 +176,9 @@ fn a_rebuild_always_runs_the_commands() {
     let one = server(&layout, script, ARTEFACT);
     run(&layout, &one).unwrap();
     assert_eq!(run(&layout, &one).unwrap().build_s, None);
-    let (found, supervisor) = (found(&layout), supervisor());
     // Leftovers of the first build would make it fail.
-    let built = build(
-        one.buildable().unwrap(),
-        &layout,
-        &found,
-        &supervisor,
-        Freshness::Rebuild,
-        &GO_ON,
-    )
-    .unwrap();
+    let found = [tool("python", "3.11.2")];
+    let built = build_with(&layout, &one, &found, (Freshness::Rebuild, &GO_ON)).unwrap();
     assert!(built.build_s.is_some());
     assert_eq!(times_built(folder.path()), 2);
 }
@@ -202,7 +188,7 @@ fn builds_that_share_packages_wait_for_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
     // A second build that runs while the folder exists would fail.
-    let script = "mkdir {packages}/busy && sleep 0.2 && rmdir {packages}/busy";
+    let script = "mkdir {packages}/busy && sleep 0.05 && rmdir {packages}/busy";
     std::thread::scope(|scope| {
         for id in ["one", "two", "three"] {
             let one = server_in(&layout.own().servers().join(id), script, "");
@@ -233,15 +219,7 @@ fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
         version: Version::parse("1.0").unwrap(),
     }];
     let one = server(&layout, "echo $MADE_UP_HOME; echo $PATH", "");
-    let built = build(
-        one.buildable().unwrap(),
-        &layout,
-        &found,
-        &supervisor(),
-        Freshness::default(),
-        &GO_ON,
-    )
-    .unwrap();
+    let built = build_with(&layout, &one, &found, (Freshness::default(), &GO_ON)).unwrap();
     let log = fs::read_to_string(&built.log).unwrap();
     let home = root.join("made-up");
     let begin = format!("{}\n{}:", home.display(), bin.display());
@@ -255,28 +233,18 @@ fn two_toolchains_with_one_program_have_different_builds() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::at(folder.path());
     let one = server(&layout, "true", "");
-    let found = |name, version| Found {
-        tool: Tool::Known(Toolchain::named(name).unwrap()),
-        path: "/usr/bin/ruby".into(),
-        version: Version::parse(version).unwrap(),
+    let build_s = |ruby, sinatra| {
+        let found = [("ruby", ruby), ("sinatra", sinatra)].map(|(name, version)| Found {
+            path: "/usr/bin/ruby".into(),
+            ..tool(name, version)
+        });
+        let reuse = (Freshness::default(), &GO_ON);
+        build_with(&layout, &one, &found, reuse).unwrap().build_s
     };
-    let build_with = |ruby, sinatra| {
-        let found = [found("ruby", ruby), found("sinatra", sinatra)];
-        build(
-            one.buildable().unwrap(),
-            &layout,
-            &found,
-            &supervisor(),
-            Freshness::default(),
-            &GO_ON,
-        )
-        .unwrap()
-        .build_s
-    };
-    assert!(build_with("3.1", "3.0").is_some());
-    assert_eq!(build_with("3.1", "3.0"), None);
-    assert!(build_with("3.2", "3.0").is_some());
-    assert!(build_with("3.2", "4.0").is_some());
+    assert!(build_s("3.1", "3.0").is_some());
+    assert_eq!(build_s("3.1", "3.0"), None);
+    assert!(build_s("3.2", "3.0").is_some());
+    assert!(build_s("3.2", "4.0").is_some());
 }
 
 #[test]

@@ -5,7 +5,9 @@ use std::net::{IpAddr, TcpListener};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::support::{GO_ON, LONG, bring_up_python, built, launch, probe, python_server, until};
+use crate::support::{
+    GO_ON, LONG, bring_up_right, built, launch, probe, python_server, ready, server_with, until,
+};
 use prony_model::CpuAssignment;
 use prony_server::{
     BringUpError, Certificate, Exit, FreePorts, Launch, Layout, NotReady, Place, PortSource, Probe,
@@ -31,11 +33,7 @@ fn not_ready(error: BringUpError) -> NotReady {
 #[test]
 fn a_server_gets_its_variables_becomes_ready_and_logs_lines() {
     let folder = tempfile::tempdir().unwrap();
-    let more = r#"
-with open("env", "w") as file:
-    file.write(" ".join(os.environ[name] for name in ["HOST", "PORT", "CPUS", "ASSETS"]))
-"#;
-    let built = python_server(folder.path(), "right", more);
+    let built = server_with(folder.path(), "right");
     let mut launch = launch(folder.path());
     launch.cpus = vec![allowed_cpus().unwrap()[0]];
     let (mut server, ready) =
@@ -168,15 +166,13 @@ fn a_server_that_goes_into_the_background_is_reported() {
 #[test]
 fn a_server_that_goes_into_the_background_after_a_response_is_reported() {
     let folder = tempfile::tempdir().unwrap();
-    // The parent ends after the child's first request.
-    let more = "if os.fork() != 0:\n    import time\n    while not os.path.exists(\"asked\"):\n        time.sleep(0.001)\n    sys.exit(0)\n";
-    let built = python_server(folder.path(), "right", more);
-    let code = std::fs::read_to_string(folder.path().join("server.py")).unwrap();
-    let code = code.replace(
-        "    print(",
-        "    open(\"asked\", \"w\").close()\n    print(",
-    );
-    std::fs::write(folder.path().join("server.py"), code).unwrap();
+    // The shell ends after the server's first request.
+    let server = server_with(folder.path(), "right");
+    let words: Vec<String> = server.run.iter().map(ToString::to_string).collect();
+    let script = "\"$@\" & until [ -e asked ]; do sleep 0.01; done; exit 0";
+    let shell = ["sh", "-c", script, "sh"].into_iter();
+    let words: Vec<&str> = shell.chain(words.iter().map(String::as_str)).collect();
+    let built = built(folder.path(), &words);
     let launch = launch(folder.path());
     match bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON) {
         Ok((mut server, _)) => {
@@ -245,10 +241,14 @@ fn a_command_gets_its_address_and_a_temporary_folder() {
 #[test]
 fn a_server_that_responds_wrongly_is_reported_with_the_response() {
     let folder = tempfile::tempdir().unwrap();
-    let built = python_server(folder.path(), "wrong", "");
-    let launch = launch(folder.path());
-    let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
-    let text = not_ready(error).to_string();
+    let built = server_with(folder.path(), "wrong");
+    let mut server = RunningServer::start(&built, &launch(folder.path()), &mut FreePorts).unwrap();
+    until("a response", || {
+        matches!(probe(server.address()), Probe::Wrong(_)).then_some(())
+    });
+    // A later one may be right, for two seconds; not here, because the time is over.
+    let error = wait_ready(&mut server, &mut probe, Duration::ZERO, &GO_ON).unwrap_err();
+    let text = error.to_string();
     assert!(text.contains("expected `right`, came `wrong`"), "{text}");
 }
 
@@ -288,7 +288,7 @@ fn a_taken_port_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let built = python_server(folder.path(), "right", "");
+    let built = server_with(folder.path(), "right");
     let launch = launch(folder.path());
     let mut refuse_taken = |address: std::net::SocketAddr| {
         if address.port() == port {
@@ -311,7 +311,7 @@ fn ports_that_are_all_taken_are_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
-    let built = python_server(folder.path(), "right", "");
+    let built = server_with(folder.path(), "right");
     let launch = launch(folder.path());
     let mut asked = 0;
     let mut ports = ports_with(port, usize::MAX, &mut asked);
@@ -331,7 +331,7 @@ fn ports_that_are_all_taken_are_a_clear_error() {
 fn an_expected_response_of_another_program_does_not_count() {
     let folder = tempfile::tempdir().unwrap();
     let other_folder = tempfile::tempdir().unwrap();
-    let other = bring_up_python(other_folder.path(), "");
+    let other = bring_up_right(other_folder.path());
     let port = other.address().port();
     // It never listens, but something at its port responds correctly.
     let built = built(folder.path(), &["sleep", "600"]);
@@ -345,7 +345,7 @@ fn an_expected_response_of_another_program_does_not_count() {
 #[test]
 fn a_killed_server_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = bring_up_python(folder.path(), "");
+    let mut server = bring_up_right(folder.path());
     let pid = server.pid().to_string();
     let kill = std::process::Command::new("kill")
         .args(["-9", &pid])
@@ -355,7 +355,7 @@ fn a_killed_server_is_noticed() {
     assert_eq!(exit, Exit::Signal(9));
 }
 
-/// Keeps 40 MiB and two workers, and uses half a second of CPU time in a child that ends.
+/// Keeps 40 MiB and two workers, and uses a fifth of a second of CPU time in a child that ends.
 const FORKING: &str = r#"
 import time
 def fork(work):
@@ -363,7 +363,7 @@ def fork(work):
         work()
         os._exit(0)
 def burn():
-    while time.process_time() < 0.5:
+    while time.process_time() < 0.2:
         pass
 def hold():
     memory = bytearray(os.urandom(1024)) * (20 * 1024)
@@ -390,7 +390,7 @@ threading.Thread(target=on_call, daemon=True).start()
 #[test]
 fn the_cost_of_a_forking_server_is_that_of_its_tree() {
     let folder = tempfile::tempdir().unwrap();
-    let server = bring_up_python(folder.path(), FORKING);
+    let server = ready(&python_server(folder.path(), FORKING), folder.path());
     let sampler = Sampler::start(server.tree(), &one_cpu(), Duration::from_millis(10)).unwrap();
     let cpu_s = |usage: TreeUsage| usage.cpu_user_s + usage.cpu_system_s;
     let before = server.usage().unwrap();
@@ -399,12 +399,12 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
     // The child uses CPU time, and so does an orphan whose parent does not wait for it.
     until("both to have used CPU time", || {
         let usage = server.usage().ok()?;
-        let burnt = cpu_s(usage) - cpu_s(before) >= 0.9;
+        let burnt = cpu_s(usage) - cpu_s(before) >= 0.36;
         (burnt && usage.processes == 3 && folder.path().join("burnt").exists()).then_some(())
     });
     let cost = sampler.finish(1.0).unwrap().server;
     assert!(
-        (0.9..LONG.as_secs_f64()).contains(&cost.cpu_s()),
+        (0.36..LONG.as_secs_f64()).contains(&cost.cpu_s()),
         "{cost:?}"
     );
     assert!(cost.processes >= 4, "{cost:?}");
@@ -440,7 +440,7 @@ threading.Thread(target=on_call, daemon=True).start()
 #[test]
 fn context_switches_of_old_and_new_threads_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let server = bring_up_python(folder.path(), SLEEPING);
+    let server = ready(&python_server(folder.path(), SLEEPING), folder.path());
     let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
     std::fs::write(folder.path().join("call"), "").unwrap();
     until("both to have slept", || {
@@ -463,7 +463,7 @@ fn context_switches_of_old_and_new_threads_are_counted() {
 fn the_memory_of_a_single_process_is_its_peak() {
     let folder = tempfile::tempdir().unwrap();
     let more = "memory = bytearray(64 * 1024 * 1024)\ndel memory\n";
-    let server = bring_up_python(folder.path(), more);
+    let server = ready(&python_server(folder.path(), more), folder.path());
     let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
     let cost = sampler.finish(1.0).unwrap().server;
     assert_eq!(cost.processes, 1);
@@ -477,7 +477,7 @@ fn the_memory_of_a_single_process_is_its_peak() {
 #[test]
 fn a_sampler_reports_that_the_server_has_ended() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = bring_up_python(folder.path(), "");
+    let mut server = bring_up_right(folder.path());
     let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
     server.stop(LONG);
     assert!(sampler.finish(1.0).is_err());

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::support::{GO_ON, supervisor};
-use prony_server::{Built, Freshness, Layout, Server, build};
+use prony_server::{BuildError, Built, Freshness, Layout, Server, build};
 use tempfile::TempDir;
 
 /// A project, and beside it a server and its inputs.
@@ -43,32 +43,18 @@ workloads = ["hello"]
         self.write("server/server.toml", &manifest);
     }
 
-    fn build(&self) -> Built {
+    fn try_build(&self) -> Result<Built, BuildError> {
         let server = Server::open(&self.folder.path().join("server")).unwrap();
-        let (layout, reuse) = (&self.layout, Freshness::IfUnchanged);
-        build(
-            server.buildable().unwrap(),
-            layout,
-            &[],
-            &supervisor(),
-            reuse,
-            &GO_ON,
-        )
-        .unwrap()
+        let (server, reuse) = (server.buildable().unwrap(), Freshness::IfUnchanged);
+        build(server, &self.layout, &[], &supervisor(), reuse, &GO_ON)
+    }
+
+    fn build(&self) -> Built {
+        self.try_build().unwrap()
     }
 
     fn failure(&self) -> String {
-        let server = Server::open(&self.folder.path().join("server")).unwrap();
-        let (layout, reuse) = (&self.layout, Freshness::IfUnchanged);
-        let built = build(
-            server.buildable().unwrap(),
-            layout,
-            &[],
-            &supervisor(),
-            reuse,
-            &GO_ON,
-        );
-        built.unwrap_err().to_string()
+        self.try_build().unwrap_err().to_string()
     }
 
     /// Whether it was rebuilt, and what the built program prints.

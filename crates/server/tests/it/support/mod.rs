@@ -1,18 +1,21 @@
 //! Shared by the tests of real processes.
-#![allow(dead_code)] // Each test program uses a part of it.
+
+mod served;
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+pub use prony_testkit::until;
 
 use prony_server::{
     Built, FreePorts, Launch, Place, Probe, RunningServer, SupervisorProgram, Word, bring_up,
 };
 
 /// Far longer than anything here takes unless there is a fault.
-pub const LONG: Duration = Duration::from_secs(20);
+pub const LONG: Duration = prony_testkit::PATIENCE;
 
 pub static GO_ON: AtomicBool = AtomicBool::new(false);
 
@@ -53,21 +56,27 @@ pub fn probe(address: SocketAddr) -> Probe {
     }
 }
 
-/// A Python server that responds to every connection, after additional lines of the test.
-pub fn python_server(folder: &Path, response: &str, more: &str) -> Built {
+/// A server that responds to every connection with this, which is this test program again. It writes a line for each, and
+/// what it got from its environment into the file `env`.
+pub fn server_with(folder: &Path, response: &str) -> Built {
+    let words = served::command(response);
+    built(
+        folder,
+        &words.iter().map(String::as_str).collect::<Vec<_>>(),
+    )
+}
+
+/// The same in Python, after additional lines of the test: it can fork.
+pub fn python_server(folder: &Path, more: &str) -> Built {
     let code = format!(
         r#"
 import os, socket, sys
 {more}
-listener = socket.socket()
-listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-listener.bind((os.environ["HOST"], int(os.environ["PORT"])))
-listener.listen(64)
+listener = socket.create_server((os.environ["HOST"], int(os.environ["PORT"])))
 while True:
     connection, _ = listener.accept()
     connection.recv(100)
-    print("a line", flush=True)
-    connection.sendall(b"{response}")
+    connection.sendall(b"right")
     connection.close()
 "#
     );
@@ -75,10 +84,14 @@ while True:
     built(folder, &["python3", "server.py"])
 }
 
-pub fn bring_up_python(folder: &Path, more: &str) -> RunningServer {
-    let built = python_server(folder, "right", more);
+pub fn bring_up_right(folder: &Path) -> RunningServer {
+    ready(&server_with(folder, "right"), folder)
+}
+
+/// Starts a server that responds with `right`.
+pub fn ready(built: &Built, folder: &Path) -> RunningServer {
     let launch = launch(folder);
-    let (server, _) = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap();
+    let (server, _) = bring_up(built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap();
     server
 }
 
@@ -88,18 +101,6 @@ pub fn alive(pid: i32) -> bool {
         .ok()
         .and_then(|stat| Some(stat.rsplit_once(')')?.1.trim_start().starts_with('Z')))
         .is_some_and(|zombie| !zombie)
-}
-
-/// Waits for something that comes unless there is a fault.
-pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let give_up = Instant::now() + LONG;
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(Instant::now() < give_up, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Waits for `count` process ids that a test's processes append to a file.
