@@ -4,10 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
-use crate::common::{Running, profile, shares};
+use crate::common::{Running, profile, shares, use_cpu};
 use prony_model::{FrameKind, Profile};
 use prony_profile::{NAMING_ENVIRONMENT, Options, forget};
 use tempfile::TempDir;
@@ -73,13 +71,13 @@ fn profile_of(program: &Path, arguments: &[&str]) -> Option<Profile> {
         .args(arguments)
         .envs(NAMING_ENVIRONMENT.map(|variable| (variable.name, variable.value)));
     let running = Running::start(&mut command);
-    sleep(Duration::from_secs(2));
+    use_cpu(running.pid, 1.0);
     let options = Options {
-        frequency_hz: 499,
+        frequency_hz: 997,
         ..Options::default()
     };
     let profiler = profile(options, running.pid)?;
-    sleep(Duration::from_millis(1_500));
+    use_cpu(running.pid, 0.4);
     let profiles = profiler.finish(1.0).unwrap();
     let processes = profiles.processes;
     assert!(!left_behind(&processes).is_empty(), "{processes:?}");
@@ -135,39 +133,33 @@ fn script(folder: &TempDir, name: &str, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-#[test]
-fn functions_of_node_have_names() {
+fn javascript(program: &str, arguments: &[&str], names: &[&str]) {
     let folder = TempDir::new().unwrap();
     let script = script(&folder, "work.js", JAVASCRIPT);
-    let Some(profile) = installed(&["node"]).and_then(|node| profile_of(&node, &[&script])) else {
+    let arguments = [arguments, &[&script]].concat();
+    let profile = installed(&[program]).and_then(|path| profile_of(&path, &arguments));
+    let Some(profile) = profile else {
         return;
     };
-    assert_named(&profile, "heavyWork (work.js:2)");
-    // It is interpreted.
-    assert_named(&profile, "callHeavyWork (work.js:7)");
+    names.iter().for_each(|name| assert_named(&profile, name));
+}
+
+/// The second one is interpreted.
+const NAMES_OF_V8: [&str; 2] = ["heavyWork (work.js:2)", "callHeavyWork (work.js:7)"];
+
+#[test]
+fn functions_of_node_have_names() {
+    javascript("node", &[], &NAMES_OF_V8);
 }
 
 #[test]
 fn functions_of_deno_have_names() {
-    let folder = TempDir::new().unwrap();
-    let script = script(&folder, "work.js", JAVASCRIPT);
-    let profile = installed(&["deno"]).and_then(|deno| profile_of(&deno, &["run", &script]));
-    let Some(profile) = profile else {
-        return;
-    };
-    assert_named(&profile, "heavyWork (work.js:2)");
-    // It is interpreted.
-    assert_named(&profile, "callHeavyWork (work.js:7)");
+    javascript("deno", &["run"], &NAMES_OF_V8);
 }
 
 #[test]
 fn functions_of_bun_have_names() {
-    let folder = TempDir::new().unwrap();
-    let script = script(&folder, "work.js", JAVASCRIPT);
-    let Some(profile) = installed(&["bun"]).and_then(|bun| profile_of(&bun, &[&script])) else {
-        return;
-    };
-    assert_named(&profile, "heavyWork");
+    javascript("bun", &[], &["heavyWork"]);
 }
 
 #[test]
@@ -209,10 +201,8 @@ fn an_interpreter_without_names_says_what_gives_them() {
     let Some(profiler) = profile(Options::default(), running.pid) else {
         return;
     };
-    let start = Instant::now();
-    sleep(Duration::from_secs(1));
+    use_cpu(running.pid, 0.3);
     let profile = profiler.finish(1.0).unwrap().on_cpu;
-    assert!(start.elapsed() < Duration::from_secs(10));
     let reasons = profile.unnamed.iter().map(|unnamed| unnamed.why.as_str());
     let expected = "Python 3.12 or newer names its functions in a profile";
     assert!(

@@ -6,7 +6,7 @@
 #define APART __attribute__((noinline))
 
 APART void nap(void) {
-  struct timespec time = {0, 200000000};
+  struct timespec time = {0, 20000000};
   nanosleep(&time, 0);
   __asm__ volatile("" ::: "memory");
 }

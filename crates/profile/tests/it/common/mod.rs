@@ -6,8 +6,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
 
-use prony_model::{Profile, Stack};
+use prony_model::{Profile, Stack, Unavailable};
 use prony_profile::{Options, Profiler};
+use prony_testkit::until;
 
 /// The kernel ids of all threads of some processes and of their descendants.
 pub fn threads_of(pids: &[i32]) -> io::Result<BTreeSet<i32>> {
@@ -70,6 +71,13 @@ impl Running {
         let stdin = self.child.stdin.as_mut().unwrap();
         stdin.write_all(b"go\n").unwrap();
     }
+
+    /// Stops it for the time being, so that it uses no more CPU time.
+    pub fn pause(&self) {
+        let pid = self.pid.to_string();
+        let paused = Command::new("kill").args(["-STOP", &pid]).status();
+        assert!(paused.unwrap().success());
+    }
 }
 
 impl Drop for Running {
@@ -86,7 +94,12 @@ impl Drop for Running {
 
 /// Starts to profile a process, or says that the kernel forbids it: a failure if PRONY_REQUIRE_PERF_EVENTS is set.
 pub fn profile(options: Options, pid: i32) -> Option<Profiler> {
-    match Profiler::start(options, move || threads_of(&[pid])) {
+    started(Profiler::start(options, move || threads_of(&[pid])))
+}
+
+/// The profiler, or `None` as above.
+pub fn started(profiler: Result<Profiler, Unavailable>) -> Option<Profiler> {
+    match profiler {
         Ok(profiler) => Some(profiler),
         Err(error) => {
             let required = std::env::var_os("PRONY_REQUIRE_PERF_EVENTS").is_some();
@@ -109,4 +122,42 @@ pub fn shares(profile: &Profile, name: &str) -> (f64, f64) {
         sum(&|stack| stack.frames.last().is_some_and(has_name)),
         sum(&|stack| stack.frames.iter().any(has_name)),
     )
+}
+
+/// The CPU time of a process and its descendants.
+pub fn cpu_seconds(pid: i32) -> f64 {
+    let tree = descendants_of(&[pid]).into_iter();
+    tree.map(|pid| cpu_seconds_of(&pid.to_string())).sum()
+}
+
+/// The CPU time of a process, or of a thread, by its folder in `/proc`.
+pub fn cpu_seconds_of(folder: &str) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{folder}/stat")).unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = after_name.split_whitespace().skip(11).take(2);
+    ticks
+        .filter_map(|field| field.parse::<f64>().ok())
+        .sum::<f64>()
+        / 100.0
+}
+
+/// Waits until a process and its descendants have used this much more CPU time.
+pub fn use_cpu(pid: i32, seconds: f64) {
+    let enough = cpu_seconds(pid) + seconds;
+    until("the CPU time", || {
+        (cpu_seconds(pid) >= enough).then_some(())
+    });
+}
+
+/// How often the threads of a process have waited.
+pub fn waits_of(pid: i32) -> u64 {
+    let waits = |thread: i32| -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line?.trim().parse().ok()
+    };
+    let threads = threads_of(&[pid]).unwrap().into_iter();
+    threads.filter_map(waits).sum()
 }
