@@ -193,6 +193,7 @@ fn value(query: &Query, filters: &[Filter]) -> Vec<Unsupported> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::rows;
 
     fn found(text: &str) -> Vec<String> {
         let file = crate::parse(text)
@@ -262,52 +263,21 @@ md5 == hex,00;
 
     #[test]
     fn a_refused_option_that_is_a_flag_names_it() {
-        for (option, advice) in [
-            (
-                "cacert: a.pem",
-                "use the flag --cacert of prony load, which holds for all entries",
-            ),
-            (
-                "cert: a.pem",
-                "use the flag --cert of prony load, which holds for all entries",
-            ),
-            (
-                "key: a.pem",
-                "use the flag --key of prony load, which holds for all entries",
-            ),
-            (
-                "resolve: a:80:127.0.0.1",
-                "use the flag --resolve of prony load, which holds for all entries",
-            ),
-            (
-                "connect-to: a:80:b:80",
-                "use the flag --resolve of prony load, which holds for all entries",
-            ),
-            (
-                "ipv4: true",
-                "use the flag --resolve of prony load, which holds for all entries",
-            ),
-            (
-                "unix-socket: a.sock",
-                "use the flag --unix-socket of prony load, which holds for all entries",
-            ),
-            (
-                "tls-min: 1.2",
-                "use the flag --tls-min of prony load, which holds for all entries",
-            ),
-            (
-                "tls-max: 1.2",
-                "use the flag --tls-max of prony load, which holds for all entries",
-            ),
-            (
-                "connect-timeout: 1s",
-                "use the flag --timeout of prony load, which holds for all entries",
-            ),
-            (
-                "output: a.txt",
-                "a load writes no bodies to files, so remove it",
-            ),
-        ] {
+        for [option, advice] in rows(
+            r#"
+            cacert: a.pem | use the flag --cacert of prony load, which holds for all entries
+            cert: a.pem | use the flag --cert of prony load, which holds for all entries
+            key: a.pem | use the flag --key of prony load, which holds for all entries
+            resolve: a:80:127.0.0.1 | use the flag --resolve of prony load, which holds for all entries
+            connect-to: a:80:b:80 | use the flag --resolve of prony load, which holds for all entries
+            ipv4: true | use the flag --resolve of prony load, which holds for all entries
+            unix-socket: a.sock | use the flag --unix-socket of prony load, which holds for all entries
+            tls-min: 1.2 | use the flag --tls-min of prony load, which holds for all entries
+            tls-max: 1.2 | use the flag --tls-max of prony load, which holds for all entries
+            connect-timeout: 1s | use the flag --timeout of prony load, which holds for all entries
+            output: a.txt | a load writes no bodies to files, so remove it
+        "#,
+        ) {
             let name = option.split(':').next().expect("a name");
             assert_eq!(
                 found(&format!("GET http://a\n[Options]\n{option}\n")),

@@ -105,64 +105,28 @@ fn value(found: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::rows;
 
     #[test]
     fn messages_name_what_people_write() {
-        for (from, to) in [
-            (
-                "invalid value: integer `0`, expected a nonzero u32",
-                "it must be at least 1",
-            ),
-            (
-                "invalid value: integer `-1`, expected usize",
-                "it must be at least 0",
-            ),
-            (
-                "invalid value: integer `70000`, expected u16",
-                "it must be at most 65535",
-            ),
-            (
-                "invalid type: floating point `2.5`, expected a nonzero usize",
-                "expected a whole number of at least 1, not the number 2.5",
-            ),
-            (
-                "invalid type: string \"a, expected b\", expected u64",
-                "expected a whole number, not the text \"a, expected b\"",
-            ),
-            (
-                "invalid type: integer `3`, expected a string",
-                "expected text in quotation marks, not the number 3",
-            ),
-            (
-                "invalid type: string \"yes\", expected a boolean",
-                "expected `true` or `false`, not the text \"yes\"",
-            ),
-            (
-                "invalid type: boolean `true`, expected f64",
-                "expected a number, not `true`",
-            ),
-            (
-                "invalid type: integer `3`, expected struct Fields",
-                "expected a table, not the number 3",
-            ),
-            (
-                "invalid type: map, expected a sequence",
-                "expected a list, not a table; the header of a table in a list has two pairs of brackets, as in [[measure]]",
-            ),
-            (
-                "invalid type: sequence, expected a map",
-                "expected a table, not a list; the header of a table has one pair of brackets, as in [server.web]",
-            ),
-            (
-                "invalid type: integer `3`, expected a command",
-                "expected a command, not the number 3",
-            ),
-            (
-                "unknown variant `x`, expected `a` or `b`",
-                "unknown name `x`, expected `a` or `b`",
-            ),
-            ("`x` is not a duration", "`x` is not a duration"),
-        ] {
+        for [from, to] in rows(
+            r#"
+            invalid value: integer `0`, expected a nonzero u32 | it must be at least 1
+            invalid value: integer `-1`, expected usize | it must be at least 0
+            invalid value: integer `70000`, expected u16 | it must be at most 65535
+            invalid type: floating point `2.5`, expected a nonzero usize | expected a whole number of at least 1, not the number 2.5
+            invalid type: string "a, expected b", expected u64 | expected a whole number, not the text "a, expected b"
+            invalid type: integer `3`, expected a string | expected text in quotation marks, not the number 3
+            invalid type: string "yes", expected a boolean | expected `true` or `false`, not the text "yes"
+            invalid type: boolean `true`, expected f64 | expected a number, not `true`
+            invalid type: integer `3`, expected struct Fields | expected a table, not the number 3
+            invalid type: map, expected a sequence | expected a list, not a table; the header of a table in a list has two pairs of brackets, as in [[measure]]
+            invalid type: sequence, expected a map | expected a table, not a list; the header of a table has one pair of brackets, as in [server.web]
+            invalid type: integer `3`, expected a command | expected a command, not the number 3
+            unknown variant `x`, expected `a` or `b` | unknown name `x`, expected `a` or `b`
+            `x` is not a duration | `x` is not a duration
+        "#,
+        ) {
             assert_eq!(plain(from), to);
         }
     }

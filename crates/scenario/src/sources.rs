@@ -515,6 +515,7 @@ impl<R: Read> Read for Bounded<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::rows;
 
     /// The values of these variables in the next flow.
     fn next(sources: &Sources, names: &[&str]) -> Vec<String> {
@@ -557,21 +558,14 @@ mod tests {
     fn a_range_has_two_numbers_in_their_order() {
         let range = "-2 .. 5".parse();
         assert_eq!(range, Ok(RandomRange { least: -2, most: 5 }));
-        for (text, expected) in [
-            ("5..1", "the smaller number comes first: write 1..5"),
-            (
-                "1-5",
-                "write the smallest and the largest number, such as 1..1000",
-            ),
-            (
-                "1..",
-                "write the smallest and the largest number, such as 1..1000",
-            ),
-            (
-                "0..9223372036854775808",
-                "write the smallest and the largest number, such as 1..1000",
-            ),
-        ] {
+        for [text, expected] in rows(
+            r#"
+            5..1 | the smaller number comes first: write 1..5
+            1-5 | write the smallest and the largest number, such as 1..1000
+            1.. | write the smallest and the largest number, such as 1..1000
+            0..9223372036854775808 | write the smallest and the largest number, such as 1..1000
+        "#,
+        ) {
             let error = text.parse::<RandomRange>().expect_err(text);
             assert_eq!(error.to_string(), expected, "{text}");
         }

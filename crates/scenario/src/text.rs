@@ -401,6 +401,7 @@ impl JsonPlace {
 #[cfg(test)]
 mod tests {
     use prony_load::FlowShare;
+    use prony_testkit::table::rows;
 
     use super::*;
     use crate::environment::UserEnvironment;
@@ -480,20 +481,13 @@ mod tests {
             json(r#"{"\"{{item}}": [{{n}}, "{{n}} {{fixed}}"]}"#),
             Ok(r#"{"\"pen \"x\"\\": [7, "7 a \"b\""]}"#.to_owned())
         );
-        for (text, expected) in [
-            (
-                r#"{"a": {{n}}"#,
-                "it is not JSON: EOF while parsing an object",
-            ),
-            (
-                r#"{"a": {{item}}}"#,
-                "the value `item` is not JSON by itself; write the placeholder between quotes",
-            ),
-            (
-                r#"{"a": {{fixed}}}"#,
-                "the value `fixed` is not JSON by itself; write the placeholder between quotes",
-            ),
-        ] {
+        for [text, expected] in rows(
+            r#"
+            {"a": {{n}} | it is not JSON: EOF while parsing an object
+            {"a": {{item}}} | the value `item` is not JSON by itself; write the placeholder between quotes
+            {"a": {{fixed}}} | the value `fixed` is not JSON by itself; write the placeholder between quotes
+        "#,
+        ) {
             let error = json(text).expect_err(text).to_string();
             assert!(error.starts_with(expected), "{error}");
         }

@@ -356,6 +356,7 @@ fn suite_id(folder: &Path) -> String {
 mod tests {
     use super::*;
     use prony_server::{CertificateTrust, Encryption, Origin, Outside, TlsOptions};
+    use prony_testkit::table::rows;
 
     const FILE: &str = r#"rounds = 3
 objectives = "p99 < 50ms"
@@ -618,76 +619,26 @@ response = { status = 200 }
 
     #[test]
     fn faults_are_reported_with_file_line_and_what_to_write() {
-        for (from, to, expected) in [
-            (
-                "[server.web]",
-                "[sever.web]",
-                "prony.toml:4: unknown field `sever`",
-            ),
-            ("[server.web]", "[sever.web]", "did you mean `server`?"),
-            (
-                "[server.web]",
-                "[server.Web]",
-                "`Web` is not a valid server name",
-            ),
-            (
-                "[workload.home]",
-                "[workload.\"a b\"]",
-                "`a b` is not a valid workload name",
-            ),
-            ("run = [\"node\"", "rnu = [\"node\"", "did you mean `run`?"),
-            (
-                "\"cargo build --release\", ",
-                "\"cargo build && true\", ",
-                "prony.toml:5: field `build`: Prony starts commands without a shell",
-            ),
-            (
-                "[\"cargo build --release\", \"touch 'a b'\"]",
-                "[\"cargo\", \"build\", \"--release\"]",
-                "`--release` is not a program; write a whole command as one text",
-            ),
-            ("'a b'\"", "'a b\"", "a quotation mark has no other end"),
-            (
-                "--quiet",
-                "--port=$PORT",
-                "field `run`: Prony starts commands without a shell",
-            ),
-            (
-                "\"{cargo_target}",
-                "\"PORT=1 {cargo_target}",
-                "set variables in `env`",
-            ),
-            (
-                "[[measure]]",
-                "[[measure]]\nworkloads = []",
-                "field `workloads`: it must not be empty",
-            ),
-            (
-                "{cargo_target}",
-                "{cargo_targt}",
-                "did you mean `cargo_target`?",
-            ),
-            (
-                "workloads = [\"home\"]",
-                "workloads = [\"hoem\"]",
-                "prony.toml:12: field `workloads`: there is no workload `hoem`; did you mean `home`?",
-            ),
-            (
-                "[[measure]]",
-                "[[measure]]\nworkloads = [\"hme\"]",
-                "there is no workload `hme`; did you mean `home`?",
-            ),
-            (
-                "p99 < 50ms",
-                "p99 < 50",
-                "prony.toml:2: field `objectives`: `p99 < 50`",
-            ),
-            (
-                "folder = \"old\"",
-                "folder = \"odl\"",
-                "server `old`: cannot read ",
-            ),
-        ] {
+        for [from, to, expected] in rows(
+            r#"
+            [server.web] | [sever.web] | prony.toml:4: unknown field `sever`
+            [server.web] | [sever.web] | did you mean `server`?
+            [server.web] | [server.Web] | `Web` is not a valid server name
+            [workload.home] | [workload."a b"] | `a b` is not a valid workload name
+            run = ["node" | rnu = ["node" | did you mean `run`?
+            "cargo build --release",\u{20} | "cargo build && true",\u{20} | prony.toml:5: field `build`: Prony starts commands without a shell
+            ["cargo build --release", "touch 'a b'"] | ["cargo", "build", "--release"] | `--release` is not a program; write a whole command as one text
+            'a b'" | 'a b" | a quotation mark has no other end
+            --quiet | --port=$PORT | field `run`: Prony starts commands without a shell
+            "{cargo_target} | "PORT=1 {cargo_target} | set variables in `env`
+            [[measure]] | [[measure]]\nworkloads = [] | field `workloads`: it must not be empty
+            {cargo_target} | {cargo_targt} | did you mean `cargo_target`?
+            workloads = ["home"] | workloads = ["hoem"] | prony.toml:12: field `workloads`: there is no workload `hoem`; did you mean `home`?
+            [[measure]] | [[measure]]\nworkloads = ["hme"] | there is no workload `hme`; did you mean `home`?
+            p99 < 50ms | p99 < 50 | prony.toml:2: field `objectives`: `p99 < 50`
+            folder = "old" | folder = "odl" | server `old`: cannot read\u{20}
+        "#,
+        ) {
             assert!(FILE.contains(from), "{from}");
             let error = read(&FILE.replace(from, to)).unwrap_err();
             assert!(error.contains(expected), "{error}\nlacks {expected}");

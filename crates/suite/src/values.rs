@@ -194,6 +194,7 @@ impl DeclaredValues {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::rows;
     use tempfile::TempDir;
 
     fn declared(text: &str) -> DeclaredValues {
@@ -244,31 +245,18 @@ mod tests {
 
     #[test]
     fn faults_of_the_table_are_reported() {
-        for (text, expected) in [
-            ("row = 'a.csv'", "unknown field `row`, expected one of"),
-            ("rows = []", "the list is empty"),
-            (
-                "random = { n = '9..1' }",
-                "`n = \"9..1\"` is not a range: the smaller number comes first: write 1..9",
-            ),
-            (
-                "random = { n = '9' }",
-                "`n = \"9\"` is not a range: write the smallest and the largest number, such as 1..1000",
-            ),
-            (
-                "counters = { n = 1 }\nrandom = { n = '1..9' }",
-                "both `counters` and `random` set the value `n`; remove one",
-            ),
-            (
-                "counters = { 'a b' = 1 }",
-                "`counters` sets `a b`, which cannot be the name of a variable: use letters",
-            ),
-            (
-                "counters = { newUuid = 1 }",
-                "`counters` sets `newUuid`, which cannot be the name of a variable",
-            ),
-            ("counters = { n = 'x' }", "invalid type: string \"x\""),
-        ] {
+        for [text, expected] in rows(
+            r#"
+            row = 'a.csv' | unknown field `row`, expected one of
+            rows = [] | the list is empty
+            random = { n = '9..1' } | `n = "9..1"` is not a range: the smaller number comes first: write 1..9
+            random = { n = '9' } | `n = "9"` is not a range: write the smallest and the largest number, such as 1..1000
+            counters = { n = 1 }\nrandom = { n = '1..9' } | both `counters` and `random` set the value `n`; remove one
+            counters = { 'a b' = 1 } | `counters` sets `a b`, which cannot be the name of a variable: use letters
+            counters = { newUuid = 1 } | `counters` sets `newUuid`, which cannot be the name of a variable
+            counters = { n = 'x' } | invalid type: string "x"
+        "#,
+        ) {
             let error = toml::from_str::<DeclaredValues>(text).unwrap_err();
             let error = error.to_string();
             assert!(error.contains(expected), "{error}\nlacks {expected}");

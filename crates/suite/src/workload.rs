@@ -276,6 +276,7 @@ mod tests {
     use crate::request::HttpRequest;
     use crate::response::{ExpectedContent, Status};
     use crate::without_field;
+    use prony_testkit::table::rows;
     use tempfile::TempDir;
 
     const SSE: &str = r#"title = "Server-sent page"
@@ -347,47 +348,25 @@ log_lines = 1
 
     #[test]
     fn faults_are_reported_with_file_line_field_and_nearest_name() {
-        for (from, to, expected) in [
-            ("about =", "abuot =", "sse.toml:2: unknown field `abuot`"),
-            ("about =", "abuot =", "did you mean `about`?"),
-            ("path =", "pth =", "sse.toml:6: unknown field `pth`"),
-            (
-                "datastar_patch_of",
-                "datastar_pach_of",
-                "did you mean `datastar_patch_of`?",
-            ),
-            ("method = \"GET\"\n", "", "missing field `method`"),
-            ("method = \"GET\"\n", "", "sse.toml:4: "),
-            ("\"/sse\"", "\"sse\"", "sse.toml:6: `sse` is not a path"),
-            ("\"GET\"", "\"G T\"", "sse.toml:5: `G T` is not a method"),
-            ("200", "99", "sse.toml:8: 99 is not a final status"),
-            (
-                "200",
-                "\"ok\"",
-                "sse.toml:8: expected a whole number, not the text \"ok\"",
-            ),
-            ("[response]", "[response", "sse.toml:7: "),
-            (
-                "[response]",
-                "protocol = \"h3\"\n[response]",
-                "sse.toml:7: unknown name `h3`, expected `http/1.1` or `h2`",
-            ),
-            (
-                "[response]",
-                "protocol = \"http/11\"\n[response]",
-                "did you mean `http/1.1`?",
-            ),
-            (
-                "[response]",
-                "tsl = true\n[response]",
-                "did you mean `tls`?",
-            ),
-            (
-                "[response]",
-                "tls = \"yes\"\n[response]",
-                "sse.toml:7: expected `true` or `false`, not the text \"yes\"",
-            ),
-        ] {
+        for [from, to, expected] in rows(
+            r#"
+            about = | abuot = | sse.toml:2: unknown field `abuot`
+            about = | abuot = | did you mean `about`?
+            path = | pth = | sse.toml:6: unknown field `pth`
+            datastar_patch_of | datastar_pach_of | did you mean `datastar_patch_of`?
+            method = "GET"\n | "" | missing field `method`
+            method = "GET"\n | "" | sse.toml:4:\u{20}
+            "/sse" | "sse" | sse.toml:6: `sse` is not a path
+            "GET" | "G T" | sse.toml:5: `G T` is not a method
+            200 | 99 | sse.toml:8: 99 is not a final status
+            200 | "ok" | sse.toml:8: expected a whole number, not the text "ok"
+            [response] | [response | sse.toml:7:\u{20}
+            [response] | protocol = "h3"\n[response] | sse.toml:7: unknown name `h3`, expected `http/1.1` or `h2`
+            [response] | protocol = "http/11"\n[response] | did you mean `http/1.1`?
+            [response] | tsl = true\n[response] | did you mean `tls`?
+            [response] | tls = "yes"\n[response] | sse.toml:7: expected `true` or `false`, not the text "yes"
+        "#,
+        ) {
             let error = read(&SSE.replace(from, to)).unwrap_err();
             assert!(error.contains(expected), "{error}\nlacks {expected}");
         }
@@ -442,38 +421,16 @@ body = { message = { 1 = "r" } }
         assert_eq!(message.encode(), b"\x0a\x01r");
         let expected = ExpectedContent::Message(message.clone());
         assert_eq!(call.response.body, Some(expected.into()));
-        for (from, to, expected) in [
-            (
-                "Echo/Unary",
-                "Echo.Unary",
-                "sse.toml:5: `prony.echo.v1.Echo.Unary` is not a call",
-            ),
-            (
-                "message = { 1 = \"r\" }\n[",
-                "[",
-                "has `grpc` and `message`",
-            ),
-            (
-                "grpc =",
-                "path = \"/\"\ngrpc =",
-                "neither `method` nor `path`",
-            ),
-            (
-                "grpc = \"prony.echo.v1.Echo/Unary\"",
-                "method = \"GET\"\npath = \"/\"",
-                "name the call with `grpc`",
-            ),
-            (
-                "grpc =",
-                "protocol = \"http/1.1\"\ngrpc =",
-                "gRPC needs HTTP/2",
-            ),
-            (
-                "message = { 1",
-                "message = { one",
-                "sse.toml:6: `one` is not a field number",
-            ),
-        ] {
+        for [from, to, expected] in rows(
+            r#"
+            Echo/Unary | Echo.Unary | sse.toml:5: `prony.echo.v1.Echo.Unary` is not a call
+            message = { 1 = "r" }\n[ | [ | has `grpc` and `message`
+            grpc = | path = "/"\ngrpc = | neither `method` nor `path`
+            grpc = "prony.echo.v1.Echo/Unary" | method = "GET"\npath = "/" | name the call with `grpc`
+            grpc = | protocol = "http/1.1"\ngrpc = | gRPC needs HTTP/2
+            message = { 1 | message = { one | sse.toml:6: `one` is not a field number
+        "#,
+        ) {
             let error = read(&CALL.replacen(from, to, 1)).unwrap_err();
             assert!(error.contains(expected), "{error}\nlacks {expected}");
         }
@@ -506,37 +463,21 @@ body = { message = { 1 = "r" } }
 
     #[test]
     fn faults_of_hurl_files_are_reported_with_line_and_nearest_name() {
-        for (text, expected) in [
-            (
-                "scenario = 'a.toml'",
-                "sse.toml:1: `a.toml` is not the name of a Hurl file",
-            ),
-            (
-                "scenario = 3",
-                "sse.toml:1: expected the name of a Hurl file or",
-            ),
-            (
-                "\nscenario = { files = 'a.hurl' }",
-                "sse.toml:2: unknown field `files`",
-            ),
-            ("scenario = { files = 'a.hurl' }", "did you mean `file`?"),
-            ("scenaro = 'a.hurl'", "did you mean `scenario`?"),
-            ("scenario = { tls = true }", "missing field `file`"),
-            (
-                "scenario = { file = 'a.hurl', protocol = 'h3' }",
-                "unknown name `h3`, expected `http/1.1` or `h2`",
-            ),
-            (
-                "scenario = 'a.hurl'\nresponse = { status = 200 }",
-                "`scenario` does not go with `request` or `response`",
-            ),
-            ("title = 'x'", "it has neither a request nor a scenario"),
-            ("response = { status = 200 }", "missing field `request`"),
-            (
-                "request = { method = 'GET', path = '/' }",
-                "missing field `response`",
-            ),
-        ] {
+        for [text, expected] in rows(
+            r#"
+            scenario = 'a.toml' | sse.toml:1: `a.toml` is not the name of a Hurl file
+            scenario = 3 | sse.toml:1: expected the name of a Hurl file or
+            \nscenario = { files = 'a.hurl' } | sse.toml:2: unknown field `files`
+            scenario = { files = 'a.hurl' } | did you mean `file`?
+            scenaro = 'a.hurl' | did you mean `scenario`?
+            scenario = { tls = true } | missing field `file`
+            scenario = { file = 'a.hurl', protocol = 'h3' } | unknown name `h3`, expected `http/1.1` or `h2`
+            scenario = 'a.hurl'\nresponse = { status = 200 } | `scenario` does not go with `request` or `response`
+            title = 'x' | it has neither a request nor a scenario
+            response = { status = 200 } | missing field `request`
+            request = { method = 'GET', path = '/' } | missing field `response`
+        "#,
+        ) {
             let error = read(text).unwrap_err();
             assert!(error.contains(expected), "{error}\nlacks {expected}");
         }

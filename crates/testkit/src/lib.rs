@@ -9,6 +9,7 @@ pub mod recorder;
 pub mod running;
 pub mod server;
 pub mod slow_acceptor;
+pub mod table;
 pub mod tls_server;
 
 use std::thread;

@@ -78,36 +78,33 @@ fn named(reference: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::rows;
 
     #[test]
     fn references_stand_for_characters() {
-        for (text, expected) in [
-            ("nothing", "nothing"),
-            ("&", "&"),
-            ("&&amp;&", "&&&"),
-            (
-                "a &lt; b &gt; c &amp; d &quot;e&quot; &apos;f&#x27;",
-                "a < b > c & d \"e\" 'f'",
-            ),
-            ("&copy; &COPY &copy", "© © ©"),
-            ("&NotEqualTilde; &fjlig;", "\u{2242}\u{338} fj"),
+        for [text, expected] in rows(
+            r#"
+            nothing | nothing
+            & | &
+            &&amp;& | &&&
+            a &lt; b &gt; c &amp; d &quot;e&quot; &apos;f&#x27; | a < b > c & d "e" 'f'
+            &copy; &COPY &copy | © © ©
+            &NotEqualTilde; &fjlig; | \u{2242}\u{338} fj
             // The longest name counts, and the semicolon belongs to some names.
-            ("&notit; &notin; &not", "¬it; ∉ ¬"),
-            ("&hellip &unknown; &;", "&hellip &unknown; &;"),
-            ("&ampé;", "&é;"),
-            ("&é;", "&é;"),
-            ("&#65;&#65&#x41;&#X41 &#", "AAAA &#"),
-            ("&#x1D306; &#128512;", "\u{1d306} 😀"),
-            (
-                "&#0; &#xD800; &#x110000; &#99999999999;",
-                "\u{fffd} \u{fffd} \u{fffd} \u{fffd}",
-            ),
-            ("&#x80;&#x9f;&#x81;", "€Ÿ\u{81}"),
-            ("[&#1;&#x1f;&#x7f;&#xfdd0;&#xffff;&#x10fffe;]", "[]"),
-            ("&#9;&#10;&#13;", "\t\n\r"),
-            ("&#x;", "&#x;"),
-            ("&amp;lt;", "&lt;"),
-        ] {
+            &notit; &notin; &not | ¬it; ∉ ¬
+            &hellip &unknown; &; | &hellip &unknown; &;
+            &ampé; | &é;
+            &é; | &é;
+            &#65;&#65&#x41;&#X41 &# | AAAA &#
+            &#x1D306; &#128512; | \u{1d306} 😀
+            &#0; &#xD800; &#x110000; &#99999999999; | \u{fffd} \u{fffd} \u{fffd} \u{fffd}
+            &#x80;&#x9f;&#x81; | €Ÿ\u{81}
+            [&#1;&#x1f;&#x7f;&#xfdd0;&#xffff;&#x10fffe;] | []
+            &#9;&#10;&#13; | \t\n\r
+            &#x; | &#x;
+            &amp;lt; | &lt;
+        "#,
+        ) {
             assert_eq!(unescaped(text), expected, "{text}");
         }
     }

@@ -1,5 +1,6 @@
 //! What files mean for responses, as Hurl sees them.
 
+use prony_testkit::table::rows;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, SystemTime};
 
@@ -156,102 +157,34 @@ fn asserts_pass() {
 
 #[test]
 fn failures_say_what_was_expected() {
-    let cases = [
-        (
-            "jsonpath \"$.count\" == 5",
-            "   actual:   integer <3>\n   expected: integer <5>",
-        ),
-        (
-            "jsonpath \"$.count\" not == 3",
-            "   actual:   integer <3>\n   expected: not integer <3>",
-        ),
-        (
-            "jsonpath \"$.count\" != 3",
-            "   actual:   integer <3>\n   expected: not integer <3>",
-        ),
-        (
-            "jsonpath \"$.missing\" > 3",
-            "   actual:   none\n   expected: greater than <integer <3>>",
-        ),
-        (
-            "jsonpath \"$.name\" > 3",
-            "   actual:   string <Bob>\n   expected: greater than integer <3>\n   >>> types between actual and expected are \
-             not consistent",
-        ),
-        (
-            "jsonpath \"$.tags\" == \"a\"",
-            "   actual:   list <[a,b,c]>\n   expected: string <a>",
-        ),
-        (
-            "jsonpath \"$.tags\" isEmpty",
-            "   actual:   count equals to 3\n   expected: count equals to 0",
-        ),
-        (
-            "jsonpath \"$.name\" isUuid",
-            "   actual:   Bob\n   expected: string in UUID format",
-        ),
-        (
-            "jsonpath \"$.name\" matches \"x\"",
-            "   actual:   string <Bob>\n   expected: matches regex <x>",
-        ),
-        (
-            "jsonpath \"$.name\" matches \"(\"",
-            "regex expression is not valid",
-        ),
-        (
-            "jsonpath \"$[\" exists",
-            "JSONPath expression '$[' is not valid",
-        ),
-        (
-            "jsonpath \"$.tags\" nth 7 exists",
-            "invalid filter input: out of bound - size is 3",
-        ),
-        (
-            "jsonpath \"$.empty\" first exists",
-            "invalid filter input: list is empty",
-        ),
-        (
-            "jsonpath \"$.missing\" count == 0",
-            "missing value to apply filter",
-        ),
-        (
-            "jsonpath \"$.count\" split \",\" exists",
-            "invalid filter input type\n   actual:   integer\n   expected: string",
-        ),
-        (
-            "body contains \"{{unknown}}\"",
-            "you must set the variable unknown",
-        ),
-        (
-            "body contains \"{{list}}\"",
-            "expression with value [1] can not be rendered",
-        ),
-        (
-            "bytes == file,missing;",
-            "file missing can not be read: not found",
-        ),
-        (
-            "bytes == file,../secret;",
-            "unauthorized access to file ../secret",
-        ),
-        (
-            "variable \"unknown\" not == {{unknown}}",
-            "you must set the variable unknown",
-        ),
-        (
-            "certificate \"Issuer\" exists",
-            "the query certificate is not supported",
-        ),
-        (
-            "body location exists",
-            "invalid filter input type\n   actual:   string\n   expected: http response",
-        ),
-        (
-            "redirects nth 0 location exists",
-            "invalid filter input: out of bound - size is 0",
-        ),
-    ];
-    for (assert, expected) in cases {
+    let cases = rows(
+        r#"
+        jsonpath "$.count" == 5 | \u{20}  actual:   integer <3>\n   expected: integer <5>
+        jsonpath "$.count" not == 3 | \u{20}  actual:   integer <3>\n   expected: not integer <3>
+        jsonpath "$.count" != 3 | \u{20}  actual:   integer <3>\n   expected: not integer <3>
+        jsonpath "$.missing" > 3 | \u{20}  actual:   none\n   expected: greater than <integer <3>>
+        jsonpath "$.name" > 3 | \u{20}  actual:   string <Bob>\n   expected: greater than integer <3>\n   >>> types between actual and expected are not consistent
+        jsonpath "$.tags" == "a" | \u{20}  actual:   list <[a,b,c]>\n   expected: string <a>
+        jsonpath "$.tags" isEmpty | \u{20}  actual:   count equals to 3\n   expected: count equals to 0
+        jsonpath "$.name" isUuid | \u{20}  actual:   Bob\n   expected: string in UUID format
+        jsonpath "$.name" matches "x" | \u{20}  actual:   string <Bob>\n   expected: matches regex <x>
+        jsonpath "$.name" matches "(" | regex expression is not valid
+        jsonpath "$[" exists | JSONPath expression '$[' is not valid
+        jsonpath "$.tags" nth 7 exists | invalid filter input: out of bound - size is 3
+        jsonpath "$.empty" first exists | invalid filter input: list is empty
+        jsonpath "$.missing" count == 0 | missing value to apply filter
+        jsonpath "$.count" split "," exists | invalid filter input type\n   actual:   integer\n   expected: string
+        body contains "{{unknown}}" | you must set the variable unknown
+        body contains "{{list}}" | expression with value [1] can not be rendered
+        bytes == file,missing; | file missing can not be read: not found
+        bytes == file,../secret; | unauthorized access to file ../secret
+        variable "unknown" not == {{unknown}} | you must set the variable unknown
+        certificate "Issuer" exists | the query certificate is not supported
+        body location exists | invalid filter input type\n   actual:   string\n   expected: http response
+        redirects nth 0 location exists | invalid filter input: out of bound - size is 0
+    "#,
+    );
+    for [assert, expected] in cases {
         assert_eq!(message(assert), expected, "{assert}");
     }
 }

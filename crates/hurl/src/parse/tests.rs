@@ -1,5 +1,6 @@
 //! What the parser accepts and refuses, as Hurl does.
 
+use prony_testkit::table::rows;
 use proptest::prelude::*;
 
 use super::parse;
@@ -155,61 +156,29 @@ fn placeholders_are_variables_and_functions() {
 
 #[test]
 fn errors_are_those_of_hurl() {
-    let cases = [
-        (
-            "get http://x",
-            "1:1: the HTTP method <get> is not valid. Did you mean GET?",
-        ),
-        ("GET", "1:4: expecting a space"),
-        (
-            "GET x\n[Bad]\n",
-            "2:2: the section is not valid. Valid values are Query, Form, Multipart, Cookies, Options",
-        ),
-        (
-            "GET x\n[Form]\n[Form]\n",
-            "3:1: the section is already defined",
-        ),
-        (
-            "GET x\nHTTP/1.2 200",
-            "2:1: HTTP version must be HTTP, HTTP/1.0, HTTP/1.1, HTTP/2 or HTTP/3",
-        ),
-        ("GET x\nHTTP abc", "2:6: HTTP status code is not valid"),
-        ("GET {{a", "1:8: expecting '}}'"),
-        ("GET {{}}", "1:7: expecting a variable"),
-        ("GET x\n{\"a\": 1,}", "2:8: trailing comma is not allowed"),
-        (
-            "GET x\n[Options]\nretry: x",
-            "3:8: expecting 'integer >= -1'",
-        ),
-        (
-            "GET x\n[Options]\ndelay: 3d",
-            "3:9: the duration unit is not valid. Did you mean s?",
-        ),
-        (
-            "GET x\n[Options]\nvariable: newUuid=1",
-            "3:11: conflicts with the newUuid function, use a different name",
-        ),
-        (
-            "GET x\nHTTP 200\n[Asserts]\nstatus == ",
-            "4:11: invalid predicate value",
-        ),
-        (
-            "GET x\nHTTP 200\n[Asserts]\nbody matches /x{a}/",
-            "4:15: invalid Regex expression: repetition quantifier \
-          expects a valid decimal",
-        ),
-        (
-            "GET x\nhex,0;",
-            "2:6: expecting an even number of hex digits",
-        ),
-        ("GET a\\x", "1:7: the escaping sequence is not valid"),
-        ("GET \\u{110000}", "1:14: Invalid unicode literal"),
-        (
-            "GET \\u{fffffffffffffffff}",
-            "1:25: Invalid unicode literal",
-        ),
-    ];
-    for (text, expected) in cases {
+    let cases = rows(
+        r#"
+        get http://x | 1:1: the HTTP method <get> is not valid. Did you mean GET?
+        GET | 1:4: expecting a space
+        GET x\n[Bad]\n | 2:2: the section is not valid. Valid values are Query, Form, Multipart, Cookies, Options
+        GET x\n[Form]\n[Form]\n | 3:1: the section is already defined
+        GET x\nHTTP/1.2 200 | 2:1: HTTP version must be HTTP, HTTP/1.0, HTTP/1.1, HTTP/2 or HTTP/3
+        GET x\nHTTP abc | 2:6: HTTP status code is not valid
+        GET {{a | 1:8: expecting '}}'
+        GET {{}} | 1:7: expecting a variable
+        GET x\n{"a": 1,} | 2:8: trailing comma is not allowed
+        GET x\n[Options]\nretry: x | 3:8: expecting 'integer >= -1'
+        GET x\n[Options]\ndelay: 3d | 3:9: the duration unit is not valid. Did you mean s?
+        GET x\n[Options]\nvariable: newUuid=1 | 3:11: conflicts with the newUuid function, use a different name
+        GET x\nHTTP 200\n[Asserts]\nstatus ==\u{20} | 4:11: invalid predicate value
+        GET x\nHTTP 200\n[Asserts]\nbody matches /x{a}/ | 4:15: invalid Regex expression: repetition quantifier expects a valid decimal
+        GET x\nhex,0; | 2:6: expecting an even number of hex digits
+        GET a\\x | 1:7: the escaping sequence is not valid
+        GET \\u{110000} | 1:14: Invalid unicode literal
+        GET \\u{fffffffffffffffff} | 1:25: Invalid unicode literal
+    "#,
+    );
+    for [text, expected] in cases {
         assert_eq!(refusal(text), expected, "{text}");
     }
 }

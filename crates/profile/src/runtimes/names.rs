@@ -63,41 +63,26 @@ fn file_name(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::plain;
+    use prony_testkit::table::rows;
 
     #[test]
     fn tiers_columns_and_folders_are_left_out() {
-        for (name, expected) in [
-            (
-                "JS:*handle file:///srv/server.mjs:10:5",
-                "handle (server.mjs:10)",
-            ),
-            (
-                "JS:~handle file:///srv/server.mjs:10:5",
-                "handle (server.mjs:10)",
-            ),
-            (
-                "LazyCompile:* node:_http_server:900:10",
-                "(anonymous) (node:_http_server:900)",
-            ),
-            ("JS:^emit node:events:465:44", "emit (node:events:465)"),
-            (
-                "Script:~ evalmachine.<anonymous>:1:1",
-                "(anonymous) (evalmachine.<anonymous>:1)",
-            ),
-            ("JS:~", "(anonymous)"),
-            ("py::App.run:/srv/a:b/app.py", "App.run (app.py)"),
-            ("py::<module>:<string>", "<module> (<string>)"),
-            ("JSC-DFG: /hello#As07L3", "/hello"),
-            ("JSC-Thunk: DefaultCall", "JSC-Thunk: DefaultCall"),
-            (
-                "int java.lang.Object.f(int, java.util.List)",
-                "java.lang.Object.f",
-            ),
-            (
-                "StubRoutines (initial stubs)",
-                "StubRoutines (initial stubs)",
-            ),
-        ] {
+        for [name, expected] in rows(
+            r#"
+            JS:*handle file:///srv/server.mjs:10:5 | handle (server.mjs:10)
+            JS:~handle file:///srv/server.mjs:10:5 | handle (server.mjs:10)
+            LazyCompile:* node:_http_server:900:10 | (anonymous) (node:_http_server:900)
+            JS:^emit node:events:465:44 | emit (node:events:465)
+            Script:~ evalmachine.<anonymous>:1:1 | (anonymous) (evalmachine.<anonymous>:1)
+            JS:~ | (anonymous)
+            py::App.run:/srv/a:b/app.py | App.run (app.py)
+            py::<module>:<string> | <module> (<string>)
+            JSC-DFG: /hello#As07L3 | /hello
+            JSC-Thunk: DefaultCall | JSC-Thunk: DefaultCall
+            int java.lang.Object.f(int, java.util.List) | java.lang.Object.f
+            StubRoutines (initial stubs) | StubRoutines (initial stubs)
+        "#,
+        ) {
             assert_eq!(plain(name), expected, "{name}");
         }
     }

@@ -2,6 +2,7 @@ use super::*;
 use crate::files::Files;
 use crate::workload::Workload;
 use prony_load::{LoadRequest, WireRequest};
+use prony_testkit::table::rows;
 use tempfile::TempDir;
 
 /// A secret that every encoder writes in its own way.
@@ -81,34 +82,16 @@ fn headers_query_and_cookies_are_sent() {
 
 #[test]
 fn each_body_has_its_content_type() {
-    for (body, media, content) in [
-        ("{ text = \"hi\" }", "text/plain; charset=utf-8", "hi"),
-        (
-            "{ json = { a = [1, true] } }",
-            "application/json",
-            "{\"a\":[1,true]}",
-        ),
-        (
-            "{ json = '{ \"a\" : null }' }",
-            "application/json",
-            "{ \"a\" : null }",
-        ),
-        (
-            "{ form = { user = \"a b\", n = [1, 2] } }",
-            "application/x-www-form-urlencoded",
-            "n=1&n=2&user=a+b",
-        ),
-        (
-            "{ file = \"data.bin\" }",
-            "application/octet-stream",
-            "\0\u{fffd}",
-        ),
-        (
-            "{ file = \"shared.txt\" }",
-            "application/octet-stream",
-            "shared",
-        ),
-    ] {
+    for [body, media, content] in rows(
+        r#"
+        { text = "hi" } | text/plain; charset=utf-8 | hi
+        { json = { a = [1, true] } } | application/json | {"a":[1,true]}
+        { json = '{ "a" : null }' } | application/json | { "a" : null }
+        { form = { user = "a b", n = [1, 2] } } | application/x-www-form-urlencoded | n=1&n=2&user=a+b
+        { file = "data.bin" } | application/octet-stream | \0\u{fffd}
+        { file = "shared.txt" } | application/octet-stream | shared
+    "#,
+    ) {
         let (request, _) = sent(&format!("body = {body}"));
         let (head, sent) = request.split_once("\r\n\r\n").unwrap();
         assert!(
@@ -248,78 +231,32 @@ fn a_secret_is_hidden_however_a_request_encodes_it() {
 
 #[test]
 fn requests_that_cannot_be_sent_are_refused() {
-    for (lines, expected) in [
-        (
-            "headers = { x = { env = \"NOT_THERE\" } }",
-            "workload `w`: its header `x` is the environment variable NOT_THERE, which is not set; set it: export NOT_THERE=…",
-        ),
-        (
-            "query = { x = { env = \"EMPTY\" } }",
-            "query field `x` is the environment variable EMPTY, which is empty",
-        ),
-        (
-            "basic_auth = { user = \"a\", password = { env = \"NO\" } }",
-            "its password is the environment variable NO",
-        ),
-        (
-            "basic_auth = { user = \"a:b\", password = \"x\" }",
-            "contains a colon",
-        ),
-        ("cookies = { a = \"b;c\" }", "its cookie `a` has a byte"),
-        (
-            "cookies = { \"a b\" = \"c\" }",
-            "`a b` is not the name of a cookie",
-        ),
-        (
-            "headers = { \"a b\" = \"c\" }",
-            "`a b` is not the name of a header",
-        ),
-        (
-            "headers = { a = \"b\\nc\" }",
-            "the value of header `a` contains a byte",
-        ),
-        (
-            "headers = { A = \"b\", a = \"c\" }",
-            "header `a` occurs twice",
-        ),
-        (
-            "headers = { Content-Length = 3 }",
-            "header `Content-Length` frames the body",
-        ),
-        ("headers = { x = { envv = \"A\" } }", "unknown field `envv`"),
-        (
-            "headers = { x = { env = \"\" } }",
-            "is not the name of an environment variable",
-        ),
-        (
-            "headers = { Cookie = \"a=b\" }\ncookies = { a = \"b\" }",
-            "`cookies` sets the header `cookie`",
-        ),
-        (
-            "headers = { accept-encoding = \"br\" }\ncompressed = true",
-            "`compressed` sets the header `accept-encoding`",
-        ),
-        (
-            "body = { file = \"nothing\" }",
-            "cannot read nothing, which workload `w` needs: No such file",
-        ),
-        (
-            "body = { file = \"empty\" }",
-            "empty is empty, and workload `w` sends it",
-        ),
-        ("body = { file = \".\" }", "it is not a file"),
-        ("body = { jsn = 1 }", "unknown variant `jsn`"),
-        ("body = { json = '{' }", "is not JSON"),
-        (
-            "body = { multipart = [ { name = \"a\" } ] }",
-            "part `a` needs either `text` or `file`",
-        ),
-        (
-            "body = { multipart = [ { name = \"a\", txt = \"b\" } ] }",
-            "unknown field `txt`",
-        ),
-        ("query = { a = [] }", "the list is empty"),
-    ] {
+    for [lines, expected] in rows(
+        r#"
+        headers = { x = { env = "NOT_THERE" } } | workload `w`: its header `x` is the environment variable NOT_THERE, which is not set; set it: export NOT_THERE=…
+        query = { x = { env = "EMPTY" } } | query field `x` is the environment variable EMPTY, which is empty
+        basic_auth = { user = "a", password = { env = "NO" } } | its password is the environment variable NO
+        basic_auth = { user = "a:b", password = "x" } | contains a colon
+        cookies = { a = "b;c" } | its cookie `a` has a byte
+        cookies = { "a b" = "c" } | `a b` is not the name of a cookie
+        headers = { "a b" = "c" } | `a b` is not the name of a header
+        headers = { a = "b\\nc" } | the value of header `a` contains a byte
+        headers = { A = "b", a = "c" } | header `a` occurs twice
+        headers = { Content-Length = 3 } | header `Content-Length` frames the body
+        headers = { x = { envv = "A" } } | unknown field `envv`
+        headers = { x = { env = "" } } | is not the name of an environment variable
+        headers = { Cookie = "a=b" }\ncookies = { a = "b" } | `cookies` sets the header `cookie`
+        headers = { accept-encoding = "br" }\ncompressed = true | `compressed` sets the header `accept-encoding`
+        body = { file = "nothing" } | cannot read nothing, which workload `w` needs: No such file
+        body = { file = "empty" } | empty is empty, and workload `w` sends it
+        body = { file = "." } | it is not a file
+        body = { jsn = 1 } | unknown variant `jsn`
+        body = { json = '{' } | is not JSON
+        body = { multipart = [ { name = "a" } ] } | part `a` needs either `text` or `file`
+        body = { multipart = [ { name = "a", txt = "b" } ] } | unknown field `txt`
+        query = { a = [] } | the list is empty
+    "#,
+    ) {
         let error = prepare(lines).map_or_else(|error| error, |_| "accepted".into());
         assert!(
             error.contains(expected),

@@ -221,6 +221,7 @@ fn is_singular(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::rows;
     use serde_json::json;
 
     fn rule(path: &str, tests: &str) -> Result<PathRule, String> {
@@ -267,72 +268,36 @@ mod tests {
 
     #[test]
     fn a_difference_is_told_with_the_path_and_both_values() {
-        for (path, tests, message) in [
-            (
-                "$.items[1].id",
-                "8",
-                "expected $.items[1].id = 8, got $.items[1].id = 7.0",
-            ),
-            (
-                "$.items[*].name",
-                "\"ann\"",
-                "expected $.items[*].name = \"ann\", got $.items[*].name = \"bob\"",
-            ),
-            ("$.x", "1", "expected $.x = 1, got no $.x"),
-            (
-                "$.x",
-                "{ exists = true }",
-                "expected $.x to exist, got no $.x",
-            ),
-            (
-                "$.none",
-                "{ exists = false }",
-                "expected no $.none, got $.none = null",
-            ),
-            (
-                "$.items",
-                "{ count = 3 }",
-                "expected 3 values in $.items, got 2 values in $.items",
-            ),
-            (
-                "$.items[*].name",
-                "{ matches = \"^a\" }",
-                "expected $.items[*].name to match `^a`, got $.items[*].name = \"bob\"",
-            ),
-            (
-                "$.none",
-                "{ matches = \"null\" }",
-                "expected $.none to match `null`, got $.none = null",
-            ),
-            (
-                "$.x",
-                "{ matches = \"a\" }",
-                "expected $.x to match `a`, got no $.x",
-            ),
-        ] {
+        for [path, tests, message] in rows(
+            r#"
+            $.items[1].id | 8 | expected $.items[1].id = 8, got $.items[1].id = 7.0
+            $.items[*].name | "ann" | expected $.items[*].name = "ann", got $.items[*].name = "bob"
+            $.x | 1 | expected $.x = 1, got no $.x
+            $.x | { exists = true } | expected $.x to exist, got no $.x
+            $.none | { exists = false } | expected no $.none, got $.none = null
+            $.items | { count = 3 } | expected 3 values in $.items, got 2 values in $.items
+            $.items[*].name | { matches = "^a" } | expected $.items[*].name to match `^a`, got $.items[*].name = "bob"
+            $.none | { matches = "null" } | expected $.none to match `null`, got $.none = null
+            $.x | { matches = "a" } | expected $.x to match `a`, got no $.x
+        "#,
+        ) {
             assert_eq!(told(path, tests), message);
         }
     }
 
     #[test]
     fn faults_are_reported() {
-        for (path, tests, expected) in [
-            ("items", "1", "`items` is not a JSONPath: "),
-            ("$.items[", "1", "`$.items[` is not a JSONPath: "),
-            ("$.a", "{}", "write `json`, `matches`, `exists` or `count`"),
-            ("$.a", "{ mtches = \"a\" }", "unknown field `mtches`"),
-            (
-                "$.a",
-                "{ matches = \"(\" }",
-                "`(` is not a regular expression: unclosed group",
-            ),
-            ("$.a", "{ count = -1 }", "a number below 0 is no amount"),
-            (
-                "$.a",
-                "{ count = { min = 2, max = 1 } }",
-                "`min` is 2, which is more than `max`, 1",
-            ),
-        ] {
+        for [path, tests, expected] in rows(
+            r#"
+            items | 1 | `items` is not a JSONPath:\u{20}
+            $.items[ | 1 | `$.items[` is not a JSONPath:\u{20}
+            $.a | {} | write `json`, `matches`, `exists` or `count`
+            $.a | { mtches = "a" } | unknown field `mtches`
+            $.a | { matches = "(" } | `(` is not a regular expression: unclosed group
+            $.a | { count = -1 } | a number below 0 is no amount
+            $.a | { count = { min = 2, max = 1 } } | `min` is 2, which is more than `max`, 1
+        "#,
+        ) {
             let error = rule(path, tests).unwrap_err();
             assert!(error.contains(expected), "{error}\nlacks {expected}");
         }

@@ -2,6 +2,7 @@ use super::*;
 use crate::request::{HttpRequest, Request};
 use crate::workload::{Workload, WorkloadKind};
 use prony_model::Protocol;
+use prony_testkit::table::rows;
 use tempfile::TempDir;
 
 fn files(assets: &std::path::Path) -> Files {
@@ -121,23 +122,13 @@ fn a_text_or_an_asset_must_match_byte_for_byte() {
     let page = right(ExpectedContent::Asset("page.html".into()));
     assert_eq!(page.body_length(), Some(16));
     assert_eq!(mismatch(&page, &response("<p>\n\n  one\n</p>\n")), None);
-    for (body, expected, received) in [
-        (
-            "<p>\n\n  One\n</p>\n",
-            r"16 bytes, at byte 7: `one\n</p>\n`",
-            r"16 bytes, at byte 7: `One\n</p>\n`",
-        ),
-        (
-            "<p>\n\n  one\n</p>",
-            r"16 bytes, at byte 15: `\n`",
-            "15 bytes, at byte 15: its end",
-        ),
-        (
-            "",
-            r"16 bytes, at byte 0: `<p>\n\n  one\n</p>\n`",
-            "0 bytes, at byte 0: nothing",
-        ),
-    ] {
+    for [body, expected, received] in rows(
+        r#"
+        <p>\n\n  One\n</p>\n | 16 bytes, at byte 7: `one\\n</p>\\n` | 16 bytes, at byte 7: `One\\n</p>\\n`
+        <p>\n\n  one\n</p> | 16 bytes, at byte 15: `\\n` | 15 bytes, at byte 15: its end
+        "" | 16 bytes, at byte 0: `<p>\\n\\n  one\\n</p>\\n` | 0 bytes, at byte 0: nothing
+    "#,
+    ) {
         assert_eq!(mismatch(&page, &response(body)), pair(expected, received));
     }
     let long = response(&"x".repeat(99));
@@ -422,25 +413,15 @@ fn every_rule_of_a_body_is_checked() {
                 schema = { type = \"object\", properties = { n = { maximum = 5 } } }, \
                 contains = [\"id\", \"n\"], matches = \"\\\"n\\\": *3\", size = { max = 40 } }";
     assert_eq!(told(body, r#"{"id": "0af", "n": 3}"#), "");
-    for (received, message) in [
-        (
-            r#"{"id": "xyz", "n": 3}"#,
-            "expected $.id to match `^[0-9a-f]+$`, got $.id = \"xyz\"",
-        ),
-        (r#"{"id": "0af"}"#, "expected $.n = 3, got no $.n"),
-        (
-            r#"{"id": "0af", "n": 3, "x": [1,2,3,4,5,6]}"#,
-            "expected a body of at most 40 bytes bytes, got more than 40 bytes",
-        ),
-        (
-            "<p>no</p>",
-            "expected a JSON body, got 9 bytes that are not JSON (expected value at line 1 column 1): `<p>no</p>`",
-        ),
-        (
-            "",
-            "expected a JSON body, got 0 bytes that are not JSON (EOF while parsing a value at line 1 column 0): nothing",
-        ),
-    ] {
+    for [received, message] in rows(
+        r#"
+        {"id": "xyz", "n": 3} | expected $.id to match `^[0-9a-f]+$`, got $.id = "xyz"
+        {"id": "0af"} | expected $.n = 3, got no $.n
+        {"id": "0af", "n": 3, "x": [1,2,3,4,5,6]} | expected a body of at most 40 bytes bytes, got more than 40 bytes
+        <p>no</p> | expected a JSON body, got 9 bytes that are not JSON (expected value at line 1 column 1): `<p>no</p>`
+        "" | expected a JSON body, got 0 bytes that are not JSON (EOF while parsing a value at line 1 column 0): nothing
+    "#,
+    ) {
         assert_eq!(
             told(body, received),
             message.replace("bytes bytes", "bytes")
@@ -495,42 +476,23 @@ fn every_rule_of_a_body_is_checked() {
 
 #[test]
 fn an_expected_body_that_makes_no_sense_is_refused() {
-    for (body, expected) in [
-        ("{}", "the expected body is empty"),
-        (
-            "{ text = \"a\", asset = \"b\" }",
-            "`text` and `asset` both say what the whole body is",
-        ),
-        ("{ json_pth = {} }", "unknown field `json_pth`"),
-        (
-            "{ matches = \"a(\" }",
-            "`a(` is not a regular expression: unclosed group",
-        ),
-        (
-            "{ matches = \"(a{1000}){1000}\" }",
-            "is not a regular expression: ",
-        ),
-        (
-            "{ json_path = { \"$.a[\" = 1 } }",
-            "`$.a[` is not a JSONPath: ",
-        ),
-        (
-            "{ schema = { type = \"no such type\" } }",
-            "this is not a JSON Schema: ",
-        ),
-        (
-            "{ schema = { \"$ref\" = \"http://127.0.0.1:1/schema.json\" } }",
-            "this is not a JSON Schema: ",
-        ),
-        (
-            "{ schema = 3 }",
-            "a schema is the name of a file, or a table",
-        ),
-        ("{ size = -1 }", "a number below 0 is no amount"),
-        ("{ size = {} }", "write `min`, `max` or both"),
-        ("{ contains = [] }", "the list is empty"),
-        ("{ json = '[1,' }", "is not JSON"),
-    ] {
+    for [body, expected] in rows(
+        r#"
+        {} | the expected body is empty
+        { text = "a", asset = "b" } | `text` and `asset` both say what the whole body is
+        { json_pth = {} } | unknown field `json_pth`
+        { matches = "a(" } | `a(` is not a regular expression: unclosed group
+        { matches = "(a{1000}){1000}" } | is not a regular expression:\u{20}
+        { json_path = { "$.a[" = 1 } } | `$.a[` is not a JSONPath:\u{20}
+        { schema = { type = "no such type" } } | this is not a JSON Schema:\u{20}
+        { schema = { "$ref" = "http://127.0.0.1:1/schema.json" } } | this is not a JSON Schema:\u{20}
+        { schema = 3 } | a schema is the name of a file, or a table
+        { size = -1 } | a number below 0 is no amount
+        { size = {} } | write `min`, `max` or both
+        { contains = [] } | the list is empty
+        { json = '[1,' } | is not JSON
+    "#,
+    ) {
         let error = declared(body).map(|_| ()).unwrap_err();
         assert!(
             error.contains(expected),

@@ -1,5 +1,6 @@
 mod adaptive;
 
+use prony_testkit::table::rows;
 use std::time::Duration;
 
 use prony_model::{LoadShape, PublishedFigure, RoundSummary};
@@ -84,8 +85,8 @@ fn read(text: &str, id: &str) -> Result<Suite, String> {
 }
 
 /// Every change of `text` must be rejected with the given message.
-fn refused(text: &str, changes: &[(&str, &str, &str)]) {
-    for (from, to, expected) in changes {
+fn refused(text: &str, changes: &str) {
+    for [from, to, expected] in rows(changes) {
         assert!(text.contains(from), "no `{from}` to change");
         let error = match read(&text.replacen(from, to, 1), "tour") {
             Ok(_) => panic!("`{to}` is accepted; it should say {expected}"),
@@ -121,39 +122,19 @@ fn every_field_is_read() {
 fn faults_are_reported_with_file_line_field_and_nearest_name() {
     refused(
         TOUR,
-        &[
-            ("rounds", "runds", "tour.toml:4: unknown field `runds`"),
-            ("rounds", "runds", "did you mean `rounds`?"),
-            ("rounds = 6", "rounds = 0", "tour.toml:4: "),
-            ("rounds = 6\n", "", "missing field `rounds`"),
-            (
-                "connections = 64",
-                "conections = 64",
-                "did you mean `connections`?",
-            ),
-            ("connections = 64", "connections = 0", "tour.toml:8: "),
-            (
-                "\"closed\", connections = 64",
-                "\"close\", connections = 64",
-                "did you mean `closed`?",
-            ),
-            ("700ms", "700", "tour.toml:8: `700` is not a duration"),
-            (
-                "700ms",
-                "0s",
-                "tour.toml:8: the duration must be longer than 0",
-            ),
-            (
-                "[\"hello\", \"byte\"]",
-                "[]",
-                "tour.toml:7: the list must not be empty",
-            ),
-            (
-                "\"ceiling\", ",
-                "\"go-nethttp\", ",
-                "tour.toml:5: `go-nethttp` is named twice",
-            ),
-        ],
+        r#"
+        rounds | runds | tour.toml:4: unknown field `runds`
+        rounds | runds | did you mean `rounds`?
+        rounds = 6 | rounds = 0 | tour.toml:4:\u{20}
+        rounds = 6\n | "" | missing field `rounds`
+        connections = 64 | conections = 64 | did you mean `connections`?
+        connections = 64 | connections = 0 | tour.toml:8:\u{20}
+        "closed", connections = 64 | "close", connections = 64 | did you mean `closed`?
+        700ms | 700 | tour.toml:8: `700` is not a duration
+        700ms | 0s | tour.toml:8: the duration must be longer than 0
+        ["hello", "byte"] | [] | tour.toml:7: the list must not be empty
+        "ceiling",\u{20} | "go-nethttp",\u{20} | tour.toml:5: `go-nethttp` is named twice
+    "#,
     );
 }
 
@@ -184,48 +165,20 @@ fn each_measure_has_its_own_rounds_and_shapes() {
 fn a_load_has_the_fields_of_its_shape_and_an_end() {
     refused(
         WHOLE,
-        &[
-            (
-                "connections = 400",
-                "connections = 400, users = 3",
-                "tour.toml:13: a load of the shape `closed` has no `users`; use `connections`",
-            ),
-            (
-                "connections = 400",
-                "connections = 400, think_time = \"1s\"",
-                "tour.toml:13: a load of the shape `closed` has no `think_time`",
-            ),
-            (
-                "connections = 400, ",
-                "",
-                "tour.toml:13: a load of the shape `closed` needs `connections`",
-            ),
-            (
-                "users = 500",
-                "connections = 500",
-                "tour.toml:19: a load of the shape `users-open` has no `connections`; use `users`",
-            ),
-            ("users = 500, ", "", "needs `users`"),
-            ("think_time = \"1s\", ", "", "needs `think_time`"),
-            (
-                "think_time = \"1s\"",
-                "think_time = \"0s\"",
-                "longer than 0",
-            ),
-            ("think_time", "thinktime", "did you mean `think_time`?"),
-            (
-                "duration = \"20s\", ",
-                "",
-                "tour.toml:13: a load needs `duration`, `requests` or both to end it",
-            ),
-            ("requests = 10000", "requests = 0", "tour.toml:19: "),
-            ("\"users-open\"", "\"users\"", "did you mean `users-open`?"),
-            (
-                "id = \"users\"",
-                "id = \"busy\"",
-                "tour.toml:15: two measures have the id `busy`",
-            ),
-        ],
+        r#"
+        connections = 400 | connections = 400, users = 3 | tour.toml:13: a load of the shape `closed` has no `users`; use `connections`
+        connections = 400 | connections = 400, think_time = "1s" | tour.toml:13: a load of the shape `closed` has no `think_time`
+        connections = 400,\u{20} | "" | tour.toml:13: a load of the shape `closed` needs `connections`
+        users = 500 | connections = 500 | tour.toml:19: a load of the shape `users-open` has no `connections`; use `users`
+        users = 500,\u{20} | "" | needs `users`
+        think_time = "1s",\u{20} | "" | needs `think_time`
+        think_time = "1s" | think_time = "0s" | longer than 0
+        think_time | thinktime | did you mean `think_time`?
+        duration = "20s",\u{20} | "" | tour.toml:13: a load needs `duration`, `requests` or both to end it
+        requests = 10000 | requests = 0 | tour.toml:19:\u{20}
+        "users-open" | "users" | did you mean `users-open`?
+        id = "users" | id = "busy" | tour.toml:15: two measures have the id `busy`
+    "#,
     );
 }
 
@@ -266,31 +219,17 @@ fn a_quick_run_has_the_same_shapes_and_says_so() {
 
 #[test]
 fn a_quick_run_must_change_something() {
-    let quick = "[quick]\nrounds = 2\nduration = \"1s\"\nwarmup = \"100ms\"\nrequests = 500\n";
-    let own = "quick = { rounds = 6 }";
     refused(
         WHOLE,
-        &[
-            (quick, "[quick]\n", "tour.toml:5: `quick` changes nothing"),
-            (own, "quick = {}", "tour.toml:18: `quick` changes nothing"),
-            (
-                own,
-                "quick = { duration = \"1s\" }",
-                "tour.toml:18: `quick` sets `duration`",
-            ),
-            (
-                own,
-                "quick = { warmup = \"1s\" }",
-                "tour.toml:18: `quick` sets `warmup`",
-            ),
-            (own, "quick = { request = 5 }", "did you mean `requests`?"),
-            (own, "quick = { rounds = 0 }", "tour.toml:18: "),
-            (
-                "requests = 10000",
-                "duration = \"1s\"",
-                "tour.toml:5: `quick` sets `requests`",
-            ),
-        ],
+        r#"
+            [quick]\nrounds = 2\nduration = "1s"\nwarmup = "100ms"\nrequests = 500\n | [quick]\n | tour.toml:5: `quick` changes nothing
+            quick = { rounds = 6 } | quick = {} | tour.toml:18: `quick` changes nothing
+            quick = { rounds = 6 } | quick = { duration = "1s" } | tour.toml:18: `quick` sets `duration`
+            quick = { rounds = 6 } | quick = { warmup = "1s" } | tour.toml:18: `quick` sets `warmup`
+            quick = { rounds = 6 } | quick = { request = 5 } | did you mean `requests`?
+            quick = { rounds = 6 } | quick = { rounds = 0 } | tour.toml:18:\u{20}
+            requests = 10000 | duration = "1s" | tour.toml:5: `quick` sets `requests`
+        "#,
     );
 }
 
@@ -362,104 +301,28 @@ fn published_tables_are_read() {
 fn faults_in_a_published_table_are_reported_with_their_line() {
     refused(
         WHOLE,
-        &[
-            (
-                "machine =",
-                "machin =",
-                "tour.toml:22: unknown field `machin`",
-            ),
-            (
-                "measure = \"busy\"",
-                "measure = \"bsy\"",
-                "tour.toml:26: there is no measure with the id `bsy`; did you mean `busy`?",
-            ),
-            (
-                "\"mean\"",
-                "\"average\"",
-                "tour.toml:27: unknown name `average`",
-            ),
-            (
-                "\"rate\", \"transfer\"",
-                "\"rat\", \"transfer\"",
-                "tour.toml:29: unknown name `rat`",
-            ),
-            (
-                "\"rate\", \"transfer\"",
-                "\"rat\", \"transfer\"",
-                "did you mean `rate`?",
-            ),
-            (
-                "\"rate\", \"transfer\"",
-                "\"rate\", \"rate\"",
-                "tour.toml:29: `rate` is named twice",
-            ),
-            (
-                "share_of = \"page\"\n",
-                "",
-                "tour.toml:29: `rate-share` needs `share_of`",
-            ),
-            (
-                "share_of = \"page\"",
-                "share_of = \"pag\"",
-                "tour.toml:31: there is no workload in its measure `pag`; did you mean `page`?",
-            ),
-            (
-                "charts = [\"rate\"]",
-                "charts = [\"errors\"]",
-                "tour.toml:30: `errors` has a chart, but is not a column of the table",
-            ),
-            (
-                "server = \"go-nethttp\"",
-                "server = \"go-nethtp\"",
-                "tour.toml:35: there is no server in this suite `go-nethtp`; did you mean `go-nethttp`?",
-            ),
-            (
-                "workload = \"sse\"",
-                "workload = \"byte\"",
-                "tour.toml:36: there is no workload in its measure `byte`; the known ones are page, sse",
-            ),
-            (
-                "workload = \"sse\"\n",
-                "",
-                "tour.toml:33: missing field `workload`",
-            ),
-            (
-                "rate = [100, 200.5]",
-                "rat = [100]",
-                "tour.toml:37: there is no field `rat`",
-            ),
-            ("rate = [100, 200.5]", "rat = [100]", "did you mean `rate`?"),
-            (
-                "rate = [100, 200.5]",
-                "rate = []",
-                "tour.toml:37: the list must hold at least one value",
-            ),
-            (
-                "rate = [100, 200.5]",
-                "rate = -1",
-                "tour.toml:37: `-1` is not a valid `rate`",
-            ),
-            ("rate = [100, 200.5]", "rate = true", "tour.toml:37: "),
-            (
-                "rate = [100, 200.5]",
-                "errors = 1",
-                "tour.toml:37: `errors` is not a column of the table",
-            ),
-            (
-                "\"1 KB\"",
-                "1024",
-                "tour.toml:38: `transfer` needs a unit: write it like \"96.17MB\"",
-            ),
-            (
-                "\"1 KB\"",
-                "[\"1 KB\", \"1 XB\"]",
-                "tour.toml:38: `1 XB` is not a valid `transfer`; write it like \"96.17MB\"",
-            ),
-            (
-                "server = \"bun\"",
-                "server = \"go-nethttp\"",
-                "tour.toml:45: the table has two rows of `go-nethttp` with `byte`",
-            ),
-        ],
+        r#"
+        machine = | machin = | tour.toml:22: unknown field `machin`
+        measure = "busy" | measure = "bsy" | tour.toml:26: there is no measure with the id `bsy`; did you mean `busy`?
+        "mean" | "average" | tour.toml:27: unknown name `average`
+        "rate", "transfer" | "rat", "transfer" | tour.toml:29: unknown name `rat`
+        "rate", "transfer" | "rat", "transfer" | did you mean `rate`?
+        "rate", "transfer" | "rate", "rate" | tour.toml:29: `rate` is named twice
+        share_of = "page"\n | "" | tour.toml:29: `rate-share` needs `share_of`
+        share_of = "page" | share_of = "pag" | tour.toml:31: there is no workload in its measure `pag`; did you mean `page`?
+        charts = ["rate"] | charts = ["errors"] | tour.toml:30: `errors` has a chart, but is not a column of the table
+        server = "go-nethttp" | server = "go-nethtp" | tour.toml:35: there is no server in this suite `go-nethtp`; did you mean `go-nethttp`?
+        workload = "sse" | workload = "byte" | tour.toml:36: there is no workload in its measure `byte`; the known ones are page, sse
+        workload = "sse"\n | "" | tour.toml:33: missing field `workload`
+        rate = [100, 200.5] | rat = [100] | tour.toml:37: there is no field `rat`
+        rate = [100, 200.5] | rat = [100] | did you mean `rate`?
+        rate = [100, 200.5] | rate = [] | tour.toml:37: the list must hold at least one value
+        rate = [100, 200.5] | rate = -1 | tour.toml:37: `-1` is not a valid `rate`
+        rate = [100, 200.5] | rate = true | tour.toml:37:\u{20}
+        rate = [100, 200.5] | errors = 1 | tour.toml:37: `errors` is not a column of the table
+        "1 KB" | 1024 | tour.toml:38: `transfer` needs a unit: write it like "96.17MB"
+        "1 KB" | ["1 KB", "1 XB"] | tour.toml:38: `1 XB` is not a valid `transfer`; write it like "96.17MB"
+        server = "bun" | server = "go-nethttp" | tour.toml:45: the table has two rows of `go-nethttp` with `byte`
+    "#,
     );
 }

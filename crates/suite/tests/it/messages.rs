@@ -1,5 +1,6 @@
 //! What is reported about a value of `prony.toml` that is of another kind.
 
+use prony_testkit::table::rows;
 use std::path::Path;
 
 use prony_suite::{ProjectFile, Workloads};
@@ -36,123 +37,33 @@ fn read(text: &str) -> Result<ProjectFile, String> {
 
 #[test]
 fn values_of_another_kind_are_reported_in_words_of_toml() {
-    for (from, to, expected) in [
-        (
-            "rounds = 3",
-            "rounds = 0",
-            "1: field `rounds`: it must be at least 1",
-        ),
-        (
-            "rounds = 3",
-            "rounds = 1.5",
-            "1: field `rounds`: expected a whole number of at least 1, not the number 1.5",
-        ),
-        (
-            "rounds = 3",
-            "beside = \"a\"",
-            "1: field `beside`: expected a list, not the text \"a\"",
-        ),
-        (
-            "rounds = 3",
-            "budget = 10",
-            "1: field `budget`: expected text in quotation marks, not the number 10",
-        ),
-        (
-            "\"p99 < 50ms\"",
-            "50",
-            "2: field `objectives`: expected text in quotation marks, not the number 50",
-        ),
-        (
-            "run = [\"node\", \"server.js\"]",
-            "run = 3",
-            "11: field `run`: expected a command, such as \"npm start\", or the list of its words, not the number 3",
-        ),
-        (
-            "[\"cargo build --release\", \"touch 'a b'\"]",
-            "true",
-            "5: field `build`: expected a command, such as \"cargo build\", or a list of commands, not `true`",
-        ),
-        (
-            "[\"home\"]",
-            "\"home\"",
-            "12: field `workloads`: expected a list, not the text \"home\"",
-        ),
-        (
-            "run = [\"node\", \"server.js\"]",
-            "run = \"a\"\nkeep_alive = \"no\"",
-            "12: field `keep_alive`: expected `true` or `false`, not the text \"no\"",
-        ),
-        (
-            "run = [\"node\", \"server.js\"]",
-            "run = \"a\"\nversion = 2",
-            "12: field `version`: expected text in quotation marks, or a table with one field",
-        ),
-        (
-            "{ ADDRESS = \"{host}:{port}\" }",
-            "{ ADDRESS = 3 }",
-            "7: field `ADDRESS`: expected text",
-        ),
-        (
-            "[[measure]]",
-            "[measure]",
-            "22: field `measure`: expected a list, not a table; the header of a table in a list has two pairs of brackets",
-        ),
-        (
-            "[server.old]\nfolder = \"src\"\n",
-            "[server]\nold = 3\n[server.more]\n",
-            "expected a table, not the number 3",
-        ),
-        (
-            "connections = 8",
-            "connections = 0",
-            "23: field `connections`: it must be at least 1",
-        ),
-        (
-            "connections = 8",
-            "connections = \"8\"",
-            "23: field `connections`: expected a whole number of at least 1, not the text \"8\"",
-        ),
-        (
-            "connections = 8",
-            "connections = 8, streams = -1",
-            "23: field `streams`: it must be at least 0",
-        ),
-        (
-            "\"closed\"",
-            "\"open\"",
-            "23: field `shape`: unknown name `open`, expected one of `closed`, ",
-        ),
-        (
-            "{ shape = \"closed\", connections = 8, duration = \"1s\" }",
-            "\"closed\"",
-            "23: field `load`: expected a table, not the text \"closed\"",
-        ),
-        (
-            "status = 200",
-            "status = \"ok\"",
-            "16: field `status`: expected a whole number, not the text \"ok\"",
-        ),
-        (
-            "status = 200",
-            "status = 70000",
-            "16: field `status`: 70000 is not a final status",
-        ),
-        (
-            "body = { text = \"hi\" }",
-            "body = 3",
-            "16: field `body`: expected a table, not the number 3",
-        ),
-        (
-            "path = \"/\" }",
-            "path = \"/\", body = {} }",
-            "15: field `body`: the table is empty; it needs one field",
-        ),
-        (
-            "path = \"/\" }",
-            "path = \"/\", tls = 1 }",
-            "15: field `tls`: expected `true` or `false`, not the number 1",
-        ),
-    ] {
+    for [from, to, expected] in rows(
+        r#"
+        rounds = 3 | rounds = 0 | 1: field `rounds`: it must be at least 1
+        rounds = 3 | rounds = 1.5 | 1: field `rounds`: expected a whole number of at least 1, not the number 1.5
+        rounds = 3 | beside = "a" | 1: field `beside`: expected a list, not the text "a"
+        rounds = 3 | budget = 10 | 1: field `budget`: expected text in quotation marks, not the number 10
+        "p99 < 50ms" | 50 | 2: field `objectives`: expected text in quotation marks, not the number 50
+        run = ["node", "server.js"] | run = 3 | 11: field `run`: expected a command, such as "npm start", or the list of its words, not the number 3
+        ["cargo build --release", "touch 'a b'"] | true | 5: field `build`: expected a command, such as "cargo build", or a list of commands, not `true`
+        ["home"] | "home" | 12: field `workloads`: expected a list, not the text "home"
+        run = ["node", "server.js"] | run = "a"\nkeep_alive = "no" | 12: field `keep_alive`: expected `true` or `false`, not the text "no"
+        run = ["node", "server.js"] | run = "a"\nversion = 2 | 12: field `version`: expected text in quotation marks, or a table with one field
+        { ADDRESS = "{host}:{port}" } | { ADDRESS = 3 } | 7: field `ADDRESS`: expected text
+        [[measure]] | [measure] | 22: field `measure`: expected a list, not a table; the header of a table in a list has two pairs of brackets
+        [server.old]\nfolder = "src"\n | [server]\nold = 3\n[server.more]\n | expected a table, not the number 3
+        connections = 8 | connections = 0 | 23: field `connections`: it must be at least 1
+        connections = 8 | connections = "8" | 23: field `connections`: expected a whole number of at least 1, not the text "8"
+        connections = 8 | connections = 8, streams = -1 | 23: field `streams`: it must be at least 0
+        "closed" | "open" | 23: field `shape`: unknown name `open`, expected one of `closed`,\u{20}
+        { shape = "closed", connections = 8, duration = "1s" } | "closed" | 23: field `load`: expected a table, not the text "closed"
+        status = 200 | status = "ok" | 16: field `status`: expected a whole number, not the text "ok"
+        status = 200 | status = 70000 | 16: field `status`: 70000 is not a final status
+        body = { text = "hi" } | body = 3 | 16: field `body`: expected a table, not the number 3
+        path = "/" } | path = "/", body = {} } | 15: field `body`: the table is empty; it needs one field
+        path = "/" } | path = "/", tls = 1 } | 15: field `tls`: expected `true` or `false`, not the number 1
+    "#,
+    ) {
         assert!(FILE.contains(from), "{from}");
         let error = read(&FILE.replacen(from, to, 1)).unwrap_err();
         assert!(error.contains(expected), "{error}\nlacks {expected}");

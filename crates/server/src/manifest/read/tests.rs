@@ -1,3 +1,4 @@
+use prony_testkit::table::rows;
 use std::path::Path;
 
 use super::*;
@@ -286,26 +287,16 @@ fn any_program_can_be_needed() {
     assert_eq!(php.tool().install_line(), "apt-get install php-cli");
     let plain = need(r#"{ program = "/opt/x/bin/y", install = "make it" }"#).unwrap();
     assert_eq!(plain.to_string(), "/opt/x/bin/y");
-    for (table, field, words) in [
-        (r#"{ program = "php" }"#, "install", "missing field"),
-        (r#"{ program = "php", install = " " }"#, "needs", "empty"),
-        (
-            r#"{ program = "php", version_comand = [], install = "x" }"#,
-            "version_comand",
-            "did you mean `version_command`?",
-        ),
-        (
-            r#"{ program = "bin/php", install = "x" }"#,
-            "needs",
-            "its name on PATH, or its absolute path",
-        ),
-        (
-            r#"{ program = "php", least = "8.x", install = "x" }"#,
-            "needs",
-            "`8.x` is not a version",
-        ),
-        ("7", "needs", "or a table with `program` and `install`"),
-    ] {
+    for [table, field, words] in rows(
+        r#"
+        { program = "php" } | install | missing field
+        { program = "php", install = " " } | needs | empty
+        { program = "php", version_comand = [], install = "x" } | version_comand | did you mean `version_command`?
+        { program = "bin/php", install = "x" } | needs | its name on PATH, or its absolute path
+        { program = "php", least = "8.x", install = "x" } | needs | `8.x` is not a version
+        7 | needs | or a table with `program` and `install`
+    "#,
+    ) {
         let error = need(table).unwrap_err().to_string();
         let place = format!("field `{field}`");
         assert!(

@@ -1,6 +1,7 @@
 //! Loads of every shape, as suites write them.
 
 use prony_model::Arrivals;
+use prony_testkit::table::rows;
 
 use super::*;
 
@@ -301,20 +302,13 @@ fn a_measure_of_instructions_sends_a_fixed_number_of_requests_in_a_closed_loop()
     assert_eq!((on_all.connections, on_all.threads), (4, 1));
     assert_eq!((own.spec.requests, own.spec.duration_s), (Some(50), None));
     assert_eq!(own.warmup_limit(), Duration::from_secs(3));
-    for (wrong, why) in [
-        (
-            "shape = \"rate\"\nrate = \"5/s\"\nconnections = 1\nduration = \"1s\"\n",
-            "not `rate`",
-        ),
-        (
-            "shape = \"closed\"\nconnections = 1\nduration = \"1s\"\nstreams = 3\n",
-            "no `streams`",
-        ),
-        (
-            "shape = \"closed\"\nconnections = 1\nduration = \"1s\"\npipeline = 2\n",
-            "no `pipeline`",
-        ),
-    ] {
+    for [wrong, why] in rows(
+        r#"
+        shape = "rate"\nrate = "5/s"\nconnections = 1\nduration = "1s"\n | not `rate`
+        shape = "closed"\nconnections = 1\nduration = "1s"\nstreams = 3\n | no `streams`
+        shape = "closed"\nconnections = 1\nduration = "1s"\npipeline = 2\n | no `pipeline`
+    "#,
+    ) {
         let error = counting(Some(wrong), None).unwrap_err();
         assert!(error.contains(why), "{error}");
     }

@@ -3,6 +3,7 @@
 
 mod server;
 
+use prony_testkit::table::rows;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -85,17 +86,13 @@ fn right_responses_that_differ_are_ok() {
 
 #[test]
 fn wrong_responses_are_reported_without_secrets() {
-    for (response, message) in [
-        (
-            "status = [200, 201]\nbody = { json_path = { \"$.items[1]\" = 3 } }",
-            "expected $.items[1] = 3, got $.items[1] = 2",
-        ),
-        (
-            "status = [200, 201]\nbody = { json_path = { \"$.user\" = \"bob\" } }",
-            "expected $.user = \"bob\", got $.user = \"***\"",
-        ),
-        ("status = [201, 404]", "expected status 201 or 404, got 200"),
-    ] {
+    for [response, message] in rows(
+        r#"
+        status = [200, 201]\nbody = { json_path = { "$.items[1]" = 3 } } | expected $.items[1] = 3, got $.items[1] = 2
+        status = [200, 201]\nbody = { json_path = { "$.user" = "bob" } } | expected $.user = "bob", got $.user = "***"
+        status = [201, 404] | expected status 201 or 404, got 200
+    "#,
+    ) {
         every_way(|protocol, event_loop, server| {
             let result = load(&workload(protocol, REQUEST, response), server, event_loop);
             let wrong = result.first_wrong.as_ref().unwrap();

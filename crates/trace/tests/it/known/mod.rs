@@ -248,10 +248,15 @@ fn a_process_that_is_killed_leaves_its_calls() {
     // User and system time, in hundredths of a second.
     let used = || -> u64 {
         let stat = stat(pid, pid.cast_signed()).unwrap();
-        stat[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+        stat[11..13]
+            .iter()
+            .map(|ticks| ticks.parse::<u64>().unwrap())
+            .sum()
     };
     let before = used();
-    until("5 hundredths of a second", || (used() >= before + 5).then_some(()));
+    until("5 hundredths of a second", || {
+        (used() >= before + 5).then_some(())
+    });
     busy.0.kill().unwrap();
     busy.0.wait().unwrap();
     let traced = calls.finish();

@@ -1,0 +1,79 @@
+//! Cases of a test that differ in data, one a line.
+
+/// The rows of a table: one a line, with cells between ` | `. A cell is written as in a string literal of Rust, but for its
+/// quotes; an empty one is `""`. A line that begins with `//` is a comment.
+///
+/// # Panics
+///
+/// If a row has another number of cells, or an escape is not one of Rust's.
+#[track_caller]
+pub fn rows<const N: usize>(table: &str) -> Vec<[&'static str; N]> {
+    let lines = table.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let row = |line: &str| -> [&'static str; N] {
+        let cells: Vec<&str> = line.split(" | ").map(cell).collect();
+        let count = cells.len();
+        cells
+            .try_into()
+            .unwrap_or_else(|_| panic!("{count} cells instead of {N}: {line}"))
+    };
+    lines.map(row).collect()
+}
+
+/// It lives as long as the test program, as a literal does.
+fn cell(written: &str) -> &'static str {
+    if written == "\"\"" {
+        return "";
+    }
+    let mut text = String::new();
+    let mut rest = written.chars();
+    while let Some(next) = rest.next() {
+        text.push(match next {
+            '\\' => escaped(&mut rest).unwrap_or_else(|| panic!("an escape in `{written}`")),
+            plain => plain,
+        });
+    }
+    text.leak()
+}
+
+fn escaped(rest: &mut std::str::Chars<'_>) -> Option<char> {
+    Some(match rest.next()? {
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        '0' => '\0',
+        same @ ('\\' | '"' | '\'') => same,
+        'x' => {
+            let digits: String = rest.by_ref().take(2).collect();
+            char::from(u8::from_str_radix(&digits, 16).ok()?)
+        }
+        'u' => {
+            let digits: String = rest.by_ref().skip(1).take_while(|&c| c != '}').collect();
+            char::from_u32(u32::from_str_radix(&digits, 16).ok()?)?
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_has_cells_as_literals_have_them() {
+        let table = rows(
+            r#"
+                a "b" | c\n\\d
+                // No case.
+                "" | \u{20}e|f\x41
+            "#,
+        );
+        assert_eq!(table, [["a \"b\"", "c\n\\d"], ["", " e|fA"]]);
+    }
+
+    #[test]
+    #[should_panic(expected = "1 cells instead of 2: a")]
+    fn a_row_that_is_too_short_is_refused() {
+        let _: Vec<[&str; 2]> = rows("a");
+    }
+}
