@@ -203,9 +203,9 @@ pub fn cpus_of(pid: i32) -> Option<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
+    use prony_testkit::until;
+    use std::net::{TcpListener, TcpStream};
     use std::process::{Child, Command, Stdio};
-    use std::time::{Duration, Instant};
 
     /// A process with a child; dropping it ends both.
     struct Busy(Child);
@@ -245,10 +245,10 @@ mod tests {
 
     #[test]
     fn a_port_without_a_listener_is_unseen() {
-        let port = {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.local_addr().unwrap().port()
-        };
+        // The port of a client, so that no other test gets it meanwhile.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let port = client.local_addr().unwrap().port();
         let address = SocketAddr::from(([127, 0, 0, 1], port));
         let meter = OutsideMeter::start(Some(address), &[]).unwrap();
         assert_eq!(meter.finish().unwrap().server, OutsideServer::Unseen);
@@ -259,15 +259,10 @@ mod tests {
     #[test]
     fn a_servers_usage_includes_its_children() {
         let busy = Busy::start();
-        let give_up = Instant::now() + Duration::from_secs(20);
-        let pids = loop {
+        let pids = until("both to have used CPU time", || {
             let pids = with_descendants(vec![busy.pid()]);
-            if pids.len() == 2 && cpu_s(&pids) > 0.02 {
-                break pids;
-            }
-            assert!(Instant::now() < give_up, "{pids:?}");
-            std::thread::sleep(Duration::from_millis(10));
-        };
+            (pids.len() == 2 && cpu_s(&pids) > 0.02).then_some(pids)
+        });
         let processes = Processes::now(pids).unwrap();
         assert!(processes.cpu_s > 0.02 && processes.figures.is_some());
         assert_eq!(processes.cpus, allowed_cpus().unwrap());
@@ -279,15 +274,10 @@ mod tests {
         let busy = Busy::start();
         let server = LocalServer::of_process(busy.pid()).unwrap();
         let before = server.usage().unwrap();
-        let give_up = Instant::now() + Duration::from_secs(20);
-        let later = loop {
-            std::thread::sleep(Duration::from_millis(20));
+        let later = until("further CPU time", || {
             let later = server.usage().unwrap();
-            if later.cpu_s > before.cpu_s && later.processes == 2 {
-                break later;
-            }
-            assert!(Instant::now() < give_up, "{later:?}");
-        };
+            (later.cpu_s > before.cpu_s && later.processes == 2).then_some(later)
+        });
         assert!(later.memory_bytes > 0);
         drop(busy);
         assert_eq!(server.usage(), None);
@@ -311,10 +301,8 @@ mod tests {
 
     /// Waits a little: a child that another test starts has the sockets of this process until it executes its program.
     fn assert_listeners(port: u16, expected: &[i32]) {
-        let give_up = Instant::now() + Duration::from_secs(5);
-        while listeners_on(port) != expected && Instant::now() < give_up {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert_eq!(listeners_on(port), expected);
+        until("the listeners", || {
+            (listeners_on(port) == expected).then_some(())
+        });
     }
 }

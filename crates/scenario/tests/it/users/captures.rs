@@ -12,10 +12,8 @@ fn captured(query: &str, given: &Given) -> String {
     let text = format!(
         "GET http://a/first\nHTTP *\n[Captures]\nv: {query}\nPOST http://a/\n```\n{{{{v}}}}\n```\n"
     );
-    let scenario = scenario(&text);
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(given);
+    let mut client = Client::new(scenario(&text));
+    client.exchange(given);
     let sent = client.sends();
     sent.text().strip_suffix('\n').unwrap().to_owned()
 }
@@ -56,10 +54,8 @@ fn captures_take_every_part_of_a_response() {
 fn a_capture_may_use_the_captures_before_it() {
     let text = "GET http://a/\nHTTP 200\n[Captures]\na: jsonpath \"$.id\"\nb: variable \"a\"\n\
                 [Asserts]\nvariable \"b\" == {{a}}\nGET http://a/{{a}}/{{b}}\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&Given::ok("{\"id\": 9}"));
+    let mut client = Client::new(scenario(text));
+    client.exchange(&Given::ok("{\"id\": 9}"));
     assert_eq!(client.sends().path, "/9/9");
 }
 
@@ -68,8 +64,7 @@ fn a_compressed_body_is_decoded_first() {
     let given = Given::ok(gzip("{\"id\": 5}")).field("Content-Encoding", "gzip");
     assert_eq!(captured("jsonpath \"$.id\"", &given), "5");
     let broken = Given::ok("no gzip").field("Content-Encoding", "gzip");
-    let scenario = scenario("GET http://a/\nHTTP 200\n[Captures]\nv: body\n");
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario("GET http://a/\nHTTP 200\n[Captures]\nv: body\n"));
     client.sends();
     let rejection = client.rejects(&broken);
     assert_eq!(rejection.outcome, Outcome::WrongBody);
@@ -82,8 +77,7 @@ fn a_compressed_body_is_decoded_first() {
 #[test]
 fn a_capture_that_finds_nothing_ends_the_flow_with_its_place() {
     let text = "GET http://a/\nHTTP 200\n[Captures]\nv: jsonpath \"$.id\"\nGET http://a/{{v}}\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(text));
     client.sends();
     let rejection = client.rejects(&Given::ok("{}"));
     assert_eq!(rejection.outcome, Outcome::WrongBody);

@@ -10,12 +10,10 @@ fn setting(cookie: &str) -> Given {
 
 #[test]
 fn a_cookie_goes_to_later_requests_of_the_flow_alone() {
-    let scenario = scenario(TWO);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(TWO));
     for number in 0..3 {
         let (first, second) = {
-            let first = client.sends();
-            client.takes(&setting(&format!("s={number}; Path=/")));
+            let first = client.exchange(&setting(&format!("s={number}; Path=/")));
             (first, client.sends())
         };
         assert_eq!(first.field("cookie"), None, "flow {number}");
@@ -28,8 +26,9 @@ fn a_cookie_goes_to_later_requests_of_the_flow_alone() {
 
 #[test]
 fn a_flow_that_ends_early_leaves_no_cookie() {
-    let scenario = scenario("GET http://a/1\nHTTP 200\nGET http://a/2\nHTTP 200\n");
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(
+        "GET http://a/1\nHTTP 200\nGET http://a/2\nHTTP 200\n",
+    ));
     client.sends();
     client.rejects(&Given::status(500).field("Set-Cookie", "s=1; Path=/"));
     client.user.begin();
@@ -51,10 +50,8 @@ fn users_have_cookies_of_their_own() {
 #[test]
 fn cookies_of_the_file_follow_those_that_are_kept() {
     let text = "GET http://a/login\nGET http://a/next\n[Cookies]\nown: 2\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&setting("kept=1; Path=/").field("Set-Cookie", "more=3"));
+    let mut client = Client::new(scenario(text));
+    client.exchange(&setting("kept=1; Path=/").field("Set-Cookie", "more=3"));
     let second = client.sends();
     assert_eq!(second.field("cookie"), Some("kept=1; more=3; own=2"));
     let cookies = second
@@ -64,8 +61,7 @@ fn cookies_of_the_file_follow_those_that_are_kept() {
     assert_eq!(cookies.count(), 1);
     // The prepared request has not changed.
     client.user.begin();
-    client.sends();
-    client.takes(&Given::status(200));
+    client.exchange(&Given::status(200));
     assert_eq!(client.sends().field("cookie"), Some("own=2"));
 }
 
@@ -73,8 +69,7 @@ fn cookies_of_the_file_follow_those_that_are_kept() {
 fn cookies_of_one_entry_that_is_sent_again_are_kept() {
     for options in ["repeat: 2", "retry: 1\nretry-interval: 0"] {
         let text = format!("GET http://a/\n[Options]\n{options}\nHTTP 200\n");
-        let scenario = scenario(&text);
-        let mut client = Client::of(&scenario);
+        let mut client = Client::new(scenario(&text));
         client.sends();
         let status = if options == "repeat: 2" { 200 } else { 503 };
         let _ = client.respond(&Given::status(status).field("Set-Cookie", "s=1"));
@@ -84,10 +79,10 @@ fn cookies_of_one_entry_that_is_sent_again_are_kept() {
 
 #[test]
 fn a_cookie_of_another_path_is_not_sent() {
-    let scenario = scenario("GET http://a/login\nGET http://a/admin/x\nGET http://a/other\n");
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&setting("s=1; Path=/admin"));
+    let mut client = Client::new(scenario(
+        "GET http://a/login\nGET http://a/admin/x\nGET http://a/other\n",
+    ));
+    client.exchange(&setting("s=1; Path=/admin"));
     assert_eq!(client.sends().field("cookie"), Some("s=1"));
     client.takes(&Given::status(200));
     assert_eq!(client.sends().field("cookie"), None);

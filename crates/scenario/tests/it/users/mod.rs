@@ -151,6 +151,11 @@ impl<'a> Client<'a> {
         Self::seeded(scenario, 1)
     }
 
+    /// The scenario lives as long as the test program.
+    fn new(scenario: HurlScenario) -> Self {
+        Self::of(Box::leak(Box::new(scenario)))
+    }
+
     fn seeded(scenario: &'a HurlScenario, seed: u64) -> Self {
         let mut user = scenario.user(0, seed, FlowShare::ALL);
         user.begin();
@@ -219,6 +224,13 @@ impl<'a> Client<'a> {
     #[track_caller]
     fn takes(&mut self, given: &Given) {
         self.respond(given).unwrap();
+    }
+
+    /// Sends the next request, whose response must be as expected.
+    #[track_caller]
+    fn exchange(&mut self, given: &Given) {
+        self.sends();
+        self.takes(given);
     }
 
     /// Why a response is not as expected.

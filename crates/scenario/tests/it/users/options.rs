@@ -35,15 +35,13 @@ fn an_entry_is_skipped_or_repeated() {
 fn an_option_may_depend_on_a_response() {
     let text = "GET http://a/1\nHTTP 200\n[Captures]\nn: jsonpath \"$.n\"\nno: jsonpath \"$.no\"\n\
                 GET http://a/2\n[Options]\nrepeat: {{n}}\nGET http://a/3\n[Options]\nskip: {{no}}\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(text));
     let all = client.flow(&Given::ok("{\"n\": 2, \"no\": true}"));
     assert_eq!(paths(&all), ["/1", "/2", "/2"]);
     let all = client.flow(&Given::ok("{\"n\": 1, \"no\": false}"));
     assert_eq!(paths(&all), ["/1", "/2", "/3"]);
     client.user.begin();
-    client.sends();
-    client.takes(&Given::ok("{\"n\": \"many\", \"no\": true}"));
+    client.exchange(&Given::ok("{\"n\": \"many\", \"no\": true}"));
     let reason = client.fails();
     assert!(reason.starts_with("test.hurl:8:"), "{reason}");
 }
@@ -51,8 +49,7 @@ fn an_option_may_depend_on_a_response() {
 #[test]
 fn an_entry_is_tried_again_until_its_response_is_as_expected() {
     let text = "GET http://a/1\n[Options]\nretry: 2\nretry-interval: 30ms\ndelay: 5ms\nHTTP 200\nGET http://a/2\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(text));
     assert_eq!(client.sends().pause, 5 * MS);
     client.takes(&Given::status(503));
     let again = client.sends();
@@ -77,21 +74,17 @@ fn an_entry_is_tried_again_until_its_response_is_as_expected() {
 #[test]
 fn an_entry_that_is_tried_and_repeated_has_its_attempts_each_time() {
     let text = "GET http://a/1\n[Options]\nretry: 1\nretry-interval: 1\nrepeat: 2\nHTTP 200\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(text));
     for _ in 0..2 {
-        client.sends();
-        client.takes(&Given::status(503));
-        client.sends();
-        client.takes(&Given::status(200));
+        client.exchange(&Given::status(503));
+        client.exchange(&Given::status(200));
     }
     client.ends();
 }
 
 #[test]
 fn an_entry_may_be_tried_without_end() {
-    let scenario = scenario("GET http://a/1\n[Options]\nretry: -1\nHTTP 200\n");
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario("GET http://a/1\n[Options]\nretry: -1\nHTTP 200\n"));
     for number in 0..50 {
         let pause = if number == 0 {
             Duration::ZERO
@@ -107,8 +100,7 @@ fn an_entry_may_be_tried_without_end() {
 fn an_attempt_reads_the_variables_again() {
     let text = "GET http://a/{{n}}\n[Options]\nretry: 1\nretry-interval: 0\nHTTP 200\n[Captures]\nn: header \"n\"\n\
                 [Asserts]\nbody == \"done\"\n";
-    let scenario = scenario_with(text, &[("n", "0")]);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario_with(text, &[("n", "0")]));
     assert_eq!(client.sends().path, "/0");
     client.takes(&Given::ok("more").field("N", "1"));
     assert_eq!(client.sends().path, "/1");
@@ -144,8 +136,7 @@ fn delays_and_time_limits_have_units() {
 fn options_set_variables_for_this_entry_and_later_ones() {
     let text = "GET http://a/{{v}}\n[Options]\nvariable: v=one\nGET http://a/{{v}}\n\
                 GET http://a/{{v}}\n[Options]\nvariable: w=two\nvariable: v={{w}}\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(text));
     for _ in 0..2 {
         assert_eq!(
             paths(&client.flow(&Given::status(200))),
@@ -157,8 +148,7 @@ fn options_set_variables_for_this_entry_and_later_ones() {
 #[test]
 fn a_variable_of_an_option_is_back_in_the_next_flow() {
     let text = "GET http://a/{{v}}\nGET http://a/{{v}}\n[Options]\nvariable: v=changed\n";
-    let scenario = scenario_with(text, &[("v", "given")]);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario_with(text, &[("v", "given")]));
     for _ in 0..2 {
         assert_eq!(
             paths(&client.flow(&Given::status(200))),

@@ -14,10 +14,8 @@ fn to(status: u16, location: &str) -> Given {
 /// What follows the first response to an entry of these lines, which follows redirects.
 fn followed(lines: &str, first: &Given) -> Sent {
     let text = lines.replace("OPTIONS", "[Options]\nlocation: true");
-    let scenario = scenario(&text);
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(first);
+    let mut client = Client::new(scenario(&text));
+    client.exchange(first);
     client.sends()
 }
 
@@ -99,8 +97,7 @@ fn only_a_location_of_a_status_from_300_to_399_is_followed() {
         Given::status(302),
     ] {
         let mut client = Client::of(&scenario);
-        client.sends();
-        client.takes(&given);
+        client.exchange(&given);
         client.ends();
     }
 }
@@ -118,17 +115,14 @@ fn without_the_option_nothing_is_followed() {
     let text = "GET http://a/\n[Options]\nlocation: {{on}}\nlocation-trusted: {{trusted}}\nHTTP 302\n[Asserts]\nredirects count == 0\n";
     let scenario = scenario_with(text, &[("on", "false"), ("trusted", "false")]);
     let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&to(302, "/y"));
+    client.exchange(&to(302, "/y"));
     client.ends();
     for on in [
         [("on", "true"), ("trusted", "false")],
         [("on", "false"), ("trusted", "true")],
     ] {
-        let scenario = scenario_with(text, &on);
-        let mut client = Client::of(&scenario);
-        client.sends();
-        client.takes(&to(302, "/y"));
+        let mut client = Client::new(scenario_with(text, &on));
+        client.exchange(&to(302, "/y"));
         assert_eq!(client.sends().path, "/y");
     }
 }
@@ -139,8 +133,7 @@ fn the_last_response_is_checked_and_knows_the_redirects() {
                 [Asserts]\nstatus == 200\nurl == \"http://a/z?q\"\nredirects count == 2\n\
                 redirects nth 0 location == \"http://a/x/y\"\nredirects nth 1 location == \"http://a/z?q\"\n\
                 header \"location\" not exists\nbody == \"done\"\nGET {{where}}\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(text));
     assert_eq!(client.sends().keep, Keep::All);
     client.takes(&to(302, "y").field("x", "1"));
     assert_eq!(client.sends().path, "/x/y");
@@ -155,10 +148,8 @@ fn the_last_response_is_checked_and_knows_the_redirects() {
 #[test]
 fn a_wrong_last_response_names_its_assert() {
     let text = "GET http://a/\n[Options]\nlocation: true\nHTTP 200\n[Asserts]\nredirects count == 1\nredirects nth 0 == 3\nbody location exists\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&to(302, "/y"));
+    let mut client = Client::new(scenario(text));
+    client.exchange(&to(302, "/y"));
     client.sends();
     let detail = client.rejects(&Given::status(200)).detail;
     assert_eq!(
@@ -167,8 +158,7 @@ fn a_wrong_last_response_names_its_assert() {
          expected: integer <3> (and 1 more)"
     );
     client.user.begin();
-    client.sends();
-    client.takes(&to(302, "/y"));
+    client.exchange(&to(302, "/y"));
     client.sends();
     let rejection = client.rejects(&Given::status(404));
     assert_eq!(rejection.outcome, Outcome::WrongStatus);
@@ -182,8 +172,7 @@ fn cookies_of_redirects_are_sent_on_the_way_with_those_of_the_entry() {
         let text = format!(
             "POST http://a/login\n{lines}[Options]\nlocation: true\n[Cookies]\nfruit: lemon\nHTTP 200\nGET http://a/next\n"
         );
-        let scenario = scenario_with(&text, &[("v", "1")]);
-        let mut client = Client::of(&scenario);
+        let mut client = Client::new(scenario_with(&text, &[("v", "1")]));
         for _ in 0..2 {
             assert_eq!(client.sends().field("cookie"), Some("fruit=lemon"));
             client.takes(&to(302, "/admin/home").field("set-cookie", "sid=1; Path=/"));
@@ -204,8 +193,7 @@ fn cookies_of_redirects_are_sent_on_the_way_with_those_of_the_entry() {
 
 #[test]
 fn one_entry_keeps_cookies_for_its_redirects() {
-    let scenario = scenario("GET http://a/\n[Options]\nlocation: true\n");
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario("GET http://a/\n[Options]\nlocation: true\n"));
     assert_eq!(client.sends().keep, Keep::Head);
     client.takes(&to(302, "/y").field("set-cookie", "sid=1"));
     assert_eq!(client.sends().field("cookie"), Some("sid=1"));
@@ -222,11 +210,9 @@ fn the_number_of_redirects_is_limited() {
         ("max-redirs: 5000\n", 1000),
     ] {
         let text = format!("GET http://a/\n[Options]\nlocation: true\n{option}");
-        let scenario = scenario_with(&text, &[("most", "2")]);
-        let mut client = Client::of(&scenario);
+        let mut client = Client::new(scenario_with(&text, &[("most", "2")]));
         for _ in 0..most {
-            client.sends();
-            client.takes(&to(302, "/loop"));
+            client.exchange(&to(302, "/loop"));
         }
         client.sends();
         let rejection = client.rejects(&to(302, "/loop"));
@@ -274,8 +260,7 @@ fn a_redirect_to_another_server_ends_the_flow() {
 fn a_retry_and_a_repetition_begin_with_the_first_request() {
     let text = "POST http://a/job\n[Options]\nlocation: true\nretry: 2\nretry-interval: 30ms\nrepeat: 2\ndelay: 5ms\n\
                 `x`\nHTTP 200\n[Asserts]\nredirects count == 1\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(text));
     let ms = Duration::from_millis;
     for (pause, last) in [(5, 500), (30, 200), (5, 200)] {
         let first = client.sends();
@@ -291,12 +276,10 @@ fn a_retry_and_a_repetition_begin_with_the_first_request() {
 
 #[test]
 fn a_flow_that_ended_in_the_middle_of_redirects_does_not_change_the_next_one() {
-    let scenario = scenario(
+    let mut client = Client::new(scenario(
         "GET http://a/\n[Options]\nlocation: true\nHTTP 200\n[Asserts]\nredirects count == 0\n",
-    );
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&to(302, "/y"));
+    ));
+    client.exchange(&to(302, "/y"));
     client.sends();
     // A timeout ends it.
     client.user.begin();

@@ -52,21 +52,17 @@ fn several_servers_are_refused() {
 #[test]
 fn a_server_that_only_a_flow_knows_is_checked_there() {
     let text = "GET http://a/\nHTTP 200\n[Captures]\nnext: body\nGET {{next}}\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&Given::ok("http://a/x"));
+    let mut client = Client::new(scenario(text));
+    client.exchange(&Given::ok("http://a/x"));
     assert_eq!(client.sends().path, "/x");
     client.user.begin();
-    client.sends();
-    client.takes(&Given::ok("http://b/x"));
+    client.exchange(&Given::ok("http://b/x"));
     assert_eq!(
         client.fails(),
         "test.hurl:5:1: http://b/x is on another server than http://a; a load needs one server"
     );
     client.user.begin();
-    client.sends();
-    client.takes(&Given::ok("no url"));
+    client.exchange(&Given::ok("no url"));
     assert!(client.fails().starts_with("test.hurl:5:5: Invalid URL"));
 }
 
@@ -118,10 +114,8 @@ fn an_option_names_no_server_if_its_value_may_change() {
     let other = "GET http://a\n[Options]\nvariable: base=http://b\nHTTP 200\n[Captures]\n";
     for capture in ["base", "{{name}}"] {
         let text = format!("{other}{capture}: body\n\nGET {{{{base}}}}/\n");
-        let scenario = scenario_with(&text, &[("name", "base")]);
-        let mut client = Client::of(&scenario);
-        client.sends();
-        client.takes(&Given::ok("http://a"));
+        let mut client = Client::new(scenario_with(&text, &[("name", "base")]));
+        client.exchange(&Given::ok("http://a"));
         assert_eq!(client.sends().path, "/");
     }
 }
@@ -255,8 +249,7 @@ fn what_an_entry_would_capture_that_is_never_sent_is_not_defined() {
 #[test]
 fn a_capture_that_a_skipped_entry_would_set_is_missed_in_the_flow() {
     let text = "GET http://a/\n[Options]\nskip: {{skips}}\nHTTP 200\n[Captures]\nv: body\nPOST http://a/\n```\n{{v}}\n```\n";
-    let scenario = scenario_with(text, &[("skips", "true")]);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario_with(text, &[("skips", "true")]));
     assert_eq!(
         client.fails(),
         "test.hurl:9:3: Undefined variable: you must set the variable v"
@@ -290,12 +283,10 @@ fn files_outside_the_folder_are_refused() {
         let text = "GET http://a/\nHTTP 200\n[Captures]\nv: body\nPOST http://a/\nfile,{{v}};\n";
         let scenario = scenario_of(text, in_folder(&inside));
         let mut client = Client::of(&scenario);
-        client.sends();
-        client.takes(&Given::ok(name));
+        client.exchange(&Given::ok(name));
         assert!(client.fails().contains("unauthorized access to file"));
         let text = format!("GET http://a/\nHTTP 200\nfile,{name};\n");
-        let scenario = scenario_of(&text, in_folder(&inside));
-        let mut client = Client::of(&scenario);
+        let mut client = Client::new(scenario_of(&text, in_folder(&inside)));
         client.sends();
         let rejection = client.rejects(&Given::ok("secret"));
         assert!(
@@ -363,10 +354,8 @@ fn a_header_that_frames_the_body_is_refused() {
 #[test]
 fn a_value_that_no_header_may_have_ends_the_flow() {
     let text = "GET http://a/\nHTTP 200\n[Captures]\nv: body\nGET http://a/\nX: {{v}}\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&Given::ok("a\r\nInjected: 1"));
+    let mut client = Client::new(scenario(text));
+    client.exchange(&Given::ok("a\r\nInjected: 1"));
     let reason = client.fails();
     assert!(reason.starts_with("test.hurl:5:1: "), "{reason}");
     client.user.begin();
@@ -376,10 +365,8 @@ fn a_value_that_no_header_may_have_ends_the_flow() {
 #[test]
 fn a_value_cannot_split_a_request_line() {
     let text = "GET http://a/\nHTTP 200\n[Captures]\nv: body\nGET http://a/{{v}}\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&Given::ok("x HTTP/1.1\r\nInjected: 1"));
+    let mut client = Client::new(scenario(text));
+    client.exchange(&Given::ok("x HTTP/1.1\r\nInjected: 1"));
     assert_eq!(client.sends().path, "/x%20HTTP/1.1%0D%0AInjected:%201");
 }
 

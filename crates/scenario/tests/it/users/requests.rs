@@ -9,10 +9,8 @@ const CAPTURES: &str = "GET http://a/first\nHTTP 200\n[Captures]\nv: body\n";
 /// The request of an entry with `{{v}}`, if that is a constant and if it was captured.
 fn both_ways(entry: &str, value: &str) -> Sent {
     let constant = sent(entry, &[("v", value)]).remove(0);
-    let scenario = scenario(&format!("{CAPTURES}{entry}"));
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&Given::ok(value));
+    let mut client = Client::new(scenario(&format!("{CAPTURES}{entry}")));
+    client.exchange(&Given::ok(value));
     let captured = Sent {
         entry: 0,
         ..client.sends()
@@ -155,8 +153,7 @@ fn what_never_changes_is_prepared_once() {
 #[test]
 fn a_captured_name_changes_in_every_flow_even_if_it_was_given() {
     let text = "GET http://a/{{v}}\nHTTP 200\n[Captures]\nv: body\nGET http://a/{{v}}\n";
-    let scenario = scenario_with(text, &[("v", "given")]);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario_with(text, &[("v", "given")]));
     for _ in 0..3 {
         let paths = client.flow(&Given::ok("captured"));
         let paths: Vec<&str> = paths.iter().map(|sent| sent.path.as_str()).collect();

@@ -7,8 +7,7 @@ use crate::users::{Client, Given, scenario};
 
 /// The result of a response to an entry that expects this.
 fn verdict(expected: &str, given: &Given) -> Result<(), (Outcome, String)> {
-    let scenario = scenario(&format!("GET http://a/\n{expected}"));
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(&format!("GET http://a/\n{expected}")));
     client.sends();
     let result = client.respond(given);
     result.map_err(|rejection| (rejection.outcome, rejection.detail))
@@ -152,10 +151,10 @@ fn bytes_that_are_no_text_do_not_panic() {
 
 #[test]
 fn after_a_rejection_the_next_flow_begins_with_the_first_entry() {
-    let scenario = scenario("GET http://a/1\nGET http://a/2\nHTTP 200\nGET http://a/3\n");
-    let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&Given::status(200));
+    let mut client = Client::new(scenario(
+        "GET http://a/1\nGET http://a/2\nHTTP 200\nGET http://a/3\n",
+    ));
+    client.exchange(&Given::status(200));
     client.sends();
     client.rejects(&Given::status(201));
     client.user.begin();

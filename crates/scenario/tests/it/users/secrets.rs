@@ -66,8 +66,7 @@ fn a_secret_in_json_and_in_a_url_is_hidden() {
 /// The reason why the second response of a flow is rejected, which shows the credentials of the first request.
 fn echoed_credentials(text: &str, sources: Sources, sent: &str) -> String {
     let text = format!("{text}HTTP 200\nGET http://a/next\nHTTP 200\n[Asserts]\nbody == \"x\"\n");
-    let scenario = scenario_of(&text, sources);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario_of(&text, sources));
     client.user.begin();
     assert_eq!(client.sends().field("authorization"), Some(sent));
     client.takes(&Given::ok(""));
@@ -144,12 +143,10 @@ fn an_empty_secret_changes_nothing() {
 fn a_redacted_capture_is_a_secret() {
     let text = "GET http://a/\nHTTP 200\n[Captures]\ntoken: jsonpath \"$.token\" redact\n\
                 GET http://a/\nAuthorization: Bearer {{token}}\nHTTP 200\n[Asserts]\nbody == \"x\"\n";
-    let scenario = scenario(text);
-    let mut client = Client::of(&scenario);
+    let mut client = Client::new(scenario(text));
     for token in ["first-token", "other-token"] {
         client.user.begin();
-        client.sends();
-        client.takes(&Given::ok(format!("{{\"token\": \"{token}\"}}")));
+        client.exchange(&Given::ok(format!("{{\"token\": \"{token}\"}}")));
         let sent = client.sends();
         assert_eq!(
             sent.field("authorization"),
@@ -165,8 +162,7 @@ fn a_flow_that_cannot_go_on_says_no_secret() {
     let text = "GET http://a/\nHTTP 200\n[Captures]\nv: body\nGET http://{{v}}/{{s0}}\n";
     let scenario = with_secrets(text, &["sesame2"]);
     let mut client = Client::of(&scenario);
-    client.sends();
-    client.takes(&Given::ok("b"));
+    client.exchange(&Given::ok("b"));
     let reason = client.fails();
     assert!(
         reason.contains("http://b/*** is on another server"),

@@ -136,11 +136,10 @@ fn users_share_the_rows() {
 
 #[test]
 fn every_value_of_a_flow_is_of_one_row() {
-    let scenario = scenario_of(
+    let mut client = Client::new(scenario_of(
         "GET http://a/{{id}}\nPOST http://a/{{name}}\n{\"id\": {{id}}, \"name\": \"{{name}}\"}\n",
         csv("id,name\n1,one\n2,two\n"),
-    );
-    let mut client = Client::of(&scenario);
+    ));
     let all = client.flow(&Given::status(200));
     assert_eq!((all[0].path.as_str(), all[1].path.as_str()), ("/2", "/two"));
     assert_eq!(all[1].text(), "{\"id\": 2, \"name\": \"two\"}");

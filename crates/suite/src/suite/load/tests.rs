@@ -143,100 +143,57 @@ fn conflicting_fields_are_rejected_with_what_to_write() {
     let closed = r#"shape = "closed", connections = 64, duration = "10s""#;
     let users = r#"shape = "users-closed", users = 5, think_time = "1s", duration = "10s""#;
     let open = users.replace("users-closed", "users-open");
-    for (fields, expected) in [
-        (
-            format!("{closed}, rate = \"5k/s\""),
-            "`closed` has no `rate`; only loads of the shape `rate` have it",
-        ),
-        (format!("{closed}, burst = 2"), "`closed` has no `burst`"),
-        (
-            format!("{closed}, arrivals = \"even\""),
-            "`closed` has no `arrivals`",
-        ),
-        (
-            format!("{closed}, max_connections = 70"),
-            "`closed` has no `max_connections`",
-        ),
-        (
-            format!("{closed}, think_time = \"1s\""),
-            "`users-closed` and `users-open` have it",
-        ),
-        (
-            format!("{closed}, deadline = \"1s\""),
-            "`closed` has no `deadline`; use `timeout`, which runs from the send",
-        ),
-        (format!("{closed}, spin = false"), "`closed` has no `spin`"),
-        (
-            format!("{users}, deadline = \"1s\""),
-            "`users-closed` has no `deadline`",
-        ),
-        (
-            format!("{users}, pipeline = 2"),
-            "a user has one request at a time",
-        ),
-        (
-            format!("{users}, streams_per_connection = 2"),
-            "`users-closed` has no `streams_per_connection`; a user has one request at a time",
-        ),
-        (
-            format!("{RATE}, pipeline = 2, streams_per_connection = 2"),
-            "`pipeline` or `streams_per_connection`, not both",
-        ),
-        (
-            format!("{open}, pipeline = 2"),
-            "a user has one request at a time",
-        ),
-        (
-            format!("{open}, stages = [\"1:1s\"]"),
-            "`users-open` has no `stages`",
-        ),
-        (format!("{open}, connections = 1"), "use `users`"),
-        (
-            format!("{RATE}, users = 2"),
-            "`rate` has no `users`; use `connections`",
-        ),
-        (
-            format!("{RATE}, think_time = \"1s\""),
-            "`rate` has no `think_time`",
-        ),
-        (
-            format!("{RATE}, stages = [\"1:1s\"]"),
-            "`rate`, or `stages` if its rate changes, not both",
-        ),
-        (
-            RATE.replace("rate = \"20k/s\",", ""),
-            "needs `rate`, or `stages` if its rate changes",
-        ),
-        (
-            RATE.replace("connections = 64,", ""),
-            "`rate` needs `connections`",
-        ),
-        (
-            format!("{RATE}, max_connections = 63"),
-            "fewer than the 64 that the load begins with",
-        ),
-        (
-            RATE.replace("20k/s", "fast"),
-            "`fast` is not a rate; write one like",
-        ),
-        (RATE.replace("20k/s", "0"), "a rate must be more than 0"),
-        (
-            RATE.replace("rate = \"20k/s\"", "stages = [\"5k/s\", \"1k/s\"]"),
-            "is not the last one",
-        ),
-        (
-            RATE.replace("rate = \"20k/s\"", "stages = []"),
-            "there is no stage",
-        ),
-        (format!("{RATE}, burst = 0"), "nonzero"),
-        (format!("{RATE}, pipeline = 0"), "nonzero"),
-        (format!("{RATE}, deadline = \"0s\""), "longer than 0"),
-        (
-            format!("{RATE}, arrivals = \"random\""),
-            "unknown variant `random`",
-        ),
-        (format!("{RATE}, event = true"), "unknown field `event`"),
-    ] {
+    let added = rows(
+        r#"
+            closed | rate = "5k/s" | `closed` has no `rate`; only loads of the shape `rate` have it
+            closed | burst = 2 | `closed` has no `burst`
+            closed | arrivals = "even" | `closed` has no `arrivals`
+            closed | max_connections = 70 | `closed` has no `max_connections`
+            closed | think_time = "1s" | `users-closed` and `users-open` have it
+            closed | deadline = "1s" | `closed` has no `deadline`; use `timeout`, which runs from the send
+            closed | spin = false | `closed` has no `spin`
+            users | deadline = "1s" | `users-closed` has no `deadline`
+            users | pipeline = 2 | a user has one request at a time
+            users | streams_per_connection = 2 | `users-closed` has no `streams_per_connection`; a user has one request at a time
+            rate | pipeline = 2, streams_per_connection = 2 | `pipeline` or `streams_per_connection`, not both
+            open | pipeline = 2 | a user has one request at a time
+            open | stages = ["1:1s"] | `users-open` has no `stages`
+            open | connections = 1 | use `users`
+            rate | users = 2 | `rate` has no `users`; use `connections`
+            rate | think_time = "1s" | `rate` has no `think_time`
+            rate | stages = ["1:1s"] | `rate`, or `stages` if its rate changes, not both
+            rate | max_connections = 63 | fewer than the 64 that the load begins with
+            rate | burst = 0 | nonzero
+            rate | pipeline = 0 | nonzero
+            rate | deadline = "0s" | longer than 0
+            rate | arrivals = "random" | unknown variant `random`
+            rate | event = true | unknown field `event`
+        "#,
+    );
+    let added = added.into_iter().map(|[to, field, expected]| {
+        let to = match to {
+            "closed" => closed,
+            "users" => users,
+            "open" => &open,
+            _ => RATE,
+        };
+        (format!("{to}, {field}"), expected)
+    });
+    let changed = rows(
+        r#"
+            rate = "20k/s", | "" | needs `rate`, or `stages` if its rate changes
+            connections = 64, | "" | `rate` needs `connections`
+            20k/s | fast | `fast` is not a rate; write one like
+            20k/s | 0 | a rate must be more than 0
+            rate = "20k/s" | stages = ["5k/s", "1k/s"] | is not the last one
+            rate = "20k/s" | stages = [] | there is no stage
+        "#,
+    );
+    let changed = changed.into_iter().map(|[from, to, expected]| {
+        assert!(RATE.contains(from), "no `{from}` to change");
+        (RATE.replace(from, to), expected)
+    });
+    for (fields, expected) in added.chain(changed) {
         let error = match load(&fields) {
             Ok(_) => panic!("`{fields}` is accepted; it should say {expected}"),
             Err(error) => error,

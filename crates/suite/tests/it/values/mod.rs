@@ -11,6 +11,7 @@ use std::time::Duration;
 use prony_load::{Conversation, EventLoopChoice, LoadPlan, ResponseCheck, SampleChoice, Sampling};
 use prony_model::{LoadResult, Outcome};
 use prony_suite::{ExpectedResponse, Files, PreparedRequest, Workload};
+use prony_testkit::table::rows;
 use server::{Received, Server};
 use tempfile::TempDir;
 
@@ -128,12 +129,8 @@ fn each_row_is_sent_once_before_any_is_sent_again() {
         ));
         let server = Server::start(how.is_http2);
         let result = case.load(&server, &how);
-        assert_eq!(
-            result.outcomes[Outcome::Ok],
-            REQUESTS,
-            "{:?}",
-            result.first_wrong
-        );
+        let wrong = &result.first_wrong;
+        assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{wrong:?}");
         // As for every request, and nothing about flows.
         assert!(result.flows.is_none() && !result.load.flows);
         assert!(result.checked.unwrap().compared > 0);
@@ -241,12 +238,8 @@ fn each_user_keeps_its_cookies_for_the_whole_load() {
         ));
         let server = Server::start(how.is_http2);
         let result = case.load(&server, &how);
-        assert_eq!(
-            result.outcomes[Outcome::Ok],
-            REQUESTS,
-            "{:?}",
-            result.first_wrong
-        );
+        let wrong = &result.first_wrong;
+        assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{wrong:?}");
         let sent = counts(&server.received(), |one| one.cookie.clone());
         // The first request of each user has none, and then each has its own.
         assert_eq!(sent[""], 2, "{sent:?}");
@@ -400,72 +393,22 @@ fn what_cannot_be_sent_is_refused_before_the_load() {
         let error = case.prepared().err().unwrap_or_default();
         error.replace(&format!("{}/", case.folder.path().display()), "")
     };
-    let invalid = "workload `order` has a request that cannot be sent: ";
-    for (request, values, expected) in [
-        (
-            "path = \"/\"",
-            "rows = \"empty.csv\"",
-            "workload `order`: empty.csv has no rows".to_owned(),
-        ),
-        (
-            "path = \"/{{itm}}\"",
-            "rows = \"items.csv\"",
-            format!("{invalid}its path: the value `itm` is not defined; did you mean `item`?"),
-        ),
-        (
-            "path = \"/\"\nheaders = { A = \"{{other}}\" }",
-            "",
-            format!(
-                "{invalid}its header `A`: the value `other` is not defined; add it to the table `values`"
-            ),
-        ),
-        (
-            "path = \"/{{a\"",
-            "",
-            format!("{invalid}its path: `{{{{` is not followed by `}}}}`"),
-        ),
-        (
-            "path = \"/\"\nbody = { json = '{\"a\": {{item}}}' }",
-            "rows = \"items.csv\"",
-            format!(
-                "{invalid}the value `item` is not JSON by itself; write the placeholder between quotes"
-            ),
-        ),
-        (
-            "path = \"/{{x}}\"",
-            "rows = \"lists.jsonl\"",
-            format!(
-                "{invalid}in row 2, the value `x` is a list or an object; only text, numbers, booleans and null can be sent"
-            ),
-        ),
-        (
-            "path = \"/{{x}}\"",
-            "rows = \"long.csv\"",
-            format!(
-                "{invalid}in row 2, the path and its query take 62001 bytes; at most 60000 are allowed"
-            ),
-        ),
-        (
-            "path = \"/{{x}}\"",
-            "rows = \"longer.csv\"",
-            format!(
-                "{invalid}in row 2, `/{}…` is not the path of a URL: uri too long",
-                "b".repeat(39)
-            ),
-        ),
-        (
-            "path = \"/\"\nheaders = { A = \"{{x}}\" }",
-            "rows = \"longest.csv\"",
-            format!(
-                "{invalid}in row 2, the headers take 1100003 bytes; at most 1048576 are allowed"
-            ),
-        ),
-        (
-            "path = \"/\"\ncookies = { a = \"{{item}}\" }",
-            "rows = \"items.csv\"",
-            format!("{invalid}in row 2, the value `item` has a byte that cookies cannot have"),
-        ),
-    ] {
+    for [request, values, expected] in rows(
+        r#"
+            path = "/" | rows = "empty.csv" | : empty.csv has no rows
+            path = "/{{itm}}" | rows = "items.csv" | INVALIDits path: the value `itm` is not defined; did you mean `item`?
+            path = "/"\nheaders = { A = "{{other}}" } | "" | INVALIDits header `A`: the value `other` is not defined; add it to the table `values`
+            path = "/{{a" | "" | INVALIDits path: `{{` is not followed by `}}`
+            path = "/"\nbody = { json = '{"a": {{item}}}' } | rows = "items.csv" | INVALIDthe value `item` is not JSON by itself; write the placeholder between quotes
+            path = "/{{x}}" | rows = "lists.jsonl" | INVALIDin row 2, the value `x` is a list or an object; only text, numbers, booleans and null can be sent
+            path = "/{{x}}" | rows = "long.csv" | INVALIDin row 2, the path and its query take 62001 bytes; at most 60000 are allowed
+            path = "/{{x}}" | rows = "longer.csv" | INVALIDin row 2, `/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb…` is not the path of a URL: uri too long
+            path = "/"\nheaders = { A = "{{x}}" } | rows = "longest.csv" | INVALIDin row 2, the headers take 1100003 bytes; at most 1048576 are allowed
+            path = "/"\ncookies = { a = "{{item}}" } | rows = "items.csv" | INVALIDin row 2, the value `item` has a byte that cookies cannot have
+        "#,
+    ) {
+        let expected = expected.replace("INVALID", " has a request that cannot be sent: ");
+        let expected = format!("workload `order`{expected}");
         assert_eq!(refused(request, values), expected, "{request}");
     }
     let json = "[request]\nmethod = \"POST\"\npath = \"/\"\nbody = { json = '{\"a\": {{item}}}' }\n[response]\nstatus = 200\n";
@@ -483,8 +426,8 @@ fn blanks_may_be_in_the_placeholders_of_a_path_and_nowhere_else() {
             "[request]\nmethod = \"GET\"\npath = \"{path}\"\n{rest}\n[response]\nstatus = 200\n"
         )
     };
-    let rows = "[values]\nrows = \"items.csv\"";
-    let case = Case::new(&request("/a/{{ item }}?b={{ price }}", rows));
+    let values = "[values]\nrows = \"items.csv\"";
+    let case = Case::new(&request("/a/{{ item }}?b={{ price }}", values));
     let (prepared, _) = case.prepared().unwrap();
     let (url, _) = prepared.encode("127.0.0.1:80").unwrap();
     assert_eq!(url, "http://127.0.0.1:80/a/{{item}}?b={{price}}");
@@ -495,7 +438,7 @@ fn blanks_may_be_in_the_placeholders_of_a_path_and_nowhere_else() {
          a placeholder needs the table `values`"
     );
     for path in ["/a b/{{ item }}", "/{{ item }} ", "/{{ a b }}"] {
-        let error = toml::from_str::<Workload>(&request(path, rows)).unwrap_err();
+        let error = toml::from_str::<Workload>(&request(path, values)).unwrap_err();
         let told =
             "is not a path; it must begin with `/`, and contain no blanks outside of placeholders";
         assert!(error.to_string().contains(told), "{error}");
