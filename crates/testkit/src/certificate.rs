@@ -11,6 +11,12 @@ pub struct Certificate {
     folder: TempDir,
 }
 
+impl Default for Certificate {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Certificate {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();

@@ -228,9 +228,10 @@ impl<'a> Client<'a> {
 
     /// Sends the next request, whose response must be as expected.
     #[track_caller]
-    fn exchange(&mut self, given: &Given) {
-        self.sends();
+    fn exchange(&mut self, given: &Given) -> Sent {
+        let sent = self.sends();
         self.takes(given);
+        sent
     }
 
     /// Why a response is not as expected.
