@@ -1,5 +1,7 @@
 //! Servers that are warmed up until they are steady.
 
+use std::collections::BTreeMap;
+
 use prony_model::{Outcome, ProcessStart, WarmUp};
 
 use super::*;
@@ -36,6 +38,35 @@ fn processes<'a>() -> Processes<'a> {
     }
 }
 
+/// A trial of 1000 responses with this rate and CPU time per response.
+fn measured(attempt: &TrialAttempt, (rate, cost): (f64, f64), warm_up: WarmUp) -> TrialRecord {
+    let mut measurement = testing::measurement(rate);
+    measurement.load.load = attempt.load();
+    measurement.load.outcomes[Outcome::Ok] = 1000;
+    measurement.server.as_mut().unwrap().cpu_user_s = 1000.0 * cost;
+    measurement.warm_up = Some(warm_up);
+    TrialRecord {
+        trial: attempt.trial.clone(),
+        result: TrialResult::Measured(measurement),
+        ..testing::record("", 1, 0.0)
+    }
+}
+
+/// Runs the rounds of one measure.
+fn go_with(rig: &mut dyn Rig, rounds: u32, limit_s: f64, alike: &[String]) {
+    let mut measures = measures(&[rounds]);
+    measures[0].warmup_limit_s = limit_s;
+    let servers = servers();
+    let rule = Rule {
+        adaptive: None,
+        baseline: None,
+        servers: &servers,
+        alike,
+    };
+    let plan = Plan::interleaved(&servers, &measures, |_, _| true, 7);
+    run(plan, &rule, rig, &mut Done::default()).unwrap();
+}
+
 impl Rig for Processes<'_> {
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
         let key = (attempt.trial.server.clone(), attempt.measure);
@@ -43,11 +74,7 @@ impl Rig for Processes<'_> {
         let found_s = (self.takes_s)(&attempt.trial.server);
         let searches = attempt.warming != Warming::Fixed && !runs;
         let (rate, cost) = (self.gives)(attempt);
-        let mut measurement = testing::measurement(rate);
-        measurement.load.load = attempt.load();
-        measurement.load.outcomes[Outcome::Ok] = 1000;
-        measurement.server.as_mut().unwrap().cpu_user_s = 1000.0 * cost;
-        measurement.warm_up = Some(WarmUp {
+        let warm_up = WarmUp {
             process: match runs {
                 true => ProcessStart::Kept,
                 false => ProcessStart::New,
@@ -57,16 +84,12 @@ impl Rig for Processes<'_> {
             limit_s: attempt.warmup_limit_s,
             time_to_warm_s: found_s.filter(|_| searches),
             still_improving: searches && found_s.is_none(),
-        });
+        };
         if searches {
             self.running.push(key);
         }
         self.attempts.push(attempt.clone());
-        Some(TrialRecord {
-            trial: attempt.trial.clone(),
-            result: TrialResult::Measured(measurement),
-            ..testing::record("", 1, 0.0)
-        })
+        Some(measured(attempt, (rate, cost), warm_up))
     }
 
     fn begin_round(&mut self, trials: &[Planned]) {
@@ -87,22 +110,7 @@ impl Rig for Processes<'_> {
 
 impl Processes<'_> {
     fn go(&mut self, rounds: u32, limit_s: f64, alike: &[String]) {
-        let measures: Vec<Measure> = measures(&[rounds])
-            .into_iter()
-            .map(|one| Measure {
-                warmup_limit_s: limit_s,
-                ..one
-            })
-            .collect();
-        let servers = servers();
-        let rule = Rule {
-            adaptive: None,
-            baseline: None,
-            servers: &servers,
-            alike,
-        };
-        let plan = Plan::interleaved(&servers, &measures, |_, _| true, 7);
-        run(plan, &rule, self, &mut Done::default()).unwrap();
+        go_with(self, rounds, limit_s, alike);
     }
 
     /// The process and warm-up of each attempt of a server.
@@ -209,7 +217,7 @@ fn a_server_called_warm_too_soon_is_recognised_by_its_rounds() {
 /// Servers that warm up in virtual time: those that are kept go on where their last trial ended.
 struct VirtualRig<'a> {
     rates: [(&'a str, &'a dyn Fn(f64) -> f64); 3],
-    kept: std::collections::BTreeMap<String, testing::VirtualServer<'a>>,
+    kept: BTreeMap<String, testing::VirtualServer<'a>>,
     warm_ups: Vec<(String, WarmUp)>,
 }
 
@@ -231,25 +239,17 @@ impl Rig for VirtualRig<'_> {
         // The load's own warm-up, and a second of measuring.
         server.load((attempt.warmup_s * 10.0).round() as u64);
         let loaded_s = server.age_s();
-        let (rate, cost) = server.load(10);
-        let mut measurement = testing::measurement(rate);
-        measurement.load.load = attempt.load();
-        measurement.load.outcomes[Outcome::Ok] = 1000;
-        measurement.server.as_mut().unwrap().cpu_user_s = 1000.0 * cost;
-        measurement.warm_up = Some(WarmUp {
+        let figures = server.load(10);
+        let warm_up = WarmUp {
             process,
             loaded_s,
             searched_s: searched.as_ref().map_or(0.0, |one| one.searched_s),
             limit_s: attempt.warmup_limit_s,
             time_to_warm_s: searched.as_ref().and_then(|one| one.time_to_warm_s),
             still_improving: searched.is_some_and(|one| one.still_improving),
-        });
+        };
         self.kept.insert(id.clone(), server);
-        Some(TrialRecord {
-            trial: attempt.trial.clone(),
-            result: TrialResult::Measured(measurement),
-            ..testing::record("", 1, 0.0)
-        })
+        Some(measured(attempt, figures, warm_up))
     }
 
     fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError> {
@@ -273,25 +273,10 @@ fn searches_in_virtual_time_decide_what_is_kept_and_until_when_it_warms_up() {
     let slow = |age_s: f64| 10_000.0 * 1.2_f64.powf(age_s.min(30.0));
     let mut rig = VirtualRig {
         rates: [("ceiling", &warm), ("go", &quick), ("bun", &slow)],
-        kept: Default::default(),
+        kept: BTreeMap::new(),
         warm_ups: Vec::new(),
     };
-    let measures: Vec<Measure> = measures(&[12])
-        .into_iter()
-        .map(|one| Measure {
-            warmup_limit_s: 20.0,
-            ..one
-        })
-        .collect();
-    let servers = servers();
-    let rule = Rule {
-        adaptive: None,
-        baseline: None,
-        servers: &servers,
-        alike: &[],
-    };
-    let plan = Plan::interleaved(&servers, &measures, |_, _| true, 7);
-    run(plan, &rule, &mut rig, &mut Done::default()).unwrap();
+    go_with(&mut rig, 12, 20.0, &[]);
     let of = |server: &str| -> Vec<WarmUp> {
         let of_it = rig.warm_ups.iter().filter(|(one, _)| one == server);
         of_it.map(|(_, warm_up)| *warm_up).collect()
