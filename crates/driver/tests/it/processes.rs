@@ -208,7 +208,8 @@ fn runs_a_tool_until_it_is_killed() {
 fn a_tool_does_not_outlive_a_prony_that_is_killed() {
     let script = with_child("wait");
     let mut prony = Command::new(env::current_exe().unwrap())
-        .args(["--ignored", "--exact", "runs_a_tool_until_it_is_killed"])
+        .args(["--ignored", "--exact"])
+        .arg(concat!(module_path!(), "::runs_a_tool_until_it_is_killed").trim_start_matches("it::"))
         .env(SCRIPT_FOLDER, script.folder.path())
         .stdout(Stdio::null())
         .spawn()
