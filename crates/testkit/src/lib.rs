@@ -5,12 +5,16 @@
 pub mod alone;
 pub mod certificate;
 pub mod processes;
+mod golden;
+pub mod page;
 pub mod recorder;
 pub mod running;
 pub mod server;
 pub mod slow_acceptor;
 pub mod table;
 pub mod tls_server;
+
+pub use insta;
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -1,13 +1,13 @@
 //! Golden files of the comparison for a pull request and for a terminal.
 //!
 //! `cargo insta test --review -p prony-compare` shows what a change does (cargo install cargo-insta);
-//! `INSTA_UPDATE=always cargo test -p prony-compare --test golden` accepts all of it.
+//! `INSTA_UPDATE=always cargo test -p prony-compare --test it` accepts all of it.
 
 use crate::sample;
 use crate::sample::{Made, SERVER, between, closed, made, within};
-use insta::{Settings, assert_snapshot};
 use prony_compare::{Comparison, Question, junit, markdown, terminal};
 use prony_model::*;
+use prony_testkit::golden;
 
 const QUIET: f64 = 0.004;
 
@@ -126,7 +126,7 @@ fn two_sessions() {
     let found = Comparison::of(base.side(None), new.side(None), &question).unwrap();
     golden("two-sessions", &found);
     let coloured = terminal(&found, true).replace('\u{1b}', "␛");
-    snapshot("two-sessions.colours.txt", &coloured);
+    golden!("two-sessions.colours.txt", coloured);
 }
 
 /// Under every shape of load, with every metric requested.
@@ -230,13 +230,6 @@ fn other_loads() -> [LoadSpec; 4] {
 }
 
 fn golden(name: &str, comparison: &Comparison) {
-    snapshot(&format!("{name}.md"), &markdown(comparison));
-    snapshot(&format!("{name}.txt"), &terminal(comparison, false));
-}
-
-fn snapshot(name: &str, text: &str) {
-    let mut settings = Settings::clone_current();
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| assert_snapshot!(name, text));
+    golden!(format!("{name}.md"), markdown(comparison));
+    golden!(format!("{name}.txt"), terminal(comparison, false));
 }

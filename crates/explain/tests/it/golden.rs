@@ -1,12 +1,12 @@
 //! Golden files of text, Markdown and the page, for explanations that together have every row, sentence and empty case.
 //!
 //! `cargo insta test --review -p prony-explain` shows what a change does (cargo install cargo-insta);
-//! `INSTA_UPDATE=always cargo test -p prony-explain --test golden` accepts all of it.
+//! `INSTA_UPDATE=always cargo test -p prony-explain --test it` accepts all of it.
 
 use crate::sample;
-use insta::{Settings, assert_snapshot};
 use prony_explain::{Difference, ExplanationSummary, FlameGraphs, difference};
 use prony_model::Explanation;
+use prony_testkit::{golden, page};
 
 const FLAME: &str = r#"<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><title>main & more</title></svg>"#;
 
@@ -15,9 +15,19 @@ fn three_servers_with_a_plain_workload_and_an_event_stream() {
     let explanations = sample::explanations();
     words("three", &explanations, &[80, 120]);
     let summary = ExplanationSummary::of(&explanations);
-    golden(
-        "three.html",
-        &elements(&summary.html(&sample::header(), drawn, &[])),
+    let page = summary.html(&sample::header(), drawn, &[]);
+    assert_page(&page, &summary);
+    page::assert_has(
+        &page,
+        &[
+            "go-nethttp, rust-hyper and python-x · Prony",
+            "Flame graphs",
+            "Flame graph of CPU time: go-nethttp",
+            "Flame graph of waiting (off the CPU): go-nethttp",
+            "Open one, click a box to zoom in, and type into its field to search for functions by name or pattern.",
+            "That needs scripts.",
+            "a box is a function, as wide as its share of the time, and the functions that it calls are above it.",
+        ],
     );
 }
 
@@ -32,7 +42,12 @@ fn what_could_not_be_measured_and_hostile_names() {
     words("least", &explanations, &[40]);
     let summary = ExplanationSummary::of(&explanations);
     let page = summary.html(&sample::header(), |_| FlameGraphs::default(), &[]);
-    golden("least.html", &elements(&page));
+    assert_page(&page, &summary);
+    page::assert_has(&page, &["none", "note", "1 round: 21.3 µs"]);
+    assert!(
+        page.contains("&lt;b&gt;|`x`\u{1b}[31m · Prony</title>"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -44,17 +59,22 @@ fn nothing_at_all() {
 fn the_difference_of_two_revisions() {
     let [before, after] = sample::revisions();
     let found = difference(&before, &after).unwrap();
-    golden("revisions.80.txt", &found.text(80, false));
-    golden(
+    golden!("revisions.80.txt", &found.text(80, false));
+    golden!(
         "revisions.colours.txt",
         &found.text(80, true).replace('\u{1b}', "␛"),
     );
-    golden("revisions.md", &found.markdown());
+    golden!("revisions.md", &found.markdown());
     let both = [before.clone(), after.clone()];
     let summary = ExplanationSummary::of(&both);
     let drawn_difference: [(Difference<'_>, Option<String>); 1] = [(found, Some(FLAME.into()))];
     let page = summary.html(&sample::header(), drawn, &drawn_difference);
-    golden("revisions.html", &elements(&page));
+    golden!("revisions.html", &page::lines(&page));
+}
+
+/// The page is sound, and says what the Markdown says.
+fn assert_page(page: &str, summary: &ExplanationSummary<'_>) {
+    page::assert_says(page, &summary.markdown());
 }
 
 /// Only the first server has flame graphs.
@@ -75,30 +95,7 @@ fn words(name: &str, explanations: &[Explanation], widths: &[usize]) {
         for line in text.lines() {
             assert!(line.chars().count() <= *width, "{line}");
         }
-        golden(&format!("{name}.{width}.txt"), &text);
+        golden!(format!("{name}.{width}.txt"), &text);
     }
-    golden(&format!("{name}.md"), &summary.markdown());
-}
-
-fn golden(name: &str, text: &str) {
-    let mut settings = Settings::clone_current();
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| assert_snapshot!(name, text));
-}
-
-/// Splits a page into about one element per line, without its script and style, which are files of their own.
-fn elements(page: &str) -> String {
-    let (head, rest) = page.split_once("<style>").unwrap();
-    let (_, body) = rest.split_once("</script>").unwrap();
-    let mut text = format!("{head}<style></style>{body}").replace("><", ">\n<");
-    // Cells follow on the text of the cell before.
-    for cell in ["<td", "<th", "<tr"] {
-        text = text.replace(cell, &format!("\n{cell}"));
-    }
-    text = text.replace("\n\n", "\n");
-    for inline in ["</", "<small", "<span", "<strong"] {
-        text = text.replace(&format!("\n{inline}"), inline);
-    }
-    text
+    golden!(format!("{name}.md"), &summary.markdown());
 }

@@ -1,38 +1,102 @@
-//! Golden files of every page, table and chart, for runs that together have every column, note and empty case.
+//! Golden files of every table and chart, for runs that together have every column, note and empty case, and of one
+//! page. What the other pages have beyond their Markdown is in `pages`.
 //!
 //! `cargo insta test --review -p prony-report` shows what a change does to them (cargo install cargo-insta);
-//! `INSTA_UPDATE=always cargo test -p prony-report --test golden` accepts all of it.
+//! `INSTA_UPDATE=always cargo test -p prony-report --test it` accepts all of it.
 
 use crate::sample;
 use crate::sample::documents::{self, Records};
-use insta::{Settings, assert_snapshot};
 use prony_model::{FailureKind, Outcome, Run, RunEnd, TrialRecord, TrialResult};
 use prony_report::{RunSummary, chart_files, end_of_run, html, markdown, terminal};
+use prony_testkit::{golden, page};
 
 #[test]
 fn closed_loops() {
     let report = Report::of("closed-loops", (sample::run(), sample::trials()));
-    report.words().page().charts(&["hello-"]);
+    report.words().charts(&["hello-"]);
+    report.page(&[
+        "A tour of web servers · Prony",
+        "Prony · tour",
+        "workload-sse",
+        "workload=sse&wire=http/1.1",
+        "workload=quote&wire=http/1.1",
+        "language=Zig&class=stdlib",
+        "The rounds tell 9 of 10 pairs of servers apart by their rate.",
+        "The rounds tell all 10 pairs of servers apart by their rate.",
+        "1 round failed",
+        "client-limited in 2 of 5 rounds (a thread was 97 % busy): at least 128 k req/s",
+        "errors: 70 reset, 10 timed out",
+        "Written by Prony 0.1.0 · run 20261121-203000-tour",
+    ]);
 }
 
 #[test]
 fn every_shape_of_load() {
     let report = Report::of("every-shape", sample::rates::rates());
     let charts = ["hello-rate-20k-latency", "hello-users", "sse-trials"];
-    report.words().page().charts(&charts);
+    report.words().charts(&charts);
+    report.page(&[
+        "Every shape of load · Prony",
+        "hello, 20k/s, open loop, median latency",
+        "workload=sse&wire=http/1.1, event streams",
+        "993 of 1,000 held streams were open at the end",
+        "the users' think time set the pace",
+        "Events of event streams per second",
+        "Time from one event of a stream to the next, in the worst round",
+        "Time to the first byte of a response, in the worst round",
+        "Time to the first event of a stream, in the worst round",
+        "Histograms of all rounds merged, under 32 connections, closed loop, 1 thread, beside 1,000 held streams",
+        "Median and interval over rounds, under 64 connections, closed loop, 1 thread, pipelined 16 deep",
+        "The rounds tell the two servers apart by their rate.",
+        "The rounds do not tell the two servers apart by their rate.",
+        "The rounds do not tell the two servers apart by their requests per CPU second.",
+    ]);
 }
 
 #[test]
 fn a_noisy_machine() {
     let report = Report::of("noisy", sample::noisy::noisy());
-    report.words().page().charts(&["hello-trials"]);
+    report.words().charts(&["hello-trials"]);
+    report.page(&[
+        "note warn",
+        "4 trials were noisy, 3 re-run; 1 round rests on a noisy trial (other programs)",
+        "4 trials were noisy, 3 re-run; 1 round rests on a noisy trial (other programs); \
+         follows the noise (rank correlation −0.84)",
+        "2 50.6 k 2.31 ms 40 % noisy (other programs), not counted 2 83.4 k 2.31 ms 1.0 % attempt 2 3",
+        "attempt 2, noisy (other programs)",
+    ]);
 }
 
 #[test]
 fn everything_that_can_go_wrong() {
     let report = Report::of("troubles", sample::troubles::troubles());
     let charts = ["hello-closed-64-throughput", "hello-closed-64-cpu", "page-"];
-    report.words().colours().page().charts(&charts);
+    report.words().colours().charts(&charts);
+    report.page(&[
+        "client-limited: at least 19.6 k req/s; only about 17 of 64 connections were served at a time: \
+         the others were reconnecting, which no latency includes",
+        "Histograms of all rounds merged, under 64 connections, closed loop, 1 thread, \
+         a new connection for each request, 2 s after 0.5 s of warm-up",
+        "Requests that were due before their user or a connection was free, in all rounds",
+        "Schedule lag: the generator's own delay, which the latency includes",
+        "The share of the due requests that were sent, in the worst round",
+        "The rounds tell none of the 6 pairs of servers apart by their requests per CPU second.",
+        "zig-epoll and bun are not told apart: 1.00× its requests per CPU second, 95 % interval 1.00, 6 rounds",
+        "▲ certainly cheaper in CPU time, ▼ certainly dearer in CPU time, ≈ not told apart.",
+        "The figure is the row's requests per CPU second as a ratio to the column's, within rounds.",
+        "Shaded: 13.3 s of load before it, to warm up, of which 12.8 s in round 1. Underlined: the measured 2.00 s.",
+        "failed: the server ended with exit status 2",
+    ]);
+}
+
+/// Of everything that can go wrong, the first table.
+#[test]
+fn a_whole_page() {
+    let (run, mut trials) = sample::troubles::troubles();
+    trials.retain(|TrialRecord { trial, .. }| {
+        trial.load.requests_per_connection.is_none() && !trial.load.shape.is_open()
+    });
+    Report::of("page", (run, trials)).whole_page();
 }
 
 #[test]
@@ -49,7 +113,17 @@ fn a_document_with_its_rounds() {
         }
     }
     let report = Report::of("document-rounds", (run, trials));
-    report.words().colours().page().charts(&["published-"]);
+    report.words().colours().charts(&["published-"]);
+    report.page(&[
+        "Zap: a small response under 400 connections · Prony",
+        "table-caption",
+        "Requests/s",
+        "Transfer",
+        "All rounds together",
+        "Ratios: published → measured here",
+        "round",
+        "round grey",
+    ]);
 }
 
 #[test]
@@ -63,7 +137,16 @@ fn a_document_with_shares() {
         }
     }
     let report = Report::of("document-shares", (run, trials));
-    report.words().page().charts(&["published-"]);
+    report.words().charts(&["published-"]);
+    report.page(&[
+        "Prony · datastar",
+        "workload=page-log&wire=http/1.1",
+        "workload=sse-20k&wire=http/1.1",
+        "language=Zig&class=stdlib",
+        "Ratios: published → measured here",
+        "The rounds tell all 3 pairs of servers apart by their rate.",
+        "The rounds tell the two servers apart by their rate.",
+    ]);
 }
 
 #[test]
@@ -76,7 +159,7 @@ fn a_document_whose_order_is_reversed() {
             measured.load.rate_per_s = 1000.0 * (1 + place.unwrap()) as f64;
         }
     }
-    Report::of("document-reversed", (run, trials)).words();
+    Report::of("document-reversed", (run, trials)).terminal(&[80]);
 }
 
 #[test]
@@ -89,8 +172,26 @@ fn text_from_outside() {
     let (run, mut trials) = sample::hostile::hostile();
     trials.retain(|record| record.trial.workload != "sse");
     let report = Report::of("hostile", (run, trials));
-    report.words().page().charts(&["hello-throughput"]);
-    Report::of("hostile-document", sample::hostile::hostile_document()).words();
+    report.words().charts(&["hello-throughput"]);
+    report.page(&[
+        "<script>alert('x')</script> · Prony",
+        r"'<script>alert('\''x'\'')</script>'",
+        "workload=<script>alert('x')</script>&wire=http/1.1",
+        "Details of <script>alert('x')</script>|`*",
+        "<script>alert('x')</script>|`* is certainly faster than bun: 1.52× its rate, 95 % interval 1.47–1.58, 5 rounds",
+    ]);
+    let report = Report::of("hostile-document", sample::hostile::hostile_document());
+    report.terminal(&[80]);
+    let text = markdown(&report.run, &report.comparison);
+    let name = r"&lt;script&gt;alert('x')&lt;/script&gt;\|\`\*";
+    for line in [
+        format!("## {name}"),
+        format!("| {name}  (go-nethttp, Go net/http 1.26.1) ¹ | page | "),
+        format!("{name} ](charts/published-1-rate.svg)"),
+        format!("{name}  (bun) is ahead of "),
+    ] {
+        assert!(text.contains(&line), "{line}: {text}");
+    }
 }
 
 /// With one round, with two, and with five that vary too much to tell servers apart.
@@ -109,9 +210,13 @@ fn few_rounds() {
         }
         (sample::run(), trials)
     };
-    Report::of("rounds-1", of(1, 0.0)).words();
-    Report::of("rounds-2", of(2, 0.0)).words();
-    Report::of("rounds-5-scattered", of(5, 0.5)).words();
+    Report::of("rounds-1", of(1, 0.0))
+        .markdown()
+        .terminal(&[80]);
+    Report::of("rounds-2", of(2, 0.0)).terminal(&[80]);
+    Report::of("rounds-5-scattered", of(5, 0.5))
+        .markdown()
+        .terminal(&[80]);
 }
 
 #[test]
@@ -124,15 +229,23 @@ fn the_end_of_a_run() {
         });
         text += &format!("{}: {}\n", end.name(), warning.unwrap_or("nothing"));
     }
-    golden("ends", &text);
+    golden!("ends", text);
 }
 
 #[test]
 fn nothing_measured() {
     let report = Report::of("nothing", (sample::run(), Vec::new()));
-    report.words().page();
+    report.markdown().terminal(&[80]);
+    let build_failed = "build failed: src/main.c:4:10: fatal error: no such file 4 | #include <nope.h> compilation terminated.";
+    report.page(&[build_failed, "A tour of web servers · Prony"]);
     let report = Report::of("nothing-of-a-document", (documents::zap().0, Vec::new()));
-    report.words().page();
+    report.markdown().terminal(&[80]);
+    report.page(&[
+        "table-caption",
+        "All rounds together",
+        "Requests/s",
+        "Transfer",
+    ]);
 }
 
 /// A run, and the prefix of its snapshots' names.
@@ -154,9 +267,17 @@ impl<'a> Report<'a> {
 
     /// Markdown and terminal.
     fn words(&self) -> &Self {
+        self.markdown().terminal(&[80, 120])
+    }
+
+    fn markdown(&self) -> &Self {
         self.golden("md", &markdown(&self.run, &self.comparison));
-        for width in [80, 120] {
-            let text = terminal(&self.comparison, width, false);
+        self
+    }
+
+    fn terminal(&self, widths: &[usize]) -> &Self {
+        for width in widths {
+            let text = terminal(&self.comparison, *width, false);
             self.golden(&format!("{width}.txt"), &text);
         }
         self
@@ -168,8 +289,16 @@ impl<'a> Report<'a> {
         self
     }
 
-    /// The page; of its charts after the first only the words, because [`Self::charts`] has the rest.
-    fn page(&self) -> &Self {
+    /// The page is sound, says what the Markdown says, and has these words beside.
+    fn page(&self, also: &[&str]) {
+        let page = html(&self.run, &self.comparison);
+        page::assert_sound(&page);
+        page::assert_says(&page, &markdown(&self.run, &self.comparison));
+        page::assert_has(&page, also);
+    }
+
+    /// The whole page; of its charts after the first only the words, because [`Self::charts`] has the rest.
+    fn whole_page(&self) {
         let mut page = String::new();
         for (i, part) in html(&self.run, &self.comparison)
             .split_inclusive("</svg>")
@@ -180,8 +309,7 @@ impl<'a> Report<'a> {
                 _ => part,
             };
         }
-        self.golden("html", &elements(&page));
-        self
+        self.golden("html", &page::lines(&page));
     }
 
     /// The charts whose file names begin with `prefix`.
@@ -189,36 +317,13 @@ impl<'a> Report<'a> {
         let mut text = String::new();
         for chart in chart_files(&self.comparison) {
             if names.iter().any(|name| chart.name.starts_with(name)) {
-                text += &format!("== {}\n{}\n", chart.name, elements(&chart.svg));
+                text += &format!("== {}\n{}\n", chart.name, page::lines(&chart.svg));
             }
         }
         self.golden("svg", &text);
     }
 
     fn golden(&self, form: &str, text: &str) {
-        golden(&format!("{}.{form}", self.name), text);
+        golden!(format!("{}.{form}", self.name), text);
     }
-}
-
-fn golden(name: &str, text: &str) {
-    let mut settings = Settings::clone_current();
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| assert_snapshot!(name, text));
-}
-
-/// Splits SVG into about one element per line. Style sheets are left out: they are files of their own.
-fn elements(markup: &str) -> String {
-    let (head, rest) = markup.split_once("<style>").unwrap();
-    let (_, body) = rest.split_once("</style>").unwrap();
-    let mut text = format!("{head}<style></style>{body}").replace("><", ">\n<");
-    // Cells follow on the text of the cell before.
-    for cell in ["<td", "<th", "<tr"] {
-        text = text.replace(cell, &format!("\n{cell}"));
-    }
-    text = text.replace("\n\n", "\n");
-    for inline in ["</", "<small", "<span", "<strong"] {
-        text = text.replace(&format!("\n{inline}"), inline);
-    }
-    text
 }
