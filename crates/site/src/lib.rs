@@ -18,4 +18,4 @@ pub use build::{Built, Progress, build};
 pub use catalog::LeftOut;
 pub use error::SiteError;
 pub use folder::SiteFolder;
-pub use serve::{Opener, Service, is_served_to_others};
+pub use serve::{Opener, Service, ServiceTimes, is_served_to_others};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use insta::{Settings, assert_snapshot};
 use prony_driver::{Arrivals, Call, Catalogue, Load, Manifest};
 use prony_model::Protocol;
+use prony_testkit::golden;
 
 fn drivers() -> Catalogue {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drivers");
@@ -63,10 +63,7 @@ fn commands_are_the_golden_ones() {
         }
         all.push('\n');
     }
-    let mut settings = Settings::clone_current();
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| assert_snapshot!("commands", all));
+    golden!("commands", all);
 }
 
 /// What a tool's variables are for a load.

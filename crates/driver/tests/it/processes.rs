@@ -7,9 +7,10 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use prony_driver::{DriveError, End, Load, Manifest, Resources, RunError, Tool};
+use prony_testkit::until;
 use tempfile::TempDir;
 
 /// A tool that is a shell script.
@@ -123,23 +124,9 @@ fn with_child(rest: &str) -> Script {
     ))
 }
 
-/// Longer than anything here takes, even on a busy machine.
-const LONG: Duration = Duration::from_secs(60);
-
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let begin = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begin.elapsed() < LONG, "{what}");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Waits for the process id in a file.
 fn id_in(file: &Path) -> String {
-    until("it did not start", || {
+    until("the id of a process", || {
         let text = fs::read_to_string(file).ok()?;
         text.ends_with('\n').then(|| text.trim().to_owned())
     })
@@ -151,7 +138,7 @@ fn is_there(id: &str) -> bool {
 }
 
 fn assert_goes(id: &str) {
-    until(&format!("{id} is still there"), || {
+    until(&format!("the end of {id}"), || {
         (!is_there(id)).then_some(())
     });
 }

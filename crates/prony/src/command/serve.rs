@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use prony_site::{Service, is_served_to_others};
+use prony_site::{Service, ServiceTimes, is_served_to_others};
 use prony_store::Store;
 
 use super::flags::StoreFlag;
@@ -48,7 +48,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         .listen
         .unwrap_or_else(|| (Ipv4Addr::LOCALHOST, PORT).into());
     let stop = exit::interrupt_on_signals()?;
-    let service = Service::bind(address, Box::new(move || Store::open_read(&file)))?;
+    let open = Box::new(move || Store::open_read(&file));
+    let service = Service::bind(address, open, ServiceTimes::default())?;
     if is_served_to_others(service.address()) {
         errln!(
             "warning: {} is not a loopback address: anyone who can reach it can read every run",

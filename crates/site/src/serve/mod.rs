@@ -7,4 +7,4 @@ mod service;
 
 pub use host::is_served_to_others;
 pub use pages::Opener;
-pub use service::Service;
+pub use service::{Service, ServiceTimes};

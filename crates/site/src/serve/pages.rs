@@ -20,9 +20,6 @@ use crate::place::{Place, trail};
 /// Opens the store to read it.
 pub type Opener = Box<dyn Fn() -> Result<Store, StoreError> + Send>;
 
-/// Several requests within this time are served from the same look at the store.
-const FRESH_FOR: Duration = Duration::from_millis(500);
-
 /// All pages.
 pub struct Pages {
     open: Opener,
@@ -30,6 +27,8 @@ pub struct Pages {
     /// What each run, and the one before it, was like when it was last read.
     stamps: BTreeMap<String, String>,
     looked: Option<Instant>,
+    /// Several requests within this time are served from the same look at the store.
+    fresh_for: Duration,
 }
 
 /// What a request gets.
@@ -63,8 +62,9 @@ impl Reply {
 
 impl Pages {
     /// The pages of a store, of which nothing is read yet.
-    pub fn new(open: Opener) -> Self {
+    pub fn new(open: Opener, fresh_for: Duration) -> Self {
         Self {
+            fresh_for,
             open,
             catalog: Catalog::default(),
             stamps: BTreeMap::new(),
@@ -101,7 +101,7 @@ impl Pages {
     pub fn look(&mut self) -> Result<(), StoreError> {
         if self
             .looked
-            .is_some_and(|looked| looked.elapsed() < FRESH_FOR)
+            .is_some_and(|looked| looked.elapsed() < self.fresh_for)
         {
             return Ok(());
         }

@@ -23,8 +23,6 @@ use crate::error::SiteError;
 
 /// At most this many connections at a time; more wait.
 const CONNECTIONS: usize = 64;
-/// A request's head must come within this time.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// A connection is closed after this time, whatever its state.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often the server looks whether it is to stop.
@@ -35,11 +33,30 @@ const GRACE: Duration = Duration::from_secs(2);
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; connect-src 'self'; \
 form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
+/// How long the server relies on what it has read, and waits for a client.
+#[derive(Clone, Copy, Debug)]
+pub struct ServiceTimes {
+    /// Several requests within this time are served from the same look at the store.
+    pub fresh_for: Duration,
+    /// A request's head must come within this time.
+    pub head_timeout: Duration,
+}
+
+impl Default for ServiceTimes {
+    fn default() -> Self {
+        Self {
+            fresh_for: Duration::from_millis(500),
+            head_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
 /// The site of a store, ready to be served.
 pub struct Service {
     listener: TcpListener,
     address: SocketAddr,
     pages: Pages,
+    head_timeout: Duration,
 }
 
 impl Service {
@@ -47,17 +64,18 @@ impl Service {
     ///
     /// # Errors
     /// If the address cannot be used, or the store not be read.
-    pub fn bind(address: SocketAddr, open: Opener) -> Result<Self, SiteError> {
+    pub fn bind(address: SocketAddr, open: Opener, times: ServiceTimes) -> Result<Self, SiteError> {
         let failed = |source| SiteError::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let mut pages = Pages::new(open);
+        let mut pages = Pages::new(open, times.fresh_for);
         pages.look()?;
         Ok(Self {
             listener,
             address,
             pages,
+            head_timeout: times.head_timeout,
         })
     }
 
@@ -109,11 +127,12 @@ async fn accept(service: Service, stop: &AtomicBool) -> Result<(), SiteError> {
             Err(_) => continue,
         };
         let (pages, address) = (pages.clone(), service.address);
+        let head_timeout = service.head_timeout;
         tokio::spawn(async move {
             let respond = service_fn(move |request| respond(request, pages.clone(), address));
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_TIMEOUT)
+                .header_read_timeout(head_timeout)
                 .keep_alive(false)
                 .max_buf_size(64 << 10)
                 .serve_connection(TokioIo::new(stream), respond);

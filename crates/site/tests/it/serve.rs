@@ -1,18 +1,25 @@
 //! `prony serve`: a real client over a real socket.
 
 use crate::sample;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::sample::{Plan, plans, store};
 use prony_model::RunEnd;
-use prony_site::{Service, SiteError};
+use prony_site::{Service, ServiceTimes, SiteError};
 use prony_store::Store;
+use prony_testkit::PATIENCE;
+
+/// Each request looks at the store, and no client is dropped.
+const TIMES: ServiceTimes = ServiceTimes {
+    fresh_for: Duration::ZERO,
+    head_timeout: PATIENCE,
+};
 
 /// A served store, stopped at the end.
 struct Served {
@@ -23,9 +30,14 @@ struct Served {
 
 impl Served {
     fn of(path: &Path) -> Self {
+        Self::with(path, TIMES)
+    }
+
+    fn with(path: &Path, times: ServiceTimes) -> Self {
         let path = path.to_owned();
         let local = SocketAddr::from(([127, 0, 0, 1], 0));
-        let service = Service::bind(local, Box::new(move || Store::open_read(&path))).unwrap();
+        let open = Box::new(move || Store::open_read(&path));
+        let service = Service::bind(local, open, times).unwrap();
         let (address, stop) = (service.address(), Arc::new(AtomicBool::new(false)));
         let flag = stop.clone();
         let thread = Some(thread::spawn(move || service.serve(&flag)));
@@ -38,9 +50,7 @@ impl Served {
 
     fn send(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream
-            .set_read_timeout(Some(Duration::from_secs(20)))
-            .unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
         let mut response = String::new();
         stream.read_to_string(&mut response).unwrap();
@@ -165,8 +175,6 @@ fn a_run_in_progress_is_followed() {
     };
     let writer = Store::open(&path).unwrap();
     writer.begin_run(&sample::run(&open)).unwrap();
-    let later = || thread::sleep(Duration::from_millis(600));
-    later();
     let (status, page) = served.get("/runs/a3.html");
     assert!(
         status == 200
@@ -180,7 +188,6 @@ fn a_run_in_progress_is_followed() {
     for trial in sample::trials(&open) {
         writer.add_trial("a3", &trial).unwrap();
     }
-    later();
     assert_ne!(state(), before);
     assert_ne!(served.get("/state?page=/").1, front);
     assert!(
@@ -196,7 +203,6 @@ fn a_run_in_progress_is_followed() {
     writer
         .finish_run("a3", RunEnd::Complete, "2026-11-03T11:00:00Z")
         .unwrap();
-    later();
     let (_, page) = served.get("/runs/a3.html");
     assert!(!page.contains("follows the run"));
 }
@@ -215,12 +221,10 @@ fn a_run_is_compared_with_the_one_that_is_still_before_it() {
     let before = state();
     std::fs::remove_file(&path).unwrap();
     store(place.path(), &[plans().remove(0), plans().remove(2)]);
-    thread::sleep(Duration::from_millis(600));
     assert!(links_to("a1") && !links_to("a2"));
     assert_ne!(state(), before);
     std::fs::remove_file(&path).unwrap();
     store(place.path(), &[plans().remove(2)]);
-    thread::sleep(Duration::from_millis(600));
     assert!(!links_to("a1"));
 }
 
@@ -275,25 +279,47 @@ fn only_get_and_head_only_own_hosts_and_no_files() {
 fn slow_clients_do_not_keep_others_waiting_and_are_dropped() {
     let place = tempfile::tempdir().unwrap();
     let served = Served::of(&store(place.path(), &plans()[..1]));
-    let slow: Vec<TcpStream> = (0..20)
-        .map(|_| {
-            let mut stream = TcpStream::connect(served.address).unwrap();
-            stream.write_all(b"GET / HTTP/1.1\r\nHo").unwrap();
-            stream
-        })
-        .collect();
-    let begun = Instant::now();
+    let slow = |served: &Served| {
+        let mut stream = TcpStream::connect(served.address).unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nHo").unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    };
+    let waiting: Vec<TcpStream> = (0..20).map(|_| slow(&served)).collect();
     assert_eq!(served.get("/").0, 200);
-    assert!(begun.elapsed() < Duration::from_secs(5));
-    let mut one = &slow[0];
-    one.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    let mut rest = Vec::new();
-    let closed = one.read_to_end(&mut rest);
+    for stream in &waiting {
+        stream.set_nonblocking(true).unwrap();
+        let error = stream.peek(&mut [0]).unwrap_err();
+        assert_eq!(
+            error.kind(),
+            ErrorKind::WouldBlock,
+            "it is still waited for"
+        );
+    }
+    let impatient = ServiceTimes {
+        head_timeout: Duration::from_millis(50),
+        ..TIMES
+    };
+    let served = Served::with(&place.path().join("prony.sqlite"), impatient);
+    let closed = slow(&served).read_to_end(&mut Vec::new());
     assert!(
-        closed.is_ok() || closed.unwrap_err().kind() != std::io::ErrorKind::WouldBlock,
+        closed.is_ok() || closed.unwrap_err().kind() != ErrorKind::WouldBlock,
         "it is closed"
     );
-    assert!(begun.elapsed() < Duration::from_secs(15));
+}
+
+#[test]
+fn several_requests_are_served_from_one_look_at_the_store() {
+    let place = tempfile::tempdir().unwrap();
+    let path = store(place.path(), &plans()[..1]);
+    let times = ServiceTimes {
+        fresh_for: PATIENCE,
+        ..TIMES
+    };
+    let served = Served::with(&path, times);
+    sample::record(&Store::open(&path).unwrap(), &plans()[1]);
+    assert_eq!(served.get("/runs/a2.html").0, 404);
+    assert_eq!(Served::of(&path).get("/runs/a2.html").0, 200);
 }
 
 #[test]
@@ -301,7 +327,8 @@ fn a_taken_port_is_named() {
     let place = tempfile::tempdir().unwrap();
     let path = store(place.path(), &plans()[..1]);
     let served = Served::of(&path);
-    let again = Service::bind(served.address, Box::new(move || Store::open_read(&path)));
+    let open = Box::new(move || Store::open_read(&path));
+    let again = Service::bind(served.address, open, TIMES);
     let error = again.err().unwrap().to_string();
     assert!(error.contains("another program uses the port"), "{error}");
 }
