@@ -14,10 +14,6 @@ use crate::load::{self, Control};
 use crate::options::Options;
 use crate::pipes::{self, Heard, Writing};
 
-/// An agent that hears nothing for this long ends. The fleet sends a ping every second.
-const SILENCE: Duration = Duration::from_secs(10);
-/// An agent whose output nobody reads for this long ends.
-const STUCK: Duration = Duration::from_secs(10);
 /// How long a load may take to end when the agent does.
 const END: Duration = Duration::from_secs(2);
 /// How often the fleet hears that a long message is arriving.
@@ -29,6 +25,25 @@ const WAITING: usize = 64;
 /// A start further ahead than this is a mistake.
 const FURTHEST_START: Duration = Duration::from_secs(60);
 
+/// How long an agent waits for its fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// For a message. The fleet sends a ping every second.
+    pub silence: Duration,
+    /// For somebody to read its output.
+    pub stuck: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let each = Duration::from_secs(10);
+        Self {
+            silence: each,
+            stuck: each,
+        }
+    }
+}
+
 /// Runs an agent until the fleet ends it.
 ///
 /// # Errors
@@ -36,6 +51,7 @@ const FURTHEST_START: Duration = Duration::from_secs(60);
 /// If the fleet is gone or sends what it should not. Threads of the agent may still wait then: the process must end.
 pub fn run(
     options: &Options,
+    limits: Limits,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
     rebuild: Arc<dyn Rebuild + Send + Sync>,
@@ -55,6 +71,7 @@ pub fn run(
     }
     let mut agent = Agent {
         index: options.index,
+        limits,
         began,
         rebuild,
         writing,
@@ -69,6 +86,7 @@ pub fn run(
 
 struct Agent {
     index: usize,
+    limits: Limits,
     began: Instant,
     rebuild: Arc<dyn Rebuild + Send + Sync>,
     writing: Writing,
@@ -109,11 +127,11 @@ impl Agent {
                 let _ = self.to_writer.try_send(AgentMessage::Receiving);
             }
             // The first of the two: an agent that cannot write soon stops to read.
-            if self.writing.stuck_for() > STUCK {
-                return Err(AgentError::Stuck(STUCK));
+            if self.writing.stuck_for() > self.limits.stuck {
+                return Err(AgentError::Stuck(self.limits.stuck));
             }
-            if last.elapsed() > SILENCE {
-                return Err(AgentError::Silent(SILENCE));
+            if last.elapsed() > self.limits.silence {
+                return Err(AgentError::Silent(self.limits.silence));
             }
             let overdue = self.load.as_ref().is_some_and(|(it, _)| it.is_overdue());
             if overdue {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use prony_fleet::VERSION;
 use prony_load::Rebuild;
 
-pub use agent::run;
+pub use agent::{Limits, run};
 pub use error::AgentError;
 pub use options::Options;
 pub use rebuild::AllKinds;
@@ -35,8 +35,11 @@ pub fn main(
 ) -> ExitCode {
     let task = Task::of(words, |name| std::env::var(name).ok());
     let result = match task {
-        Ok(Task::Run(options)) => run(&options, std::io::stdin(), std::io::stdout(), rebuild)
-            .map_err(|error| (format!("agent {}: {error}", options.index), 1)),
+        Ok(Task::Run(options)) => {
+            let (input, output) = (std::io::stdin(), std::io::stdout());
+            run(&options, Limits::default(), input, output, rebuild)
+                .map_err(|error| (format!("agent {}: {error}", options.index), 1))
+        }
         Ok(Task::ShowVersion) => writeln!(std::io::stdout(), "prony {VERSION}")
             .map_err(|error| (format!("cannot write to standard output: {error}"), 1)),
         Err(wrong) => Err((wrong, USAGE)),

@@ -16,11 +16,12 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use prony_fleet::{Fleet, FleetError, Local};
+use prony_fleet::{Fleet, FleetError, Limits, Local};
 use prony_load::{EventLoopChoice, HttpUrl, LoadError, LoadPlan, LoadRunner, Request};
 use prony_model::LoadResult;
 use prony_reference::script::{Script, Service};
 use prony_reference::{Config, Responded, ScriptedServer, Work};
+use prony_testkit::until;
 
 /// Far longer than anything here takes unless there is a fault.
 const LONG: Duration = Duration::from_secs(60);
@@ -59,6 +60,10 @@ impl TestServer {
 
     fn count(&self) -> u64 {
         self.responded.lock().unwrap().len() as u64
+    }
+
+    fn await_response(&self) {
+        until("a response", || (self.count() > 0).then_some(()));
     }
 
     /// A closed loop without an end.
@@ -106,9 +111,21 @@ fn listening_server(hear: impl Fn(usize, &str) + Clone + Send + 'static) -> Sock
     address
 }
 
+/// On a machine that is busy with other tests, agents may begin late.
+fn patient() -> Limits {
+    Limits {
+        start_lag: LONG,
+        ..Limits::default()
+    }
+}
+
 fn launch(agents: usize) -> Fleet {
+    launch_within(agents, patient())
+}
+
+fn launch_within(agents: usize, limits: Limits) -> Fleet {
     let local = Local::of(env!("CARGO_BIN_EXE_prony-agent"));
-    Fleet::launch(&local, agents, &AtomicBool::new(false)).unwrap()
+    Fleet::launch_within(&local, agents, limits, &AtomicBool::new(false)).unwrap()
 }
 
 /// The load of all its agents.
@@ -166,11 +183,8 @@ fn signal(id: &str, agent: usize, signal: Signal) {
     kill(Pid::from_raw(*pid), signal).unwrap();
 }
 
-/// Waits for something that happens unless there is a fault.
-fn until(what: &str, mut is_there: impl FnMut() -> bool) {
-    let give_up = Instant::now() + LONG;
-    while !is_there() {
-        assert!(Instant::now() < give_up, "{what} did not come");
-        thread::sleep(Duration::from_millis(5));
-    }
+fn until_none_is_left(id: &str) {
+    until("the end of every agent", || {
+        processes(id).is_empty().then_some(())
+    });
 }

@@ -1,7 +1,9 @@
 //! An agent whose fleet is gone ends by itself.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+
+use prony_agent::{AgentError, AllKinds, Limits, Options, run as run_agent};
 
 use super::*;
 
@@ -38,7 +40,7 @@ impl Alone {
 
     /// Its exit status and its standard error.
     fn end(mut self) -> (ExitStatus, String) {
-        until("the end", || self.child.try_wait().unwrap().is_some());
+        until("the end", || self.child.try_wait().unwrap());
         let mut text = String::new();
         self.child
             .stderr
@@ -85,31 +87,48 @@ fn an_agent_whose_input_closes_ends() {
     );
 }
 
+/// Long enough for an agent that is heard and read, and short enough for a test.
+const LIMIT: Duration = Duration::from_millis(300);
+
+/// Why an agent in this process ends whose fleet is these pipes.
+fn ended(limits: Limits, input: io::PipeReader, output: io::PipeWriter) -> AgentError {
+    let options = Options {
+        fleet: "alone".into(),
+        index: 0,
+    };
+    run_agent(&options, limits, input, output, Arc::new(AllKinds)).unwrap_err()
+}
+
 #[test]
 fn an_agent_whose_input_is_silent_ends() {
-    let began = Instant::now();
-    let (status, errors) = Alone::start().end();
-    assert_eq!(status.code(), Some(1));
-    assert!(errors.contains("silent for 10 s"), "{errors}");
-    assert!(began.elapsed() >= Duration::from_secs(10));
+    let (input, _fleet) = io::pipe().unwrap();
+    let (_reader, output) = io::pipe().unwrap();
+    let limits = Limits {
+        silence: LIMIT,
+        ..Limits::default()
+    };
+    assert_eq!(ended(limits, input, output), AgentError::Silent(LIMIT));
+    let usual = AgentError::Silent(Limits::default().silence).to_string();
+    assert!(usual.contains("silent for 10 s"), "{usual}");
 }
 
 #[test]
 fn an_agent_whose_output_nobody_reads_ends() {
-    let mut agent = Alone::start();
-    let mut input = agent.input.take().unwrap();
+    let (input, mut fleet) = io::pipe().unwrap();
+    let (reader, output) = io::pipe().unwrap();
     // More replies than the pipe has room for. Later pings stay in the other pipe.
-    let pings = thread::spawn(move || {
-        while input.write_all(b"{\"ping\":{\"number\":1}}\n").is_ok() {
-            thread::sleep(Duration::from_micros(100));
-        }
-    });
-    let (status, errors) = agent.end();
-    assert_eq!(status.code(), Some(1));
-    assert!(
-        errors.contains("nobody has read standard output for 10 s"),
-        "{errors}"
-    );
+    let pings =
+        thread::spawn(move || while fleet.write_all(b"{\"ping\":{\"number\":1}}\n").is_ok() {});
+    let limits = Limits {
+        stuck: LIMIT,
+        ..Limits::default()
+    };
+    assert_eq!(ended(limits, input, output), AgentError::Stuck(LIMIT));
+    let usual = AgentError::Stuck(Limits::default().stuck).to_string();
+    let expected = "nobody has read standard output for 10 s";
+    assert!(usual.contains(expected), "{usual}");
+    // Its threads end now.
+    drop(reader);
     pings.join().unwrap();
 }
 
@@ -154,30 +173,36 @@ fn when_the_fleet_is_killed_no_agent_is_left() {
         };
         thread::scope(|scope| {
             scope.spawn(|| {
-                until("a response", || server.count() > 0);
+                server.await_response();
                 fs::write(file, fleet.id()).unwrap();
             });
             let _ = run(&fleet, &plan);
         });
         return;
     }
-    let file = std::env::temp_dir().join(format!("prony-fleet-id-{}", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("id");
     let mut fleet = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "pipes::when_the_fleet_is_killed_no_agent_is_left",
+            concat!(
+                module_path!(),
+                "::when_the_fleet_is_killed_no_agent_is_left"
+            )
+            .split_once("::")
+            .unwrap()
+            .1,
         ])
         .env(ID_FILE, &file)
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    until("the load", || {
-        fs::read_to_string(&file).is_ok_and(|id| !id.is_empty())
+    let id = until("the load", || {
+        let id = fs::read_to_string(&file).ok();
+        id.filter(|id| !id.is_empty())
     });
-    let id = fs::read_to_string(&file).unwrap();
-    fs::remove_file(&file).unwrap();
     assert_eq!(processes(&id).len(), 3);
     fleet.kill().unwrap();
     fleet.wait().unwrap();
-    until("the end of every agent", || processes(&id).is_empty());
+    until_none_is_left(&id);
 }
