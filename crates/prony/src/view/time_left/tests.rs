@@ -2,6 +2,7 @@ use super::*;
 use prony_model::{Arrivals, FailureKind, Measurement, TrialResult, WarmUp, parse_stages, sample};
 use prony_suite::{Measure, Plan, TrialAttempt, Warming};
 use proptest::prelude::*;
+use std::sync::LazyLock;
 
 fn load(shape: LoadShape, duration_s: Option<f64>, requests: Option<u64>) -> LoadSpec {
     LoadSpec {
@@ -97,9 +98,12 @@ fn attempt(trial: &Trial) -> TrialAttempt {
     }
 }
 
+/// To encode its histograms takes longer than what a simulation does with it.
+static SAMPLE: LazyLock<TrialRecord> = LazyLock::new(|| sample::measured("bun", 1));
+
 /// A measured trial whose server started at once.
 fn record(trial: &Trial) -> TrialRecord {
-    let TrialResult::Measured(measurement) = sample::measured("bun", 1).result else {
+    let TrialResult::Measured(measurement) = SAMPLE.result.clone() else {
         panic!("it was measured");
     };
     let mut load = measurement.load;
