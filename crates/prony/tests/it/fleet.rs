@@ -107,25 +107,9 @@ fn agents_find_a_capacity_together() {
     let server = HttpServer::start();
     let folder = tempfile::tempdir().unwrap();
     let url = server.url();
-    let flags = [
-        "--agents",
-        "2",
-        "--find-capacity",
-        "--slo",
-        "p99<5s",
-        "--budget",
-        "15s",
-    ];
-    let more = [
-        "-d",
-        "200ms",
-        "--warmup",
-        "0s",
-        "--repeats",
-        "1",
-        "--curve-steps",
-        "0",
-    ];
+    // The first rate is tried, whatever the budget.
+    let flags = ["--agents", "2", "--find-capacity", "--budget", "500ms"];
+    let more = ["--slo", "p99<5s", "-d100ms", "--warmup", "0s"];
     let files = ["--json", "found.json", &url];
     let ended = in_time(|| load(folder.path(), &[&flags[..], &more, &files].concat()));
     assert!(!ended.stderr.contains("INVALID"), "{}", ended.all());

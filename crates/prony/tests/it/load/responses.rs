@@ -95,7 +95,7 @@ fn short_bodies_are_all_compared_and_long_ones_estimated() {
     let flags = [
         "--expect-body",
         "@page.html",
-        "-n3000",
+        "-n300",
         "-c1",
         "-t1",
         "--json",

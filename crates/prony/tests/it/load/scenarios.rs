@@ -332,7 +332,7 @@ fn an_interrupted_load_keeps_its_flows() {
     ));
     until("both users", || (server.count() == 2).then_some(()));
     // The client takes the responses a little later.
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(std::time::Duration::from_millis(200));
     running.signal(Signal::SIGINT);
     running
         .end()

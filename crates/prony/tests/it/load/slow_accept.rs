@@ -15,7 +15,7 @@ const OVERFLOWED: &str = "the server's accept queue overflowed";
 #[test]
 fn a_second_of_latency_is_explained_by_retransmitted_syns() {
     let url = format!("http://{}/", slow_acceptor());
-    let (stdout, result) = loaded(&["--rate", "80/s", "--no-keepalive", "-d2s", &url]);
+    let (stdout, result) = loaded(&["--rate", "80/s", "--no-keepalive", "-d500ms", &url]);
     let tcp = &result["tcp"];
     assert!(tcp["retransmitted_syns"].as_u64() > Some(0), "{tcp}");
     assert!(tcp["accept_queue_overflows"].as_u64() > Some(0), "{tcp}");

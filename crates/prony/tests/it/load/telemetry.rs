@@ -64,7 +64,7 @@ fn a_load_is_scraped_while_it_runs_and_no_counter_falls() {
     let folder = tempfile::tempdir().unwrap();
     let address = format!("127.0.0.1:{port}");
     let flags = [
-        "-c2", "-t1", "-d2s", "--warmup", "1s", "--rate", "500/s", "--quiet",
+        "-c2", "-t1", "-d700ms", "--warmup", "700ms", "--rate", "500/s", "--quiet",
     ];
     let mut command = load(folder.path(), &flags);
     command.args([
@@ -198,7 +198,7 @@ fn last_push_is_the_result(flags: &[&str]) -> Vec<ExportMetricsServiceRequest> {
 
 #[test]
 fn the_last_push_has_the_figures_of_the_result() {
-    let pushed = last_push_is_the_result(&["-c2", "-t1", "-d2500ms", "--warmup", "200ms"]);
+    let pushed = last_push_is_the_result(&["-c2", "-t1", "-d1500ms", "--warmup", "100ms"]);
     assert!(pushed.len() >= 2, "{} pushes", pushed.len());
     let counts: Vec<u64> = pushed
         .iter()
@@ -221,7 +221,7 @@ fn a_receiver_that_is_gone_does_not_fail_the_load() {
     let ceiling = Ceiling::start();
     let folder = tempfile::tempdir().unwrap();
     let otlp = format!("http://127.0.0.1:{}/otlp", free_port());
-    for flags in [&["-d2500ms"][..], &["-n10", "--quiet"]] {
+    for flags in [&["-d1500ms"][..], &["-n10", "--quiet"]] {
         let mut command = load(folder.path(), flags);
         command.args(["-c1", "--otlp", &otlp, &ceiling.url("hello")]);
         let ended = run(command).with(0);
@@ -235,7 +235,7 @@ fn a_receiver_that_is_gone_does_not_fail_the_load() {
         let (of, error) = last.split_once(&failed).unwrap();
         assert!(of.starts_with("OTLP     ") && of.contains(" of "), "{last}");
         assert_eq!(error.is_empty(), is_told_while_it_runs, "{last}");
-        assert_eq!(is_told_while_it_runs, flags[0] == "-d2500ms", "{last}");
+        assert_eq!(is_told_while_it_runs, flags[0] == "-d1500ms", "{last}");
     }
 }
 

@@ -15,7 +15,7 @@ use prony_testkit::recorder::HttpServer;
 fn wrks_flags_are_accepted() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
     let url = server.url();
-    let flags = ["-t2", "-c8", "-d1s", "--latency", "-H", "A: b"];
+    let flags = ["-t2", "-c8", "-d100ms", "--latency", "-H", "A: b"];
     let mut command = load(folder.path(), &flags);
     command.args(["--header", "C: d", "--json", "result.json", &url]);
     let ended = run(command).with(0);
@@ -46,7 +46,7 @@ fn wrks_flags_are_accepted() {
     assert_eq!(result["ended"], "duration");
     assert!(outcome(&result, "ok") > 0);
     let duration = result["duration_s"].as_f64().unwrap();
-    assert!((1.0..30.0).contains(&duration), "{duration}");
+    assert!(duration >= 0.1, "{duration}");
     let rate = result["rate_per_s"].as_f64().unwrap();
     let ok = outcome(&result, "ok") as f64;
     assert!((rate * duration / ok - 1.0).abs() < 0.01, "{rate}");
@@ -138,9 +138,9 @@ fn requests_without_a_response_time_out() {
     let flags = [
         "-c3",
         "-t1",
-        "-d1s",
+        "-d100ms",
         "--timeout",
-        "200ms",
+        "50ms",
         "--json",
         "result.json",
     ];
