@@ -63,15 +63,7 @@ fn the_first_signal_ends_any_load_with_a_complete_result() {
         &["--rate", "1000M/s", "--arrivals", "poisson"],
         &["--rate", "1000M/s", "--burst", "1M"],
         &["--stages", "0/s..1000M/s:1s,1000M/s"],
-        &[
-            "--users",
-            "100",
-            "--think-time",
-            "1us",
-            "--open",
-            "--deadline",
-            "1ms",
-        ],
+        &words!("--users 100 --think-time 1us --open --deadline 1ms"),
     ];
     let flags = ["-d1h", "-t1", "--warmup", "10ms", "--json", "result.json"];
     for shape in shapes {

@@ -13,15 +13,7 @@ use prony_testkit::recorder::HttpServer;
 #[test]
 fn requests_are_pipelined() {
     let ceiling = Ceiling::start();
-    let flags = [
-        "--pipeline",
-        "16",
-        "-c2",
-        "-t1",
-        "-n1000",
-        "--expect-length",
-        "17",
-    ];
+    let flags = words!("--pipeline 16 -c2 -t1 -n1000 --expect-length 17");
     let (shown, result) = loaded(&[&flags[..], &[&ceiling.url("hello")]].concat());
     assert!(shown.contains("pipelined 16 deep"), "{shown}");
     assert_eq!(result["load"]["pipeline"], 16);
@@ -94,14 +86,7 @@ fn connections_come_from_the_given_addresses() {
             });
         }
     });
-    let (_, result) = loaded(&[
-        "--source",
-        "127.0.0.7,127.0.0.9",
-        "-c4",
-        "-t1",
-        "-n40",
-        &url,
-    ]);
+    let (_, result) = loaded(&words!("--source 127.0.0.7,127.0.0.9 -c4 -t1 -n40", &url));
     assert_eq!(outcome(&result, "ok"), 40);
     let seen: Vec<String> = seen.lock().unwrap().iter().cloned().collect();
     assert_eq!(seen, ["127.0.0.7", "127.0.0.9"]);

@@ -1,5 +1,12 @@
 //! `prony load`, as its users run it, on servers that run.
 
+/// The words of a command line, and those that are not literals.
+macro_rules! words {
+    ($text:literal $(, $more:expr)*) => {
+        [&$text.split(' ').collect::<Vec<&str>>()[..], &[$($more as &str),*]].concat()
+    };
+}
+
 mod bounds;
 mod capacity;
 mod command_line;

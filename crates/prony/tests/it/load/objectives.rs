@@ -16,14 +16,9 @@ fn judged(folder: &Path, objectives: &[&str], urls: &[&str], status: i32) -> (En
     for objective in objectives {
         command.args(["--objective", objective]);
     }
-    command.args([
-        "--json",
-        "load.json",
-        "--junit",
-        "load.xml",
-        "--markdown",
-        "load.md",
-    ]);
+    command.args(words!(
+        "--json load.json --junit load.xml --markdown load.md"
+    ));
     command.args(urls.iter().map(|path| ceiling.url(path)));
     let ended = run(command).with(status);
     (ended, result(folder, "load.json"))
@@ -135,12 +130,7 @@ fn a_wrong_objective_is_named_with_its_place() {
             .says("--objective: ")
             .says(told);
     }
-    let capacity = [
-        "--find-capacity",
-        "--objective",
-        "p99<1s",
-        "http://127.0.0.1:9/",
-    ];
+    let capacity = words!("--find-capacity --objective p99<1s http://127.0.0.1:9/");
     run(load(folder.path(), &capacity))
         .with(2)
         .says("cannot be used with");

@@ -63,13 +63,10 @@ fn every_shape_and_every_kind_of_request_goes_over_http2() {
 #[test]
 fn no_keepalive_closes_connections_of_http2() {
     let server = Ceiling::start();
-    let (_, result) = loaded(&[
-        "--http2",
-        "-n20",
-        "-c1",
-        "--no-keepalive",
-        &server.url("hello"),
-    ]);
+    let (_, result) = loaded(&words!(
+        "--http2 -n20 -c1 --no-keepalive",
+        &server.url("hello")
+    ));
     assert_eq!(result["load"]["requests_per_connection"], 1);
     assert!(
         result["connections_opened"].as_u64() >= Some(20),

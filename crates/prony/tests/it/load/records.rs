@@ -112,12 +112,7 @@ fn the_log_leaves_the_warm_up_out() {
 #[test]
 fn the_log_shows_a_second_without_a_response() {
     let server = HttpServer::start();
-    let flags = [
-        "--stages",
-        "100/s:300ms,0/s:1700ms,100/s:100ms",
-        "-c2",
-        "-t1",
-    ];
+    let flags = words!("--stages 100/s:300ms,0/s:1700ms,100/s:100ms -c2 -t1");
     let (intervals, result) = logged(&[&flags[..], &[&server.url()]].concat());
     assert_is_whole(&intervals, &result);
     assert!(intervals[1].latencies.is_empty(), "{result}");

@@ -93,14 +93,7 @@ fn a_file_of_requests_names_its_server() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
     let line = format!("{{\"url\": \"{}x\"}}\n", server.url());
     fs::write(folder.path().join("one.jsonl"), line).unwrap();
-    let flags = [
-        "--requests-file",
-        "one.jsonl",
-        "-c1",
-        "-n2",
-        "--order",
-        "random",
-    ];
+    let flags = words!("--requests-file one.jsonl -c1 -n2 --order random");
     run(load(folder.path(), &flags)).with(0);
     assert_eq!(asked(&server), ["GET /x", "GET /x"]);
 }

@@ -44,13 +44,7 @@ fn wrong_responses_are_reported_with_their_first_difference() {
         ),
     ] {
         let mut command = load(folder.path(), flags);
-        command.args([
-            "-n20",
-            "-c2",
-            "--json",
-            "result.json",
-            &ceiling.url("hello"),
-        ]);
+        command.args(words!("-n20 -c2 --json result.json", &ceiling.url("hello")));
         run(command).with(1).prints(told);
         let result = result(folder.path(), "result.json");
         assert_eq!(outcome(&result, kind), 20, "{flags:?}");
@@ -65,14 +59,10 @@ fn bodies_are_compared_in_samples() {
     // As long as the right body, but different: only compared responses are found wrong.
     let flags = ["--expect-body", "HELLO FROM PRONY\n", "--check-every", "10"];
     let mut command = load(folder.path(), &flags);
-    command.args([
-        "-n100",
-        "-c1",
-        "-t1",
-        "--json",
-        "result.json",
-        &ceiling.url("hello"),
-    ]);
+    command.args(words!(
+        "-n100 -c1 -t1 --json result.json",
+        &ceiling.url("hello")
+    ));
     run(command).with(0).prints("10 wrong body");
     let result = result(folder.path(), "result.json");
     assert_eq!(outcome(&result, "wrong_body"), 10);
@@ -92,14 +82,7 @@ fn short_bodies_are_all_compared_and_long_ones_estimated() {
     let mut page = page.unwrap();
     *page.last_mut().unwrap() = b'!';
     fs::write(folder.path().join("page.html"), page).unwrap();
-    let flags = [
-        "--expect-body",
-        "@page.html",
-        "-n300",
-        "-c1",
-        "-t1",
-        "--json",
-    ];
+    let flags = words!("--expect-body @page.html -n300 -c1 -t1 --json");
     let mut command = load(folder.path(), &flags);
     command.args(["result.json", &ceiling.url("")]);
     let ended = run(command);

@@ -83,13 +83,7 @@ fn stages_last_as_long_as_their_sum() {
     assert!((139..=142).contains(&due), "{due}");
 
     // If something else ends the load, the last rate continues.
-    let stages = [
-        "--stages",
-        "500/s:100ms,2k/s",
-        "-n150",
-        "--max-connections",
-        "10",
-    ];
+    let stages = words!("--stages 500/s:100ms,2k/s -n150 --max-connections 10");
     let (_, result) = loaded(&[&stages[..], &[&server.url()]].concat());
     assert!(result["load"]["duration_s"].is_null());
     assert_eq!(result["load"]["max_connections"], 10);
@@ -102,22 +96,10 @@ fn requests_past_their_deadline_are_dropped() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let folder = tempfile::tempdir().unwrap();
-    let flags = [
-        "--rate",
-        "200/s",
-        "-n50",
-        "-c2",
-        "-t1",
-        "--max-connections",
-        "2",
-        "--deadline",
-        "500ms",
-        "--timeout",
-        "1s",
-        "--json",
-        "result.json",
-        &url,
-    ];
+    let flags = words!(
+        "--rate 200/s -n50 -c2 -t1 --max-connections 2 --deadline 500ms --timeout 1s --json result.json",
+        &url
+    );
     run(load(folder.path(), &flags))
         .with(1)
         .prints("deadline 0.5 s")

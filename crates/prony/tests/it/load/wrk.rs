@@ -105,15 +105,7 @@ fn a_body_is_sent_as_text_or_from_a_file() {
 #[test]
 fn a_warm_up_is_reported_and_not_counted() {
     let (server, folder) = (HttpServer::start(), tempfile::tempdir().unwrap());
-    let flags = [
-        "-n",
-        "100",
-        "-c2",
-        "--warmup",
-        "200ms",
-        "--json",
-        "result.json",
-    ];
+    let flags = words!("-n 100 -c2 --warmup 200ms --json result.json");
     let mut command = load(folder.path(), &flags);
     command.arg(server.url());
     run(command).with(0).prints("warm-up: ");
@@ -135,15 +127,7 @@ fn requests_without_a_response_time_out() {
     // The kernel accepts connections, but nothing reads from them.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let flags = [
-        "-c3",
-        "-t1",
-        "-d100ms",
-        "--timeout",
-        "50ms",
-        "--json",
-        "result.json",
-    ];
+    let flags = words!("-c3 -t1 -d100ms --timeout 50ms --json result.json");
     let mut command = load(folder.path(), &flags);
     command.arg(&url);
     run(command)
@@ -180,29 +164,13 @@ fn only_the_complete_json_is_on_standard_output() {
     };
     has(
         &result,
-        &[
-            "outcomes",
-            "duration_s",
-            "rate_per_s",
-            "bytes_read",
-            "connections_opened",
-            "latency_ns",
-            "histogram",
-            "generator",
-        ],
+        &words!(
+            "outcomes duration_s rate_per_s bytes_read connections_opened latency_ns histogram generator"
+        ),
     );
     has(
         &result["outcomes"],
-        &[
-            "ok",
-            "wrong_status",
-            "malformed",
-            "truncated",
-            "refused",
-            "reset",
-            "timed_out",
-            "unfinished",
-        ],
+        &words!("ok wrong_status malformed truncated refused reset timed_out unfinished"),
     );
     has(
         &result["latency_ns"],
@@ -212,13 +180,7 @@ fn only_the_complete_json_is_on_standard_output() {
     );
     has(
         &result["generator"],
-        &[
-            "cpu_user_s",
-            "cpu_system_s",
-            "busy_max",
-            "loop",
-            "client_limited",
-        ],
+        &words!("cpu_user_s cpu_system_s busy_max loop client_limited"),
     );
 }
 
