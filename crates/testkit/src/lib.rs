@@ -38,3 +38,11 @@ pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
         thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// # Panics
+///
+/// If `part` is no part of `text`, with both.
+#[track_caller]
+pub fn contains(text: &str, part: &str) {
+    assert!(text.contains(part), "no `{part}` in {text}");
+}

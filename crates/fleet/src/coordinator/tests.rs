@@ -87,6 +87,15 @@ impl Lab {
         self.say(agent, AgentMessage::Result { load, part })
     }
 
+    fn progress(&mut self, agent: usize, progress: Progress) -> Result<(), FleetError> {
+        let (load, progress) = (1, Box::new(progress));
+        self.say(agent, AgentMessage::Running { load, progress })
+    }
+
+    fn happens(&mut self, event: Event) -> Result<(), FleetError> {
+        self.coordinator.take(self.now, event)
+    }
+
     fn tick(&mut self) -> Result<Vec<FleetMessage>, FleetError> {
         self.coordinator.tick(self.now)
     }
@@ -144,6 +153,16 @@ fn host(agent: usize, version: &str) -> Host {
     }
 }
 
+#[track_caller]
+fn says(error: &FleetError, text: &str) {
+    assert!(error.to_string().contains(text), "{error}");
+}
+
+#[track_caller]
+fn begins(error: &FleetError, text: &str) {
+    assert!(error.to_string().starts_with(text), "{error}");
+}
+
 fn name(index: usize) -> AgentName {
     let host = Some(format!("node-{index}"));
     AgentName { index, host }
@@ -167,9 +186,7 @@ fn the_fleet_is_there_when_every_agent_has_replied() {
 fn agents_that_are_not_placed_are_named_with_the_schedulers_words() {
     let mut lab = Lab::new(3);
     let text = "0/2 nodes are available".into();
-    lab.coordinator
-        .take(lab.now, Event::Note { agent: None, text })
-        .unwrap();
+    lab.happens(Event::Note { agent: None, text }).unwrap();
     let error = lab.pass(ms(70_000), &[1, 2]).unwrap_err();
     assert!(matches!(error, FleetError::NotPlaced { .. }), "{error}");
     let text = error.to_string();
@@ -197,12 +214,8 @@ fn another_version_is_named_with_the_host() {
             },
         )
         .unwrap_err();
-    let text = error.to_string();
-    assert!(
-        text.contains("agent 1 on node-1 runs Prony 0.0.7"),
-        "{text}"
-    );
-    assert!(text.contains(VERSION), "{text}");
+    says(&error, "agent 1 on node-1 runs Prony 0.0.7");
+    says(&error, VERSION);
 }
 
 #[test]
@@ -246,12 +259,7 @@ fn the_first_agents_share_a_load_and_the_others_stay_in_touch() {
     // One that is silent is lost also if it has no part of the load.
     lab.coordinator.begin(lab.now, 2, None);
     let error = lab.pass(ms(20_000), &[2]).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("agent 2 on node-2 has sent nothing"),
-        "{error}"
-    );
+    begins(&error, "agent 2 on node-2 has sent nothing");
 }
 
 #[test]
@@ -260,17 +268,9 @@ fn an_agent_without_a_part_is_neither_awaited_nor_heard() {
     lab.coordinator.begin(lab.now, 2, None);
     lab.ready(0).unwrap();
     let error = lab.pass(ms(100_000), &[]).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .starts_with("agent 1 on node-1 had not prepared"),
-        "{error}"
-    );
+    begins(&error, "agent 1 on node-1 had not prepared");
     let error = lab.ready(2).unwrap_err();
-    assert!(
-        error.to_string().contains("a ready signal of load 1"),
-        "{error}"
-    );
+    says(&error, "a ready signal of load 1");
 }
 
 #[test]
@@ -324,10 +324,7 @@ fn a_result_before_the_start_is_refused() {
     let mut lab = Lab::launched(2);
     lab.coordinator.begin(lab.now, lab.agents(), None);
     let error = lab.result(1, 1).unwrap_err();
-    assert!(
-        error.to_string().contains("a result before the load began"),
-        "{error}"
-    );
+    says(&error, "a result before the load began");
 }
 
 #[test]
@@ -337,10 +334,7 @@ fn a_damaged_or_missing_line_of_a_result_is_refused() {
     let line = lab.lines(1, &AgentMessage::Result { load, part }).concat();
     let damaged = line.replace("\"part\":3", "\"part\":4");
     assert_ne!(line, damaged);
-    let error = lab
-        .coordinator
-        .take(lab.now, Event::Line(damaged))
-        .unwrap_err();
+    let error = lab.happens(Event::Line(damaged)).unwrap_err();
     assert!(matches!(
         error,
         FleetError::Frame {
@@ -366,11 +360,7 @@ fn a_restarted_agent_is_named() {
     let mut lab = Lab::running(2, None);
     lab.framers[1] = Framer::new("lab", 1, 77);
     let error = lab.pong(1, 0).unwrap_err();
-    let text = error.to_string();
-    assert!(
-        text.contains("as agent 1: the scheduler restarted it (node-1)"),
-        "{text}"
-    );
+    says(&error, "as agent 1: the scheduler restarted it (node-1)");
 }
 
 #[test]
@@ -410,15 +400,7 @@ fn progress_and_lines_of_a_long_result_show_that_an_agent_lives() {
     for _ in 0..10 {
         lab.now += ms(2000);
         lab.pong(0, 0).unwrap();
-        let (load, progress) = (1, Progress::default());
-        lab.say(
-            1,
-            AgentMessage::Running {
-                load,
-                progress: Box::new(progress),
-            },
-        )
-        .unwrap();
+        lab.progress(1, Progress::default()).unwrap();
         lab.tick().unwrap();
     }
 }
@@ -429,12 +411,7 @@ fn an_agent_is_named_after_a_second_of_silence() {
     assert_eq!(lab.coordinator.silent_agent(lab.now), None);
     lab.now += ms(900);
     for agent in [0, 2] {
-        let (load, progress) = (1, Progress::default());
-        let running = AgentMessage::Running {
-            load,
-            progress: Box::new(progress),
-        };
-        lab.say(agent, running).unwrap();
+        lab.progress(agent, Progress::default()).unwrap();
     }
     assert_eq!(lab.coordinator.silent_agent(lab.now), None);
     lab.now += ms(200);
@@ -514,25 +491,17 @@ fn an_agent_that_ends_is_named_with_its_last_words() {
     let mut lab = Lab::running(2, None);
     for number in 0..9 {
         let text = format!("note {number}");
-        lab.coordinator
-            .take(
-                lab.now,
-                Event::Note {
-                    agent: Some(1),
-                    text,
-                },
-            )
-            .unwrap();
+        lab.happens(Event::Note {
+            agent: Some(1),
+            text,
+        })
+        .unwrap();
     }
     let (agent, reason) = (Some(1), "signal 9".into());
-    let error = lab
-        .coordinator
-        .take(lab.now, Event::Ended { agent, reason })
-        .unwrap_err();
-    let text = error.to_string();
-    assert!(
-        text.starts_with("agent 1 on node-1 was lost: signal 9; its last words: note 4 | note 5"),
-        "{text}"
+    let error = lab.happens(Event::Ended { agent, reason }).unwrap_err();
+    begins(
+        &error,
+        "agent 1 on node-1 was lost: signal 9; its last words: note 4 | note 5",
     );
 }
 
@@ -556,12 +525,9 @@ fn agents_that_are_not_ready_in_time_are_named() {
     lab.coordinator.begin(lab.now, lab.agents(), None);
     lab.ready(1).unwrap();
     let error = lab.pass(ms(100_000), &[]).unwrap_err();
-    let text = error.to_string();
-    assert!(
-        text.starts_with(
-            "agent 0 on node-0, agent 2 on node-2 had not prepared the load within 60 s"
-        ),
-        "{text}"
+    begins(
+        &error,
+        "agent 0 on node-0, agent 2 on node-2 had not prepared the load within 60 s",
     );
 }
 
@@ -614,14 +580,7 @@ fn progress_is_summed_over_agents() {
             p99_ns: 7 + agent,
             ..Progress::default()
         };
-        lab.say(
-            agent as usize,
-            AgentMessage::Running {
-                load: 1,
-                progress: Box::new(progress),
-            },
-        )
-        .unwrap();
+        lab.progress(agent as usize, progress).unwrap();
     }
     let expected = Progress {
         at_s: 1.5,
@@ -646,14 +605,7 @@ fn counts_beyond_any_load_do_not_overflow() {
             bytes_read: u64::MAX,
             ..Progress::default()
         };
-        lab.say(
-            agent,
-            AgentMessage::Running {
-                load: 1,
-                progress: Box::new(progress),
-            },
-        )
-        .unwrap();
+        lab.progress(agent, progress).unwrap();
     }
     let sum = lab.coordinator.progress().unwrap();
     assert_eq!([sum.ok, sum.errors, sum.bytes_read], [u64::MAX; 3]);
@@ -697,10 +649,7 @@ proptest! {
                     ready[agent] = true;
                     lab.ready(agent)
                 }
-                Act::Progress(agent) => {
-                    let (load, progress) = (1, Progress::default());
-                    lab.say(agent, AgentMessage::Running { load, progress: Box::new(progress) })
-                }
+                Act::Progress(agent) => lab.progress(agent, Progress::default()),
                 Act::Result(agent) => {
                     results[agent] += 1;
                     lab.result(agent, 1)

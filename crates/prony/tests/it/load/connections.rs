@@ -1,5 +1,6 @@
 //! Connections: how long they last, and their addresses.
 
+use prony_testkit::contains;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -39,10 +40,7 @@ fn a_connection_ends_after_n_requests() {
     let ceiling = Ceiling::start();
     let flags = ["--requests-per-connection", "5", "-c1", "-t1", "-n20"];
     let (shown, result) = loaded(&[&flags[..], &[&ceiling.url("hello")]].concat());
-    assert!(
-        shown.contains("a new connection every 5 requests"),
-        "{shown}"
-    );
+    contains(&shown, "a new connection every 5 requests");
     assert_eq!(result["load"]["requests_per_connection"], 5);
     assert_eq!(outcome(&result, "ok"), 20);
     assert_eq!(result["connections_opened"], 4);
@@ -62,10 +60,7 @@ fn a_name_resolves_to_the_given_address() {
     );
     assert_eq!(outcome(&result, "ok"), 5);
     let head = server.first().head;
-    assert!(
-        head.contains(&format!("\nHost: shop.invalid:{port}\n")),
-        "{head}"
-    );
+    contains(&head, &format!("\nHost: shop.invalid:{port}\n"));
 }
 
 #[test]

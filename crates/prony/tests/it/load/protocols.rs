@@ -1,5 +1,6 @@
 //! Loads over HTTP/2 and gRPC.
 
+use prony_testkit::contains;
 use std::fs;
 
 use crate::common::{repository, run};
@@ -17,9 +18,9 @@ fn http2_without_tls_keeps_streams_in_flight() {
     let url = server.url("hello");
     let flags = ["-n2k", "-c2", "--http2", "--streams-per-connection", "16"];
     let (summary, result) = loaded(&[&flags[..], &[&url]].concat());
-    assert!(
-        summary.contains("  HTTP/2 without TLS, 16 streams per connection\n"),
-        "{summary}"
+    contains(
+        &summary,
+        "  HTTP/2 without TLS, 16 streams per connection\n",
     );
     assert!(!summary.contains("pipelined"), "{summary}");
     assert_eq!(result["target"]["protocol"], "h2c");
@@ -88,10 +89,7 @@ fn a_call_has_its_message_in_json() {
     // A message of one field: its tag, its length, and the text.
     let check = ["--expect-body", "\x0a\x02hi"];
     let (summary, result) = loaded(&[&call[..], &check, &flags].concat());
-    assert!(
-        summary.contains("  gRPC without TLS, 1 stream per connection\n"),
-        "{summary}"
-    );
+    contains(&summary, "  gRPC without TLS, 1 stream per connection\n");
     let target = &result["target"];
     assert_eq!(target["protocol"], "grpc");
     assert_eq!(target["url"], format!("{url}prony.echo.v1.Echo/Unary"));

@@ -1,5 +1,6 @@
 //! `prony load FILE.hurl`.
 
+use prony_testkit::contains;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -150,10 +151,7 @@ fn each_flow_has_values_of_its_own() {
     assert_eq!(lines(&server), expected);
     let recorded = fs::read_to_string(folder.path().join("result.json")).unwrap();
     assert!(!recorded.contains("sesame2") && !ended.all().contains("sesame2"));
-    assert!(
-        recorded.contains("GET /{{id}}/{{name}}/{{n}}"),
-        "{recorded}"
-    );
+    contains(&recorded, "GET /{{id}}/{{name}}/{{n}}");
 }
 
 #[test]
@@ -200,9 +198,9 @@ fn a_flow_that_fails_after_its_first_request_leaves_ok_responses() {
         .collect();
     assert_eq!(requests, [6, 6, 0]);
     let junit = fs::read_to_string(folder.path().join("load.xml")).unwrap();
-    assert!(
-        junit.contains("no flow was ok: 6 failed; the first of GET /no-such: a.hurl:3:6: "),
-        "{junit}"
+    contains(
+        &junit,
+        "no flow was ok: 6 failed; the first of GET /no-such: a.hurl:3:6: ",
     );
 }
 

@@ -1,5 +1,6 @@
 //! Every shape of load: its name, its schedule, and what its latency is measured from.
 
+use prony_testkit::contains;
 use std::net::TcpListener;
 use std::time::Duration;
 
@@ -13,11 +14,9 @@ use prony_testkit::recorder::HttpServer;
 fn a_rate_sends_what_is_due() {
     let server = HttpServer::start();
     let (shown, result) = loaded(&["--rate", "1k/s", "-n300", "-c4", "-t1", &server.url()]);
-    assert!(
-        shown.contains(
-            "1k/s, open loop, evenly spaced, 4 connections, at most 1,000 connections, 1 thread"
-        ),
-        "{shown}"
+    contains(
+        &shown,
+        "1k/s, open loop, evenly spaced, 4 connections, at most 1,000 connections, 1 thread",
     );
     for part in [
         "Latency (from the scheduled arrival)",
@@ -57,10 +56,7 @@ fn bursts_have_the_same_rate_overall() {
     let server = HttpServer::start();
     let flags = ["--rate", "1k/s", "--burst", "50", "-n200", "-c50"];
     let (shown, result) = loaded(&[&flags[..], &[&server.url()]].concat());
-    assert!(
-        shown.contains("1k/s, open loop, evenly spaced, bursts of 50"),
-        "{shown}"
-    );
+    contains(&shown, "1k/s, open loop, evenly spaced, bursts of 50");
     assert_eq!(outcome(&result, "ok"), 200);
     // The fourth burst is due 150 ms after the first.
     assert!(result["duration_s"].as_f64().unwrap() > 0.12, "{result}");
@@ -71,10 +67,7 @@ fn stages_last_as_long_as_their_sum() {
     let server = HttpServer::start();
     let stages = ["--stages", "200/s:100ms,200/s..1k/s:200ms"];
     let (shown, result) = loaded(&[&stages[..], &[&server.url()]].concat());
-    assert!(
-        shown.contains("200/s:100ms, 200/s..1k/s:200ms, open loop"),
-        "{shown}"
-    );
+    contains(&shown, "200/s:100ms, 200/s..1k/s:200ms, open loop");
     let seconds = |of: &serde_json::Value| of.as_f64().unwrap();
     assert!((seconds(&result["load"]["duration_s"]) - 0.3).abs() < 1e-9);
     assert_eq!(result["ended"], "duration");
@@ -121,10 +114,7 @@ fn users_think_closed_or_open() {
     let server = HttpServer::start();
     let users = ["--users", "20", "--think-time", "10ms", "-n200", "-t1"];
     let (shown, result) = loaded(&[&users[..], &[&server.url()]].concat());
-    assert!(
-        shown.contains("20 users, closed loop, think time 0.01 s, 1 thread"),
-        "{shown}"
-    );
+    contains(&shown, "20 users, closed loop, think time 0.01 s, 1 thread");
     assert!(
         shown.contains("Latency (closed loop)") && shown.contains("  seed "),
         "{shown}"
@@ -134,14 +124,8 @@ fn users_think_closed_or_open() {
     assert_eq!(outcome(&result, "ok"), 200);
 
     let (shown, result) = loaded(&[&users[..], &["--open", &server.url()]].concat());
-    assert!(
-        shown.contains("20 users, open loop, think time 0.01 s, 1 thread"),
-        "{shown}"
-    );
-    assert!(
-        shown.contains("Latency (from the scheduled arrival)"),
-        "{shown}"
-    );
+    contains(&shown, "20 users, open loop, think time 0.01 s, 1 thread");
+    contains(&shown, "Latency (from the scheduled arrival)");
     assert_eq!(result["load"]["shape"], "users-open");
     assert_eq!(outcome(&result, "ok"), 200);
 }
@@ -150,10 +134,7 @@ fn users_think_closed_or_open() {
 fn sequential_is_one_connection() {
     let server = HttpServer::start();
     let (shown, result) = loaded(&["--sequential", "-n50", &server.url()]);
-    assert!(
-        shown.contains("1 connection, closed loop (sequential)"),
-        "{shown}"
-    );
+    contains(&shown, "1 connection, closed loop (sequential)");
     assert_eq!(result["connections_opened"], 1);
     assert_eq!(server.count(), 50);
 }

@@ -1,5 +1,6 @@
 //! `--metrics` and `--otlp`: what Prometheus and an OpenTelemetry receiver see of a load.
 
+use prony_testkit::contains;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -93,9 +94,9 @@ fn a_load_is_scraped_while_it_runs_and_no_counter_falls() {
         .keys()
         .find(|name| name.starts_with("target_info{"))
         .unwrap();
-    assert!(
-        target.contains(&format!("url_full=\"{url}\",prony_protocol=\"http/1.1\"")),
-        "{target}"
+    contains(
+        &target,
+        &format!("url_full=\"{url}\",prony_protocol=\"http/1.1\""),
     );
     assert_eq!(last["prony_measuring"], 1.0);
     let ok = last[MEASURED_OK];
