@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -11,6 +12,10 @@ pub struct Received {
     /// Request line and headers, each with a line feed.
     pub head: String,
     pub body: Vec<u8>,
+    /// Who sent it, which tells connections apart.
+    pub peer: SocketAddr,
+    /// When its head had come.
+    pub at: Instant,
 }
 
 /// Responds to everything with 200, over connections that stay open.
@@ -52,6 +57,15 @@ impl HttpServer {
         self.received.lock().unwrap().clone()
     }
 
+    /// Their first lines, without the version.
+    pub fn lines(&self) -> Vec<String> {
+        let line = |received: &Received| {
+            let line = received.head.lines().next().unwrap();
+            line.strip_suffix(" HTTP/1.1").unwrap().to_owned()
+        };
+        self.received.lock().unwrap().iter().map(line).collect()
+    }
+
     pub fn first(&self) -> Received {
         self.received.lock().unwrap()[0].clone()
     }
@@ -75,9 +89,16 @@ fn response(reader: &mut BufReader<&TcpStream>, all: &Mutex<Vec<Received>>) -> O
         head.push_str(line);
         head.push('\n');
     }
+    let at = Instant::now();
+    let peer = reader.get_ref().peer_addr().ok()?;
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    all.lock().unwrap().push(Received { head, body });
+    all.lock().unwrap().push(Received {
+        head,
+        body,
+        peer,
+        at,
+    });
     let mut writer = *reader.get_ref();
     writer
         .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")

@@ -90,16 +90,8 @@ fn the_same_agents_run_several_loads() {
 
 #[test]
 fn the_next_load_continues_after_the_flows_of_the_last() {
-    let numbers = Arc::new(Mutex::new(Vec::new()));
-    let record = numbers.clone();
-    let address = listening_server(move |_, request: &str| {
-        let number: u64 = request["GET /".len()..]
-            .split(' ')
-            .next()
-            .and_then(|it| it.parse().ok())
-            .unwrap();
-        record.lock().unwrap().push(number);
-    });
+    let server = HttpServer::start();
+    let address = server.address;
     let mut sources = Sources::default();
     sources.set("host", &address.to_string()).unwrap();
     sources.add_counter("n", 0).unwrap();
@@ -116,7 +108,9 @@ fn the_next_load_continues_after_the_flows_of_the_last() {
             ..LoadPlan::new(address.into(), format!("http://{address}/"), request)
         };
         assert_eq!(run(&fleet, &plan).unwrap().flows.unwrap().ok, 7);
-        let mut numbers = std::mem::take(&mut *numbers.lock().unwrap());
+        let lines = server.lines();
+        let number = |line: &String| line["GET /".len()..].parse::<u64>().unwrap();
+        let mut numbers: Vec<u64> = lines[7 * load..].iter().map(number).collect();
         numbers.sort_unstable();
         // The agents have begun 3, 2 and 2 flows in turn, so two numbers are left out.
         let first = 9 * load as u64;

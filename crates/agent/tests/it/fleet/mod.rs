@@ -5,61 +5,34 @@ mod loads;
 mod pipes;
 mod start;
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
+use std::fs;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use prony_fleet::{Fleet, FleetError, Limits, Local};
 use prony_load::{EventLoopChoice, HttpUrl, LoadError, LoadPlan, LoadRunner, Request};
 use prony_model::LoadResult;
-use prony_reference::script::{Script, Service};
-use prony_reference::{Config, Responded, ScriptedServer, Work};
+use prony_testkit::recorder::HttpServer;
 use prony_testkit::until;
 
 /// Far longer than anything here takes unless there is a fault.
 const LONG: Duration = Duration::from_secs(60);
 const LOOPS: [EventLoopChoice; 2] = [EventLoopChoice::Epoll, EventLoopChoice::IoUring];
 
-/// A server that remembers its responses.
-struct TestServer {
-    address: SocketAddr,
-    responded: Arc<Mutex<Vec<Responded>>>,
-}
+/// A server that records its requests.
+struct TestServer(HttpServer);
 
 impl TestServer {
     fn start() -> Self {
-        let config = Config {
-            host: "127.0.0.1".into(),
-            port: 0,
-            cpus: 1.try_into().unwrap(),
-            assets: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/assets"),
-            work: Work::default(),
-            tls: None,
-        };
-        let script = Script {
-            freeze: None,
-            service: Service::Fixed(Duration::ZERO),
-            workers: 64.try_into().unwrap(),
-            seed: 1,
-        };
-        let server = ScriptedServer::bind(&config, script).unwrap();
-        let address = server.address();
-        let responded = Arc::new(Mutex::new(Vec::new()));
-        let record = responded.clone();
-        let log = File::create("/dev/null").unwrap();
-        thread::spawn(move || server.run(log, |one| record.lock().unwrap().push(one)));
-        Self { address, responded }
+        Self(HttpServer::start())
     }
 
     fn count(&self) -> u64 {
-        self.responded.lock().unwrap().len() as u64
+        self.0.count() as u64
     }
 
     fn await_response(&self) {
@@ -68,12 +41,12 @@ impl TestServer {
 
     /// A closed loop without an end.
     fn plan(&self) -> LoadPlan {
-        let url: HttpUrl = format!("http://{}/hello", self.address).parse().unwrap();
+        let url: HttpUrl = self.0.url().parse().unwrap();
         let request = Request::new("GET", &url, &[], b"").unwrap();
         LoadPlan {
             connections: 12,
             max_connections: 12,
-            ..LoadPlan::new(self.address.into(), url.as_str(), request)
+            ..LoadPlan::new(self.0.address.into(), url.as_str(), request)
         }
     }
 
@@ -84,31 +57,6 @@ impl TestServer {
             ..self.plan()
         }
     }
-}
-
-/// A server that responds to small requests. `hear` gets each, and which one of its connection it is.
-fn listening_server(hear: impl Fn(usize, &str) + Clone + Send + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, hear) = (stream.unwrap(), hear.clone());
-            thread::spawn(move || {
-                let mut buffer = [0; 4096];
-                for nth in 0.. {
-                    let Ok(length @ 1..) = stream.read(&mut buffer) else {
-                        return;
-                    };
-                    hear(nth, str::from_utf8(&buffer[..length]).unwrap());
-                    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-                    if stream.write_all(response).is_err() {
-                        return;
-                    }
-                }
-            });
-        }
-    });
-    address
 }
 
 /// On a machine that is busy with other tests, agents may begin late.

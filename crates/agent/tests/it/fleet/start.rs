@@ -1,5 +1,7 @@
 //! Agents start together, by the target's own record, whatever their clocks show.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::process::Command;
 
 use prony_fleet::{Agents, Launch, LaunchError, Launcher, Processes};
@@ -37,18 +39,6 @@ impl Launcher for Staggered {
     }
 }
 
-/// A server that remembers when the first request of each connection arrived.
-fn first_arrivals() -> (SocketAddr, Arc<Mutex<Vec<Instant>>>) {
-    let arrivals = Arc::new(Mutex::new(Vec::new()));
-    let record = arrivals.clone();
-    let address = listening_server(move |nth, _| {
-        if nth == 0 {
-            record.lock().unwrap().push(Instant::now());
-        }
-    });
-    (address, arrivals)
-}
-
 fn plan(address: SocketAddr, event_loop: EventLoopChoice) -> LoadPlan {
     let url: HttpUrl = format!("http://{address}/").parse().unwrap();
     let request = Request::new("GET", &url, &[], b"").unwrap();
@@ -62,16 +52,20 @@ fn plan(address: SocketAddr, event_loop: EventLoopChoice) -> LoadPlan {
 
 /// How far apart the first requests of agents arrived whose clocks are apart.
 fn spread(fleet: &Fleet, event_loop: EventLoopChoice) -> Duration {
-    let (address, arrivals) = first_arrivals();
-    let result = run(fleet, &plan(address, event_loop)).unwrap();
-    let arrivals = arrivals.lock().unwrap();
+    let server = HttpServer::start();
+    let result = run(fleet, &plan(server.address, event_loop)).unwrap();
+    // When the first request of each connection arrived.
+    let mut arrivals = BTreeMap::new();
+    for request in server.all() {
+        arrivals.entry(request.peer).or_insert(request.at);
+    }
     assert_eq!(arrivals.len(), 3);
     let agents = result.fleet.unwrap().agents;
     let clocks: Vec<i64> = agents.iter().map(|agent| agent.clock_offset_ns).collect();
     // The later an agent starts, the less its clock shows.
     let is_descending = clocks.windows(2).all(|two| two[0] > two[1]);
     assert!(is_descending, "{event_loop}: {clocks:?}");
-    *arrivals.iter().max().unwrap() - *arrivals.iter().min().unwrap()
+    *arrivals.values().max().unwrap() - *arrivals.values().min().unwrap()
 }
 
 fn staggered() -> Fleet {

@@ -3,9 +3,7 @@
 use prony_testkit::contains;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
-use std::sync::{Arc, Mutex};
 use std::thread;
 
 use crate::load::{Ceiling, loaded, outcome};
@@ -65,25 +63,13 @@ fn a_name_resolves_to_the_given_address() {
 
 #[test]
 fn connections_come_from_the_given_addresses() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    let seen = Arc::new(Mutex::new(BTreeSet::new()));
-    let peers = Arc::clone(&seen);
-    // It ends with the test's process.
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let peer = stream.peer_addr().unwrap().ip().to_string();
-            let peers = Arc::clone(&peers);
-            thread::spawn(move || {
-                while response(&mut stream, &|| {
-                    peers.lock().unwrap().insert(peer.clone());
-                }) {}
-            });
-        }
-    });
+    let server = HttpServer::start();
+    let url = server.url();
     let (_, result) = loaded(&words!("--source 127.0.0.7,127.0.0.9 -c4 -t1 -n40", &url));
     assert_eq!(outcome(&result, "ok"), 40);
-    let seen: Vec<String> = seen.lock().unwrap().iter().cloned().collect();
+    let all = server.all();
+    let seen: BTreeSet<String> = all.iter().map(|it| it.peer.ip().to_string()).collect();
+    let seen: Vec<String> = seen.into_iter().collect();
     assert_eq!(seen, ["127.0.0.7", "127.0.0.9"]);
 }
 
@@ -95,7 +81,7 @@ fn a_unix_socket_is_loaded() {
     // It ends with the test's process.
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            thread::spawn(move || while response(&mut stream, &|| ()) {});
+            thread::spawn(move || while response(&mut stream) {});
         }
     });
     let flags = ["--unix-socket", path.to_str().unwrap(), "-c2", "-n30"];
@@ -107,7 +93,7 @@ fn a_unix_socket_is_loaded() {
 }
 
 /// Responds to a request whose head arrives in one piece; `false` if there is none.
-fn response(stream: &mut (impl Read + Write), seen: &dyn Fn()) -> bool {
+fn response(stream: &mut (impl Read + Write)) -> bool {
     let mut head = Vec::new();
     let mut buffer = [0; 1024];
     while !head.ends_with(b"\r\n\r\n") {
@@ -116,7 +102,6 @@ fn response(stream: &mut (impl Read + Write), seen: &dyn Fn()) -> bool {
             Ok(length) => head.extend_from_slice(&buffer[..length]),
         }
     }
-    seen();
     stream
         .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         .is_ok()

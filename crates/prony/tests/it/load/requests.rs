@@ -10,22 +10,12 @@ use crate::common::run;
 use crate::load::{load, loaded, outcome};
 use prony_testkit::recorder::HttpServer;
 
-/// The received request lines, without the version.
-fn asked(server: &HttpServer) -> Vec<String> {
-    let line = |head: &str| {
-        let line = head.lines().next().unwrap();
-        line.strip_suffix(" HTTP/1.1").unwrap().to_owned()
-    };
-    let all = server.all();
-    all.iter().map(|received| line(&received.head)).collect()
-}
-
 #[test]
 fn several_urls_are_used_round_robin() {
     let server = HttpServer::start();
     let [a, b] = ["a", "b?c=d"].map(|path| format!("{}{path}", server.url()));
     let (shown, result) = loaded(&["-c1", "-t1", "-n6", &a, &b]);
-    assert_eq!(asked(&server), ["GET /a", "GET /b?c=d"].repeat(3));
+    assert_eq!(server.lines(), ["GET /a", "GET /b?c=d"].repeat(3));
     assert!(shown.contains("  2 URLs, round-robin\n"), "{shown}");
     assert_eq!(result["target"]["url"], format!("{a} {b}"));
     assert_eq!(result["target"]["method"], "GET");
@@ -39,7 +29,8 @@ fn weights_say_how_often() {
     let (shown, _) = loaded(&[&flags[..], &[&a, &b]].concat());
     assert!(shown.contains("  2 URLs, at random, 3:1\n"), "{shown}");
     assert!(shown.contains("  seed 1\n"), "{shown}");
-    let of_a = asked(&server)
+    let of_a = server
+        .lines()
         .iter()
         .filter(|line| *line == "GET /a")
         .count();
@@ -76,7 +67,7 @@ fn a_file_has_requests_of_every_kind() {
         .prints("  3 requests of all.jsonl, round-robin\n")
         .prints("various http://");
     let in_turn = ["GET /items?page=2", "POST /items", "PUT /blob"].repeat(2);
-    assert_eq!(asked(&server), in_turn);
+    assert_eq!(server.lines(), in_turn);
     let all = server.all();
     assert_eq!(all[1].body, b"{\"a\": 1}");
     assert_eq!(all[2].body, b"\0\xff");
@@ -95,7 +86,7 @@ fn a_file_of_requests_names_its_server() {
     fs::write(folder.path().join("one.jsonl"), line).unwrap();
     let flags = words!("--requests-file one.jsonl -c1 -n2 --order random");
     run(load(folder.path(), &flags)).with(0);
-    assert_eq!(asked(&server), ["GET /x", "GET /x"]);
+    assert_eq!(server.lines(), ["GET /x", "GET /x"]);
 }
 
 #[test]

@@ -37,17 +37,6 @@ fn counts(result: &Value) -> [u64; 3] {
     ["ok", "failed", "unfinished"].map(|name| result["flows"][name].as_u64().unwrap())
 }
 
-/// The received request lines, without the version.
-fn lines(server: &HttpServer) -> Vec<String> {
-    let all = server.all();
-    let first = all
-        .iter()
-        .map(|received| received.head.lines().next().unwrap());
-    first
-        .map(|line| line.strip_suffix(" HTTP/1.1").unwrap().to_owned())
-        .collect()
-}
-
 #[test]
 fn flows_are_shown_and_recorded() {
     let (ceiling, folder) = (Ceiling::start(), folder(&[("a.hurl", GREETING)]));
@@ -148,7 +137,7 @@ fn each_flow_has_values_of_its_own() {
     let query = "?token=sesame2&run=night&x=5";
     let expected =
         ["1/ann/7", "2/bob/8", "3/ann/9", "1/bob/10"].map(|path| format!("GET /{path}{query}"));
-    assert_eq!(lines(&server), expected);
+    assert_eq!(server.lines(), expected);
     let recorded = fs::read_to_string(folder.path().join("result.json")).unwrap();
     assert!(!recorded.contains("sesame2") && !ended.all().contains("sesame2"));
     contains(&recorded, "GET /{{id}}/{{name}}/{{n}}");
