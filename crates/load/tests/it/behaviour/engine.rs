@@ -245,7 +245,9 @@ fn a_missing_response_times_out(event_loop: EventLoopChoice) {
     let server = ScriptedServer::responding("HTTP/1.1 200 OK\r\n", After::Keep);
     let mut plan = plan(event_loop, &server, 6);
     plan.timeout = Duration::from_millis(150);
-    let result = load_and_reconcile(&plan, &server);
+    // A server that is slow to read may miss a request whose connection is reset.
+    let result = load(&plan);
+    assert!(server.requests() <= 6, "{}", server.requests());
     assert_outcome(&result, Outcome::TimedOut, 6);
     assert!(
         result.duration_s >= 0.3,

@@ -321,7 +321,7 @@ fn a_load_that_ends_by_time_does_not_wait_for_long_pauses(event_loop: EventLoopC
     for shape in shapes() {
         let (mut plan, _) = plan(event_loop, &server, &[Step::GET, step], 1);
         (plan.requests, plan.duration) = (None, Some(Duration::from_millis(100)));
-        plan.timeout = Duration::from_millis(100);
+        plan.timeout = Duration::from_secs(1);
         plan.shape = shape;
         let (result, flows) = load(&plan);
         assert_eq!(result.ended, Ended::Duration);

@@ -100,9 +100,9 @@ fn late_arrivals_are_counted_and_their_wait_is_latency(event_loop: EventLoopChoi
 }
 
 fn a_request_without_a_response_by_its_deadline_is_an_error(event_loop: EventLoopChoice) {
-    let server = slow_server(Duration::from_millis(30));
-    let mut plan = plan(event_loop, &server, 1, 0.01, 60);
-    plan.deadline = Some(Duration::from_millis(100));
+    let server = slow_server(Duration::from_millis(60));
+    let mut plan = plan(event_loop, &server, 1, 0.02, 60);
+    plan.deadline = Some(Duration::from_millis(300));
     let result = load(&plan);
     let (ok, shed) = (result.outcomes[Outcome::Ok], result.outcomes[Outcome::Shed]);
     let timed_out = result.outcomes[Outcome::TimedOut];
@@ -111,7 +111,7 @@ fn a_request_without_a_response_by_its_deadline_is_an_error(event_loop: EventLoo
     assert!(server.requests() <= 60 - shed);
     // The histogram has three digits.
     let longest = result.latency_ns.unwrap().max;
-    assert!(longest <= 100_100_000, "{longest} ns");
+    assert!(longest <= 300_300_000, "{longest} ns");
 }
 
 fn the_deadline_runs_from_the_scheduled_arrival(event_loop: EventLoopChoice) {
@@ -169,7 +169,7 @@ fn an_open_load_ends_by_time_with_its_users_waiting(event_loop: EventLoopChoice)
     (plan.requests, plan.duration) = (None, Some(Duration::from_millis(300)));
     let result = load(&plan);
     assert_eq!(result.ended, Ended::Duration);
-    assert!(result.outcomes[Outcome::Ok] > 0);
+    assert!(result.open.unwrap().due > 0);
     assert!(result.duration_s >= 0.3, "{}", result.duration_s);
 }
 
