@@ -21,7 +21,7 @@ use crate::parts_of::load;
 use server::CountingServer;
 
 /// How many requests each load has.
-const REQUESTS: u64 = 60;
+const REQUESTS: u64 = 30;
 
 /// The wires that carry plain requests, not gRPC calls.
 const HTTP: [Protocol; 4] = [
