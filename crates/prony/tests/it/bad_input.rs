@@ -325,7 +325,7 @@ fn servers_that_fail_are_reported_and_the_others_go_on() {
 fn a_server_that_skips_log_lines_under_load_is_reported() {
     let project = Project::new();
     project.server("forgetful", "forgetful");
-    let more = ["--rounds", "1", "--requests", "200"];
+    let more = ["--rounds", "1", "--requests", "200", "--duration", "60s"];
     run(project.measure("forgetful", "sse", &more))
         .with(1)
         .says("FAILED   forgetful × sse, round 1 (not-reconciled): the server logged ");

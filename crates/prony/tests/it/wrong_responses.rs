@@ -19,7 +19,7 @@ fn wrong_responses_under_load_end_with_status_1() {
     project
         .run(&["verify", "half", "--workloads", "hello"])
         .with(0);
-    let more = ["--rounds", "2", "--requests", "400"];
+    let more = ["--rounds", "2", "--requests", "400", "--duration", "60s"];
     let files = ["--junit", "tests.xml", "--markdown", "run.md"];
     let all = [&more[..], &files].concat();
     let ended = run(project.measure("good,half", "hello", &all)).with(1);

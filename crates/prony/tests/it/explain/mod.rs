@@ -148,12 +148,6 @@ fn has_its_share(duration: &str, within: f64) {
     assert!(folder.join("explain.html").is_file());
 }
 
-/// Of few samples.
-#[test]
-fn a_function_has_about_its_share_of_the_profile() {
-    has_its_share("1s", 0.31);
-}
-
 #[test]
 #[ignore = "precise shares take many samples"]
 fn a_function_has_its_share_of_the_profile() {
