@@ -315,7 +315,111 @@ pub fn flows(histogram: &LatencyHistogram) -> Flows {
     }
 }
 
-/// The result of a closed loop.
+/// The result of a closed loop with this many ok responses per second, and nothing beside them.
+pub fn plain_load(load: LoadSpec, rate_per_s: f64, latencies: &LatencyHistogram) -> LoadResult {
+    let mut outcomes = Outcomes::default();
+    let duration_s = load.duration_s.unwrap_or(1.0);
+    outcomes[Outcome::Ok] = (rate_per_s * duration_s).round() as u64;
+    LoadResult {
+        target: Target {
+            url: "http://127.0.0.1:8080/hello".into(),
+            method: "GET".into(),
+            protocol: Protocol::Http11,
+            address: "127.0.0.1:8080".into(),
+        },
+        load,
+        ended: Ended::Duration,
+        duration_s,
+        requests: outcomes.total(),
+        outcomes,
+        warmup: None,
+        rate_per_s,
+        bytes_read: 0,
+        bytes_written: 0,
+        connections_opened: 64,
+        reconnects: 0,
+        resent: 0,
+        port_waits: 0,
+        open: None,
+        first_byte_ns: None,
+        events: None,
+        streams: None,
+        flows: None,
+        statuses: BTreeMap::from([(200, outcomes[Outcome::Ok])]),
+        latency_ns: latencies.summary(),
+        connect_ns: None,
+        tls: None,
+        rpc_statuses: BTreeMap::new(),
+        histogram: latencies.to_base64(),
+        within_stdev: latencies.share_within_one_stdev(),
+        first_wrong: None,
+        checked: None,
+        generator: GeneratorCost {
+            event_loop: "epoll".into(),
+            ..GeneratorCost::default()
+        },
+        fleet: None,
+        timeline: None,
+        tcp: None,
+        slow_because: None,
+    }
+}
+
+/// The measurement of a load on a quiet machine, with nothing known of the server.
+pub fn plain_measurement(load: LoadResult) -> Measurement {
+    Measurement {
+        user_instructions: None,
+        load,
+        server: None,
+        startup_ns: Some(5_000_000),
+        warm_up: None,
+        search: None,
+        noise: MachineNoise::default(),
+        log_lines: None,
+        log_tail: None,
+    }
+}
+
+/// The first attempt at a trial, which was not noisy.
+pub fn plain_trial(trial: Trial, result: TrialResult) -> TrialRecord {
+    TrialRecord {
+        trial,
+        started_at: "2026-11-21T20:31:00Z".into(),
+        attempt: 1,
+        noisy: Vec::new(),
+        result,
+    }
+}
+
+/// A complete run without servers.
+pub fn plain_run(id: &str) -> Run {
+    Run {
+        title: "Made up".into(),
+        notes: Vec::new(),
+        finished_at: Some("2026-11-21T20:35:12Z".into()),
+        end: RunEnd::Complete,
+        servers: Vec::new(),
+        published: None,
+        baseline: None,
+        adaptive: None,
+        ..run(id)
+    }
+}
+
+/// A server that serves `hello` right.
+pub fn plain_server(id: &str) -> ServerRecord {
+    ServerRecord {
+        serves: vec!["hello".into()],
+        verified: vec![VerifyResult {
+            workload: "hello".into(),
+            verdict: VerifyVerdict::Right,
+        }],
+        outside: None,
+        ..server(id, ServerStatus::Ready)
+    }
+}
+
+/// The result of a closed loop with every field.
 pub fn load_result() -> LoadResult {
     let mut histogram = LatencyHistogram::new();
     (1..=100).for_each(|i| histogram.record(i * 100));
@@ -325,14 +429,6 @@ pub fn load_result() -> LoadResult {
     let mut held = Outcomes::default();
     (held[Outcome::Unfinished], held[Outcome::Truncated]) = (9, 2);
     LoadResult {
-        target: Target {
-            url: "http://127.0.0.1:8080/hello".into(),
-            method: "GET".into(),
-            protocol: Protocol::Http11,
-            address: "127.0.0.1:8080".into(),
-        },
-        load: load_spec(),
-        ended: Ended::Duration,
         duration_s: 1.000_000_1,
         requests: 102,
         outcomes,
@@ -344,10 +440,6 @@ pub fn load_result() -> LoadResult {
         rate_per_s: 99.999_99,
         bytes_read: 10_000,
         bytes_written: 5_000,
-        connections_opened: 64,
-        reconnects: 0,
-        resent: 0,
-        port_waits: 0,
         open: Some(OpenLoop {
             due: 110,
             sent: 99,
@@ -369,11 +461,6 @@ pub fn load_result() -> LoadResult {
         }),
         flows: Some(flows(&histogram)),
         statuses: BTreeMap::from([(200, 100)]),
-        latency_ns: histogram.summary(),
-        connect_ns: None,
-        tls: None,
-        rpc_statuses: BTreeMap::new(),
-        histogram: histogram.to_base64(),
         within_stdev: 0.58,
         first_wrong: Some(WrongResponse {
             outcome: "timed_out".into(),
@@ -398,7 +485,6 @@ pub fn load_result() -> LoadResult {
             cpus: vec![1],
             scheduling: Some(scheduling()),
         },
-        fleet: None,
         timeline: Some(Timeline {
             interval_s: 0.1,
             measured_from_s: 0.5,
@@ -415,6 +501,7 @@ pub fn load_result() -> LoadResult {
             listen_drops: 4,
         }),
         slow_because: Some("2 SYNs were sent again".into()),
+        ..plain_load(load_spec(), 100.0, &histogram)
     }
 }
 

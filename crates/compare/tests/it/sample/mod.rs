@@ -1,8 +1,6 @@
 //! Made-up runs, shaped like real ones.
 #![allow(dead_code)] // Each test file uses a part of them.
 
-use std::collections::BTreeMap;
-
 use prony_compare::{Comparison, Finding, MetricRow, Question, Side, What};
 use prony_model::*;
 
@@ -58,15 +56,9 @@ pub fn closed(connections: usize) -> LoadSpec {
 pub fn made(id: &str, spread: f64) -> Made {
     Made {
         run: Run {
-            id: id.into(),
             suite: "ab".into(),
-            title: "Made up".into(),
-            notes: Vec::new(),
             started_at: "2026-11-22T05:00:00Z".into(),
             finished_at: Some("2026-11-22T05:10:00Z".into()),
-            end: RunEnd::Complete,
-            prony_version: "0.1.0".into(),
-            command: vec!["prony".into(), "run".into()],
             seed: 7,
             rounds: 12,
             machine: Machine {
@@ -76,15 +68,7 @@ pub fn made(id: &str, spread: f64) -> Made {
                 kernel: "6.12.0".into(),
                 ..Machine::default()
             },
-            fleet: None,
-            cpus: CpuAssignment {
-                server: vec![0],
-                load: vec![1],
-            },
-            servers: Vec::new(),
-            published: None,
-            baseline: None,
-            adaptive: None,
+            ..prony_model::sample::plain_run(id)
         },
         trials: Vec::new(),
         spread,
@@ -97,22 +81,14 @@ pub fn made(id: &str, spread: f64) -> Made {
 impl Made {
     pub fn server(&mut self, id: &str, class: &str, status: ServerStatus) -> &mut ServerRecord {
         self.run.servers.push(ServerRecord {
-            id: id.into(),
             language: "Go".into(),
             framework: "net/http".into(),
-            version: None,
             class: class.into(),
             source_hash: "ab".repeat(32),
-            run_command: vec!["./server".into()],
             artefact_bytes: None,
             build_s: None,
             status,
-            serves: vec!["hello".into()],
-            verified: vec![VerifyResult {
-                workload: "hello".into(),
-                verdict: VerifyVerdict::Right,
-            }],
-            outside: None,
+            ..prony_model::sample::plain_server(id)
         });
         self.run.servers.last_mut().unwrap()
     }
@@ -137,19 +113,16 @@ impl Made {
                 ..load.clone()
             };
             let measurement = self.measurement(server, &load);
-            self.trials.push(TrialRecord {
-                trial: Trial {
-                    sequence: self.trials.len() as u32,
-                    server: id.into(),
-                    workload: "hello".into(),
-                    load,
-                    round,
-                },
-                started_at: "2026-11-22T05:01:00Z".into(),
-                attempt: 1,
-                noisy: Vec::new(),
-                result: TrialResult::Measured(measurement),
-            });
+            let trial = Trial {
+                sequence: self.trials.len() as u32,
+                server: id.into(),
+                workload: "hello".into(),
+                load,
+                round,
+            };
+            let result = TrialResult::Measured(measurement);
+            self.trials
+                .push(prony_model::sample::plain_trial(trial, result));
         }
     }
 
@@ -189,60 +162,15 @@ impl Made {
 
     fn measurement(&mut self, server: Server, load: &LoadSpec) -> Measurement {
         let rate = server.rate * self.noise();
-        let mut outcomes = Outcomes::default();
-        outcomes[Outcome::Ok] = rate.round() as u64;
         let mut histogram = LatencyHistogram::new();
         let latency = server.latency_ns * self.noise();
         for i in 0..3000 {
             let tail = if i % 40 == 0 { 4.0 } else { 1.0 };
             histogram.record((latency * tail * (1.0 + f64::from(i % 7) * 0.01)) as u64);
         }
-        let responses = outcomes[Outcome::Ok] as f64;
+        let result = prony_model::sample::plain_load(load.clone(), rate, &histogram);
+        let responses = result.outcomes[Outcome::Ok] as f64;
         Measurement {
-            user_instructions: None,
-            load: LoadResult {
-                target: Target {
-                    url: "http://127.0.0.1:8080/hello".into(),
-                    method: "GET".into(),
-                    protocol: Protocol::Http11,
-                    address: "127.0.0.1:8080".into(),
-                },
-                load: load.clone(),
-                ended: Ended::Duration,
-                duration_s: 1.0,
-                requests: outcomes.total(),
-                outcomes,
-                warmup: None,
-                rate_per_s: rate,
-                bytes_read: 0,
-                bytes_written: 0,
-                connections_opened: 64,
-                reconnects: 0,
-                resent: 0,
-                port_waits: 0,
-                open: None,
-                statuses: BTreeMap::new(),
-                latency_ns: histogram.summary(),
-                first_byte_ns: None,
-                events: None,
-                streams: None,
-                flows: None,
-                connect_ns: None,
-                tls: None,
-                rpc_statuses: BTreeMap::new(),
-                histogram: histogram.to_base64(),
-                within_stdev: 0.7,
-                first_wrong: None,
-                checked: None,
-                generator: GeneratorCost {
-                    event_loop: "epoll".into(),
-                    ..GeneratorCost::default()
-                },
-                fleet: None,
-                timeline: None,
-                tcp: None,
-                slow_because: None,
-            },
             server: Some(ServerCost {
                 cpu_user_s: responses * server.cpu_ns * self.noise() / 1e9,
                 busy_share: 0.9,
@@ -253,12 +181,7 @@ impl Made {
                     .map(|each| (each * responses * (1.0 + (self.noise() - 1.0) / 10.0)) as u64),
                 ..ServerCost::default()
             }),
-            startup_ns: Some(5_000_000),
-            warm_up: None,
-            search: None,
-            noise: MachineNoise::default(),
-            log_lines: None,
-            log_tail: None,
+            ..prony_model::sample::plain_measurement(result)
         }
     }
 }

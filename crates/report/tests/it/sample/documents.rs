@@ -18,111 +18,30 @@ type Wrk = (&'static str, &'static str, [f64; 3], [f64; 3], [f64; 3]);
 
 const MIB: f64 = 1_048_576.0;
 
-pub const CEILING: Kind = (
-    "ceiling",
-    "Rust",
-    "reference server",
-    "0.1.0",
-    "reference",
-    1.0,
-    3,
-    1.4,
-);
+#[rustfmt::skip]
+pub const CEILING: Kind = ("ceiling", "Rust", "reference server", "0.1.0", "reference", 1.0, 3, 1.4);
 pub const ZIG_EPOLL: Kind = ("zig-epoll", "Zig", "epoll", "0.15.2", "tuned", 0.92, 1, 0.9);
-pub const GO: Kind = (
-    "go-nethttp",
-    "Go",
-    "net/http",
-    "1.26.1",
-    "stdlib",
-    0.48,
-    19,
-    4.8,
-);
-pub const PYTHON: Kind = (
-    "python-httpserver",
-    "Python",
-    "http.server",
-    "3.14.0",
-    "stdlib",
-    0.021,
-    17,
-    74.0,
-);
-pub const THREADPOOL: Kind = (
-    "rust-threadpool",
-    "Rust",
-    "std",
-    "1.95.0",
-    "stdlib",
-    0.49,
-    2,
-    1.1,
-);
+#[rustfmt::skip]
+pub const GO: Kind = ("go-nethttp", "Go", "net/http", "1.26.1", "stdlib", 0.48, 19, 4.8);
+#[rustfmt::skip]
+pub const PYTHON: Kind = ("python-httpserver", "Python", "http.server", "3.14.0", "stdlib", 0.021, 17, 74.0);
+#[rustfmt::skip]
+pub const THREADPOOL: Kind = ("rust-threadpool", "Rust", "std", "1.95.0", "stdlib", 0.49, 2, 1.1);
 pub const MINE: Kind = ("mine", "C", "own", "", "tuned", 0.7, 2, 0.7);
-const ZIG_STD: Kind = (
-    "zig-std", "Zig", "std.http", "0.15.2", "stdlib", 0.62, 2, 1.2,
-);
-pub const AXUM: Kind = (
-    "rust-axum",
-    "Rust",
-    "axum",
-    "0.8.7",
-    "framework",
-    0.81,
-    7,
-    2.3,
-);
-pub const BUN: Kind = (
-    "bun",
-    "JavaScript",
-    "Bun",
-    "1.3.4",
-    "framework",
-    0.55,
-    48,
-    21.0,
-);
-pub const FASTHTTP: Kind = (
-    "go-fasthttp",
-    "Go",
-    "fasthttp",
-    "1.68.0",
-    "framework",
-    0.7,
-    12,
-    5.1,
-);
-const ACTIX: Kind = (
-    "rust-actix",
-    "Rust",
-    "Actix Web",
-    "4.12.0",
-    "framework",
-    0.8,
-    8,
-    3.0,
-);
-const GRPC_GO: Kind = (
-    "go-grpc",
-    "Go",
-    "gRPC-Go",
-    "1.77.0",
-    "framework",
-    0.3,
-    22,
-    7.1,
-);
-const TONIC: Kind = (
-    "rust-tonic",
-    "Rust",
-    "Tonic",
-    "0.14.2",
-    "framework",
-    0.45,
-    6,
-    2.8,
-);
+#[rustfmt::skip]
+const ZIG_STD: Kind = ("zig-std", "Zig", "std.http", "0.15.2", "stdlib", 0.62, 2, 1.2);
+#[rustfmt::skip]
+pub const AXUM: Kind = ("rust-axum", "Rust", "axum", "0.8.7", "framework", 0.81, 7, 2.3);
+#[rustfmt::skip]
+pub const BUN: Kind = ("bun", "JavaScript", "Bun", "1.3.4", "framework", 0.55, 48, 21.0);
+#[rustfmt::skip]
+pub const FASTHTTP: Kind = ("go-fasthttp", "Go", "fasthttp", "1.68.0", "framework", 0.7, 12, 5.1);
+#[rustfmt::skip]
+const ACTIX: Kind = ("rust-actix", "Rust", "Actix Web", "4.12.0", "framework", 0.8, 8, 3.0);
+#[rustfmt::skip]
+const GRPC_GO: Kind = ("go-grpc", "Go", "gRPC-Go", "1.77.0", "framework", 0.3, 22, 7.1);
+#[rustfmt::skip]
+const TONIC: Kind = ("rust-tonic", "Rust", "Tonic", "0.14.2", "framework", 0.45, 6, 2.8);
 
 /// The wrk table of Zap: three rounds of 400 connections, each shown. The document does not have `mine`.
 pub fn zap() -> Records {

@@ -10,7 +10,7 @@ pub mod troubles;
 
 use std::collections::BTreeMap;
 
-use prony_model::*;
+use prony_model::{sample, *};
 
 /// id, language, framework, version, class, relative speed, memory in MiB, startup in ms.
 pub type Kind = (
@@ -24,67 +24,14 @@ pub type Kind = (
     f64,
 );
 
+#[rustfmt::skip]
 const SERVERS: [Kind; 6] = [
-    (
-        "ceiling",
-        "Rust",
-        "reference server",
-        "0.1.0",
-        "reference",
-        1.00,
-        3,
-        1.4,
-    ),
-    (
-        "rust-hyper",
-        "Rust",
-        "hyper",
-        "1.8.1",
-        "framework",
-        0.83,
-        6,
-        2.1,
-    ),
-    (
-        "rust-axum",
-        "Rust",
-        "axum",
-        "0.8.7",
-        "framework",
-        0.81,
-        7,
-        2.3,
-    ),
-    (
-        "go-nethttp",
-        "Go",
-        "net/http",
-        "1.26.1",
-        "stdlib",
-        0.48,
-        19,
-        4.8,
-    ),
-    (
-        "bun",
-        "JavaScript",
-        "Bun",
-        "1.3.4",
-        "framework",
-        0.55,
-        48,
-        21.0,
-    ),
-    (
-        "python-httpserver",
-        "Python",
-        "http.server",
-        "3.14.0",
-        "stdlib",
-        0.021,
-        17,
-        74.0,
-    ),
+    ("ceiling", "Rust", "reference server", "0.1.0", "reference", 1.00, 3, 1.4),
+    ("rust-hyper", "Rust", "hyper", "1.8.1", "framework", 0.83, 6, 2.1),
+    ("rust-axum", "Rust", "axum", "0.8.7", "framework", 0.81, 7, 2.3),
+    ("go-nethttp", "Go", "net/http", "1.26.1", "stdlib", 0.48, 19, 4.8),
+    ("bun", "JavaScript", "Bun", "1.3.4", "framework", 0.55, 48, 21.0),
+    ("python-httpserver", "Python", "http.server", "3.14.0", "stdlib", 0.021, 17, 74.0),
 ];
 
 const WORKLOADS: [(&str, f64, usize); 4] = [
@@ -118,15 +65,8 @@ pub fn run() -> Run {
         ..server(&("c-example", "C", "C", "", "tuned", 0.9, 1, 0.6))
     });
     Run {
-        id: "20261121-203000-tour".into(),
-        suite: "tour".into(),
         title: "A tour of web servers".into(),
         notes: vec!["Trials are short (2 s) to keep the whole tour to minutes, so it shows large differences, not small ones.".into()],
-        started_at: "2026-11-21T20:30:00Z".into(),
-        finished_at: Some("2026-11-21T20:35:12Z".into()),
-        end: RunEnd::Complete,
-        prony_version: "0.1.0".into(),
-        command: vec!["prony".into(), "run".into()],
         seed: 4_242,
         rounds: ROUNDS,
         machine: Machine {
@@ -140,30 +80,20 @@ pub fn run() -> Run {
             mitigations: vec!["spectre_v2: Mitigation: Retpolines".into()],
             tcp_settings: vec!["net.core.somaxconn = 4096".into(), "lo mtu = 65536".into()],
         },
-        fleet: None,
-        cpus: CpuAssignment {
-            server: vec![0],
-            load: vec![1],
-        },
         servers,
-        published: None,
-        baseline: None,
-        adaptive: None,
+        ..sample::plain_run("20261121-203000-tour")
     }
 }
 
 pub fn server(kind: &Kind) -> ServerRecord {
     ServerRecord {
-        id: kind.0.into(),
         language: kind.1.into(),
         framework: kind.2.into(),
         version: (!kind.3.is_empty()).then(|| kind.3.into()),
         class: kind.4.into(),
         source_hash: "3f1c9a".repeat(10) + "abcd",
-        run_command: vec!["./server".into()],
         artefact_bytes: Some((kind.6 << 20) / 2 + 12_345),
         build_s: Some(4.2),
-        status: ServerStatus::Ready,
         serves: WORKLOADS.map(|(workload, ..)| workload.into()).into(),
         verified: WORKLOADS
             .iter()
@@ -172,7 +102,7 @@ pub fn server(kind: &Kind) -> ServerRecord {
                 verdict: VerifyVerdict::Right,
             })
             .collect(),
-        outside: None,
+        ..sample::plain_server(kind.0)
     }
 }
 
@@ -230,13 +160,7 @@ fn record(trial: Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> TrialRecor
         },
         false => TrialResult::Measured(measurement(&trial, kind, rate, noise)),
     };
-    TrialRecord {
-        trial,
-        started_at: "2026-11-21T20:31:00Z".into(),
-        attempt: 1,
-        noisy: Vec::new(),
-        result,
-    }
+    sample::plain_trial(trial, result)
 }
 
 fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Measurement {
@@ -271,8 +195,8 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
         trial.workload == "hello" && kind.0 == "rust-hyper" && trial.round.is_multiple_of(2);
     let mut warm = Outcomes::default();
     warm[Outcome::Ok] = (rate * 0.5) as u64;
+    let plain = sample::plain_load(trial.load.clone(), rate, &histogram);
     Measurement {
-        user_instructions: None,
         load: LoadResult {
             target: Target {
                 url: "http://127.0.0.1:9/".into(),
@@ -280,8 +204,6 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 protocol: Protocol::Http11,
                 address: "127.0.0.1:9".into(),
             },
-            load: trial.load.clone(),
-            ended: Ended::Duration,
             duration_s: seconds,
             requests: outcomes.total(),
             outcomes,
@@ -290,17 +212,13 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 outcomes: warm,
                 failed_without_request: 0,
             }),
-            rate_per_s: rate,
             bytes_read: (rate * seconds * 140.0) as u64,
             bytes_written: 1_000,
-            connections_opened: 64,
             reconnects: if kind.0 == "python-httpserver" {
                 6_000
             } else {
                 0
             },
-            resent: 0,
-            port_waits: 0,
             open: shape.is_open().then(|| {
                 let lag = lag(noise);
                 OpenLoop {
@@ -317,16 +235,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             first_byte_ns: trial.load.first_byte.then(|| times(mean / 2.0)),
             events: trial.load.events.then(|| events(rate * 3.0, mean)),
             streams: (trial.load.streams > 0).then(|| held(trial, kind)),
-            flows: None,
             statuses: BTreeMap::from([(200, 1)]),
-            latency_ns: histogram.summary(),
-            connect_ns: None,
-            tls: None,
-            rpc_statuses: BTreeMap::new(),
-            histogram: histogram.to_base64(),
-            within_stdev: histogram.share_within_one_stdev(),
-            first_wrong: None,
-            checked: None,
             generator: GeneratorCost {
                 cpu_user_s: 0.2,
                 cpu_system_s: 1.0,
@@ -341,10 +250,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                 cpus: vec![1],
                 scheduling: None,
             },
-            fleet: None,
-            timeline: None,
-            tcp: None,
-            slow_because: None,
+            ..plain.clone()
         },
         server: Some(ServerCost {
             busy_share: 0.5,
@@ -362,8 +268,6 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             }),
         }),
         startup_ns: Some((kind.7 * 1e6 * (1.0 + 0.1 * noise.next())) as u64),
-        warm_up: None,
-        search: None,
         noise: MachineNoise {
             steal_share: 0.004,
             idle_share: 0.1,
@@ -378,8 +282,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             frequency_mhz: None,
             energy_j: None,
         },
-        log_lines: None,
-        log_tail: None,
+        ..sample::plain_measurement(plain)
     }
 }
 

@@ -102,30 +102,19 @@ pub fn plans() -> Vec<Plan> {
 pub const SERVERS: [(&str, f64); 4] = [("ceiling", 2.0), ("go", 1.0), ("bun", 0.7), (HOSTILE, 0.5)];
 
 pub fn run(plan: &Plan) -> Run {
-    let sample = sample::run(plan.id);
-    let mut template = sample.servers[0].clone();
-    template.outside = None;
-    let server = |id: &str| ServerRecord {
-        id: id.into(),
-        class: if id == "ceiling" {
-            "reference"
-        } else {
-            "framework"
+    let server = |id: &str| {
+        let is_go = id == "go";
+        let is_ceiling = id == "ceiling";
+        ServerRecord {
+            class: if is_ceiling { "reference" } else { "framework" }.into(),
+            version: is_go.then(|| plan.version.to_owned()),
+            source_hash: if is_go { plan.source_hash } else { "cccc3333" }.into(),
+            verified: Vec::new(),
+            ..sample::plain_server(id)
         }
-        .into(),
-        version: (id == "go").then(|| plan.version.to_owned()),
-        source_hash: if id == "go" {
-            plan.source_hash
-        } else {
-            "cccc3333"
-        }
-        .into(),
-        serves: vec!["hello".into()],
-        verified: Vec::new(),
-        ..template.clone()
     };
     let mut servers: Vec<ServerRecord> = SERVERS.iter().map(|(id, _)| server(id)).collect();
-    servers.push(sample.servers[2].clone());
+    servers.push(sample::run(plan.id).servers.remove(2));
     Run {
         suite: plan.suite.into(),
         title: format!("The suite {}", plan.suite),
@@ -144,58 +133,36 @@ pub fn run(plan: &Plan) -> Run {
             ..Machine::default()
         },
         servers,
-        published: None,
-        baseline: None,
-        adaptive: None,
-        ..sample
+        ..sample::plain_run(plan.id)
     }
 }
 
 /// The trial of a server in a round, with a rate a little off the server's own.
 pub fn trial(server: &str, sequence: u32, round: u32, rate: f64) -> TrialRecord {
-    let mut record = sample::measured("go", round);
-    record.trial.server = server.into();
-    record.trial.sequence = sequence;
-    record.trial.load = LoadSpec {
+    let load = LoadSpec {
         connections: 64,
         duration_s: Some(1.0),
         ..LoadSpec::default()
-    };
-    record.attempt = 1;
-    record.noisy = Vec::new();
-    let TrialResult::Measured(measured) = &mut record.result else {
-        panic!("it is measured");
     };
     let off = 1.0 + 0.004 * (f64::from(round) - 3.5);
     let mut histogram = LatencyHistogram::new();
     (0..2000)
         .for_each(|i| histogram.record((64.0 / rate * 1e9 * (0.8 + f64::from(i) / 5000.0)) as u64));
-    let load = &mut measured.load;
-    *load = LoadResult {
-        load: record.trial.load.clone(),
-        rate_per_s: rate * off,
-        latency_ns: histogram.summary(),
-        histogram: histogram.to_base64(),
-        open: None,
-        events: None,
-        streams: None,
-        flows: None,
-        first_byte_ns: None,
-        first_wrong: None,
-        checked: None,
-        fleet: None,
-        outcomes: {
-            let mut outcomes = Outcomes::default();
-            outcomes[Outcome::Ok] = rate as u64;
-            outcomes
-        },
-        requests: rate as u64,
-        warmup: None,
-        ..load.clone()
+    let TrialResult::Measured(measured) = sample::measured("go", round).result else {
+        panic!("it is measured");
     };
-    load.generator.client_limited = false;
-    load.generator.client_limited_by = None;
-    record
+    let measured = Measurement {
+        load: sample::plain_load(load.clone(), rate * off, &histogram),
+        ..measured
+    };
+    let trial = Trial {
+        sequence,
+        server: server.into(),
+        workload: "hello".into(),
+        load,
+        round,
+    };
+    sample::plain_trial(trial, TrialResult::Measured(measured))
 }
 
 /// The trials of a run.
