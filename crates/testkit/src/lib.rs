@@ -4,9 +4,9 @@
 
 pub mod alone;
 pub mod certificate;
-pub mod processes;
 mod golden;
 pub mod page;
+pub mod processes;
 pub mod recorder;
 pub mod running;
 pub mod server;
