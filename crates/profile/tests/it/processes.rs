@@ -116,7 +116,7 @@ fn a_known_share_and_whole_stacks_without_frame_pointers() {
 
 /// How exact a profile of a second and a half is: within 5 points, and within a tenth of the CPU time.
 #[test]
-#[ignore = "measures for seconds, and a busy machine disturbs it: part of the full check"]
+#[ignore = "full check: measures for seconds, and a busy machine disturbs it"]
 fn a_share_is_exact_to_5_points() {
     let Some((running, profiler)) = burnt(&mut Command::new(&*BURN), 1.5) else {
         return;
@@ -292,7 +292,7 @@ fn a_thread_that_sleeps_waits_where_it_sleeps() {
 }
 
 #[test]
-#[ignore = "measures for seconds, and a busy machine disturbs it: part of the full check"]
+#[ignore = "full check: measures for seconds, and a busy machine disturbs it"]
 fn the_time_of_waits_is_exact_to_a_tenth() {
     let begun = std::time::Instant::now();
     let Some([slept, waited, _]) = waits(100) else {

@@ -176,7 +176,7 @@ fn end_of_rounds(repository: &Repository) -> (String, u64) {
 }
 
 #[test]
-#[ignore = "how many rounds it takes depends on the machine"]
+#[ignore = "full check: how many rounds it takes depends on the machine"]
 fn rounds_are_added_until_the_rates_are_precise() {
     let repository = Repository::with_more_work();
     let enough = ["--precision", "50%", "--budget", "180s", "--no-ceiling"];
@@ -380,7 +380,7 @@ impl Repository {
 }
 
 #[test]
-#[ignore = "valgrind takes many seconds"]
+#[ignore = "full check: valgrind takes many seconds"]
 fn the_function_that_grew_is_named_with_its_share() {
     if !has_valgrind() {
         return;
@@ -443,7 +443,7 @@ fn the_same_code_has_the_same_instructions() {
 }
 
 #[test]
-#[ignore = "valgrind takes many seconds"]
+#[ignore = "full check: valgrind takes many seconds"]
 fn a_server_that_valgrind_cannot_run_fails_with_valgrinds_words() {
     if !has_valgrind() {
         return;

@@ -51,7 +51,7 @@ fn assert_complete(found: &Value) {
 }
 
 #[test]
-#[ignore = "it measures the machine; `a_shared_cpu_is_noted` checks the same on one CPU"]
+#[ignore = "full check: measures the whole machine"]
 fn every_limit_is_measured_shown_and_written() {
     let project = Project::new();
     let ended = project

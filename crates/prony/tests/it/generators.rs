@@ -134,14 +134,14 @@ fn prony_is_measured_as_other_tools_are() {
 }
 
 #[test]
-#[ignore = "each tool takes whole seconds"]
+#[ignore = "full check: each tool takes whole seconds"]
 fn every_installed_tool_is_measured() {
     are_measured(&["ab", "h2load", "hey", "k6", "oha", "prony", "wrk"], 2);
 }
 
 /// Over TLS, HTTP/2 and gRPC, against the reference server; every other tool says that it does not support the protocol.
 #[test]
-#[ignore = "each tool takes whole seconds"]
+#[ignore = "full check: each tool takes whole seconds"]
 fn every_installed_tool_is_measured_over_tls_http2_and_grpc() {
     let all = ["ab", "ghz", "h2load", "hey", "k6", "oha", "wrk"];
     let project = project(&all);

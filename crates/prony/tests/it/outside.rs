@@ -256,7 +256,7 @@ fn a_server_over_tls_that_already_runs_is_loaded_by_another_generator() {
 }
 
 #[test]
-#[ignore = "other generators take whole seconds"]
+#[ignore = "full check: other generators take whole seconds"]
 fn a_server_over_tls_that_already_runs_is_loaded_by_every_installed_generator() {
     for driver in ["prony", "wrk", "h2load", "oha"] {
         is_loaded_by(driver, &[]);

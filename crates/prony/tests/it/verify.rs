@@ -82,7 +82,7 @@ fn respond_correctly(servers: &[&str]) {
 }
 
 #[test]
-#[ignore = "it builds servers in six languages"]
+#[ignore = "full check: builds servers in six languages"]
 fn the_servers_of_the_repository_respond_correctly() {
     respond_correctly(&here());
 }

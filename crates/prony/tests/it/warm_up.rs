@@ -99,7 +99,7 @@ fn startups(results: &[Value]) -> Vec<bool> {
 }
 
 #[test]
-#[ignore = "the server needs seconds of CPU time to be warm"]
+#[ignore = "full check: the server needs seconds of CPU time to be warm"]
 fn a_jit_compiled_server_is_measured_warm_and_kept() {
     // A workload with log lines, whose count must still be right.
     let suite = FEW.replace("hello", "page-log");

@@ -82,7 +82,7 @@ fn agents_with_clocks_apart_start_together() {
 }
 
 #[test]
-#[ignore = "it measures time: the full check runs it alone"]
+#[ignore = "full check: measures when agents start"]
 fn agents_with_clocks_apart_start_within_5_ms() {
     let most = Duration::from_millis(5);
     let fleet = staggered();

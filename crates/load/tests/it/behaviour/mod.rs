@@ -1,6 +1,7 @@
 //! How the engine behaves, whichever event loop it runs.
 
-/// Makes two tests of each of these functions, which take an event loop.
+/// Makes three tests of each of these functions, which take an event loop: one over each, and one over that which the
+/// load chooses, and changes to, by its first responses.
 macro_rules! over_each_loop {
     ($($behaviour:ident),* $(,)?) => {
         mod over_epoll {
@@ -14,6 +15,13 @@ macro_rules! over_each_loop {
             $(#[test]
             fn $behaviour() {
                 super::$behaviour(prony_load::EventLoopChoice::IoUring);
+            })*
+        }
+
+        mod over_auto {
+            $(#[test]
+            fn $behaviour() {
+                super::$behaviour(prony_load::EventLoopChoice::Auto);
             })*
         }
     };

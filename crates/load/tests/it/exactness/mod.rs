@@ -286,7 +286,7 @@ fn latencies_in_a_queue_are_as_long_as_its_service_times_require() {
 }
 
 #[test]
-#[ignore = "it compares latencies in real time, for the full check"]
+#[ignore = "full check: compares latencies in real time"]
 fn a_freeze_delays_all_arrivals_in_it() {
     for start in [reference as fn(&Script) -> Started, h2c, h2] {
         measures_the_truth(start, &freeze(), FROZEN);
@@ -294,14 +294,14 @@ fn a_freeze_delays_all_arrivals_in_it() {
 }
 
 #[test]
-#[ignore = "it compares latencies in real time, for the full check"]
+#[ignore = "full check: compares latencies in real time"]
 fn a_queue_with_random_service_times_is_measured_exactly() {
     let queue = script(None, Some("exponential:500us"));
     measures_the_truth(reference, &queue, 4000);
 }
 
 #[test]
-#[ignore = "it compares latencies in real time, for the full check"]
+#[ignore = "full check: compares latencies in real time"]
 fn a_queue_filled_by_a_freeze_is_measured_while_it_empties() {
     let both = script(Some("99500us/1s"), Some("fixed:400us"));
     measures_the_truth(reference, &both, 3000);

@@ -149,7 +149,7 @@ fn has_its_share(duration: &str, within: f64) {
 }
 
 #[test]
-#[ignore = "precise shares take many samples"]
+#[ignore = "full check: precise shares take many samples"]
 fn a_function_has_its_share_of_the_profile() {
     has_its_share("2s", 0.08);
 }

@@ -107,7 +107,7 @@ fn a_search_shows_and_writes_what_it_tries() {
 /// The capacity is right. On a busy machine, such as one that runs many tests at a time, there may be no
 /// result; then Prony says so, and why.
 #[test]
-#[ignore = "it measures: the full check runs it alone"]
+#[ignore = "full check: searches a real capacity"]
 fn the_known_capacity_of_a_server_is_found() {
     let server = Ceiling::with(&SERVICE);
     let url = server.url("hello");
@@ -115,7 +115,7 @@ fn the_known_capacity_of_a_server_is_found() {
 }
 
 #[test]
-#[ignore = "it measures: the full check runs it alone"]
+#[ignore = "full check: searches a real capacity"]
 fn the_known_capacity_of_a_server_for_flows_is_found() {
     let server = Ceiling::with(&SERVICE);
     let flow = two_requests(&server.url("hello"));

@@ -21,7 +21,7 @@ fn a_second_of_latency_is_explained_by_retransmitted_syns() {
     assert!(tcp["retransmitted_syns"].as_u64() > Some(0), "{tcp}");
     assert!(tcp["accept_queue_overflows"].as_u64() > Some(0), "{tcp}");
     let because = result["slow_because"].as_str().unwrap();
-    contains(&because, "sent again after waiting 1 s or longer");
+    contains(because, "sent again after waiting 1 s or longer");
     assert!(because.contains(OVERFLOWED), "{because}");
     let line = stdout.lines().find(|line| line.contains(because)).unwrap();
     assert!(

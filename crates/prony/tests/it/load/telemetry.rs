@@ -95,7 +95,7 @@ fn a_load_is_scraped_while_it_runs_and_no_counter_falls() {
         .find(|name| name.starts_with("target_info{"))
         .unwrap();
     contains(
-        &target,
+        target,
         &format!("url_full=\"{url}\",prony_protocol=\"http/1.1\""),
     );
     assert_eq!(last["prony_measuring"], 1.0);
