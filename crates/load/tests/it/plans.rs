@@ -47,7 +47,7 @@ pub fn http2_plan_to(event_loop: EventLoopChoice, address: SocketAddr, requests:
     }
 }
 
-/// So many requests per second, at even intervals.
+/// A rate, at even intervals.
 pub fn even(per_s: f64) -> LoadShape {
     LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s))
 }

@@ -16,7 +16,7 @@ pub const CHANGES: [(&str, Change); 5] = [
     ("also-warns", |_, response| {
         response.errors.clone_from(&response.output);
     }),
-    // It says when it has been asked for the byte, and responds no more.
+    // It says when the byte has been requested, and responds no more.
     ("goes-away", |request, response| {
         if Path::new("asked").exists() {
             hang();

@@ -105,7 +105,7 @@ pub struct VirtualServer<'a> {
     tenths: Cell<u64>,
     ok: Cell<f64>,
     cpu_s: Cell<f64>,
-    /// What observers of the search were told.
+    /// What observers of the search noted.
     pub observed: RefCell<Vec<Duration>>,
 }
 

@@ -396,18 +396,18 @@ fn what_cannot_be_sent_is_refused_before_the_load() {
     for [request, values, expected] in rows(
         r#"
             path = "/" | rows = "empty.csv" | : empty.csv has no rows
-            path = "/{{itm}}" | rows = "items.csv" | INVALIDits path: the value `itm` is not defined; did you mean `item`?
-            path = "/"\nheaders = { A = "{{other}}" } | "" | INVALIDits header `A`: the value `other` is not defined; add it to the table `values`
-            path = "/{{a" | "" | INVALIDits path: `{{` is not followed by `}}`
-            path = "/"\nbody = { json = '{"a": {{item}}}' } | rows = "items.csv" | INVALIDthe value `item` is not JSON by itself; write the placeholder between quotes
-            path = "/{{x}}" | rows = "lists.jsonl" | INVALIDin row 2, the value `x` is a list or an object; only text, numbers, booleans and null can be sent
-            path = "/{{x}}" | rows = "long.csv" | INVALIDin row 2, the path and its query take 62001 bytes; at most 60000 are allowed
-            path = "/{{x}}" | rows = "longer.csv" | INVALIDin row 2, `/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb…` is not the path of a URL: uri too long
-            path = "/"\nheaders = { A = "{{x}}" } | rows = "longest.csv" | INVALIDin row 2, the headers take 1100003 bytes; at most 1048576 are allowed
-            path = "/"\ncookies = { a = "{{item}}" } | rows = "items.csv" | INVALIDin row 2, the value `item` has a byte that cookies cannot have
+            path = "/{{itm}}" | rows = "items.csv" | INVALID: its path: the value `itm` is not defined; did you mean `item`?
+            path = "/"\nheaders = { A = "{{other}}" } | "" | INVALID: its header `A`: the value `other` is not defined; add it to the table `values`
+            path = "/{{a" | "" | INVALID: its path: `{{` is not followed by `}}`
+            path = "/"\nbody = { json = '{"a": {{item}}}' } | rows = "items.csv" | INVALID: the value `item` is not JSON by itself; write the placeholder between quotes
+            path = "/{{x}}" | rows = "lists.jsonl" | INVALID: in row 2, the value `x` is a list or an object; only text, numbers, booleans and null can be sent
+            path = "/{{x}}" | rows = "long.csv" | INVALID: in row 2, the path and its query take 62001 bytes; at most 60000 are allowed
+            path = "/{{x}}" | rows = "longer.csv" | INVALID: in row 2, `/bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb…` is not the path of a URL: uri too long
+            path = "/"\nheaders = { A = "{{x}}" } | rows = "longest.csv" | INVALID: in row 2, the headers take 1100003 bytes; at most 1048576 are allowed
+            path = "/"\ncookies = { a = "{{item}}" } | rows = "items.csv" | INVALID: in row 2, the value `item` has a byte that cookies cannot have
         "#,
     ) {
-        let expected = expected.replace("INVALID", " has a request that cannot be sent: ");
+        let expected = expected.replace("INVALID:", " has a request that cannot be sent:");
         let expected = format!("workload `order`{expected}");
         assert_eq!(refused(request, values), expected, "{request}");
     }
