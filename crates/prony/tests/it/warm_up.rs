@@ -13,14 +13,19 @@ use nix::sys::signal::Signal;
 use prony_testkit::server::{self, Change, Request};
 use serde_json::Value;
 
-pub const CHANGES: [(&str, Change); 3] = [
+pub const CHANGES: [(&str, Change); 4] = [
     ("speeds-up", |request, _| speed_up(request)),
     ("speeds-up-and-ends", |request, _| {
         static WATCH: Once = Once::new();
         speed_up(request);
         // Verification and the first probes take fewer requests.
         if request.number > 20 {
-            WATCH.call_once(|| drop(thread::spawn(end_when_the_other_runs)));
+            WATCH.call_once(|| drop(thread::spawn(end_under_the_other_s_load)));
+        }
+    }),
+    ("says-when-it-is-under-load", |request, _| {
+        if request.number > 20 {
+            fs::write(UNDER_LOAD, "").unwrap();
         }
     }),
     ("is-compiled", |request, _| {
@@ -42,10 +47,13 @@ fn spend(steps: u64) {
     }
 }
 
-/// Ends the process with exit code 3 when another server has been started since it was: then it is idle. It does so
-/// once.
-fn end_when_the_other_runs() {
-    while !Path::new("../../other-runs").exists() {
+/// The other server's file, seen from a server's folder.
+const UNDER_LOAD: &str = "../../under-load";
+
+/// Ends the process with exit code 3 when another server has been under load since it was started: then it is idle. It
+/// does so once.
+fn end_under_the_other_s_load() {
+    while !Path::new(UNDER_LOAD).exists() {
         thread::sleep(Duration::from_millis(1));
     }
     if fs::create_dir("died").is_ok() {
@@ -176,13 +184,10 @@ fn a_cold_load_stays_cold_and_an_exact_warm_up_exact() {
 fn a_kept_server_that_ends_is_restarted_and_warmed_up() {
     let suite = FEW.replace("[\"slow\"]", "[\"slow\", \"other\"]");
     let project = project("right", &suite);
-    let noted = |id: &str, note: &str, change: &str| {
-        let script = format!("{note} ../../other-runs; exec \"$0\" \"$@\"");
-        project.wrapped(id, &script, change, "server");
-    };
-    noted("slow", "rm -f", "speeds-up-and-ends");
-    noted("other", "touch", "right");
-    // In round 2 the other server runs while the first one is kept.
+    let script = format!("rm -f {UNDER_LOAD}; exec \"$0\" \"$@\"");
+    project.wrapped("slow", &script, "speeds-up-and-ends", "server");
+    project.server("other", "says-when-it-is-under-load");
+    // At the latest in round 2, the other server is under load while the first one is kept.
     let run = [&["run", "few"][..], &LIMIT].concat();
     project
         .run(&run)
