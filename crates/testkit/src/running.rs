@@ -133,6 +133,14 @@ impl Ended {
         self
     }
 
+    /// Neither of the two may hold this.
+    #[track_caller]
+    pub fn lacks(self, text: &str) -> Self {
+        let is_there = self.stdout.contains(text) || self.stderr.contains(text);
+        assert!(!is_there, "`{text}` in {}", self.all());
+        self
+    }
+
     /// The lines of standard output that begin with `start`.
     pub fn lines(&self, start: &str) -> Vec<&str> {
         let lines = self.stdout.lines();
