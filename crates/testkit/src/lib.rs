@@ -4,6 +4,7 @@
 
 pub mod alone;
 pub mod certificate;
+pub mod connections;
 mod golden;
 pub mod page;
 pub mod processes;

@@ -1,10 +1,9 @@
 //! Servers of HTTP/1.1 over TLS inside the test, which do not know HTTP/2, and what they do with connections in plain text.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -12,6 +11,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use crate::certificate::Certificate;
+use crate::connections;
 
 /// The configuration of a server with this certificate. If `client` is given, it requires that one of its clients.
 pub fn config(certificate: &Certificate, client: Option<&Certificate>) -> ServerConfig {
@@ -55,16 +55,7 @@ pub fn server_of(
 pub fn serve(mut config: ServerConfig, respond: fn(Arc<ServerConfig>, TcpStream)) -> SocketAddr {
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     let config = Arc::new(config);
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    // It ends with the test's process.
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            let config = Arc::clone(&config);
-            thread::spawn(move || respond(config, stream));
-        }
-    });
-    address
+    connections::serve(move |stream| respond(Arc::clone(&config), stream))
 }
 
 /// Responds to every request, each of which is one short record, until the client goes away.
