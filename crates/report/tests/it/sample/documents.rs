@@ -1,47 +1,20 @@
 //! Made-up runs of suites that repeat a document, with the published figures.
 
-use std::collections::BTreeMap;
-
 use prony_model::PublishedFigure::*;
 use prony_model::*;
 
-use super::{Kind, Noise, record, spec};
+use super::{Noise, add_trial, kinds, right, spec};
 
 /// A run and its trials.
 pub type Records = (Run, Vec<TrialRecord>);
 
-/// A measurement: workload, load, rounds, the ceiling's rate, the servers' ids.
-pub(super) type Measure = (&'static str, LoadSpec, u32, f64, Vec<&'static str>);
+/// A measurement: workload, load, rounds, the ceiling's rate, the servers' ids ([`ALL`] of them).
+pub(super) type Measure = (&'static str, LoadSpec, u32, f64, &'static [&'static str]);
 
-/// Rate, transfer and mean latency in wrk's notation.
-type Wrk = (&'static str, &'static str, [f64; 3], [f64; 3], [f64; 3]);
+pub(super) const ALL: &[&str] = &[];
 
 const MIB: f64 = 1_048_576.0;
-
-#[rustfmt::skip]
-pub const CEILING: Kind = ("ceiling", "Rust", "reference server", "0.1.0", "reference", 1.0, 3, 1.4);
-pub const ZIG_EPOLL: Kind = ("zig-epoll", "Zig", "epoll", "0.15.2", "tuned", 0.92, 1, 0.9);
-#[rustfmt::skip]
-pub const GO: Kind = ("go-nethttp", "Go", "net/http", "1.26.1", "stdlib", 0.48, 19, 4.8);
-#[rustfmt::skip]
-pub const PYTHON: Kind = ("python-httpserver", "Python", "http.server", "3.14.0", "stdlib", 0.021, 17, 74.0);
-#[rustfmt::skip]
-pub const THREADPOOL: Kind = ("rust-threadpool", "Rust", "std", "1.95.0", "stdlib", 0.49, 2, 1.1);
-pub const MINE: Kind = ("mine", "C", "own", "", "tuned", 0.7, 2, 0.7);
-#[rustfmt::skip]
-const ZIG_STD: Kind = ("zig-std", "Zig", "std.http", "0.15.2", "stdlib", 0.62, 2, 1.2);
-#[rustfmt::skip]
-pub const AXUM: Kind = ("rust-axum", "Rust", "axum", "0.8.7", "framework", 0.81, 7, 2.3);
-#[rustfmt::skip]
-pub const BUN: Kind = ("bun", "JavaScript", "Bun", "1.3.4", "framework", 0.55, 48, 21.0);
-#[rustfmt::skip]
-pub const FASTHTTP: Kind = ("go-fasthttp", "Go", "fasthttp", "1.68.0", "framework", 0.7, 12, 5.1);
-#[rustfmt::skip]
-const ACTIX: Kind = ("rust-actix", "Rust", "Actix Web", "4.12.0", "framework", 0.8, 8, 3.0);
-#[rustfmt::skip]
-const GRPC_GO: Kind = ("go-grpc", "Go", "gRPC-Go", "1.77.0", "framework", 0.3, 22, 7.1);
-#[rustfmt::skip]
-const TONIC: Kind = ("rust-tonic", "Rust", "Tonic", "0.14.2", "framework", 0.45, 6, 2.8);
+const MS: f64 = 1e6;
 
 /// The wrk table of Zap: three rounds of 400 connections, each shown. The document does not have `mine`.
 pub fn zap() -> Records {
@@ -50,81 +23,38 @@ pub fn zap() -> Records {
         warmup_s: 1.0,
         ..spec(400)
     };
-    let row = |(name, server, rate, transfer, latency): Wrk| PublishedRow {
-        name: name.into(),
-        server: server.into(),
-        workload: "hello".into(),
-        figures: BTreeMap::from([
-            (Rate, rate.into()),
-            (Transfer, transfer.map(|mb| mb * MIB).into()),
-            (LatencyMean, latency.map(|us| us * 1e3).into()),
-            (
-                Errors,
-                if server == "zig-epoll" {
-                    vec![0.0]
-                } else {
-                    vec![15.0]
-                },
-            ),
-        ]),
-    };
-    let rows = [
-        (
-            "Zig (Zap)",
-            "zig-epoll",
-            [634_220.13, 660_803.71, 654_052.56],
-            [96.17, 100.2, 99.18],
-            [331.4, 322.43, 325.47],
-        ),
-        (
-            "Go",
-            "go-nethttp",
-            [502_584.84, 502_149.91, 500_968.28],
-            [64.23, 64.17, 64.02],
-            [680.63, 683.97, 688.89],
-        ),
-        (
-            "Python",
-            "python-httpserver",
-            [3407.63, 4379.74, 5004.06],
-            [0.432, 0.556, 0.635],
-            [12_890.0, 9870.0, 3980.0],
-        ),
-        (
-            "Rust",
-            "rust-threadpool",
-            [135_446.0, 130_904.5, 134_830.39],
-            [7.1, 6.87, 7.07],
-            [1200.0, 1210.0, 1260.0],
-        ),
+    let figures = [
+        (Rate, 1.0),
+        (Transfer, MIB),
+        (LatencyMean, 1e3),
+        (Errors, 1.0),
     ];
+    let rows = "
+        Zig (Zap) | zig-epoll | hello | 634220.13 660803.71 654052.56 | 96.17 100.2 99.18 | 331.4 322.43 325.47 | 0
+        Go | go-nethttp | hello | 502584.84 502149.91 500968.28 | 64.23 64.17 64.02 | 680.63 683.97 688.89 | 15
+        Python | python-httpserver | hello | 3407.63 4379.74 5004.06 | 0.432 0.556 0.635 | 12890 9870 3980 | 15
+        Rust | rust-threadpool | hello | 135446 130904.5 134830.39 | 7.1 6.87 7.07 | 1200 1210 1260 | 15
+    ";
     let table = PublishedTable {
-        title: "Requests and transfer a second".into(),
-        load: load.clone(),
         summary: RoundSummary::Mean,
         each_round: true,
         columns: vec![Rate, Transfer, LatencyMean, LatencyStdev, LatencyMax, WithinStdev, Errors],
         charts: vec![Rate, Transfer],
-        share_of: None,
         notes: vec!["Zap itself is in no package registry: an epoll server of our own is measured in its place.".into()],
-        rows: rows.map(row).into(),
+        ..published("Requests and transfer a second", &load, &figures, rows)
     };
-    let kinds = [CEILING, ZIG_EPOLL, GO, PYTHON, THREADPOOL, MINE];
-    let all = kinds.map(|kind| kind.0).into();
     let mut records = made(
         "zap",
         "Zap: a small response under 400 connections",
-        &kinds,
-        vec![("hello", load, 3, 152_000.0, all)],
+        "ceiling zig-epoll go-nethttp python-httpserver rust-threadpool mine",
+        vec![("hello", load, 3, 152_000.0, ALL)],
         vec![table],
     );
-    for record in &mut records.1 {
-        if let TrialResult::Measured(measured) = &mut record.result
-            && record.trial.server == "python-httpserver"
-        {
+    super::each(&mut records.1, |trial, measured| {
+        if trial.server == "python-httpserver" {
             (measured.load.resent, measured.load.port_waits) = (41, 3);
         }
-    }
+    });
     records
 }
 
@@ -135,81 +65,51 @@ pub fn datastar() -> Records {
         warmup_s: 1.0,
         ..spec(400)
     };
-    let row = |name: &str, server: &str, workload: &str, figures: &[(PublishedFigure, f64)]| {
-        PublishedRow {
-            name: name.into(),
-            server: server.into(),
-            workload: workload.into(),
-            figures: figures
-                .iter()
-                .map(|(figure, value)| (*figure, vec![*value]))
-                .collect(),
-        }
-    };
-    let page = |name, server, workload, rate, latency_ms: f64, gb: f64, artefact| {
-        let figures = [
-            (Rate, rate),
-            (LatencyMean, latency_ms * 1e6),
-            (Transfer, gb * MIB * 1024.0),
-            (ArtefactBytes, artefact),
-        ];
-        let known = figures.iter().copied().filter(|(_, value)| *value > 0.0);
-        row(name, server, workload, &known.collect::<Vec<_>>())
-    };
-    let sse = |name, server, rate, latency_ms: f64, gb: f64, share, memory_mb: f64| {
-        let figures = [
-            (Rate, rate),
-            (LatencyMean, latency_ms * 1e6),
-            (Transfer, gb * MIB * 1024.0),
-            (TransferShare, share),
-            (PeakMemory, memory_mb * MIB),
-        ];
-        row(name, server, "sse", &figures)
-    };
+    let figures = [
+        (Rate, 1.0),
+        (LatencyMean, MS),
+        (Transfer, 1024.0 * MIB),
+        (TransferShare, 1.0),
+        (ArtefactBytes, 1.0),
+        (PeakMemory, MIB),
+    ];
+    let rows = "
+        Zig | zig-std | page | 39654 | 5.5 | 5.61 | - | 533672 | -
+        Zig | zig-std | page-log | 39654 | 5.5 | 5.61 | - | 533672 | -
+        Zig | zig-std | sse | 23777 | 15.99 | 4.12 | 0.73 | - | 12.7
+        Rust | rust-axum | page | 38201 | 5.13 | 5.41 | - | 1845936 | -
+        Rust | rust-axum | page-log | 38201 | 5.13 | 5.41 | - | 1845936 | -
+        Rust | rust-axum | sse | 20943 | 11.43 | 3.63 | 0.67 | - | 40.2
+        Go | go-nethttp | page | 30484 | 8.76 | 4.32 | - | 7995922 | -
+        Go | go-nethttp | page-log | 23730 | 11.89 | 3.36 | - | 7995922 | -
+        Go | go-nethttp | sse | 9758 | 33.72 | 1.69 | 0.5 | - | 43.8
+        Bun | bun | page | 28667 | 8.3 | 4.06 | - | - | -
+        Bun | bun | page-log | 12664 | 18.81 | 1.79 | - | - | -
+        Bun | bun | sse | 3733 | 63.7 | 0.647 | 0.36 | - | 32.3
+    ";
     let table = PublishedTable {
-        title: "Pages, and the same pages as server-sent events".into(),
-        load: load.clone(),
-        summary: RoundSummary::Median,
-        each_round: false,
         columns: vec![Rate, LatencyMean, Transfer, RateShare, TransferShare, ArtefactBytes, PeakMemory],
         charts: vec![Rate],
         share_of: Some("page-log".into()),
         notes: vec!["The document's single figure for Rust and Zig stands for the page with and without a log line.".into()],
-        rows: vec![
-            page("Zig", "zig-std", "page", 39_654.0, 5.5, 5.61, 533_672.0),
-            page("Zig", "zig-std", "page-log", 39_654.0, 5.5, 5.61, 533_672.0),
-            sse("Zig", "zig-std", 23_777.0, 15.99, 4.12, 0.73, 12.7),
-            page("Rust", "rust-axum", "page", 38_201.0, 5.13, 5.41, 1_845_936.0),
-            page("Rust", "rust-axum", "page-log", 38_201.0, 5.13, 5.41, 1_845_936.0),
-            sse("Rust", "rust-axum", 20_943.0, 11.43, 3.63, 0.67, 40.2),
-            page("Go", "go-nethttp", "page", 30_484.0, 8.76, 4.32, 7_995_922.0),
-            page("Go", "go-nethttp", "page-log", 23_730.0, 11.89, 3.36, 7_995_922.0),
-            sse("Go", "go-nethttp", 9758.0, 33.72, 1.69, 0.5, 43.8),
-            page("Bun", "bun", "page", 28_667.0, 8.3, 4.06, 0.0),
-            page("Bun", "bun", "page-log", 12_664.0, 18.81, 1.79, 0.0),
-            sse("Bun", "bun", 3733.0, 63.7, 0.647, 0.36, 32.3),
-        ],
+        ..published("Pages, and the same pages as server-sent events", &load, &figures, rows)
     };
-    let all = vec!["ceiling", "rust-axum", "go-nethttp", "bun"];
+    let installed: &[&str] = &["ceiling", "rust-axum", "go-nethttp", "bun"];
     let measures = [
-        ("page", 61_000.0),
-        ("page-log", 52_000.0),
-        ("sse", 9300.0),
-        ("sse-20k", 41_000.0),
+        ("page", 61e3),
+        ("page-log", 52e3),
+        ("sse", 9.3e3),
+        ("sse-20k", 41e3),
     ];
-    let measures = measures.map(|(workload, rate)| (workload, load.clone(), 3, rate, all.clone()));
+    let measures = measures.map(|(workload, rate)| (workload, load.clone(), 3, rate, installed));
     let (mut run, trials) = made(
         "datastar",
         "Datastar: a page and its server-sent events",
-        &[CEILING, ZIG_STD, AXUM, GO, BUN],
+        "ceiling zig-std rust-axum go-nethttp bun",
         measures.into(),
         vec![table],
     );
-    run.servers[1].status = ServerStatus::Skipped {
-        missing: "zig (0.15 or newer)".into(),
-        install: "apt-get install -y zig".into(),
-    };
-    run.servers[1].verified.clear();
+    run.servers[1].status = super::zig_is_missing();
     (run, trials)
 }
 
@@ -226,155 +126,145 @@ pub fn hydragen() -> Records {
         connections: 500,
         ..sequential.clone()
     };
-    let ms = |value: f64| vec![value * 1e6];
-    let table =
-        |title: &str, load: &LoadSpec, columns: Vec<PublishedFigure>, rows| PublishedTable {
-            title: title.into(),
-            load: load.clone(),
-            summary: RoundSummary::Median,
-            each_round: false,
-            columns,
-            charts: vec![],
-            share_of: None,
-            notes: vec![],
-            rows,
-        };
-    let simple =
-        |(name, server, workload, startup, response): (&str, &str, &str, f64, f64)| PublishedRow {
-            name: name.into(),
-            server: server.into(),
-            workload: workload.into(),
-            figures: BTreeMap::from([(Startup, ms(startup)), (TimePerRequest, ms(response))]),
-        };
-    let httpmon = |(name, server, average, highest, p95, p99, late): (
-        &str,
-        &str,
-        f64,
-        f64,
-        f64,
-        f64,
-        f64,
-    )| PublishedRow {
-        name: name.into(),
-        server: server.into(),
-        workload: "byte".into(),
-        figures: BTreeMap::from([
-            (LatencyMean, ms(average)),
-            (LatencyMax, ms(highest)),
-            (LatencyP95, ms(p95)),
-            (LatencyP99, ms(p99)),
-            (QueuedRequests, vec![late]),
-        ]),
-    };
-    let columns = vec![Startup, TimePerRequest];
+    let simple = [(Startup, MS), (TimePerRequest, MS)];
+    let httpmon = [
+        (LatencyMean, MS),
+        (LatencyMax, MS),
+        (LatencyP95, MS),
+        (LatencyP99, MS),
+        (QueuedRequests, 1.0),
+    ];
     let tables = vec![
-        table(
+        published(
             "HTTP simple benchmark",
             &sequential,
-            columns.clone(),
-            vec![
-                simple(("Go net/http", "go-nethttp", "byte", 4.984, 0.3022)),
-                simple(("Go fasthttp", "go-fasthttp", "byte", 5.505, 0.2496)),
-                simple(("Rust Actix Web", "rust-actix", "byte", 68.38, 0.2630)),
-                simple(("Rust Hyper", "rust-hyper", "byte", 5.684, 0.2454)),
-            ],
+            &simple,
+            "Go net/http | go-nethttp | byte | 4.984 | 0.3022
+            Go fasthttp | go-fasthttp | byte | 5.505 | 0.2496
+            Rust Actix Web | rust-actix | byte | 68.38 | 0.2630
+            Rust Hyper | rust-hyper | byte | 5.684 | 0.2454",
         ),
-        table(
+        published(
             "HTTPmon benchmark",
             &users,
-            vec![
-                LatencyMean,
-                LatencyMax,
-                LatencyP95,
-                LatencyP99,
-                QueuedRequests,
-            ],
-            vec![
-                httpmon(("Go net/http", "go-nethttp", 1.0, 65.0, 1.0, 2.0, 11.0)),
-                httpmon(("Go fasthttp", "go-fasthttp", 1.0, 42.0, 1.0, 3.0, 8.0)),
-                httpmon(("Rust Actix Web", "rust-actix", 1.0, 56.0, 1.0, 1.0, 3.0)),
-                httpmon(("Rust Hyper", "rust-hyper", 1.0, 56.0, 1.0, 1.0, 5.0)),
-            ],
+            &httpmon,
+            "Go net/http | go-nethttp | byte | 1 | 65 | 1 | 2 | 11
+            Go fasthttp | go-fasthttp | byte | 1 | 42 | 1 | 3 | 8
+            Rust Actix Web | rust-actix | byte | 1 | 56 | 1 | 1 | 3
+            Rust Hyper | rust-hyper | byte | 1 | 56 | 1 | 1 | 5",
         ),
-        table(
+        published(
             "gRPC simple benchmark",
             &sequential,
-            columns,
-            vec![
-                simple(("Go gRPC-Go", "go-grpc", "grpc-unary", 7.782, 0.4264)),
-                simple(("Rust Tonic", "rust-tonic", "grpc-unary", 6.019, 0.3675)),
-            ],
+            &simple,
+            "Go gRPC-Go | go-grpc | grpc-unary | 7.782 | 0.4264
+            Rust Tonic | rust-tonic | grpc-unary | 6.019 | 0.3675",
         ),
     ];
-    let http = vec!["ceiling", "go-nethttp", "go-fasthttp", "rust-actix"];
+    let http: &[&str] = &["ceiling", "go-nethttp", "go-fasthttp", "rust-actix"];
     let measures = vec![
-        ("byte", sequential.clone(), 20, 21_000.0, http.clone()),
+        ("byte", sequential.clone(), 20, 21_000.0, http),
         ("byte", users, 3, 21_000.0, http),
         (
             "grpc-unary",
             sequential,
             6,
             9000.0,
-            vec!["go-grpc", "rust-tonic"],
+            &["go-grpc", "rust-tonic"],
         ),
     ];
-    let kinds = [CEILING, GO, FASTHTTP, ACTIX, GRPC_GO, TONIC];
+    let ids = "ceiling go-nethttp go-fasthttp rust-actix go-grpc rust-tonic";
     made(
         "hydragen",
         "HydraGen: a byte at a time",
-        &kinds,
+        ids,
         measures,
         tables,
     )
 }
 
+/// A published table. Its rows are: name | server | workload | and a cell for each figure, in its unit. A cell has the
+/// values of the rounds, or `-`.
+fn published(
+    title: &str,
+    load: &LoadSpec,
+    figures: &[(PublishedFigure, f64)],
+    rows: &str,
+) -> PublishedTable {
+    let row = |row: &str| {
+        let cells: Vec<&str> = row.trim().split(" | ").collect();
+        assert_eq!(cells.len(), 3 + figures.len(), "{row}");
+        let known = figures
+            .iter()
+            .zip(&cells[3..])
+            .filter(|(_, cell)| **cell != "-");
+        let values = |unit: f64, cell: &str| -> Vec<f64> {
+            let values = cell.split(' ').map(|value| value.parse::<f64>().unwrap());
+            values.map(|value| value * unit).collect()
+        };
+        PublishedRow {
+            name: cells[0].into(),
+            server: cells[1].into(),
+            workload: cells[2].into(),
+            figures: known
+                .map(|((figure, unit), cell)| (*figure, values(*unit, cell)))
+                .collect(),
+        }
+    };
+    PublishedTable {
+        title: title.into(),
+        load: load.clone(),
+        summary: RoundSummary::Median,
+        each_round: false,
+        columns: figures.iter().map(|(figure, _)| *figure).collect(),
+        charts: vec![],
+        share_of: None,
+        notes: vec![],
+        rows: rows.trim().lines().map(row).collect(),
+    }
+}
+
 pub(super) fn made(
     suite: &str,
     title: &str,
-    kinds: &[Kind],
+    ids: &str,
     measures: Vec<Measure>,
     tables: Vec<PublishedTable>,
 ) -> Records {
-    let mut noise = Noise(11);
-    let mut trials = Vec::new();
-    let mut run = Run {
+    let kinds = kinds(ids);
+    let (mut noise, mut trials) = (Noise(11), Vec::new());
+    let is_of = |measure: &Measure, id: &str| measure.4.is_empty() || measure.4.contains(&id);
+    let servers = kinds.iter().map(|kind| {
+        let own = measures.iter().filter(|measure| is_of(measure, kind.id));
+        let mut serves: Vec<String> = own.map(|measure| measure.0.to_owned()).collect();
+        serves.dedup();
+        ServerRecord {
+            verified: right(&serves),
+            serves,
+            ..kind.record.clone()
+        }
+    });
+    let published = Published {
+        document: format!("A benchmark that was run by hand ({suite})"),
+        machine: "AMD Ryzen 5 5600X, 6 cores, Linux 6.0".into(),
+        method: "wrk -t4 -c400 -d10s, server and wrk on one machine".into(),
+        tables,
+    };
+    let run = Run {
         suite: suite.into(),
         title: title.into(),
         id: format!("20261121-203000-{suite}"),
         rounds: measures.iter().map(|measure| measure.2).max().unwrap_or(0),
-        servers: kinds.iter().map(super::server).collect(),
-        published: Some(Published {
-            document: format!("A benchmark that was run by hand ({suite})"),
-            machine: "AMD Ryzen 5 5600X, 6 cores, Linux 6.0".into(),
-            method: "wrk -t4 -c400 -d10s, server and wrk on one machine".into(),
-            tables,
-        }),
+        servers: servers.collect(),
+        published: (!published.tables.is_empty()).then_some(published),
         ..super::run()
     };
-    for server in &mut run.servers {
-        let own = measures
-            .iter()
-            .filter(|measure| measure.4.contains(&server.id.as_str()));
-        server.serves = own.map(|measure| measure.0.to_owned()).collect();
-        server.serves.dedup();
-        let right = |workload: &String| VerifyResult {
-            workload: workload.clone(),
-            verdict: VerifyVerdict::Right,
-        };
-        server.verified = server.serves.iter().map(right).collect();
-    }
-    for (workload, load, rounds, full, ids) in &measures {
+    for measure in &measures {
+        let (workload, load, rounds, full, _) = measure;
         for round in 1..=*rounds {
-            for kind in kinds.iter().filter(|kind| ids.contains(&kind.0)) {
-                let rate = full * kind.5 * (1.0 + 0.03 * noise.next());
-                let trial = Trial {
-                    sequence: trials.len() as u32,
-                    server: kind.0.into(),
-                    workload: (*workload).into(),
-                    load: super::seeded(load, round),
-                    round,
-                };
-                trials.push(record(trial, kind, rate, &mut noise));
+            for kind in kinds.iter().filter(|kind| is_of(measure, kind.id)) {
+                let planned = (*workload, load, round, *full);
+                add_trial(&mut trials, kind, planned, &mut noise);
             }
         }
     }

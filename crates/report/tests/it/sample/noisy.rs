@@ -2,7 +2,7 @@
 
 use prony_model::*;
 
-use super::documents::{BUN, CEILING, GO, MINE, Records, made};
+use super::documents::{ALL, Records, made};
 use super::spec;
 
 pub const ROUNDS: u32 = 10;
@@ -13,18 +13,16 @@ pub const NEVER_QUIET: u32 = 9;
 
 /// Two workloads; ratios refer to `mine`.
 pub fn noisy() -> Records {
-    let all = || vec!["ceiling", "mine", "go-nethttp", "bun"];
     let (mut run, trials) = made(
         "noisy",
         "Beside another program",
-        &[CEILING, MINE, GO, BUN],
+        "ceiling mine go-nethttp bun",
         vec![
-            ("hello", spec(64), ROUNDS, 150_000.0, all()),
-            ("page", spec(32), ROUNDS, 61_000.0, all()),
+            ("hello", spec(64), ROUNDS, 150_000.0, ALL),
+            ("page", spec(32), ROUNDS, 61_000.0, ALL),
         ],
         vec![],
     );
-    run.published = None;
     run.baseline = Some("mine".into());
     run.adaptive = Some(Adaptive {
         precision: 0.03,

@@ -2,7 +2,7 @@
 
 use prony_model::*;
 
-use super::documents::{BUN, CEILING, GO, Records, made};
+use super::documents::{ALL, Records, made};
 use super::{ROUNDS, spec};
 
 /// The rate of the sample's Poisson load, in requests per second.
@@ -36,38 +36,32 @@ pub fn rates() -> Records {
         streams: 1_000,
         ..spec(32)
     };
-    let all = || vec!["ceiling", "go-nethttp", "bun"];
     let measures = vec![
-        ("hello", spec(64), ROUNDS, 150_000.0, all()),
-        ("hello", pipelined, ROUNDS, 900_000.0, all()),
-        ("hello", rate, ROUNDS, RATE, all()),
-        ("hello", users, ROUNDS, 5_000.0, all()),
-        ("sse", streams, ROUNDS, 9_300.0, all()),
+        ("hello", spec(64), ROUNDS, 150_000.0, ALL),
+        ("hello", pipelined, ROUNDS, 900_000.0, ALL),
+        ("hello", rate, ROUNDS, RATE, ALL),
+        ("hello", users, ROUNDS, 5_000.0, ALL),
+        ("sse", streams, ROUNDS, 9_300.0, ALL),
     ];
-    let (mut run, mut trials) = made(
+    let (run, mut trials) = made(
         "rates",
         "Every shape of load",
-        &[CEILING, GO, BUN],
+        "ceiling go-nethttp bun",
         measures,
         vec![],
     );
-    run.published = None;
-    trials.iter_mut().for_each(lose_requests);
+    super::each(&mut trials, lose_requests);
     (run, trials)
 }
 
 /// In one round Bun's load did not reach the rate, and the generator limited Go's.
-fn lose_requests(record: &mut TrialRecord) {
-    let trial = &record.trial;
-    let TrialResult::Measured(measured) = &mut record.result else {
-        return;
-    };
-    if trial.round != MISSED_ROUND || !trial.load.shape.is_open() {
-        return;
-    }
+fn lose_requests(trial: &Trial, measured: &mut Measurement) {
     let Some(open) = &mut measured.load.open else {
         return;
     };
+    if trial.round != MISSED_ROUND {
+        return;
+    }
     match trial.server.as_str() {
         "bun" => {
             open.sent = open.due * 973 / 1000;
@@ -94,25 +88,21 @@ pub fn curve() -> Records {
         deadline_s: Some(1.0),
         ..spec(64)
     };
-    let all = || vec!["go-nethttp", "bun"];
-    let measures = CURVE.map(|rate| ("hello", load(rate), ROUNDS, rate, all()));
-    let (mut run, mut trials) = made(
+    let measures = CURVE.map(|rate| ("hello", load(rate), ROUNDS, rate, ALL));
+    let (run, mut trials) = made(
         "curve",
         "Several rates",
-        &[GO, BUN],
+        "go-nethttp bun",
         measures.into(),
         vec![],
     );
-    run.published = None;
-    trials.iter_mut().for_each(queue);
+    super::each(&mut trials, queue);
     (run, trials)
 }
 
 /// The latency of a server at a rate.
-fn queue(record: &mut TrialRecord) {
-    let TrialRecord { trial, result, .. } = record;
-    let (LoadShape::Rate(schedule), TrialResult::Measured(measured)) = (&trial.load.shape, result)
-    else {
+fn queue(trial: &Trial, measured: &mut Measurement) {
+    let LoadShape::Rate(schedule) = &trial.load.shape else {
         return;
     };
     let rate = schedule.stages[0].to_per_s;

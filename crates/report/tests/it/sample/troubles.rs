@@ -2,10 +2,8 @@
 
 use prony_model::*;
 
-use super::documents::{
-    AXUM, BUN, CEILING, FASTHTTP, GO, MINE, PYTHON, Records, THREADPOOL, ZIG_EPOLL, made,
-};
-use super::{Noise, lag, spec};
+use super::documents::{ALL, Records, made};
+use super::{Noise, failed_with, lag, spec};
 
 const ROUNDS: u32 = 6;
 
@@ -26,17 +24,13 @@ pub fn troubles() -> Records {
         spin: true,
         ..spec(64)
     };
-    let kinds = [
-        CEILING, ZIG_EPOLL, AXUM, GO, BUN, PYTHON, THREADPOOL, MINE, FASTHTTP,
-    ];
-    let all = || kinds.map(|kind| kind.0).into();
     let measures = vec![
-        ("hello", spec(64), ROUNDS, 150_000.0, all()),
-        ("hello", reconnecting.clone(), ROUNDS, 40_000.0, all()),
-        ("page", rate.clone(), ROUNDS, 5_000.0, all()),
+        ("hello", spec(64), ROUNDS, 150_000.0, ALL),
+        ("hello", reconnecting.clone(), ROUNDS, 40_000.0, ALL),
+        ("page", rate.clone(), ROUNDS, 5_000.0, ALL),
     ];
-    let (mut run, mut trials) = made("troubles", "Troubles", &kinds, measures, vec![]);
-    run.published = None;
+    let ids = "ceiling zig-epoll rust-axum go-nethttp bun python-httpserver rust-threadpool mine go-fasthttp";
+    let (mut run, mut trials) = made("troubles", "Troubles", ids, measures, vec![]);
     run.baseline = Some("go-nethttp".into());
     run.end = RunEnd::Interrupted;
     run.finished_at = None;
@@ -90,11 +84,11 @@ fn trouble(record: &mut TrialRecord, noise: &mut Noise) {
         ..
     } = record.trial.clone();
     if (server.as_str(), load.shape.is_open()) == ("rust-threadpool", true) {
-        record.result = failed("the server ended with signal 11\nstack smashing detected");
+        record.result = failed_with("the server ended with signal 11\nstack smashing detected");
         return;
     }
     if (server.as_str(), round) == ("python-httpserver", 2) {
-        record.result = failed("a connection was refused");
+        record.result = failed_with("a connection was refused");
         return;
     }
     let TrialResult::Measured(measured) = &mut record.result else {
@@ -167,12 +161,5 @@ fn trouble(record: &mut TrialRecord, noise: &mut Noise) {
             ..lag
         });
         open.schedule_lag_histogram = "unreadable".into();
-    }
-}
-
-fn failed(message: &str) -> TrialResult {
-    TrialResult::Failed {
-        kind: FailureKind::ServerExited,
-        message: message.into(),
     }
 }
