@@ -1,5 +1,7 @@
 //! Cases of a test that differ in data, one a line.
 
+use std::fmt::Display;
+
 /// The rows of a table: one a line, with cells between ` | `. A cell is written as in a string literal of Rust, but for its
 /// quotes; an empty one is `""`. A line that begins with `//` is a comment.
 ///
@@ -18,6 +20,50 @@ pub fn rows<const N: usize>(table: &str) -> Vec<[&'static str; N]> {
             .unwrap_or_else(|_| panic!("{count} cells instead of {N}: {line}"))
     };
     lines.map(row).collect()
+}
+
+/// Reads the first cell of each row, and expects an error that contains the second.
+///
+/// # Panics
+///
+/// If a row is accepted, or its error is another one.
+#[track_caller]
+pub fn refused<T, E: Display>(read: impl Fn(&str) -> Result<T, E>, table: &str) {
+    for [text, expected] in rows(table) {
+        fails(text, read(text), expected);
+    }
+}
+
+/// Reads `text` with one change for each row, whose first cell is replaced by the second, and expects an error that contains
+/// the third.
+///
+/// # Panics
+///
+/// If there is nothing to replace, a change is accepted, or its error is another one.
+#[track_caller]
+pub fn refused_changes<T, E: Display>(
+    text: &str,
+    read: impl Fn(&str) -> Result<T, E>,
+    table: &str,
+) {
+    for [from, to, expected] in rows(table) {
+        assert!(text.contains(from), "no `{from}` to change");
+        fails(to, read(&text.replacen(from, to, 1)), expected);
+    }
+}
+
+#[track_caller]
+fn fails<T, E: Display>(what: &str, read: Result<T, E>, expected: &str) {
+    match read {
+        Ok(_) => panic!("`{what}` is accepted instead of: {expected}"),
+        Err(error) => {
+            let error = error.to_string();
+            assert!(
+                error.contains(expected),
+                "`{what}`: no `{expected}` in {error}"
+            );
+        }
+    }
 }
 
 /// It lives as long as the test program, as a literal does.
@@ -75,5 +121,17 @@ mod tests {
     #[should_panic(expected = "1 cells instead of 2: a")]
     fn a_row_that_is_too_short_is_refused() {
         let _: Vec<[&str; 2]> = rows("a");
+    }
+
+    #[test]
+    #[should_panic(expected = "`7` is accepted instead of: digit")]
+    fn a_row_that_is_accepted_fails() {
+        refused(str::parse::<u8>, "x | digit\n7 | digit");
+    }
+
+    #[test]
+    #[should_panic(expected = "`x`: no `digits` in invalid digit")]
+    fn a_change_with_another_error_fails() {
+        refused_changes("17", str::parse::<u8>, "7 | x | digit\n1 | x | digits");
     }
 }
