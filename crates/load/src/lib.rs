@@ -4,6 +4,10 @@
 //! touch a socket. [`exchange()`] sends one request and returns its whole response.
 #![forbid(unsafe_code)]
 
+// The scenario of the tests names this crate as its users do.
+#[cfg(test)]
+extern crate self as prony_load;
+
 mod base64;
 mod coding;
 mod document;

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+#[cfg(test)]
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Nanoseconds since the origin of a [`Clock`].
@@ -11,12 +13,26 @@ pub(super) type Nanoseconds = u64;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     origin: Instant,
+    /// What a clock that a test owns shows.
+    #[cfg(test)]
+    simulated: Option<&'static AtomicU64>,
 }
 
 impl Clock {
     pub(super) fn start() -> Self {
         Self {
             origin: Instant::now(),
+            #[cfg(test)]
+            simulated: None,
+        }
+    }
+
+    /// A clock that shows what its test sets.
+    #[cfg(test)]
+    pub(super) fn simulated(time: &'static AtomicU64) -> Self {
+        Self {
+            simulated: Some(time),
+            ..Self::start()
         }
     }
 
@@ -27,6 +43,10 @@ impl Clock {
 
     #[inline]
     pub(super) fn now(&self) -> Nanoseconds {
+        #[cfg(test)]
+        if let Some(time) = self.simulated {
+            return time.load(Relaxed);
+        }
         nanoseconds(self.origin.elapsed())
     }
 }

@@ -21,6 +21,8 @@ mod source_address;
 mod start_line;
 mod tally;
 mod tcp_events;
+#[cfg(test)]
+mod tests;
 mod timeline;
 mod worker;
 mod worker_number;
@@ -241,7 +243,7 @@ struct Thread {
     thread: usize,
 }
 
-/// Pins the thread, and gives the worker its pacer, the only difference between load shapes.
+/// Pins the thread, and gives the worker its event loop.
 fn run_worker<'a>(
     shared: Shared<'a>,
     thread: Thread,
@@ -257,6 +259,17 @@ fn run_worker<'a>(
     if plan.shape != LoadShape::Closed || plan.batches.is_some() || place.is_shared() {
         set_exact_timers()?;
     }
+    let worker = Unwired::new(shared, (thread.agent, number), budget, place);
+    let io = event_loop(plan, worker.share.slots())?;
+    worker.run(io).map_err(refused("wait for events"))
+}
+
+/// The worker's share of the connections, and its pacer, the only difference between load shapes.
+fn share_and_pacer<'a>(
+    plan: &'a LoadPlan,
+    number: WorkerNumber,
+    budget: &'a SharedBudget,
+) -> (Share, Box<dyn Pacer + 'a>) {
     let has_warmup = !plan.warmup.is_zero();
     let users = number.share(plan.connections as u64) as usize;
     let first_user = || number.before(plan.connections as u64) as usize;
@@ -266,7 +279,7 @@ fn run_worker<'a>(
         most_connections: users,
         streams: number.share(plan.streams as u64) as usize,
     };
-    let pacer: Box<dyn Pacer + '_> = match &plan.shape {
+    let pacer: Box<dyn Pacer + 'a> = match &plan.shape {
         LoadShape::Closed => {
             let requests = plan.requests.map(|all| number.share(all));
             let enough = requests.unwrap_or(u64::MAX).div_ceil(plan.pipeline as u64);
@@ -297,99 +310,107 @@ fn run_worker<'a>(
             ))
         }
     };
-    work(shared, (thread.agent, number), connections, place, pacer)
+    (connections, pacer)
 }
 
-/// Gives the worker its event loop and its wires.
-fn work<'a>(
-    shared: Shared<'a>,
-    (agent, number): (usize, WorkerNumber),
-    share: Share,
-    place: Place<'_>,
-    pacer: Box<dyn Pacer + 'a>,
-) -> Result<WorkerResult, LoadError> {
-    let plan = shared.plan;
-    let worker = Unwired {
-        io: event_loop(plan, share.slots())?,
-        // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
-        mix: RequestMix::new(plan.request.set(), number.random(!plan.seed)),
-        flows: Flows::of(plan, agent, number),
-        judge: Judge::new(plan, number.random(plan.seed ^ SAMPLES)),
-        shared,
-        share,
-        pacer,
-        place,
-    };
-    let short_body = plan.body_compared_always().map(<[u8]>::len);
-    let h1 = |requests| H1Wire::new(requests, plan.events).keeping_bodies(short_body);
-    let h2 = |requests| H2Wire::new(requests, plan.events).keeping_bodies(short_body);
-    let result = match &plan.request {
-        LoadRequest::Set(WireRequest::Http1(requests)) => {
-            worker.run(HttpVersion::Http1, &|| h1(requests.requests()))
-        }
-        LoadRequest::Set(WireRequest::Http2(requests)) => {
-            worker.run(HttpVersion::Http2, &|| h2(requests.requests()))
-        }
-        LoadRequest::Set(WireRequest::Grpc(call)) => {
-            worker.run(HttpVersion::Http2, &|| h2(std::slice::from_ref(call)))
-        }
-        LoadRequest::Scenario(_, HttpVersion::Http1) => worker.run(HttpVersion::Http1, &|| h1(&[])),
-        LoadRequest::Scenario(_, HttpVersion::Http2) => worker.run(HttpVersion::Http2, &|| h2(&[])),
-    };
-    result.map_err(refused("wait for events"))
-}
-
-/// A worker without its wires.
+/// A worker without its event loop and its wires.
 struct Unwired<'a, 'p> {
     shared: Shared<'a>,
-    io: (EventLoop, Option<u64>),
     share: Share,
     pacer: Box<dyn Pacer + 'a>,
-    mix: RequestMix,
-    flows: Option<Flows<'a>>,
+    requests: Requests<'a>,
     judge: Judge<'a>,
     place: Place<'p>,
 }
 
-impl Unwired<'_, '_> {
+/// The event loop of a worker, and after how many responses it [chooses](Worker::choose_event_loop) again.
+type FirstEventLoop = (EventLoop, Option<u64>);
+
+impl<'a, 'p> Unwired<'a, 'p> {
+    fn new(
+        shared: Shared<'a>,
+        (agent, number): (usize, WorkerNumber),
+        budget: &'a SharedBudget,
+        place: Place<'p>,
+    ) -> Self {
+        let plan = shared.plan;
+        let (share, pacer) = share_and_pacer(plan, number, budget);
+        Self {
+            shared,
+            share,
+            pacer,
+            requests: Requests {
+                // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
+                mix: RequestMix::new(plan.request.set(), number.random(!plan.seed)),
+                flows: Flows::of(plan, agent, number),
+            },
+            judge: Judge::new(plan, number.random(plan.seed ^ SAMPLES)),
+            place,
+        }
+    }
+
+    /// Gives the worker its wires, and runs the load.
+    fn run(self, io: FirstEventLoop) -> Result<WorkerResult, Errno> {
+        let plan = self.shared.plan;
+        let short_body = plan.body_compared_always().map(<[u8]>::len);
+        let h1 = |requests| H1Wire::new(requests, plan.events).keeping_bodies(short_body);
+        let h2 = |requests| H2Wire::new(requests, plan.events).keeping_bodies(short_body);
+        let (http1, http2) = (HttpVersion::Http1, HttpVersion::Http2);
+        match &plan.request {
+            LoadRequest::Set(WireRequest::Http1(requests)) => {
+                self.run_encrypted(io, http1, &|| h1(requests.requests()))
+            }
+            LoadRequest::Set(WireRequest::Http2(requests)) => {
+                self.run_encrypted(io, http2, &|| h2(requests.requests()))
+            }
+            LoadRequest::Set(WireRequest::Grpc(call)) => {
+                self.run_encrypted(io, http2, &|| h2(std::slice::from_ref(call)))
+            }
+            LoadRequest::Scenario(_, HttpVersion::Http1) => {
+                self.run_encrypted(io, http1, &|| h1(&[]))
+            }
+            LoadRequest::Scenario(_, HttpVersion::Http2) => {
+                self.run_encrypted(io, http2, &|| h2(&[]))
+            }
+        }
+    }
+
     /// Runs the load over the wires of `new_wire`, encrypted if the plan says so.
-    fn run<W: Wire>(
+    fn run_encrypted<W: Wire>(
         self,
+        io: FirstEventLoop,
         http: HttpVersion,
         new_wire: &dyn Fn() -> W,
     ) -> Result<WorkerResult, Errno> {
         match &self.shared.plan.tls {
-            None => self.run_over(new_wire),
-            Some(tls) => self.run_over(&|| Channel::new(new_wire(), tls, Some(http))),
+            None => self.run_over(io, new_wire),
+            Some(tls) => self.run_over(io, &|| Channel::new(new_wire(), tls, Some(http))),
         }
     }
 
-    fn run_over<W: Wire>(self, new_wire: &dyn Fn() -> W) -> Result<WorkerResult, Errno> {
-        let Self {
-            shared, io, share, ..
-        } = self;
+    fn run_over<W: Wire>(
+        self,
+        io: FirstEventLoop,
+        new_wire: &dyn Fn() -> W,
+    ) -> Result<WorkerResult, Errno> {
         Worker::new(
-            shared,
+            self.shared,
             io,
-            share,
+            self.share,
             new_wire,
             self.pacer,
-            Requests {
-                mix: self.mix,
-                flows: self.flows,
-            },
+            self.requests,
             self.judge,
         )
         .run(self.place)
     }
 }
 
-/// The event loop that a worker starts with, and after how many responses it [chooses](Worker::choose_event_loop)
-/// again.
+/// The event loop that a worker starts with.
 ///
 /// Long responses cost less over epoll and short ones over io_uring (docs/architecture.md). If the length of the bodies
 /// is unknown, the first responses tell it. They use epoll, because it can hand over its sockets at any time.
-fn event_loop(plan: &LoadPlan, slots: usize) -> Result<(EventLoop, Option<u64>), LoadError> {
+fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError> {
     let is_auto = plan.event_loop == EventLoopChoice::Auto;
     let (takes_io_uring, chooses_after) = match (plan.event_loop, plan.body_length()) {
         (EventLoopChoice::IoUring, _) => (true, None),

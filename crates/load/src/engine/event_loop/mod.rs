@@ -20,6 +20,8 @@ use io_uring::IoUring;
 
 use super::clock::Nanoseconds;
 use super::part::EventLoopName;
+#[cfg(test)]
+use super::tests::simulated::SimulatedServer;
 use crate::target::Endpoint;
 
 /// Something that happened to a connection.
@@ -42,14 +44,14 @@ pub(super) enum SocketEvent {
 /// Received bytes, in a buffer of the loop. Drop it before the loop reads on.
 #[derive(Debug)]
 pub(super) struct Chunk {
-    bytes: ChunkBytes,
+    pub(super) bytes: ChunkBytes,
     /// Whether more has arrived behind it: after the last response that is due, that can only be the server's close or
     /// unexpected bytes.
     pub(super) more_follows: bool,
 }
 
 #[derive(Debug)]
-enum ChunkBytes {
+pub(super) enum ChunkBytes {
     /// How many bytes, at the start of the buffer that all connections of an [`Epoll`] share.
     Shared(usize),
     OfRing(RingBuffer),
@@ -67,14 +69,19 @@ pub(super) struct ReadNext {
 pub(super) enum EventLoop {
     Epoll(Epoll),
     IoUring(IoUring),
+    /// Without sockets, in the time of a test.
+    #[cfg(test)]
+    Simulated(SimulatedServer),
 }
 
-/// Calls the same method of either loop.
+/// Calls the same method of whichever loop it is.
 macro_rules! either {
     ($loop:expr, $it:ident => $what:expr) => {
         match $loop {
             EventLoop::Epoll($it) => $what,
             EventLoop::IoUring($it) => $what,
+            #[cfg(test)]
+            EventLoop::Simulated($it) => $what,
         }
     };
 }
@@ -106,6 +113,8 @@ impl EventLoop {
         match self {
             Self::Epoll(_) => EventLoopName::Epoll,
             Self::IoUring(_) => EventLoopName::IoUring,
+            #[cfg(test)]
+            Self::Simulated(_) => EventLoopName::Epoll,
         }
     }
 
@@ -153,6 +162,8 @@ impl EventLoop {
         match (&chunk.bytes, self) {
             (ChunkBytes::OfRing(buffer), _) => buffer,
             (ChunkBytes::Shared(length), Self::Epoll(epoll)) => epoll.shared(*length),
+            #[cfg(test)]
+            (ChunkBytes::Shared(_), Self::Simulated(server)) => server.received(),
             (ChunkBytes::Shared(_), Self::IoUring(_)) => {
                 unreachable!("the loop is not switched while a chunk is lent")
             }

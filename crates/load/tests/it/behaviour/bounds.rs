@@ -14,7 +14,6 @@ use crate::scripted::{After, ScriptedServer};
 
 over_each_loop!(
     the_first_interrupt_ends_any_load_with_its_result,
-    unsent_requests_are_counted_when_the_time_is_up,
     a_number_of_requests_bounds_the_unsent_ones
 );
 
@@ -87,25 +86,6 @@ fn the_first_interrupt_ends_any_load_with_its_result(event_loop: EventLoopChoice
                 assert_eq!(result.requests, result.outcomes.total());
             }
         }
-    }
-}
-
-fn unsent_requests_are_counted_when_the_time_is_up(event_loop: EventLoopChoice) {
-    let (_listener, silent) = hanging();
-    for arrivals in [Arrivals::Even, Arrivals::Poisson] {
-        let mut plan = plan(event_loop, silent, rate(arrivals, 1, "1000M/s"));
-        plan.duration = Some(Duration::from_millis(50));
-        plan.timeout = Duration::from_millis(20);
-        let result = load(&plan);
-        assert_eq!(result.ended, Ended::Duration);
-        let due = result.open.as_ref().unwrap().due;
-        let off = due.abs_diff(50_000_000);
-        match arrivals {
-            Arrivals::Even => assert_eq!(off, 0),
-            // Six standard deviations.
-            Arrivals::Poisson => assert!(off < 43_000, "{due}"),
-        }
-        assert_eq!(result.requests, due, "{:?}", result.outcomes);
     }
 }
 

@@ -37,7 +37,6 @@ mod flows;
 mod hostile;
 mod lost_room;
 mod open_loop;
-mod overtime;
 mod parts;
 mod sampling;
 mod several_in_flight;

@@ -1,0 +1,116 @@
+//! What the engine decides by time, in simulated time: no test takes any, and all figures are exact.
+
+mod deadlines;
+mod flows;
+mod phases;
+mod rates;
+#[expect(dead_code, reason = "only sockets carry bodies that come back")]
+#[path = "../../../tests/it/scenarios.rs"]
+mod scenarios;
+pub(super) mod simulated;
+mod users;
+
+use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use prony_model::{Arrivals, LoadResult, LoadShape, OpenLoop, Outcome, Schedule};
+
+use self::simulated::{Answer, Arrival, SimulatedServer};
+use super::Unwired;
+use super::clock::Clock;
+use super::event_loop::EventLoop;
+use super::pacer::SharedBudget;
+use super::part::PartResult;
+use super::progress::WorkerProgress;
+use super::records::Recording;
+use super::result::assemble;
+use super::start_line::StartLine;
+use super::tcp_events::HostEvents;
+use super::worker::Shared;
+use super::worker_number::WorkerNumber;
+use crate::plan::LoadPlan;
+use crate::request::Request;
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+const MS: u64 = 1_000_000;
+
+const fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+/// Up to `connections` connections for a duration.
+fn plan(shape: LoadShape, connections: usize, duration: Duration) -> LoadPlan {
+    let address = SocketAddr::from(([127, 0, 0, 1], 80));
+    let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+    LoadPlan {
+        shape,
+        connections,
+        max_connections: connections,
+        duration: Some(duration),
+        ..LoadPlan::new(address.into(), "http://a/", request)
+    }
+}
+
+fn even(per_s: f64) -> LoadShape {
+    LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s))
+}
+
+fn users_closed(think_time_s: f64) -> LoadShape {
+    LoadShape::UsersClosed { think_time_s }
+}
+
+/// A server that responds after so many milliseconds; `None` never does.
+fn responding(
+    after_ms: impl Fn(&Arrival<'_>) -> Option<u64> + 'static,
+) -> (SimulatedServer, Clock) {
+    SimulatedServer::new(Box::new(move |arrival| {
+        let after = after_ms(arrival)? * MS;
+        Some(Answer { after, bytes: OK })
+    }))
+}
+
+/// Responds to every request after so many milliseconds.
+fn load(plan: &LoadPlan, after_ms: u64) -> LoadResult {
+    run(plan, responding(move |_| Some(after_ms)))
+}
+
+fn run(plan: &LoadPlan, (server, clock): (SimulatedServer, Clock)) -> LoadResult {
+    plan.validate().unwrap();
+    let (interrupt, progress) = (AtomicBool::new(false), WorkerProgress::default());
+    let shared = Shared {
+        plan,
+        clock,
+        interrupt: &interrupt,
+        progress: &progress,
+        recording: Recording::default(),
+    };
+    let budget = SharedBudget::new(plan.requests);
+    let line = StartLine::new(clock, 1, false);
+    let number = WorkerNumber::of(plan, 0, 0);
+    let worker = Unwired::new(shared, (0, number), &budget, line.place());
+    let result = worker.run((EventLoop::Simulated(server), None)).unwrap();
+    let part = PartResult::of(plan, 0, vec![result], HostEvents::since(None));
+    let result = assemble(plan, &[part]);
+    assert_eq!(result.requests, result.outcomes.total());
+    result
+}
+
+/// The counts that are not zero.
+fn outcomes(result: &LoadResult) -> Vec<(Outcome, u64)> {
+    result.outcomes.iter().filter(|it| it.1 > 0).collect()
+}
+
+fn open(result: &LoadResult) -> &OpenLoop {
+    result.open.as_ref().unwrap()
+}
+
+/// The shortest and the longest latency, within the 0.1 % of a histogram.
+#[track_caller]
+fn assert_latencies(result: &LoadResult, shortest_ms: u64, longest_ms: u64) {
+    let latency = result.latency_ns.as_ref().unwrap();
+    for (found, expected) in [(latency.min, shortest_ms), (latency.max, longest_ms)] {
+        let (found, expected) = (found as f64, (expected * MS) as f64);
+        assert!((found / expected - 1.0).abs() < 0.001, "{latency:?}");
+    }
+}

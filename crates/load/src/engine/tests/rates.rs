@@ -1,0 +1,137 @@
+//! Schedules: what is due when, and what waits for a connection.
+
+use prony_model::Stage;
+
+use super::*;
+
+#[test]
+fn a_closed_loop_sends_the_next_request_when_a_response_has_arrived() {
+    let result = load(&plan(LoadShape::Closed, 2, ms(1000)), 10);
+    assert_eq!(
+        outcomes(&result),
+        [(Outcome::Ok, 200), (Outcome::Unfinished, 2)]
+    );
+    assert_eq!((result.duration_s, result.rate_per_s), (1.0, 200.0));
+    assert_latencies(&result, 10, 10);
+}
+
+#[test]
+fn a_rate_sends_requests_when_they_are_due() {
+    let result = load(&plan(even(1000.0), 4, ms(1000)), 1);
+    assert_eq!(outcomes(&result), [(Outcome::Ok, 1000)]);
+    let open = open(&result);
+    assert_eq!(
+        (open.due, open.sent, open.queued, open.rate_ratio),
+        (1000, 1000, 0, 1.0)
+    );
+    assert_eq!(result.duration_s, 1.0);
+    assert_latencies(&result, 1, 1);
+}
+
+#[test]
+fn a_rate_goes_through_its_stages() {
+    let stage = |from_per_s, to_per_s| Stage {
+        from_per_s,
+        to_per_s,
+        duration_s: Some(0.2),
+    };
+    let schedule = Schedule {
+        arrivals: Arrivals::Even,
+        burst: 1,
+        // 20 requests, a pause, and 50.
+        stages: vec![stage(100.0, 100.0), stage(0.0, 0.0), stage(0.0, 500.0)],
+    };
+    let result = load(&plan(LoadShape::Rate(schedule), 50, ms(600)), 1);
+    assert_eq!(outcomes(&result), [(Outcome::Ok, 70)]);
+    assert_eq!((open(&result).due, result.duration_s), (70, 0.6));
+}
+
+#[test]
+fn a_burst_is_sent_at_once() {
+    let mut schedule = Schedule::constant(Arrivals::Even, 50.0);
+    schedule.burst = 10;
+    let plan = LoadPlan {
+        connections: 1,
+        ..plan(LoadShape::Rate(schedule), 100, ms(400))
+    };
+    let result = load(&plan, 100);
+    assert_eq!(outcomes(&result), [(Outcome::Ok, 20)]);
+    assert_eq!(open(&result).most_connections, 10);
+    assert_latencies(&result, 100, 100);
+}
+
+#[test]
+fn connections_are_opened_as_a_rate_needs_them() {
+    let plan = LoadPlan {
+        connections: 1,
+        ..plan(even(200.0), 200, ms(300))
+    };
+    let result = load(&plan, 50);
+    assert_eq!(outcomes(&result), [(Outcome::Ok, 60)]);
+    assert_eq!(
+        (open(&result).most_connections, result.connections_opened),
+        (10, 10)
+    );
+    assert_latencies(&result, 50, 50);
+}
+
+#[test]
+fn arrivals_wait_for_a_connection_if_all_are_busy() {
+    let plan = LoadPlan {
+        connections: 1,
+        ..plan(even(200.0), 2, ms(200))
+    };
+    let result = load(&plan, 50);
+    assert_eq!(outcomes(&result), [(Outcome::Ok, 40)]);
+    let open = open(&result);
+    assert_eq!(
+        (open.most_connections, open.queued, open.bound_hits),
+        (2, 38, 38)
+    );
+    // The second connection begins 5 ms after the first one, and has 20 requests of 50 ms. The last was due at 195 ms.
+    assert_eq!(result.duration_s, 1.005);
+    assert_latencies(&result, 50, 810);
+    // The server causes that wait, not the generator.
+    assert!(open.schedule_lag_ns.as_ref().unwrap().max <= 1);
+}
+
+#[test]
+fn a_stall_is_latency_of_all_requests_that_were_due_meanwhile() {
+    let stalls = responding(|it| Some(if it.number == 20 { 500 } else { 1 }));
+    let result = run(&plan(even(100.0), 1, ms(1000)), stalls);
+    assert_eq!(outcomes(&result), [(Outcome::Ok, 100)]);
+    // 50 were due while it lasted, and 5 while those were sent, one a millisecond.
+    assert_eq!(open(&result).queued, 55);
+    assert_latencies(&result, 1, 500);
+}
+
+#[test]
+fn a_rate_that_ends_by_time_waits_for_its_late_responses() {
+    let plan = LoadPlan {
+        connections: 1,
+        ..plan(even(100.0), 60, ms(300))
+    };
+    let result = load(&plan, 200);
+    assert_eq!(outcomes(&result), [(Outcome::Ok, 30)]);
+    // The last one is due at 290 ms. The wait is part of the time.
+    assert_eq!(
+        (result.duration_s, open(&result).most_connections),
+        (0.49, 20)
+    );
+}
+
+#[test]
+fn unsent_requests_are_counted_when_the_time_is_up() {
+    for (arrivals, most_off) in [(Arrivals::Even, 0), (Arrivals::Poisson, 43_000)] {
+        let shape = LoadShape::Rate(Schedule::constant(arrivals, 1e9));
+        let plan = LoadPlan {
+            timeout: ms(20),
+            ..plan(shape, 60, ms(50))
+        };
+        let result = run(&plan, responding(|_| None));
+        let due = open(&result).due;
+        // Six standard deviations.
+        assert!(due.abs_diff(50_000_000) <= most_off, "{due}");
+        assert_eq!(result.requests, due);
+    }
+}

@@ -1,0 +1,174 @@
+//! A server without sockets, in the time of its test: the event loop of a worker.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::{fmt, io};
+
+use nix::errno::Errno;
+
+use crate::engine::clock::{Clock, Nanoseconds};
+use crate::engine::event_loop::{Chunk, ChunkBytes, ReadNext, SocketEvent};
+use crate::target::Endpoint;
+
+/// A whole response, and how long after its request it arrives.
+pub struct Answer {
+    pub after: Nanoseconds,
+    pub bytes: &'static [u8],
+}
+
+/// How long an attempt to connect takes, and how it ends.
+#[derive(Clone, Copy)]
+pub struct Connect {
+    pub after: Nanoseconds,
+    pub result: Result<(), Errno>,
+}
+
+/// A request that has arrived.
+pub struct Arrival<'a> {
+    /// How many arrived before it.
+    pub number: usize,
+    pub head: &'a str,
+}
+
+/// What the server does about each request; `None` for nothing.
+pub type Script = Box<dyn FnMut(&Arrival<'_>) -> Option<Answer>>;
+
+/// It sees no request before its connection is established, and responds as its script says.
+pub struct SimulatedServer {
+    time: &'static AtomicU64,
+    script: Script,
+    connect: Option<Connect>,
+    requests: usize,
+    /// What will happen to which slot, by its time and in the order of its causes.
+    events: BTreeMap<(Nanoseconds, usize), (usize, SimulatedEvent)>,
+    /// How many events there have been.
+    caused: usize,
+    /// Events that are there now.
+    ready: VecDeque<(usize, SimulatedEvent)>,
+    received: &'static [u8],
+    looks: usize,
+}
+
+enum SimulatedEvent {
+    Connected(Result<(), Errno>),
+    Received(&'static [u8]),
+}
+
+/// More looks than any worker needs before it waits again.
+const MOST_LOOKS: usize = 100_000;
+
+impl SimulatedServer {
+    /// With the clock that it moves.
+    pub fn new(script: Script) -> (Self, Clock) {
+        let time: &'static AtomicU64 = Box::leak(Box::default());
+        let server = Self {
+            time,
+            script,
+            connect: Some(Connect {
+                after: 0,
+                result: Ok(()),
+            }),
+            requests: 0,
+            events: BTreeMap::new(),
+            caused: 0,
+            ready: VecDeque::new(),
+            received: b"",
+            looks: 0,
+        };
+        (server, Clock::simulated(time))
+    }
+
+    /// The same whose attempts to connect end so; `None` if they never end.
+    pub fn connecting(self, connect: Option<Connect>) -> Self {
+        Self { connect, ..self }
+    }
+
+    fn cause(&mut self, slot: usize, after: Nanoseconds, event: SimulatedEvent) {
+        let at = self.time.load(Relaxed) + after;
+        self.events.insert((at, self.caused), (slot, event));
+        self.caused += 1;
+    }
+}
+
+/// What an event loop does.
+impl SimulatedServer {
+    #[expect(clippy::unnecessary_wraps, reason = "as a real event loop has it")]
+    pub fn open(&mut self, slot: usize, _: &Endpoint, _: Option<SocketAddr>) -> io::Result<()> {
+        if let Some(Connect { after, result }) = self.connect {
+            self.cause(slot, after, SimulatedEvent::Connected(result));
+        }
+        Ok(())
+    }
+
+    pub fn close(&mut self, slot: usize) {
+        self.events.retain(|_, event| event.0 != slot);
+        self.ready.retain(|event| event.0 != slot);
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "as a real event loop has it")]
+    pub fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+        let text = str::from_utf8(bytes).expect("requests without a body");
+        for head in text.split_terminator("\r\n\r\n") {
+            let number = self.requests;
+            if let Some(Answer { after, bytes }) = (self.script)(&Arrival { number, head }) {
+                self.cause(slot, after, SimulatedEvent::Received(bytes));
+            }
+            self.requests += 1;
+        }
+        Ok(bytes.len())
+    }
+
+    /// Time passes until the next event, at most `longest`.
+    #[expect(clippy::unnecessary_wraps, reason = "as a real event loop has it")]
+    pub fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+        self.looks = if longest == 0 { self.looks + 1 } else { 0 };
+        assert!(self.looks < MOST_LOOKS, "the worker no longer waits");
+        let latest = self.time.load(Relaxed) + longest;
+        let next = self.events.first_key_value().map(|(&(at, _), _)| at);
+        let now = next.map_or(latest, |next| next.min(latest));
+        self.time.store(now, Relaxed);
+        while let Some(entry) = self.events.first_entry()
+            && entry.key().0 <= now
+        {
+            self.ready.push_back(entry.remove());
+        }
+        Ok(())
+    }
+
+    pub fn next(&mut self) -> Option<(usize, SocketEvent)> {
+        let (slot, event) = self.ready.pop_front()?;
+        let event = match event {
+            SimulatedEvent::Connected(result) => SocketEvent::Connected(result),
+            SimulatedEvent::Received(bytes) => {
+                self.received = bytes;
+                SocketEvent::Received(Chunk {
+                    bytes: ChunkBytes::Shared(bytes.len()),
+                    more_follows: false,
+                })
+            }
+        };
+        Some((slot, event))
+    }
+
+    /// What arrived last.
+    pub fn received(&self) -> &[u8] {
+        self.received
+    }
+
+    pub fn was_idle(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    pub fn read_on(&mut self, _: usize, _: ReadNext) {}
+
+    pub fn system_calls(&self) -> u64 {
+        0
+    }
+}
+
+impl fmt::Debug for SimulatedServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SimulatedServer")
+    }
+}
