@@ -12,6 +12,7 @@ use crate::{PATIENCE, until};
 
 /// A running command, with its output in files. It is killed if the test gives up.
 pub struct Running {
+    command: String,
     child: Child,
     output: TempDir,
 }
@@ -19,6 +20,8 @@ pub struct Running {
 /// A command that has ended.
 #[derive(Debug)]
 pub struct Ended {
+    /// Its program and arguments.
+    command: String,
     /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
@@ -35,7 +38,11 @@ impl Running {
             .stderr(file("stderr"))
             .spawn()
             .unwrap();
-        Self { child, output }
+        Self {
+            command: format!("{command:?}"),
+            child,
+            output,
+        }
     }
 
     fn written(&self, name: &str) -> String {
@@ -83,6 +90,7 @@ impl Running {
             std::thread::sleep(Duration::from_millis(10));
         };
         Ended {
+            command: std::mem::take(&mut self.command),
             code: status.code(),
             stdout: self.written("stdout"),
             stderr: self.written("stderr"),
@@ -107,7 +115,7 @@ impl Ended {
     /// It must have ended with this exit code.
     #[track_caller]
     pub fn with(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "{}", self.all());
+        assert_eq!(self.code, Some(code), "{}", self.report());
         self
     }
 
@@ -117,7 +125,7 @@ impl Ended {
         assert!(
             self.stderr.contains(text),
             "no `{text}` on standard error in {}",
-            self.all()
+            self.report()
         );
         self
     }
@@ -128,7 +136,7 @@ impl Ended {
         assert!(
             self.stdout.contains(text),
             "no `{text}` on standard output in {}",
-            self.all()
+            self.report()
         );
         self
     }
@@ -137,7 +145,7 @@ impl Ended {
     #[track_caller]
     pub fn lacks(self, text: &str) -> Self {
         let is_there = self.stdout.contains(text) || self.stderr.contains(text);
-        assert!(!is_there, "`{text}` in {}", self.all());
+        assert!(!is_there, "`{text}` in {}", self.report());
         self
     }
 
@@ -145,6 +153,11 @@ impl Ended {
     pub fn lines(&self, start: &str) -> Vec<&str> {
         let lines = self.stdout.lines();
         lines.filter(|line| line.starts_with(start)).collect()
+    }
+
+    /// The command and all that it left, for the message of a test that fails.
+    pub fn report(&self) -> String {
+        format!("{}: {}", self.command, self.all())
     }
 
     pub fn all(&self) -> String {
