@@ -12,13 +12,15 @@ pub struct Received {
     /// Request line and headers, each with a line feed.
     pub head: String,
     pub body: Vec<u8>,
-    /// Who sent it, which tells connections apart.
+    /// Who sent it.
     pub peer: SocketAddr,
+    /// Of the connections of this server, from 0.
+    pub connection: usize,
     /// When its head had come.
     pub at: Instant,
 }
 
-/// Responds to everything with 200, over connections that stay open.
+/// Responds to everything with 200, over connections that stay open unless the request says otherwise.
 pub struct HttpServer {
     pub address: SocketAddr,
     received: Arc<Mutex<Vec<Received>>>,
@@ -32,12 +34,12 @@ impl HttpServer {
         let all = Arc::clone(&received);
         // It ends with the test's process.
         thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
+            for (connection, stream) in listener.incoming().flatten().enumerate() {
                 let all = Arc::clone(&all);
                 thread::spawn(move || {
                     // The rest of what was read belongs to the next request.
                     let mut reader = BufReader::new(&stream);
-                    while response(&mut reader, &all).is_some() {}
+                    while response(&mut reader, connection, &all).is_some() {}
                 });
             }
         });
@@ -72,7 +74,11 @@ impl HttpServer {
 }
 
 /// `None` at the end.
-fn response(reader: &mut BufReader<&TcpStream>, all: &Mutex<Vec<Received>>) -> Option<()> {
+fn response(
+    reader: &mut BufReader<&TcpStream>,
+    connection: usize,
+    all: &Mutex<Vec<Received>>,
+) -> Option<()> {
     let (mut head, mut length) = (String::new(), 0);
     loop {
         let mut line = String::new();
@@ -93,14 +99,22 @@ fn response(reader: &mut BufReader<&TcpStream>, all: &Mutex<Vec<Received>>) -> O
     let peer = reader.get_ref().peer_addr().ok()?;
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
+    let has = |part| head.to_lowercase().contains(part);
+    // Of HTTP/1.0, both sides must say that a connection stays.
+    let header = match has(" http/1.0\n") {
+        true if has("\nconnection: keep-alive\n") => "Connection: keep-alive\r\n",
+        false if !has("\nconnection: close\n") => "",
+        _ => "Connection: close\r\n",
+    };
     all.lock().unwrap().push(Received {
         head,
         body,
         peer,
+        connection,
         at,
     });
+    let text = format!("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n{header}\r\nok");
     let mut writer = *reader.get_ref();
-    writer
-        .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        .ok()
+    writer.write_all(text.as_bytes()).ok()?;
+    (!header.contains("close")).then_some(())
 }
