@@ -1,18 +1,20 @@
 //! The command lines of the drivers of this repository, over every protocol.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use prony_driver::{Arrivals, Call, Catalogue, Load, Manifest};
 use prony_model::Protocol;
 use prony_testkit::golden;
+use prony_testkit::table::rows;
 
-fn drivers() -> Catalogue {
+pub fn drivers() -> Catalogue {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drivers");
     Catalogue::read(&folder).unwrap()
 }
 
 /// 4 connections, 8 streams each over HTTP/2.
-fn load(protocol: Protocol) -> Load {
+pub fn load(protocol: Protocol) -> Load {
     let scheme = if protocol.is_tls() { "https" } else { "http" };
     let path = if protocol.is_grpc() {
         "a.B/C"
@@ -66,31 +68,30 @@ fn commands_are_the_golden_ones() {
     golden!("commands", all);
 }
 
-/// What a tool's variables are for a load.
-fn variable(id: &str, load: &Load, name: &str) -> Option<String> {
-    let drivers = drivers();
-    let made = drivers
-        .get(id)
-        .unwrap()
-        .invocation(load, Path::new("prony"));
-    let mut variables = made.unwrap().environment.into_iter();
-    Some(variables.find(|(one, _)| one == name)?.1)
-}
-
 #[test]
 fn k6_takes_its_load_from_variables() {
-    let grpc = load(Protocol::GrpcTls);
-    let of = |name| variable("k6", &grpc, name);
-    assert_eq!(of("PRONY_PROTOCOL").as_deref(), Some("grpc-tls"));
-    assert_eq!(of("PRONY_HOST").as_deref(), Some("h:1"));
-    assert_eq!(of("PRONY_STREAMS").as_deref(), Some("8"));
-    assert_eq!(of("PRONY_GRPC_METHOD").as_deref(), Some("a.B/C"));
-    assert_eq!(of("PRONY_PROTO_FILE").as_deref(), Some("/protos/a.proto"));
-    assert_eq!(of("PRONY_MESSAGE").as_deref(), Some(r#"{"x":"r"}"#));
-    assert_eq!(of("GODEBUG"), None);
+    let drivers = drivers();
+    let variables = |protocol| {
+        let k6 = drivers.get("k6").unwrap();
+        let made = k6.invocation(&load(protocol), Path::new("prony"));
+        BTreeMap::from_iter(made.unwrap().environment)
+    };
+    let grpc = variables(Protocol::GrpcTls);
+    for [name, value] in rows(
+        r#"
+        PRONY_PROTOCOL | grpc-tls
+        PRONY_HOST | h:1
+        PRONY_STREAMS | 8
+        PRONY_GRPC_METHOD | a.B/C
+        PRONY_PROTO_FILE | /protos/a.proto
+        PRONY_MESSAGE | {"x":"r"}
+    "#,
+    ) {
+        assert_eq!(grpc[name], value, "{name}");
+    }
+    assert_eq!(grpc.get("GODEBUG"), None);
     // Go then does not offer HTTP/2.
-    let https = variable("k6", &load(Protocol::Https11), "GODEBUG");
-    assert_eq!(https.as_deref(), Some("http2client=0"));
+    assert_eq!(variables(Protocol::Https11)["GODEBUG"], "http2client=0");
 }
 
 #[test]
@@ -107,76 +108,50 @@ fn a_grpc_message_is_sent_behind_its_length() {
 
 #[test]
 fn a_rate_is_divided_among_connections_or_streams() {
-    let at = |rate| Load {
-        arrivals: Arrivals::Rate(rate),
-        ..load(Protocol::H2)
-    };
     let drivers = drivers();
-    let command = |id, load| command(drivers.get(id).unwrap(), &load);
-    assert!(command("h2load", at(96.0)).contains(" --rps 24 "));
-    let one = Load {
-        connections: 1,
-        ..at(96.0)
+    let at = |rate, id, protocol, connections| {
+        let mut load = load(protocol);
+        (load.arrivals, load.connections) = (Arrivals::Rate(rate), connections);
+        command(drivers.get(id).unwrap(), &load)
     };
-    assert!(command("hey", one).contains(" -c 8 "));
-    let one = Load {
-        connections: 1,
-        ..at(96.0)
-    };
-    assert!(command("hey", one).contains(" -q 12 "));
-    let grpc = |rate| Load {
-        arrivals: Arrivals::Rate(rate),
-        ..load(Protocol::Grpc)
-    };
-    assert!(command("ghz", grpc(96.0)).contains(" --rps=96 "));
-    assert_eq!(
-        command("ghz", grpc(0.5)),
-        "(it only takes a whole number of requests per second)"
-    );
+    assert!(at(96.0, "h2load", Protocol::H2, 4).contains(" --rps 24 "));
+    let hey = at(96.0, "hey", Protocol::H2, 1);
+    assert!(hey.contains(" -c 8 ") && hey.contains(" -q 12 "), "{hey}");
+    assert!(at(96.0, "ghz", Protocol::Grpc, 4).contains(" --rps=96 "));
+    let whole = "(it only takes a whole number of requests per second)";
+    assert_eq!(at(0.5, "ghz", Protocol::Grpc, 4), whole);
 }
 
 #[test]
 fn what_no_tool_can_do_is_refused() {
     let drivers = drivers();
-    let prony = drivers.get("prony").unwrap();
-    let refused = [
+    let refused = |protocol, change: fn(&mut Load)| {
+        let mut load = load(protocol);
+        change(&mut load);
+        command(drivers.get("prony").unwrap(), &load)
+    };
+    for (why, text) in [
         (
-            Load {
-                streams: 2,
-                ..load(Protocol::Http11)
-            },
-            "(it does not support streams over HTTP/1.1)",
+            "streams over HTTP/1.1",
+            refused(Protocol::Http11, |load| load.streams = 2),
         ),
         (
-            Load {
-                pipeline: 2,
-                ..load(Protocol::H2)
-            },
-            "(it does not support pipelining over HTTP/2)",
+            "pipelining over HTTP/2",
+            refused(Protocol::H2, |load| load.pipeline = 2),
         ),
         (
-            Load {
-                close: true,
-                ..load(Protocol::H2c)
-            },
-            "(it does not support a new connection for every request over HTTP/2)",
+            "a new connection for every request over HTTP/2",
+            refused(Protocol::H2c, |load| load.close = true),
         ),
         (
-            Load {
-                call: None,
-                ..load(Protocol::Grpc)
-            },
-            "(it does not support gRPC without a method and its message)",
+            "gRPC without a method and its message",
+            refused(Protocol::Grpc, |load| load.call = None),
         ),
         (
-            Load {
-                body: b"x".to_vec(),
-                ..load(Protocol::Grpc)
-            },
-            "(it does not support a method of HTTP or a body over gRPC)",
+            "a method of HTTP or a body over gRPC",
+            refused(Protocol::Grpc, |load| load.body = b"x".to_vec()),
         ),
-    ];
-    for (load, why) in refused {
-        assert_eq!(command(prony, &load), why);
+    ] {
+        assert_eq!(text, format!("(it does not support {why})"));
     }
 }

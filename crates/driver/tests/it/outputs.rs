@@ -1,33 +1,43 @@
 //! The drivers of this repository parse captured outputs of the tools.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use prony_driver::{Arrivals, Call, Catalogue, Latency, Load, Reported};
+use prony_driver::{Arrivals, Latency, Reported};
 use prony_model::Protocol;
+use prony_testkit::table::rows;
 
-fn drivers() -> Catalogue {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../drivers");
-    Catalogue::read(&folder).unwrap()
+use crate::commands::{drivers, load};
+
+fn outputs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/outputs")
 }
 
 /// Parses `outputs/<file>` with the driver named at the start of its name.
-fn told(file: &str) -> Reported {
+fn reported(file: &str) -> Reported {
     let id = file.split(['.', '-']).next().unwrap();
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/outputs")
-        .join(file);
-    let text = std::fs::read_to_string(path).unwrap();
+    let text = std::fs::read_to_string(outputs().join(file)).unwrap();
     drivers().get(id).unwrap().output().read(&text).unwrap()
 }
 
-fn errors(told: &Reported) -> BTreeMap<&str, u64> {
-    let there = told.errors.iter().filter(|(_, count)| **count > 0);
-    there.map(|(kind, count)| (kind.as_str(), *count)).collect()
+/// What a tool reported besides latency; errors that did not occur are left out.
+fn figures(reported: &Reported) -> String {
+    let mut text = format!("{} ok, {} failures", reported.ok, reported.failures());
+    for (count, what) in [
+        (reported.wrong_status, "of another status"),
+        (reported.unfinished, "unfinished"),
+        (reported.bytes_read, "B read"),
+        (reported.body_bytes, "B of bodies"),
+    ] {
+        text += &count.map_or(String::new(), |count| format!(", {count} {what}"));
+    }
+    for (kind, count) in reported.errors.iter().filter(|(_, count)| **count > 0) {
+        text += &format!(", {count} {kind}");
+    }
+    text + &format!(", {:.6} s", reported.duration_s)
 }
 
 /// Mean, p50, p90, p99, p99.9 and the longest, in whole microseconds.
-fn micros(latency: &Latency) -> [Option<u64>; 6] {
+fn micros(latency: &Latency) -> String {
     let all = [
         latency.mean_ns,
         latency.p50_ns,
@@ -36,242 +46,72 @@ fn micros(latency: &Latency) -> [Option<u64>; 6] {
         latency.p999_ns,
         latency.max_ns,
     ];
-    all.map(|one| one.map(|nanoseconds| (nanoseconds / 1000.0).round() as u64))
+    let text = all.map(|one| one.map_or("-".to_owned(), |ns| format!("{:.0}", ns / 1000.0)));
+    text.join(" ")
+}
+
+/// Every tool over every protocol that it can do, and what it reports if requests fail.
+#[test]
+fn captured_outputs_are_read() {
+    let cases = rows(
+        r#"
+        ab-https.txt | 34181 ok, 0 failures, 0 of another status, 8784517 B read, 1.000000 s | 234 0 0 4000 - 38000
+        ab-wrong-status.txt | 0 ok, 40103 failures, 40103 of another status, 6215965 B read, 1.000000 s | - - - - - -
+        ab.txt | 32811 ok, 0 failures, 0 of another status, 4691973 B read, 1.000000 s | 244 0 0 3000 - 6000
+        ghz-failed.json | 0 ok, 40 failures, 40 of another status, 0.003480 s | - - - - - -
+        ghz-timeouts.json | 23 ok, 77 failures, 0 of another status, 77 timeout, 0.003834 s | 856 730 1026 1041 - 1041
+        ghz-tls.json | 100 ok, 0 failures, 0 of another status, 0.017625 s | 3250 2779 6399 6809 - 6875
+        ghz.json | 100 ok, 0 failures, 0 of another status, 0.010367 s | 2543 1520 5558 5890 - 5977
+        h2load-grpc-tls.txt | 1000 ok, 0 failures, 0 of another status, 43246 B read, 0.030140 s | 567 - - - - 7070
+        h2load-grpc.txt | 54039 ok, 0 failures, 0 of another status, 2327587 B read, 1.000000 s | 571 - - - - 13970
+        h2load-h2.txt | 58170 ok, 0 failures, 0 of another status, 8318506 B read, 1.000000 s | 514 - - - - 48650
+        h2load-h2c.txt | 79331 ok, 0 failures, 0 of another status, 11344643 B read, 1.010000 s | 376 - - - - 14910
+        h2load-https.txt | 41634 ok, 0 failures, 0 of another status, 10699938 B read, 1.000000 s | 190 - - - - 22790
+        h2load-no-h2.txt | 0 ok, 40 failures, 0 of another status, 0 B read, 40 errored, 0.009480 s | - - - - - -
+        h2load-refused.txt | 0 ok, 5 failures, 0 of another status, 0 B read, 5 errored, 0.000256 s | - - - - - -
+        h2load-wrong-status.txt | 0 ok, 1000 failures, 1000 of another status, 131000 B read, 0.030220 s | - - - - - -
+        h2load.txt | 30658 ok, 0 failures, 0 of another status, 3648302 B read, 1.000000 s | 260 - - - - 5800
+        hey-errors.txt | 0 ok, 23112 failures, 0 of another status, 23112 failed, 2.026900 s | - - - - - -
+        hey-h2.txt | 28354 ok, 0 failures, 0 of another status, 567100 B of bodies, 1.003800 s | 300 200 400 900 - 15100
+        hey-https.txt | 25215 ok, 0 failures, 0 of another status, 504280 B of bodies, 1.010500 s | 300 200 400 4300 - 15200
+        hey-wrong-status.txt | 0 ok, 14070 failures, 14070 of another status, 309540 B of bodies, 1.004400 s | - - - - - -
+        hey.txt | 16463 ok, 0 failures, 0 of another status, 279871 B of bodies, 1.024100 s | 500 400 800 1900 - 21000
+        k6-grpc-failed.json | 0 ok, 12406 failures, 208960 B read, 12406 failed, 1.013123 s | - - - - - -
+        k6-grpc-refused.json | 0 ok, 7131 failures, 0 B read, 7131 failed, 1.004401 s | - - - - - -
+        k6-grpc-tls.json | 12903 ok, 0 failures, 651384 B read, 1.017740 s | 2411 1830 4766 8470 11032 12196
+        k6-grpc.json | 12826 ok, 0 failures, 577908 B read, 1.000689 s | 2422 1635 5360 9288 13325 16735
+        k6-h2.json | 13739 ok, 0 failures, 2371728 B read, 1.000803 s | 2275 1902 4477 7205 8939 9464
+        k6-https.json | 11382 ok, 0 failures, 3258358 B read, 1.000512 s | 316 224 534 2658 7547 16736
+        k6-wrong-status.json | 0 ok, 13391 failures, 4125044 B read, 13391 failed, 1.000369 s | - - - - - -
+        k6.json | 14642 ok, 0 failures, 3763251 B read, 1.000506 s | 241 197 457 1197 3520 6504
+        oha-errors.json | 0 ok, 51298 failures, 0 of another status, 3 unfinished, 0 B of bodies, 51298 failed, 2.021736 s | - - - - - -
+        oha-h2.json | 58673 ok, 0 failures, 0 of another status, 32 unfinished, 1173460 B of bodies, 1.002706 s | 520 508 681 1176 3112 8696
+        oha-h2c.json | 64591 ok, 0 failures, 0 of another status, 32 unfinished, 1291820 B of bodies, 1.002905 s | 495 449 555 4428 8498 8668
+        oha-https.json | 36551 ok, 0 failures, 0 of another status, 8 unfinished, 731020 B of bodies, 1.001248 s | 218 135 227 3904 5752 45411
+        oha-no-h2.json | 0 ok, 9504 failures, 0 of another status, 0 unfinished, 0 B of bodies, 9504 failed, 1.002042 s | - - - - - -
+        oha-wrong-status.json | 0 ok, 500 failures, 500 of another status, 0 unfinished, 11000 B of bodies, 0.018269 s | - - - - - -
+        oha.json | 31737 ok, 0 failures, 0 of another status, 8 unfinished, 539529 B of bodies, 1.001473 s | 250 110 187 4582 13233 21271
+        prony-grpc-failed.json | 0 ok, 65324 failures, 65324 of another status, 32 unfinished, 1097540 B read, 1.000151 s | - - - - - -
+        prony-h2.json | 32640 ok, 0 failures, 0 of another status, 32 unfinished, 5617370 B read, 1.000132 s | 948 863 962 2775 10953 30147
+        prony.json | 22048 ok, 0 failures, 0 of another status, 8 unfinished, 2623712 B read, 1.000012 s | 363 145 291 7385 17613 18989
+        wrk-errors.txt | 72 ok, 16 failures, 0 of another status, 2877 B read, 8 read, 8 timeout, 2.000000 s | 783 33 910 13710 - 13710
+        wrk-https.txt | 37555 ok, 0 failures, 0 of another status, 9646899 B read, 1.260000 s | 10400 146 18560 165700 - 183620
+        wrk-wrong-status.txt | 0 ok, 38913 failures, 38913 of another status, 5096079 B read, 1.100000 s | - - - - - -
+        wrk.txt | 35588 ok, 0 failures, 0 of another status, 4236247 B read, 1.000000 s | 590 155 2050 4960 - 12090
+    "#,
+    );
+    let files = std::fs::read_dir(outputs()).unwrap();
+    assert_eq!(files.count(), cases.len());
+    for [file, expected, latency] in cases {
+        let reported = reported(file);
+        assert_eq!(figures(&reported), expected, "{file}");
+        assert_eq!(micros(&reported.latency), latency, "{file}");
+    }
 }
 
 #[test]
-fn wrk() {
-    let good = told("wrk.txt");
-    assert_eq!((good.ok, good.wrong_status), (35_588, Some(0)));
-    assert_eq!((good.duration_s, good.failures()), (1.0, 0));
-    assert_eq!(good.bytes_read, Some(4_236_247));
-    assert_eq!(
-        micros(&good.latency),
-        [
-            Some(590),
-            Some(155),
-            Some(2050),
-            Some(4960),
-            None,
-            Some(12_090)
-        ]
-    );
-    let wrong = told("wrk-wrong-status.txt");
-    assert_eq!((wrong.ok, wrong.wrong_status), (0, Some(38_913)));
-    assert_eq!(wrong.latency, Latency::default());
-    let failed = told("wrk-errors.txt");
-    assert_eq!((failed.ok, failed.failures()), (72, 16));
-    assert_eq!(errors(&failed), [("read", 8), ("timeout", 8)].into());
-}
-
-#[test]
-fn h2load() {
-    let good = told("h2load.txt");
-    assert_eq!(
-        (good.ok, good.failures(), good.duration_s),
-        (30_658, 0, 1.0)
-    );
-    assert_eq!(
-        micros(&good.latency),
-        [Some(260), None, None, None, None, Some(5800)]
-    );
-    assert!(good.bytes_read.is_some_and(|bytes| bytes > good.ok * 17));
-    let wrong = told("h2load-wrong-status.txt");
-    assert_eq!(
-        (wrong.ok, wrong.wrong_status, wrong.failures()),
-        (0, Some(1000), 1000)
-    );
-    let refused = told("h2load-refused.txt");
-    assert_eq!((refused.ok, errors(&refused)), (0, [("errored", 5)].into()));
-}
-
-#[test]
-fn ab() {
-    let good = told("ab.txt");
-    assert_eq!(
-        (good.ok, good.failures(), good.duration_s),
-        (32_811, 0, 1.0)
-    );
-    // Its percentiles are in whole milliseconds.
-    assert_eq!(good.latency.resolution_ns, Some(1e6));
-    let [mean, p50, _, p99, p999, max] = micros(&good.latency);
-    assert_eq!(
-        (p50, p99, p999, max),
-        (Some(0), Some(3000), None, Some(6000))
-    );
-    assert_eq!(mean, Some(244));
-    let wrong = told("ab-wrong-status.txt");
-    assert_eq!((wrong.ok, wrong.wrong_status), (0, Some(40_103)));
-}
-
-#[test]
-fn hey() {
-    let good = told("hey.txt");
-    assert_eq!((good.ok, good.failures()), (16_463, 0));
-    assert_eq!(good.body_bytes, Some(16_463 * 17));
-    let [mean, p50, _, p99, p999, _] = micros(&good.latency);
-    assert_eq!(
-        (mean, p50, p99, p999),
-        (Some(500), Some(400), Some(1900), None)
-    );
-    let wrong = told("hey-wrong-status.txt");
-    assert_eq!((wrong.ok, wrong.wrong_status), (0, Some(14_070)));
-    let refused = told("hey-errors.txt");
-    assert_eq!(
-        (refused.ok, errors(&refused)),
-        (0, [("failed", 23_112)].into())
-    );
-}
-
-#[test]
-fn oha() {
-    let good = told("oha.json");
-    assert_eq!(
-        (good.ok, good.failures(), good.unfinished),
-        (31_737, 0, Some(8))
-    );
-    assert_eq!(
-        micros(&good.latency),
-        [
-            Some(250),
-            Some(110),
-            Some(187),
-            Some(4582),
-            Some(13_233),
-            Some(21_271)
-        ]
-    );
-    let wrong = told("oha-wrong-status.json");
-    assert_eq!((wrong.ok, wrong.wrong_status), (0, Some(500)));
-    let refused = told("oha-errors.json");
-    assert_eq!((refused.ok, refused.unfinished), (0, Some(3)));
-    assert_eq!(errors(&refused), [("failed", 51_298)].into());
-}
-
-#[test]
-fn k6() {
-    let good = told("k6.json");
-    assert_eq!((good.ok, good.failures()), (14_642, 0));
-    assert!((good.duration_s - 1.000506324).abs() < 1e-9);
-    assert_eq!(
-        micros(&good.latency),
-        [
-            Some(241),
-            Some(197),
-            Some(457),
-            Some(1197),
-            Some(3520),
-            Some(6504)
-        ]
-    );
-    let wrong = told("k6-wrong-status.json");
-    assert_eq!((wrong.ok, errors(&wrong)), (0, [("failed", 13_391)].into()));
-    let failed = told("k6-grpc-failed.json");
-    assert_eq!(
-        (failed.ok, errors(&failed)),
-        (0, [("failed", 12_406)].into())
-    );
-    assert_eq!(failed.latency, Latency::default());
-    let refused = told("k6-grpc-refused.json");
-    assert_eq!(
-        (refused.ok, errors(&refused)),
-        (0, [("failed", 7_131)].into())
-    );
-}
-
-/// Every tool over every protocol that it can do: ok responses, failures, and the mean and median in microseconds.
-#[test]
-fn output_over_tls_http2_and_grpc_is_read() {
-    let cases = [
-        ("wrk-https.txt", 37_555, 0, Some(10_400), Some(146)),
-        ("ab-https.txt", 34_181, 0, Some(234), Some(0)),
-        ("h2load-https.txt", 41_634, 0, Some(190), None),
-        ("h2load-h2c.txt", 79_331, 0, Some(376), None),
-        ("h2load-h2.txt", 58_170, 0, Some(514), None),
-        ("h2load-grpc.txt", 54_039, 0, Some(571), None),
-        ("h2load-grpc-tls.txt", 1_000, 0, Some(567), None),
-        ("hey-https.txt", 25_215, 0, Some(300), Some(200)),
-        ("hey-h2.txt", 28_354, 0, Some(300), Some(200)),
-        ("oha-https.json", 36_551, 0, Some(218), Some(135)),
-        ("oha-h2c.json", 64_591, 0, Some(495), Some(449)),
-        ("oha-h2.json", 58_673, 0, Some(520), Some(508)),
-        ("k6-https.json", 11_382, 0, Some(316), Some(224)),
-        ("k6-h2.json", 13_739, 0, Some(2_275), Some(1_902)),
-        ("k6-grpc.json", 12_826, 0, Some(2_422), Some(1_635)),
-        ("k6-grpc-tls.json", 12_903, 0, Some(2_411), Some(1_830)),
-        ("ghz.json", 100, 0, Some(2_543), Some(1_520)),
-        ("ghz-tls.json", 100, 0, Some(3_250), Some(2_779)),
-        ("prony-h2.json", 32_640, 0, Some(948), Some(863)),
-    ];
-    let read = cases.map(|(file, ..)| {
-        let told = told(file);
-        let [mean, p50, ..] = micros(&told.latency);
-        (file, told.ok, told.failures(), mean, p50)
-    });
-    assert_eq!(read, cases);
-}
-
-#[test]
-fn a_server_without_http2_gives_errors() {
-    let refused = told("h2load-no-h2.txt");
-    assert_eq!(
-        (refused.ok, errors(&refused)),
-        (0, [("errored", 40)].into())
-    );
-    let refused = told("oha-no-h2.json");
-    assert_eq!(
-        (refused.ok, errors(&refused)),
-        (0, [("failed", 9504)].into())
-    );
-}
-
-#[test]
-fn ghz() {
-    let good = told("ghz.json");
-    assert!((good.duration_s - 0.010_366_797).abs() < 1e-9);
-    assert_eq!(
-        micros(&good.latency),
-        [
-            Some(2543),
-            Some(1520),
-            Some(5558),
-            Some(5890),
-            None,
-            Some(5977)
-        ]
-    );
-    let late = told("ghz-timeouts.json");
-    assert_eq!((late.ok, errors(&late)), (23, [("timeout", 77)].into()));
-}
-
-#[test]
-fn prony() {
-    let good = told("prony.json");
-    assert_eq!(
-        (good.ok, good.failures(), good.unfinished),
-        (22_048, 0, Some(8))
-    );
-    assert_eq!(good.bytes_read, Some(2_623_712));
-    assert_eq!(
-        micros(&good.latency),
-        [
-            Some(363),
-            Some(145),
-            Some(291),
-            Some(7385),
-            Some(17_613),
-            Some(18_989)
-        ]
-    );
-}
-
-/// Prony and ghz count by `grpc-status`.
-#[test]
-fn failed_calls_are_wrong_statuses() {
-    let failed = told("prony-grpc-failed.json");
-    assert_eq!((failed.ok, failed.wrong_status), (0, Some(65_324)));
-    let failed = told("ghz-failed.json");
-    assert_eq!((failed.ok, failed.wrong_status), (0, Some(40)));
+fn the_percentiles_of_ab_are_in_whole_milliseconds() {
+    assert_eq!(reported("ab.txt").latency.resolution_ns, Some(1e6));
 }
 
 #[test]
@@ -285,20 +125,6 @@ fn other_output_is_rejected() {
     }
 }
 
-/// A call over gRPC.
-fn grpc() -> Load {
-    Load {
-        protocol: Protocol::Grpc,
-        call: Some(Call {
-            method: "a.B/C".into(),
-            proto: "a.proto".into(),
-            json: "{}".into(),
-            message: Vec::new(),
-        }),
-        ..Load::new("http://127.0.0.1:1/a.B/C")
-    }
-}
-
 #[test]
 fn every_driver_has_a_closed_loop_and_says_where_latency_at_a_rate_begins() {
     let drivers = drivers();
@@ -309,21 +135,15 @@ fn every_driver_has_a_closed_loop_and_says_where_latency_at_a_rate_begins() {
     );
     for id in ids {
         let manifest = drivers.get(id).unwrap();
-        let load = match id {
-            "ghz" => grpc(),
-            _ => Load::new("http://127.0.0.1:1/"),
-        };
+        let mut load = load(match id {
+            "ghz" => Protocol::Grpc,
+            _ => Protocol::Http11,
+        });
         manifest.invocation(&load, Path::new("prony")).unwrap();
-        let rate = Load {
-            arrivals: Arrivals::Rate(10.0),
-            ..load
-        };
-        let makes = manifest.invocation(&rate, Path::new("prony")).is_ok();
-        assert_eq!(
-            makes,
-            manifest.output().rate_latency_from().is_some(),
-            "{id}"
-        );
+        load.arrivals = Arrivals::Rate(10.0);
+        let has_rate = manifest.invocation(&load, Path::new("prony")).is_ok();
+        let begin = manifest.output().rate_latency_from();
+        assert_eq!(has_rate, begin.is_some(), "{id}");
     }
     let error = drivers.get("wkr").unwrap_err().to_string();
     assert!(
