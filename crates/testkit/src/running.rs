@@ -21,7 +21,7 @@ pub struct Running {
 #[derive(Debug)]
 pub struct Ended {
     /// Its program and arguments.
-    command: String,
+    pub command: String,
     /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,

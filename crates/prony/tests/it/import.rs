@@ -52,6 +52,7 @@ fn fed(folder: &Path, arguments: &[&str], text: &str) -> Ended {
     let output = child.wait_with_output().unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ended {
+        command: arguments.join(" "),
         code: output.status.code(),
         stdout: text(&output.stdout),
         stderr: text(&output.stderr),
