@@ -149,107 +149,61 @@ pub fn io_uring(workload: &WorkloadCosts<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::says;
+    use super::super::tests::assert_says;
     use super::*;
-    use crate::made::Made;
-    use prony_model::Explanation;
-
-    fn calls(id: &str, times: f64) -> Explanation {
-        Made::server(id).with(CostFigure::SystemCalls, times).done()
-    }
 
     #[test]
     fn the_calls_of_the_server_with_the_most_are_named() {
-        let go = Made::server("go-nethttp")
-            .with(CostFigure::SystemCalls, 3.4)
-            .call("read", 1.0)
-            .call("write", 1.0)
-            .call("epoll_pwait", 0.9)
-            .call("futex", 0.5)
-            .call("nanosleep", 0.06)
-            .call("madvise", 0.01)
-            .done();
-        let both = [calls("rust-hyper", 2.0), go.clone()];
-        assert_eq!(
-            says(number, &both).unwrap(),
-            "go-nethttp: 3.4 system calls a request (read 1.0, write 1.0, epoll_pwait 0.9, futex 0.5); rust-hyper: 2.0."
+        assert_says(
+            number,
+            "
+            rust-hyper system-calls=2 + go-nethttp system-calls=3.4 read()=1 write()=1 epoll_pwait()=0.9 futex()=0.5 nanosleep()=0.06 madvise()=0.01 | go-nethttp: 3.4 system calls a request (read 1.0, write 1.0, epoll_pwait 0.9, futex 0.5); rust-hyper: 2.0.
+            go-nethttp system-calls=3.4 read()=1 write()=1 epoll_pwait()=0.9 futex()=0.5 nanosleep()=0.06 | …futex 0.5).
+            // Of many servers the ends are named.
+            s1 system-calls=1 + s2 system-calls=2 + s3 system-calls=3 + s4 system-calls=4 + s5 system-calls=5 + s6 system-calls=6 + s7 system-calls=7 + s8 system-calls=8 + s9 system-calls=9 | s9: 9.0 system calls a request; s8: 8.0;…; s1: 1.0 (4 more in between).
+            // Servers with about as many calls are not mentioned.
+            a system-calls=2.5 + b system-calls=2 | …
+            a system-calls=2.4 + b system-calls=2 | -
+            ",
         );
-        assert!(says(number, &[go]).unwrap().ends_with("futex 0.5)."));
-    }
-
-    #[test]
-    fn servers_with_about_as_many_calls_are_not_mentioned() {
-        assert!(says(number, &[calls("a", 2.5), calls("b", 2.0)]).is_some());
-        assert_eq!(says(number, &[calls("a", 2.4), calls("b", 2.0)]), None);
-    }
-
-    #[test]
-    fn of_many_servers_the_ends_are_named() {
-        let servers: Vec<Explanation> = (1..=9)
-            .map(|i| calls(&format!("s{i}"), f64::from(i)))
-            .collect();
-        let sentence = says(number, &servers).unwrap();
-        assert!(
-            sentence.starts_with("s9: 9.0 system calls a request; s8: 8.0;"),
-            "{sentence}"
-        );
-        assert!(
-            sentence.ends_with("; s1: 1.0 (4 more in between)."),
-            "{sentence}"
-        );
-    }
-
-    fn handing(futex: f64, wake_ups: f64, threads: f64) -> Option<String> {
-        let server = Made::server("go")
-            .call("futex", futex)
-            .with(CostFigure::WakeUps, wake_ups)
-            .with(CostFigure::Threads, threads);
-        says(hand_offs, &[server.done()])
     }
 
     #[test]
     fn threads_hand_over_with_futex_calls_and_wake_ups() {
-        assert_eq!(
-            handing(1.2, 1.5, 4.0).unwrap(),
-            "Threads of go (1.2 futex calls and 1.5 wake-ups a request) wait for each other and wake each other while they serve."
+        assert_says(
+            hand_offs,
+            "
+            go futex()=1.2 wake-ups=1.5 threads=4 | Threads of go (1.2 futex calls and 1.5 wake-ups a request) wait for each other and wake each other while they serve.
+            go futex()=0.52 wake-ups=1.04 threads=2 | …
+            go futex()=0.5 wake-ups=1.5 threads=4 | -
+            go futex()=1.2 wake-ups=1 threads=4 | -
+            // One thread has no other.
+            go futex()=1.2 wake-ups=1.5 threads=1 | -
+            ",
         );
-        assert!(handing(0.52, 1.04, 2.0).is_some());
-        assert_eq!(handing(0.5, 1.5, 4.0), None);
-        assert_eq!(handing(1.2, 1.0, 4.0), None);
-        assert_eq!(handing(1.2, 1.5, 1.0), None, "one thread has no other");
     }
 
     #[test]
     fn a_changing_epoll_set_is_mentioned_from_every_second_request_on() {
-        let with = |times| {
-            says(
-                epoll_ctl,
-                &[Made::server("a").call("epoll_ctl", times).done()],
-            )
-        };
-        assert!(
-            with(1.0)
-                .unwrap()
-                .starts_with("a (1.0) changes the set of sockets")
+        assert_says(
+            epoll_ctl,
+            "
+            a epoll_ctl()=1 | a (1.0) changes the set of sockets…
+            a epoll_ctl()=0.52 | …
+            a epoll_ctl()=0.5 | -
+            ",
         );
-        assert!(with(0.52).is_some());
-        assert_eq!(with(0.5), None);
     }
 
     #[test]
     fn only_servers_that_hardly_write_by_system_calls_send_through_io_uring() {
-        let with = |enters, writes| {
-            let server = Made::server("a")
-                .call("io_uring_enter", enters)
-                .with(CostFigure::Writes, writes);
-            says(io_uring, &[server.done()])
-        };
-        assert!(
-            with(0.3, 0.04)
-                .unwrap()
-                .starts_with("a (io_uring_enter 0.3) reads and writes through io_uring")
+        assert_says(
+            io_uring,
+            "
+            a io_uring_enter()=0.3 writes=0.04 | a (io_uring_enter 0.3) reads and writes through io_uring…
+            a io_uring_enter()=0.3 writes=0.05 | -
+            a io_uring_enter()=0 writes=0 | -
+            ",
         );
-        assert_eq!(with(0.3, 0.05), None);
-        assert_eq!(with(0.0, 0.0), None);
     }
 }

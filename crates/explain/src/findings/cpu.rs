@@ -93,47 +93,24 @@ fn cases<'w>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::says;
+    use super::super::tests::assert_says;
     use super::*;
-    use crate::made::Made;
-    use prony_model::Explanation;
-
-    fn cpu(id: &str, seconds: f64) -> Explanation {
-        Made::server(id).with(CostFigure::Cpu, seconds).done()
-    }
-
-    fn kernel(id: &str, share: f64) -> Explanation {
-        Made::server(id)
-            .with(CostFigure::CpuKernel, share)
-            .with(CostFigure::CpuUser, 1.0 - share)
-            .done()
-    }
 
     #[test]
     fn the_dearest_server_is_compared_with_the_cheapest() {
-        let servers = [cpu("a", 2e-5), cpu("b", 1e-5), cpu("c", 1.5e-5)];
-        let sentence = says(difference, &servers).unwrap();
-        assert_eq!(
-            sentence,
-            "a needs 2.00 times the CPU time of b for a request (20.0 µs and 10.0 µs)."
+        assert_says(
+            difference,
+            "
+            a cpu=2e-5 + b cpu=1e-5 + c cpu=1.5e-5 | a needs 2.00 times the CPU time of b for a request (20.0 µs and 10.0 µs).
+            // CPU times that hardly differ, alone or unknown.
+            a cpu=1.11e-5 + b cpu=1e-5 | …
+            a cpu=1.09e-5 + b cpu=1e-5 | -
+            a cpu=2e-5 | -
+            a + b | -
+            // Within the noise.
+            a cpu=1,2,1.6 + b cpu=1.3,1.1,1.2 | -
+            ",
         );
-    }
-
-    #[test]
-    fn cpu_times_that_hardly_differ_are_not_mentioned() {
-        assert!(says(difference, &[cpu("a", 1.11e-5), cpu("b", 1e-5)]).is_some());
-        assert_eq!(says(difference, &[cpu("a", 1.09e-5), cpu("b", 1e-5)]), None);
-        assert_eq!(says(difference, &[cpu("a", 2e-5)]), None);
-        let unknown = [Made::server("a").done(), Made::server("b").done()];
-        assert_eq!(says(difference, &unknown), None);
-    }
-
-    #[test]
-    fn a_difference_within_the_noise_is_not_mentioned() {
-        let noisy =
-            |id: &str, rounds: &[f64]| Made::server(id).exactly(CostFigure::Cpu, rounds).done();
-        let servers = [noisy("a", &[1.0, 2.0, 1.6]), noisy("b", &[1.3, 1.1, 1.2])];
-        assert_eq!(says(difference, &servers), None);
     }
 
     #[test]
@@ -151,24 +128,24 @@ mod tests {
 
     #[test]
     fn most_of_the_time_in_the_kernel_is_more_than_half() {
-        assert_eq!(
-            says(in_kernel, &[kernel("a", 0.62), kernel("b", 0.49)]).unwrap(),
-            "a (62 %) spends most of its CPU time in the kernel."
+        assert_says(
+            in_kernel,
+            "
+            a cpu-kernel=0.62 cpu-user=0.38 + b cpu-kernel=0.49 cpu-user=0.51 | a (62 %) spends most of its CPU time in the kernel.
+            a cpu-kernel=0.62 cpu-user=0.38 + b cpu-kernel=0.78 cpu-user=0.22 | b (78 %) and a (62 %) spend most of their CPU time in the kernel.
+            a cpu-kernel=0.5 cpu-user=0.5 | -
+            ",
         );
-        assert_eq!(
-            says(in_kernel, &[kernel("a", 0.62), kernel("b", 0.78)]).unwrap(),
-            "b (78 %) and a (62 %) spend most of their CPU time in the kernel."
-        );
-        assert_eq!(says(in_kernel, &[kernel("a", 0.5)]), None);
     }
 
     #[test]
     fn mostly_in_user_mode_is_more_than_three_quarters() {
-        assert!(
-            says(in_user_mode, &[kernel("a", 0.2)])
-                .unwrap()
-                .starts_with("a (80 %) spends its CPU time mostly")
+        assert_says(
+            in_user_mode,
+            "
+            a cpu-kernel=0.2 cpu-user=0.8 | a (80 %) spends its CPU time mostly…
+            a cpu-kernel=0.25 cpu-user=0.75 | -
+            ",
         );
-        assert_eq!(says(in_user_mode, &[kernel("a", 0.25)]), None);
     }
 }

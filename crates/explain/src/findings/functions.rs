@@ -137,12 +137,14 @@ fn is_more_than(samples: f64, of: &Profile, limit: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::says;
+    use super::super::Rule;
     use super::*;
     use crate::made::Made;
+    use crate::summary::ExplanationSummary;
 
-    fn with(rule: super::super::Rule, stacks: &[(&str, f64)]) -> Option<String> {
-        says(rule, &[Made::server("a").profile(stacks).done()])
+    fn says(rule: Rule, stacks: &[(&str, f64)]) -> Option<String> {
+        let servers = [Made::server("a").profile(stacks).done()];
+        rule(&ExplanationSummary::of(&servers).workloads[0])
     }
 
     #[test]
@@ -152,74 +154,58 @@ mod tests {
             ("main;runtime.gcAssistAlloc", 40.0),
             ("main;handle", 880.0),
         ];
-        assert_eq!(
-            with(collection, &stacks).unwrap(),
-            "a (12 %) spends CPU time on garbage collection, by the names of functions."
-        );
+        let sentence = "a (12 %) spends CPU time on garbage collection, by the names of functions.";
+        assert_eq!(says(collection, &stacks).unwrap(), sentence);
     }
 
     #[test]
     fn garbage_collection_of_a_twentieth_is_not_mentioned() {
-        let of = |collecting: f64| {
-            with(
-                collection,
-                &[("gc_collect_main", collecting), ("x", 1000.0 - collecting)],
-            )
-        };
-        assert!(of(70.0).is_some());
-        assert_eq!(
-            of(55.0),
-            None,
-            "5.5 of 100 samples are within the noise of 5"
-        );
-        let few = [("gc_collect_main", 1.0), ("x", 9.0)];
-        assert_eq!(with(collection, &few), None, "ten samples say little");
+        for (collecting, all, is_mentioned) in [
+            (70.0, 1000.0, true),
+            // 5.5 of 100 samples are within the noise of 5, and ten samples say little.
+            (55.0, 1000.0, false),
+            (1.0, 10.0, false),
+        ] {
+            let stacks = [("gc_collect_main", collecting), ("x", all - collecting)];
+            assert_eq!(
+                says(collection, &stacks).is_some(),
+                is_mentioned,
+                "{collecting}"
+            );
+        }
     }
 
     #[test]
     fn only_functions_that_certainly_collect_count() {
-        for name in [
+        let collect = [
             "runtime.gcDrain",
             "v8::internal::Scavenger::Process()",
             "gc_collect_main(x)",
-        ] {
-            assert!(collects(name), "{name}");
-        }
-        for name in [
+        ];
+        let others = [
             "runtime.gcDrainN",
             "runtime.mallocgc",
             "my::gc_collect_main",
             "gc_collect_main_2",
-        ] {
-            assert!(!collects(name), "{name}");
-        }
+        ];
+        let found = [&collect[..], &others]
+            .concat()
+            .into_iter()
+            .filter(|name| collects(name));
+        assert_eq!(found.collect::<Vec<_>>(), collect);
     }
 
     #[test]
     fn a_function_that_takes_more_than_a_quarter_is_named() {
-        let of = |samples: f64, name: &str| {
-            with(
-                one_function,
-                &[(name, samples), ("x", 10.0), ("y", 990.0 - samples)],
-            )
-        };
-        assert_eq!(
-            of(600.0, "k:copy_to_user").unwrap(),
-            "a (60 % in copy_to_user of [kernel]) spends much of its CPU time in one function."
-        );
-        assert_eq!(of(600.0, "server [unknown]"), None);
+        let of = |name| says(one_function, &[(name, 600.0), ("x", 10.0), ("y", 390.0)]);
+        let sentence =
+            "a (60 % in copy_to_user of [kernel]) spends much of its CPU time in one function.";
+        assert_eq!(of("k:copy_to_user").unwrap(), sentence);
+        assert_eq!(of("server [unknown]"), None);
         let near = |samples: f64| {
             let rest = (1000.0 - samples) / 4.0;
-            with(
-                one_function,
-                &[
-                    ("f", samples),
-                    ("a", rest),
-                    ("b", rest),
-                    ("c", rest),
-                    ("d", rest),
-                ],
-            )
+            let others = ["a", "b", "c", "d"].map(|name| (name, rest));
+            says(one_function, &[&[("f", samples)], &others[..]].concat())
         };
         assert!(near(300.0).is_some());
         assert_eq!(near(260.0), None, "26 % may be 25 %");

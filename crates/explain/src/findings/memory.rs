@@ -61,56 +61,35 @@ pub fn faults(workload: &WorkloadCosts<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::says;
+    use super::super::tests::assert_says;
     use super::*;
-    use crate::made::Made;
-
-    fn growing(rounds: &[f64]) -> Option<String> {
-        says(
-            growth,
-            &[Made::server("a")
-                .exactly(CostFigure::HeapGrowth, rounds)
-                .done()],
-        )
-    }
 
     #[test]
     fn memory_that_grows_in_every_round_is_mentioned() {
-        let sentence = growing(&[100.0, 101.0, 99.0, 100.0, 100.0]).unwrap();
-        assert!(sentence.starts_with("The memory of a (96."), "{sentence}");
-        assert!(
-            sentence.contains("KiB) grew in every round, by this much for 1,000 requests,"),
-            "{sentence}"
+        assert_says(
+            growth,
+            "
+            a heap-growth=100,101,99,100,100 | The memory of a (96.…KiB) grew in every round, by this much for 1,000 requests,…
+            // The interval reaches lower.
+            a heap-growth=100,100,100,100,17 | -
+            a heap-growth=100,100,100,100,0 | -
+            a heap-growth=17,17,17 | …
+            // Too little, and too few rounds.
+            a heap-growth=16,16,16 | -
+            a heap-growth=100,100 | -
+            ",
         );
-    }
-
-    #[test]
-    fn memory_that_once_did_not_grow_is_not() {
-        assert!(
-            growing(&[100.0, 100.0, 100.0, 100.0, 17.0]).is_none(),
-            "the interval reaches lower"
-        );
-        assert!(growing(&[100.0, 100.0, 100.0, 100.0, 0.0]).is_none());
-        assert!(growing(&[17.0, 17.0, 17.0]).is_some());
-        assert!(growing(&[16.0, 16.0, 16.0]).is_none(), "too little");
-        assert!(growing(&[100.0, 100.0]).is_none(), "too few rounds");
     }
 
     #[test]
     fn page_faults_are_mentioned_from_every_second_request_on() {
-        let with = |times| {
-            says(
-                faults,
-                &[Made::server("a")
-                    .with(CostFigure::MinorFaults, times)
-                    .done()],
-            )
-        };
-        assert_eq!(
-            with(2.1).unwrap(),
-            "a (2.1) uses memory that the kernel has to map first, as often a request (page faults)."
+        assert_says(
+            faults,
+            "
+            a minor-faults=2.1 | a (2.1) uses memory that the kernel has to map first, as often a request (page faults).
+            a minor-faults=0.52 | …
+            a minor-faults=0.5 | -
+            ",
         );
-        assert!(with(0.52).is_some());
-        assert_eq!(with(0.5), None);
     }
 }

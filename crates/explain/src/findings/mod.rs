@@ -174,35 +174,79 @@ impl Others {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::Made;
+    use crate::made::{Made, profile};
     use crate::summary::ExplanationSummary;
     use prony_model::{CostFigure, Explanation};
+    use prony_testkit::table::rows;
 
-    /// What a rule says about these servers.
-    pub fn says(rule: Rule, servers: &[Explanation]) -> Option<String> {
-        rule(&ExplanationSummary::of(servers).workloads[0])
+    /// Asserts what a rule says, in rows of: servers, joined by `+` | sentence. `…` stands for any words, `-` for no sentence.
+    #[track_caller]
+    pub fn assert_says(rule: Rule, table: &str) {
+        for [servers, sentence] in rows(table) {
+            let servers: Vec<Explanation> = servers.split(" + ").map(server).collect();
+            let said = rule(&ExplanationSummary::of(&servers).workloads[0]);
+            let is_expected = match &said {
+                Some(said) => matches(said, sentence),
+                None => sentence == "-",
+            };
+            assert!(is_expected, "{said:?} instead of {sentence}");
+        }
+    }
+
+    fn matches(said: &str, sentence: &str) -> bool {
+        match sentence.split('…').collect::<Vec<_>>().as_slice() {
+            [first, middle @ .., last] => {
+                let has_ends = said.starts_with(first) && said.ends_with(last);
+                has_ends && middle.iter().all(|part| said.contains(part))
+            }
+            _ => said == sentence,
+        }
+    }
+
+    /// A server, from its id, its figures (`cpu=2e-5`, or `cpu=1,2,3` round by round), its calls (`read()=1`), and `events`.
+    fn server(text: &str) -> Explanation {
+        let mut words = text.split(' ');
+        let mut made = Made::server(words.next().unwrap());
+        for word in words {
+            if word == "events" {
+                made = made.events();
+                continue;
+            }
+            let (name, values) = word.split_once('=').expect(word);
+            let values: Vec<f64> = values
+                .split(',')
+                .map(|value| value.parse().unwrap())
+                .collect();
+            made = match (name.strip_suffix("()"), values.as_slice()) {
+                (Some(call), _) => made.call(call, values[0]),
+                (None, [value]) => made.with(CostFigure::from_name(name).unwrap(), *value),
+                (None, values) => made.exactly(CostFigure::from_name(name).unwrap(), values),
+            };
+        }
+        made.done()
     }
 
     #[test]
     fn at_most_eight_sentences_and_none_without_intervals() {
-        let busy = |id: &str, times: f64| {
-            Made::server(id)
-                .with(CostFigure::Cpu, 1e-5 * times)
-                .with(CostFigure::CpuUser, 2e-6 * times)
-                .with(CostFigure::CpuKernel, 8e-6 * times)
-                .with(CostFigure::SystemCalls, 4.0 * times)
-                .with(CostFigure::Writes, 2.0 * times)
-                .with(CostFigure::VoluntarySwitches, times * times)
-                .with(CostFigure::InvoluntarySwitches, times * times)
-                .with(CostFigure::WakeUps, 2.0 * times)
-                .with(CostFigure::Threads, 3.0)
-                .with(CostFigure::MinorFaults, times)
-                .with(CostFigure::HeapGrowth, 100.0)
-                .with(CostFigure::Segments, 4.0 * times)
-                .call("futex", 2.0)
-                .call("epoll_ctl", 1.0)
-                .profile(&[("runtime.gcBgMarkWorker", 500.0), ("handle", 500.0)])
-                .done()
+        let busy = |id: &str, times: f64| Explanation {
+            on_cpu: Some(profile(&[
+                ("runtime.gcBgMarkWorker", 500.0),
+                ("handle", 500.0),
+            ])),
+            ..server(&format!(
+                "{id} cpu={}e-5 cpu-user={}e-6 cpu-kernel={}e-6 system-calls={} writes={} voluntary-switches={} \
+                 involuntary-switches={} wake-ups={} threads=3 minor-faults={times} heap-growth=100 segments={} \
+                 futex()=2 epoll_ctl()=1",
+                times,
+                2.0 * times,
+                8.0 * times,
+                4.0 * times,
+                2.0 * times,
+                times * times,
+                times * times,
+                2.0 * times,
+                4.0 * times
+            ))
         };
         let mut servers = [busy("a", 1.0), busy("b", 3.0)];
         let of = |servers: &[Explanation]| findings(&ExplanationSummary::of(servers).workloads[0]);

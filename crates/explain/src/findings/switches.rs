@@ -49,49 +49,35 @@ fn outstanding<'w>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::says;
+    use super::super::tests::assert_says;
     use super::*;
-    use crate::made::Made;
-    use prony_model::Explanation;
-
-    fn switching(id: &str, figure: CostFigure, times: f64) -> Explanation {
-        Made::server(id).with(figure, times).done()
-    }
 
     #[test]
     fn three_times_the_switches_of_all_others_stand_out() {
-        let of = |a, b, c| {
-            let server = |id, times| switching(id, CostFigure::VoluntarySwitches, times);
-            says(voluntary, &[server("a", a), server("b", b), server("c", c)])
-        };
-        assert_eq!(
-            of(1.8, 0.2, 0.1).unwrap(),
-            "Threads of a give up their CPU to wait 1.8 times a request, the others 0.1 to 0.2."
+        assert_says(
+            voluntary,
+            "
+            a voluntary-switches=1.8 + b voluntary-switches=0.2 + c voluntary-switches=0.1 | Threads of a give up their CPU to wait 1.8 times a request, the others 0.1 to 0.2.
+            a voluntary-switches=0.2 + b voluntary-switches=0.64 + c voluntary-switches=0.1 | Threads of b…
+            a voluntary-switches=0.6 + b voluntary-switches=0.2 + c voluntary-switches=0.1 | -
+            // Too few to matter.
+            a voluntary-switches=0.1 + b voluntary-switches=0.001 + c voluntary-switches=0.001 | -
+            a voluntary-switches=0.105 + b voluntary-switches=0.001 + c voluntary-switches=0.001 | …
+            // Without others, or others that are known.
+            a voluntary-switches=9 | -
+            a voluntary-switches=9 + b | -
+            ",
         );
-        assert!(of(0.2, 0.64, 0.1).unwrap().starts_with("Threads of b"));
-        assert_eq!(of(0.6, 0.2, 0.1), None);
-        assert_eq!(of(0.1, 0.001, 0.001), None, "too few to matter");
-        assert!(of(0.105, 0.001, 0.001).is_some());
-    }
-
-    #[test]
-    fn without_others_nothing_stands_out() {
-        let one = switching("a", CostFigure::VoluntarySwitches, 9.0);
-        assert_eq!(says(voluntary, std::slice::from_ref(&one)), None);
-        let unknown = Made::server("b").done();
-        assert_eq!(says(voluntary, &[one, unknown]), None);
     }
 
     #[test]
     fn involuntary_switches_have_their_own_sentence() {
-        let server = |id, times| switching(id, CostFigure::InvoluntarySwitches, times);
-        assert_eq!(
-            says(involuntary, &[server("a", 0.9), server("b", 0.1)]).unwrap(),
-            "The kernel takes the CPU from threads of a 0.9 times a request, the other 0.1; more of them want to run than have a CPU."
-        );
-        assert_eq!(
-            says(involuntary, &[server("a", 0.3), server("b", 0.1)]),
-            None
+        assert_says(
+            involuntary,
+            "
+            a involuntary-switches=0.9 + b involuntary-switches=0.1 | The kernel takes the CPU from threads of a 0.9 times a request, the other 0.1; more of them want to run than have a CPU.
+            a involuntary-switches=0.3 + b involuntary-switches=0.1 | -
+            ",
         );
     }
 }

@@ -114,103 +114,53 @@ pub fn segments(workload: &WorkloadCosts<'_>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::says;
+    use super::super::tests::assert_says;
     use super::*;
-    use crate::made::Made;
-    use prony_model::Explanation;
-
-    fn writing(id: &str, writes: f64, segments: f64) -> Explanation {
-        Made::server(id)
-            .with(CostFigure::Writes, writes)
-            .with(CostFigure::Segments, segments)
-            .call("write", writes)
-            .done()
-    }
 
     #[test]
     fn a_server_that_sends_in_parts_stands_out() {
-        let servers = [
-            writing("python-x", 21.0, 21.0),
-            writing("go", 1.0, 1.0),
-            writing("rust", 1.2, 1.0),
-        ];
-        assert_eq!(
-            says(apart, &servers).unwrap(),
-            "python-x writes 21.0 times a response, the others 1.0 to 1.2; it sends a response in parts."
-        );
-        let several = [
-            writing("a", 3.0, 3.0),
-            writing("b", 2.0, 2.0),
-            writing("c", 1.0, 1.0),
-        ];
-        assert_eq!(
-            says(apart, &several).unwrap(),
-            "a (3.0) and b (2.0) write several times a response, the other 1.0; they send a response in parts."
-        );
-        let events = Made::server("a")
-            .events()
-            .with(CostFigure::Writes, 4.0)
-            .with(CostFigure::Segments, 4.0);
-        assert_eq!(
-            says(apart, &[events.done()]).unwrap(),
-            "a writes 4.0 times an event; it sends an event in parts."
-        );
-    }
-
-    #[test]
-    fn writes_beside_a_response_in_one_segment_are_no_parts_of_it() {
-        let sentence = says(apart, &[writing("node", 2.0, 1.0), writing("go", 1.0, 1.0)]).unwrap();
-        assert_eq!(sentence, "node writes 2.0 times a response, the other 1.0.");
-    }
-
-    #[test]
-    fn parts_begin_above_one_and_a_half_writes() {
-        assert!(says(apart, &[writing("a", 1.56, 1.56)]).is_some());
-        assert_eq!(says(apart, &[writing("a", 1.5, 1.5)]), None);
-    }
-
-    #[test]
-    fn others_whose_interval_overlaps_are_not_named() {
-        let wide = Made::server("b")
-            .exactly(CostFigure::Writes, &[1.0, 1.1, 2.2, 1.2, 1.3])
-            .done();
-        let sentence = says(apart, &[writing("a", 1.9, 1.9), wide]).unwrap();
-        assert_eq!(
-            sentence,
-            "a writes 1.9 times a response; it sends a response in parts."
+        assert_says(
+            apart,
+            "
+            python-x writes=21 segments=21 write()=21 + go writes=1 segments=1 write()=1 + rust writes=1.2 segments=1 write()=1.2 | python-x writes 21.0 times a response, the others 1.0 to 1.2; it sends a response in parts.
+            a writes=3 segments=3 write()=3 + b writes=2 segments=2 write()=2 + c writes=1 segments=1 write()=1 | a (3.0) and b (2.0) write several times a response, the other 1.0; they send a response in parts.
+            a events writes=4 segments=4 | a writes 4.0 times an event; it sends an event in parts.
+            // Writes beside a response in one segment are no parts of it.
+            node writes=2 segments=1 write()=2 + go writes=1 segments=1 write()=1 | node writes 2.0 times a response, the other 1.0.
+            // Parts begin above one and a half writes.
+            a writes=1.56 segments=1.56 write()=1.56 | …
+            a writes=1.5 segments=1.5 write()=1.5 | -
+            // Others whose interval overlaps are not named.
+            a writes=1.9 segments=1.9 write()=1.9 + b writes=1,1.1,2.2,1.2,1.3 | a writes 1.9 times a response; it sends a response in parts.
+            ",
         );
     }
 
     #[test]
     fn several_events_share_a_write_below_three_quarters_of_a_write() {
-        let with = |writes| {
-            let server = Made::server("a")
-                .events()
-                .with(CostFigure::Writes, writes)
-                .call("write", writes);
-            says(together, &[server.done()])
-        };
-        assert_eq!(
-            with(0.2).unwrap(),
-            "a (0.2) writes less than once an event; one write often has several events."
+        assert_says(
+            together,
+            "
+            a events writes=0.2 write()=0.2 | a (0.2) writes less than once an event; one write often has several events.
+            a events writes=0.72 write()=0.72 | …
+            a events writes=0.75 write()=0.75 | -
+            // It sends in another way.
+            a events writes=0.009 write()=0.009 | -
+            a writes=0.2 io_uring_enter()=1 | -
+            ",
         );
-        assert!(with(0.72).is_some());
-        assert_eq!(with(0.75), None);
-        assert_eq!(with(0.009), None, "it sends in another way");
-        let ring = Made::server("a")
-            .with(CostFigure::Writes, 0.2)
-            .call("io_uring_enter", 1.0);
-        assert_eq!(says(together, &[ring.done()]), None);
     }
 
     #[test]
     fn more_segments_than_writes_are_told() {
-        assert_eq!(
-            says(segments, &[writing("a", 1.0, 3.0)]).unwrap(),
-            "a (3.0 segments, 1.0 writes) needs more TCP segments than writes for a response."
+        assert_says(
+            segments,
+            "
+            a writes=1 segments=3 write()=1 | a (3.0 segments, 1.0 writes) needs more TCP segments than writes for a response.
+            a writes=1 segments=1.4 write()=1 | …
+            a writes=1 segments=1.3 write()=1 | -
+            a writes=0.05 segments=3 write()=0.05 | -
+            ",
         );
-        assert!(says(segments, &[writing("a", 1.0, 1.4)]).is_some());
-        assert_eq!(says(segments, &[writing("a", 1.0, 1.3)]), None);
-        assert_eq!(says(segments, &[writing("a", 0.05, 3.0)]), None);
     }
 }
