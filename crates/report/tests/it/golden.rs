@@ -6,13 +6,14 @@
 
 use crate::sample;
 use crate::sample::documents::{self, Records};
-use prony_model::{FailureKind, Outcome, Run, RunEnd, TrialRecord, TrialResult};
+use crate::summary::{changed, failing, is_of, only, summary, tour};
+use prony_model::{Outcome, Run, RunEnd, TrialRecord};
 use prony_report::{RunSummary, chart_files, end_of_run, html, markdown, terminal};
 use prony_testkit::{golden, page};
 
 #[test]
 fn closed_loops() {
-    let report = Report::of("closed-loops", (sample::run(), sample::trials()));
+    let report = Report::of("closed-loops", tour());
     report.words().charts(&["hello-"]);
     report.page(&[
         "A tour of web servers · Prony",
@@ -92,27 +93,19 @@ fn everything_that_can_go_wrong() {
 /// Of everything that can go wrong, the first table.
 #[test]
 fn a_whole_page() {
-    let (run, mut trials) = sample::troubles::troubles();
-    trials.retain(|TrialRecord { trial, .. }| {
+    let first = only(sample::troubles::troubles(), |trial| {
         trial.load.requests_per_connection.is_none() && !trial.load.shape.is_open()
     });
-    Report::of("page", (run, trials)).whole_page();
+    Report::of("page", first).whole_page();
 }
 
 #[test]
 fn a_document_with_its_rounds() {
-    let (run, mut trials) = documents::zap();
-    for record in &mut trials {
-        if let ("go-nethttp", 2) | ("rust-threadpool", _) =
-            (record.trial.server.as_str(), record.trial.round)
-        {
-            record.result = TrialResult::Failed {
-                kind: FailureKind::ServerExited,
-                message: "it ended".into(),
-            };
-        }
-    }
-    let report = Report::of("document-rounds", (run, trials));
+    let records = failing(documents::zap(), |TrialRecord { trial, .. }| {
+        let rust = "rust-threadpool";
+        trial.server == rust || (trial.server == "go-nethttp" && trial.round == 2)
+    });
+    let report = Report::of("document-rounds", records);
     report.words().colours().charts(&["published-"]);
     report.page(&[
         "Zap: a small response under 400 connections · Prony",
@@ -128,15 +121,12 @@ fn a_document_with_its_rounds() {
 
 #[test]
 fn a_document_with_shares() {
-    let (run, mut trials) = documents::datastar();
-    for record in &mut trials {
-        if let TrialResult::Measured(measured) = &mut record.result
-            && (record.trial.server.as_str(), record.trial.workload.as_str()) == ("bun", "sse")
-        {
+    let records = changed(documents::datastar(), |trial, measured| {
+        if is_of(trial, "bun", "sse") {
             measured.load.outcomes[Outcome::WrongBody] = 1;
         }
-    }
-    let report = Report::of("document-shares", (run, trials));
+    });
+    let report = Report::of("document-shares", records);
     report.words().charts(&["published-"]);
     report.page(&[
         "Prony · datastar",
@@ -151,15 +141,12 @@ fn a_document_with_shares() {
 
 #[test]
 fn a_document_whose_order_is_reversed() {
-    let (run, mut trials) = documents::datastar();
     let order = ["rust-axum", "go-nethttp", "bun", "ceiling"];
-    for record in &mut trials {
-        if let TrialResult::Measured(measured) = &mut record.result {
-            let place = order.iter().position(|id| *id == record.trial.server);
-            measured.load.rate_per_s = 1000.0 * (1 + place.unwrap()) as f64;
-        }
-    }
-    Report::of("document-reversed", (run, trials)).terminal(&[80]);
+    let records = changed(documents::datastar(), |trial, measured| {
+        let place = order.iter().position(|id| *id == trial.server).unwrap();
+        measured.load.rate_per_s = 1000.0 * (1 + place) as f64;
+    });
+    Report::of("document-reversed", records).terminal(&[80]);
 }
 
 #[test]
@@ -169,9 +156,8 @@ fn a_document_of_users() {
 
 #[test]
 fn text_from_outside() {
-    let (run, mut trials) = sample::hostile::hostile();
-    trials.retain(|record| record.trial.workload != "sse");
-    let report = Report::of("hostile", (run, trials));
+    let hostile = only(sample::hostile::hostile(), |trial| trial.workload != "sse");
+    let report = Report::of("hostile", hostile);
     report.words().charts(&["hello-throughput"]);
     report.page(&[
         "<script>alert('x')</script> · Prony",
@@ -198,17 +184,15 @@ fn text_from_outside() {
 #[test]
 fn few_rounds() {
     let of = |rounds: u32, scatter: f64| {
-        let mut trials = sample::trials();
-        trials.retain(|TrialRecord { trial, .. }| {
-            let slow = trial.server == "python-httpserver" && scatter > 0.0;
-            trial.round <= rounds && trial.workload == "hello" && !slow
+        let hello = only(tour(), |trial| {
+            let is_slow = trial.server == "python-httpserver" && scatter > 0.0;
+            trial.round <= rounds && trial.workload == "hello" && !is_slow
         });
-        for (i, record) in trials.iter_mut().enumerate() {
-            if let TrialResult::Measured(measured) = &mut record.result {
-                measured.load.rate_per_s *= 1.0 - scatter * ((i * i) % 7) as f64 / 6.0;
-            }
-        }
-        (sample::run(), trials)
+        let mut i = 0;
+        changed(hello, |_, measured| {
+            measured.load.rate_per_s *= 1.0 - scatter * f64::from((i * i) % 7) / 6.0;
+            i += 1;
+        })
     };
     Report::of("rounds-1", of(1, 0.0))
         .markdown()
@@ -223,10 +207,11 @@ fn few_rounds() {
 fn the_end_of_a_run() {
     let mut text = String::new();
     for end in RunEnd::ALL {
-        let warning = end_of_run(&Run {
+        let run = Run {
             end,
             ..sample::run()
-        });
+        };
+        let warning = end_of_run(&run);
         text += &format!("{}: {}\n", end.name(), warning.unwrap_or("nothing"));
     }
     golden!("ends", text);
@@ -256,12 +241,11 @@ struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn of(name: &'a str, (run, trials): Records) -> Self {
-        let comparison = RunSummary::of(&run, &trials);
+    fn of(name: &'a str, records: Records) -> Self {
         Self {
             name,
-            run,
-            comparison,
+            comparison: summary(&records),
+            run: records.0,
         }
     }
 

@@ -12,4 +12,5 @@ mod published;
 mod rates;
 mod sample;
 mod standing;
+mod summary;
 mod warming;

@@ -1,15 +1,15 @@
 //! What a row shows when it is opened: its course, its latencies and the last lines of its server's logs.
 
 use crate::sample;
+use crate::summary::{only, summary, tour};
 use prony_model::{Protocol, TrialRecord, TrialResult};
 use prony_report::{RunSummary, html};
 
 /// The page of a run on one workload, whose trials are changed.
 fn page(change: impl Fn(&mut TrialRecord)) -> String {
-    let (run, mut trials) = (sample::run(), sample::trials());
-    trials.retain(|record| record.trial.workload == "hello");
-    trials.iter_mut().for_each(change);
-    html(&run, &RunSummary::of(&run, &trials))
+    let mut records = only(tour(), |trial| trial.workload == "hello");
+    records.1.iter_mut().for_each(change);
+    html(&records.0, &summary(&records))
 }
 
 /// What a row shows below its facts.
@@ -48,8 +48,9 @@ fn a_row_shows_its_median_round_with_the_warm_up_of_an_earlier_one() {
 
 #[test]
 fn a_single_round_is_near_no_median() {
-    let (run, mut trials) = (sample::run(), sample::trials());
-    trials.retain(|TrialRecord { trial, .. }| trial.workload == "hello" && trial.round == 1);
+    let (run, mut trials) = only(tour(), |trial| {
+        trial.workload == "hello" && trial.round == 1
+    });
     for record in &mut trials {
         sample::courses::add_to(record, "");
     }
@@ -115,7 +116,4 @@ fn tables_have_their_wire_as_a_facet() {
         }
     });
     assert!(page.contains("workload=hello&amp;wire=grpc-tls"), "{page}");
-    let (run, trials) = sample::rates::rates();
-    let page = html(&run, &RunSummary::of(&run, &trials));
-    assert!(page.contains("wire=http/1.1, event streams\""));
 }

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use crate::sample::documents::{self, Records};
 use crate::sample::hostile;
+use crate::summary::{summary, tour};
 use prony_model::Run;
 use prony_report::{RunSummary, chart_files, html, markdown, terminal};
 use prony_testkit::page;
@@ -16,37 +17,28 @@ struct Made {
 }
 
 impl Made {
-    fn of((run, trials): Records) -> Made {
-        let comparison = RunSummary::of(&run, &trials);
-        Made { run, comparison }
+    fn of(records: Records) -> Made {
+        let comparison = summary(&records);
+        Made {
+            run: records.0,
+            comparison,
+        }
     }
 }
 
-static PLAIN: LazyLock<Made> = LazyLock::new(|| Made::of(made()));
-static HOSTILE: LazyLock<Made> = LazyLock::new(|| Made::of(hostile::hostile()));
-static ZAP: LazyLock<Made> = LazyLock::new(|| Made::of(documents::zap()));
-static DATASTAR: LazyLock<Made> = LazyLock::new(|| Made::of(documents::datastar()));
-static HYDRAGEN: LazyLock<Made> = LazyLock::new(|| Made::of(documents::hydragen()));
-static RATES: LazyLock<Made> = LazyLock::new(|| Made::of(sample::rates::rates()));
-static NOISY: LazyLock<Made> = LazyLock::new(|| Made::of(sample::noisy::noisy()));
-static HOSTILE_DOCUMENT: LazyLock<Made> = LazyLock::new(|| Made::of(hostile::hostile_document()));
-
-fn every_kind() -> [&'static Made; 8] {
+static EVERY_KIND: LazyLock<[Made; 8]> = LazyLock::new(|| {
     [
-        &PLAIN,
-        &HOSTILE,
-        &ZAP,
-        &DATASTAR,
-        &HYDRAGEN,
-        &RATES,
-        &NOISY,
-        &HOSTILE_DOCUMENT,
+        tour(),
+        hostile::hostile(),
+        documents::zap(),
+        documents::datastar(),
+        documents::hydragen(),
+        sample::rates::rates(),
+        sample::noisy::noisy(),
+        hostile::hostile_document(),
     ]
-}
-
-fn made() -> Records {
-    (sample::run(), sample::trials())
-}
+    .map(Made::of)
+});
 
 fn all_texts(Made { run, comparison }: &Made) -> Vec<(&'static str, String)> {
     let mut texts = vec![
@@ -62,7 +54,7 @@ fn all_texts(Made { run, comparison }: &Made) -> Vec<(&'static str, String)> {
 
 #[test]
 fn the_page_is_sound_and_loads_nothing() {
-    for records in every_kind() {
+    for records in &*EVERY_KIND {
         let page = html(&records.run, &records.comparison);
         assert!(page.contains("\"use strict\"") && page.matches("<script>").count() == 1);
         page::assert_sound(&page);
@@ -76,7 +68,7 @@ fn the_page_is_sound_and_loads_nothing() {
 
 #[test]
 fn every_chart_of_the_page_has_a_text_alternative() {
-    for records in every_kind() {
+    for records in &*EVERY_KIND {
         let page = html(&records.run, &records.comparison);
         let count = |name: &str| page.matches(&format!("<{name}")).count();
         let charts = chart_files(&records.comparison).len();
@@ -89,8 +81,8 @@ fn every_chart_of_the_page_has_a_text_alternative() {
 
 #[test]
 fn text_from_records_is_never_markup() {
-    let texts = [&HOSTILE, &HOSTILE_DOCUMENT];
-    for (name, text) in texts.into_iter().flat_map(|made| all_texts(made)) {
+    let hostile = [hostile::hostile(), hostile::hostile_document()].map(Made::of);
+    for (name, text) in hostile.iter().flat_map(all_texts) {
         // A chart has its own names, so it has none from records.
         if name != "terminal" && (name != "chart" || text.contains("script")) {
             // Code blocks in Markdown show text verbatim.
@@ -106,7 +98,7 @@ fn text_from_records_is_never_markup() {
 
 #[test]
 fn standalone_charts_are_whole_documents_on_a_light_or_dark_background() {
-    for records in every_kind() {
+    for records in &*EVERY_KIND {
         let charts = chart_files(&records.comparison);
         for chart in &charts {
             let svg = &chart.svg;
@@ -133,22 +125,19 @@ fn standalone_charts_are_whole_documents_on_a_light_or_dark_background() {
 
 #[test]
 fn every_chart_that_markdown_links_is_written() {
-    for records in every_kind() {
-        let names: Vec<String> = chart_files(&records.comparison)
-            .into_iter()
-            .map(|c| c.name)
-            .collect();
+    for records in &*EVERY_KIND {
+        let written = chart_files(&records.comparison);
         let text = markdown(&records.run, &records.comparison);
         for link in text.split("](charts/").skip(1) {
             let name = link.split(')').next().unwrap();
-            assert!(names.iter().any(|written| written == name), "{name}");
+            assert!(written.iter().any(|chart| chart.name == name), "{name}");
         }
     }
 }
 
 #[test]
 fn the_terminal_keeps_to_its_width_and_colours_only_on_request() {
-    for records in every_kind() {
+    for records in &*EVERY_KIND {
         for width in [40, 60, 80, 100, 140] {
             let text = terminal(&records.comparison, width, false);
             for line in text.lines() {
@@ -164,7 +153,7 @@ fn the_terminal_keeps_to_its_width_and_colours_only_on_request() {
 
 #[test]
 fn every_line_of_a_markdown_table_has_as_many_cells() {
-    for records in every_kind() {
+    for records in &*EVERY_KIND {
         let text = &all_texts(records)[1].1;
         let mut cells = None;
         for line in text.lines() {
@@ -179,16 +168,18 @@ fn every_line_of_a_markdown_table_has_as_many_cells() {
 }
 
 #[test]
-fn a_run_without_figures_still_has_its_reports() {
-    let run = &PLAIN.run;
-    let comparison = RunSummary::of(run, &[]);
-    page::assert_sound(&html(run, &comparison));
-    assert!(markdown(run, &comparison).contains("zig-std"));
-    assert!(terminal(&comparison, 80, false).contains("zig-std"));
-    for Made { run, .. } in [&*ZAP, &*DATASTAR, &*HYDRAGEN] {
-        let comparison = RunSummary::of(run, &[]);
-        page::assert_sound(&html(run, &comparison));
-        for text in [markdown(run, &comparison), terminal(&comparison, 80, false)] {
+fn a_document_without_figures_still_has_its_reports() {
+    for (run, _) in [
+        documents::zap(),
+        documents::datastar(),
+        documents::hydragen(),
+    ] {
+        let comparison = RunSummary::of(&run, &[]);
+        page::assert_sound(&html(&run, &comparison));
+        for text in [
+            markdown(&run, &comparison),
+            terminal(&comparison, 80, false),
+        ] {
             assert!(text.contains("not tried") && text.contains("No two rows"));
             assert!(!text.contains("NaN"));
         }

@@ -2,10 +2,11 @@
 
 use crate::sample;
 use crate::sample::documents::{self, Records};
-use prony_model::{Run, TrialRecord, TrialResult, VerifyResult, VerifyVerdict};
+use crate::summary::{only, summary, tour};
+use prony_model::{ServerRecord, TrialRecord};
 use prony_present::page::{Block, Page, Section};
 use prony_present::table::Table;
-use prony_report::{ResultTable, RunSummary, html, page};
+use prony_report::{ResultTable, ServerRow, html, page};
 
 fn is_matrix(table: &&Table) -> bool {
     let heads = table.heads.iter().skip(1).map(|head| &head.title[..]);
@@ -40,58 +41,38 @@ fn signs(matrix: &Table) -> Vec<Vec<char>> {
 #[test]
 fn a_row_ranks_below_those_that_are_ahead_of_it_in_the_matrix() {
     let mut told = [0; 3];
-    for (run, trials) in [
-        (sample::run(), sample::trials()),
+    for records in [
+        tour(),
         sample::noisy::noisy(),
         sample::rates::rates(),
         sample::troubles::troubles(),
         documents::zap(),
         documents::hydragen(),
     ] {
-        let summary = RunSummary::of(&run, &trials);
-        let page = page(&run, &summary);
+        let summary = summary(&records);
+        let page = page(&records.0, &summary);
         for table in &summary.tables {
-            let of_one = page.sections[0].id == "pairs";
-            let section = if of_one {
-                &page.sections[0]
-            } else {
-                section(&page, table)
+            let section = match page.sections[0].id == "pairs" {
+                true => &page.sections[0],
+                false => section(&page, table),
             };
+            let band = |row: &ServerRow| match table.is_open() {
+                true => row.cpu_band,
+                false => row.band(),
+            };
+            let name = table.name();
             let Some(matrix) = matrix(&section.blocks) else {
-                let ranked = |row: &&prony_report::ServerRow| match table.is_open() {
-                    true => row.cpu_band.is_some(),
-                    false => row.band().is_some(),
-                };
-                assert!(
-                    table.rows.iter().filter(ranked).count() < 2,
-                    "{}",
-                    table.name()
-                );
+                let ranked = table.rows.iter().filter_map(band);
+                assert!(ranked.count() < 2, "{name}");
                 continue;
             };
             let signs = signs(matrix);
             for (i, row) in matrix.rows.iter().enumerate() {
-                let server = table.row(&row.cells[0].text).expect("its row");
-                let band = match table.is_open() {
-                    true => server.cpu_band,
-                    false => server.band(),
-                };
-                let band = band.expect("a rank");
+                let server = &row.cells[0].text;
+                let band = band(table.row(server).expect("its row")).expect("a rank");
                 let count = |sign| signs[i].iter().filter(|one| **one == sign).count();
-                assert_eq!(
-                    band.best,
-                    1 + count('▼'),
-                    "{}: {}",
-                    table.name(),
-                    server.server.id
-                );
-                assert_eq!(
-                    band.worst,
-                    signs.len() - count('▲'),
-                    "{}: {}",
-                    table.name(),
-                    server.server.id
-                );
+                let expected = (1 + count('▼'), signs.len() - count('▲'));
+                assert_eq!((band.best, band.worst), expected, "{name}: {server}");
                 for (j, signs_there) in signs.iter().enumerate() {
                     let mirrored = match signs[i][j] {
                         '▲' => '▼',
@@ -106,23 +87,21 @@ fn a_row_ranks_below_those_that_are_ahead_of_it_in_the_matrix() {
             }
         }
     }
-    assert!(
-        told.iter().all(|count| *count > 3),
-        "the samples have every kind: {told:?}"
-    );
+    let has_every_kind = told.iter().all(|count| *count > 3);
+    assert!(has_every_kind, "{told:?}");
 }
 
 #[test]
 fn servers_without_common_rounds_have_a_sign_of_their_own() {
-    let mut trials = sample::trials();
-    trials.retain(|record| record.trial.workload == "hello");
-    trials.retain(|TrialRecord { trial, .. }| match trial.server.as_str() {
-        "bun" => trial.round <= 2,
-        "go-nethttp" => trial.round > 2,
-        _ => true,
+    let records = only(tour(), |trial| {
+        let has_round = match trial.server.as_str() {
+            "bun" => trial.round <= 2,
+            "go-nethttp" => trial.round > 2,
+            _ => true,
+        };
+        has_round && trial.workload == "hello"
     });
-    let run = sample::run();
-    let page = page(&run, &RunSummary::of(&run, &trials));
+    let page = page(&records.0, &summary(&records));
     let pairs = &page.sections[0];
     assert_eq!(
         pairs.id, "pairs",
@@ -134,20 +113,14 @@ fn servers_without_common_rounds_have_a_sign_of_their_own() {
         .iter()
         .find(|row| row.cells[0].text == "bun")
         .unwrap();
-    let missing = bun
-        .cells
-        .iter()
-        .filter(|cell| cell.text == "–")
-        .collect::<Vec<_>>();
+    let missing: Vec<_> = bun.cells.iter().filter(|cell| cell.text == "–").collect();
     assert_eq!(missing.len(), 1);
     assert!(missing[0].tip.contains("fewer than two rounds"));
 }
 
 /// 30 servers besides the ceiling, 10 workloads.
 fn large() -> Records {
-    const SERVERS: usize = 30;
-    const WORKLOADS: usize = 10;
-    let (run, trials) = (sample::run(), sample::trials());
+    let (run, trials) = only(tour(), |trial| trial.workload == "hello");
     let kinds = [
         "rust-hyper",
         "rust-axum",
@@ -155,65 +128,49 @@ fn large() -> Records {
         "bun",
         "python-httpserver",
     ];
-    let of = |id: &str| {
-        run.servers
-            .iter()
-            .find(|server| server.id == id)
-            .unwrap()
-            .clone()
-    };
-    let verified: Vec<VerifyResult> = (0..WORKLOADS)
-        .map(|n| VerifyResult {
-            workload: format!("workload-{n:02}"),
-            verdict: VerifyVerdict::Right,
-        })
-        .collect();
-    let copies: Vec<(String, &str)> = std::iter::once(("ceiling".to_owned(), "ceiling"))
-        .chain((0..SERVERS).map(|n| (format!("server-{n:02}"), kinds[n % kinds.len()])))
-        .collect();
-    let servers = copies.iter().map(|(id, kind)| prony_model::ServerRecord {
-        id: id.clone(),
-        serves: verified.iter().map(|one| one.workload.clone()).collect(),
-        verified: verified.clone(),
-        ..of(kind)
-    });
-    let mut large = Vec::new();
-    for (place, (id, kind)) in copies.iter().enumerate() {
-        for one in &verified {
-            for record in trials
-                .iter()
-                .filter(|it| it.trial.server == *kind && it.trial.workload == "hello")
-            {
-                let mut record = record.clone();
-                record.trial.sequence = large.len() as u32;
-                record.trial.server.clone_from(id);
-                record.trial.workload.clone_from(&one.workload);
-                if let TrialResult::Measured(measured) = &mut record.result {
-                    measured.load.rate_per_s /= 1.0 + 0.01 * place as f64;
-                }
-                let logged = "127.0.0.1 - - \"GET /hello HTTP/1.1\" 200 5\n127.0.0.1 - - \"GET /page HTTP/1.1\" 200 5\n";
-                sample::courses::add_to(&mut record, &logged.repeat(10));
-                large.push(record);
+    let servers = (0..30).map(|n| (format!("server-{n:02}"), kinds[n % kinds.len()]));
+    let servers = [("ceiling".to_owned(), "ceiling")]
+        .into_iter()
+        .chain(servers);
+    let workloads: Vec<String> = (0..10).map(|n| format!("workload-{n:02}")).collect();
+    let logged =
+        "127.0.0.1 - - \"GET /hello HTTP/1.1\" 200 5\n127.0.0.1 - - \"GET /page HTTP/1.1\" 200 5\n"
+            .repeat(10);
+    let mut large = (run.clone(), Vec::new());
+    large.0.servers.clear();
+    for (place, (id, kind)) in servers.enumerate() {
+        large.0.servers.push(ServerRecord {
+            id: id.clone(),
+            serves: workloads.clone(),
+            verified: sample::right(&workloads),
+            ..run.server(kind).unwrap().clone()
+        });
+        let own = trials.iter().filter(|record| record.trial.server == kind);
+        let mut own: Vec<TrialRecord> = own.cloned().collect();
+        let slower = 1.0 + 0.01 * place as f64;
+        sample::each(&mut own, |_, measured| measured.load.rate_per_s /= slower);
+        for record in &mut own {
+            record.trial.server.clone_from(&id);
+            sample::courses::add_to(record, &logged);
+        }
+        for workload in &workloads {
+            for mut record in own.iter().cloned() {
+                record.trial.sequence = large.1.len() as u32;
+                record.trial.workload.clone_from(workload);
+                large.1.push(record);
             }
         }
     }
-    let run = Run {
-        servers: servers.collect(),
-        ..run
-    };
-    (run, large)
+    large
 }
 
 #[test]
 fn a_report_of_30_servers_and_10_workloads_is_below_2_mb() {
-    let (run, trials) = large();
-    let summary = RunSummary::of(&run, &trials);
+    let large = large();
+    let summary = summary(&large);
     assert_eq!(summary.tables.len(), 10);
     assert!(summary.tables.iter().all(|table| table.rows.len() == 31));
-    let page = html(&run, &summary);
-    if let Ok(file) = std::env::var("LARGE") {
-        std::fs::write(file, &page).unwrap();
-    }
+    let page = html(&large.0, &summary);
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
     let charts: usize = page
         .split("<svg class=\"chart\"")
@@ -222,5 +179,4 @@ fn a_report_of_30_servers_and_10_workloads_is_below_2_mb() {
         .sum();
     assert!(charts < 460_000, "{charts} bytes of charts");
     assert_eq!(page.matches("<summary>Details of ").count(), 310);
-    println!("{} bytes, of charts {charts}", page.len());
 }

@@ -82,7 +82,7 @@ fn kind(row: &[&'static str; 8]) -> Kind {
     }
 }
 
-fn right(workloads: &[String]) -> Vec<VerifyResult> {
+pub fn right(workloads: &[String]) -> Vec<VerifyResult> {
     let right = |workload: &String| VerifyResult {
         workload: workload.clone(),
         verdict: VerifyVerdict::Right,
