@@ -47,3 +47,19 @@ pub fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
 pub fn contains(text: &str, part: &str) {
     assert!(text.contains(part), "no `{part}` in {text}");
 }
+
+/// # Panics
+///
+/// If `text` does not start with `start`, with both.
+#[track_caller]
+pub fn starts_with(text: &str, start: &str) {
+    assert!(text.starts_with(start), "not `{start}`, but {text}");
+}
+
+/// # Panics
+///
+/// If `part` is a part of `text`, with both.
+#[track_caller]
+pub fn lacks(text: &str, part: &str) {
+    assert!(!text.contains(part), "`{part}` in {text}");
+}
