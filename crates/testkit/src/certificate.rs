@@ -1,4 +1,4 @@
-//! A certificate for `localhost` that nobody but its holder vouches for.
+//! A certificate that nobody but its holder vouches for.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,14 +18,22 @@ impl Default for Certificate {
 }
 
 impl Certificate {
+    /// One for `localhost`.
     pub fn new() -> Self {
+        Self::of(&KeyPair::generate().unwrap(), &["localhost"], |_| {})
+    }
+
+    /// One for these names, with this key, which `change` changes before it is signed.
+    pub fn of(key: &KeyPair, names: &[&str], change: impl FnOnce(&mut CertificateParams)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut parameters = CertificateParams::new(["localhost".to_owned()]).unwrap();
-        // The folder's name is unique, and so is the issuer's.
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        let mut parameters = CertificateParams::new(names).unwrap();
+        // The folder's name is unique, and so is the issuer's: a certificate with the name of a trusted one would be one
+        // with a wrong signature.
         let name = folder.path().to_str().unwrap();
         parameters.distinguished_name.push(DnType::CommonName, name);
-        let key = KeyPair::generate().unwrap();
-        let certificate = parameters.self_signed(&key).unwrap().pem();
+        change(&mut parameters);
+        let certificate = parameters.self_signed(key).unwrap().pem();
         let key = key.serialize_pem();
         let write = |name, text: &str| fs::write(folder.path().join(name), text).unwrap();
         write("cert.pem", &certificate);

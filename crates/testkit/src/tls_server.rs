@@ -8,23 +8,43 @@ use std::sync::Arc;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
+use rustls::{
+    RootCertStore, ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion,
+};
 
 use crate::certificate::Certificate;
 use crate::connections;
 
 /// The configuration of a server with this certificate. If `client` is given, it requires that one of its clients.
 pub fn config(certificate: &Certificate, client: Option<&Certificate>) -> ServerConfig {
+    config_of_versions(rustls::ALL_VERSIONS, certificate, client)
+}
+
+/// The same for these versions of TLS alone.
+pub fn config_of_versions(
+    versions: &[&'static SupportedProtocolVersion],
+    certificate: &Certificate,
+    client: Option<&Certificate>,
+) -> ServerConfig {
     let [chain, key] = ["cert.pem", "key.pem"].map(|name| certificate.path(name));
-    config_of_files(&chain, &key, client)
+    of_files(versions, &chain, &key, client)
 }
 
 /// The same with a certificate from elsewhere.
 pub fn config_of_files(chain: &Path, key: &Path, client: Option<&Certificate>) -> ServerConfig {
+    of_files(rustls::ALL_VERSIONS, chain, key, client)
+}
+
+fn of_files(
+    versions: &[&'static SupportedProtocolVersion],
+    chain: &Path,
+    key: &Path,
+    client: Option<&Certificate>,
+) -> ServerConfig {
     let key = PrivateKeyDer::from_pem_file(key).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .unwrap();
     let builder = match client {
         None => builder.with_no_client_auth(),
