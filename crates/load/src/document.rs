@@ -2,7 +2,7 @@
 
 mod request;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::fmt;
 use std::net::IpAddr;
