@@ -1,17 +1,16 @@
 //! Failures of the client itself, over sockets: a provider that has no random numbers, and keys that wear out at once.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_model::{LoadResult, Outcome};
-use rcgen::{CertifiedKey, generate_simple_self_signed};
+use prony_testkit::certificate::Certificate;
+use prony_testkit::{connections, tls_server};
 use rustls::crypto::{CipherSuiteCommon, CryptoProvider, GetRandomFailed, SecureRandom, ring};
-use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::version::TLS12;
-use rustls::{ServerConfig, ServerConnection, SupportedCipherSuite, Tls12CipherSuite};
+use rustls::{ServerConfig, ServerConnection, StreamOwned, SupportedCipherSuite, Tls12CipherSuite};
 
 use super::*;
 use crate::wire::tls::Failure;
@@ -59,19 +58,6 @@ fn load(
     run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
-/// Serves each connection in a thread of its own.
-fn serve(converse: impl Fn(TcpStream) -> Option<()> + Clone + Send + 'static) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let converse = converse.clone();
-            thread::spawn(move || converse(stream.unwrap()));
-        }
-    });
-    address
-}
-
 #[derive(Debug)]
 struct NoRandom;
 
@@ -88,18 +74,14 @@ fn a_handshake_that_cannot_begin_fails_at_once() {
         ..ring::default_provider()
     };
     let tls = client(provider, Offer::Both);
-    let silent = serve(|mut stream| stream.read_to_end(&mut Vec::new()).ok().map(|_| ()));
+    let silent = connections::serve(|mut stream| stream.read_to_end(&mut Vec::new()));
     let begin = Instant::now();
     let error = negotiate(&silent.into(), &tls, TIMEOUT).unwrap_err();
     assert!(matches!(error, ExchangeError::Fault(_)), "{error}");
     for event_loop in [EventLoopChoice::Epoll, EventLoopChoice::IoUring] {
         let result = load(silent, &tls, event_loop, 3);
-        assert_eq!(
-            result.outcomes[Outcome::TlsFailure],
-            3,
-            "{:?}",
-            result.first_wrong
-        );
+        let (failures, wrong) = (result.outcomes[Outcome::TlsFailure], result.first_wrong);
+        assert_eq!(failures, 3, "{wrong:?}");
     }
     assert!(begin.elapsed() < TIMEOUT, "{:?}", begin.elapsed());
 }
@@ -115,33 +97,17 @@ fn frail_suite() -> SupportedCipherSuite {
     };
     SupportedCipherSuite::Tls12(Box::leak(Box::new(Tls12CipherSuite {
         common: CipherSuiteCommon {
-            suite: suite.common.suite,
-            hash_provider: suite.common.hash_provider,
             confidentiality_limit: RECORDS,
+            ..suite.common
         },
-        prf_provider: suite.prf_provider,
-        kx: suite.kx,
-        sign: suite.sign,
-        aead_alg: suite.aead_alg,
+        ..*suite
     })))
-}
-
-fn server_config() -> ServerConfig {
-    let CertifiedKey { cert, signing_key } =
-        generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    let key = PrivatePkcs8KeyDer::from(signing_key.serialize_der());
-    ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_protocol_versions(&[&TLS12])
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![cert.der().clone()], key.into())
-        .unwrap()
 }
 
 /// Responds to each read; returns whether the client ended the connection with a `close_notify`.
 fn respond(stream: TcpStream, config: Arc<ServerConfig>) -> bool {
     let tls = ServerConnection::new(config).unwrap();
-    let mut stream = rustls::StreamOwned::new(tls, stream);
+    let mut stream = StreamOwned::new(tls, stream);
     let mut request = [0; 1024];
     loop {
         match stream.read(&mut request) {
@@ -161,11 +127,12 @@ fn a_connection_whose_keys_are_used_up_fails_at_once_and_says_goodbye() {
         ..ring::default_provider()
     };
     let tls = client(provider, Offer::Only(HttpVersion::Http1));
-    let config = Arc::new(server_config());
+    let config = Arc::new(tls_server::config(&Certificate::new(), None));
     for event_loop in [EventLoopChoice::Epoll, EventLoopChoice::IoUring] {
         let (ends, ended) = std::sync::mpsc::channel();
         let config = config.clone();
-        let address = serve(move |stream| ends.send(respond(stream, config.clone())).ok());
+        let address =
+            connections::serve(move |stream| ends.send(respond(stream, config.clone())).ok());
         let begin = Instant::now();
         let result = load(address, &tls, event_loop, 10);
         assert!(begin.elapsed() < TIMEOUT, "{:?}", begin.elapsed());
