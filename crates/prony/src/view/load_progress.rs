@@ -206,11 +206,12 @@ fn parts(progress: &Progress, rate: String) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_model::parse_stages;
 
     #[test]
     fn a_rate_is_compared_with_what_was_due_in_the_last_second() {
         let mut scheduled = Scheduled {
-            stages: vec![stage(0.0, 100.0, Some(10.0))],
+            stages: parse_stages("0..100/s:10s").unwrap(),
             ends: Some(Duration::from_secs(5)),
             responses: VecDeque::from([(Duration::ZERO, 0)]),
         };
@@ -242,17 +243,9 @@ mod tests {
         assert_eq!(line(&progress), "5 req/s  1,234 errors  p50 0 ns  p99 0 ns");
     }
 
-    fn stage(from_per_s: f64, to_per_s: f64, duration_s: Option<f64>) -> Stage {
-        Stage {
-            from_per_s,
-            to_per_s,
-            duration_s,
-        }
-    }
-
     #[test]
     fn a_constant_rate_is_due_evenly() {
-        let endless = [stage(500.0, 500.0, None)];
+        let endless = parse_stages("500/s").unwrap();
         assert_eq!(due_by(&endless, 0.0), 0.0);
         assert_eq!(due_by(&endless, 2.5), 1250.0);
         assert_eq!(due_by(&[], 2.5), 0.0);
@@ -260,11 +253,7 @@ mod tests {
 
     #[test]
     fn a_ramp_is_due_by_the_area_below_it() {
-        let ramp = [
-            stage(100.0, 100.0, Some(10.0)),
-            stage(100.0, 300.0, Some(10.0)),
-            stage(300.0, 300.0, Some(1.0)),
-        ];
+        let ramp = parse_stages("100/s:10s,100/s..300/s:10s,300/s:1s").unwrap();
         assert_eq!(due_by(&ramp, 10.0), 1000.0);
         assert_eq!(due_by(&ramp, 15.0), 1000.0 + 750.0);
         assert_eq!(due_by(&ramp, 20.0), 3000.0);

@@ -7,17 +7,18 @@ use std::time::{Duration, Instant};
 
 use indicatif::{InMemoryTerm, ProgressBar, ProgressDrawTarget};
 use prony_capacity::{
-    AttemptNoise, Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate, Precision,
-    Purpose, Question, RateAttempt, ServerPlace, Unit,
+    Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate, Precision, Purpose, Question,
+    RateAttempt, Unit,
 };
 use prony_load::{HttpUrl, LoadPlan, Progress, Request};
 use prony_model::*;
 use prony_server::{FreePorts, Freshness, Logs, SupervisorProgram};
 use prony_suite::run::{Bench, Generator, RunEvent as Event, RunRequest};
 use prony_suite::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
+use prony_testkit::table::rows;
 
 use super::capacity_progress::CapacityProgress;
-use super::capacity_summary::tests::attempt;
+use super::capacity_summary::tests::{attempt, generator_limited, noisy};
 use super::live_line::{LiveLine, STEPS};
 use super::load_progress::LoadProgress;
 use super::load_summary::tests::closed;
@@ -81,33 +82,27 @@ fn a_load() {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, 20_000.0)),
         ..plan()
     };
+    let without_latency = Progress {
+        p50_ns: 0,
+        p99_ns: 0,
+        ..measuring(0, 50_000)
+    };
+    let loads = [
+        ("warming up", plan(), Progress::default()),
+        ("a closed loop", plan(), measuring(50_000, 0)),
+        ("with errors", plan(), measuring(5_000_000, 1_204)),
+        ("every response a 404", plan(), without_latency),
+        ("a number of requests", requests, measuring(50_000, 10)),
+        ("a rate", rate, measuring(39_000, 1_000_000)),
+    ];
     let mut texts = Vec::new();
     for width in WIDTHS {
-        for (title, plan, progress) in [
-            ("warming up", plan(), Progress::default()),
-            ("a closed loop", plan(), measuring(50_000, 0)),
-            ("with errors", plan(), measuring(5_000_000, 1_204)),
-            (
-                "every response a 404",
-                plan(),
-                Progress {
-                    p50_ns: 0,
-                    p99_ns: 0,
-                    ..measuring(0, 50_000)
-                },
-            ),
-            (
-                "a number of requests",
-                requests.clone(),
-                measuring(50_000, 10),
-            ),
-            ("a rate", rate.clone(), measuring(39_000, 1_000_000)),
-        ] {
+        for (title, plan, progress) in &loads {
             let (terminal, line) = terminal(width);
             let begun = Instant::now();
-            let mut view = LoadProgress::on(line, &plan, begun);
+            let mut view = LoadProgress::on(line, plan, begun);
             view.show_at(&Progress::default(), None, begun);
-            view.show_at(&progress, None, begun + Duration::from_secs(2));
+            view.show_at(progress, None, begun + Duration::from_secs(2));
             texts.push((format!("{title}, {width} columns"), seen(&terminal)));
         }
     }
@@ -140,26 +135,15 @@ fn a_search_for_a_capacity() {
             "errors were 1.2 %, not below 0.1%".into(),
         ],
     };
-    let limited = Judgement::Limited {
-        why: vec!["a thread was 99 % busy".into()],
-    };
-    let noise = AttemptNoise {
-        steal_share: 0.12,
-        foreign_share: 0.31,
-        generator_wait_s: None,
-        server_wait_s: None,
-        server: ServerPlace::Seen,
-        noisy: vec![
-            NoiseCause::Steal { share: 0.12 },
-            NoiseCause::OtherPrograms { share: 0.31 },
-        ],
-    };
+    let causes = vec![
+        NoiseCause::Steal { share: 0.12 },
+        NoiseCause::OtherPrograms { share: 0.31 },
+    ];
     let slow = Some("37 retransmission timeouts of 0.2 s or longer".to_owned());
     let finding = |number| Purpose::Finding { number };
     let noisy = |purpose, run| RateAttempt {
         run,
-        noise: Some(noise.clone()),
-        ..attempt(purpose, Judgement::Held, 2000)
+        ..noisy(attempt(purpose, Judgement::Held, 2000), causes.clone())
     };
     let attempts = [
         attempt(Purpose::Approach, Judgement::Held, 2000),
@@ -171,7 +155,7 @@ fn a_search_for_a_capacity() {
         },
         RateAttempt {
             slow_because: slow,
-            ..attempt(Purpose::Confirm, limited, 2000)
+            ..attempt(Purpose::Confirm, generator_limited(), 2000)
         },
         noisy(finding(2), 1),
         noisy(finding(2), MOST_RUNS),
@@ -199,10 +183,8 @@ fn a_search_for_a_capacity() {
         ends_by: None,
     }));
     view.show_at(&measuring(1000, 0), begun + Duration::from_secs(100));
-    golden(
-        "capacity-progress",
-        &[("at first", guessing), ("then", seen(&terminal))],
-    );
+    let texts = [("at first", guessing), ("then", seen(&terminal))];
+    golden("capacity-progress", &texts);
 }
 
 /// A run of six rounds, and one whose rounds are added as needed.
@@ -370,49 +352,36 @@ fn run(width: u16, precision: Option<&str>) -> String {
 /// One server for each result of preparation and verification.
 fn servers() -> Vec<ServerRecord> {
     let server = |id: &str, status| ServerRecord {
-        id: id.into(),
-        language: "Go".into(),
-        framework: "net/http".into(),
         version: Some("1.26.1".into()),
-        class: "stdlib".into(),
-        source_hash: String::new(),
-        run_command: Vec::new(),
-        artefact_bytes: None,
         build_s: None,
-        status,
-        serves: vec!["hello".into()],
         verified: Vec::new(),
-        outside: None,
+        status,
+        ..sample::plain_server(id)
     };
     let skipped = ServerStatus::Skipped {
         missing: "zig >= 0.15".into(),
         install: "apt-get install -y zig".into(),
     };
     let output = "main.go:4: no such package\nmore".to_owned();
-    let wrong = VerifyVerdict::Wrong {
-        expected: "the body `hello from prony`".into(),
-        received: "the body `hello`".into(),
+    let mut built = server("built", ServerStatus::Ready);
+    built.build_s = Some(4.23);
+    let mut wrong = server("wrong", ServerStatus::Ready);
+    wrong.verified.push(VerifyResult {
+        workload: "hello".into(),
+        verdict: VerifyVerdict::Wrong {
+            expected: "the body `hello from prony`".into(),
+            received: "the body `hello`".into(),
+        },
+    });
+    let failed = ServerStatus::BuildFailed {
+        output: output.clone(),
     };
     vec![
         server("ready", ServerStatus::Ready),
-        ServerRecord {
-            build_s: Some(4.23),
-            ..server("built", ServerStatus::Ready)
-        },
-        ServerRecord {
-            verified: vec![VerifyResult {
-                workload: "hello".into(),
-                verdict: wrong,
-            }],
-            ..server("wrong", ServerStatus::Ready)
-        },
+        built,
+        wrong,
         server("skipped", skipped),
-        server(
-            "broken",
-            ServerStatus::BuildFailed {
-                output: output.clone(),
-            },
-        ),
+        server("broken", failed),
         server("dead", ServerStatus::StartFailed { reason: output }),
     ]
 }
@@ -427,30 +396,25 @@ fn records(trial: &Trial) -> Vec<TrialRecord> {
         time_to_warm_s,
         still_improving: time_to_warm_s.is_none(),
     };
-    let record = |warm_up, noisy| TrialRecord {
-        trial: trial.clone(),
-        started_at: String::new(),
-        attempt: 1,
-        noisy,
-        result: TrialResult::Measured(Measurement {
-            user_instructions: None,
-            load: closed(),
+    let record = |warm_up, noisy| {
+        let measurement = Measurement {
             server: Some(ServerCost::default()),
             startup_ns: None,
             warm_up,
-            search: None,
-            noise: MachineNoise::default(),
-            log_lines: None,
-            log_tail: None,
-        }),
+            ..sample::plain_measurement(closed())
+        };
+        TrialRecord {
+            noisy,
+            ..sample::plain_trial(trial.clone(), TrialResult::Measured(measurement))
+        }
     };
-    let failed = TrialRecord {
-        result: TrialResult::Failed {
-            kind: FailureKind::ServerExited,
-            message: "the server ended with exit code 3\nits last words".into(),
-        },
-        ..record(None, Vec::new())
+    let warmed =
+        |process, time_to_warm_s| record(Some(warm_up(process, time_to_warm_s)), Vec::new());
+    let failure = TrialResult::Failed {
+        kind: FailureKind::ServerExited,
+        message: "the server ended with exit code 3\nits last words".into(),
     };
+    let failed = sample::plain_trial(trial.clone(), failure);
     let noisy = vec![
         NoiseCause::OtherPrograms { share: 0.23 },
         NoiseCause::WarmUp { rise: 0.4 },
@@ -459,12 +423,9 @@ fn records(trial: &Trial) -> Vec<TrialRecord> {
         record(None, Vec::new()),
         record(None, noisy),
         record(None, vec![NoiseCause::Steal { share: 0.3 }]),
-        record(Some(warm_up(ProcessStart::New, Some(8.2))), Vec::new()),
-        record(
-            Some(warm_up(ProcessStart::Restarted, Some(8.0))),
-            Vec::new(),
-        ),
-        record(Some(warm_up(ProcessStart::Kept, None)), Vec::new()),
+        warmed(ProcessStart::New, Some(8.2)),
+        warmed(ProcessStart::Restarted, Some(8.0)),
+        warmed(ProcessStart::Kept, None),
         failed.clone(),
         failed,
     ]
@@ -483,31 +444,24 @@ fn long_lines_go_on_indented() {
     assert_eq!(fitted(text, 80), text);
     let broken = "  one two \n      three\n      four\n  five\nsix\n";
     assert_eq!(fitted(text, 12), broken);
-    assert_eq!(
-        fitted("/a/long/path and more", 8),
-        "/a/long/path\n    and\n    more\n"
-    );
+    let path = "/a/long/path\n    and\n    more\n";
+    assert_eq!(fitted("/a/long/path and more", 8), path);
 }
 
 #[test]
 fn a_listing_breaks_lines_at_words() {
-    let rows = [
-        (
-            "go".to_owned(),
-            "a server written in the language Go".to_owned(),
-        ),
-        ("python".to_owned(), "another".to_owned()),
+    let listed = [
+        ("go", "a server written in the language Go"),
+        ("python", "another"),
     ];
-    assert_eq!(
-        listing(&rows, 80),
-        "  go      a server written in the language Go\n  python  another\n"
-    );
-    assert_eq!(
-        listing(&rows, 40),
-        "  go      a server written in the\n          language Go\n  python  another\n"
-    );
-    assert_eq!(
-        listing(&rows, 30),
-        "  go\n      a server written in the\n      language Go\n  python\n      another\n"
-    );
+    let listed = listed.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    for [width, expected] in rows(
+        r"
+        80 |   go      a server written in the language Go\n  python  another\n
+        40 |   go      a server written in the\n          language Go\n  python  another\n
+        30 |   go\n      a server written in the\n      language Go\n  python\n      another\n
+    ",
+    ) {
+        assert_eq!(listing(&listed, width.parse().unwrap()), expected);
+    }
 }

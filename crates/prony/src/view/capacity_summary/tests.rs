@@ -83,19 +83,16 @@ fn capacity(findings_per_s: &[f64]) -> Found {
     }
 }
 
-fn noisy(attempt: RateAttempt, noisy: Vec<NoiseCause>) -> RateAttempt {
-    let noise = AttemptNoise {
+pub(in crate::view) fn noisy(mut attempt: RateAttempt, noisy: Vec<NoiseCause>) -> RateAttempt {
+    attempt.noise = Some(AttemptNoise {
         steal_share: 0.0,
         foreign_share: 0.0,
         generator_wait_s: None,
         server_wait_s: None,
         server: ServerPlace::Seen,
         noisy,
-    };
-    RateAttempt {
-        noise: Some(noise),
-        ..attempt
-    }
+    });
+    attempt
 }
 
 fn imprecise() -> CapacityResult {
@@ -106,118 +103,94 @@ fn imprecise() -> CapacityResult {
     })
 }
 
-/// A search with this result, which ended for this reason.
-fn ended(found: Found, ended: Ended) -> CapacityResult {
-    CapacityResult {
-        ended,
-        ..result(found)
-    }
-}
-
 #[test]
 fn a_search_of_a_fleet_says_where_its_loads_came_from() {
-    let fleet = RunFleet {
-        on: "slurm".into(),
-        agents: 3,
-    };
     let mut result = result(capacity(&[1000.0]));
     let from = |result: &CapacityResult| text(result, None, 100).contains("from 3 agents on slurm");
     assert!(!from(&result));
-    result.fleet = Some(fleet);
+    result.fleet = Some(RunFleet {
+        on: "slurm".into(),
+        agents: 3,
+    });
     assert!(from(&result));
 }
 
-fn with_curve() -> CapacityResult {
-    let limited = Judgement::Limited {
+pub(in crate::view) fn generator_limited() -> Judgement {
+    Judgement::Limited {
         why: vec!["a thread was 99 % busy".into()],
-    };
-    let steal = vec![NoiseCause::Steal { share: 0.12 }];
-    CapacityResult {
-        curve: vec![
-            attempt(195.0, Judgement::Held, 500),
-            noisy(attempt(1072.5, Judgement::Held, 20_000), steal),
-            attempt(2145.0, failed(), 2000),
-            attempt(2200.0, limited, 5),
-        ],
-        knee_per_s: Some(1900.0),
-        ..result(capacity(&[1950.0; 6]))
     }
+}
+
+fn with_curve() -> CapacityResult {
+    let steal = vec![NoiseCause::Steal { share: 0.12 }];
+    let mut result = result(capacity(&[1950.0; 6]));
+    result.curve = vec![
+        attempt(195.0, Judgement::Held, 500),
+        noisy(attempt(1072.5, Judgement::Held, 20_000), steal),
+        attempt(2145.0, failed(), 2000),
+        attempt(2200.0, generator_limited(), 5),
+    ];
+    result.knee_per_s = Some(1900.0);
+    result
 }
 
 /// Attempts that were disturbed, and one that failed because of TCP retransmissions.
 fn disturbed() -> CapacityResult {
     let steal = |share| NoiseCause::Steal { share };
     let others = NoiseCause::OtherPrograms { share: 0.31 };
-    let late = |latency| LatencySummary {
-        max: 1_030_000_000,
-        ..latency
-    };
+    let attempt = || attempt(6_400.0, failed(), 100);
+    let mut late = attempt();
+    late.latency_ns.as_mut().unwrap().max = 1_030_000_000;
+    late.slow_because = Some("37 SYNs were sent again after waiting 1 s or longer".into());
     CapacityResult {
         attempts: vec![
-            noisy(attempt(6_400.0, failed(), 100), vec![steal(0.12), others]),
-            noisy(attempt(6_400.0, failed(), 100), vec![steal(0.07)]),
-            RateAttempt {
-                latency_ns: attempt(6_400.0, failed(), 100).latency_ns.map(late),
-                slow_because: Some("37 SYNs were sent again after waiting 1 s or longer".into()),
-                ..attempt(6_400.0, failed(), 100)
-            },
+            noisy(attempt(), vec![steal(0.12), others]),
+            noisy(attempt(), vec![steal(0.07)]),
+            late,
         ],
         ..imprecise()
     }
 }
 
 /// A search with flows of 3 requests.
-fn of_flows(result: CapacityResult) -> CapacityResult {
-    let load = LoadSpec {
-        flows: true,
-        ..result.load.clone()
-    };
-    CapacityResult {
-        load,
-        requests_per_flow: Some(3.0),
-        ..result
-    }
+fn of_flows(mut result: CapacityResult) -> CapacityResult {
+    result.load.flows = true;
+    result.requests_per_flow = Some(3.0);
+    result
 }
 
 fn limited() -> CapacityResult {
-    let why = vec!["a thread was 99 % busy".into()];
     let mut limited = result(Found::AtLeast {
         per_s: Some(5000.0),
         limited_at_per_s: 5500.0,
     });
-    let last = attempt(5500.0, Judgement::Limited { why }, 100);
+    let last = attempt(5500.0, generator_limited(), 100);
     limited.attempts.push(last);
     limited
 }
 
 #[test]
 fn summaries_are_the_golden_ones() {
-    let unconfirmed = match capacity(&[1950.0; 6]) {
-        Found::Capacity {
-            per_s,
-            low_per_s,
-            high_per_s,
-            coverage,
-            findings_per_s,
-            ..
-        } => Found::Capacity {
-            per_s,
-            low_per_s,
-            high_per_s,
-            coverage,
-            findings_per_s,
-            confirmed: false,
-        },
-        other => other,
-    };
-    let between = |held_per_s, failed_per_s| Found::Between {
-        held_per_s,
-        failed_per_s,
-    };
+    let mut unconfirmed = capacity(&[1950.0; 6]);
+    if let Found::Capacity { confirmed, .. } = &mut unconfirmed {
+        *confirmed = false;
+    }
     let half_open = |low_per_s, high_per_s| Found::Imprecise {
         low_per_s,
         high_per_s,
         findings_per_s: vec![6_400.0],
+    };
+    // A search that did not end by itself.
+    let ended = |ended, found| CapacityResult {
+        ended,
+        ..result(found)
+    };
+    let between = |why, held_per_s, failed_per_s| {
+        let found = Found::Between {
+            held_per_s,
+            failed_per_s,
+        };
+        ended(why, found)
     };
     let nowhere = Found::AtLeast {
         per_s: None,
@@ -241,30 +214,25 @@ fn summaries_are_the_golden_ones() {
         ("nothing holds", result(nothing)),
         ("disturbed", disturbed()),
         ("too wide an interval", imprecise()),
-        ("too few findings", ended(imprecise().found, Ended::Budget)),
+        ("too few findings", ended(Ended::Budget, imprecise().found)),
         ("half open", result(half_open(Some(6_210.0), None))),
         ("open the other way", result(half_open(None, Some(6_210.0)))),
-        ("open", ended(half_open(None, None), Ended::Interrupted)),
+        ("open", ended(Ended::Interrupted, half_open(None, None))),
         (
             "ended early",
-            ended(between(Some(10.0), Some(20.5)), Ended::Budget),
+            between(Ended::Budget, Some(10.0), Some(20.5)),
         ),
         (
             "ended with a rate that held",
-            ended(between(Some(10.0), None), Ended::Interrupted),
+            between(Ended::Interrupted, Some(10.0), None),
         ),
         (
             "ended with one that did not",
-            ended(between(None, Some(20.5)), Ended::Unsettled),
+            between(Ended::Unsettled, None, Some(20.5)),
         ),
-        (
-            "ended at once",
-            ended(between(None, None), Ended::Interrupted),
-        ),
+        ("ended at once", between(Ended::Interrupted, None, None)),
     ];
     let requests = Some("2 URLs, round-robin");
-    golden(
-        "capacity-summary",
-        &texts.map(|(title, result)| (title, text(&result, requests, 80))),
-    );
+    let texts = texts.map(|(title, result)| (title, text(&result, requests, 80)));
+    golden("capacity-summary", &texts);
 }

@@ -1,5 +1,8 @@
 use super::*;
-use prony_model::{Arrivals, FailureKind, Measurement, TrialResult, WarmUp, parse_stages, sample};
+use prony_model::{
+    Arrivals, FailureKind, LatencyHistogram, LoadResult, Measurement, TrialResult, WarmUp,
+    parse_stages, sample,
+};
 use prony_suite::{Measure, Plan, TrialAttempt, Warming};
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -36,11 +39,8 @@ fn time_left(trials: &[Trial]) -> TimeLeft {
 
 #[test]
 fn a_load_of_known_length_is_known_before_the_first_trial() {
-    let closed = load(LoadShape::Closed, Some(2.0), None);
-    assert_eq!(
-        time_left(&trials(closed, 2)).left(None),
-        Duration::from_secs(12)
-    );
+    let closed = trials(load(LoadShape::Closed, Some(2.0), None), 2);
+    assert_eq!(time_left(&closed).left(None), Duration::from_secs(12));
     let open = LoadShape::UsersOpen { think_time_s: 1.0 };
     let open = load(open, None, Some(10_000));
     assert_eq!(planned(&open), Some(Duration::from_millis(20_500)));
@@ -73,10 +73,10 @@ fn a_number_of_requests_at_a_rate_ends_when_the_last_one_is_due() {
     }
     let never = load(rate("2k/s..0:10s"), None, Some(10_001));
     assert_eq!(planned(&never), None);
-    let by_time = load(rate("1k/s"), Some(2.0), Some(5_000));
-    assert_eq!(planned(&by_time), Some(Duration::from_millis(2_500)));
-    let by_time_alone = load(rate("1k/s"), Some(2.0), None);
-    assert_eq!(planned(&by_time_alone), Some(Duration::from_millis(2_500)));
+    for requests in [Some(5_000), None] {
+        let by_time = load(rate("1k/s"), Some(2.0), requests);
+        assert_eq!(planned(&by_time), Some(Duration::from_millis(2_500)));
+    }
 }
 
 #[test]
@@ -98,29 +98,20 @@ fn attempt(trial: &Trial) -> TrialAttempt {
     }
 }
 
-/// To encode its histograms takes longer than what a simulation does with it.
-static SAMPLE: LazyLock<TrialRecord> = LazyLock::new(|| sample::measured("bun", 1));
+/// To encode a histogram takes longer than what a simulation does with it.
+static MEASURED: LazyLock<LoadResult> =
+    LazyLock::new(|| sample::plain_load(LoadSpec::default(), 500.0, &LatencyHistogram::new()));
 
 /// A measured trial whose server started at once.
 fn record(trial: &Trial) -> TrialRecord {
-    let TrialResult::Measured(measurement) = SAMPLE.result.clone() else {
-        panic!("it was measured");
+    let measurement = Measurement {
+        startup_ns: None,
+        ..sample::plain_measurement(LoadResult {
+            load: trial.load.clone(),
+            ..MEASURED.clone()
+        })
     };
-    let mut load = measurement.load;
-    load.load = trial.load.clone();
-    TrialRecord {
-        trial: trial.clone(),
-        started_at: String::new(),
-        attempt: 1,
-        noisy: Vec::new(),
-        result: TrialResult::Measured(Measurement {
-            user_instructions: None,
-            startup_ns: None,
-            warm_up: None,
-            load,
-            ..measurement
-        }),
-    }
+    sample::plain_trial(trial.clone(), TrialResult::Measured(measurement))
 }
 
 fn done(left: &mut TimeLeft, trial: &Trial, seconds: u64, again: bool) {
@@ -199,23 +190,17 @@ impl Simulated {
         let millis = Duration::from_millis;
         let (start, to_warm) = (millis(self.start), millis(self.to_warm));
         let is_kept = self.to_warm > 1000;
+        let starts = is_first || !is_kept;
         let measured = Duration::from_secs_f64(trial.load.duration_s.unwrap());
         let own = Duration::from_secs_f64(trial.load.warmup_s);
-        let search = match is_first {
-            // A search goes on until it has seen that the server is steady.
-            true => to_warm * 2 + millis(300),
-            false => Duration::ZERO,
-        };
+        // A search goes on until it has seen that the server is steady.
+        let search = millis(if is_first { 2 * self.to_warm + 300 } else { 0 });
         let warm_up = match is_first || is_kept {
             true => own,
             false => own.max(to_warm),
         };
-        let started = (is_first || !is_kept).then_some(start);
-        let stop = if is_kept {
-            Duration::ZERO
-        } else {
-            millis(self.stop)
-        };
+        let started = starts.then_some(start);
+        let stop = millis(if is_kept { 0 } else { self.stop });
         let took = started.unwrap_or_default() + search + warm_up + measured + stop;
         let attempt = TrialAttempt {
             warmup_s: warm_up.as_secs_f64(),
@@ -230,9 +215,10 @@ impl Simulated {
         if let TrialResult::Measured(measurement) = &mut record.result {
             measurement.startup_ns = started.map(|it| it.as_nanos() as u64);
             measurement.warm_up = Some(WarmUp {
-                process: match is_first || !is_kept {
-                    true => ProcessStart::New,
-                    false => ProcessStart::Kept,
+                process: if starts {
+                    ProcessStart::New
+                } else {
+                    ProcessStart::Kept
                 },
                 loaded_s: search.as_secs_f64(),
                 searched_s: search.as_secs_f64(),
@@ -246,14 +232,13 @@ impl Simulated {
 }
 
 fn simulated() -> impl Strategy<Value = Simulated> {
-    (1u64..3000, 0u64..8000, 1u64..500, prop::bool::weighted(0.1)).prop_map(
-        |(start, to_warm, stop, fails)| Simulated {
-            start,
-            to_warm,
-            stop,
-            fails,
-        },
-    )
+    let fields = (1u64..3000, 0u64..8000, 1u64..500, prop::bool::weighted(0.1));
+    fields.prop_map(|(start, to_warm, stop, fails)| Simulated {
+        start,
+        to_warm,
+        stop,
+        fails,
+    })
 }
 
 proptest! {
