@@ -142,103 +142,57 @@ fn conditions(seen: &Conditions) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::engine::RequestCost;
-    use super::super::timing::Percentiles;
+    use super::super::tests::{all, at};
     use super::*;
+    use prony_testkit::contains;
 
-    fn percentiles(p50: u64) -> Percentiles {
-        Percentiles {
-            count: 5000,
-            p50,
-            p99: Some(10 * p50),
-            max: 100 * p50,
-        }
-    }
-
-    fn at(rate_per_s: f64, rate_ratio: f64) -> AtRate {
-        AtRate {
-            rate_per_s,
-            rate_ratio,
-            lag_ns: Some(percentiles(20_000)),
-            generator_busy: 0.5,
-            client_limited_by: None,
-        }
-    }
-
+    /// One that counts no cycles and no instructions.
     fn engine_of(generator_busy: f64, server_busy: f64) -> Engine {
+        let mut engine = all().engine.unwrap();
+        engine.generator.as_mut().unwrap().instructions = None;
         Engine {
-            event_loop: "epoll".into(),
-            duration_s: 1.0,
-            rate_per_s: 1e5,
-            generator: Some(RequestCost {
-                user_ns: 1000.0,
-                system_ns: 4000.0,
-                cycles: None,
-                instructions: None,
-            }),
-            system_calls: Some(2.0),
             generator_busy,
-            server: None,
             server_busy,
-            latency_ns: None,
+            ..engine
         }
     }
 
     #[test]
     fn the_round_trip_is_the_least_latency() {
-        let two_cpus = RoundTrips {
-            two_cpus: Some(percentiles(30_000)),
-            one_cpu: Some(percentiles(9_000)),
-        };
-        let text = round_trip(&two_cpus).unwrap();
-        assert!(
-            text.contains("below 30.0 µs") && text.contains("hundred takes 300 µs or more"),
-            "{text}"
-        );
-        let one_cpu = RoundTrips {
-            two_cpus: None,
-            ..two_cpus
-        };
-        assert!(round_trip(&one_cpu).unwrap().contains("below 9.00 µs"));
+        let mut trips = all().round_trips.unwrap();
+        let text = round_trip(&trips).unwrap();
+        contains(&text, "below 30.0 µs");
+        contains(&text, "hundred takes 300 µs or more");
+        trips.two_cpus = None;
+        contains(&round_trip(&trips).unwrap(), "below 9.00 µs");
     }
 
     #[test]
     fn the_cost_of_a_request_bounds_the_rate() {
         let text = engine(&engine_of(0.95, 0.5)).join("\n");
-        assert!(
-            text.contains("5.00 µs") && text.contains("at most 200 k small"),
-            "{text}"
-        );
-        assert!(
-            text.contains("does not count") && text.contains("The generator was the bottleneck"),
-            "{text}"
-        );
-        assert!(
-            engine(&engine_of(0.5, 0.99))
-                .join("")
-                .contains("The reference server, not")
-        );
+        for part in [
+            "5.00 µs",
+            "at most 200 k small",
+            "does not count",
+            "The generator was the bottleneck",
+        ] {
+            contains(&text, part);
+        }
+        let text = engine(&engine_of(0.5, 0.99)).join("");
+        contains(&text, "The reference server, not");
         assert_eq!(limit(&engine_of(0.95, 0.95)), None);
-        assert!(
-            limit(&engine_of(0.2, 0.3))
-                .unwrap()
-                .contains("other programs had")
-        );
+        contains(limit(&engine_of(0.2, 0.3)).unwrap(), "other programs had");
     }
 
     #[test]
     fn the_highest_rate_that_was_kept_up_is_named() {
-        let text = kept_up("sleeping", &[at(1e3, 1.0), at(5e3, 0.999), at(20e3, 0.7)]).unwrap();
-        assert!(
-            text.contains("keeps up with 5,000/s, with a median lag"),
-            "{text}"
-        );
-        assert!(text.contains(", but not with 20,000/s"), "{text}");
-        assert!(
-            !kept_up("sleeping", &[at(1e3, 1.0)])
-                .unwrap()
-                .contains("not")
-        );
+        let rates =
+            [(1e3, 1.0), (5e3, 0.999), (20e3, 0.7)].map(|(rate, ratio)| at(rate, ratio, None));
+        let text = kept_up("sleeping", &rates).unwrap();
+        contains(&text, "keeps up with 5,000/s, with a median lag");
+        contains(&text, ", but not with 20,000/s");
+        let text = kept_up("sleeping", &rates[..1]).unwrap();
+        prony_testkit::lacks(&text, "not");
         assert_eq!(kept_up("sleeping", &[]), None);
     }
 

@@ -191,10 +191,8 @@ mod tests {
         assert_eq!(Percentiles::of(&durations), None);
         (1..=999).for_each(|ns| durations.record(ns));
         let few = Percentiles::of(&durations).unwrap();
-        assert_eq!(
-            (few.count, few.p50, few.p99, few.max),
-            (999, 500, None, 999)
-        );
+        assert_eq!((few.count, few.p50), (999, 500));
+        assert_eq!((few.p99, few.max), (None, 999));
         durations.record(1000);
         assert_eq!(Percentiles::of(&durations).unwrap().p99, Some(990));
     }

@@ -324,26 +324,7 @@ impl Freeze {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cases_are_read() {
-        let case: Case = "page:32".parse().unwrap();
-        assert_eq!(
-            (case.kind, case.connections),
-            (CaseKind::Closed { path: "/" }, 32)
-        );
-        assert_eq!((case.protocol, case.streams), (Protocol::Http11, 1));
-        let case: Case = "rate:20k".parse().unwrap();
-        assert_eq!(
-            (case.rate(), case.connections),
-            (Some(20_000.0), CONNECTIONS)
-        );
-        let case: Case = "frozen:1k:8".parse().unwrap();
-        assert!(case.is_frozen() && case.connections == 8);
-        let load = load("pipelined:4");
-        assert_eq!((load.pipeline, load.connections), (PIPELINE, 4));
-        assert!(self::load("close:4").close);
-    }
+    use prony_testkit::table::{refused, rows};
 
     fn load(case: &str) -> Load {
         let case: Case = case.parse().unwrap();
@@ -351,85 +332,52 @@ mod tests {
     }
 
     #[test]
-    fn cases_over_tls_http2_and_grpc_are_read() {
-        for (case, protocol, connections, streams, url, title) in [
-            (
-                "page-tls:32",
-                Protocol::Https11,
-                32,
-                1,
-                "https://h:1/",
-                "page over TLS, 32 connections",
-            ),
-            (
-                "h2c:16x32",
-                Protocol::H2c,
-                16,
-                32,
-                "http://h:1/hello",
-                "hello over HTTP/2, 16 connections, 32 streams per connection",
-            ),
-            (
-                "h2",
-                Protocol::H2,
-                CONNECTIONS,
-                1,
-                "https://h:1/hello",
-                "hello over HTTP/2 and TLS, 64 connections",
-            ),
-            (
-                "grpc:1x2",
-                Protocol::Grpc,
-                1,
-                2,
-                "http://h:1/prony.echo.v1.Echo/Unary",
-                "unary gRPC call, 1 connection, 2 streams per connection",
-            ),
-            (
-                "grpc-tls:2",
-                Protocol::GrpcTls,
-                2,
-                1,
-                "https://h:1/prony.echo.v1.Echo/Unary",
-                "unary gRPC call over TLS, 2 connections",
-            ),
-        ] {
-            let load = load(case);
-            assert_eq!(load.protocol, protocol, "{case}");
-            assert_eq!(
-                (load.connections, load.streams),
-                (connections, streams),
-                "{case}"
-            );
-            assert_eq!(load.url, url, "{case}");
-            assert_eq!(load.call.is_some(), protocol.is_grpc(), "{case}");
-            assert_eq!(case.parse::<Case>().unwrap().to_string(), title);
+    fn cases_are_read() {
+        for [text, protocol, connections, streams, url, title] in rows(
+            "
+            page:32 | Http11 | 32 | 1 | http://h:1/ | page, 32 connections
+            page-tls:32 | Https11 | 32 | 1 | https://h:1/ | page over TLS, 32 connections
+            h2c:16x32 | H2c | 16 | 32 | http://h:1/hello | hello over HTTP/2, 16 connections, 32 streams per connection
+            h2 | H2 | 64 | 1 | https://h:1/hello | hello over HTTP/2 and TLS, 64 connections
+            grpc:1x2 | Grpc | 1 | 2 | http://h:1/prony.echo.v1.Echo/Unary | unary gRPC call, 1 connection, 2 streams per connection
+            grpc-tls:2 | GrpcTls | 2 | 1 | https://h:1/prony.echo.v1.Echo/Unary | unary gRPC call over TLS, 2 connections
+        ",
+        ) {
+            let (case, load) = (text.parse::<Case>().unwrap(), load(text));
+            let read = [format!("{:?}", load.protocol), load.connections.to_string(), load.streams.to_string()];
+            assert_eq!(read, [protocol, connections, streams], "{text}");
+            assert_eq!((&*load.url, &*case.to_string()), (url, title));
+            assert_eq!(load.call.is_some(), case.protocol.is_grpc(), "{text}");
         }
+        let case: Case = "rate:20k".parse().unwrap();
+        assert_eq!(
+            (case.rate(), case.connections),
+            (Some(20_000.0), CONNECTIONS)
+        );
+        let case: Case = "frozen:1k:8".parse().unwrap();
+        assert!(case.is_frozen() && case.connections == 8);
+        let pipelined = load("pipelined:4");
+        assert_eq!((pipelined.pipeline, pipelined.connections), (PIPELINE, 4));
+        assert!(load("close:4").close);
     }
 
     #[test]
     fn faulty_cases_say_what_to_write() {
-        for (text, expected) in [
-            (
-                "helo:64",
-                "there is no case `helo`; the cases are hello, byte",
-            ),
-            ("rate", "needs a rate"),
-            ("rate:fast", "`fast` is not a count"),
-            ("hello:0", "at least 1"),
-            ("hello:1:2", "`:2` is one part too many"),
-            (
-                "hello:4x2",
-                "a connection has streams only over HTTP/2; write :4, or h2:4x2",
-            ),
-            ("h2:4x", "`` is not a whole number from 1 to 1000"),
-            ("h2:4x1001", "`1001` is not a whole number from 1 to 1000"),
-            ("grpc:x4", "`` is not a count"),
-            ("h2-tls:4", "there is no case `h2-tls`"),
-        ] {
-            let message = text.parse::<Case>().unwrap_err();
-            assert!(message.contains(expected), "{message}");
-        }
+        refused(
+            str::parse::<Case>,
+            "
+            helo:64 | there is no case `helo`; the cases are hello, byte
+            rate | needs a rate
+            rate:fast | `fast` is not a count
+            hello:0 | at least 1
+            hello:1:2 | `:2` is one part too many
+            hello:4x2 | a connection has streams only over HTTP/2; write :4, or h2:4x2
+            h2:4x | `` is not a whole number from 1 to 1000
+            h2:4x1001 | `1001` is not a whole number from 1 to 1000
+            grpc:x4 | `` is not a count
+            h2-tls:4 | there is no case `h2-tls`
+        ",
+        );
     }
 
     fn freeze(text: &str) -> Freeze {
@@ -464,11 +412,8 @@ mod tests {
                 let asked = Duration::from_secs(asked);
                 let duration = freeze.duration_of_whole_freezes(asked);
                 assert!(duration >= asked.min(freeze.period * 2) && duration >= freeze.period);
-                assert_eq!(
-                    freeze.script.end_of(duration, Duration::ZERO),
-                    duration,
-                    "{text}"
-                );
+                let end = freeze.script.end_of(duration, Duration::ZERO);
+                assert_eq!(end, duration, "{text}");
             }
         }
         let tenth = freeze("1s/10s").duration_of_whole_freezes(Duration::from_secs(2));
