@@ -16,15 +16,21 @@ fn commands(files: &[(&str, &str)]) -> Vec<(Vec<String>, String)> {
     found.map(|one| (one.build, one.run)).collect()
 }
 
-fn one(build: &[&str], run: &str) -> Vec<(Vec<String>, String)> {
+/// These files are those of one server, which is built and run by these commands.
+#[track_caller]
+fn assert_found(files: &[(&str, &str)], build: &[&str], run: &str) {
     let build = build.iter().map(|text| (*text).to_owned()).collect();
-    vec![(build, run.to_owned())]
+    assert_eq!(commands(files), [(build, run.to_owned())]);
 }
 
 #[test]
-fn an_empty_folder_has_no_candidates() {
+fn a_folder_without_a_server_has_no_candidates() {
     assert_eq!(commands(&[]), []);
     assert_eq!(commands(&[("package.json", "{")]), []);
+    assert_eq!(commands(&[("Gemfile", "gem 'rake'")]), []);
+    let library = "def serve(): return HTTPServer(('', 1), Handler)\n";
+    let test = ("tests/test_it.py", "app = Flask(__name__)");
+    assert_eq!(commands(&[("lib/thing.py", library), test]), []);
 }
 
 #[test]
@@ -35,38 +41,29 @@ fn every_program_of_a_cargo_package_is_a_candidate() {
         ("src/main.rs", ""),
         ("src/bin/other.rs", ""),
     ];
-    let found = commands(&files);
-    let runs: Vec<&str> = found.iter().map(|(_, run)| run.as_str()).collect();
-    assert_eq!(runs.len(), 2);
-    assert!(runs.contains(&"{cargo_target}/release/shop"), "{runs:?}");
-    assert!(runs.contains(&"{cargo_target}/release/other"), "{runs:?}");
+    let mut runs: Vec<String> = commands(&files).into_iter().map(|(_, run)| run).collect();
+    runs.sort();
+    let programs = ["other", "shop"].map(|name| format!("{{cargo_target}}/release/{name}"));
+    assert_eq!(runs, programs);
 }
 
 #[test]
 fn npm_is_used_only_if_it_is_needed() {
     let package = |more: &str| format!("{{ \"name\": \"@me/shop\", {more} }}");
+    let start = |command: &str| package(&format!("\"scripts\": {{ \"start\": \"{command}\" }}"));
     let plain = package("\"main\": \"server.js\"");
-    let server = ("server.js", "");
-    assert_eq!(
-        commands(&[("package.json", &plain), server]),
-        one(&[], "node server.js")
-    );
-    let start = package(
+    let files = [("package.json", &*plain), ("server.js", "")];
+    assert_found(&files, &[], "node server.js");
+    assert_eq!(look(folder(&files).path())[0].id, "me-shop");
+    let built = package(
         "\"scripts\": { \"start\": \"node --enable-source-maps dist/a.js\", \"build\": \"tsc\" }, \"dependencies\": { \"a\": \"1\" }",
     );
-    assert_eq!(
-        commands(&[("package.json", &start), ("package-lock.json", "{}")]),
-        one(
-            &["npm ci", "npm run build"],
-            "node --enable-source-maps dist/a.js"
-        )
-    );
-    let two = package("\"scripts\": { \"start\": \"node build.js && node server.js\" }");
-    assert_eq!(commands(&[("package.json", &two)]), one(&[], "npm start"));
-    let tool = package("\"scripts\": { \"start\": \"next start\" }");
-    assert_eq!(commands(&[("package.json", &tool)]), one(&[], "npm start"));
-    let folder = folder(&[("package.json", &plain), server]);
-    assert_eq!(look(folder.path())[0].id, "me-shop");
+    let files = [("package.json", &*built), ("package-lock.json", "{}")];
+    let run = "node --enable-source-maps dist/a.js";
+    assert_found(&files, &["npm ci", "npm run build"], run);
+    for command in ["node build.js && node server.js", "next start"] {
+        assert_found(&[("package.json", &start(command))], &[], "npm start");
+    }
 }
 
 #[test]
@@ -75,65 +72,39 @@ fn python_applications_are_found_by_their_framework() {
         "python3 -m venv {out}/venv",
         "{out}/venv/bin/pip install --quiet -r requirements.txt",
     ];
-    let fast = (
-        "app/main.py",
-        "from fastapi import FastAPI\n\napp: FastAPI = FastAPI(title='x')\n",
-    );
-    assert_eq!(
-        commands(&[("requirements.txt", "fastapi\nuvicorn"), fast]),
-        one(
-            &install,
-            "{out}/venv/bin/uvicorn app.main:app --host {host} --port {port} --no-access-log"
-        )
+    let fast = "from fastapi import FastAPI\n\napp: FastAPI = FastAPI(title='x')\n";
+    assert_found(
+        &[
+            ("requirements.txt", "fastapi\nuvicorn"),
+            ("app/main.py", fast),
+        ],
+        &install,
+        "{out}/venv/bin/uvicorn app.main:app --host {host} --port {port} --no-access-log",
     );
     let flask = ("wsgi.py", "api = Flask(__name__)\n");
-    assert_eq!(
-        commands(&[("requirements.txt", "flask\ngunicorn"), flask]),
-        one(
-            &install,
-            "{out}/venv/bin/gunicorn -b {host}:{port} -w {cpus} wsgi:api"
-        )
+    assert_found(
+        &[("requirements.txt", "flask\ngunicorn"), flask],
+        &install,
+        "{out}/venv/bin/gunicorn -b {host}:{port} -w {cpus} wsgi:api",
     );
-    let plain = (
-        "server.py",
-        "HTTPServer(('', 1), Handler).serve_forever()\n",
-    );
-    assert_eq!(commands(&[plain]), one(&[], "python3 server.py"));
-    let library = (
-        "lib/thing.py",
-        "def serve(): return HTTPServer(('', 1), Handler)\n",
-    );
-    assert_eq!(
-        commands(&[library, ("tests/test_it.py", "app = Flask(__name__)")]),
-        []
-    );
+    let plain = "HTTPServer(('', 1), Handler).serve_forever()\n";
+    assert_found(&[("server.py", plain)], &[], "python3 server.py");
 }
 
 #[test]
 fn spring_gets_its_port_by_its_own_variables() {
-    let folder = folder(&[(
-        "pom.xml",
-        "<artifactId>spring-boot-starter-web</artifactId>",
-    )]);
-    let found = look(folder.path());
+    let pom = "<artifactId>spring-boot-starter-web</artifactId>";
+    let found = look(folder(&[("pom.xml", pom)]).path());
     assert_eq!(found[0].run, "sh -c 'exec java -jar target/*.jar'");
-    assert_eq!(
-        found[0].env,
-        [("SERVER_ADDRESS", "{host}"), ("SERVER_PORT", "{port}")]
-    );
+    let env = [("SERVER_ADDRESS", "{host}"), ("SERVER_PORT", "{port}")];
+    assert_eq!(found[0].env, env);
 }
 
 #[test]
 fn ruby_applications_are_started_by_what_the_gemfile_names() {
-    let rack = ("config.ru", "run App");
-    assert_eq!(
-        commands(&[("Gemfile", "gem 'puma'"), rack]),
-        one(
-            &["bundle install --quiet"],
-            "bundle exec puma -b tcp://{host}:{port}"
-        )
-    );
-    assert_eq!(commands(&[("Gemfile", "gem 'rake'")]), []);
+    let files = [("Gemfile", "gem 'puma'"), ("config.ru", "run App")];
+    let install = ["bundle install --quiet"];
+    assert_found(&files, &install, "bundle exec puma -b tcp://{host}:{port}");
 }
 
 #[test]
