@@ -184,12 +184,8 @@ mod tests {
 
     #[test]
     fn binary_metadata_is_base64() {
-        let fields = metadata(&[
-            "X-Token: t".into(),
-            "key-bin: AAE".into(),
-            "b-bin: AA==".into(),
-        ]);
-        let fields = fields.unwrap();
+        let lines = ["X-Token: t", "key-bin: AAE", "b-bin: AA=="].map(String::from);
+        let fields = metadata(&lines).unwrap();
         assert_eq!(fields[0].0, "x-token");
         assert_eq!(fields[1].1, "AAE");
         let error = metadata(&["key-bin: ?".into()]).unwrap_err().to_string();
@@ -214,25 +210,19 @@ mod tests {
             ],
             body: body.into(),
         };
-        assert_eq!(
-            first_message(&response("0", "", b"\0\0\0\0\x01ab")).unwrap(),
-            b"a"
-        );
+        let whole = response("0", "", b"\0\0\0\0\x01ab");
+        assert_eq!(first_message(&whole).unwrap(), b"a");
         assert!(first_message(&response("0", "", b"\0\0\0\0\x02a")).is_err());
         let unimplemented = first_message(&response("12", "", b""));
         assert!(matches!(unimplemented, Err(CallError::Unimplemented)));
-        let refused = first_message(&response("7", "not you", b""))
-            .unwrap_err()
-            .to_string();
-        assert_eq!(refused, "grpc-status 7 (PERMISSION_DENIED): not you");
+        let refused = first_message(&response("7", "not you", b"")).unwrap_err();
+        let message = "grpc-status 7 (PERMISSION_DENIED): not you";
+        assert_eq!(refused.to_string(), message);
         let other = Response {
             status: 404,
             ..Response::default()
         };
         let error = first_message(&other).unwrap_err().to_string();
-        assert!(
-            error.contains("HTTP status 404 and no grpc-status"),
-            "{error}"
-        );
+        prony_testkit::contains(&error, "HTTP status 404 and no grpc-status");
     }
 }

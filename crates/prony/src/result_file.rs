@@ -261,11 +261,6 @@ mod tests {
         assert!(open([("--a", Some(a.as_path())), ("--b", None)]).is_ok());
         assert!(open([("--a", Some(a.as_path())), ("--b", Some(&b))]).is_ok());
         let message = open([("--a", Some(a.as_path())), ("--b", Some(&a))]).unwrap_err();
-        assert!(
-            message
-                .to_string()
-                .starts_with("--a and --b name the same place"),
-            "{message}"
-        );
+        prony_testkit::contains(&message.to_string(), "--a and --b name the same place");
     }
 }

@@ -268,6 +268,8 @@ mod tests {
     use super::*;
     use clap::Parser;
     use prony_load::wire::tls::FoundBy;
+    use prony_testkit::contains;
+    use prony_testkit::table::rows;
 
     #[derive(Parser)]
     struct Flags {
@@ -283,36 +285,24 @@ mod tests {
     fn each_flag_needs_https() {
         let plain: HttpUrl = "http://localhost/".parse().unwrap();
         assert!(flags(&[]).of(&plain, None).unwrap().is_none());
-        for words in [
-            &["--insecure"][..],
-            &["--cacert", "a"],
-            &["--cert", "a", "--key", "b"],
-            &["--tls-min", "1.3"],
-            &["--tls-max", "1.2"],
-            &["--ciphers", "a,b"],
-            &["--sni", "a"],
-            &["--tls-resume"],
-        ] {
-            let error = flags(words).of(&plain, None).err().unwrap();
-            assert!(
-                error.starts_with(&format!("{} needs TLS", words[0])),
-                "{error}"
-            );
+        let all = "--insecure; --cacert a; --cert a --key b; --tls-min 1.3; --tls-max 1.2; --ciphers a,b; --sni a; --tls-resume";
+        for words in all.split("; ") {
+            let words: Vec<&str> = words.split(' ').collect();
+            let error = flags(&words).of(&plain, None).err().unwrap();
+            contains(&error, &format!("{} needs TLS", words[0]));
         }
     }
 
     #[test]
     fn every_cipher_suite_is_in_the_help_and_in_the_documentation() {
         let provider = rustls::crypto::ring::default_provider();
-        let offered = [TlsVersion::Tls13, TlsVersion::Tls12]
-            .map(cipher_suites)
-            .concat();
+        let versions = [TlsVersion::Tls13, TlsVersion::Tls12];
+        let offered = versions.map(cipher_suites).concat();
         assert_eq!(offered.len(), provider.cipher_suites.len());
         let documented = include_str!("../../../docs/wires.md");
-        let help = ciphers_help();
         for name in offered {
-            assert!(help.contains(name), "{name}");
-            assert!(documented.contains(&format!("`{name}`")), "{name}");
+            contains(&ciphers_help(), name);
+            contains(documented, &format!("`{name}`"));
             let chosen = flags(&["--ciphers", name]).settings();
             chosen.client("localhost", Offer::Both).unwrap();
         }
@@ -323,10 +313,8 @@ mod tests {
         let identity = |words: &[&str]| flags(words).settings().identity.unwrap();
         let both = identity(&["--cert", "a"]);
         assert_eq!(both.key, both.certificates);
-        assert_eq!(
-            identity(&["--cert", "a", "--key", "b"]).key,
-            PathBuf::from("b")
-        );
+        let two = identity(&["--cert", "a", "--key", "b"]);
+        assert_eq!(two.key, PathBuf::from("b"));
     }
 
     /// The error that a failure of TLS becomes.
@@ -344,19 +332,14 @@ mod tests {
     #[test]
     fn distrust_has_advice() {
         let error = explained(Failure::UnknownIssuer, BY_FLAGS);
-        assert!(
-            error.contains("--cacert FILE") && error.contains("--insecure"),
-            "{error}"
-        );
+        contains(&error, "--cacert FILE");
+        contains(&error, "--insecure");
         let failure = Failure::WrongName {
             expected: "a".into(),
             presented: vec!["b".into()],
         };
-        let error = explained(failure, BY_FLAGS);
-        assert!(
-            error.contains("not for a but for b; expect one of these names with --sni"),
-            "{error}"
-        );
+        let advice = "not for a but for b; expect one of these names with --sni";
+        contains(&explained(failure, BY_FLAGS), advice);
     }
 
     #[test]
@@ -385,31 +368,24 @@ mod tests {
 
     #[test]
     fn a_certificate_is_advised_only_if_none_was_given() {
-        for (alert, advice) in [
-            (
-                "certificate_required",
-                "; present a client certificate with --cert FILE",
-            ),
-            (
-                "bad_certificate",
-                "; present a client certificate with --cert FILE",
-            ),
-            (
-                "handshake_failure",
-                "; if it requires a client certificate, present one with --cert FILE",
-            ),
-        ] {
+        let with = Offered {
+            has_certificate: true,
+            ..BY_FLAGS
+        };
+        for [alert, advice] in rows(
+            "
+            certificate_required | present a client certificate with --cert FILE
+            bad_certificate | present a client certificate with --cert FILE
+            handshake_failure | if it requires a client certificate, present one with --cert FILE
+        ",
+        ) {
             let failure = Failure::Alert(alert.into());
-            let with = Offered {
-                has_certificate: true,
-                ..BY_FLAGS
-            };
-            assert!(explained(failure.clone(), BY_FLAGS).ends_with(advice));
-            assert_eq!(explained(failure.clone(), with), failure.to_string());
             // A load has the reason as text.
             let reason = failure.to_string();
-            let of_load = BY_FLAGS.certificate_advice_on(&reason).unwrap();
-            assert_eq!(format!("; {of_load}"), advice);
+            let advised = format!("{reason}; {advice}");
+            assert_eq!(explained(failure.clone(), BY_FLAGS), advised);
+            assert_eq!(explained(failure, with), reason);
+            assert_eq!(BY_FLAGS.certificate_advice_on(&reason).unwrap(), advice);
             assert_eq!(with.certificate_advice_on(&reason), None);
         }
         let other = Failure::Alert("internal_error".into()).to_string();

@@ -394,6 +394,7 @@ pub fn is_invalid(error: &(dyn Error + 'static)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::contains;
 
     fn host(name: &str, cpus: usize) -> Host {
         Host {
@@ -416,32 +417,17 @@ mod tests {
         assert_eq!(agents_at(&ssh, None), Ok(3));
         assert_eq!(agents_at(&ssh, Some(3)), Ok(3));
         let message = agents_at(&ssh, Some(4)).unwrap_err();
-        assert!(
-            message.starts_with("4 agents on 3 hosts named for ssh"),
-            "{message}"
-        );
+        contains(&message, "4 agents on 3 hosts named for ssh");
         assert!(agents_at(&Place::Local, None).unwrap() >= 2);
         assert_eq!(agents_at(&Place::Slurm, Some(7)), Ok(7));
         let message = agents_at(&Place::Slurm, None).unwrap_err();
-        assert!(
-            message.starts_with("--on slurm needs --agents"),
-            "{message}"
-        );
+        contains(&message, "--on slurm needs --agents");
     }
 
     #[test]
     fn an_address_that_each_host_has_itself_is_recognised() {
-        for host in [
-            "localhost",
-            "LOCALHOST.",
-            "a.localhost",
-            "127.0.0.1",
-            "127.9.9.9",
-            "::1",
-            "[::1]",
-            "0.0.0.0",
-            "::ffff:127.0.0.1",
-        ] {
+        let own = "localhost LOCALHOST. a.localhost 127.0.0.1 127.9.9.9 ::1 [::1] 0.0.0.0 ::ffff:127.0.0.1";
+        for host in own.split(' ') {
             assert!(is_each_hosts_own(host), "{host}");
         }
         for host in ["localhost.example.com", "10.0.0.1", "::2", "shop"] {
@@ -460,10 +446,8 @@ mod tests {
             },
             silent: Duration::from_millis(1440),
         };
-        assert_eq!(
-            silent_in_words(&silent),
-            "agent 2 on node-b silent for 1.4 s"
-        );
+        let words = silent_in_words(&silent);
+        assert_eq!(words, "agent 2 on node-b silent for 1.4 s");
     }
 
     #[test]
@@ -473,10 +457,7 @@ mod tests {
         assert_eq!(words(&["a", "b", "a"]), "2 on a, on b");
         let many: Vec<String> = (10..30).map(|i| format!("n{i}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert!(
-            words(&many).ends_with("on n17 and on 12 other hosts"),
-            "{}",
-            words(&many)
-        );
+        let many = words(&many);
+        assert!(many.ends_with("on n17 and on 12 other hosts"), "{many}");
     }
 }

@@ -92,6 +92,7 @@ impl TryFrom<String> for Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::rows;
 
     #[test]
     fn a_place_is_a_word_and_only_ssh_takes_hosts() {
@@ -100,30 +101,17 @@ mod tests {
         assert_eq!(parse("local"), Ok(Place::Local));
         let hosts = ["a", "me@b", "ssh://me@c:22"].map(String::from).to_vec();
         assert_eq!(parse("ssh:a,me@b,ssh://me@c:22"), Ok(Place::Ssh(hosts)));
-        for (text, message) in [
-            (
-                "ssh",
-                "name at least one host, for instance ssh:host1,host2",
-            ),
-            (
-                "ssh:",
-                "name at least one host, for instance ssh:host1,host2",
-            ),
-            ("ssh:a,,b", "a host between two commas has no name"),
-            ("ssh:a,a", "`a` is named twice; each host gets one agent"),
-            (
-                "local:a",
-                "only ssh takes hosts, for instance ssh:host1,host2; local stands alone",
-            ),
-            (
-                "kubernets", // typos:ignore-line
-                "it must be kubernetes, slurm, ssh:HOST,…, local or none; did you mean `kubernetes`?",
-            ),
-            (
-                "",
-                "it must be kubernetes, slurm, ssh:HOST,…, local or none",
-            ),
-        ] {
+        for [text, message] in rows(
+            "
+            ssh | name at least one host, for instance ssh:host1,host2
+            ssh: | name at least one host, for instance ssh:host1,host2
+            ssh:a,,b | a host between two commas has no name
+            ssh:a,a | `a` is named twice; each host gets one agent
+            local:a | only ssh takes hosts, for instance ssh:host1,host2; local stands alone
+            kubernetes2 | it must be kubernetes, slurm, ssh:HOST,…, local or none; did you mean `kubernetes`?
+            \"\" | it must be kubernetes, slurm, ssh:HOST,…, local or none
+        ",
+        ) {
             assert_eq!(parse(text), Err(message.to_owned()), "{text}");
         }
     }

@@ -266,9 +266,7 @@ mod tests {
     #[test]
     fn clients_beyond_the_limit_are_served_when_others_are_gone() {
         let (address, _listener) = listener();
-        let silent: Vec<TcpStream> = (0..MOST_CLIENTS)
-            .map(|_| TcpStream::connect(address).unwrap())
-            .collect();
+        let silent = [(); MOST_CLIENTS].map(|()| TcpStream::connect(address).unwrap());
         let scraping = thread::spawn(move || response(address, SCRAPE));
         drop(silent);
         assert!(scraping.join().unwrap().ends_with("\n# EOF\n"));
@@ -296,19 +294,13 @@ mod tests {
         assert_eq!(one(":9464"), "127.0.0.1:9464");
         assert_eq!(one("0.0.0.0:1"), "0.0.0.0:1");
         assert_eq!(one("[::1]:9464"), "[::1]:9464");
-        for wrong in [
-            "",
-            "9464",
-            "127.0.0.1",
-            ":",
-            ":65536",
-            "h:x",
-            "http://h:9464",
-            "http://h:9464/metrics",
-            "*:9464",
-        ] {
+        let wrong = ",9464,127.0.0.1,:,:65536,h:x,http://h:9464,http://h:9464/metrics,*:9464";
+        for wrong in wrong.split(',') {
             let error = addresses(wrong).unwrap_err();
-            assert!(error.contains("or 0.0.0.0:9464 for others too"), "{error}");
+            assert!(
+                error.contains("or 0.0.0.0:9464 for others too"),
+                "{wrong}: {error}"
+            );
         }
         let error = addresses(":0").unwrap_err();
         assert!(error.contains("leaves the port to the system"), "{error}");

@@ -238,30 +238,35 @@ impl Pushing {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn url(text: &str) -> String {
-        Receiver::at(text).unwrap().url.as_str().to_owned()
-    }
+    use prony_testkit::table::rows;
 
     #[test]
     fn the_path_of_metrics_follows_the_url() {
-        assert_eq!(url("http://h:4318"), "http://h:4318/v1/metrics");
-        assert_eq!(url("http://h:4318/"), "http://h:4318/v1/metrics");
-        assert_eq!(url("http://h/a/otlp/"), "http://h/a/otlp/v1/metrics");
-        assert_eq!(url("http://h:4318/v1/metrics"), "http://h:4318/v1/metrics");
-        assert_eq!(url("http://h/a/v1/metrics/"), "http://h/a/v1/metrics");
+        for [url, expected] in rows(
+            "
+            http://h:4318 | http://h:4318/v1/metrics
+            http://h:4318/ | http://h:4318/v1/metrics
+            http://h/a/otlp/ | http://h/a/otlp/v1/metrics
+            http://h:4318/v1/metrics | http://h:4318/v1/metrics
+            http://h/a/v1/metrics/ | http://h/a/v1/metrics
+        ",
+        ) {
+            assert_eq!(Receiver::at(url).unwrap().url.as_str(), expected);
+        }
     }
 
     #[test]
     fn a_wrong_url_is_refused() {
-        for (wrong, why) in [
-            ("localhost:4318", "did you mean"),
-            ("grpc://h:4317", "pushes over HTTP"),
-            ("", "pushes over HTTP"),
-            ("http://u:p@h:4318", "sends no user name"),
-            ("http://h/?a=b", "query"),
-            ("http://h/#a", "fragment"),
-        ] {
+        for [wrong, why] in rows(
+            r#"
+            localhost:4318 | did you mean
+            grpc://h:4317 | pushes over HTTP
+            "" | pushes over HTTP
+            http://u:p@h:4318 | sends no user name
+            http://h/?a=b | query
+            http://h/#a | fragment
+        "#,
+        ) {
             let error = Receiver::at(wrong).err().unwrap().to_string();
             assert!(error.contains(why) && !error.contains("-H "), "{error}");
         }

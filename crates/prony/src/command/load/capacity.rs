@@ -424,10 +424,8 @@ mod tests {
         assert_eq!(precision("0.5 %"), Ok(0.005));
         assert_eq!(precision("50%"), Ok(0.5));
         for text in ["2", "0%", "0.4%", "51%", "-1%", "NaN%", "inf%", "fine"] {
-            assert!(
-                precision(text).unwrap_err().contains("for instance 10%"),
-                "{text}"
-            );
+            let error = precision(text).unwrap_err();
+            assert!(error.contains("for instance 10%"), "{text}: {error}");
         }
     }
 }
