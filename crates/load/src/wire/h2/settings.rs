@@ -73,18 +73,19 @@ impl PeerSettings {
 
 #[cfg(test)]
 mod tests {
-    use prony_http2::{Kind, MAX_WINDOW};
+    use prony_http2::{FRAME_HEADER, Kind, MAX_WINDOW};
 
     use super::*;
+    use crate::wire::h2::tests::frames;
 
     fn take(settings: &[(Setting, u32)]) -> Result<PeerSettings, Malformed> {
-        let mut payload = Vec::new();
-        for (setting, value) in settings {
-            payload.extend_from_slice(&setting.0.to_be_bytes());
-            payload.extend_from_slice(&value.to_be_bytes());
-        }
+        let settings: Vec<_> = settings
+            .iter()
+            .map(|(setting, value)| (setting.0, *value))
+            .collect();
+        let frame = frames::settings(&settings);
         let mut peer = PeerSettings::default();
-        peer.take(&payload).map(|()| peer)
+        peer.take(&frame[FRAME_HEADER..]).map(|()| peer)
     }
 
     #[test]
@@ -118,11 +119,8 @@ mod tests {
     #[test]
     fn the_smallest_table_counts() {
         let table = |sizes: &[u32]| {
-            let settings: Vec<_> = sizes
-                .iter()
-                .map(|&size| (Setting::HEADER_TABLE_SIZE, size))
-                .collect();
-            take(&settings).unwrap().table_size
+            let settings = sizes.iter().map(|&size| (Setting::HEADER_TABLE_SIZE, size));
+            take(&settings.collect::<Vec<_>>()).unwrap().table_size
         };
         assert_eq!(table(&[]), 4096);
         assert_eq!(table(&[100, 65_536]), 100);

@@ -22,21 +22,15 @@ fn call() -> [StreamRequest; 1] {
     call_of(CallKind::Unary, b"\x0a\x01x")
 }
 
+const HEAD_TEXT: &str = ":status=200&content-type=application/grpc";
+
+/// A whole response with [`MESSAGE`].
 fn echoed(stream: u32) -> Vec<u8> {
+    let trailers = headers(stream, END_STREAM, &FINE);
     [
         headers(stream, 0, &HEAD),
         data(stream, 0, MESSAGE),
-        headers(stream, END_STREAM, &FINE),
-    ]
-    .concat()
-}
-
-/// The bytes of a server from the start of the connection.
-fn begun(rest: &[Vec<u8>]) -> Vec<u8> {
-    [
-        settings(&[]),
-        frame(Kind::SETTINGS, ACK, 0, &[]),
-        rest.concat(),
+        trailers,
     ]
     .concat()
 }
@@ -60,106 +54,65 @@ fn read<'a>(
     Ok((client.done.remove(0), sent))
 }
 
-/// Name, bytes, and the expected status, RPC status and body.
-type Sample = (&'static str, Vec<u8>, (u16, Option<u32>, &'static [u8]));
+/// Name, bytes from the start of the connection, and the expected status, RPC status and body.
+type Sample = (&'static str, Vec<u8>, (u16, Option<u32>, &'static str));
 
 fn samples() -> Vec<Sample> {
     let block = block(&HEAD);
     let interleaved = [
-        headers(1, 0, &[(":status", "103"), ("link", "x")]),
-        window_update(0, 1000),
+        written("HEADERS 1 :status=103&link=x; WINDOW_UPDATE 0 \0\0\x03\x08"),
         frame(Kind::HEADERS, 0, 1, &block[..3]),
         frame(Kind::CONTINUATION, END_HEADERS, 1, &block[3..]),
-        frame(Kind::PING, 0, 0, b"12345678"),
-        data(1, 0, &MESSAGE[..2]),
-        [&[0, 0, 2, 0xfe, 0, 0, 0, 0, 1][..], b"??"].concat(),
-        data(1, 0, b""),
-        frame(
-            Kind::DATA,
-            PADDED,
-            1,
-            &[&[2], &MESSAGE[2..6], &[0, 0]].concat(),
+        written(
+            "PING 0 12345678; DATA 1 \0\0; 254 0 ??; DATA 1; DATA+PADDED 1 \x02\0\0\x03\x0a\0\0",
         ),
         settings(&[(0x4, 100)]),
-        data(1, 0, &MESSAGE[6..]),
-        window_update(1, 5),
-        frame(
-            Kind::HEADERS,
-            END_STREAM | END_HEADERS | PRIORITY,
-            1,
-            b"\0\0\0\0\0\0\x0bgrpc-status\x010",
-        ),
-        window_update(1, 5),
-        reset(1, ErrorCode::NO_ERROR),
-        frame(Kind::PING, 0, 0, b"87654321"),
+        written("DATA 1 \x01x; WINDOW_UPDATE 1 \0\0\0\x05"),
+        written("HEADERS+END_STREAM+END_HEADERS+PRIORITY 1 \0\0\0\0\0\0\x0bgrpc-status\x010"),
+        written("WINDOW_UPDATE 1 \0\0\0\x05; RST_STREAM 1 \0\0\0\0; PING 0 87654321"),
     ];
-    let failed = [
-        (":status", "200"),
-        ("content-type", "application/grpc+proto"),
-        ("grpc-status", "12"),
-        ("grpc-message", "no%20such%zz%C3%A4"),
-    ];
-    let page = [
-        (":status", "404"),
-        ("content-type", "text/plain"),
-        ("grpc-status", "?"),
-    ];
+    let sample = |name, (frames, expected): (Vec<u8>, _)| {
+        let begun = written("SETTINGS 0; SETTINGS+ACK 0");
+        (name, [begun, frames].concat(), expected)
+    };
+    let of = |name, frames: &str, expected| {
+        let frames = frames.replace("HEAD 1", &format!("HEADERS 1 {HEAD_TEXT}"));
+        sample(name, (written(&frames), expected))
+    };
+    const FAILED: &str = "HEADERS+END_STREAM 1 :status=200&content-type=application/grpc+proto&grpc-status=12&\
+                          grpc-message=no%20such%zz%C3%A4";
+    const PAGE: &str = "HEADERS 1 :status=404&content-type=text/plain&grpc-status=?; \
+                        DATA 1 not ; DATA+END_STREAM 1 found";
+    const ECHO: &str = "\x0a\x01x";
     vec![
-        ("plain", begun(&[echoed(1)]), (200, Some(0), b"\x0a\x01x")),
-        (
-            "interleaved",
-            begun(&interleaved),
-            (200, Some(0), b"\x0a\x01x"),
-        ),
-        (
-            "trailers only",
-            begun(&[headers(1, END_STREAM, &failed)]),
-            (200, Some(12), b""),
-        ),
-        (
-            "a page",
-            begun(&[
-                headers(1, 0, &page),
-                data(1, 0, b"not "),
-                data(1, END_STREAM, b"found"),
-            ]),
-            (404, None, b"not found"),
-        ),
-        (
+        sample("plain", (echoed(1), (200, Some(0), ECHO))),
+        sample("interleaved", (interleaved.concat(), (200, Some(0), ECHO))),
+        of("trailers only", FAILED, (200, Some(12), "")),
+        of("a page", PAGE, (404, None, "not found")),
+        of(
             "a head alone",
-            begun(&[headers(1, END_STREAM, &[(":status", "503")])]),
-            (503, None, b""),
+            "HEADERS+END_STREAM 1 :status=503",
+            (503, None, ""),
         ),
-        (
+        of(
             "a page with 200",
-            begun(&[
-                headers(1, 0, &[(":status", "200")]),
-                data(1, END_STREAM, b"hi"),
-            ]),
-            (200, Some(2), b"hi"),
+            "HEADERS 1 :status=200; DATA+END_STREAM 1 hi",
+            (200, Some(2), "hi"),
         ),
-        (
+        of(
             "without trailers",
-            begun(&[headers(1, 0, &HEAD), data(1, END_STREAM, MESSAGE)]),
-            (200, Some(2), b"\x0a\x01x"),
+            "HEAD 1; DATA+END_STREAM 1 \0\0\0\0\x03\x0a\x01x",
+            (200, Some(2), ECHO),
         ),
-        (
+        of(
             "an empty message",
-            begun(&[
-                headers(1, 0, &HEAD),
-                data(1, 0, &[0; 5]),
-                headers(1, END_STREAM, &FINE),
-            ]),
-            (200, Some(0), b""),
+            "HEAD 1; DATA 1 \0\0\0\0\0; HEADERS+END_STREAM 1 grpc-status=0&grpc-message=",
+            (200, Some(0), ""),
         ),
-        (
+        of(
             "a message and an error",
-            begun(&[
-                headers(1, 0, &HEAD),
-                data(1, 0, MESSAGE),
-                headers(1, END_STREAM, &[("grpc-status", "13")]),
-            ]),
-            (200, Some(13), b"\x0a\x01x"),
+            "HEAD 1; DATA 1 \0\0\0\0\x03\x0a\x01x; HEADERS+END_STREAM 1 grpc-status=13",
+            (200, Some(13), ECHO),
         ),
     ]
 }
@@ -176,41 +129,40 @@ fn a_response_split_at_every_byte_is_the_same() {
             rpc_status,
         };
         assert_eq!(expected.0.whole(), whole, "{name}");
+        let response = &expected.0.response;
         assert_eq!(
-            (expected.0.response.status, &*expected.0.response.body),
-            (status, body),
+            (response.status, &*response.body),
+            (status, body.as_bytes()),
             "{name}"
         );
         for at in 1..bytes.len() {
             let cut = read(&requests, [&bytes[..at], &bytes[at..]]).unwrap();
             assert_eq!(cut, expected, "{name} at {at}");
         }
-        assert_eq!(
-            read(&requests, bytes.chunks(1)).unwrap(),
-            expected,
-            "{name} byte by byte"
-        );
+        let cut = read(&requests, bytes.chunks(1)).unwrap();
+        assert_eq!(cut, expected, "{name} byte by byte");
     }
 }
 
 #[test]
 fn a_kept_response_has_the_fields_of_head_and_trailers() {
-    let requests = call();
+    let (requests, samples) = (call(), samples());
     let kept = |name: &str| {
-        let samples = samples();
         let (_, bytes, _) = samples.iter().find(|sample| sample.0 == name).unwrap();
-        read(&requests, [&bytes[..]]).unwrap().0
+        read(&requests, [&bytes[..]]).unwrap().0.response.headers
     };
-    let plain = kept("plain");
-    let names: Vec<_> = (plain.response.headers.iter())
-        .map(|(name, _)| &**name)
-        .collect();
-    assert_eq!(names, ["content-type", "grpc-status", "grpc-message"]);
-    assert_eq!(plain.response.header("grpc-status"), Some("0"));
-    assert_eq!(plain.message, None);
-    let failed = kept("trailers only");
-    assert_eq!(failed.response.header("grpc-status"), Some("12"));
-    assert_eq!(failed.response.header("grpc-message"), Some("no such%zzä"));
+    let content_type = |value: &str| ("content-type".into(), value.into());
+    let status = |value: &str, message: &str| {
+        [("grpc-status", value), ("grpc-message", message)].map(|(a, b)| (a.into(), b.into()))
+    };
+    let plain = [
+        vec![content_type("application/grpc")],
+        status("0", "").into(),
+    ];
+    assert_eq!(kept("plain"), plain.concat());
+    let failed = status("12", "no such%zzä").into();
+    let failed = [vec![content_type("application/grpc+proto")], failed];
+    assert_eq!(kept("trailers only"), failed.concat());
 }
 
 #[test]
@@ -231,57 +183,36 @@ fn the_message_is_that_of_the_last_call_if_it_failed() {
         echoed(3),
         failed(7, "there"),
         [headers(5, 0, &HEAD), data(5, END_STREAM, MESSAGE)].concat(),
-        headers(
-            9,
-            END_STREAM,
-            &[(":status", "200"), ("content-type", "text/html")],
-        ),
+        written("HEADERS+END_STREAM 9 :status=200&content-type=text/html"),
     ];
-    let messages: Vec<_> = (client.ended(&bytes.concat()).into_iter())
-        .map(|done| (done.whole().rpc_status.unwrap(), done.message))
-        .collect();
+    let not_grpc = "the response is not gRPC: its content-type is not `application/grpc`";
     let expected = [
         (5, Some("not here")),
         (0, None),
         (5, Some("there")),
         (2, Some("the response has no grpc-status")),
-        (
-            2,
-            Some("the response is not gRPC: its content-type is not `application/grpc`"),
-        ),
+        (2, Some(not_grpc)),
     ];
-    assert_eq!(
-        messages,
-        expected.map(|(status, message)| (status, message.map(str::to_owned)))
-    );
+    let ended = client.ended(&bytes.concat());
+    let ended = ended
+        .iter()
+        .map(|done| (done.whole().rpc_status.unwrap(), done.message.as_deref()));
+    assert_eq!(ended.collect::<Vec<_>>(), expected);
 }
 
-#[test]
-fn calls_follow_each_other_on_one_connection() {
-    let requests = call_of(CallKind::Unary, b"m");
-    let mut client = Client::connected(&requests, &[]);
-    for number in [1, 3, 5] {
-        client.request(0);
-        let [head, message] = &client.sent()[..] else {
-            panic!("a head and a message");
-        };
-        assert_eq!((head.kind, head.stream), (Kind::HEADERS, number));
-        assert_eq!((message.stream, message.flags), (number, END_STREAM));
-        assert_eq!(message.payload, b"\0\0\0\0\x01m");
-        let whole = client.ended(&echoed(number))[0].whole();
-        assert_eq!((whole.rpc_status, whole.body_bytes), (Some(0), 3));
-        assert!(whole.keep_alive);
-    }
-}
+const THREE_MESSAGES: &[u8] = b"\0\0\0\0\x01a\0\0\0\0\0\0\0\0\0\x02bc";
 
-/// The frames of a response with three messages, split without regard to them.
+/// The frames of a response with [`THREE_MESSAGES`], split without regard to them.
 fn three_messages(stream: u32) -> Vec<u8> {
-    let messages = b"\0\0\0\0\x01a\0\0\0\0\0\0\0\0\0\x02bc";
+    let pieces = [
+        &THREE_MESSAGES[..3],
+        &THREE_MESSAGES[3..13],
+        &THREE_MESSAGES[13..],
+    ];
+    let body = pieces.map(|piece| data(stream, 0, piece)).concat();
     [
         headers(stream, 0, &HEAD),
-        data(stream, 0, &messages[..3]),
-        data(stream, 0, &messages[3..13]),
-        data(stream, 0, &messages[13..]),
+        body,
         headers(stream, END_STREAM, &FINE),
     ]
     .concat()
@@ -297,13 +228,17 @@ fn a_stream_of_messages_is_counted_and_kept_with_prefixes() {
         client.sent();
         let none = [headers(3, 0, &HEAD), headers(3, END_STREAM, &FINE)].concat();
         let done = client.ended(&[three_messages(1), none].concat());
-        assert_eq!((done[0].events, done[1].events), (3, 0));
-        assert_eq!(done[0].whole().rpc_status, Some(0));
-        let body = b"\0\0\0\0\x01a\0\0\0\0\0\0\0\0\0\x02bc";
-        assert_eq!(done[0].whole().body_bytes, body.len() as u64);
-        assert_eq!(done[0].response.body, body);
-        assert_eq!(done[0].short_body.as_deref(), Some(&body[..]));
-        assert_eq!(done[1].whole().rpc_status, Some(0));
+        let kept = |done: &Done| {
+            (
+                done.events,
+                done.whole().rpc_status,
+                done.whole().body_bytes,
+            )
+        };
+        assert_eq!(kept(&done[0]), (3, Some(0), THREE_MESSAGES.len() as u64));
+        assert_eq!(kept(&done[1]), (0, Some(0), 0));
+        assert_eq!(done[0].response.body, THREE_MESSAGES);
+        assert_eq!(done[0].short_body.as_deref(), Some(THREE_MESSAGES));
     }
     for kind in [CallKind::Unary, CallKind::ClientStreaming] {
         let requests = call_of(kind, b"m");
@@ -316,53 +251,28 @@ fn a_stream_of_messages_is_counted_and_kept_with_prefixes() {
 #[test]
 fn invalid_responses_fail_alone() {
     let requests = call();
-    let grpc = || headers(1, 0, &HEAD);
-    let trailers = |fields: &[(&str, &str)]| headers(1, END_STREAM, fields);
-    let cases = [
-        (
-            vec![grpc(), data(1, 0, b"\x01\0\0\0\0")],
-            Broken::Compressed(1),
-        ),
-        (
-            vec![grpc(), data(1, 0, MESSAGE), data(1, 0, MESSAGE)],
-            Broken::SecondMessage,
-        ),
-        (
-            vec![grpc(), data(1, 0, &MESSAGE[..7]), trailers(&FINE)],
-            Broken::MessageCut,
-        ),
-        (
-            vec![grpc(), data(1, END_STREAM, &MESSAGE[..3])],
-            Broken::MessageCut,
-        ),
-        (
-            vec![grpc(), data(1, 0, b"\0\xff\xff\xff\xffx")],
-            Broken::MessageTooLong(u32::MAX),
-        ),
-        (vec![grpc(), trailers(&FINE)], Broken::NoMessage),
-        (
-            vec![trailers(&[HEAD[0], HEAD[1], FINE[0]])],
-            Broken::NoMessage,
-        ),
-        (
-            vec![grpc(), trailers(&[("grpc-status", "")])],
-            Broken::RpcStatus,
-        ),
-        (
-            vec![grpc(), trailers(&[("grpc-status", "-1")])],
-            Broken::RpcStatus,
-        ),
-        (
-            vec![grpc(), trailers(&[("grpc-status", "4294967296")])],
-            Broken::RpcStatus,
-        ),
-    ];
-    for (frames_of_server, broken) in cases {
+    for [rest, broken] in rows(
+        r"
+            DATA 1 \x01\0\0\0\0 | Compressed(1)
+            DATA 1 \0\0\0\0\x03abc; DATA 1 \0\0\0\0\x03abc | SecondMessage
+            DATA 1 \0\0\0\0\x03ab; HEADERS+END_STREAM 1 grpc-status=0 | MessageCut
+            DATA+END_STREAM 1 \0\0\0 | MessageCut
+            DATA 1 \0\xff\xff\xff\xffx | MessageTooLong(4294967295)
+            HEADERS+END_STREAM 1 grpc-status=0 | NoMessage
+            HEADERS+END_STREAM 1 grpc-status= | RpcStatus
+            HEADERS+END_STREAM 1 grpc-status=-1 | RpcStatus
+            HEADERS+END_STREAM 1 grpc-status=4294967296 | RpcStatus
+        ",
+    ) {
         let mut client = Client::requesting(&requests, 2);
-        let done = client.ended(&frames_of_server.concat());
-        assert_eq!(done[0].end, End::Failed(broken.into()), "{broken}");
+        let done = client.ended(&[headers(1, 0, &HEAD), written(rest)].concat());
+        assert_eq!(done[0].failure(), format!("Grpc({broken})"));
         assert_eq!(client.ended(&echoed(3))[0].whole().rpc_status, Some(0));
     }
+    // Trailers only.
+    let mut client = Client::requesting(&requests, 1);
+    let fine = headers(1, END_STREAM, &[HEAD[0], HEAD[1], FINE[0]]);
+    assert_eq!(client.ended(&fine)[0].failure(), "Grpc(NoMessage)");
 }
 
 #[test]

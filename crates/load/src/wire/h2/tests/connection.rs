@@ -27,10 +27,8 @@ fn streams_are_numbered_and_a_repeated_head_uses_the_table() {
         let [head, body] = &client.sent()[..] else {
             panic!("a head and a body");
         };
-        assert_eq!(
-            (head.kind, head.stream, head.flags),
-            (Kind::HEADERS, number, END_HEADERS)
-        );
+        let sent = (head.kind, head.stream, head.flags);
+        assert_eq!(sent, (Kind::HEADERS, number, END_HEADERS));
         decoder.decode(&head.payload, &mut fields).unwrap();
         let expected: [(&[u8], &[u8]); 5] = [
             (b":method", b"POST"),
@@ -54,25 +52,11 @@ fn a_smaller_table_is_acknowledged_before_it_is_used() {
     client.sent();
     client.eat(&settings(&[(HEADER_TABLE_SIZE, 10)])).unwrap();
     client.request(0);
-    let [acknowledgement, head] = &client.sent()[..] else {
-        panic!("an acknowledgement and a head");
-    };
-    assert_eq!(
-        (acknowledgement.kind, acknowledgement.flags),
-        (Kind::SETTINGS, ACK)
-    );
-    assert_eq!(head.payload, b"\x20\x82\x86\x84\x01\x09localhost");
-}
-
-#[test]
-fn a_request_without_a_body_ends_with_its_head() {
-    let requests = get();
-    let mut client = Client::connected(&requests, &[]);
-    client.request(0);
-    let [head] = &client.sent()[..] else {
-        panic!("a head");
-    };
-    assert_eq!(head.flags, END_HEADERS | END_STREAM);
+    // A request without a body ends with its head.
+    let head = b"\x20\x82\x86\x84\x01\x09localhost";
+    let head = frame(Kind::HEADERS, END_HEADERS | END_STREAM, 3, head);
+    let expected = [written("SETTINGS+ACK 0"), head].concat();
+    assert_eq!(client.sent(), frames(&expected));
 }
 
 #[test]
@@ -82,8 +66,8 @@ fn a_long_head_continues_in_further_frames() {
         .map(|at| (b'a' + (at % 26) as u8) as char)
         .collect();
     let fields = [(name, value.parse().unwrap())];
-    let requests =
-        [StreamRequest::http(&Method::GET, "http", "localhost", "/", &fields, b"").unwrap()];
+    let request = StreamRequest::http(&Method::GET, "http", "localhost", "/", &fields, b"");
+    let requests = [request.unwrap()];
     let mut client = Client::connected(&requests, &[]);
     for _ in 0..2 {
         client.request(0);
@@ -128,9 +112,8 @@ fn a_body_is_sent_as_far_as_the_windows_allow() {
     client.eat(&settings(&[(INITIAL_WINDOW_SIZE, 5)])).unwrap();
     client.eat(&window_update(1, 5)).unwrap();
     assert_eq!(flush(&mut client), (15, false));
-    client
-        .eat(&settings(&[(INITIAL_WINDOW_SIZE, 1_000_000)]))
-        .unwrap();
+    let large = settings(&[(INITIAL_WINDOW_SIZE, 1_000_000)]);
+    client.eat(&large).unwrap();
     // Now the connection's window is the limit.
     assert_eq!(flush(&mut client), (65_535, false));
     client.eat(&window_update(0, 34_464)).unwrap();
@@ -147,18 +130,16 @@ fn many_bodies_share_the_window_of_the_connection() {
     let mut client = Client::connected(&requests, &[]);
     (0..3).for_each(|_| client.request(0));
     let mut lengths = [0; 3];
-    for opened in [0, 30_000, 100_000] {
-        if opened > 0 {
-            client.eat(&window_update(0, opened)).unwrap();
-        }
+    for (opened, expected) in [
+        (1, [50_000, 15_536, 0]),
+        (30_000, [50_000, 45_536, 0]),
+        (100_000, [50_000; 3]),
+    ] {
+        client.eat(&window_update(0, opened)).unwrap();
         for frame in client.sent().iter().filter(|it| it.kind == Kind::DATA) {
             lengths[frame.stream as usize / 2] += frame.payload.len();
         }
-        match opened {
-            0 => assert_eq!(lengths, [50_000, 15_535, 0]),
-            30_000 => assert_eq!(lengths, [50_000, 45_535, 0]),
-            _ => assert_eq!(lengths, [50_000; 3]),
-        }
+        assert_eq!(lengths, expected);
     }
 }
 
@@ -186,13 +167,10 @@ fn frames_are_as_long_as_the_server_accepts() {
 fn settings_and_pings_are_acknowledged() {
     let requests = get();
     let mut client = Client::connected(&requests, &[]);
-    let ping = frame(Kind::PING, 0, 0, b"12345678");
-    let acknowledged = frame(Kind::PING, ACK, 0, b"abcdefgh");
-    let acknowledgement = frame(Kind::SETTINGS, ACK, 0, &[]);
-    let received = [settings(&[]), acknowledgement.clone(), ping, acknowledged].concat();
-    client.eat(&received).unwrap();
-    let responses = [acknowledgement, frame(Kind::PING, ACK, 0, b"12345678")];
-    assert_eq!(client.sent(), frames(&responses.concat()));
+    let received = "SETTINGS 0; SETTINGS+ACK 0; PING 0 12345678; PING+ACK 0 abcdefgh";
+    client.eat(&written(received)).unwrap();
+    let responses = written("SETTINGS+ACK 0; PING+ACK 0 12345678");
+    assert_eq!(client.sent(), frames(&responses));
 }
 
 #[test]
@@ -200,17 +178,8 @@ fn half_used_windows_are_reopened() {
     let requests = get();
     let mut client = Client::requesting(&requests, 1);
     client.in_flight.clear();
-    /// Keeps nothing: the body is long.
-    struct Nothing;
-    impl Responses for Nothing {
-        fn begun(&mut self, _: usize) {}
-        fn keep(&mut self, _: usize) -> Option<&mut Collect> {
-            None
-        }
-        fn events(&mut self, _: usize, _: u64) {}
-    }
     let eat = |wire: &mut H2Wire<'_>, bytes: &[u8]| {
-        let eaten = wire.eat(bytes, &mut Nothing).unwrap();
+        let eaten = wire.eat(bytes, &mut KeepsNothing).unwrap();
         assert_eq!((eaten.bytes, eaten.ended), (bytes.len(), None));
     };
     eat(&mut client.wire, &frame(Kind::HEADERS, END_HEADERS, 1, OK));
@@ -243,10 +212,8 @@ fn a_new_connection_starts_from_scratch() {
     client.request(0);
     let head = client.sent().remove(3);
     assert_eq!((head.kind, head.stream), (Kind::HEADERS, 1));
-    let mut fields = Fields::default();
-    Decoder::default()
-        .decode(&head.payload, &mut fields)
-        .unwrap();
+    let decoded = Decoder::default().decode(&head.payload, &mut Fields::default());
+    decoded.unwrap();
     let index = frame(Kind::HEADERS, END_HEADERS, 1, &[0x80 | 62]);
     assert!(client.eat(&index).is_err());
 }

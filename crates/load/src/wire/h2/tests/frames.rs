@@ -79,3 +79,40 @@ pub(in crate::wire) fn frames(mut bytes: &[u8]) -> Vec<Sent> {
     assert!(bytes.is_empty(), "the last frame is incomplete");
     frames
 }
+
+/// The bytes of frames that are written as `HEADERS+END_STREAM 1 :status=200&a=b; DATA 3 hello`: each with its type or the
+/// number of that, its flags, its stream and its payload. Fields are a whole block; any other payload is a byte a character.
+pub(in crate::wire) fn written(text: &str) -> Vec<u8> {
+    text.split(';')
+        .flat_map(|text| written_frame(text.trim_start()))
+        .collect()
+}
+
+fn written_frame(text: &str) -> Vec<u8> {
+    let mut words = text.splitn(3, ' ');
+    let mut names = words.next().unwrap().split('+');
+    let name = names.next().unwrap();
+    let mut known = (0..10).map(Kind).filter(|kind| kind.to_string() == name);
+    let kind = known.next().unwrap_or_else(|| Kind(name.parse().unwrap()));
+    let flags = names.map(|flag| match flag {
+        "ACK" => ACK,
+        "END_STREAM" => END_STREAM,
+        "END_HEADERS" => END_HEADERS,
+        "PADDED" => PADDED,
+        "PRIORITY" => PRIORITY,
+        _ => panic!("{text}"),
+    });
+    let (flags, stream) = (flags.sum(), words.next().unwrap().parse().unwrap());
+    let payload = words.next().unwrap_or_default();
+    if kind == Kind::HEADERS && payload.contains('=') {
+        let fields = payload
+            .split('&')
+            .map(|field| field.split_once('=').unwrap());
+        return headers(stream, flags, &fields.collect::<Vec<_>>());
+    }
+    let payload: Vec<u8> = payload
+        .chars()
+        .map(|byte| u8::try_from(byte).unwrap())
+        .collect();
+    frame(kind, flags, stream, &payload)
+}

@@ -57,9 +57,7 @@ fn endless_frames_that_say_nothing_are_a_flood() {
     ] {
         let mut client = Client::requesting(&requests, 3);
         if name != "interim heads" {
-            client
-                .eat(&frame(Kind::HEADERS, END_HEADERS, 1, OK))
-                .unwrap();
+            client.eat(&written("HEADERS 1 :status=200")).unwrap();
         }
         client.eat(&response(5, b"")).unwrap();
         client.cancel(1);
@@ -68,11 +66,8 @@ fn endless_frames_that_say_nothing_are_a_flood() {
             client.eat(&say_nothing)
         });
         assert_eq!(flood, Ok(()), "{name}");
-        assert_eq!(
-            client.eat(&say_nothing),
-            Err(h2(Malformed::Flood)),
-            "{name}"
-        );
+        let flood = client.eat(&say_nothing);
+        assert_eq!(flood, Err(h2(Malformed::Flood)), "{name}");
     }
 }
 
@@ -150,33 +145,29 @@ fn another_protocol_is_named_however_its_start_is_split() {
     let too_long = Malformed::FrameTooLong(0x48_54_54);
     assert_eq!(client.eat(b"HTTP/1.1 400"), Err(h2(too_long)));
     client.open();
-    assert_eq!(
-        client.eat(b"HTTP/1.1 400"),
-        Err(h2(OtherProtocol::Http1.into()))
-    );
+    let other = Err(h2(OtherProtocol::Http1.into()));
+    assert_eq!(client.eat(b"HTTP/1.1 400"), other);
 }
 
 /// One stream has too large a window, or the server sends too much on it: the others go on.
 #[test]
 fn broken_flow_control_of_a_stream_fails_it_alone() {
     let requests = get();
-    let overflow = [window_update(1, 0x7fff_ffff), window_update(1, 1)].concat();
-    for (bytes, malformed, code) in [
-        (
-            overflow,
-            Malformed::WindowOverflow,
-            ErrorCode::FLOW_CONTROL_ERROR,
-        ),
-        (
-            window_update(1, 0x8000_0000),
-            Malformed::WindowUpdateZero,
-            ErrorCode::PROTOCOL_ERROR,
-        ),
-    ] {
+    for [frames_of_server, malformed, code] in rows(
+        r"
+            WINDOW_UPDATE 1 \x7f\xff\xff\xff; WINDOW_UPDATE 1 \0\0\0\x01 | WindowOverflow | FLOW_CONTROL_ERROR
+            WINDOW_UPDATE 1 \x80\0\0\0 | WindowUpdateZero | PROTOCOL_ERROR
+        ",
+    ) {
         let mut client = Client::requesting(&requests, 2);
-        let done = client.ended(&bytes);
-        assert_eq!(done[0].end, End::Failed(malformed.into()));
-        assert_eq!(client.sent(), frames(&reset(1, code)));
+        let done = client.ended(&written(frames_of_server));
+        assert_eq!(done[0].failure(), format!("Http2({malformed})"));
+        let [reset] = &client.sent()[..] else {
+            panic!("one frame");
+        };
+        let sent = ErrorCode(u32::from_be_bytes(reset.payload[..].try_into().unwrap()));
+        assert_eq!((reset.kind, reset.stream), (Kind::RST_STREAM, 1));
+        assert_eq!(sent.to_string(), code);
         assert_eq!(client.ended(&response(3, b"x"))[0].whole().status, 200);
     }
 }
@@ -184,135 +175,56 @@ fn broken_flow_control_of_a_stream_fails_it_alone() {
 #[test]
 fn forbidden_frames_are_refused() {
     let requests = get();
-    let grown = settings(&[(INITIAL_WINDOW_SIZE, 0x7fff_ffff)]);
-    let by_settings = [window_update(1, 0x7fff_0000), grown].concat();
-    let on_a_stream = |mut bytes: Vec<u8>| {
-        bytes[8] = 1;
-        bytes
-    };
-    let cases = [
-        (
-            vec![0, 0x40, 1, 0, 0, 0, 0, 0, 1],
-            Malformed::FrameTooLong(MAX_FRAME + 1),
-        ),
-        (vec![0xff; 9], Malformed::FrameTooLong(0xff_ffff)),
-        (
-            frame(Kind::PING, 0, 0, &[0; 7]),
-            Malformed::FrameLength(Kind::PING),
-        ),
-        (
-            frame(Kind::SETTINGS, 0, 0, &[0; 5]),
-            Malformed::FrameLength(Kind::SETTINGS),
-        ),
-        (
-            frame(Kind::SETTINGS, ACK, 0, &[0; 6]),
-            Malformed::FrameLength(Kind::SETTINGS),
-        ),
-        (
-            frame(Kind::RST_STREAM, 0, 1, &[0; 5]),
-            Malformed::FrameLength(Kind::RST_STREAM),
-        ),
-        (
-            frame(Kind::WINDOW_UPDATE, 0, 0, &[0; 3]),
-            Malformed::FrameLength(Kind::WINDOW_UPDATE),
-        ),
-        (
-            frame(Kind::GOAWAY, 0, 0, &[0; 7]),
-            Malformed::FrameLength(Kind::GOAWAY),
-        ),
-        (
-            frame(Kind::PRIORITY, 0, 1, &[0; 4]),
-            Malformed::FrameLength(Kind::PRIORITY),
-        ),
-        (
-            frame(Kind::DATA, PADDED, 1, b""),
-            Malformed::FrameLength(Kind::DATA),
-        ),
-        (
-            frame(Kind::DATA, PADDED, 1, b"\x01"),
-            Malformed::Padding(Kind::DATA),
-        ),
-        (
-            frame(Kind::HEADERS, PADDED, 1, b"\x03\0\0"),
-            Malformed::Padding(Kind::HEADERS),
-        ),
-        (
-            frame(Kind::HEADERS, PRIORITY, 1, &[0; 4]),
-            Malformed::FrameLength(Kind::HEADERS),
-        ),
-        (
-            frame(Kind::SETTINGS, 0, 1, &[]),
-            Malformed::OnStream(Kind::SETTINGS),
-        ),
-        (
-            frame(Kind::PING, 0, 1, &[0; 8]),
-            Malformed::OnStream(Kind::PING),
-        ),
-        (
-            on_a_stream(go_away(0, ErrorCode(0), "")),
-            Malformed::OnStream(Kind::GOAWAY),
-        ),
-        (data(0, 0, b""), Malformed::NoStream(Kind::DATA)),
-        (headers(0, 0, &[]), Malformed::NoStream(Kind::HEADERS)),
-        (
-            reset(0, ErrorCode(0)),
-            Malformed::NoStream(Kind::RST_STREAM),
-        ),
-        (data(3, 0, b""), Malformed::IdleStream(Kind::DATA)),
-        (headers(2, 0, &[]), Malformed::IdleStream(Kind::HEADERS)),
-        (
-            reset(3, ErrorCode(0)),
-            Malformed::IdleStream(Kind::RST_STREAM),
-        ),
-        (
-            window_update(3, 1),
-            Malformed::IdleStream(Kind::WINDOW_UPDATE),
-        ),
-        (window_update(0, 0), Malformed::WindowUpdateZero),
-        (window_update(0, 0x7fff_ffff), Malformed::WindowOverflow),
-        (by_settings, Malformed::WindowOverflow),
-        (
-            frame(Kind::PUSH_PROMISE, END_HEADERS, 1, &[0, 0, 0, 2]),
-            Malformed::Push,
-        ),
-        (
-            frame(Kind::CONTINUATION, END_HEADERS, 1, b""),
-            Malformed::ContinuesNothing,
-        ),
-        (
-            [frame(Kind::HEADERS, 0, 1, OK), data(1, 0, b"")].concat(),
-            Malformed::BlockInterrupted,
-        ),
-        (
-            [
-                frame(Kind::HEADERS, 0, 1, OK),
-                frame(Kind::CONTINUATION, 0, 3, b""),
-            ]
-            .concat(),
-            Malformed::BlockInterrupted,
-        ),
-        (
-            [
-                frame(Kind::HEADERS, 0, 1, OK),
-                vec![0, 0, 0, 0xff, 0, 0, 0, 0, 0],
-            ]
-            .concat(),
-            Malformed::BlockInterrupted,
-        ),
-        (
-            frame(Kind::HEADERS, END_HEADERS, 1, &[0x80]),
-            Malformed::Hpack(HpackError::Index(0)),
-        ),
-        (
-            [response(1, b""), headers(1, END_STREAM, &[])].concat(),
-            Malformed::ClosedStream(Kind::HEADERS),
-        ),
-    ];
-    for (bytes, malformed) in cases {
-        let refused = Client::requesting(&requests, 1).eat(&bytes);
-        assert_eq!(refused, Err(h2(malformed)), "{malformed}");
+    let mut cases: Vec<_> = { rows(FORBIDDEN).into_iter() }
+        .map(|[frames, reason]| (written(frames), reason.to_owned()))
+        .collect();
+    for (header, length) in [
+        ([0, 0x40, 1, 0, 0, 0, 0, 0, 1], 16_385),
+        ([0xff; 9], 0xff_ffff),
+    ] {
+        cases.push((header.to_vec(), Malformed::FrameTooLong(length).to_string()));
+    }
+    for (bytes, reason) in cases {
+        let refused = Client::requesting(&requests, 1).eat(&bytes).unwrap_err();
+        assert_eq!(refused.to_string(), reason);
         let mut cut = Client::requesting(&requests, 1);
-        let refused = bytes.chunks(1).find_map(|byte| cut.eat(byte).err());
-        assert_eq!(refused, Some(h2(malformed)), "{malformed}, byte by byte");
+        let refusal = bytes.chunks(1).find_map(|byte| cut.eat(byte).err());
+        assert_eq!(refusal, Some(refused), "byte by byte");
     }
 }
+
+/// Frames, and why they are refused.
+const FORBIDDEN: &str = r"
+    PING 0 1234567 | a PING frame has an invalid length
+    SETTINGS 0 12345 | a SETTINGS frame has an invalid length
+    SETTINGS+ACK 0 123456 | a SETTINGS frame has an invalid length
+    RST_STREAM 1 12345 | a RST_STREAM frame has an invalid length
+    WINDOW_UPDATE 0 123 | a WINDOW_UPDATE frame has an invalid length
+    GOAWAY 0 1234567 | a GOAWAY frame has an invalid length
+    PRIORITY 1 1234 | a PRIORITY frame has an invalid length
+    DATA+PADDED 1 | a DATA frame has an invalid length
+    DATA+PADDED 1 \x01 | a DATA frame has more padding than payload
+    HEADERS+PADDED 1 \x03\0\0 | a HEADERS frame has more padding than payload
+    HEADERS+PRIORITY 1 1234 | a HEADERS frame has an invalid length
+    SETTINGS 1 | a SETTINGS frame is on a stream, although it applies to the whole connection
+    PING 1 12345678 | a PING frame is on a stream, although it applies to the whole connection
+    GOAWAY 1 12345678 | a GOAWAY frame is on a stream, although it applies to the whole connection
+    DATA 0 | a DATA frame belongs to no stream
+    HEADERS+END_HEADERS 0 | a HEADERS frame belongs to no stream
+    RST_STREAM 0 1234 | a RST_STREAM frame belongs to no stream
+    DATA 3 | a DATA frame is on a stream that was never opened
+    HEADERS+END_HEADERS 2 | a HEADERS frame is on a stream that was never opened
+    RST_STREAM 3 1234 | a RST_STREAM frame is on a stream that was never opened
+    WINDOW_UPDATE 3 1234 | a WINDOW_UPDATE frame is on a stream that was never opened
+    WINDOW_UPDATE 0 \0\0\0\0 | a WINDOW_UPDATE frame has an increment of 0
+    WINDOW_UPDATE 0 \x7f\xff\xff\xff | the server makes a flow-control window larger than 2^31-1 bytes
+    // By its settings.
+    WINDOW_UPDATE 1 \x7f\xff\0\0; SETTINGS 0 \0\x04\x7f\xff\xff\xff | the server makes a flow-control window larger than 2^31-1 bytes
+    PUSH_PROMISE+END_HEADERS 1 \0\0\0\x02 | the server pushes, although push is disabled
+    CONTINUATION+END_HEADERS 1 | a CONTINUATION frame follows no header block
+    HEADERS 1 \x88; DATA 1 | another frame interrupts a header block
+    HEADERS 1 \x88; CONTINUATION 3 | another frame interrupts a header block
+    HEADERS 1 \x88; 255 0 | another frame interrupts a header block
+    HEADERS+END_HEADERS 1 \x80 | a header block refers to field 0, which the tables do not have
+    HEADERS 1 :status=200; DATA+END_STREAM 1; HEADERS+END_STREAM+END_HEADERS 1 | a HEADERS frame is on a stream that has ended
+";

@@ -9,6 +9,7 @@ mod streams;
 
 use frames::*;
 use http::Method;
+use prony_testkit::table::rows;
 
 use super::hpack::{Decoder, Fields};
 use super::{ErrorCode, H2Wire, Kind, MAX_BLOCK, MAX_FRAME, Malformed, StreamRequest};
@@ -23,6 +24,17 @@ const MAX_FRAME_SIZE: u16 = 0x5;
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// `:status: 200`.
 const OK: &[u8] = b"\x88";
+
+/// Keeps nothing of any response.
+struct KeepsNothing;
+
+impl Responses for KeepsNothing {
+    fn begun(&mut self, _: usize) {}
+    fn keep(&mut self, _: usize) -> Option<&mut Collect> {
+        None
+    }
+    fn events(&mut self, _: usize, _: u64) {}
+}
 
 /// A request in flight.
 #[derive(Default)]
@@ -66,6 +78,14 @@ impl Done {
         match self.end {
             End::Whole(whole) => whole,
             ref other => panic!("{other:?}"),
+        }
+    }
+
+    /// The reason of a failure, as it is debugged.
+    fn failure(&self) -> String {
+        match &self.end {
+            End::Failed(fault) => format!("{fault:?}"),
+            other => panic!("{other:?}"),
         }
     }
 }
@@ -155,6 +175,12 @@ impl<'a> Client<'a> {
         std::mem::take(&mut self.done)
     }
 
+    /// Those with the numbers of their requests.
+    fn ended_by_number<T>(&mut self, bytes: &[u8], of: impl Fn(Done) -> T) -> Vec<(usize, T)> {
+        let done = self.ended(bytes).into_iter();
+        done.map(|done| (done.number, of(done))).collect()
+    }
+
     /// Sends everything; returns the bytes.
     fn sent_bytes(&mut self) -> Vec<u8> {
         let mut all = Vec::new();
@@ -188,11 +214,8 @@ fn post(body: &[u8]) -> [StreamRequest; 1] {
 
 /// A whole response of 200 with that body.
 fn response(stream: u32, body: &[u8]) -> Vec<u8> {
-    [
-        frame(Kind::HEADERS, END_HEADERS, stream, OK),
-        data(stream, END_STREAM, body),
-    ]
-    .concat()
+    let head = frame(Kind::HEADERS, END_HEADERS, stream, OK);
+    [head, data(stream, END_STREAM, body)].concat()
 }
 
 fn ended(reason: &str) -> Fault {

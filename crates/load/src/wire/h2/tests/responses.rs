@@ -8,18 +8,15 @@ fn a_response_has_a_head_a_body_and_trailers() {
     let block = block(&[(":status", "200"), ("a", "b")]);
     let padded = [&[3][..], &[0, 0, 0, 1, 16], &block, &[0; 3]].concat();
     let bytes = [
-        headers(1, 0, &[(":status", "103"), ("link", "x")]),
+        written("HEADERS 1 :status=103&link=x"),
         frame(Kind::HEADERS, END_HEADERS | PADDED | PRIORITY, 1, &padded),
-        frame(Kind::PRIORITY, 0, 1, &[0, 0, 0, 0, 16]),
-        data(1, 0, b""),
+        written("PRIORITY 1 \0\0\0\0\x10; DATA 1"),
         // ORIGIN, and an unknown one.
-        [&[0, 0, 1, 0xc, 0, 0, 0, 0, 0][..], b"x"].concat(),
+        written("12 0 x"),
         vec![0, 0, 0, 0xff, 0xff, 0x80, 0, 0, 7],
-        frame(Kind::DATA, PADDED, 1, b"\x04hello\0\0\0\0"),
-        // All of it is padding.
-        frame(Kind::DATA, PADDED, 1, b"\x02\0\0"),
-        frame(Kind::HEADERS, END_STREAM, 1, b"\0\x01c"),
-        frame(Kind::CONTINUATION, END_HEADERS, 1, b"\x01d"),
+        // The second has nothing but padding.
+        written("DATA+PADDED 1 \x04hello\0\0\0\0; DATA+PADDED 1 \x02\0\0"),
+        written("HEADERS+END_STREAM 1 \0\x01c; CONTINUATION+END_HEADERS 1 \x01d"),
     ]
     .concat();
     let read = |pieces: &mut dyn Iterator<Item = &[u8]>| {
@@ -39,10 +36,14 @@ fn a_response_has_a_head_a_body_and_trailers() {
         rpc_status: None,
     };
     assert_eq!(expected.whole(), whole);
-    assert_eq!(expected.response.body, b"hello");
-    assert_eq!(expected.response.headers.len(), 2);
-    assert_eq!(expected.response.header("a"), Some("b"));
-    assert_eq!(expected.response.header("c"), Some("d"));
+    let received = Response {
+        status: 200,
+        headers: [("a", "b"), ("c", "d")]
+            .map(|(a, b)| (a.into(), b.into()))
+            .into(),
+        body: b"hello".to_vec(),
+    };
+    assert_eq!(expected.response, received);
     for at in 0..=bytes.len() {
         let pieces = [&bytes[..at], &bytes[at..]];
         assert_eq!(read(&mut pieces.into_iter()), expected, "split at {at}");
@@ -66,22 +67,12 @@ fn equal_heads_mean_the_same_and_others_do_not() {
         let stream = 2 * number as u32 + 1;
         let head = frame(Kind::HEADERS, END_HEADERS | END_STREAM, stream, block);
         // Only what is not kept may be recognised.
-        let eaten = client.wire.eat(&head, &mut NotKept).unwrap();
+        let eaten = client.wire.eat(&head, &mut KeepsNothing).unwrap();
         let End::Whole(whole) = eaten.ended.unwrap().end else {
             panic!("not whole");
         };
         assert_eq!(whole.status, status, "{number}");
     }
-}
-
-struct NotKept;
-
-impl Responses for NotKept {
-    fn begun(&mut self, _: usize) {}
-    fn keep(&mut self, _: usize) -> Option<&mut Collect> {
-        None
-    }
-    fn events(&mut self, _: usize, _: u64) {}
 }
 
 #[test]
@@ -130,17 +121,11 @@ fn events_are_counted_for_each_stream() {
     let mut client = Client::of(H2Wire::new(&requests, true));
     client.eat(&settings(&[])).unwrap();
     (0..2).for_each(|_| client.request(0));
-    let bytes = [
-        frame(Kind::HEADERS, END_HEADERS, 1, OK),
-        frame(Kind::HEADERS, END_HEADERS, 3, OK),
-        data(1, 0, b"data: a\n"),
-        data(3, 0, b"data: b\n\n"),
-        data(1, 0, b"\ndata: c\n\nda"),
-        data(3, END_STREAM, b""),
-        data(1, END_STREAM, b"ta: d\n\n"),
-    ];
-    let done = client.ended(&bytes.concat());
-    let events: Vec<_> = done.iter().map(|done| (done.number, done.events)).collect();
+    let bytes = written(
+        "HEADERS 1 :status=200; HEADERS 3 :status=200; DATA 1 data: a\n; DATA 3 data: b\n\n; \
+         DATA 1 \ndata: c\n\nda; DATA+END_STREAM 3; DATA+END_STREAM 1 ta: d\n\n",
+    );
+    let events = client.ended_by_number(&bytes, |done| done.events);
     assert_eq!(events, [(1, 1), (0, 3)]);
 }
 
@@ -148,99 +133,57 @@ fn events_are_counted_for_each_stream() {
 #[test]
 fn a_malformed_response_fails_alone() {
     let requests = get();
-    let status = |status| vec![headers(1, 0, &[(":status", status)])];
-    let with = |name, value| vec![headers(1, 0, &[(":status", "200"), (name, value)])];
-    let head = || headers(1, 0, &[(":status", "200")]);
-    let length = |length| headers(1, 0, &[(":status", "200"), ("content-length", length)]);
-    let cases = [
-        (vec![headers(1, 0, &[])], Malformed::PseudoField),
-        (vec![headers(1, 0, &[("a", "b")])], Malformed::PseudoField),
-        (
-            vec![headers(1, 0, &[("a", "b"), (":status", "200")])],
-            Malformed::PseudoField,
-        ),
-        (with(":status", "200"), Malformed::PseudoField),
-        (
-            vec![headers(1, 0, &[(":path", "/")])],
-            Malformed::PseudoField,
-        ),
-        (
-            vec![head(), headers(1, END_STREAM, &[(":status", "200")])],
-            Malformed::PseudoField,
-        ),
-        (status("20"), Malformed::Status),
-        (status("099"), Malformed::Status),
-        (status("2000"), Malformed::Status),
-        (status("2x0"), Malformed::Status),
-        (status("101"), Malformed::SwitchingProtocols),
-        (
-            vec![headers(1, END_STREAM, &[(":status", "100")])],
-            Malformed::OnlyInterim,
-        ),
-        (with("A", "b"), Malformed::Field),
-        (with("", "b"), Malformed::Field),
-        (with("a b", "c"), Malformed::Field),
-        (with("a", "b\nc"), Malformed::Field),
-        (with("a", " b"), Malformed::Field),
-        (with("a", "b\t"), Malformed::Field),
-        (with("connection", "close"), Malformed::Field),
-        (with("transfer-encoding", "chunked"), Malformed::Field),
-        (with("content-length", "5, 5"), Malformed::ContentLength),
-        (
-            vec![headers(
-                1,
-                0,
-                &[
-                    (":status", "200"),
-                    ("content-length", "5"),
-                    ("content-length", "6"),
-                ],
-            )],
-            Malformed::ContentLength,
-        ),
-        (
-            vec![length("3"), data(1, 0, b"four")],
-            Malformed::BodyLength,
-        ),
-        (
-            vec![length("3"), data(1, END_STREAM, b"2!")],
-            Malformed::BodyLength,
-        ),
-        (
-            vec![length("3"), headers(1, END_STREAM, &[])],
-            Malformed::BodyLength,
-        ),
-        (
-            vec![headers(1, 0, &[(":status", "204")]), data(1, 0, b"x")],
-            Malformed::BodyNotAllowed,
-        ),
-        (vec![data(1, 0, b"x")], Malformed::BodyBeforeHead),
-        (
-            vec![headers(1, 0, &[(":status", "100")]), data(1, 0, b"x")],
-            Malformed::BodyBeforeHead,
-        ),
-        (
-            vec![head(), headers(1, 0, &[("a", "b")])],
-            Malformed::AfterTrailers,
-        ),
-    ];
-    for (frames_of_server, malformed) in cases {
-        let bytes = frames_of_server.concat();
+    for [frames_of_server, malformed] in rows(MALFORMED) {
+        let bytes = written(frames_of_server);
         let mut client = Client::requesting(&requests, 2);
         let done = client.ended(&bytes);
-        assert_eq!(done.len(), 1, "{malformed}");
-        assert_eq!(done[0].end, End::Failed(malformed.into()), "{malformed}");
+        assert_eq!(done.len(), 1, "{frames_of_server}");
+        let reason = format!("Http2({malformed})");
+        assert_eq!(done[0].failure(), reason, "{frames_of_server}");
         let last = frames(&bytes).pop().unwrap();
         let resets = match last.flags & END_STREAM {
             0 => frames(&reset(1, ErrorCode::PROTOCOL_ERROR)),
             _ => Vec::new(),
         };
-        assert_eq!(client.sent(), resets, "{malformed}");
+        assert_eq!(client.sent(), resets, "{frames_of_server}");
         assert_eq!(client.ended(&response(3, b"x"))[0].whole().body_bytes, 1);
         let mut cut = Client::requesting(&requests, 2);
         for byte in bytes.chunks(1) {
             cut.eat(byte).unwrap();
         }
-        assert_eq!(cut.done, done, "{malformed}, byte by byte");
+        assert_eq!(cut.done, done, "{frames_of_server}, byte by byte");
     }
 }
+
+/// Frames, and what is wrong with them.
+const MALFORMED: &str = r"
+    HEADERS+END_HEADERS 1 | PseudoField
+    HEADERS 1 a=b | PseudoField
+    HEADERS 1 a=b&:status=200 | PseudoField
+    HEADERS 1 :status=200&:status=200 | PseudoField
+    HEADERS 1 :path=/ | PseudoField
+    HEADERS 1 :status=200; HEADERS+END_STREAM 1 :status=200 | PseudoField
+    HEADERS 1 :status=20 | Status
+    HEADERS 1 :status=099 | Status
+    HEADERS 1 :status=2000 | Status
+    HEADERS 1 :status=2x0 | Status
+    HEADERS 1 :status=101 | SwitchingProtocols
+    HEADERS+END_STREAM 1 :status=100 | OnlyInterim
+    HEADERS 1 :status=200&A=b | Field
+    HEADERS 1 :status=200&=b | Field
+    HEADERS 1 :status=200&a b=c | Field
+    HEADERS 1 :status=200&a=b\nc | Field
+    HEADERS 1 :status=200&a= b | Field
+    HEADERS 1 :status=200&a=b\t | Field
+    HEADERS 1 :status=200&connection=close | Field
+    HEADERS 1 :status=200&transfer-encoding=chunked | Field
+    HEADERS 1 :status=200&content-length=5, 5 | ContentLength
+    HEADERS 1 :status=200&content-length=5&content-length=6 | ContentLength
+    HEADERS 1 :status=200&content-length=3; DATA 1 four | BodyLength
+    HEADERS 1 :status=200&content-length=3; DATA+END_STREAM 1 2! | BodyLength
+    HEADERS 1 :status=200&content-length=3; HEADERS+END_STREAM+END_HEADERS 1 | BodyLength
+    HEADERS 1 :status=204; DATA 1 x | BodyNotAllowed
+    DATA 1 x | BodyBeforeHead
+    HEADERS 1 :status=100; DATA 1 x | BodyBeforeHead
+    HEADERS 1 :status=200; HEADERS 1 a=b | AfterTrailers
+";

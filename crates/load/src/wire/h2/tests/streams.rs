@@ -7,22 +7,13 @@ use crate::wire::Ended;
 fn responses_end_in_any_order() {
     let requests = get();
     let mut client = Client::requesting(&requests, 4);
-    let interleaved = [
-        frame(Kind::HEADERS, END_HEADERS, 5, OK),
-        frame(Kind::HEADERS, END_HEADERS, 1, OK),
-        data(1, 0, b"on"),
-        data(5, END_STREAM, b"three"),
-        frame(Kind::HEADERS, END_HEADERS, 7, OK),
-        data(1, END_STREAM, b"e"),
-        data(7, END_STREAM, b"four"),
-        response(3, b"two"),
-    ]
-    .concat();
-    let whole: Vec<_> = (client.ended(&interleaved).into_iter())
-        .map(|done| (done.number, done.response.body))
-        .collect();
+    let interleaved = written(
+        "HEADERS 5 :status=200; HEADERS 1 :status=200; DATA 1 on; DATA+END_STREAM 5 three; HEADERS 7 :status=200; \
+         DATA+END_STREAM 1 e; DATA+END_STREAM 7 four; HEADERS 3 :status=200; DATA+END_STREAM 3 two",
+    );
+    let bodies = client.ended_by_number(&interleaved, |done| done.response.body);
     let expected = [(2, "three"), (0, "one"), (3, "four"), (1, "two")];
-    assert_eq!(whole, expected.map(|(number, body)| (number, body.into())));
+    assert_eq!(bodies, expected.map(|(number, body)| (number, body.into())));
 }
 
 #[test]
@@ -57,14 +48,11 @@ fn the_server_limits_the_streams() {
     let requests = get();
     let mut client = Client::new(&requests);
     assert_eq!(client.wire.room(), 100);
-    client
-        .eat(&settings(&[(MAX_CONCURRENT_STREAMS, 2)]))
-        .unwrap();
+    let limit = |to| settings(&[(MAX_CONCURRENT_STREAMS, to)]);
+    client.eat(&limit(2)).unwrap();
     (0..2).for_each(|_| client.request(0));
     assert_eq!(client.wire.room(), 0);
-    client
-        .eat(&settings(&[(MAX_CONCURRENT_STREAMS, 1)]))
-        .unwrap();
+    client.eat(&limit(1)).unwrap();
     client.eat(&response(1, b"")).unwrap();
     assert_eq!(client.wire.room(), 0);
     client.eat(&response(3, b"")).unwrap();
@@ -83,19 +71,13 @@ fn a_server_that_goes_away_finishes_what_it_has_begun() {
     let warning = go_away(0x7fff_ffff, ErrorCode::NO_ERROR, "");
     assert_eq!(client.ended(&warning), []);
     assert_eq!((client.wire.room(), client.wire.is_finished()), (0, false));
-    let last = [
-        go_away(1, ErrorCode::NO_ERROR, "bye"),
-        response(1, b"hello"),
-    ]
-    .concat();
-    let done = client.ended(&last);
-    let unprocessed = End::Unprocessed(ended("is going away: NO_ERROR (bye)"));
-    assert_eq!(
-        done.iter().map(|done| done.number).collect::<Vec<_>>(),
-        [2, 1, 0]
-    );
-    assert_eq!((&done[0].end, &done[1].end), (&unprocessed, &unprocessed));
+    let last = go_away(1, ErrorCode::NO_ERROR, "bye");
+    let done = client.ended(&[last, response(1, b"hello")].concat());
     assert!(!done[2].whole().keep_alive);
+    let unprocessed = End::Unprocessed(ended("is going away: NO_ERROR (bye)"));
+    let ends = done.into_iter().map(|done| (done.number, done.end));
+    let expected = [(2, unprocessed.clone()), (1, unprocessed)];
+    assert_eq!(ends.take(2).collect::<Vec<_>>(), expected);
     assert!(client.wire.is_finished());
 }
 
@@ -149,20 +131,16 @@ fn the_server_may_reset_streams() {
     let mut client = Client::requesting(&requests, 3);
     let resets = [
         reset(3, ErrorCode(0x7)),
-        frame(Kind::HEADERS, END_HEADERS, 1, OK),
+        written("HEADERS 1 :status=200"),
         reset(1, ErrorCode::NO_ERROR),
     ];
-    let done = client.ended(&resets.concat());
-    let ends: Vec<_> = done.into_iter().map(|it| (it.number, it.end)).collect();
+    let ends = client.ended_by_number(&resets.concat(), |done| done.end);
     let refused = End::Unprocessed(ended("reset the stream: REFUSED_STREAM"));
     let failed = End::Failed(ended("reset the stream: NO_ERROR"));
     assert_eq!(ends, [(1, refused), (0, failed)]);
     // Further frames were sent before; the table still counts.
-    let late = [
-        data(1, 0, b"x"),
-        frame(Kind::HEADERS, END_HEADERS | END_STREAM, 3, b"\x48\x03404"),
-    ];
-    assert_eq!(client.ended(&late.concat()), []);
+    let late = written("DATA 1 x; HEADERS+END_HEADERS+END_STREAM 3 \x48\x03404");
+    assert_eq!(client.ended(&late), []);
     let indexed = frame(Kind::HEADERS, END_HEADERS | END_STREAM, 5, b"\xbe");
     assert_eq!(client.ended(&indexed)[0].whole().status, 404);
     assert_eq!(client.sent(), []);
@@ -173,36 +151,25 @@ fn frames_may_refer_to_an_ended_stream() {
     let requests = get();
     let mut client = Client::requesting(&requests, 1);
     client.eat(&response(1, b"")).unwrap();
-    let late = [
-        window_update(1, 5),
-        reset(1, ErrorCode::NO_ERROR),
-        frame(Kind::PRIORITY, 0, 1, &[0; 5]),
-    ];
-    client.eat(&late.concat()).unwrap();
-    assert_eq!(
-        client.eat(&data(1, 0, b"x")),
-        Err(Malformed::ClosedStream(Kind::DATA).into())
-    );
+    let late = written("WINDOW_UPDATE 1 \0\0\0\x05; RST_STREAM 1 \0\0\0\0; PRIORITY 1 12345");
+    client.eat(&late).unwrap();
+    let closed = Err(Malformed::ClosedStream(Kind::DATA).into());
+    assert_eq!(client.eat(&data(1, 0, b"x")), closed);
 }
 
 #[test]
 fn a_cancelled_request_leaves_the_others_alone() {
     let requests = get();
     let mut client = Client::requesting(&requests, 3);
-    client
-        .eat(&frame(Kind::HEADERS, END_HEADERS, 3, OK))
-        .unwrap();
+    client.eat(&written("HEADERS 3 :status=200")).unwrap();
     client.cancel(1);
     assert_eq!(client.sent(), frames(&reset(3, ErrorCode::CANCEL)));
-    let rest = [
-        data(3, 0, b"late"),
-        response(5, b"third"),
-        data(3, END_STREAM, b""),
-        response(1, b"first"),
-    ];
-    let done = client.ended(&rest.concat());
-    let numbers: Vec<_> = done.iter().map(|done| done.number).collect();
-    assert_eq!(numbers, [2, 0]);
+    let rest = written(
+        "DATA 3 late; HEADERS 5 :status=200; DATA+END_STREAM 5 third; DATA+END_STREAM 3; \
+         HEADERS 1 :status=200; DATA+END_STREAM 1 first",
+    );
+    let bodies = client.ended_by_number(&rest, |done| done.response.body);
+    assert_eq!(bodies, [(2, b"third".to_vec()), (0, b"first".to_vec())]);
     // Now the server has ended it.
     let fault = client.eat(&data(3, 0, b"")).unwrap_err();
     assert_eq!(fault, Malformed::ClosedStream(Kind::DATA).into());
@@ -260,19 +227,17 @@ fn a_close_means_what_the_first_response_lacks() {
         client.eat(bytes).unwrap();
         client.wire.close()
     };
+    for (frames, expected) in [
+        ("HEADERS 1 :status=100", OnClose::Truncated),
+        ("HEADERS 1", OnClose::Truncated),
+        ("HEADERS 1 :status=200", OnClose::Truncated),
+        ("HEADERS 3 :status=200", OnClose::BeforeResponse),
+    ] {
+        assert_eq!(close_after(&written(frames)), expected, "{frames}");
+    }
     assert_eq!(close_after(b""), OnClose::BeforeResponse);
     assert_eq!(close_after(&response(1, b"")), OnClose::BeforeResponse);
     assert_eq!(close_after(&[0]), OnClose::Truncated);
-    let interim = headers(1, 0, &[(":status", "100")]);
-    assert_eq!(close_after(&interim), OnClose::Truncated);
-    assert_eq!(
-        close_after(&frame(Kind::HEADERS, 0, 1, b"")),
-        OnClose::Truncated
-    );
-    let page = frame(Kind::HEADERS, END_HEADERS, 1, OK);
-    assert_eq!(close_after(&page), OnClose::Truncated);
-    let second = frame(Kind::HEADERS, END_HEADERS, 3, OK);
-    assert_eq!(close_after(&second), OnClose::BeforeResponse);
     let reason = "is going away: INTERNAL_ERROR (oops)";
     let going = go_away(3, ErrorCode(2), "oops");
     assert_eq!(close_after(&going), OnClose::Failed(ended(reason)));
