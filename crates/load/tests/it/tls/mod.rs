@@ -12,155 +12,108 @@ mod stalls;
 use std::sync::Arc;
 
 use peer::*;
-use prony_load::tls::{HttpVersion, TlsSettings, TlsVersion, Trust, Versions};
+use prony_load::tls::{HttpVersion, TlsSettings};
 use prony_load::wire::Wire;
-use prony_load::wire::tls::Agreement;
+use prony_load::wire::h1::H1Wire;
+use prony_load::wire::tls::{Agreement, Channel};
+use prony_testkit::table::rows;
+use rcgen::KeyPair;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use rustls::version::{TLS12, TLS13};
 
-const SUITES: [(&str, TlsVersion, bool); 9] = [
-    ("TLS_AES_256_GCM_SHA384", TlsVersion::Tls13, false),
-    ("TLS_AES_128_GCM_SHA256", TlsVersion::Tls13, false),
-    ("TLS_CHACHA20_POLY1305_SHA256", TlsVersion::Tls13, true),
-    (
-        "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
-        TlsVersion::Tls12,
-        false,
-    ),
-    (
-        "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
-        TlsVersion::Tls12,
-        false,
-    ),
-    (
-        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
-        TlsVersion::Tls12,
-        false,
-    ),
-    (
-        "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
-        TlsVersion::Tls12,
-        true,
-    ),
-    (
-        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
-        TlsVersion::Tls12,
-        true,
-    ),
-    (
-        "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256",
-        TlsVersion::Tls12,
-        true,
-    ),
-];
+/// Those of ring, with the key that a certificate needs for them.
+const SUITES: &str = "
+    TLS_AES_256_GCM_SHA384 | 1.3 | any
+    TLS_AES_128_GCM_SHA256 | 1.3 | any
+    TLS_CHACHA20_POLY1305_SHA256 | 1.3 | RSA
+    TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 | 1.2 | ECDSA
+    TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256 | 1.2 | ECDSA
+    TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 | 1.2 | ECDSA
+    TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384 | 1.2 | RSA
+    TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256 | 1.2 | RSA
+    TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256 | 1.2 | RSA
+";
 
 #[test]
 fn every_cipher_suite_carries_requests_and_responses() {
-    let (ecdsa, rsa) = (Certificate::new(), Certificate::rsa());
-    let set = requests(b"hello");
-    for (suite, version, is_rsa) in SUITES {
-        let certificate = if is_rsa { &rsa } else { &ecdsa };
+    // ring cannot generate a key for RSA.
+    let key = KeyPair::from_pem(include_str!("rsa_key.pem")).unwrap();
+    let rsa = Certificate::of(&key, &["localhost"], |_| {});
+    let ecdsa = Certificate::new();
+    for [cipher_suite, version, key] in rows(SUITES) {
+        let certificate = if key == "RSA" { &rsa } else { &ecdsa };
         let settings = TlsSettings {
-            cipher_suites: vec![suite.into()],
-            ..certificate.trusted()
+            cipher_suites: vec![cipher_suite.into()],
+            ..trusted(certificate)
         };
-        let mut channel = channel(&set, &client(&settings));
-        let mut server = Server::new(&Arc::new(certificate.server()));
-        shake(&mut channel, &mut server).unwrap();
+        let mut pair = Pair::requesting(b"hello", &settings, server(certificate));
+        pair.shake().unwrap();
         let agreement = Agreement {
-            version,
-            cipher_suite: suite,
+            version: version.parse().unwrap(),
+            cipher_suite,
             http: Some(HttpVersion::Http1),
         };
-        assert_eq!(channel.handshake().unwrap().agreement, agreement);
+        assert_eq!(pair.channel.handshake().unwrap().agreement, agreement);
         for length in [0, 1, 100, 40_000] {
-            exchange(&mut channel, &mut server, &vec![b'x'; length]);
+            pair.exchange(&vec![b'x'; length]);
         }
     }
 }
 
 #[test]
-fn the_versions_are_those_of_the_settings() {
-    let certificate = Certificate::new();
-    let set = requests(b"");
-    for only in [TlsVersion::Tls12, TlsVersion::Tls13] {
-        let settings = TlsSettings {
-            versions: Versions {
-                lowest: only,
-                highest: only,
-            },
-            ..certificate.trusted()
-        };
-        let mut channel = channel(&set, &client(&settings));
-        let mut server = Server::new(&Arc::new(certificate.server()));
-        shake(&mut channel, &mut server).unwrap();
-        assert_eq!(channel.handshake().unwrap().agreement.version, only);
-    }
-}
-
-#[test]
 fn any_certificate_will_do_if_the_settings_say_so() {
-    let certificate = Certificate::changed(|params| {
-        params.not_after = rcgen::date_time_ymd(2000, 1, 1);
-    });
-    let settings = TlsSettings {
-        trust: Trust::Any,
-        ..TlsSettings::default()
-    };
-    let set = requests(b"");
+    let certificate = changed(|params| params.not_after = rcgen::date_time_ymd(2000, 1, 1));
     for version in [&TLS12, &TLS13] {
-        let mut channel = channel(&set, &client(&settings));
-        let mut server = Server::with(&certificate, version);
-        shake(&mut channel, &mut server).unwrap();
-        exchange(&mut channel, &mut server, b"ok");
+        let mut pair = Pair::new(&trusts_any(), server_of(&certificate, &[version], None));
+        pair.shake().unwrap();
+        pair.exchange(b"ok");
     }
 }
 
 #[test]
 fn a_client_certificate_is_shown() {
     let (certificate, own) = (Certificate::new(), Certificate::new());
+    let shown = CertificateDer::from_pem_file(own.path("cert.pem")).unwrap();
     let settings = TlsSettings {
-        identity: Some(own.identity()),
-        ..certificate.trusted()
+        identity: Some(identity(&own)),
+        ..trusted(&certificate)
     };
-    let set = requests(b"");
     for version in [&TLS12, &TLS13] {
-        let mut channel = channel(&set, &client(&settings));
-        let config = certificate.server_of(&[version], Some(&own));
-        let mut server = Server::new(&Arc::new(config));
-        shake(&mut channel, &mut server).unwrap();
-        assert_eq!(
-            server.tls.peer_certificates(),
-            Some(std::slice::from_ref(&own.der))
-        );
-        exchange(&mut channel, &mut server, b"ok");
+        let config = server_of(&certificate, &[version], Some(&own));
+        let mut pair = Pair::new(&settings, config);
+        pair.shake().unwrap();
+        let seen = pair.server.tls.peer_certificates();
+        assert_eq!(seen, Some(std::slice::from_ref(&shown)));
+        pair.exchange(b"ok");
     }
 }
 
 #[test]
 fn the_next_connection_resumes_the_session_only_if_the_settings_say_so() {
     let certificate = Certificate::new();
-    let set = requests(b"");
-    for (version, resumes) in [
-        (&TLS12, true),
-        (&TLS13, true),
-        (&TLS12, false),
-        (&TLS13, false),
-    ] {
+    let versions = [&TLS12, &TLS13].into_iter();
+    for (version, resumes) in versions.flat_map(|version| [(version, true), (version, false)]) {
         let settings = TlsSettings {
             resumes,
-            ..certificate.trusted()
+            ..trusted(&certificate)
         };
         let client = client(&settings);
-        let config = Arc::new(certificate.server_of(&[version], None));
-        let (mut first, mut second) = (channel(&set, &client), channel(&set, &client));
+        let config = Arc::new(server_of(&certificate, &[version], None));
+        let mut pairs = [(); 2].map(|()| {
+            let wire = H1Wire::new(request_with(b""), false);
+            let channel = Channel::new(wire, &client, Some(HttpVersion::Http1));
+            let server = Server::new(&config);
+            Pair { channel, server }
+        });
         for round in 0..4 {
-            for channel in [&mut first, &mut second] {
-                channel.open();
-                let mut server = Server::new(&config);
-                shake(channel, &mut server).unwrap();
-                let resumed = channel.handshake().unwrap().resumed;
+            for pair in &mut pairs {
+                pair.channel.open();
+                pair.server = Server::new(&config);
+                pair.shake().unwrap();
+                let resumed = pair.channel.handshake().unwrap().resumed;
                 assert_eq!(resumed, resumes && round > 0, "{version:?} {round}");
-                exchange(channel, &mut server, b"ok");
+                pair.exchange(b"ok");
             }
         }
     }
@@ -171,36 +124,32 @@ fn a_resumed_session_carries_no_early_data() {
     let certificate = Certificate::new();
     let settings = TlsSettings {
         resumes: true,
-        ..certificate.trusted()
+        ..trusted(&certificate)
     };
-    let set = requests(b"");
-    let mut config = certificate.server_of(&[&TLS13], None);
+    let mut config = server_of(&certificate, &[&TLS13], None);
     config.max_early_data_size = 1 << 14;
+    let mut pair = Pair::new(&settings, config.clone());
     let config = Arc::new(config);
-    let mut channel = channel(&set, &client(&settings));
     for resumes in [false, true] {
-        channel.open();
-        let mut server = Server::new(&config);
-        let sent = send(&mut channel, &mut server).unwrap();
-        assert!(sent > 0, "a ClientHello");
-        assert!(server.tls.early_data().is_none(), "resumes: {resumes}");
-        shake(&mut channel, &mut server).unwrap();
-        assert_eq!(channel.handshake().unwrap().resumed, resumes);
-        assert!(server.tls.early_data().is_none(), "resumes: {resumes}");
-        exchange(&mut channel, &mut server, b"ok");
+        pair.channel.open();
+        pair.server = Server::new(&config);
+        assert!(pair.send().unwrap() > 0, "a ClientHello");
+        assert!(pair.server.tls.early_data().is_none());
+        pair.shake().unwrap();
+        assert_eq!(pair.channel.handshake().unwrap().resumed, resumes);
+        assert!(pair.server.tls.early_data().is_none());
+        pair.exchange(b"ok");
     }
 }
 
 #[test]
 fn another_name_is_sent_and_looked_for() {
-    let certificate = Certificate::named(&["a.test"]);
+    let certificate = named(&["a.test"]);
     let settings = TlsSettings {
         server_name: Some("a.test".into()),
-        ..certificate.trusted()
+        ..trusted(&certificate)
     };
-    let set = requests(b"");
-    let mut channel = channel(&set, &client(&settings));
-    let mut server = Server::new(&Arc::new(certificate.server()));
-    shake(&mut channel, &mut server).unwrap();
-    assert_eq!(server.tls.server_name(), Some("a.test"));
+    let mut pair = Pair::new(&settings, server(&certificate));
+    pair.shake().unwrap();
+    assert_eq!(pair.server.tls.server_name(), Some("a.test"));
 }

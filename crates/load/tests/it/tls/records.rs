@@ -1,10 +1,7 @@
 //! How bytes are split into records, and records into reads and writes.
 
-use std::sync::Arc;
-
 use prony_load::ScenarioRequest;
-use prony_load::wire::h1::{Collect, H1Wire};
-use prony_load::wire::tls::Channel;
+use prony_load::wire::h1::Collect;
 use prony_load::wire::{Eaten, Fault, OnClose, Responses, Which, Wire};
 use proptest::prelude::*;
 use rustls::version::{TLS12, TLS13};
@@ -14,25 +11,23 @@ use super::peer::*;
 #[test]
 fn the_server_may_split_its_bytes_anywhere() {
     let certificate = Certificate::new();
-    let set = requests(b"");
     for version in [&TLS12, &TLS13] {
-        let mut channel = channel(&set, &client(&certificate.trusted()));
-        let mut server = Server::with(&certificate, version);
-        let mut responses = Vec::new();
-        let mut is_requested = false;
+        let config = server_of(&certificate, &[version], None);
+        let mut pair = Pair::new(&trusted(&certificate), config);
+        let (mut responses, mut is_requested) = (Vec::new(), false);
         for _ in 0..8 {
-            send(&mut channel, &mut server).unwrap();
-            if server.received.ends_with(b"\r\n\r\n") {
-                server.received.clear();
-                server.send(&response(b"hello"));
+            pair.send().unwrap();
+            if pair.server.received.ends_with(b"\r\n\r\n") {
+                pair.server.received.clear();
+                pair.server.send(&response(b"hello"));
             }
-            for byte in server.unsent() {
-                responses.extend(eat(&mut channel, &[byte]).unwrap());
-                if channel.is_ready() && !is_requested {
+            for byte in pair.server.unsent() {
+                responses.extend(pair.eat(&[byte]).unwrap());
+                if pair.channel.is_ready() && !is_requested {
                     is_requested = true;
-                    channel.request(Which::default());
+                    pair.channel.request(Which::default());
                 }
-                send(&mut channel, &mut server).unwrap();
+                pair.send().unwrap();
             }
         }
         assert_eq!(responses, [(200, b"hello".to_vec())]);
@@ -41,91 +36,57 @@ fn the_server_may_split_its_bytes_anywhere() {
 
 #[test]
 fn several_responses_in_a_record_are_told_apart() {
-    let certificate = Certificate::new();
-    let set = requests(b"");
-    let mut channel = channel(&set, &client(&certificate.trusted()));
-    let mut server = Server::new(&Arc::new(certificate.server()));
-    shake(&mut channel, &mut server).unwrap();
-    for _ in 0..3 {
-        channel.request(Which::default());
-    }
-    send(&mut channel, &mut server).unwrap();
-    server.send(&[response(b"a"), response(b"bc"), response(b"")].concat());
-    let bytes = server.unsent();
-    let mut collect = Collect::default();
-    let eaten = channel.eat(&bytes, &mut collect).unwrap();
+    let mut pair = Pair::shaken(&Certificate::new(), &TLS13);
+    (0..3).for_each(|_| pair.request());
+    let three = [response(b"a"), response(b"bc"), response(b"")];
+    pair.server.send(&three.concat());
+    let bytes = pair.server.unsent();
+    let eaten = pair.channel.eat(&bytes, &mut Collect::default()).unwrap();
     assert_eq!(eaten.bytes, bytes.len());
-    assert!(eaten.ended.is_some() && channel.has_more());
+    assert!(eaten.ended.is_some() && pair.channel.has_more());
     // To have something to send does no harm to what is left.
-    channel.request(Which::default());
-    send(&mut channel, &mut server).unwrap();
-    let rest = eat(&mut channel, b"").unwrap();
+    pair.request();
+    let rest = pair.eat(b"").unwrap();
     assert_eq!(rest, [(200, b"bc".to_vec()), (200, Vec::new())]);
-    server.send(&response(b"d"));
-    let last = eat(&mut channel, &server.unsent()).unwrap();
-    assert_eq!(last, [(200, b"d".to_vec())]);
-    assert!(!channel.has_more());
+    pair.server.send(&response(b"d"));
+    assert_eq!(pair.receive().unwrap(), [(200, b"d".to_vec())]);
+    assert!(!pair.channel.has_more());
 }
 
 #[test]
 fn records_that_wait_are_kept_while_a_request_is_encrypted() {
-    let certificate = Certificate::new();
-    let set = requests(b"");
-    let mut channel = channel(&set, &client(&certificate.trusted()));
-    let mut server = Server::new(&Arc::new(certificate.server()));
-    shake(&mut channel, &mut server).unwrap();
-    channel.request(Which::default());
-    channel.request(Which::default());
-    send(&mut channel, &mut server).unwrap();
-    server.send(&response(b"first"));
-    let mut bytes = server.unsent();
-    server.send(&response(b"second"));
-    bytes.extend(server.unsent());
-    let eaten = channel.eat(&bytes, &mut Collect::default()).unwrap();
-    assert!(eaten.ended.is_some() && channel.has_more());
-    channel.request(Which::default());
-    send(&mut channel, &mut server).unwrap();
-    let rest = eat(&mut channel, &bytes[eaten.bytes..]).unwrap();
+    let mut pair = Pair::shaken(&Certificate::new(), &TLS13);
+    (0..2).for_each(|_| pair.request());
+    pair.server.send(&response(b"first"));
+    let mut bytes = pair.server.unsent();
+    pair.server.send(&response(b"second"));
+    bytes.extend(pair.server.unsent());
+    let eaten = pair.channel.eat(&bytes, &mut Collect::default()).unwrap();
+    assert!(eaten.ended.is_some() && pair.channel.has_more());
+    pair.request();
+    let rest = pair.eat(&bytes[eaten.bytes..]).unwrap();
     assert_eq!(rest, [(200, b"second".to_vec())]);
 }
 
 #[test]
 fn the_keys_may_change_at_any_time() {
-    let certificate = Certificate::new();
-    let set = requests(b"");
-    let mut channel = channel(&set, &client(&certificate.trusted()));
-    let config = certificate.server_of(&[&TLS13], None);
-    let mut server = Server::new(&Arc::new(config));
-    shake(&mut channel, &mut server).unwrap();
+    let mut pair = Pair::shaken(&Certificate::new(), &TLS13);
     for _ in 0..100 {
-        server.tls.refresh_traffic_keys().unwrap();
-        exchange(&mut channel, &mut server, b"ok");
+        pair.server.tls.refresh_traffic_keys().unwrap();
+        pair.exchange(b"ok");
     }
 }
 
 #[test]
 fn a_long_request_is_encrypted_as_it_is_sent() {
-    let body = vec![b'x'; 1 << 20];
-    let set = requests(&body);
-    let certificate = Certificate::new();
-    let mut channel = channel(&set, &client(&certificate.trusted()));
-    let mut server = Server::new(&Arc::new(certificate.server()));
-    shake(&mut channel, &mut server).unwrap();
-    channel.request(Which::default());
-    loop {
-        let unsent = channel.unsent();
-        if unsent.is_empty() {
-            break;
-        }
-        assert!(unsent.len() <= 81 * 1024, "{} bytes at once", unsent.len());
-        let length = unsent.len().min(10_000);
-        server.take(&unsent[..length]).unwrap();
-        channel.sent(length);
-    }
-    assert!(server.received.ends_with(&body));
-    server.send(&response(b"ok"));
-    let responses = eat(&mut channel, &server.unsent()).unwrap();
-    assert_eq!(responses, [(200, b"ok".to_vec())]);
+    let (body, certificate) = (vec![b'x'; 1 << 20], Certificate::new());
+    let mut pair = Pair::requesting(&body, &trusted(&certificate), server(&certificate));
+    pair.shake().unwrap();
+    pair.channel.request(Which::default());
+    send_in_pieces(&mut pair, &[10_000]);
+    assert!(pair.server.received.ends_with(&body));
+    pair.server.send(&response(b"ok"));
+    assert_eq!(pair.receive().unwrap(), [(200, b"ok".to_vec())]);
 }
 
 /// Has bytes to send, and notes how many of them were sent.
@@ -170,26 +131,22 @@ impl Wire for Sender {
 #[test]
 fn plaintext_is_sent_when_the_end_of_its_record_is() {
     let certificate = Certificate::new();
-    let client = client(&certificate.trusted());
     let sender = Sender {
         bytes: vec![7; 100],
         ..Sender::default()
     };
-    let mut channel = Channel::new(sender, &client, None);
-    channel.open();
-    let mut server = Server::new(&Arc::new(certificate.server_of(&[&TLS13], None)));
+    let config = server_of(&certificate, &[&TLS13], None);
+    let mut pair = Pair::of(sender, &client(&trusted(&certificate)), None, config);
     // The record leaves together with the last message of the handshake.
-    let unsent = channel.unsent().to_vec();
-    channel.sent(unsent.len());
-    server.take(&unsent).unwrap();
-    eat(&mut channel, &server.unsent()).unwrap();
-    let unsent = channel.unsent().to_vec();
-    channel.sent(unsent.len() - 1);
-    assert_eq!(channel.close(), OnClose::Truncated);
-    channel.sent(1);
-    assert_eq!(channel.close(), OnClose::BeforeResponse);
-    server.take(&unsent).unwrap();
-    assert_eq!(server.received, [7; 100]);
+    pair.send().unwrap();
+    pair.receive().unwrap();
+    let unsent = pair.channel.unsent().to_vec();
+    pair.channel.sent(unsent.len() - 1);
+    assert_eq!(pair.channel.close(), OnClose::Truncated);
+    pair.channel.sent(1);
+    assert_eq!(pair.channel.close(), OnClose::BeforeResponse);
+    pair.server.take(&unsent).unwrap();
+    assert_eq!(pair.server.received, [7; 100]);
 }
 
 proptest! {
@@ -204,23 +161,25 @@ proptest! {
         reads in prop::collection::vec(1..70_000usize, 1..8),
         sends in prop::collection::vec(1..70_000usize, 1..8),
     ) {
-        let set = requests(&vec![b'r'; request]);
         let version = if is_old { &TLS12 } else { &TLS13 };
         CERTIFICATE.with(|certificate| {
-            let mut channel = channel(&set, &client(&certificate.trusted()));
-            let mut server = Server::with(certificate, version);
-            shake(&mut channel, &mut server).unwrap();
+            let config = server_of(certificate, &[version], None);
+            let request = vec![b'r'; request];
+            let mut pair = Pair::requesting(&request, &trusted(certificate), config);
+            pair.shake().unwrap();
             for _ in &bodies {
-                channel.request(Which::default());
+                pair.channel.request(Which::default());
             }
-            send_in_pieces(&mut channel, &mut server, &sends);
-            assert_eq!(server.received, set.requests()[0].bytes().repeat(bodies.len()));
-            let expected: Vec<_> = bodies.iter().map(|&length| (200, body(length))).collect();
-            let plaintext: Vec<u8> =
-                bodies.iter().flat_map(|&length| response(&body(length))).collect();
-            let ciphertext = write_in_pieces(&mut server, &plaintext, &writes);
-            let responses = read_in_pieces(&mut channel, &ciphertext, &reads);
-            assert!(responses == expected, "{:?}", (responses.len(), expected.len()));
+            send_in_pieces(&mut pair, &sends);
+            let sent = request_with(&request)[0].bytes().repeat(bodies.len());
+            assert!(pair.server.received == sent);
+            let bodies: Vec<_> = bodies.iter().map(|&length| body(length)).collect();
+            let plaintext: Vec<u8> = bodies.iter().flat_map(|body| response(body)).collect();
+            let ciphertext = write_in_pieces(&mut pair.server, &plaintext, &writes);
+            let responses = read_in_pieces(&mut pair, &ciphertext, &reads);
+            assert!(responses.iter().all(|(status, _)| *status == 200));
+            let received: Vec<_> = responses.into_iter().map(|(_, body)| body).collect();
+            assert!(received == bodies, "{:?}", (received.len(), bodies.len()));
         });
     }
 }
@@ -233,47 +192,41 @@ fn body(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8).collect()
 }
 
-fn send_in_pieces(channel: &mut Channel<H1Wire<'_>>, server: &mut Server, sizes: &[usize]) {
+fn send_in_pieces(pair: &mut Pair, sizes: &[usize]) {
     for &size in sizes.iter().cycle() {
-        let unsent = channel.unsent();
+        let unsent = pair.channel.unsent();
         if unsent.is_empty() {
             return;
         }
+        assert!(unsent.len() <= 81 * 1024, "{} bytes at once", unsent.len());
         let length = unsent.len().min(size);
-        server.take(&unsent[..length]).unwrap();
-        channel.sent(length);
+        pair.server.take(&unsent[..length]).unwrap();
+        pair.channel.sent(length);
     }
 }
 
-fn write_in_pieces(server: &mut Server, mut plaintext: &[u8], sizes: &[usize]) -> Vec<u8> {
-    let mut ciphertext = Vec::new();
-    for &size in sizes.iter().cycle() {
-        if plaintext.is_empty() {
-            break;
-        }
-        let (piece, rest) = plaintext.split_at(size.min(plaintext.len()));
+/// What to take of bytes at a time, again and again in these sizes.
+fn pieces<'a>(mut bytes: &'a [u8], sizes: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+    sizes.iter().cycle().map_while(move |&size| {
+        let piece = bytes.split_off(..size.min(bytes.len())).unwrap();
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+fn write_in_pieces(server: &mut Server, plaintext: &[u8], sizes: &[usize]) -> Vec<u8> {
+    let write = |piece| {
         server.send(piece);
-        ciphertext.extend(server.unsent());
-        plaintext = rest;
-    }
-    ciphertext
+        server.unsent()
+    };
+    pieces(plaintext, sizes).flat_map(write).collect()
 }
 
 /// Reads responses, which may span several reads.
-fn read_in_pieces(
-    channel: &mut Channel<H1Wire<'_>>,
-    mut ciphertext: &[u8],
-    sizes: &[usize],
-) -> Vec<(u16, Vec<u8>)> {
+fn read_in_pieces(pair: &mut Pair, ciphertext: &[u8], sizes: &[usize]) -> Vec<(u16, Vec<u8>)> {
     let (mut collect, mut responses) = (Collect::default(), Vec::new());
-    for &size in sizes.iter().cycle() {
-        if ciphertext.is_empty() {
-            break;
-        }
-        let (mut piece, rest) = ciphertext.split_at(size.min(ciphertext.len()));
-        ciphertext = rest;
-        while !piece.is_empty() || channel.has_more() {
-            let eaten = channel.eat(piece, &mut collect).unwrap();
+    for mut piece in pieces(ciphertext, sizes) {
+        while !piece.is_empty() || pair.channel.has_more() {
+            let eaten = pair.channel.eat(piece, &mut collect).unwrap();
             piece = &piece[eaten.bytes..];
             if eaten.ended.is_none() {
                 assert!(piece.is_empty());

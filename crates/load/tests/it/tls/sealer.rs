@@ -6,7 +6,7 @@ use rustls::{
     SupportedCipherSuite, SupportedProtocolVersion,
 };
 
-use super::peer::Certificate;
+use super::peer::{Certificate, server_of, trusted};
 use prony_load::tls::TlsSettings;
 
 /// Cipher suites whose keys are used in the same way in both versions of TLS.
@@ -29,7 +29,7 @@ impl Sealer {
     pub fn client(certificate: &Certificate) -> TlsSettings {
         TlsSettings {
             cipher_suites: SUITES.map(Into::into).into(),
-            ..certificate.trusted()
+            ..trusted(certificate)
         }
     }
 
@@ -38,7 +38,7 @@ impl Sealer {
         certificate: &Certificate,
         version: &'static SupportedProtocolVersion,
     ) -> ServerConfig {
-        let mut config = certificate.server_of(&[version], None);
+        let mut config = server_of(certificate, &[version], None);
         config.enable_secret_extraction = true;
         config
     }
