@@ -581,6 +581,3 @@ fn is_transient(error: &io::Error) -> bool {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted
     )
 }
-
-#[cfg(test)]
-mod tests;
