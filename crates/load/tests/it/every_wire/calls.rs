@@ -8,12 +8,12 @@ use prony_load::{EventLoopChoice, LoadPlan, WireRequest, run};
 use prony_model::{Outcome, Protocol};
 
 use super::server::CountingServer;
-use super::{REQUESTS, plan};
+use super::{GRPC, REQUESTS, over_each, plan};
 
 /// The method whose response has the first message of the request only.
 pub const FIRST_ONLY: &str = "/test.Echo/First";
 /// The method whose response has all messages of the request.
-const ALL: &str = "/test.Echo/All";
+const EACH: &str = "/test.Echo/Each";
 const KINDS: [CallKind; 4] = [
     CallKind::Unary,
     CallKind::ClientStreaming,
@@ -74,22 +74,24 @@ fn check(server: &CountingServer, plan: &LoadPlan, kind: CallKind, name: &str) {
     assert_eq!(counted, expected, "{name}");
 }
 
-fn every_kind_over(protocol: Protocol) {
-    for event_loop in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
-        for (kind, in_flight) in KINDS.into_iter().flat_map(|kind| [(kind, 1), (kind, 4)]) {
+#[test]
+fn every_kind_of_call_counts_its_messages_on_both_sides() {
+    over_each(&GRPC, |protocol| {
+        let loops = [EventLoopChoice::IoUring, EventLoopChoice::Epoll];
+        let each = loops
+            .into_iter()
+            .flat_map(|it| KINDS.map(|kind| (it, kind)));
+        for ((event_loop, kind), in_flight) in each.flat_map(|it| [(it, 1), (it, 4)]) {
             let server = CountingServer::start(protocol);
             let mut sent = several();
             if !kind.streams_requests() {
                 sent.truncate(1);
             }
-            let path = if kind.streams_responses() {
-                ALL
-            } else {
-                FIRST_ONLY
-            };
+            let streams = kind.streams_responses();
+            let path = if streams { EACH } else { FIRST_ONLY };
             let plan = LoadPlan {
                 request: call(&server, protocol, (kind, path), &sent).into(),
-                events: kind.streams_responses(),
+                events: streams,
                 pipeline: in_flight,
                 ..plan(&server, protocol, event_loop)
             };
@@ -97,15 +99,5 @@ fn every_kind_over(protocol: Protocol) {
             let name = format!("{kind:?}, {in_flight} in flight, {protocol} and {event_loop}");
             check(&server, &plan, kind, &name);
         }
-    }
-}
-
-#[test]
-fn every_kind_of_call_counts_its_messages_on_both_sides() {
-    every_kind_over(Protocol::Grpc);
-}
-
-#[test]
-fn every_kind_of_call_counts_its_messages_on_both_sides_over_tls() {
-    every_kind_over(Protocol::GrpcTls);
+    });
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use prony_load::{EventLoopChoice, Keep, LoadPlan};
-use prony_model::{Ended, LoadResult, Outcome, Protocol};
+use prony_model::{Ended, LoadResult, Outcome};
 
 use super::server::CountingServer;
-use super::{REQUESTS, SHAPES, in_agents, loops_and_agents, plan};
+use super::{HTTP, REQUESTS, SHAPES, in_agents, loops_and_agents, over_each, plan};
 use crate::parts_of::load;
 use crate::scenarios::{Step, Steps};
 
@@ -75,10 +75,8 @@ fn check_order(targets: &[String], name: &str) {
     }
     for (user, places) in users {
         let in_order = (0..places.len() as u64).map(|at| (at / ENTRIES + 1, at % ENTRIES));
-        assert!(
-            places.iter().copied().eq(in_order),
-            "{name}: {user}: {places:?}"
-        );
+        let is_in_order = places.iter().copied().eq(in_order);
+        assert!(is_in_order, "{name}: {user}: {places:?}");
     }
 }
 
@@ -89,51 +87,34 @@ fn check_rows(targets: &[String], name: &str) {
     assert_eq!(rows, (0..REQUESTS).collect(), "{name}");
 }
 
-fn every_shape_over(protocol: Protocol) {
-    let server = CountingServer::start(protocol);
+#[test]
+fn every_shape_of_flows_works_over_every_wire_of_http() {
     let think_time = Duration::from_micros(500);
-    for (number, shape) in SHAPES.iter().enumerate() {
-        for (event_loop, agents) in loops_and_agents(protocol, number) {
-            let think_time = (event_loop == EventLoopChoice::Epoll).then_some(think_time);
-            let mut plan = plan(&server, protocol, event_loop);
-            (shape.apply)(&mut plan);
-            in_agents(&mut plan, agents);
-            // A user has one request in flight.
-            plan.pipeline = 1;
-            plan.flow_think_time = think_time;
-            let url = format!("{}://{}/", protocol.scheme(), server.address());
-            let plans: Vec<LoadPlan> = (0..agents)
-                .map(|_| {
-                    let steps = Steps::of(&url, &steps()).echoed_over(protocol.into());
-                    LoadPlan {
-                        request: steps.request().0,
-                        ..plan.clone()
-                    }
-                })
-                .collect();
-            let (shape, protocol) = (shape.name, protocol.name());
-            let name = format!("flows, {shape} over {protocol} and {event_loop}, {agents} agents");
-            check(&server, &plans, &name);
+    over_each(&HTTP, |protocol| {
+        let server = CountingServer::start(protocol);
+        let url = format!("{}://{}/", protocol.scheme(), server.address());
+        for (number, (shape, change)) in SHAPES.iter().enumerate() {
+            for (event_loop, agents) in loops_and_agents(protocol, number) {
+                let mut plan = plan(&server, protocol, event_loop);
+                change(&mut plan);
+                in_agents(&mut plan, agents);
+                // A user has one request in flight.
+                plan.pipeline = 1;
+                let waits = event_loop == EventLoopChoice::Epoll;
+                plan.flow_think_time = waits.then_some(think_time);
+                let of_agent = |_| LoadPlan {
+                    request: Steps::of(&url, &steps())
+                        .echoed_over(protocol.into())
+                        .request()
+                        .0,
+                    ..plan.clone()
+                };
+                let plans: Vec<_> = (0..agents).map(of_agent).collect();
+                let protocol = protocol.name();
+                let name =
+                    format!("flows, {shape} over {protocol} and {event_loop}, {agents} agents");
+                check(&server, &plans, &name);
+            }
         }
-    }
-}
-
-#[test]
-fn every_shape_of_flows_works_over_http_1() {
-    every_shape_over(Protocol::Http11);
-}
-
-#[test]
-fn every_shape_of_flows_works_over_http_1_and_tls() {
-    every_shape_over(Protocol::Https11);
-}
-
-#[test]
-fn every_shape_of_flows_works_over_http_2() {
-    every_shape_over(Protocol::H2c);
-}
-
-#[test]
-fn every_shape_of_flows_works_over_http_2_and_tls() {
-    every_shape_over(Protocol::H2);
+    });
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use prony_load::wire::grpc::CallKind;
 use prony_load::{EventLoopChoice, LoadPlan, run};
-use prony_model::{Arrivals, LatencyHistogram, LoadShape, Outcome, Protocol, Schedule};
+use prony_model::{LatencyHistogram, Outcome, Protocol};
 
 use super::calls::call;
 use super::server::{CountingServer, FREEZE};
-use super::{http_request, plan};
+use super::{ALL, http_request, over_each, plan};
+use crate::plans::even;
 
 /// One request every 5 ms.
 const RATE: f64 = 200.0;
@@ -35,7 +36,7 @@ fn frozen(server: &CountingServer, protocol: Protocol, event_loop: EventLoopChoi
     };
     LoadPlan {
         request: request.into(),
-        shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, RATE)),
+        shape: even(RATE),
         requests: Some(REQUESTS),
         ..plan(server, protocol, event_loop)
     }
@@ -68,16 +69,6 @@ fn check_latencies(latencies: &LatencyHistogram, name: &str) {
     }
 }
 
-/// At the same time: all that these loads do is wait.
-fn over(protocol: Protocol) {
-    let loops = [EventLoopChoice::IoUring, EventLoopChoice::Epoll];
-    thread::scope(|scope| {
-        for (event_loop, room) in loops.into_iter().flat_map(|it| ROOM.map(|room| (it, room))) {
-            scope.spawn(move || with_room(protocol, event_loop, room));
-        }
-    });
-}
-
 fn with_room(
     protocol: Protocol,
     event_loop: EventLoopChoice,
@@ -95,32 +86,15 @@ fn with_room(
     check(&server, &plan, &name);
 }
 
+/// At the same time: all that these loads do is wait.
 #[test]
-fn latencies_over_http_1_have_the_freeze() {
-    over(Protocol::Http11);
-}
-
-#[test]
-fn latencies_over_http_1_and_tls_have_the_freeze() {
-    over(Protocol::Https11);
-}
-
-#[test]
-fn latencies_over_http_2_have_the_freeze() {
-    over(Protocol::H2c);
-}
-
-#[test]
-fn latencies_over_http_2_and_tls_have_the_freeze() {
-    over(Protocol::H2);
-}
-
-#[test]
-fn latencies_over_grpc_have_the_freeze() {
-    over(Protocol::Grpc);
-}
-
-#[test]
-fn latencies_over_grpc_and_tls_have_the_freeze() {
-    over(Protocol::GrpcTls);
+fn latencies_over_every_wire_have_the_freeze() {
+    let loops = [EventLoopChoice::IoUring, EventLoopChoice::Epoll];
+    over_each(&ALL, |protocol| {
+        thread::scope(|scope| {
+            for (event_loop, room) in loops.into_iter().flat_map(|it| ROOM.map(|room| (it, room))) {
+                scope.spawn(move || with_room(protocol, event_loop, room));
+            }
+        });
+    });
 }

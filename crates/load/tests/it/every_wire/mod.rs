@@ -1,15 +1,15 @@
 //! Every shape of load and event streams over every wire and both event loops, from one process or several agents: each
 //! request has one response, and the server has counted as many requests and events as the client.
 
-pub mod acceptor;
 mod calls;
 mod events;
 mod flows;
 mod freezes;
-mod server;
+pub mod server;
 mod streams;
 
 use std::num::NonZeroU64;
+use std::thread;
 use std::time::Duration;
 
 use prony_load::tls::{Offer, TlsSettings, Trust};
@@ -31,10 +31,26 @@ const HTTP: [Protocol; 4] = [
     Protocol::H2,
 ];
 
-/// A shape of load, by its name and what it changes in a plan.
-struct Shape {
-    name: &'static str,
-    apply: fn(&mut LoadPlan),
+const GRPC: [Protocol; 2] = [Protocol::Grpc, Protocol::GrpcTls];
+
+/// All wires.
+const ALL: [Protocol; 6] = [
+    Protocol::Http11,
+    Protocol::Https11,
+    Protocol::H2c,
+    Protocol::H2,
+    Protocol::Grpc,
+    Protocol::GrpcTls,
+];
+
+/// Tests each wire in a thread of its own.
+fn over_each(protocols: &[Protocol], test: impl Fn(Protocol) + Sync) {
+    thread::scope(|scope| {
+        for &protocol in protocols {
+            let test = &test;
+            scope.spawn(move || test(protocol));
+        }
+    });
 }
 
 /// Keeps several requests in flight over each connection.
@@ -47,72 +63,45 @@ fn rate(plan: &mut LoadPlan, schedule: Schedule) {
     plan.max_connections = 8;
 }
 
-const SHAPES: [Shape; 10] = [
-    Shape {
-        name: "closed",
-        apply: |_| {},
-    },
-    Shape {
-        name: "several requests in flight",
-        apply: in_flight,
-    },
-    Shape {
-        name: "sequential",
-        apply: |plan| (plan.connections, plan.threads) = (1, 1),
-    },
-    Shape {
-        name: "a connection for every third request",
-        apply: |plan| plan.requests_per_connection = NonZeroU64::new(3),
-    },
-    Shape {
-        name: "even arrivals",
-        apply: |plan| rate(plan, Schedule::constant(Arrivals::Even, 2000.0)),
-    },
-    Shape {
-        name: "random arrivals, several in flight",
-        apply: |plan| {
-            rate(plan, Schedule::constant(Arrivals::Poisson, 2000.0));
-            in_flight(plan);
-        },
-    },
-    Shape {
-        name: "stages",
-        apply: |plan| {
-            let stages = vec![
-                Stage {
-                    from_per_s: 500.0,
-                    to_per_s: 3000.0,
-                    duration_s: Some(0.02),
-                },
-                Stage::endless(3000.0),
-            ];
-            let even = Schedule::constant(Arrivals::Even, 1.0);
-            rate(plan, Schedule { stages, ..even });
-        },
-    },
-    Shape {
-        name: "bursts",
-        apply: |plan| {
-            let even = Schedule::constant(Arrivals::Even, 2000.0);
-            rate(plan, Schedule { burst: 20, ..even });
-        },
-    },
-    Shape {
-        name: "users who wait",
-        apply: |plan| {
-            plan.shape = LoadShape::UsersClosed {
-                think_time_s: 0.002,
-            }
-        },
-    },
-    Shape {
-        name: "users who do not wait",
-        apply: |plan| {
-            plan.shape = LoadShape::UsersOpen {
-                think_time_s: 0.002,
-            }
-        },
-    },
+/// Shapes of load, and what they change in a plan.
+const SHAPES: [(&str, fn(&mut LoadPlan)); 10] = [
+    ("closed", |_| {}),
+    ("several requests in flight", in_flight),
+    ("sequential", |plan| {
+        (plan.connections, plan.threads) = (1, 1);
+    }),
+    ("a connection for every third request", |plan| {
+        plan.requests_per_connection = NonZeroU64::new(3);
+    }),
+    ("even arrivals", |plan| {
+        rate(plan, Schedule::constant(Arrivals::Even, 2000.0));
+    }),
+    ("random arrivals, several in flight", |plan| {
+        rate(plan, Schedule::constant(Arrivals::Poisson, 2000.0));
+        in_flight(plan);
+    }),
+    ("stages", |plan| {
+        let growing = Stage {
+            from_per_s: 500.0,
+            to_per_s: 3000.0,
+            duration_s: Some(0.02),
+        };
+        let stages = vec![growing, Stage::endless(3000.0)];
+        let even = Schedule::constant(Arrivals::Even, 1.0);
+        rate(plan, Schedule { stages, ..even });
+    }),
+    ("bursts", |plan| {
+        let even = Schedule::constant(Arrivals::Even, 2000.0);
+        rate(plan, Schedule { burst: 20, ..even });
+    }),
+    ("users who wait", |plan| {
+        let think_time_s = 0.002;
+        plan.shape = LoadShape::UsersClosed { think_time_s };
+    }),
+    ("users who do not wait", |plan| {
+        let think_time_s = 0.002;
+        plan.shape = LoadShape::UsersOpen { think_time_s };
+    }),
 ];
 
 fn request(server: &CountingServer, protocol: Protocol) -> WireRequest {
@@ -137,12 +126,11 @@ fn parts(server: &CountingServer, protocol: Protocol, path: &str) -> RequestPart
 fn plan(server: &CountingServer, protocol: Protocol, event_loop: EventLoopChoice) -> LoadPlan {
     let tls = protocol.is_tls().then(|| {
         let settings = TlsSettings {
-            trust: Trust::File(server.certificate().to_owned()),
+            trust: Trust::File(server.certificate()),
             ..TlsSettings::default()
         };
-        settings
-            .client("localhost", Offer::Only(protocol.into()))
-            .unwrap()
+        let offer = Offer::Only(protocol.into());
+        settings.client("localhost", offer).unwrap()
     });
     LoadPlan {
         tls,
@@ -210,46 +198,19 @@ fn loops_and_agents(protocol: Protocol, number: usize) -> [(EventLoopChoice, usi
     [(loops[at % 2], 1), (loops[(at + 1) % 2], 3)]
 }
 
-fn every_shape_over(protocol: Protocol) {
-    let server = CountingServer::start(protocol);
-    for (number, shape) in SHAPES.iter().enumerate() {
-        for (event_loop, agents) in loops_and_agents(protocol, number) {
-            let mut plan = plan(&server, protocol, event_loop);
-            (shape.apply)(&mut plan);
-            in_agents(&mut plan, agents);
-            let (shape, protocol) = (shape.name, protocol.name());
-            let name = format!("{shape} over {protocol} and {event_loop}, {agents} agents");
-            check(&server, &plan, &name);
+#[test]
+fn every_shape_works_over_every_wire() {
+    over_each(&ALL, |protocol| {
+        let server = CountingServer::start(protocol);
+        for (number, (shape, change)) in SHAPES.iter().enumerate() {
+            for (event_loop, agents) in loops_and_agents(protocol, number) {
+                let mut plan = plan(&server, protocol, event_loop);
+                change(&mut plan);
+                in_agents(&mut plan, agents);
+                let protocol = protocol.name();
+                let name = format!("{shape} over {protocol} and {event_loop}, {agents} agents");
+                check(&server, &plan, &name);
+            }
         }
-    }
-}
-
-#[test]
-fn every_shape_works_over_http_1() {
-    every_shape_over(Protocol::Http11);
-}
-
-#[test]
-fn every_shape_works_over_http_1_and_tls() {
-    every_shape_over(Protocol::Https11);
-}
-
-#[test]
-fn every_shape_works_over_http_2() {
-    every_shape_over(Protocol::H2c);
-}
-
-#[test]
-fn every_shape_works_over_http_2_and_tls() {
-    every_shape_over(Protocol::H2);
-}
-
-#[test]
-fn every_shape_works_over_grpc() {
-    every_shape_over(Protocol::Grpc);
-}
-
-#[test]
-fn every_shape_works_over_grpc_and_tls() {
-    every_shape_over(Protocol::GrpcTls);
+    });
 }

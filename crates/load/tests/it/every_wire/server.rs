@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,28 +15,27 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prony_model::Protocol;
-use tempfile::TempDir;
+use prony_testkit::certificate::Certificate;
+use prony_testkit::tls_server;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, sleep_until};
 use tokio_rustls::TlsAcceptor;
 
-use super::acceptor::acceptor;
 use super::calls::{FIRST_ONLY, messages};
 use super::events::EventBody;
 
 /// How long the server freezes.
 pub const FREEZE: Duration = Duration::from_millis(300);
 
-type ResponseBody = BoxBody<Bytes, Infallible>;
+pub type ResponseBody = BoxBody<Bytes, Infallible>;
 
 /// The server; it stops when it is dropped.
 pub struct CountingServer {
     address: SocketAddr,
     counts: Arc<Counts>,
-    certificate: PathBuf,
-    _folder: TempDir,
+    certificate: Certificate,
     _runtime: Runtime,
 }
 
@@ -64,19 +63,15 @@ impl CountingServer {
             .enable_time()
             .build()
             .unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let certificate = folder.path().join("certificate.pem");
-        let acceptor = protocol.is_tls().then(|| acceptor(&certificate));
-        let address = (Ipv4Addr::LOCALHOST, 0);
-        let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
-        let address = listener.local_addr().unwrap();
+        let certificate = Certificate::new();
         let counts = Arc::new(Counts::default());
-        runtime.spawn(accept(listener, acceptor, protocol, counts.clone()));
+        let counted = counts.clone();
+        let respond = move |request| respond(request, protocol.is_grpc(), counted.clone());
+        let address = serve(&runtime, protocol, &certificate, respond);
         Self {
             address,
             counts,
             certificate,
-            _folder: folder,
             _runtime: runtime,
         }
     }
@@ -86,8 +81,8 @@ impl CountingServer {
     }
 
     /// The PEM file of its certificate.
-    pub fn certificate(&self) -> &Path {
-        &self.certificate
+    pub fn certificate(&self) -> PathBuf {
+        self.certificate.path("cert.pem")
     }
 
     /// How many requests it has received.
@@ -133,34 +128,45 @@ impl Counts {
     }
 }
 
-async fn accept(
-    listener: TcpListener,
-    acceptor: Option<TlsAcceptor>,
+/// Responds to the requests of that protocol, as long as the runtime runs.
+pub fn serve<F>(
+    runtime: &Runtime,
     protocol: Protocol,
-    counts: Arc<Counts>,
-) {
-    while let Ok((stream, _)) = listener.accept().await {
-        let (acceptor, counts) = (acceptor.clone(), counts.clone());
-        tokio::spawn(async move {
-            match acceptor {
-                None => serve(stream, protocol, counts).await,
-                Some(acceptor) => {
-                    if let Ok(stream) = acceptor.accept(stream).await {
-                        serve(stream, protocol, counts).await;
-                    }
+    certificate: &Certificate,
+    respond: impl Fn(Request<Incoming>) -> F + Clone + Send + 'static,
+) -> SocketAddr
+where
+    F: Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + 'static,
+{
+    let mut config = tls_server::config(certificate, None);
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let address = (Ipv4Addr::LOCALHOST, 0);
+    let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
+    let address = listener.local_addr().unwrap();
+    runtime.spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            stream.set_nodelay(true).expect("a socket of TCP");
+            let (acceptor, respond) = (acceptor.clone(), respond.clone());
+            tokio::spawn(async move {
+                if !protocol.is_tls() {
+                    converse(stream, protocol, respond).await;
+                } else if let Ok(stream) = acceptor.accept(stream).await {
+                    converse(stream, protocol, respond).await;
                 }
-            }
-        });
-    }
+            });
+        }
+    });
+    address
 }
 
 /// Serves a connection until the client closes it.
-async fn serve<S>(stream: S, protocol: Protocol, counts: Arc<Counts>)
+async fn converse<S, F>(stream: S, protocol: Protocol, respond: impl Fn(Request<Incoming>) -> F)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    F: Future<Output = Result<Response<ResponseBody>, Infallible>> + Send + 'static,
 {
-    let service = service_fn(move |request| respond(request, protocol.is_grpc(), counts.clone()));
-    let io = TokioIo::new(stream);
+    let (io, service) = (TokioIo::new(stream), service_fn(respond));
     // A client that closes in the middle is none of the server's business.
     let _ = if protocol.is_http1() {
         let builder = hyper::server::conn::http1::Builder::new();

@@ -10,10 +10,9 @@ use prony_model::{Ended, LoadResult, Outcome, Protocol};
 use super::calls::call;
 use super::events::GAP;
 use super::server::CountingServer;
-use super::{HTTP, REQUESTS, http_request, in_agents, loops_and_agents, plan};
+use super::{GRPC, HTTP, REQUESTS, http_request, in_agents, loops_and_agents, plan};
 use crate::parts_of;
 
-const GRPC: [Protocol; 2] = [Protocol::Grpc, Protocol::GrpcTls];
 const ENDLESS: u64 = u64::MAX;
 
 /// A request whose response has that many events, or messages.
@@ -28,7 +27,7 @@ fn request(server: &CountingServer, protocol: Protocol, events: u64) -> WireRequ
 
 /// Runs `check` with a plan for responses of `events` events, over each of these wires and each event loop, for one
 /// process and for several agents.
-fn over_each(protocols: &[Protocol], events: u64, check: impl Fn(&CountingServer, LoadPlan, &str)) {
+fn of_events(protocols: &[Protocol], events: u64, check: impl Fn(&CountingServer, LoadPlan, &str)) {
     for (number, &protocol) in protocols.iter().enumerate() {
         // TLS does not always go with the same loop.
         for (event_loop, agents) in loops_and_agents(protocol, number / 2) {
@@ -58,7 +57,7 @@ const EVENTS: u64 = 11;
 const RESPONSES: u64 = 12;
 
 fn every_event_counts(protocols: &[Protocol], in_flight: usize) {
-    over_each(protocols, EVENTS, |server, plan, name| {
+    of_events(protocols, EVENTS, |server, plan, name| {
         let plan = LoadPlan {
             requests: Some(RESPONSES),
             pipeline: in_flight,
@@ -80,56 +79,41 @@ fn every_event_counts(protocols: &[Protocol], in_flight: usize) {
 /// and no later than the response's end. The server took `streamed_ns` to its last events, all responses together.
 fn check_times(result: &LoadResult, streamed_ns: u64, name: &str) {
     let events = result.events.as_ref().unwrap();
-    let (first, gap) = (
-        events.first_ns.as_ref().unwrap(),
-        events.gap_ns.as_ref().unwrap(),
-    );
+    let (first, gap) = (&events.first_ns, &events.gap_ns);
+    let (first, gap) = (first.as_ref().unwrap(), gap.as_ref().unwrap());
     let latency = result.latency_ns.as_ref().unwrap();
     let gaps = |count: u64| count * GAP.as_nanos() as u64;
     let byte = result.first_byte_ns.as_ref().unwrap();
     // What holds for every request holds for their shortest and their longest.
-    assert!(byte.min <= first.min && first.min < latency.min, "{name}");
-    assert!(byte.max <= first.max && first.max < latency.max, "{name}");
-    let least = (first.min, latency.min);
-    assert!(
-        least.0 >= gaps(1) && least.1 >= gaps(EVENTS),
-        "{name}: {least:?}"
+    let in_order = [
+        byte.min <= first.min && first.min < latency.min,
+        byte.max <= first.max && first.max < latency.max,
+    ];
+    assert_eq!(
+        in_order, [true; 2],
+        "{name}: {byte:?}, {first:?}, {latency:?}"
     );
-    assert!(least.0 < least.1, "{name}: {least:?}");
+    let is_late = first.min >= gaps(1) && latency.min >= gaps(EVENTS);
+    assert!(is_late, "{name}: {} {}", first.min, latency.min);
     let last = first.mean + gap.mean * (EVENTS - 1) as f64;
     // An event may be dated by a reading of the clock shortly before it was received.
     let least = (streamed_ns / RESPONSES - gaps(1)) as f64;
     // The histograms' precision.
     let most = latency.mean * 1.01;
-    assert!(
-        (least..most).contains(&last),
-        "{name}: {last} in {least}..{most}"
-    );
+    let is_between = (least..most).contains(&last);
+    assert!(is_between, "{name}: {last} in {least}..{most}");
 }
 
 #[test]
-fn every_event_counts_on_both_sides() {
-    every_event_counts(&HTTP, 1);
-}
-
-#[test]
-fn every_event_counts_on_both_sides_with_several_requests_in_flight() {
-    every_event_counts(&HTTP, 4);
-}
-
-#[test]
-fn every_message_of_a_stream_counts_on_both_sides() {
-    every_event_counts(&GRPC, 1);
-}
-
-#[test]
-fn every_message_of_a_stream_counts_on_both_sides_with_several_calls_in_flight() {
-    every_event_counts(&GRPC, 4);
+fn every_event_and_every_message_of_a_stream_counts_on_both_sides() {
+    for (protocols, in_flight) in [(&HTTP[..], 1), (&HTTP, 4), (&GRPC, 1), (&GRPC, 4)] {
+        every_event_counts(protocols, in_flight);
+    }
 }
 
 #[test]
 fn events_and_first_bytes_are_reported_only_on_request() {
-    over_each(&HTTP[..1], 3, |_, plan, name| {
+    of_events(&HTTP[..1], 3, |_, plan, name| {
         let plan = LoadPlan {
             events: false,
             ..plan
@@ -142,7 +126,7 @@ fn events_and_first_bytes_are_reported_only_on_request() {
 
 #[test]
 fn a_response_of_one_event_has_no_gap() {
-    over_each(&HTTP[..1], 1, |_, plan, name| {
+    of_events(&HTTP[..1], 1, |_, plan, name| {
         let plan = LoadPlan {
             event_loop: EventLoopChoice::Auto,
             ..plan
@@ -163,7 +147,7 @@ fn streaming(streams: u64, seen: impl Fn() -> (u64, u64)) -> impl Fn() -> bool {
 
 #[test]
 fn streams_are_held_open_beside_the_load() {
-    over_each(&HTTP, ENDLESS, |server, plan, name| {
+    of_events(&HTTP, ENDLESS, |server, plan, name| {
         let plan = LoadPlan {
             streams: 5,
             requests: None,
@@ -178,11 +162,8 @@ fn streams_are_held_open_beside_the_load() {
         let unfinished = result.outcomes[Outcome::Unfinished];
         assert_eq!(unfinished, connections, "{name}");
         let streams = result.streams.unwrap();
-        assert_eq!(
-            (streams.planned, streams.open_at_end, streams.requests),
-            (5, 5, 5),
-            "{name}"
-        );
+        let counts = [streams.planned, streams.open_at_end, streams.requests];
+        assert_eq!(counts, [5; 3], "{name}");
         assert_eq!(streams.outcomes[Outcome::Unfinished], 5, "{name}");
         assert_eq!(server.requests(), connections + 5, "{name}");
         let (own, held) = (result.events.unwrap().count, streams.events.count);
@@ -197,7 +178,7 @@ fn streams_are_held_open_beside_the_load() {
 
 #[test]
 fn streams_that_the_server_ends_are_reopened() {
-    over_each(&HTTP, 4, |server, plan, name| {
+    of_events(&HTTP, 4, |server, plan, name| {
         let plan = LoadPlan {
             connections: plan.agents,
             threads: 1,

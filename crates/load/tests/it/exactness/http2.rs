@@ -1,40 +1,41 @@
 //! A server of HTTP/2 that follows a script, as the reference server does over HTTP/1.1.
 
-use std::convert::Infallible;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::Response;
-use hyper::server::conn::http2;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use prony_model::Protocol;
 use prony_reference::Responded;
 use prony_reference::script::{Script, Timeline};
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use prony_testkit::certificate::Certificate;
 use tokio::sync::oneshot;
-use tokio_rustls::TlsAcceptor;
+
+use crate::every_wire::server;
 
 /// Starts a server that ends with the test process, and collects the fate of each request.
-pub fn serve(
-    script: &Script,
-    acceptor: Option<TlsAcceptor>,
-) -> (SocketAddr, Arc<Mutex<Vec<Responded>>>) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+pub fn serve(script: &Script, protocol: Protocol) -> (SocketAddr, Arc<Mutex<Vec<Responded>>>) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
         .enable_io()
         .build()
         .unwrap();
-    let address = (Ipv4Addr::LOCALHOST, 0);
-    let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
-    let address = listener.local_addr().unwrap();
     let queue = Arc::new(Queue::of(script));
     let responded = queue.responded.clone();
-    thread::spawn(move || runtime.block_on(accept(listener, acceptor, queue)));
+    let respond = move |_| {
+        let queue = queue.clone();
+        async move {
+            queue.wait().await;
+            let body = Full::new(Bytes::from_static(b"hi"));
+            Ok(Response::new(body.boxed()))
+        }
+    };
+    let address = server::serve(&runtime, protocol, &Certificate::new(), respond);
+    std::mem::forget(runtime);
     (address, responded)
 }
 
@@ -101,39 +102,4 @@ fn ring(alarms: &Receiver<Alarm>) {
         // The client may be gone.
         let _ = waiting.send(());
     }
-}
-
-async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, queue: Arc<Queue>) {
-    while let Ok((stream, _)) = listener.accept().await {
-        stream.set_nodelay(true).unwrap();
-        let (acceptor, queue) = (acceptor.clone(), queue.clone());
-        tokio::spawn(async move {
-            match acceptor {
-                None => serve_connection(stream, queue).await,
-                Some(acceptor) => {
-                    if let Ok(stream) = acceptor.accept(stream).await {
-                        serve_connection(stream, queue).await;
-                    }
-                }
-            }
-        });
-    }
-}
-
-async fn serve_connection<S>(stream: S, queue: Arc<Queue>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let service = service_fn(move |_| {
-        let queue = queue.clone();
-        async move {
-            queue.wait().await;
-            Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"hi"))))
-        }
-    });
-    let builder = http2::Builder::new(TokioExecutor::new());
-    // A client that closes in the middle is none of the server's business.
-    let _ = builder
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
 }

@@ -9,22 +9,21 @@ mod http2;
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::every_wire::acceptor::acceptor;
 use prony_load::tls::{HttpVersion, Offer, TlsSettings, Trust};
-use prony_load::{
-    HttpUrl, LoadPlan, MOST_PIPELINE, Request, RequestParts, RequestSet, WireRequest, run,
-};
-use prony_model::{Arrivals, LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
+use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, RequestParts, RequestSet, run};
+use prony_model::{LatencyHistogram, LoadResult, Outcome, Protocol};
 use prony_reference::script::{Latencies, Script, even_arrivals};
 use prony_reference::{Config, Responded, ScriptedServer, Work};
-use tokio_rustls::TlsAcceptor;
+use prony_testkit::connections;
+
+use crate::plans::{assert_outcome, even};
 
 /// Requests per second.
 const RATE: f64 = 1000.0;
@@ -38,11 +37,16 @@ fn alone() -> MutexGuard<'static, ()> {
     MEASURING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn plan(address: SocketAddr, per_s: f64) -> LoadPlan {
+fn request_to(address: SocketAddr) -> (HttpUrl, Request) {
     let url: HttpUrl = format!("http://{address}/hello").parse().unwrap();
     let request = Request::new("GET", &url, &[], b"").unwrap();
+    (url, request)
+}
+
+fn plan(address: SocketAddr, per_s: f64) -> LoadPlan {
+    let (url, request) = request_to(address);
     LoadPlan {
-        shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s)),
+        shape: even(per_s),
         timeout: Duration::from_secs(20),
         ..LoadPlan::new(address.into(), url.as_str(), request)
     }
@@ -71,12 +75,10 @@ fn reference(script: &Script) -> Started {
 
 /// A server of HTTP/2, over which each connection has several streams. A freeze of it fills them all, and the requests
 /// that fall due later in it wait in the generator.
-fn over_http2(script: &Script, acceptor: Option<TlsAcceptor>) -> Started {
-    let is_tls = acceptor.is_some();
-    let (address, responded) = http2::serve(script, acceptor);
-    let scheme = if is_tls { "https" } else { "http" };
-    let url = format!("{scheme}://{address}/hello").parse().unwrap();
-    let parts = RequestParts::new("GET", &url, &[], b"").unwrap();
+fn over_http2(script: &Script, protocol: Protocol) -> Started {
+    let (address, responded) = http2::serve(script, protocol);
+    let url = format!("{}://{address}/hello", protocol.scheme());
+    let parts = RequestParts::new("GET", &url.parse().unwrap(), &[], b"").unwrap();
     let request = RequestSet::from(parts).encode(HttpVersion::Http2).unwrap();
     let settings = TlsSettings {
         trust: Trust::Any,
@@ -85,7 +87,7 @@ fn over_http2(script: &Script, acceptor: Option<TlsAcceptor>) -> Started {
     let client = settings.client("localhost", Offer::Only(HttpVersion::Http2));
     let plan = LoadPlan {
         request: request.into(),
-        tls: is_tls.then(|| client.unwrap()),
+        tls: protocol.is_tls().then(|| client.unwrap()),
         connections: 4,
         max_connections: 4,
         pipeline: 20,
@@ -95,13 +97,11 @@ fn over_http2(script: &Script, acceptor: Option<TlsAcceptor>) -> Started {
 }
 
 fn h2c(script: &Script) -> Started {
-    over_http2(script, None)
+    over_http2(script, Protocol::H2c)
 }
 
 fn h2(script: &Script) -> Started {
-    let folder = tempfile::tempdir().unwrap();
-    let acceptor = acceptor(&folder.path().join("certificate.pem"));
-    over_http2(script, Some(acceptor))
+    over_http2(script, Protocol::H2)
 }
 
 /// The result of one load on a scripted server, on either side.
@@ -123,12 +123,7 @@ fn measure(start: fn(&Script) -> Started, script: &Script, requests: u64) -> Mea
     let sleeper = Sleeper::start();
     let result = load(&load_plan);
     let overslept = sleeper.stop();
-    assert_eq!(
-        result.outcomes[Outcome::Ok],
-        requests,
-        "{:?}",
-        result.outcomes
-    );
+    assert_outcome(&result, Outcome::Ok, requests);
     let open = result.open.unwrap();
     assert_eq!((open.due, open.sent), (requests, requests));
     let responded = responded.lock().unwrap();
@@ -164,7 +159,7 @@ fn serve(script: Script) -> (SocketAddr, Arc<Mutex<Vec<Responded>>>) {
     (address, responded)
 }
 
-/// A thread that sleeps for a millisecond at a time, to see how long that takes at present.
+/// Measures how long a sleep of a millisecond is at present, until it is stopped.
 struct Sleeper {
     stop: Arc<AtomicBool>,
     thread: thread::JoinHandle<Latencies>,
@@ -174,15 +169,12 @@ impl Sleeper {
     fn start() -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
-        let thread = thread::spawn(move || {
-            let mut overslept = Vec::new();
-            while !stopped.load(SeqCst) {
-                let (begin, nap) = (Instant::now(), Duration::from_millis(1));
-                thread::sleep(nap);
-                overslept.push(begin.elapsed().saturating_sub(nap));
-            }
-            overslept.into_iter().collect()
-        });
+        let nap = move || {
+            let (begin, nap) = (Instant::now(), Duration::from_millis(1));
+            thread::sleep(nap);
+            (!stopped.load(SeqCst)).then(|| begin.elapsed().saturating_sub(nap))
+        };
+        let thread = thread::spawn(move || std::iter::from_fn(nap).collect());
         Self { stop, thread }
     }
 
@@ -211,10 +203,7 @@ fn check_order(measured: &Measured) {
     for quantile in QUANTILES {
         let value = Duration::from_nanos(measured.client.value_at(quantile));
         let server = measured.server.at(quantile);
-        assert!(
-            value >= server,
-            "{quantile}: {value:?}, {server:?} at the server"
-        );
+        assert!(value >= server, "{quantile}: {value:?} < {server:?}");
     }
 }
 
@@ -279,10 +268,8 @@ fn latencies_in_a_queue_are_as_long_as_its_service_times_require() {
     let truth = queue.latencies(even_arrivals(RATE, REQUESTS)).mean();
     let mean = measured.client.summary().unwrap().mean;
     // The precision of the histogram.
-    assert!(
-        mean >= 0.999 * truth.as_nanos() as f64,
-        "{mean} of {truth:?}"
-    );
+    let least = 0.999 * truth.as_nanos() as f64;
+    assert!(mean >= least, "{mean} of {truth:?}");
 }
 
 #[test]
@@ -308,30 +295,27 @@ fn a_queue_filled_by_a_freeze_is_measured_while_it_empties() {
 }
 
 /// Responds to requests as they arrive, at next to no cost: all have the same length.
-fn serve_at_once(listener: TcpListener, request: usize) {
+fn serve_at_once(request: usize) -> SocketAddr {
     const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
     const READ: usize = 1 << 18;
     let responses = Arc::new(HELLO.repeat(READ / request + 1));
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, responses) = (stream.unwrap(), responses.clone());
-            thread::spawn(move || {
-                let (mut buffer, mut rest) = (vec![0; READ], 0);
-                while let Ok(length @ 1..) = stream.read(&mut buffer) {
-                    let whole = (rest + length) / request;
-                    rest = (rest + length) % request;
-                    if stream.write_all(&responses[..whole * HELLO.len()]).is_err() {
-                        return;
-                    }
-                }
-            });
+    connections::serve(move |mut stream| {
+        let (mut buffer, mut rest) = (vec![0; READ], 0);
+        while let Ok(length @ 1..) = stream.read(&mut buffer) {
+            let whole = (rest + length) / request;
+            rest = (rest + length) % request;
+            let responses = &responses[..whole * HELLO.len()];
+            stream.write_all(responses)?;
         }
-    });
+        Ok::<_, std::io::Error>(())
+    })
 }
 
 #[test]
 fn a_rate_beyond_one_thread_is_marked_with_evidence() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // Every port has five digits, and so all requests one length.
+    let any = SocketAddr::from(([127, 0, 0, 1], 10_000));
+    let request = request_to(any).1.bytes().len();
     let plan = LoadPlan {
         connections: 2,
         // There is always room for one more, so no request waits for a connection.
@@ -340,12 +324,8 @@ fn a_rate_beyond_one_thread_is_marked_with_evidence() {
         duration: Some(Duration::from_millis(100)),
         timeout: Duration::from_secs(1),
         // A request every 50 ns.
-        ..plan(listener.local_addr().unwrap(), 20e6)
+        ..plan(serve_at_once(request), 20e6)
     };
-    let Some(WireRequest::Http1(requests)) = plan.request.set() else {
-        panic!("the load sends an HTTP request");
-    };
-    serve_at_once(listener, requests.requests()[0].bytes().len());
     let result = load(&plan);
     assert!(result.outcomes[Outcome::Ok] > 0, "{:?}", result.outcomes);
     let open = result.open.unwrap();
@@ -354,8 +334,6 @@ fn a_rate_beyond_one_thread_is_marked_with_evidence() {
     assert!(open.rate_ratio < 0.75, "{}", open.rate_ratio);
     assert!(result.generator.client_limited);
     let evidence = result.generator.client_limited_by.unwrap();
-    assert!(
-        evidence.contains("busy") || evidence.contains("behind"),
-        "{evidence}"
-    );
+    let names_it = evidence.contains("busy") || evidence.contains("behind");
+    assert!(names_it, "{evidence}");
 }
