@@ -67,71 +67,68 @@ struct Plan {
     read: usize,
 }
 
-fn exchanges() -> impl Strategy<Value = Exchange> {
-    use Treatment::*;
-    let treatment = prop_oneof![8 => Just(Responds), 1 => Just(IsEarly), 1 => Just(Resets), 1 => Just(IsCancelled)];
-    let length = || prop_oneof![Just(0), 1..100usize, 1..60_000usize];
-    let piece = prop_oneof![1..100usize, 1000..50_000usize];
-    (
-        treatment,
-        length(),
-        length(),
-        piece,
-        any::<bool>(),
-        any::<bool>(),
-    )
-        .prop_map(
-            |(treatment, request_bytes, response_bytes, piece, announces_length, has_trailers)| {
-                Exchange {
-                    treatment,
-                    request_bytes,
-                    response_bytes,
-                    // A long body is not sent byte by byte.
-                    piece: piece.max(response_bytes / 200),
-                    announces_length,
-                    has_trailers,
-                }
-            },
-        )
+impl Plan {
+    fn exchange(&self, number: usize) -> &Exchange {
+        &self.exchanges[if self.is_repeated { 0 } else { number }]
+    }
+
+    fn treatment(&self, number: usize) -> Treatment {
+        self.exchange(number).treatment
+    }
 }
 
-fn plans() -> impl Strategy<Value = Plan> {
-    let limits = (
-        prop_oneof![300..5000u32, 5000..2_000_000u32],
-        65_535..2_000_000u32,
-        16_384..100_000u32,
-        prop_oneof![Just(0u32), 1..200u32, Just(4096), Just(65_536)],
-        1..150u32,
-    );
-    (
-        prop::collection::vec(exchanges(), 1..40),
-        any::<bool>(),
-        1..40usize,
-        prop::option::of(1..40usize),
-        limits,
-        64..100_000usize,
-        1..70_000usize,
-    )
-        .prop_map(
-            |(exchanges, is_repeated, concurrency, most_requests, limits, pipe, read)| Plan {
-                exchanges,
-                is_repeated,
-                concurrency,
-                most_requests,
-                window: limits.0,
-                connection_window: limits.1,
-                frame: limits.2,
-                table: limits.3,
-                most_streams: limits.4,
-                pipe,
-                // A small pipe is slow enough.
-                read: read.max(100),
-            },
-        )
+fn lengths() -> impl Strategy<Value = usize> {
+    prop_oneof![Just(0), 1..100usize, 1..60_000usize]
+}
+
+prop_compose! {
+    fn exchanges()(
+        treatment in prop_oneof![
+            8 => Just(Treatment::Responds),
+            1 => Just(Treatment::IsEarly),
+            1 => Just(Treatment::Resets),
+            1 => Just(Treatment::IsCancelled),
+        ],
+        request_bytes in lengths(),
+        response_bytes in lengths(),
+        piece in prop_oneof![1..100usize, 1000..50_000usize],
+        announces_length in any::<bool>(),
+        has_trailers in any::<bool>(),
+    ) -> Exchange {
+        // A long body is not sent byte by byte.
+        let piece = piece.max(response_bytes / 200);
+        Exchange { treatment, request_bytes, response_bytes, piece, announces_length, has_trailers }
+    }
+}
+
+prop_compose! {
+    fn plans()(
+        exchanges in prop::collection::vec(exchanges(), 1..40),
+        is_repeated in any::<bool>(),
+        concurrency in 1..40usize,
+        most_requests in prop::option::of(1..40usize),
+        window in prop_oneof![300..5000u32, 5000..2_000_000u32],
+        connection_window in 65_535..2_000_000u32,
+        frame in 16_384..100_000u32,
+        table in prop_oneof![Just(0u32), 1..200u32, Just(4096), Just(65_536)],
+        most_streams in 1..150u32,
+        pipe in 64..100_000usize,
+        // A small pipe is slow enough.
+        read in 100..70_000usize,
+    ) -> Plan {
+        Plan {
+            exchanges, is_repeated, concurrency, most_requests, window, connection_window, frame, table, most_streams, pipe, read,
+        }
+    }
 }
 
 fn body(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at % 251) as u8).collect()
+}
+
+/// The value of a field: different ones, some of them long, so that the table fills up and evicts the oldest.
+fn long_number(number: usize) -> String {
+    format!("{number}-{}", "v".repeat(number * 37 % 1000))
 }
 
 async fn serve(io: DuplexStream, plan: Arc<Plan>) {
@@ -160,12 +157,18 @@ async fn serve(io: DuplexStream, plan: Arc<Plan>) {
         }
         let number: usize = request.uri().path()[1..].parse().unwrap();
         // In its own task: the connection must be polled on. A cancelled stream fails it.
-        tokio::task::spawn(respond_to(plan.exchanges[number], request, respond));
+        tokio::task::spawn(respond_to(
+            plan.exchanges[number],
+            requests,
+            request,
+            respond,
+        ));
     }
 }
 
 async fn respond_to(
     exchange: Exchange,
+    number: usize,
     request: Request<RecvStream>,
     mut respond: SendResponse<Bytes>,
 ) -> Result<(), h2::Error> {
@@ -174,17 +177,16 @@ async fn respond_to(
     if exchange.treatment != Treatment::IsEarly {
         while let Some(piece) = body_of_request.data().await {
             let piece = piece?;
-            let expected = (received..received + piece.len()).map(|at| (at % 251) as u8);
-            assert!(piece.iter().copied().eq(expected));
-            received += piece.len();
-            body_of_request
-                .flow_control()
-                .release_capacity(piece.len())?;
+            let length = piece.len();
+            assert!(piece == body(received + length)[received..]);
+            received += length;
+            body_of_request.flow_control().release_capacity(length)?;
         }
     }
     let mut response = http::Response::new(());
     let fields = response.headers_mut();
     fields.insert("x-received", received.into());
+    fields.insert("x-number", long_number(number).try_into().unwrap());
     if exchange.announces_length {
         fields.insert("content-length", exchange.response_bytes.into());
     }
@@ -333,12 +335,8 @@ impl Client<'_> {
     }
 
     fn cancel(&mut self) {
-        let exchanges = &self.plan.exchanges;
-        let first = if self.plan.is_repeated { Some(0) } else { None };
-        let position = self.in_flight.0.iter().position(|it| {
-            exchanges[first.unwrap_or(it.number)].treatment == Treatment::IsCancelled
-        });
-        if let Some(position) = position {
+        let is_cancelled = |it: &InFlight| self.plan.treatment(it.number) == Treatment::IsCancelled;
+        if let Some(position) = self.in_flight.0.iter().position(is_cancelled) {
             assert!(self.wire.cancel(position));
             self.in_flight.0.remove(position);
         }
@@ -346,7 +344,7 @@ impl Client<'_> {
 }
 
 fn check(plan: &Plan, number: usize, ended: &Ended, response: &Response) {
-    let exchange = plan.exchanges[if plan.is_repeated { 0 } else { number }];
+    let exchange = plan.exchange(number);
     match (&ended.end, exchange.treatment) {
         (End::Whole(whole), Treatment::Responds | Treatment::IsEarly | Treatment::IsCancelled) => {
             assert_eq!((whole.status, whole.rpc_status), (200, None));
@@ -363,12 +361,13 @@ fn check(plan: &Plan, number: usize, ended: &Ended, response: &Response) {
             assert_eq!(response.header("x-received"), Some(received.as_str()));
             let after = response.header("x-after");
             assert_eq!(after, exchange.has_trailers.then_some("1"));
+            let value = response.header("x-number").unwrap();
+            let (nth, _) = value.split_once('-').unwrap();
+            assert_eq!(value, long_number(nth.parse().unwrap()));
         }
         (End::Failed(fault), Treatment::Resets) => {
-            assert_eq!(
-                fault.to_string(),
-                "the server reset the stream: INTERNAL_ERROR"
-            );
+            let reset = "the server reset the stream: INTERNAL_ERROR";
+            assert_eq!(fault.to_string(), reset);
         }
         (end, treatment) => panic!("{end:?} to one that {treatment:?}"),
     }
@@ -404,14 +403,10 @@ async fn converse(plan: Plan) {
     for (&number, (ended, response)) in &whole {
         check(&plan, number, ended, response);
     }
-    let treatment = |number: usize| {
-        let exchange = if plan.is_repeated { 0 } else { number };
-        plan.exchanges[exchange].treatment
-    };
     for number in 0..requests.len() {
         let has_ended = whole.contains_key(&number)
             || waiting.contains(&number)
-            || treatment(number) == Treatment::IsCancelled;
+            || plan.treatment(number) == Treatment::IsCancelled;
         assert!(has_ended, "request {number} has no end");
     }
     drop(client.io);

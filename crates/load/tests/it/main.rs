@@ -4,7 +4,6 @@ mod behaviour;
 mod every_wire;
 mod exactness;
 mod exchange;
-mod grpc_wire;
 mod h2_frames;
 mod h2_wire;
 mod parts_of;
