@@ -162,18 +162,17 @@ mod tests {
         assert_eq!(bands.quantile(0.5), None);
         bands.add(1_000, 90);
         bands.add(50_000_000, 10);
-        let within = |quantile: f64, latency: u64| {
-            let band = LatencyBands::band_of(latency);
+        for (quantile, latency) in [
+            (0.5, 1_000),
+            (0.9, 1_000),
+            (0.99, 50_000_000),
+            (1.0, 50_000_000),
+        ] {
             let value = bands.quantile(quantile).unwrap();
-            (LatencyBands::begin_of(band) as f64..=LatencyBands::begin_of(band + 1) as f64)
-                .contains(&value)
-        };
-        assert!(
-            within(0.5, 1_000)
-                && within(0.9, 1_000)
-                && within(0.99, 50_000_000)
-                && within(1.0, 50_000_000)
-        );
+            let band = LatencyBands::band_of(latency);
+            let [from, to] = [band, band + 1].map(|band| LatencyBands::begin_of(band) as f64);
+            assert!((from..=to).contains(&value), "{quantile}: {value}");
+        }
     }
 
     #[test]

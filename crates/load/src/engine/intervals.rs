@@ -176,10 +176,8 @@ mod tests {
 
     fn merge(workers: Vec<WorkerIntervals>) -> Vec<(f64, f64, Vec<u64>)> {
         let merged = merged(&workers, SystemTime::UNIX_EPOCH);
-        assert_eq!(
-            merged.began,
-            SystemTime::UNIX_EPOCH + Duration::from_nanos(BEGAN)
-        );
+        let began = SystemTime::UNIX_EPOCH + Duration::from_nanos(BEGAN);
+        assert_eq!(merged.began, began);
         let shown = |it: &IntervalLatency| {
             let each = |(value, count)| vec![value; count as usize];
             let latencies = match it.histogram.as_str() {
@@ -217,24 +215,19 @@ mod tests {
         one.response(10, 1);
         other.response(20, 1);
         other.response(1200 * MS, 3);
-        let workers = vec![
+        let (one, other, idle) = (
             one.end(900 * MS),
             other.end(1500 * MS),
             Load::begin().end(10),
-        ];
-        assert_eq!(
-            merge(workers),
-            [(0.0, 1.0, vec![1, 1]), (1.0, 0.5, vec![3])]
         );
+        let merged = merge(vec![one, other, idle]);
+        assert_eq!(merged, [(0.0, 1.0, vec![1, 1]), (1.0, 0.5, vec![3])]);
     }
 
     #[test]
     fn later_intervals_are_longer_so_that_a_long_load_has_few() {
-        assert_eq!(start_of(0), 0);
-        assert_eq!(start_of(600), 600 * S);
-        assert_eq!(start_of(601), 602 * S);
-        assert_eq!(start_of(1200), 1800 * S);
-        assert_eq!(start_of(1201), 1804 * S);
+        let starts = [0, 600, 601, 1200, 1201].map(|at| start_of(at) / S);
+        assert_eq!(starts, [0, 600, 602, 1800, 1804]);
         assert_eq!(start_of(usize::MAX), u64::MAX);
         let mut load = Load::begin();
         load.response(86_399 * S, 8);

@@ -189,8 +189,18 @@ mod tests {
         }
     }
 
-    fn sample(plan: &LoadPlan) -> Option<Box<Sample>> {
-        Judge::new(plan, fastrand::Rng::with_seed(1)).sample_next(0)
+    fn judge(plan: &LoadPlan) -> Judge<'_> {
+        Judge::new(plan, fastrand::Rng::with_seed(1))
+    }
+
+    fn verdict(plan: &LoadPlan, status: u16, body_bytes: u64) -> Result<(), (Outcome, String)> {
+        let whole = Whole {
+            status,
+            body_bytes,
+            keep_alive: true,
+            rpc_status: None,
+        };
+        judge(plan).verdict(whole, Kept::default())
     }
 
     #[test]
@@ -199,7 +209,7 @@ mod tests {
             body: Some(b"hello".to_vec()),
             ..Expectation::default()
         });
-        let mut kept = sample(&plan).unwrap().collect;
+        let mut kept = judge(&plan).sample_next(0).unwrap().collect;
         (0..1000).for_each(|_| kept.body(&[b'x'; 10_000]));
         let kept = kept.into_response();
         assert_eq!((kept.body.len(), kept.body.capacity() < 100), (6, true));
@@ -219,19 +229,10 @@ mod tests {
         }
         let mut plan = plan(Expectation::default());
         plan.sampling.as_mut().unwrap().check = Arc::new(Found);
-        let judge = Judge::new(&plan, fastrand::Rng::with_seed(1));
-        let verdict = |status| {
-            let whole = Whole {
-                status,
-                body_bytes: 0,
-                keep_alive: true,
-                rpc_status: None,
-            };
-            judge.verdict(whole, Kept::default())
-        };
-        assert_eq!((verdict(201), verdict(404)), (Ok(()), Ok(())));
+        let right = [201, 404].map(|status| verdict(&plan, status, 0));
+        assert_eq!(right, [Ok(()), Ok(())]);
         let wrong = "expected status 201 or 404, got 200".to_owned();
-        assert_eq!(verdict(200), Err((Outcome::WrongStatus, wrong)));
+        assert_eq!(verdict(&plan, 200, 0), Err((Outcome::WrongStatus, wrong)));
     }
 
     #[test]
@@ -241,15 +242,8 @@ mod tests {
             length: Some(1 << 40),
             ..Expectation::default()
         });
-        assert!(sample(&plan).is_none());
-        let judge = Judge::new(&plan, fastrand::Rng::with_seed(1));
-        let whole = |body_bytes| Whole {
-            status: 200,
-            body_bytes,
-            keep_alive: true,
-            rpc_status: None,
-        };
-        assert_eq!(judge.verdict(whole(1 << 40), Kept::default()), Ok(()));
-        assert!(judge.verdict(whole(5), Kept::default()).is_err());
+        assert!(judge(&plan).sample_next(0).is_none());
+        assert_eq!(verdict(&plan, 200, 1 << 40), Ok(()));
+        assert!(verdict(&plan, 200, 5).is_err());
     }
 }

@@ -171,6 +171,11 @@ mod tests {
         for most in [1, 2, 7, 100, 1000] {
             for requests in [1, 10, 999, 12_345, 100_000] {
                 let trace = load(most, requests);
+                assert_eq!(
+                    trace,
+                    load(most, requests),
+                    "the same load keeps the same requests"
+                );
                 let kept = trace.requests.len();
                 assert!((1..=most).contains(&kept), "{kept} of {most}");
                 let all_fit = requests <= most as u64;
@@ -198,11 +203,6 @@ mod tests {
     }
 
     #[test]
-    fn the_same_load_keeps_the_same_requests() {
-        assert_eq!(load(10, 777), load(10, 777));
-    }
-
-    #[test]
     fn requests_that_end_in_another_order_are_thinned_alike() {
         let mut trace = RequestTrace::new(4);
         let in_flight: Vec<_> = (0..8)
@@ -223,27 +223,26 @@ mod tests {
         traced.begun(1030);
         traced.sent(1040);
         trace.end(*traced, Outcome::TimedOut, 1050);
-        let mut trace = trace.finish(vec![TracedPhase {
+        let phase = |from_ns, to_ns| TracedPhase {
             is_measured: true,
-            from_ns: 1000,
-            to_ns: 1060,
-        }]);
+            from_ns,
+            to_ns,
+        };
+        let mut trace = trace.finish(vec![phase(1000, 1060)]);
         from_start(&mut trace, 1000);
-        assert_eq!((trace.phases[0].from_ns, trace.phases[0].to_ns), (0, 60));
-        assert_eq!(
-            trace.requests,
-            [TracedRequest {
-                number: 1,
-                connection: 2,
-                due_ns: Some(5),
-                begun_ns: 10,
-                sent_ns: Some(40),
-                first_byte_ns: None,
-                ended_ns: 50,
-                outcome: Outcome::TimedOut,
-                is_resent: true,
-                response: None,
-            }]
-        );
+        assert_eq!(trace.phases, [phase(0, 60)]);
+        let expected = TracedRequest {
+            number: 1,
+            connection: 2,
+            due_ns: Some(5),
+            begun_ns: 10,
+            sent_ns: Some(40),
+            first_byte_ns: None,
+            ended_ns: 50,
+            outcome: Outcome::TimedOut,
+            is_resent: true,
+            response: None,
+        };
+        assert_eq!(trace.requests, [expected]);
     }
 }

@@ -309,22 +309,15 @@ mod tests {
             }
         }
 
-        /// A response that arrives `after` the start, as a worker counts it.
-        fn response(&mut self, after: Nanoseconds, latency: Nanoseconds) {
-            self.pass(after);
-            self.tally.ok(latency, false, &SLOW_FROM);
-        }
-
-        fn pass(&mut self, after: Nanoseconds) {
-            let now = BEGAN + after;
-            if self.recorder.is_over(now) {
-                self.recorder.take(now, &self.tally);
+        /// Responses that arrive a time after the start, with their latencies, as a worker counts them.
+        fn responses(&mut self, responses: impl IntoIterator<Item = (Nanoseconds, Nanoseconds)>) {
+            for (after, latency) in responses {
+                let now = BEGAN + after;
+                if self.recorder.is_over(now) {
+                    self.recorder.take(now, &self.tally);
+                }
+                self.tally.ok(latency, false, &SLOW_FROM);
             }
-        }
-
-        fn begin_measuring(&mut self) {
-            self.recorder.take_last_of(&self.tally);
-            self.tally = Tally::default();
         }
 
         fn end(self, after: Nanoseconds) -> WorkerTimeline {
@@ -370,24 +363,16 @@ mod tests {
     #[test]
     fn responses_are_counted_in_the_interval_of_their_arrival() {
         let mut load = Load::begin();
-        for (after, latency) in [(0, 5), (9_999_999, 7), (10 * MS, 100), (35 * MS, 40)] {
-            load.response(after, latency);
-        }
-        load.begin_measuring();
-        for (after, latency) in [(36 * MS, 80), (49 * MS, 1), (51 * MS, 1)] {
-            load.response(after, latency);
-        }
+        load.responses([(0, 5), (9_999_999, 7), (10 * MS, 100), (35 * MS, 40)]);
+        load.recorder.take_last_of(&load.tally);
+        load.tally = Tally::default();
+        load.responses([(36 * MS, 80), (49 * MS, 1), (51 * MS, 1)]);
         let timeline = merge(vec![load.end(52 * MS)], 35 * MS, &SLOW_FROM);
-        assert_eq!(
-            timeline.ok,
-            [2, 1, 0, 2, 1],
-            "the last interval is incomplete"
-        );
+        // The last interval is incomplete.
+        assert_eq!(timeline.ok, [2, 1, 0, 2, 1]);
         assert_eq!(timeline.latency_mean_ns, [6.0, 100.0, 0.0, 60.0, 1.0]);
-        assert_eq!(
-            (timeline.interval_s, timeline.measured_from_s),
-            (0.01, 0.035)
-        );
+        let (interval, from) = (timeline.interval_s, timeline.measured_from_s);
+        assert_eq!((interval, from), (0.01, 0.035));
         assert_eq!(timeline.measured(), 4..5);
     }
 
@@ -395,9 +380,7 @@ mod tests {
     fn a_long_load_has_longer_intervals_and_loses_no_response() {
         let mut load = Load::begin();
         let seconds = 3600;
-        for second in 0..seconds {
-            load.response(second * 1000 * MS + 500 * MS, second * MS);
-        }
+        load.responses((0..seconds).map(|second| (second * 1000 * MS + 500 * MS, second * MS)));
         let recorded = load.end(seconds * 1000 * MS);
         assert!(recorded.intervals.len() <= MOST_INTERVALS);
         let timeline = merge(vec![recorded], 0, &SLOW_FROM);
@@ -412,15 +395,8 @@ mod tests {
     #[test]
     fn errors_and_slow_responses_are_counted_in_their_intervals() {
         let mut load = Load::begin();
-        for (after, latency) in [
-            (0, 49),
-            (1, 50),
-            (10 * MS, 100),
-            (11 * MS, 99),
-            (12 * MS, 101),
-        ] {
-            load.response(after, latency);
-        }
+        load.responses([(0, 49), (1, 50)]);
+        load.responses([(10 * MS, 100), (11 * MS, 99), (12 * MS, 101)]);
         load.tally.outcomes[Outcome::TimedOut] += 3;
         let timeline = merge(vec![load.end(35 * MS)], 0, &SLOW_FROM);
         assert_eq!(timeline.ok, [2, 3, 0]);
@@ -435,8 +411,7 @@ mod tests {
     #[test]
     fn a_stall_leaves_intervals_without_responses() {
         let mut load = Load::begin();
-        load.response(MS, 1);
-        load.response(4_000_000 * MS, 2);
+        load.responses([(MS, 1), (4_000_000 * MS, 2)]);
         let timeline = merge(vec![load.end(5_000_000 * MS)], 0, &SLOW_FROM);
         assert_eq!(timeline.ok.iter().sum::<u64>(), 2);
         assert_eq!(timeline.ok[0], 1);
@@ -446,15 +421,11 @@ mod tests {
 
     #[test]
     fn workers_merge_into_the_longest_intervals() {
-        let mut long = Load::begin();
-        long.response(6000 * MS, 9);
-        let long = long.end(6060 * MS);
-        let mut short = Load::begin();
-        for after in [5, 15, 25, 35, 45] {
-            short.response(after * MS, 3);
-        }
-        let short = short.end(50 * MS);
-        let timeline = merge(vec![short, long], 0, &SLOW_FROM);
+        let (mut short, mut long) = (Load::begin(), Load::begin());
+        short.responses([5, 15, 25, 35, 45].map(|after| (after * MS, 3)));
+        long.responses([(6000 * MS, 9)]);
+        let workers = vec![short.end(50 * MS), long.end(6060 * MS)];
+        let timeline = merge(workers, 0, &SLOW_FROM);
         assert_eq!(timeline.interval_s, 0.02);
         assert_eq!(timeline.ok.len(), 303);
         assert_eq!(timeline.ok[..4], [2, 2, 1, 0]);
@@ -466,7 +437,7 @@ mod tests {
         let mut load = Load::begin();
         load.tally.latency_sum = u64::MAX - 1;
         load.recorder.seen.latency = u64::MAX - 1;
-        load.response(MS, 10);
+        load.responses([(MS, 10)]);
         let timeline = merge(vec![load.end(10 * MS)], 0, &SLOW_FROM);
         assert_eq!(timeline.latency_mean_ns, [10.0]);
     }

@@ -76,46 +76,35 @@ mod tests {
             let header = encode_header(length, Kind::SETTINGS, 0, 0);
             [&header[..], &vec![0; length]].concat()
         };
-        for (bytes, enough, protocol) in [
-            (b"\x15\x03\x01\0\x02\x02\n".to_vec(), 2, OtherProtocol::Tls),
+        // The last one has 0x0102 bytes.
+        let lengths = [0, 30, 258].map(settings);
+        let http2 = lengths
+            .iter()
+            .map(|bytes| (&bytes[..], 9, Some(OtherProtocol::Http2)));
+        let others = [
             (
-                b"HTTP/1.1 400 Bad Request\r\n".to_vec(),
-                7,
-                OtherProtocol::Http1,
+                &b"\x15\x03\x01\0\x02\x02\n"[..],
+                2,
+                Some(OtherProtocol::Tls),
             ),
-            (settings(0), 9, OtherProtocol::Http2),
-            (settings(30), 9, OtherProtocol::Http2),
-            // 0x0102 bytes.
-            (settings(258), 9, OtherProtocol::Http2),
-        ] {
-            for length in 0..=bytes.len() {
-                let expected = match length < enough {
-                    true => FirstBytes::Undecided,
-                    false => FirstBytes::Of(protocol),
-                };
-                assert_eq!(FirstBytes::of(&bytes[..length]), expected, "{length}");
-            }
-        }
-    }
-
-    #[test]
-    fn other_bytes_are_unknown_at_once() {
-        for (bytes, enough) in [
-            (&b"SSH-2.0-x\r\n"[..], 1),
-            (b"\x15\x04\0", 2),
-            (b"\x16\x03\x01", 1),
-            (b"HTTP/2 200\r\n", 6),
-            (b"\r\nHTTP/1.1 200\r\n", 1),
+            (b"HTTP/1.1 400 Bad\r\n", 7, Some(OtherProtocol::Http1)),
+            (b"SSH-2.0-x\r\n", 1, None),
+            (b"\x15\x04\0", 2, None),
+            (b"\x16\x03\x01", 1, None),
+            (b"HTTP/2 200\r\n", 6, None),
+            (b"\r\nHTTP/1.1 200\r\n", 1, None),
             // Frames: no settings, too long, of another type, on a stream.
-            (b"\0\0\x05\x04\0\0\0\0\0", 3),
-            (b"\0\x40\x02\x04\0\0\0\0\0", 3),
-            (b"\0\0\x06\x06\0\0\0\0\0", 4),
-            (b"\0\0\x06\x04\0\0\0\0\x01", 9),
-        ] {
+            (b"\0\0\x05\x04\0\0\0\0\0", 3, None),
+            (b"\0\x40\x02\x04\0\0\0\0\0", 3, None),
+            (b"\0\0\x06\x06\0\0\0\0\0", 4, None),
+            (b"\0\0\x06\x04\0\0\0\0\x01", 9, None),
+        ];
+        for (bytes, enough, protocol) in http2.chain(others) {
             for length in 0..=bytes.len() {
-                let expected = match length < enough {
-                    true => FirstBytes::Undecided,
-                    false => FirstBytes::Unknown,
+                let expected = match protocol {
+                    _ if length < enough => FirstBytes::Undecided,
+                    Some(protocol) => FirstBytes::Of(protocol),
+                    None => FirstBytes::Unknown,
                 };
                 assert_eq!(FirstBytes::of(&bytes[..length]), expected, "{bytes:?}");
             }
