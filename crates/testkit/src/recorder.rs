@@ -1,10 +1,12 @@
 //! A server inside the test that records its requests.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Instant;
+
+use crate::connections::serve;
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -28,20 +30,13 @@ pub struct HttpServer {
 
 impl HttpServer {
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let received = Arc::new(Mutex::new(Vec::new()));
-        let all = Arc::clone(&received);
-        // It ends with the test's process.
-        thread::spawn(move || {
-            for (connection, stream) in listener.incoming().flatten().enumerate() {
-                let all = Arc::clone(&all);
-                thread::spawn(move || {
-                    // The rest of what was read belongs to the next request.
-                    let mut reader = BufReader::new(&stream);
-                    while response(&mut reader, connection, &all).is_some() {}
-                });
-            }
+        let (all, next) = (Arc::clone(&received), Arc::new(AtomicUsize::new(0)));
+        let address = serve(move |stream| {
+            let connection = next.fetch_add(1, Ordering::Relaxed);
+            // The rest of what was read belongs to the next request.
+            let mut reader = BufReader::new(&stream);
+            while response(&mut reader, connection, &all).is_some() {}
         });
         Self { address, received }
     }
