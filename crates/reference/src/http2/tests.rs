@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use prony_http2::FRAME_HEADER;
 use prony_http2::hpack::{Decoder, Fields, encode};
+use prony_testkit::table::rows;
 use proptest::prelude::*;
 
 use super::*;
@@ -90,27 +91,26 @@ impl Peer {
     }
 
     /// The code that the connection ends with after these bytes, if it ends.
-    fn end(&mut self, bytes: &[u8]) -> Option<u32> {
+    fn end(&mut self, bytes: &[u8]) -> Option<ErrorCode> {
         let last = self.send(bytes).pop();
-        assert_eq!(
-            self.is_over,
-            last.as_ref().is_some_and(|last| last.kind == Kind::GOAWAY)
-        );
-        last.filter(|_| self.is_over).map(|last| {
-            let code = last.payload.last_chunk().unwrap();
-            u32::from_be_bytes(*code)
-        })
+        let goaway = last.filter(|last| last.kind == Kind::GOAWAY);
+        assert_eq!(self.is_over, goaway.is_some());
+        goaway.map(|last| ErrorCode(last_number(&last)))
     }
 
     /// The code that this stream is reset with, if it is.
-    fn reset(&mut self, stream: u32, bytes: &[u8]) -> Option<u32> {
+    fn reset(&mut self, stream: u32, bytes: &[u8]) -> Option<ErrorCode> {
         let frames = self.send(bytes);
         assert!(!self.is_over, "{frames:?}");
-        frames
-            .iter()
-            .find(|frame| frame.kind == Kind::RST_STREAM && frame.stream == stream)
-            .map(|frame| u32::from_be_bytes(*frame.payload.last_chunk().unwrap()))
+        let is_reset = |frame: &&Sent| frame.kind == Kind::RST_STREAM && frame.stream == stream;
+        let reset = frames.iter().find(is_reset);
+        reset.map(|frame| ErrorCode(last_number(frame)))
     }
+}
+
+/// The number at the end of a frame: a code, or the growth of a window.
+fn last_number(frame: &Sent) -> u32 {
+    u32::from_be_bytes(*frame.payload.last_chunk().unwrap())
 }
 
 fn frames(mut bytes: &[u8]) -> Vec<Sent> {
@@ -129,11 +129,8 @@ fn frames(mut bytes: &[u8]) -> Vec<Sent> {
 }
 
 fn frame(kind: Kind, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
-    [
-        &encode_header(payload.len(), kind, flags, stream)[..],
-        payload,
-    ]
-    .concat()
+    let header = encode_header(payload.len(), kind, flags, stream);
+    [&header[..], payload].concat()
 }
 
 fn block(fields: &[(&str, &str)]) -> Vec<u8> {
@@ -152,17 +149,11 @@ fn head_of(method: &str, path: &str) -> Vec<u8> {
 }
 
 fn get(stream: u32, path: &str) -> Vec<u8> {
-    let flags = flag::END_HEADERS | flag::END_STREAM;
-    frame(Kind::HEADERS, flags, stream, &head_of("GET", path))
+    frame(Kind::HEADERS, 5, stream, &head_of("GET", path))
 }
 
 fn post(stream: u32) -> Vec<u8> {
-    frame(
-        Kind::HEADERS,
-        flag::END_HEADERS,
-        stream,
-        &head_of("POST", "/hello"),
-    )
+    frame(Kind::HEADERS, 4, stream, &head_of("POST", "/hello"))
 }
 
 fn call(stream: u32, method: &str) -> Vec<u8> {
@@ -173,12 +164,11 @@ fn call(stream: u32, method: &str) -> Vec<u8> {
         ("content-type", "application/grpc"),
         ("te", "trailers"),
     ]);
-    frame(Kind::HEADERS, flag::END_HEADERS, stream, &block)
+    frame(Kind::HEADERS, 4, stream, &block)
 }
 
 fn data(stream: u32, payload: &[u8], ends_stream: bool) -> Vec<u8> {
-    let flags = if ends_stream { flag::END_STREAM } else { 0 };
-    frame(Kind::DATA, flags, stream, payload)
+    frame(Kind::DATA, u8::from(ends_stream), stream, payload)
 }
 
 fn window_update(stream: u32, more: u32) -> Vec<u8> {
@@ -190,7 +180,45 @@ fn setting(number: u16, value: u32) -> Vec<u8> {
     frame(Kind::SETTINGS, 0, 0, &payload)
 }
 
-/// The bodies of these frames, concatenated.
+/// The frames that a text describes, with commas between them: `get STREAM PATH`, `post STREAM`, `call STREAM METHOD`, or
+/// the kind, flags and stream of a frame and its payload, which is in hexadecimal digits or the name of a header block.
+fn described(text: &str) -> Vec<u8> {
+    let frame = |text: &str| {
+        let words: Vec<&str> = text.split(' ').collect();
+        let number = |at: usize| words[at].parse::<u32>().unwrap();
+        match words[..] {
+            ["get", _, path] => get(number(1), path),
+            ["post", _] => post(number(1)),
+            ["call", _, method] => call(number(1), method),
+            [name, _, _] => frame(kind(name), number(1) as u8, number(2), &[]),
+            [name, _, _, payload] => {
+                frame(kind(name), number(1) as u8, number(2), &payload_of(payload))
+            }
+            _ => panic!("{text}"),
+        }
+    };
+    text.split(", ").flat_map(frame).collect()
+}
+
+fn kind(name: &str) -> Kind {
+    let mut kinds = (0..10).map(Kind);
+    kinds.find(|kind| kind.to_string() == name).unwrap()
+}
+
+fn payload_of(text: &str) -> Vec<u8> {
+    let post = [(":method", "POST"), (":scheme", "http"), (":path", "/")];
+    match text {
+        "hello" => head_of("GET", "/hello"),
+        "no-path" => block(&post[..2]),
+        "two-bytes" => block(&[&post[..], &[("content-length", "2")]].concat()),
+        digits => {
+            let pairs = (0..digits.len()).step_by(2).map(|at| &digits[at..at + 2]);
+            let bytes = pairs.map(|pair| u8::from_str_radix(pair, 16));
+            bytes.collect::<Result<_, _>>().unwrap()
+        }
+    }
+}
+
 fn body(frames: &[Sent], stream: u32) -> Vec<u8> {
     let data = |frame: &&Sent| frame.kind == Kind::DATA && frame.stream == stream;
     let frames = frames.iter().filter(data);
@@ -198,22 +226,18 @@ fn body(frames: &[Sent], stream: u32) -> Vec<u8> {
 }
 
 fn fields(frame: &Sent) -> Vec<String> {
-    let mut fields = Fields::default();
-    Decoder::default()
-        .decode(&frame.payload, &mut fields)
-        .unwrap();
-    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let (mut decoder, mut fields) = (Decoder::default(), Fields::default());
+    decoder.decode(&frame.payload, &mut fields).unwrap();
+    let text = String::from_utf8_lossy;
     let fields = fields.iter();
-    fields
-        .map(|(name, value)| format!("{}: {}", text(name), text(value)))
-        .collect()
+    let fields = fields.map(|(name, value)| format!("{}: {}", text(name), text(value)));
+    fields.collect()
 }
 
 fn has_ended(frames: &[Sent], stream: u32) -> bool {
-    frames.iter().any(|frame| {
-        frame.stream == stream
-            && frame.flags & flag::END_STREAM != 0
-            && matches!(frame.kind, Kind::DATA | Kind::HEADERS)
+    let mut frames = frames.iter().filter(|frame| frame.stream == stream);
+    frames.any(|frame| {
+        frame.flags & flag::END_STREAM != 0 && matches!(frame.kind, Kind::DATA | Kind::HEADERS)
     })
 }
 
@@ -221,52 +245,35 @@ fn has_ended(frames: &[Sent], stream: u32) -> bool {
 fn a_response_is_one_head_and_its_data() {
     let frames = Peer::open().send(&get(1, "/hello"));
     assert_eq!(frames.len(), 2);
-    assert_eq!(
-        fields(&frames[0]),
-        [
-            ":status: 200",
-            "content-type: text/plain",
-            "content-length: 17",
-            "date: Thu, 01 Jan 1970 00:00:00 GMT"
-        ]
-    );
-    assert_eq!(
-        frames[1],
-        Sent {
-            kind: Kind::DATA,
-            flags: flag::END_STREAM,
-            stream: 1,
-            payload: b"hello from prony\n".to_vec()
-        }
-    );
+    let expected = [
+        ":status: 200",
+        "content-type: text/plain",
+        "content-length: 17",
+        "date: Thu, 01 Jan 1970 00:00:00 GMT",
+    ];
+    assert_eq!(fields(&frames[0]), expected);
+    let Sent { kind, flags, .. } = frames[1];
+    assert_eq!((kind, flags), (Kind::DATA, flag::END_STREAM));
+    assert_eq!(body(&frames, 1), b"hello from prony\n");
 }
 
 #[test]
 fn the_cuts_of_the_bytes_do_not_matter() {
-    let mut bytes = [PREFACE, &setting(4, 1000)].concat();
-    for part in [
-        get(1, "/hello"),
-        get(3, "/"),
-        frame(Kind::PING, 0, 0, b"pingpong"),
-        post(5),
-        frame(Kind::DATA, flag::PADDED, 5, b"\x02ab00"),
-        frame(Kind::HEADERS, 0, 7, &head_of("GET", "/byte")[..3]),
-        frame(
-            Kind::CONTINUATION,
-            flag::END_HEADERS,
-            7,
-            &head_of("GET", "/byte")[3..],
-        ),
-        data(7, b"", true),
-        data(5, b"", true),
-        call(9, "BidiStream"),
-        data(9, b"\0\0\0\0\x03\x0a\x01a", true),
-        window_update(3, 500_000),
-        window_update(0, 500_000),
-        frame(Kind::RST_STREAM, 0, 5, &[0; 4]),
-    ] {
-        bytes.extend_from_slice(&part);
-    }
+    let byte = head_of("GET", "/byte");
+    let bytes = [
+        PREFACE,
+        &setting(4, 1000),
+        &described("get 1 /hello, get 3 /, PING 0 0 70696e67706f6e67, post 5"),
+        &frame(Kind::DATA, flag::PADDED, 5, b"\x02ab00"),
+        &frame(Kind::HEADERS, 0, 7, &byte[..3]),
+        &frame(Kind::CONTINUATION, flag::END_HEADERS, 7, &byte[3..]),
+        &described("DATA 1 7, DATA 1 5, call 9 BidiStream"),
+        &data(9, b"\0\0\0\0\x03\x0a\x01a", true),
+        &window_update(3, 500_000),
+        &window_update(0, 500_000),
+        &described("RST_STREAM 0 5 00000000"),
+    ]
+    .concat();
     let whole = Peer::new().send(&bytes);
     assert_eq!(body(&whole, 3).len(), 102_400);
     for stream in [1, 3, 5, 7, 9] {
@@ -309,13 +316,10 @@ fn bodies_keep_to_the_windows() {
         };
         let mut received = body(&peer.send(&get(1, path)), 1);
         assert_eq!(received.len(), 65_535, "{path}");
-        assert_eq!(
-            peer.send(&window_update(1, 10)),
-            [],
-            "{path}: the connection's window"
-        );
+        // Now both windows are full: that of the connection, then that of the stream.
+        assert_eq!(peer.send(&window_update(1, 10)), []);
         received.extend(body(&peer.send(&window_update(0, 20)), 1));
-        assert_eq!(received.len(), 65_545, "{path}: the stream's window");
+        assert_eq!(received.len(), 65_545, "{path}");
         // A setting may make a window negative.
         assert_eq!(peer.send(&setting(4, 65_000)).len(), 1);
         received.extend(body(&peer.send(&window_update(1, 540)), 1));
@@ -330,25 +334,24 @@ fn bodies_keep_to_the_windows() {
 
 #[test]
 fn a_batch_has_a_bounded_size() {
+    let ids = || (0..200).map(|number| 2 * number + 1);
+    let requests: Vec<u8> = ids().flat_map(|id| get(id, "/sse")).collect();
+    let assert_all_end = |peer: &mut Peer, bytes: &[u8]| {
+        let frames = peer.send(bytes);
+        assert!(ids().all(|id| has_ended(&frames, id)));
+        assert!(peer.largest_batch < 2 * BATCH, "{}", peer.largest_batch);
+        assert_eq!(peer.http2.streams.len(), 0);
+    };
     let mut peer = Peer::open();
     peer.send(&[window_update(0, 1 << 30), setting(4, 1 << 20)].concat());
-    let requests: Vec<u8> = (0..200)
-        .flat_map(|number| get(2 * number + 1, "/sse"))
-        .collect();
-    let frames = peer.send(&requests);
-    assert!((0..200).all(|number| has_ended(&frames, 2 * number + 1)));
-    assert!(peer.largest_batch < 2 * BATCH, "{}", peer.largest_batch);
-    assert_eq!(peer.http2.streams.len(), 0);
+    assert_all_end(&mut peer, &requests);
     // Streams that wait take no memory for their bodies, and leave in batches too.
     let mut peer = Peer::open();
     peer.send(&setting(4, 0));
-    let frames = peer.send(&requests);
-    assert_eq!(frames.len(), 200);
+    assert_eq!(peer.send(&requests).len(), 200);
     peer.send(&setting(4, 1 << 20));
     peer.largest_batch = 0;
-    let frames = peer.send(&window_update(0, 1 << 30));
-    assert!((0..200).all(|number| has_ended(&frames, 2 * number + 1)));
-    assert!(peer.largest_batch < 2 * BATCH, "{}", peer.largest_batch);
+    assert_all_end(&mut peer, &window_update(0, 1 << 30));
 }
 
 #[test]
@@ -369,10 +372,9 @@ fn uploads_are_skipped_and_their_windows_open_again() {
     for _ in 0..1000 {
         for frame in peer.send(&data(1, &[0; 16_384], false)) {
             assert_eq!(frame.kind, Kind::WINDOW_UPDATE);
-            let more = u32::from_be_bytes(*frame.payload.last_chunk().unwrap());
             match frame.stream {
-                0 => connection += more,
-                _ => stream += more,
+                0 => connection += last_number(&frame),
+                _ => stream += last_number(&frame),
             }
         }
     }
@@ -382,204 +384,78 @@ fn uploads_are_skipped_and_their_windows_open_again() {
     assert_eq!(fields(&frames[0])[0], ":status: 405");
 }
 
+/// Flags: 1 ends the stream or acknowledges, 4 ends the headers, 8 is for padding and 32 for a priority.
 #[test]
 fn invalid_frames_end_the_connection_with_their_code() {
-    let (protocol, flow, size) = (
-        ErrorCode::PROTOCOL_ERROR.0,
-        ErrorCode::FLOW_CONTROL_ERROR.0,
-        ErrorCode::FRAME_SIZE_ERROR.0,
-    );
-    let whole = flag::END_HEADERS | flag::END_STREAM;
-    let hello = &head_of("GET", "/hello");
-    for (name, bytes, code) in [
-        ("DATA on the connection", data(0, b"a", true), protocol),
-        ("DATA on an idle stream", data(1, b"a", true), protocol),
-        (
-            "HEADERS on the connection",
-            frame(Kind(1), whole, 0, hello),
-            protocol,
-        ),
-        (
-            "HEADERS on an even stream",
-            frame(Kind(1), whole, 2, hello),
-            protocol,
-        ),
-        (
-            "padding",
-            frame(Kind(1), whole | flag::PADDED, 1, &[9, 1]),
-            protocol,
-        ),
-        (
-            "no priority",
-            frame(Kind(1), whole | flag::PRIORITY, 1, &[0; 4]),
-            size,
-        ),
-        (
-            "a lone CONTINUATION",
-            frame(Kind(9), whole, 1, hello),
-            protocol,
-        ),
-        (
-            "a torn block",
-            [frame(Kind(1), 0, 1, hello), get(3, "/")].concat(),
-            protocol,
-        ),
-        (
-            "a block continued elsewhere",
-            [frame(Kind(1), 0, 1, hello), frame(Kind(9), 4, 3, &[])].concat(),
-            protocol,
-        ),
-        (
-            "HEADERS on a stream that was skipped",
-            [get(3, "/byte"), get(1, "/")].concat(),
-            ErrorCode::STREAM_CLOSED.0,
-        ),
-        (
-            "HEADERS after the response",
-            [get(1, "/byte"), get(1, "/byte")].concat(),
-            ErrorCode::STREAM_CLOSED.0,
-        ),
-        (
-            "an unknown index",
-            frame(Kind(1), whole, 1, &[0xff, 0x7f]),
-            ErrorCode::COMPRESSION_ERROR.0,
-        ),
-        ("PUSH_PROMISE", frame(Kind(5), whole, 1, &[0; 8]), protocol),
-        ("a short PING", frame(Kind(6), 0, 0, &[0; 7]), size),
-        ("PING on a stream", frame(Kind(6), 0, 1, &[0; 8]), protocol),
-        ("torn SETTINGS", frame(Kind(4), 0, 0, &[0; 5]), size),
-        ("SETTINGS on a stream", frame(Kind(4), 0, 1, &[]), protocol),
-        (
-            "an acknowledgement with settings",
-            frame(Kind(4), flag::ACK, 0, &[0; 6]),
-            size,
-        ),
-        ("ENABLE_PUSH", setting(2, 2), protocol),
-        ("INITIAL_WINDOW_SIZE", setting(4, 1 << 31), flow),
-        ("MAX_FRAME_SIZE", setting(5, 16_383), protocol),
-        ("a window of nothing", window_update(0, 0), protocol),
-        ("too large a window", window_update(0, (1 << 31) - 1), flow),
-        (
-            "WINDOW_UPDATE on an idle stream",
-            window_update(1, 1),
-            protocol,
-        ),
-        ("a short WINDOW_UPDATE", frame(Kind(8), 0, 0, &[0; 3]), size),
-        (
-            "RST_STREAM on an idle stream",
-            frame(Kind(3), 0, 1, &[0; 4]),
-            protocol,
-        ),
-        (
-            "RST_STREAM on the connection",
-            frame(Kind(3), 0, 0, &[0; 4]),
-            protocol,
-        ),
-        ("a short RST_STREAM", frame(Kind(3), 0, 1, &[0; 3]), size),
-        (
-            "PRIORITY on the connection",
-            frame(Kind(2), 0, 0, &[0; 5]),
-            protocol,
-        ),
-        (
-            "GOAWAY on a stream",
-            frame(Kind(7), 0, 1, &[0; 8]),
-            protocol,
-        ),
-        ("a short GOAWAY", frame(Kind(7), 0, 0, &[0; 7]), size),
-        (
-            "a frame that is too long",
-            encode_header(16_385, Kind(0), 0, 1).to_vec(),
-            size,
-        ),
-    ] {
-        assert_eq!(Peer::open().end(&bytes), Some(code), "{name}");
+    for [name, frames, code] in rows(
+        "
+        DATA on the connection | DATA 1 0 61 | PROTOCOL_ERROR
+        DATA on an idle stream | DATA 1 1 61 | PROTOCOL_ERROR
+        HEADERS on the connection | HEADERS 5 0 hello | PROTOCOL_ERROR
+        HEADERS on an even stream | HEADERS 5 2 hello | PROTOCOL_ERROR
+        padding | HEADERS 13 1 0901 | PROTOCOL_ERROR
+        no priority | HEADERS 37 1 00000000 | FRAME_SIZE_ERROR
+        a lone CONTINUATION | CONTINUATION 5 1 hello | PROTOCOL_ERROR
+        a torn block | HEADERS 0 1 hello, get 3 / | PROTOCOL_ERROR
+        a block continued elsewhere | HEADERS 0 1 hello, CONTINUATION 4 3 | PROTOCOL_ERROR
+        HEADERS on a stream that was skipped | get 3 /byte, get 1 / | STREAM_CLOSED
+        HEADERS after the response | get 1 /byte, get 1 /byte | STREAM_CLOSED
+        an unknown index | HEADERS 5 1 ff7f | COMPRESSION_ERROR
+        PUSH_PROMISE | PUSH_PROMISE 5 1 0000000000000000 | PROTOCOL_ERROR
+        a short PING | PING 0 0 00000000000000 | FRAME_SIZE_ERROR
+        PING on a stream | PING 0 1 0000000000000000 | PROTOCOL_ERROR
+        torn SETTINGS | SETTINGS 0 0 0000000000 | FRAME_SIZE_ERROR
+        SETTINGS on a stream | SETTINGS 0 1 | PROTOCOL_ERROR
+        an acknowledgement with settings | SETTINGS 1 0 000000000000 | FRAME_SIZE_ERROR
+        ENABLE_PUSH | SETTINGS 0 0 000200000002 | PROTOCOL_ERROR
+        INITIAL_WINDOW_SIZE | SETTINGS 0 0 000480000000 | FLOW_CONTROL_ERROR
+        MAX_FRAME_SIZE | SETTINGS 0 0 000500003fff | PROTOCOL_ERROR
+        a window of nothing | WINDOW_UPDATE 0 0 00000000 | PROTOCOL_ERROR
+        too large a window | WINDOW_UPDATE 0 0 7fffffff | FLOW_CONTROL_ERROR
+        WINDOW_UPDATE on an idle stream | WINDOW_UPDATE 0 1 00000001 | PROTOCOL_ERROR
+        a short WINDOW_UPDATE | WINDOW_UPDATE 0 0 000000 | FRAME_SIZE_ERROR
+        RST_STREAM on an idle stream | RST_STREAM 0 1 00000000 | PROTOCOL_ERROR
+        RST_STREAM on the connection | RST_STREAM 0 0 00000000 | PROTOCOL_ERROR
+        a short RST_STREAM | RST_STREAM 0 1 000000 | FRAME_SIZE_ERROR
+        PRIORITY on the connection | PRIORITY 0 0 0000000000 | PROTOCOL_ERROR
+        GOAWAY on a stream | GOAWAY 0 1 0000000000000000 | PROTOCOL_ERROR
+        a short GOAWAY | GOAWAY 0 0 00000000000000 | FRAME_SIZE_ERROR
+    ",
+    ) {
+        let end = Peer::open().end(&described(frames)).unwrap();
+        assert_eq!(end.to_string(), code, "{name}");
     }
-    let mut peer = Peer::new();
-    let ping = [PREFACE, &frame(Kind::PING, 0, 0, &[0; 8])].concat();
-    assert_eq!(peer.end(&ping), Some(protocol), "no SETTINGS");
+    let too_long = encode_header(16_385, Kind::DATA, 0, 1);
+    let end = Peer::open().end(&too_long);
+    assert_eq!(end, Some(ErrorCode::FRAME_SIZE_ERROR));
+    let no_settings = [PREFACE, &described("PING 0 0 0000000000000000")].concat();
+    let end = Peer::new().end(&no_settings);
+    assert_eq!(end, Some(ErrorCode::PROTOCOL_ERROR));
 }
 
 #[test]
 fn invalid_streams_are_reset_and_the_connection_stays() {
-    let (protocol, closed) = (ErrorCode::PROTOCOL_ERROR.0, ErrorCode::STREAM_CLOSED.0);
-    let no_path = frame(
-        Kind(1),
-        5,
-        1,
-        &block(&[(":method", "GET"), (":scheme", "http")]),
-    );
-    let length = block(&[
-        (":method", "POST"),
-        (":scheme", "http"),
-        (":path", "/hello"),
-        ("content-length", "2"),
-    ]);
-    let with_length = |flags| frame(Kind(1), flags, 1, &length);
-    for (name, bytes, code) in [
-        ("no path", no_path, protocol),
-        ("no body", with_length(5), protocol),
-        (
-            "a short body",
-            [with_length(4), data(1, b"a", true)].concat(),
-            protocol,
-        ),
-        (
-            "a long body",
-            [with_length(4), data(1, b"abc", false)].concat(),
-            protocol,
-        ),
-        (
-            "trailers that end nothing",
-            [post(1), frame(Kind(1), 4, 1, &[])].concat(),
-            protocol,
-        ),
-        (
-            "DATA after the end",
-            [get(1, "/"), data(1, b"a", true)].concat(),
-            closed,
-        ),
-        (
-            "DATA after the response",
-            [get(1, "/byte"), data(1, b"a", true)].concat(),
-            closed,
-        ),
-        (
-            "HEADERS after the end",
-            [get(1, "/"), get(1, "/")].concat(),
-            closed,
-        ),
-        (
-            "a window of nothing",
-            [get(1, "/"), window_update(1, 0)].concat(),
-            protocol,
-        ),
-        (
-            "too large a window",
-            [
-                get(1, "/"),
-                window_update(1, (1 << 31) - 1),
-                window_update(1, 70_000),
-            ]
-            .concat(),
-            ErrorCode::FLOW_CONTROL_ERROR.0,
-        ),
-        (
-            "a short PRIORITY",
-            frame(Kind(2), 0, 1, &[0; 4]),
-            ErrorCode::FRAME_SIZE_ERROR.0,
-        ),
-    ] {
+    for [name, frames, code] in rows(
+        "
+        no path | HEADERS 5 1 no-path | PROTOCOL_ERROR
+        no body | HEADERS 5 1 two-bytes | PROTOCOL_ERROR
+        a short body | HEADERS 4 1 two-bytes, DATA 1 1 61 | PROTOCOL_ERROR
+        a long body | HEADERS 4 1 two-bytes, DATA 0 1 616263 | PROTOCOL_ERROR
+        trailers that end nothing | post 1, HEADERS 4 1 | PROTOCOL_ERROR
+        DATA after the end | get 1 /, DATA 1 1 61 | STREAM_CLOSED
+        DATA after the response | get 1 /byte, DATA 1 1 61 | STREAM_CLOSED
+        HEADERS after the end | get 1 /, get 1 / | STREAM_CLOSED
+        a window of nothing | get 1 /, WINDOW_UPDATE 0 1 00000000 | PROTOCOL_ERROR
+        too large a window | get 1 /, WINDOW_UPDATE 0 1 7fffffff, WINDOW_UPDATE 0 1 00011170 | FLOW_CONTROL_ERROR
+        a short PRIORITY | PRIORITY 0 1 00000000 | FRAME_SIZE_ERROR
+    ",
+    ) {
         let mut peer = Peer::open();
-        assert_eq!(peer.reset(1, &bytes), Some(code), "{name}");
+        let reset = peer.reset(1, &described(frames)).unwrap();
+        assert_eq!(reset.to_string(), code, "{name}");
         assert_eq!(peer.http2.streams.len(), 0, "{name}");
-        assert!(
-            has_ended(
-                &peer.send(&[window_update(0, 1), get(5, "/byte")].concat()),
-                5
-            ),
-            "{name}"
-        );
+        let next = peer.send(&described("WINDOW_UPDATE 0 0 00000001, get 5 /byte"));
+        assert!(has_ended(&next, 5), "{name}");
     }
 }
 
@@ -592,12 +468,8 @@ fn frames_that_cross_with_a_reset_are_ignored() {
     assert_eq!(peer.send(&[data(1, b"a", false), trailers].concat()), []);
     // Their bytes still count for the connection.
     let frames = peer.send(&data(1, &[0; 16_384], false).repeat(200));
-    assert!(
-        frames
-            .iter()
-            .all(|frame| frame.kind == Kind::WINDOW_UPDATE && frame.stream == 0)
-    );
-    assert!(!frames.is_empty());
+    let is_connections = |frame: &Sent| frame.kind == Kind::WINDOW_UPDATE && frame.stream == 0;
+    assert!(!frames.is_empty() && frames.iter().all(is_connections));
     for number in 1..1000 {
         peer.send(&call(2 * number + 1, "Other"));
     }
@@ -617,13 +489,12 @@ fn a_request_may_end_with_trailers() {
 #[test]
 fn more_streams_than_allowed_are_refused() {
     let mut peer = Peer::open();
-    let requests: Vec<u8> = (0..MAX_STREAMS as u32)
-        .flat_map(|number| post(2 * number + 1))
-        .collect();
-    assert_eq!(peer.send(&requests), []);
+    for number in 0..MAX_STREAMS as u32 {
+        assert_eq!(peer.send(&post(2 * number + 1)), []);
+    }
     let next = 2 * MAX_STREAMS as u32 + 1;
-    let refused = ErrorCode::REFUSED_STREAM.0;
-    assert_eq!(peer.reset(next, &get(next, "/byte")), Some(refused));
+    let reset = peer.reset(next, &get(next, "/byte"));
+    assert_eq!(reset, Some(ErrorCode::REFUSED_STREAM));
     assert!(has_ended(&peer.send(&data(1, b"", true)), 1));
     assert!(has_ended(&peer.send(&get(next + 2, "/byte")), next + 2));
 }
@@ -634,8 +505,8 @@ fn floods_end_or_are_bounded() {
     let mut peer = Peer::open();
     peer.send(&frame(Kind::HEADERS, 0, 1, &[]));
     let empty = frame(Kind::CONTINUATION, 0, 1, &[]);
-    let calm = ErrorCode::ENHANCE_YOUR_CALM.0;
-    assert_eq!(peer.end(&empty.repeat(20_000)), Some(calm));
+    let end = peer.end(&empty.repeat(20_000));
+    assert_eq!(end, Some(ErrorCode::ENHANCE_YOUR_CALM));
     // Frames that need an acknowledgement, from a client that reads none.
     for needy in [setting(4, 1), frame(Kind::PING, 0, 0, &[0; 8])] {
         let mut peer = Peer::open();
@@ -667,7 +538,7 @@ fn a_window_that_is_exceeded_ends_the_connection() {
             code = code.or_else(|| peer.end(&data(1, part, false)));
         }
     }
-    assert_eq!(code, Some(ErrorCode::FLOW_CONTROL_ERROR.0));
+    assert_eq!(code, Some(ErrorCode::FLOW_CONTROL_ERROR));
 }
 
 #[test]
@@ -706,10 +577,8 @@ fn calls_respond_with_head_messages_and_trailers() {
     assert_eq!(fields(&frames[2]), ["grpc-status: 0"]);
     assert_eq!((frames.len(), frames[2].flags), (3, 5));
     // Nothing is sent before the call is complete.
-    assert_eq!(
-        peer.send(&[call(3, "Unary"), data(3, hi, false), window_update(0, 1)].concat()),
-        []
-    );
+    let begin = [call(3, "Unary"), data(3, hi, false), window_update(0, 1)];
+    assert_eq!(peer.send(&begin.concat()), []);
     assert_eq!(peer.send(&data(3, b"", true)).len(), 3);
     // A failure has trailers only, and ends the stream even if the client has not.
     let frames = peer.send(&call(5, "Other"));
@@ -721,10 +590,8 @@ fn calls_respond_with_head_messages_and_trailers() {
     for _ in 0..3 {
         assert_eq!(body(&peer.send(&data(7, hi, false)), 7), hi);
     }
-    assert_eq!(
-        fields(&peer.send(&data(7, b"", true))[0]),
-        ["grpc-status: 0"]
-    );
+    let trailers = &peer.send(&data(7, b"", true))[0];
+    assert_eq!(fields(trailers), ["grpc-status: 0"]);
     // After the head, a failure is in the trailers.
     peer.send(&call(9, "BidiStream"));
     let frames = peer.send(&data(9, &[1, 0, 0, 0, 0], false));
