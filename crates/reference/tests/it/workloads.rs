@@ -2,35 +2,22 @@
 
 use std::io::Write;
 
-use crate::common::{asset, patch, start};
+use crate::common::{asset, start, workloads};
 
 #[test]
 fn every_fixed_workload_has_its_expected_response() {
     let server = start(2);
     let mut client = server.connect();
-    let (page, page_20k) = (asset("page-100k.html"), asset("page-20k.html"));
-    assert_eq!((page.len(), page_20k.len()), (102_400, 20_480));
-    for (path, content_type, body) in [
-        ("/hello", "text/plain", "hello from prony\n"),
-        ("/byte", "text/plain", "r"),
-        ("/", "text/html; charset=utf-8", page.as_str()),
-        ("/log", "text/html; charset=utf-8", &page),
-        ("/sse", "text/event-stream", &patch(&page)),
-        ("/sse-20k", "text/event-stream", &patch(&page_20k)),
-    ] {
+    for (path, content_type, body) in workloads() {
         // Twice, in case the first request leaves something behind.
         for _ in 0..2 {
             let response = client.get(path);
             assert_eq!(response.status, 200, "{path}");
             assert_eq!(response.field("content-type"), Some(content_type), "{path}");
             assert!(response.body == body, "{path}");
-            let no_cache = content_type == "text/event-stream";
-            assert_eq!(
-                response.field("cache-control"),
-                no_cache.then_some("no-cache"),
-                "{path}"
-            );
-            assert_eq!(response.field("connection"), None, "{path}");
+            let no_cache = (content_type == "text/event-stream").then_some("no-cache");
+            let fields = ["cache-control", "connection"].map(|name| response.field(name));
+            assert_eq!(fields, [no_cache, None], "{path}");
             httpdate::parse_http_date(response.field("date").unwrap()).unwrap();
         }
     }
@@ -44,10 +31,8 @@ fn quotes_are_lines_of_the_file_and_vary() {
     let drawn: Vec<String> = (0..40)
         .map(|_| {
             let response = client.get("/franklin-says");
-            assert_eq!(
-                response.field("content-type"),
-                Some("text/plain; charset=utf-8")
-            );
+            let content_type = response.field("content-type");
+            assert_eq!(content_type, Some("text/plain; charset=utf-8"));
             let quote = response.body.strip_suffix('\n').unwrap().to_owned();
             assert!(quotes.lines().any(|line| line == quote), "{quote}");
             quote

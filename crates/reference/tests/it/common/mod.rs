@@ -13,6 +13,8 @@ use tempfile::NamedTempFile;
 /// Long enough for any response; a server that never responds fails the test.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
+pub const HELLO: &str = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
+
 pub struct Running {
     pub address: SocketAddr,
     log: NamedTempFile,
@@ -42,7 +44,6 @@ pub fn start(cpus: usize) -> Running {
     start_with(&config(cpus))
 }
 
-/// Starts a server with this configuration.
 pub fn start_with(config: &Config) -> Running {
     let server = Server::bind(config).unwrap();
     let address = server.address();
@@ -62,8 +63,8 @@ impl Running {
     }
 }
 
-pub struct Client {
-    pub socket: TcpStream,
+pub struct Client<S = TcpStream> {
+    pub socket: S,
     input: Vec<u8>,
 }
 
@@ -89,10 +90,14 @@ impl Client {
         socket.set_nodelay(true).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         socket.set_write_timeout(Some(PATIENCE)).unwrap();
-        Self {
-            socket,
-            input: Vec::new(),
-        }
+        Self::over(socket)
+    }
+}
+
+impl<S: Read + Write> Client<S> {
+    pub fn over(socket: S) -> Self {
+        let input = Vec::new();
+        Self { socket, input }
     }
 
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
@@ -123,11 +128,9 @@ impl Client {
             }
         };
         let head = String::from_utf8(self.input.drain(..end).collect()).unwrap();
-        let status = head.strip_prefix("HTTP/1.1 ").unwrap()[..3]
-            .parse()
-            .unwrap();
+        let status = &head.strip_prefix("HTTP/1.1 ").unwrap()[..3];
         Response {
-            status,
+            status: status.parse().unwrap(),
             head,
             body: String::new(),
         }
@@ -138,7 +141,6 @@ impl Client {
         self.input.is_empty() && !self.receive()
     }
 
-    /// Every byte until the connection ends.
     pub fn rest(&mut self) -> Vec<u8> {
         while self.receive() {}
         std::mem::take(&mut self.input)
@@ -152,11 +154,24 @@ impl Client {
     }
 }
 
+/// Each fixed path with its media type and body.
+pub fn workloads() -> [(&'static str, &'static str, String); 6] {
+    let (page, page_20k) = (asset("page-100k.html"), asset("page-20k.html"));
+    assert_eq!((page.len(), page_20k.len()), (102_400, 20_480));
+    let html = "text/html; charset=utf-8";
+    [
+        ("/hello", "text/plain", "hello from prony\n".to_owned()),
+        ("/byte", "text/plain", "r".to_owned()),
+        ("/", html, page.clone()),
+        ("/log", html, page.clone()),
+        ("/sse", "text/event-stream", patch(&page)),
+        ("/sse-20k", "text/event-stream", patch(&page_20k)),
+    ]
+}
+
 /// The event of a page.
-pub fn patch(page: &str) -> String {
-    let lines: String = page
-        .lines()
-        .map(|line| format!("data: elements {line}\n"))
-        .collect();
+fn patch(page: &str) -> String {
+    let lines = page.lines().map(|line| format!("data: elements {line}\n"));
+    let lines: String = lines.collect();
     format!("event: datastar-patch-elements\n{lines}\n")
 }
