@@ -45,11 +45,24 @@ fn head(method: Method, target: &str, link: Link) -> Seen {
     Seen::Head(method, target.into(), link, false)
 }
 
-fn refused(text: &str) -> Option<Refusal> {
-    match read([text.as_bytes()]).pop() {
+/// The bytes may come whole, in two pieces or one by one.
+fn assert_read(bytes: &[u8], expected: &[Seen]) {
+    for cut in 0..=bytes.len() {
+        let seen = read([&bytes[..cut], &bytes[cut..]]);
+        assert_eq!(seen, expected, "{:?} cut at {cut}", str::from_utf8(bytes));
+    }
+    assert_eq!(read(bytes.chunks(1)), expected);
+}
+
+/// Why the end of this text is refused, whole and in pieces of these sizes.
+fn refused<const N: usize>(text: &str, pieces: [usize; N]) -> Option<Refusal> {
+    let last = |size| match read(text.as_bytes().chunks(size)).pop() {
         Some(Seen::Refused(refusal)) => Some(refusal),
         _ => None,
-    }
+    };
+    let refusal = last(text.len());
+    assert_eq!(pieces.map(last), [refusal; N], "{text:?}");
+    refusal
 }
 
 const SEVERAL: &str = "\r\nGET /a HTTP/1.1\r\nHost: x\r\n\r\n\
@@ -75,16 +88,7 @@ fn requests_are_found_however_they_are_cut() {
         head(Method::Get, "/g", Link::Closes),
         Seen::End,
     ];
-    let bytes = SEVERAL.as_bytes();
-    assert_eq!(read([bytes]), expected);
-    for cut in 0..=bytes.len() {
-        assert_eq!(
-            read([&bytes[..cut], &bytes[cut..]]),
-            expected,
-            "cut at {cut}"
-        );
-    }
-    assert_eq!(read(bytes.chunks(1)), expected);
+    assert_read(SEVERAL.as_bytes(), &expected);
 }
 
 #[test]
@@ -106,16 +110,10 @@ fn bytes_that_are_no_request_are_refused() {
         "GET / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n",
         "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ] {
-        assert_eq!(refused(text), Some(Refusal::Malformed), "{text:?}");
-        let bytewise = read(text.as_bytes().chunks(1)).pop();
-        assert_eq!(
-            bytewise,
-            Some(Seen::Refused(Refusal::Malformed)),
-            "{text:?}"
-        );
+        assert_eq!(refused(text, [1]), Some(Refusal::Malformed), "{text:?}");
     }
     let gzip = "GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n";
-    assert_eq!(refused(gzip), Some(Refusal::UnknownCoding));
+    assert_eq!(refused(gzip, []), Some(Refusal::UnknownCoding));
 }
 
 #[test]
@@ -132,27 +130,21 @@ fn a_head_may_be_as_long_as_the_limit_but_not_longer() {
         let filler = "x".repeat(length - frame.len());
         format!("GET / HTTP/1.1\r\nHost: a\r\nX: {filler}\r\n\r\n")
     };
-    assert_eq!(refused(&with_length(MAX_HEAD)), None);
+    assert_eq!(refused(&with_length(MAX_HEAD), []), None);
     let over = with_length(MAX_HEAD + 1);
     for piece in [1000, MAX_HEAD - 1, MAX_HEAD, MAX_HEAD + 1] {
         let seen = read(over.as_bytes().chunks(piece));
-        assert_eq!(
-            seen,
-            [Seen::Refused(Refusal::HeadTooLarge)],
-            "pieces of {piece}"
-        );
+        assert_eq!(seen, [Seen::Refused(Refusal::HeadTooLarge)], "{piece}");
     }
-    let many = format!(
-        "GET / HTTP/1.1\r\n{}\r\n",
-        "A: b\r\n".repeat(MAX_FIELDS + 1)
-    );
-    assert_eq!(refused(&many), Some(Refusal::HeadTooLarge));
+    let fields = "A: b\r\n".repeat(MAX_FIELDS + 1);
+    let many = refused(&format!("GET / HTTP/1.1\r\n{fields}\r\n"), []);
+    assert_eq!(many, Some(Refusal::HeadTooLarge));
 }
 
 /// The bytes of a request with this chunked body, and of another request behind it.
-fn chunked(body: &str) -> Vec<u8> {
+fn chunked(body: &str) -> String {
     let head = "PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
-    format!("{head}{body}GET / HTTP/1.0\r\n\r\n").into_bytes()
+    format!("{head}{body}GET / HTTP/1.0\r\n\r\n")
 }
 
 #[test]
@@ -164,21 +156,13 @@ fn a_chunked_body_ends_at_its_end_however_it_is_cut() {
         "00000000000000000002\t;x\r\nhi\r\n0\r\n\r\n",
         "1 \r\n\r\r\nF\r\n0\r\n\r\n567\r\n9abcd\r\n0;z\r\nTrailer: a\r\nOther: b\r\n\r\n",
     ] {
-        let bytes = chunked(body);
         let expected = [
             head(Method::Other, "/", Link::Stays),
             Seen::End,
             head(Method::Get, "/", Link::Closes),
             Seen::End,
         ];
-        for cut in 0..=bytes.len() {
-            assert_eq!(
-                read([&bytes[..cut], &bytes[cut..]]),
-                expected,
-                "{body:?} at {cut}"
-            );
-        }
-        assert_eq!(read(bytes.chunks(1)), expected);
+        assert_read(chunked(body).as_bytes(), &expected);
     }
 }
 
@@ -204,13 +188,11 @@ fn a_malformed_chunked_body_is_refused_however_it_is_cut() {
         &long[1],
         &long[2],
     ] {
-        let bytes = chunked(body);
+        let text = chunked(body);
         // A line that is too long is looked at again for each of its pieces.
-        let shortest = if bytes.len() > MAX_LINE { 100 } else { 1 };
-        for piece in [shortest, 7 * shortest, bytes.len()] {
-            let last = read(bytes.chunks(piece)).pop();
-            assert_eq!(last, Some(Seen::Refused(Refusal::Malformed)), "{body:?}");
-        }
+        let shortest = if text.len() > MAX_LINE { 100 } else { 1 };
+        let refusal = refused(&text, [shortest, 7 * shortest]);
+        assert_eq!(refusal, Some(Refusal::Malformed), "{body:?}");
     }
 }
 

@@ -97,11 +97,8 @@ mod tests {
             (900, 1600, 2800),
             (900, 1601, 3001),
         ] {
-            assert_eq!(
-                freeze.end_of(ms(start), ms(work)),
-                ms(end),
-                "{start} {work}"
-            );
+            let found = freeze.end_of(ms(start), ms(work));
+            assert_eq!(found, ms(end), "{start} {work}");
         }
     }
 

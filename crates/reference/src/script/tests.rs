@@ -5,12 +5,29 @@ const fn us(count: u64) -> Duration {
     Duration::from_micros(count)
 }
 
+const fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
 fn script(service: Service) -> Script {
     Script {
         service,
         seed: 11,
         ..Script::default()
     }
+}
+
+fn frozen(freeze: &str, service: Service) -> Script {
+    Script {
+        freeze: Some(freeze.parse().unwrap()),
+        ..script(service)
+    }
+}
+
+/// When the responses to requests that arrive then are due.
+fn due<const N: usize>(script: &Script, arrivals: [u64; N]) -> [Duration; N] {
+    let mut timeline = script.timeline();
+    arrivals.map(|arrival| timeline.response_due(us(arrival)))
 }
 
 /// Half a million random arrivals, 1 ms apart on average, with service times of 0.5 ms.
@@ -32,11 +49,8 @@ fn is_near(value: Duration, expected: Duration) -> bool {
 #[test]
 fn each_request_waits_for_the_previous_one() {
     let service = Service::Listed([us(5), us(1), us(10), us(1)].into());
-    let mut timeline = script(service).timeline();
-    let due: Vec<Duration> = [us(0), us(2), us(20), us(25)]
-        .map(|arrival| timeline.response_due(arrival))
-        .into();
-    assert_eq!(due, [us(5), us(6), us(30), us(31)]);
+    let due = due(&script(service), [0, 2, 20, 25]);
+    assert_eq!(due, [5, 6, 30, 31].map(us));
 }
 
 #[test]
@@ -50,11 +64,8 @@ fn fixed_times_give_the_wait_of_the_textbook() {
 fn random_times_give_the_distribution_of_the_textbook() {
     // M/M/1: the time in it is exponential of mean s / (1 - ρ) = 1 ms.
     let latencies = half_busy(Service::Exponential(us(500)));
-    assert!(
-        is_near(latencies.mean(), us(1000)),
-        "{:?}",
-        latencies.mean()
-    );
+    let mean = latencies.mean();
+    assert!(is_near(mean, us(1000)), "{mean:?}");
     for quantile in [0.5, 0.9, 0.99, 0.999] {
         let expected = us(1000).mul_f64(-f64::ln(1.0 - quantile));
         let value = latencies.at(quantile);
@@ -66,10 +77,9 @@ fn random_times_give_the_distribution_of_the_textbook() {
 #[test]
 fn several_workers_serve_several_at_a_time_and_a_short_one_may_overtake() {
     let service = Service::Listed([us(10), us(2), us(5), us(1)].into());
-    let mut timeline = with_workers(2, service).timeline();
-    let due = [us(0), us(1), us(2), us(9)].map(|arrival| timeline.response_due(arrival));
+    let due = due(&with_workers(2, service), [0, 1, 2, 9]);
     // The third waits for the second until 3, the fourth for nobody: at 8 a worker is free.
-    assert_eq!(due, [us(10), us(3), us(8), us(10)]);
+    assert_eq!(due, [10, 3, 8, 10].map(us));
 }
 
 #[test]
@@ -77,15 +87,11 @@ fn the_capacity_is_the_number_of_workers_over_the_service_time() {
     // 4 workers of 2 ms serve 2000 a second: at that rate nobody waits, above it everybody does,
     // longer and longer.
     let script = with_workers(4, Service::Fixed(us(2000)));
-    let at = |per_s: f64| script.latencies(even_arrivals(per_s, 20_000)).at(1.0);
-    assert_eq!(at(1999.0), us(2000));
-    assert_eq!(at(2000.0), us(2000));
+    let longest = |per_s| script.latencies(even_arrivals(per_s, 20_000)).at(1.0);
+    assert_eq!([1999.0, 2000.0].map(longest), [us(2000); 2]);
     // 20,000 at 2,020/s come within 9.9 s and take 10.
-    assert!(
-        at(2020.0).abs_diff(us(101_000)) < us(3000),
-        "{:?}",
-        at(2020.0)
-    );
+    let over = longest(2020.0);
+    assert!(over.abs_diff(us(101_000)) < us(3000), "{over:?}");
 }
 
 #[test]
@@ -101,42 +107,29 @@ fn several_workers_give_the_wait_of_the_textbook() {
 
 #[test]
 fn requests_that_arrive_in_a_freeze_wait_for_its_end() {
-    let script = Script {
-        freeze: Some("1s/10s".parse().unwrap()),
-        ..Script::default()
-    };
+    let script = frozen("1s/10s", Script::default().service);
     // 25 s at 1000/s: 2 freezes of 1000 arrivals, which wait 1000 ms, 999 ms, …, 1 ms.
     let latencies = script.latencies(even_arrivals(1000.0, 25_000));
-    let ms = Duration::from_millis;
-    assert_eq!(latencies.at(0.5), ms(0));
-    assert_eq!(latencies.at(0.9), ms(0));
-    assert_eq!(latencies.at(0.92), ms(0));
-    // The 251st from the top, of two each.
-    assert_eq!(latencies.at(0.99), ms(875));
-    assert_eq!(latencies.at(0.999), ms(988));
-    assert_eq!(latencies.at(1.0), ms(1000));
+    // At 0.99 it is the 251st from the top, of two each.
+    let quantiles = [0.5, 0.9, 0.92, 0.99, 0.999, 1.0];
+    let expected = [0, 0, 0, 875, 988, 1000];
+    assert_eq!(quantiles.map(|it| latencies.at(it)), expected.map(ms));
     assert_eq!(latencies.mean(), ms(2 * 500_500) / 25_000);
 }
 
 #[test]
 fn requests_queued_in_a_freeze_are_served_one_by_one_after_it() {
-    let script = Script {
-        freeze: Some("10us/100us".parse().unwrap()),
-        service: Service::Fixed(us(4)),
-        ..Script::default()
-    };
-    let arrivals = [us(0), us(85), us(88), us(95), us(96), us(130)];
-    let mut timeline = script.timeline();
-    let due = arrivals.map(|arrival| timeline.response_due(arrival));
+    let script = frozen("10us/100us", Service::Fixed(us(4)));
+    let due = due(&script, [0, 85, 88, 95, 96, 130]);
     // The third is half done when the freeze begins: it has 1 µs of its 4 left then.
-    assert_eq!(due, [us(4), us(89), us(103), us(107), us(111), us(134)]);
+    assert_eq!(due, [4, 89, 103, 107, 111, 134].map(us));
 }
 
 proptest! {
     #[test]
     fn no_more_requests_are_served_at_once_than_there_are_workers_and_no_worker_idles_while_one_waits(
         workers in 1usize..5,
-        requests in prop::collection::vec((0u64..20, 1u64..50), 1..60),
+        requests in prop::collection::vec((0u64..20, 0u64..50), 1..60),
     ) {
         let times: Vec<Duration> = requests.iter().map(|&(_, work)| us(work)).collect();
         let mut timeline = with_workers(workers, Service::Listed(times.into())).timeline();
@@ -154,48 +147,15 @@ proptest! {
             served.push((begin, due));
         }
     }
-
-    #[test]
-    fn with_one_worker_requests_are_served_in_order_without_idling(
-        requests in prop::collection::vec((0u64..50, 0u64..50), 1..60),
-    ) {
-        let mut now = Duration::ZERO;
-        let times: Vec<Duration> = requests.iter().map(|&(_, work)| us(work)).collect();
-        let mut timeline = script(Service::Listed(times.into())).timeline();
-        let mut before = Duration::ZERO;
-        for (gap, work) in requests {
-            now += us(gap);
-            let due = timeline.response_due(now);
-            prop_assert_eq!(due, now.max(before) + us(work));
-            before = due;
-        }
-    }
-}
-
-const fn ms(count: u64) -> Duration {
-    Duration::from_millis(count)
 }
 
 #[test]
 fn percentiles_are_values_of_the_list() {
     let ten: Latencies = (1..=10).rev().map(ms).collect();
-    for (quantile, value) in [
-        (0.0, 1),
-        (0.1, 1),
-        (0.11, 2),
-        (0.5, 5),
-        (0.9, 9),
-        (0.901, 10),
-        (0.999, 10),
-        (1.0, 10),
-    ] {
-        assert_eq!(ten.at(quantile), ms(value), "{quantile}");
-    }
+    let quantiles = [0.0, 0.1, 0.11, 0.5, 0.9, 0.901, 0.999, 1.0];
+    let expected = [1, 1, 2, 5, 9, 10, 10, 10];
+    assert_eq!(quantiles.map(|it| ten.at(it)), expected.map(ms));
     assert_eq!(ten.mean(), ms(55) / 10);
-}
-
-#[test]
-fn without_latencies_all_figures_are_zero() {
     let none = Latencies::from_iter([]);
     assert_eq!((none.at(0.5), none.mean()), (ms(0), ms(0)));
 }
