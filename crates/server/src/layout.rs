@@ -252,15 +252,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_root_is_found_from_a_folder_below_it() {
+    fn the_root_is_above_a_folder_or_it_is_a_project_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
-        for mark in MARKS {
-            std::fs::create_dir(folder.path().join(mark)).unwrap();
-        }
-        let below = folder.path().join("servers/deep");
-        std::fs::create_dir(&below).unwrap();
-        let layout = Layout::find(&below).unwrap();
-        assert_eq!(layout.root(), folder.path().canonicalize().unwrap());
+        let root = folder.path().canonicalize().unwrap();
+        let root_of = |below: &Path| Layout::find(below).unwrap().root().to_owned();
+        let below = root.join("a/b");
+        fs::create_dir_all(&below).unwrap();
+        assert_eq!(root_of(&below), below);
+        MARKS
+            .iter()
+            .for_each(|mark| fs::create_dir(root.join(mark)).unwrap());
+        assert_eq!(root_of(&below), root);
+        fs::write(root.join("a").join(PROJECT_FILE), "").unwrap();
+        assert_eq!(root_of(&below), root.join("a"));
+        let missing = Layout::find(&root.join("none"));
+        assert!(matches!(missing, Err(LayoutError::Start { .. })));
     }
 
     #[test]
@@ -277,21 +283,6 @@ mod tests {
         fs::write(layout.state(), "a file").unwrap();
         let message = layout.make_state().unwrap_err().to_string();
         assert!(message.contains("cannot create the folder"), "{message}");
-    }
-
-    #[test]
-    fn a_folder_without_the_marks_is_a_project_of_its_own() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let below = root.join("a/b");
-        fs::create_dir_all(&below).unwrap();
-        assert_eq!(Layout::find(&below).unwrap().root(), below);
-        fs::write(root.join(PROJECT_FILE), "").unwrap();
-        assert_eq!(Layout::find(&below).unwrap().root(), root);
-        assert!(matches!(
-            Layout::find(&root.join("none")),
-            Err(LayoutError::Start { .. })
-        ));
     }
 
     #[test]

@@ -206,13 +206,10 @@ mod tests {
     fn both_logs_are_shown_with_their_paths() {
         let folder = tempfile::tempdir().unwrap();
         let shown = logs(folder.path(), "one\ntwo\n", "three\n").shown();
-        let path = |name| folder.path().join(name).display().to_string();
-        let expected = format!(
-            "its standard output ({}):\n  one\n  two\nits standard error ({}):\n  three",
-            path("a.log"),
-            path("a.stderr.log")
-        );
-        assert_eq!(shown, expected);
+        let [out, err] = ["a.log", "a.stderr.log"].map(|name| folder.path().join(name));
+        let out = format!("its standard output ({}):\n  one\n  two", out.display());
+        let err = format!("its standard error ({}):\n  three", err.display());
+        assert_eq!(shown, format!("{out}\n{err}"));
         let shown = logs(folder.path(), "", "three\n").shown();
         assert!(shown.starts_with("its standard error ("), "{shown}");
         let shown = logs(folder.path(), "", "\n").shown();
@@ -225,16 +222,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let ends = |output: &str| logs(folder.path(), output, "two\n").ends();
         assert_eq!(ends("one\n"), ["one\n", "two\n"]);
-        let [output, _] = ends(&format!("{}\nlast\n", "x".repeat(100_000)));
-        assert_eq!(output, "last\n");
-        let [output, _] = ends("one\nBearer s3c");
-        assert_eq!(output, "one\n", "half a secret would not be found");
+        let long = "x".repeat(100_000);
+        assert_eq!(ends(&format!("{long}\nlast\n"))[0], "last\n");
+        // Half a secret would not be found.
+        assert_eq!(ends("one\nBearer s3c")[0], "one\n");
         assert_eq!(ends("Bearer s3c")[0], "");
-        let [output, _] = ends(&"x".repeat(100_000));
-        assert_eq!(
-            output, "",
-            "nobody knows what the beginning of the line was"
-        );
+        // Nobody knows what the beginning of this line was.
+        assert_eq!(ends(&long)[0], "");
         let missing = Logs::at(&folder.path().join("missing.log"));
         assert_eq!(missing.ends(), ["", ""]);
     }
@@ -263,20 +257,13 @@ mod tests {
         assert_eq!(longest, Some("  …".chars().count() + LINE_CHARS));
         assert!(text.starts_with(&"y".repeat(1000)), "it is not from a log");
     }
-}
-
-#[cfg(test)]
-mod tail_tests {
-    use super::*;
 
     #[test]
     fn the_last_lines_of_a_long_file() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("log");
+        let last = |text: &str, count| tail(&logs(folder.path(), text, "").output, count).unwrap();
         let text: String = (0..20_000).map(|i| format!("line {i}\n")).collect();
-        std::fs::write(&path, text).unwrap();
-        assert_eq!(tail(&path, 2).unwrap(), "line 19998\nline 19999");
-        std::fs::write(&path, "only").unwrap();
-        assert_eq!(tail(&path, 5).unwrap(), "only");
+        assert_eq!(last(&text, 2), "line 19998\nline 19999");
+        assert_eq!(last("only", 5), "only");
     }
 }

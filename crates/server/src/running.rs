@@ -420,34 +420,30 @@ fn new_scratch() -> io::Result<TempDir> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
     use std::io::Write;
 
     #[test]
     fn a_wrapper_adds_to_a_servers_variables() {
-        let variable = |name: &str, separator| WrapperVariable {
+        let (added, kept, set) = ("PRONY_TEST_ADDED", "PRONY_TEST_KEPT", "PRONY_TEST_SET");
+        let variable = |(name, separator): (&str, _)| WrapperVariable {
             name: name.into(),
             value: "new".into(),
             separator,
         };
         let wrapper = Wrapper {
-            env: vec![
-                variable("PRONY_TEST_ADDED", Some(',')),
-                variable("PRONY_TEST_KEPT", None),
-                variable("PRONY_TEST_SET", None),
-            ],
+            env: [(added, Some(',')), (kept, None), (set, None)]
+                .map(variable)
+                .into(),
             ..Wrapper::default()
         };
-        let own = |name: &str| (OsString::from(name), OsString::from("own"));
-        let own = vec![own("PRONY_TEST_ADDED"), own("PRONY_TEST_KEPT")];
+        let own: Vec<(OsString, OsString)> =
+            [added, kept].map(|name| (name.into(), "own".into())).into();
         let env = with_variables(own.clone(), Some(&wrapper));
-        let last = |wanted: &str| {
-            let mut env = env.iter().rev();
-            env.find(|(name, _)| name == wanted)
-                .map(|(_, value)| value.to_str().unwrap())
-        };
-        assert_eq!(last("PRONY_TEST_ADDED"), Some("own,new"));
-        assert_eq!(last("PRONY_TEST_KEPT"), Some("own"));
-        assert_eq!(last("PRONY_TEST_SET"), Some("new"));
+        // Later ones replace earlier ones.
+        let env: BTreeMap<OsString, OsString> = env.into_iter().collect();
+        let values = [added, kept, set].map(|name| env[OsStr::new(name)].to_str().unwrap());
+        assert_eq!(values, ["own,new", "own", "new"]);
         assert_eq!(with_variables(own.clone(), None), own);
     }
 

@@ -129,14 +129,15 @@ mod tests {
         let text = "module example.org/server\n\ngo 1.24\n\nrequire example.org/one v1.2.3 // indirect\n\
             require (\n\t// example.org/two v9.9.9\n\texample.org/two/v2 v2.0.0-rc.1+incompatible\n\
             \texample.org/two v0.5.0\n)\n\nreplace (\n\texample.org/three v1.0.0\n)\n";
-        assert_eq!(required(text, "example.org/one").as_deref(), Some("1.2.3"));
-        assert_eq!(required(text, "example.org/two").as_deref(), Some("0.5.0"));
-        assert_eq!(
-            required(text, "example.org/two/v2").as_deref(),
-            Some("2.0.0-rc.1+incompatible")
-        );
-        assert_eq!(required(text, "example.org/three"), None);
-        assert_eq!(required(text, "example.org"), None);
+        for (module, version) in [
+            ("example.org/one", Some("1.2.3")),
+            ("example.org/two", Some("0.5.0")),
+            ("example.org/two/v2", Some("2.0.0-rc.1+incompatible")),
+            ("example.org/three", None),
+            ("example.org", None),
+        ] {
+            assert_eq!(required(text, module).as_deref(), version, "{module}");
+        }
         assert_eq!(required("", "go"), None);
     }
 

@@ -231,30 +231,27 @@ fn is_pattern(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use prony_testkit::table::{refused, rows};
 
-    fn parts(text: &str) -> (String, Option<String>) {
-        let input = Input::new(text).unwrap();
-        let pattern = input.pattern.map(|pattern| pattern.as_str().to_owned());
-        (input.path.to_string(), pattern)
-    }
+    use super::*;
 
     #[test]
     fn a_pattern_starts_at_the_first_name_with_special_characters() {
-        let some = |pattern: &str| Some(pattern.to_owned());
-        assert_eq!(
-            parts("{workloads}/echo.proto"),
-            ("{workloads}/echo.proto".into(), None)
-        );
-        assert_eq!(parts("../framework"), ("../framework".into(), None));
-        assert_eq!(parts("../fw/**/*.rs"), ("../fw".into(), some("**/*.rs")));
-        assert_eq!(parts("*.h"), (".".into(), some("*.h")));
-        assert_eq!(parts("/*.h"), ("/".into(), some("*.h")));
-        assert_eq!(parts("../a.{c,h}"), ("..".into(), some("a.{c,h}")));
-        assert_eq!(
-            parts("{workloads}/[a-c]?.x"),
-            ("{workloads}".into(), some("[a-c]?.x"))
-        );
+        for [text, path, pattern] in rows(
+            r#"
+            {workloads}/echo.proto | {workloads}/echo.proto | ""
+            ../framework | ../framework | ""
+            ../fw/**/*.rs | ../fw | **/*.rs
+            *.h | . | *.h
+            /*.h | / | *.h
+            ../a.{c,h} | .. | a.{c,h}
+            {workloads}/[a-c]?.x | {workloads} | [a-c]?.x
+        "#,
+        ) {
+            let input = Input::new(text).unwrap();
+            let found = input.pattern.as_ref().map_or("", |found| found.as_str());
+            assert_eq!([&*input.path.to_string(), found], [path, pattern]);
+        }
     }
 
     #[test]
@@ -268,13 +265,12 @@ mod tests {
 
     #[test]
     fn an_invalid_pattern_is_reported_with_the_reason() {
-        let fault = |text: &str| Input::new(text).unwrap_err().to_string();
-        let open = fault("../fw/[a-c.rs");
-        assert!(
-            open.starts_with("`[a-c.rs` is not a valid file pattern: "),
-            "{open}"
+        refused(
+            Input::new,
+            "
+            ../fw/[a-c.rs | `[a-c.rs` is not a valid file pattern: unclosed character class
+            ../fw/{a,b | unclosed alternate group
+        ",
         );
-        assert!(open.contains("unclosed character class"), "{open}");
-        assert!(fault("../fw/{a,b").contains("unclosed alternate group"));
     }
 }

@@ -247,26 +247,26 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    /// A reading at `seconds`, with the lines of CPU 0 and 1.
-    fn reading(began: Instant, seconds: f64, server_cpu_s: f64, cpus: [&str; 2]) -> Reading {
-        let [first, second] = cpus;
-        let text = format!("cpu  100 0 0 100 0 0 0 0 0 0\ncpu0 {first}\ncpu1 {second}\n");
+    /// A reading at `seconds`, with lines of `/proc/stat`.
+    fn reading(began: Instant, seconds: f64, server_cpu_s: f64, lines: &str) -> Reading {
         Reading {
             at: began + Duration::from_secs_f64(seconds),
-            times: CpuTimes::parse(&text).unwrap(),
+            times: CpuTimes::parse(lines).unwrap(),
             server_cpu_s,
             load_cpu_s: 2.0 * server_cpu_s,
             processes: None,
         }
     }
 
-    /// One CPU each.
-    fn apart() -> CpuAssignment {
+    fn cpus(server: &[usize], load: &[usize]) -> CpuAssignment {
         CpuAssignment {
-            server: vec![0],
-            load: vec![1],
+            server: server.to_vec(),
+            load: load.to_vec(),
         }
     }
+
+    /// Two CPUs that have done nothing yet.
+    const IDLE: &str = "cpu  0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 0 0 0 0 0\n";
 
     fn close(noise: Option<CpuNoise>, steal: f64, foreign: f64) -> bool {
         let noise = noise.unwrap();
@@ -277,26 +277,15 @@ mod tests {
     fn time_that_nobody_accounts_for_is_foreign() {
         let began = Instant::now();
         // In 2 s: 0.5 s idle, 0.1 s stolen, 0.4 s of the server; nothing idle, 0.8 s of the load.
-        let start = reading(
-            began,
-            1.0,
-            0.0,
-            ["10 0 0 10 0 0 0 0 0 0", "0 0 0 5 5 0 0 0 0 0"],
-        );
-        let end = reading(
-            began,
-            3.0,
-            0.4,
-            ["90 0 0 50 10 0 50 10 0 0", "199 0 0 5 5 0 0 0 0 0"],
-        );
-        let found = noise(&apart(), &start, &end);
+        let start = "cpu  0 0 0 0 0 0 0 0\ncpu0 10 0 0 10 0 0 0 0 0 0\ncpu1 0 0 0 5 5 0 0 0 0 0\n";
+        let end =
+            "cpu  0 0 0 0 0 0 0 0\ncpu0 90 0 0 50 10 0 50 10 0 0\ncpu1 199 0 0 5 5 0 0 0 0 0\n";
+        let start = reading(began, 1.0, 0.0, start);
+        let end = reading(began, 3.0, 0.4, end);
+        let found = noise(&cpus(&[0], &[1]), &start, &end);
         assert!(close(found.server_cpus, 0.05, 0.5), "{found:?}");
         assert!(close(found.load_cpus, 0.0, 0.6), "{found:?}");
-        let shared = CpuAssignment {
-            server: vec![0, 1],
-            load: vec![1, 0],
-        };
-        let found = noise(&shared, &start, &end);
+        let found = noise(&cpus(&[0, 1], &[1, 0]), &start, &end);
         assert_eq!(found.server_cpus, None);
         assert!(close(found.load_cpus, 0.025, 0.55), "{found:?}");
     }
@@ -304,13 +293,14 @@ mod tests {
     #[test]
     fn interrupts_counted_separately_are_not_foreign() {
         let began = Instant::now();
-        let start = reading(began, 0.0, 0.0, ["0 0 0 0 0 0 0 0", "0 0 0 0 0 0 0 0"]);
-        let mut end = reading(began, 1.0, 0.5, ["50 0 0 20 0 5 25 0", "99 0 0 0 0 0 0 0"]);
+        let start = reading(began, 0.0, 0.0, IDLE);
+        let end = "cpu  0 0 0 0 0 0 0 0\ncpu0 50 0 0 20 0 5 25 0\ncpu1 99 0 0 0 0 0 0 0\n";
+        let mut end = reading(began, 1.0, 0.5, end);
         end.times.interrupts_are_apart = true;
-        let found = noise(&apart(), &start, &end);
+        let found = noise(&cpus(&[0], &[1]), &start, &end);
         assert!(close(found.server_cpus, 0.0, 0.0), "{found:?}");
         end.times.interrupts_are_apart = false;
-        let found = noise(&apart(), &start, &end);
+        let found = noise(&cpus(&[0], &[1]), &start, &end);
         assert!(close(found.server_cpus, 0.0, 0.3), "{found:?}");
     }
 
@@ -318,37 +308,29 @@ mod tests {
     fn time_that_no_process_was_charged_for_is_not_foreign() {
         let began = Instant::now();
         // The server's CPU is busy for a second, of which the server is charged for 0.5 s.
-        let mut start = reading(began, 0.0, 0.0, ["0 0 0 0 0 0 0 0", "0 0 0 0 0 0 0 0"]);
-        let mut end = reading(began, 1.0, 0.5, ["99 0 0 0 0 0 0 0", "99 0 0 0 0 0 0 0"]);
+        let mut start = reading(began, 0.0, 0.0, IDLE);
+        let end = "cpu  0 0 0 0 0 0 0 0\ncpu0 99 0 0 0 0 0 0 0\ncpu1 99 0 0 0 0 0 0 0\n";
+        let mut end = reading(began, 1.0, 0.5, end);
         start.processes = Some(ProcessTimes::of(&[(1, 7.0), (2, 1.0), (3, 1.0)]));
         end.processes = Some(ProcessTimes::of(&[(1, 7.2), (2, 1.5), (3, 2.0)]));
-        let found = noise(&apart(), &start, &end);
+        let found = noise(&cpus(&[0], &[1]), &start, &end);
         assert!(close(found.server_cpus, 0.0, 0.2), "{found:?}");
         // A new process, and one that has ended.
         end.processes = Some(ProcessTimes::of(&[(2, 1.5), (3, 2.0), (4, 0.1)]));
-        let found = noise(&apart(), &start, &end);
+        let found = noise(&cpus(&[0], &[1]), &start, &end);
         assert!(close(found.server_cpus, 0.0, 0.1), "{found:?}");
         // Not all are visible at one of the instants.
         end.processes = None;
-        let found = noise(&apart(), &start, &end);
+        let found = noise(&cpus(&[0], &[1]), &start, &end);
         assert!(close(found.server_cpus, 0.0, 0.5), "{found:?}");
     }
 
     #[test]
     fn the_share_of_the_machine_is_computed_from_its_ticks() {
-        let at = |text| Reading {
-            at: Instant::now(),
-            times: CpuTimes::parse(text).unwrap(),
-            server_cpu_s: 0.0,
-            load_cpu_s: 0.0,
-            processes: None,
-        };
+        let at = |lines| reading(Instant::now(), 0.0, 0.0, lines);
         let start = at("cpu  100 0 100 100 0 0 0 0 50 0\n");
         let end = at("cpu  130 0 110 130 10 0 0 20 70 0\n");
-        let cpus = CpuAssignment {
-            server: vec![],
-            load: vec![],
-        };
+        let cpus = cpus(&[], &[]);
         let found = noise(&cpus, &start, &end);
         assert_eq!((found.steal_share, found.idle_share), (0.2, 0.4));
         assert_eq!((found.server_cpus, found.load_cpus), (None, None));
@@ -357,10 +339,7 @@ mod tests {
 
     #[test]
     fn the_noise_of_this_machine_is_measured() {
-        let cpus = CpuAssignment {
-            server: vec![],
-            load: prony_system::allowed_cpus().unwrap(),
-        };
+        let cpus = cpus(&[], &prony_system::allowed_cpus().unwrap());
         let meter = NoiseMeter::start(cpus, 0.0).unwrap();
         let busy_until = Instant::now() + Duration::from_millis(30);
         while Instant::now() < busy_until {}
@@ -387,10 +366,8 @@ mod cpu_times_tests {
         let both = times.of(&[0, 2]).unwrap();
         assert_eq!(both, times.machine);
         let second = times.of(&[2]).unwrap();
-        assert_eq!(
-            (second.total, second.idle, second.interrupts, second.steal),
-            (220, 105, 5, 0)
-        );
+        let busy = (second.interrupts, second.steal);
+        assert_eq!((second.total, second.idle, busy), (220, 105, (5, 0)));
         assert_eq!(times.of(&[0, 1]), None, "it is offline");
         assert_eq!(times.of(&[]), None);
     }

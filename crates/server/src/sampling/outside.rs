@@ -203,6 +203,8 @@ pub fn cpus_of(pid: i32) -> Option<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
     use prony_testkit::until;
     use std::net::{TcpListener, TcpStream};
     use std::process::{Child, Command, Stdio};
@@ -226,10 +228,7 @@ mod tests {
     impl Drop for Busy {
         fn drop(&mut self) {
             for pid in descendants(self.pid()).unwrap_or_default() {
-                let _ = nix::sys::signal::kill(
-                    nix::unistd::Pid::from_raw(pid),
-                    nix::sys::signal::Signal::SIGKILL,
-                );
+                let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }
             let _ = self.0.kill();
             let _ = self.0.wait();
@@ -237,10 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_another_machine_is_elsewhere() {
+    fn a_server_elsewhere_or_without_a_process_is_not_watched() {
         // This address is reserved for documentation (RFC 5737), so no machine has it.
-        let server = find("192.0.2.1:80".parse().unwrap());
+        let elsewhere = "192.0.2.1:80".parse().unwrap();
+        let server = find(elsewhere);
         assert!(matches!(server, Server::Elsewhere), "{server:?}");
+        assert!(LocalServer::at(elsewhere).is_none());
+        assert!(LocalServer::at("127.0.0.1:0".parse().unwrap()).is_none());
+        assert!(LocalServer::of_process(i32::MAX).is_none());
     }
 
     #[test]
@@ -248,12 +251,10 @@ mod tests {
         // The port of a client, so that no other test gets it meanwhile.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let port = client.local_addr().unwrap().port();
-        let address = SocketAddr::from(([127, 0, 0, 1], port));
-        let meter = OutsideMeter::start(Some(address), &[]).unwrap();
-        assert_eq!(meter.finish().unwrap().server, OutsideServer::Unseen);
-        let meter = OutsideMeter::start(None, &[]).unwrap();
-        assert_eq!(meter.finish().unwrap().server, OutsideServer::Unseen);
+        for address in [Some(client.local_addr().unwrap()), None] {
+            let meter = OutsideMeter::start(address, &[]).unwrap();
+            assert_eq!(meter.finish().unwrap().server, OutsideServer::Unseen);
+        }
     }
 
     #[test]
@@ -283,26 +284,16 @@ mod tests {
         assert_eq!(server.usage(), None);
     }
 
-    #[test]
-    fn a_server_elsewhere_or_without_a_process_is_not_watched() {
-        assert!(LocalServer::at("192.0.2.1:80".parse().unwrap()).is_none());
-        assert!(LocalServer::at("127.0.0.1:0".parse().unwrap()).is_none());
-        assert!(LocalServer::of_process(i32::MAX).is_none());
-    }
-
+    /// Waits a little: a child that another test starts has the sockets of this process until it executes its program.
     #[test]
     fn this_process_is_found_by_the_port_that_it_listens_on() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        assert_listeners(port, &[own_pid()]);
+        let is_listener = || (listeners_on(port) == [own_pid()]).then_some(());
+        until("this process", is_listener);
         drop(listener);
-        assert_listeners(port, &[]);
-    }
-
-    /// Waits a little: a child that another test starts has the sockets of this process until it executes its program.
-    fn assert_listeners(port: u16, expected: &[i32]) {
-        until("the listeners", || {
-            (listeners_on(port) == expected).then_some(())
+        until("no listener", || {
+            listeners_on(port).is_empty().then_some(())
         });
     }
 }

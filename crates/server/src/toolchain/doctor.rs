@@ -149,18 +149,25 @@ mod tests {
     use super::*;
     use crate::{Layout, SupervisorProgram};
 
-    #[test]
-    fn the_doctor_shows_a_need_that_is_not_met_and_the_extra_tools() {
+    /// The report of these needs of Python, and Python's line of it.
+    fn examine(needs: &[&str]) -> (Doctor, ToolReport) {
         let folder = tempfile::tempdir().unwrap();
         let toolbox = Toolbox::new(&Layout::at(folder.path()), &SupervisorProgram::new("/none"));
-        let needs = ["python >= 3.0", "python >= 999"].map(|need| Need::parse(need).unwrap());
-        let doctor = Doctor::examine(&toolbox, &needs);
-        assert_eq!(doctor.toolchains.len(), TOOLCHAINS.len());
-        let python = doctor
-            .toolchains
+        let needs: Vec<Need> = needs
             .iter()
-            .find(|report| report.need.starts_with("python"))
-            .unwrap();
+            .map(|need| Need::parse(need).unwrap())
+            .collect();
+        let doctor = Doctor::examine(&toolbox, &needs);
+        let mut reports = doctor.toolchains.iter();
+        let python = reports.find(|report| report.need.starts_with("python"));
+        let python = python.unwrap().clone();
+        (doctor, python)
+    }
+
+    #[test]
+    fn the_doctor_shows_a_need_that_is_not_met_and_the_extra_tools() {
+        let (doctor, python) = examine(&["python >= 3.0", "python >= 999"]);
+        assert_eq!(doctor.toolchains.len(), TOOLCHAINS.len());
         assert_eq!(python.need, "python >= 999");
         let extras = doctor.extras.iter().map(|report| report.need.as_str());
         assert_eq!(extras.collect::<Vec<_>>(), ["wrk", "valgrind", "perf"]);
@@ -174,14 +181,7 @@ mod tests {
 
     #[test]
     fn the_doctor_shows_the_strictest_of_the_needs_that_are_met() {
-        let folder = tempfile::tempdir().unwrap();
-        let toolbox = Toolbox::new(&Layout::at(folder.path()), &SupervisorProgram::new("/none"));
-        let needs = ["python >= 3.1", "python", "python >= 3.0"];
-        let doctor = Doctor::examine(&toolbox, &needs.map(|need| Need::parse(need).unwrap()));
-        let mut reports = doctor.toolchains.iter();
-        let python = reports
-            .find(|report| report.need.starts_with("python"))
-            .unwrap();
+        let (_, python) = examine(&["python >= 3.1", "python", "python >= 3.0"]);
         assert_eq!(python.need, "python >= 3.1");
     }
 }

@@ -113,17 +113,23 @@ mod tests {
         assert_eq!(path[..2], [PathBuf::from("/elsewhere/bin"), late]);
     }
 
-    #[test]
-    fn the_home_is_above_the_real_bin() {
+    /// A folder with these empty files, and a link to the last one in `links`.
+    fn folder_with(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        for name in ["jdk/bin", "shims", "links"] {
-            fs::create_dir_all(root.join(name)).unwrap();
+        for file in files {
+            fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            fs::write(root.join(file), "").unwrap();
         }
-        for name in ["jdk/bin/java", "shims/java"] {
-            fs::write(root.join(name), "").unwrap();
-        }
-        symlink(root.join("jdk/bin/java"), root.join("links/java")).unwrap();
+        let last = root.join(files.last().unwrap());
+        fs::create_dir_all(root.join("links")).unwrap();
+        symlink(&last, root.join("links").join(last.file_name().unwrap())).unwrap();
+        (folder, root)
+    }
+
+    #[test]
+    fn the_home_is_above_the_real_bin() {
+        let (_folder, root) = folder_with(&["shims/java", "jdk/bin/java"]);
         let home = |name| {
             let variables = environment(&[found("java", root.join(name))]);
             let home = variables.into_iter().find(|(name, _)| name == "JAVA_HOME");
@@ -138,29 +144,18 @@ mod tests {
 
     #[test]
     fn a_part_is_looked_for_beside_the_real_program() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        for name in [
-            "jre/bin",
-            "links",
-            "nginx/sbin",
-            "nginx/lib64/nginx/modules",
-        ] {
-            fs::create_dir_all(root.join(name)).unwrap();
-        }
         // A javac beside a link does not belong to the runtime that the link leads to.
-        for name in ["jre/bin/java", "links/javac", "nginx/sbin/nginx"] {
-            fs::write(root.join(name), "").unwrap();
-        }
-        symlink(root.join("jre/bin/java"), root.join("links/java")).unwrap();
+        let (_folder, root) = folder_with(&["links/javac", "nginx/sbin/nginx", "jre/bin/java"]);
+        let modules = root.join("nginx/lib64/nginx/modules");
+        fs::create_dir_all(&modules).unwrap();
         let lacks = |tool, name| found(tool, root.join(name)).lacks();
         assert_eq!(lacks("java", "links/java"), Some("javac"));
         assert_eq!(lacks("nginx", "nginx/sbin/nginx"), None);
         let module = "ngx_http_js_module.so";
         assert_eq!(lacks("njs", "nginx/sbin/nginx"), Some(module));
 
+        fs::write(modules.join(module), "").unwrap();
         fs::write(root.join("jre/bin/javac"), "").unwrap();
-        fs::write(root.join("nginx/lib64/nginx/modules").join(module), "").unwrap();
         assert_eq!(lacks("java", "links/java"), None);
         assert_eq!(lacks("njs", "nginx/sbin/nginx"), None);
     }

@@ -293,43 +293,31 @@ mod tests {
 
 #[cfg(test)]
 mod version_tests {
+    use prony_testkit::table::rows;
+
     use super::*;
 
     #[test]
     fn versions_are_found_in_the_output_of_programs() {
-        let found = |output| Version::find(output).map(|version| version.to_string());
-        assert_eq!(
-            found("go version go1.24.1 linux/amd64").as_deref(),
-            Some("1.24.1")
-        );
-        assert_eq!(
-            found("cargo 1.95.0 (abc12.3 2026-04-14)").as_deref(),
-            Some("1.95.0")
-        );
-        assert_eq!(found("Python 3.12.0rc1").as_deref(), Some("3.12.0"));
-        assert_eq!(found("v22.1.0\n").as_deref(), Some("22.1.0"));
-        assert_eq!(
-            found("wrk debian/4.1.0-3build1 [epoll]").as_deref(),
-            Some("4.1.0")
-        );
-        assert_eq!(found("no version 3 here."), None);
-        assert_eq!(
-            found("\u{1b}[1mApache Maven 3.8.7\u{1b}[m\nJava version: 17.0.15").as_deref(),
-            Some("3.8.7")
-        );
-    }
-
-    #[test]
-    fn a_version_in_quotes_needs_no_dot() {
-        let found = |output| Version::find(output).map(|version| version.to_string());
-        let first_of_a_series = "Picked up JAVA_TOOL_OPTIONS: -Da=1.5\nopenjdk version \"25\" 2025-09-16\nOpenJDK (build 25+36)";
-        assert_eq!(found(first_of_a_series).as_deref(), Some("25"));
-        assert_eq!(found("openjdk version \"26-ea\"").as_deref(), Some("26"));
-        assert_eq!(
-            found("java version \"1.8.0_392\"").as_deref(),
-            Some("1.8.0")
-        );
-        assert_eq!(found("version \"x\" of 1.2").as_deref(), Some("1.2"));
+        for [output, expected] in rows(
+            r#"
+            go version go1.24.1 linux/amd64 | 1.24.1
+            cargo 1.95.0 (abc12.3 2026-04-14) | 1.95.0
+            Python 3.12.0rc1 | 3.12.0
+            v22.1.0\n | 22.1.0
+            wrk debian/4.1.0-3build1 [epoll] | 4.1.0
+            no version 3 here. | ""
+            \x1b[1mApache Maven 3.8.7\x1b[m\nJava version: 17.0.15 | 3.8.7
+            // In quotes it needs no dot.
+            Picked up JAVA_TOOL_OPTIONS: -Da=1.5\nopenjdk version "25" 2025-09-16\nOpenJDK (build 25+36) | 25
+            openjdk version "26-ea" | 26
+            java version "1.8.0_392" | 1.8.0
+            version "x" of 1.2 | 1.2
+        "#,
+        ) {
+            let found = Version::find(output).map(|version| version.to_string());
+            assert_eq!(found.unwrap_or_default(), expected, "{output}");
+        }
     }
 
     #[test]

@@ -218,10 +218,8 @@ mod tests {
     fn every_entry_is_complete() {
         let mut names = Vec::new();
         for tool in TOOLCHAINS.iter().chain(EXTRAS.iter()) {
-            assert!(
-                !tool.program.is_empty() && !tool.install.is_empty(),
-                "{tool:?}"
-            );
+            let is_complete = !tool.program.is_empty() && !tool.install.is_empty();
+            assert!(is_complete, "{tool:?}");
             assert!(!names.contains(&tool.name), "{} appears twice", tool.name);
             names.push(tool.name);
             for ground in &tool.runs_on {

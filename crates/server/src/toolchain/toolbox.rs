@@ -212,50 +212,45 @@ fn pinned_version(source: &Source) -> Option<Version> {
 mod tests {
     use super::super::table::Part;
     use super::*;
+    use prony_testkit::processes::write_script;
     use std::fs;
-    use std::process::Command;
 
     fn toolbox(root: &Path) -> Toolbox {
         Toolbox::new(&Layout::at(root), &SupervisorProgram::new("/none"))
     }
 
-    #[test]
-    fn installed_programs_are_found_with_their_version() {
-        let folder = tempfile::tempdir().unwrap();
-        let need = Need::parse("python >= 3.0").unwrap();
-        match toolbox(folder.path()).find(&need) {
-            Availability::Found(found) => {
-                assert!(found.path.is_absolute() && found.path.ends_with("python3"));
-                assert!(need.met_by(&found.version));
-            }
+    fn found(availability: Availability) -> Found {
+        match availability {
+            Availability::Found(found) => found,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn missing(availability: Availability) -> Missing {
+        match availability {
+            Availability::Missing(missing) => missing,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn a_missing_version_is_reported_with_the_installed_one() {
+    fn installed_programs_are_found_with_their_version() {
         let folder = tempfile::tempdir().unwrap();
-        match toolbox(folder.path()).find(&Need::parse("python >= 999").unwrap()) {
-            Availability::Missing(missing) => {
-                assert!(missing.what.starts_with("python >= 999 (/"), "{missing}");
-                assert!(!missing.install.is_empty());
-            }
-            other => panic!("{other:?}"),
-        }
+        let toolbox = toolbox(folder.path());
+        let need = Need::parse("python >= 3.0").unwrap();
+        let python = found(toolbox.find(&need));
+        assert!(python.path.is_absolute() && python.path.ends_with("python3"));
+        assert!(need.met_by(&python.version));
+        let later = missing(toolbox.find(&Need::parse("python >= 999").unwrap()));
+        assert!(later.what.starts_with("python >= 999 (/"), "{later}");
+        assert!(!later.install.is_empty());
     }
 
     /// A toolchain whose programs are scripts in `root/NAME/bin`, each with the version that it prints.
     fn scripts(root: &Path, program: &'static str, versions: &[(&str, &str)]) -> Toolchain {
-        // Written by another process: a file open for writing here may be inherited by a child of another test, and
-        // then it cannot be executed.
-        let script = "mkdir -p $1 && printf '#!/bin/sh\\necho %s\\n' $3 >$1/$2 && chmod +x $1/$2";
         for (name, version) in versions {
-            let write = Command::new("sh")
-                .args(["-c", script, "sh"])
-                .arg(root.join(name).join("bin"))
-                .args([program, *version])
-                .status();
-            assert!(write.unwrap().success());
+            let file = root.join(name).join("bin").join(program);
+            write_script(&file, &format!("echo {version}"));
         }
         let folders = root.join("*/bin").to_str().unwrap().to_owned();
         Toolchain {
@@ -289,22 +284,14 @@ mod tests {
             let folders = vec!["."];
             Some(Part { file, folders })
         };
-        let found = |part| match find(&root, tool(part)) {
-            Availability::Found(found) => found.path,
-            other => panic!("{other:?}"),
-        };
+        let found = |part| found(find(&root, tool(part))).path;
         let program = |name| root.join(name).join("bin/prony-made-up-tool");
         assert_eq!(found(None), program("d"));
         fs::write(root.join("b/bin/compiler"), "").unwrap();
         assert_eq!(found(part("compiler")), program("b"));
-        match find(&root, tool(part("linker"))) {
-            Availability::Missing(missing) => {
-                let newest = program("d");
-                let what = format!("made-up ({} is 25.0 without linker)", newest.display());
-                assert_eq!(missing.what, what);
-            }
-            other => panic!("{other:?}"),
-        }
+        let (newest, without) = (program("d"), find(&root, tool(part("linker"))));
+        let what = format!("made-up ({} is 25.0 without linker)", newest.display());
+        assert_eq!(missing(without).what, what);
     }
 
     #[test]
@@ -314,10 +301,8 @@ mod tests {
             version_args: Some(vec!["-c", "echo 1.0"]),
             ..scripts(folder.path(), "sh", &[("newer", "99.0")])
         };
-        match find(folder.path(), tool) {
-            Availability::Found(found) => assert_eq!(found.version.to_string(), "1.0"),
-            other => panic!("{other:?}"),
-        }
+        let found = found(find(folder.path(), tool));
+        assert_eq!(found.version.to_string(), "1.0");
     }
 
     #[test]
@@ -370,28 +355,19 @@ mod tests {
     #[test]
     fn any_program_with_a_version_command_can_be_needed() {
         let folder = tempfile::tempdir().unwrap();
-        let find = |need: &Need| toolbox(folder.path()).find(need);
+        let find = |need: Need| toolbox(folder.path()).find(&need);
         let command = ["sh", "-c", "echo shell 3.4.5"];
-        match find(&own("sh", &command, "3.4")) {
-            Availability::Found(found) => {
-                assert_eq!(found.version.to_string(), "3.4.5");
-                assert_eq!((found.tool.name(), found.lacks()), ("sh", None));
-            }
-            other => panic!("{other:?}"),
-        }
-        let missing = |need: &Need| match find(need) {
-            Availability::Missing(missing) => (missing.what, missing.install),
-            other => panic!("{other:?}"),
-        };
-        let (what, install) = missing(&own("sh", &command, "3.5"));
-        assert!(
-            what.starts_with("sh >= 3.5 (/") && what.ends_with("is 3.4.5)"),
-            "{what}"
-        );
+        let found = found(find(own("sh", &command, "3.4")));
+        assert_eq!(found.version.to_string(), "3.4.5");
+        assert_eq!((found.tool.name(), found.lacks()), ("sh", None));
+        let Missing { what, install } = missing(find(own("sh", &command, "3.5")));
+        let is_named = what.starts_with("sh >= 3.5 (/") && what.ends_with("is 3.4.5)");
+        assert!(is_named, "{what}");
         assert_eq!(install, "make it");
-        let (what, _) = missing(&own("sh", &["sh", "-c", "echo 1.0; exit 1"], "1"));
+        let failing = ["sh", "-c", "echo 1.0; exit 1"];
+        let what = missing(find(own("sh", &failing, "1"))).what;
         assert!(what.contains("prints no version"), "{what}");
-        let (what, _) = missing(&own("prony-no-such-program", &["x"], "1.0"));
+        let what = missing(find(own("prony-no-such-program", &["x"], "1.0"))).what;
         assert_eq!(what, "prony-no-such-program >= 1.0");
     }
 }
