@@ -8,12 +8,49 @@ use crate::support::{GO_ON, supervisor};
 use prony_server::{
     BuildError, Built, Found, Freshness, Layout, Server, Tool, Toolchain, Version, build,
 };
+use prony_testkit::contains;
+use tempfile::TempDir;
 
-fn server(layout: &Layout, build: &str, more: &str) -> Server {
-    server_in(&layout.own().servers().join("one"), build, more)
+struct Project {
+    folder: TempDir,
+    layout: Layout,
 }
 
-fn server_in(folder: &Path, build: &str, more: &str) -> Server {
+impl Project {
+    fn new() -> Project {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::at(folder.path().canonicalize().unwrap());
+        Project { folder, layout }
+    }
+
+    /// A server whose build is this script, with more lines in its manifest.
+    fn server(&self, script: &str, more: &str) -> Server {
+        server_in(&self.layout.own().servers().join("one"), script, more)
+    }
+
+    /// Builds it unless its sources are unchanged.
+    fn build(&self, server: &Server) -> Result<Built, BuildError> {
+        self.build_with(server, &[tool("python", "3.11.2")], Freshness::IfUnchanged)
+    }
+
+    fn build_with(
+        &self,
+        server: &Server,
+        found: &[Found],
+        reuse: Freshness,
+    ) -> Result<Built, BuildError> {
+        let server = server.buildable().unwrap();
+        build(server, &self.layout, found, &supervisor(), reuse, &GO_ON)
+    }
+
+    /// How many lines the builds have written to the file `times`.
+    fn times_built(&self) -> usize {
+        let text = fs::read_to_string(self.folder.path().join("times"));
+        text.map_or(0, |text| text.lines().count())
+    }
+}
+
+fn server_in(folder: &Path, script: &str, more: &str) -> Server {
     fs::create_dir_all(folder).unwrap();
     let manifest = format!(
         r#"
@@ -23,7 +60,7 @@ framework = "none"
 class = "stdlib"
 workloads = ["hello"]
 needs = ["python >= 3.0"]
-build = [["sh", "-c", '''{build}''']]
+build = [["sh", "-c", '''{script}''']]
 run = ["{{out}}/server", "{{prony}}"]
 {more}
 "#
@@ -41,78 +78,52 @@ fn tool(name: &str, version: &str) -> Found {
     }
 }
 
-/// Builds it; an interrupt is set from the start if `interrupt` says so.
-fn build_with(
-    layout: &Layout,
-    server: &Server,
-    found: &[Found],
-    (reuse, interrupt): (Freshness, &AtomicBool),
-) -> Result<Built, BuildError> {
-    let server = server.buildable().unwrap();
-    build(server, layout, found, &supervisor(), reuse, interrupt)
-}
-
-fn run(layout: &Layout, server: &Server) -> Result<Built, BuildError> {
-    let found = [tool("python", "3.11.2")];
-    build_with(layout, server, &found, (Freshness::IfUnchanged, &GO_ON))
-}
-
 const ARTEFACT: &str = "artefacts = [\"{out}/server\"]\nversion = { toolchain = \"python\" }";
-
-fn times_built(root: &Path) -> usize {
-    fs::read_to_string(root.join("times")).map_or(0, |text| text.lines().count())
-}
 
 #[test]
 fn the_same_sources_are_built_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::at(folder.path());
+    let project = Project::new();
     let script = "echo x >> ../../times; printf 12345 > {out}/server; echo $CARGO_TARGET_DIR";
-    let one = server(&layout, script, ARTEFACT);
-    let built = run(&layout, &one).unwrap();
+    let one = project.server(script, ARTEFACT);
+    let built = project.build(&one).unwrap();
     assert_eq!(built.artefact_bytes, Some(5));
     assert!(built.build_s.is_some());
     assert_eq!(built.version, Some("3.11.2".to_owned()));
-    let out = layout
-        .builds()
-        .join(format!("one-{}", one.started().unwrap().short_hash()));
-    assert_eq!(
-        built.run[0].to_string(),
-        out.join("server").to_string_lossy()
-    );
+    let out = format!("one-{}", one.started().unwrap().short_hash());
+    let artefact = project.layout.builds().join(out).join("server");
+    assert_eq!(built.run[0].to_string(), artefact.to_string_lossy());
     assert_eq!(Path::new(&built.run[1].to_string()), supervisor().path());
     let log = fs::read_to_string(&built.log).unwrap();
-    assert_eq!(log.trim(), layout.cargo_target().to_string_lossy());
+    assert_eq!(log.trim(), project.layout.cargo_target().to_string_lossy());
 
-    let again = run(&layout, &one).unwrap();
-    assert_eq!((again.build_s, times_built(folder.path())), (None, 1));
-    assert_eq!(again.run, built.run);
+    let again = project.build(&one).unwrap();
+    assert_eq!((again.build_s, again.run), (None, built.run));
+    assert_eq!(project.times_built(), 1);
 
     // An artefact that was replaced or removed is built again.
-    fs::write(out.join("server"), "123456").unwrap();
-    assert_eq!(run(&layout, &one).unwrap().artefact_bytes, Some(5));
-    fs::remove_file(out.join("server")).unwrap();
-    assert_eq!(run(&layout, &one).unwrap().artefact_bytes, Some(5));
-    assert_eq!(times_built(folder.path()), 3);
+    fs::write(&artefact, "123456").unwrap();
+    assert_eq!(project.build(&one).unwrap().artefact_bytes, Some(5));
+    fs::remove_file(&artefact).unwrap();
+    assert_eq!(project.build(&one).unwrap().artefact_bytes, Some(5));
+    assert_eq!(project.times_built(), 3);
 
     fs::write(one.folder.join("source"), "new").unwrap();
     let changed = Server::open(&one.folder).unwrap();
-    assert!(run(&layout, &changed).unwrap().build_s.is_some());
-    assert_eq!(times_built(folder.path()), 4);
+    assert!(project.build(&changed).unwrap().build_s.is_some());
+    assert_eq!(project.times_built(), 4);
 }
 
 #[test]
 fn a_failed_build_reports_its_last_lines_and_is_tried_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::at(folder.path());
+    let project = Project::new();
     let script = "for i in $(seq 1 50); do echo line $i; done; echo broken >&2; exit 4";
-    let one = server(&layout, script, "");
+    let one = project.server(script, "");
     for _ in 0..2 {
-        match run(&layout, &one).unwrap_err() {
+        match project.build(&one).unwrap_err() {
             BuildError::Failed { exit, tail, .. } => {
                 assert_eq!(exit.to_string(), "ended with exit code 4");
-                assert!(tail.starts_with("line 32\n"), "{tail}");
-                assert!(tail.ends_with("line 50\nbroken"), "{tail}");
+                let is_end = tail.starts_with("line 32\n") && tail.ends_with("line 50\nbroken");
+                assert!(is_end, "{tail}");
             }
             other => panic!("{other}"),
         }
@@ -121,90 +132,78 @@ fn a_failed_build_reports_its_last_lines_and_is_tried_again() {
 
 #[test]
 fn a_missing_artefact_is_reported_with_its_name() {
-    let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::at(folder.path());
-    let one = server(&layout, "echo done", ARTEFACT);
-    let error = run(&layout, &one).unwrap_err();
+    let project = Project::new();
+    let one = project.server("echo done", ARTEFACT);
+    let error = project.build(&one).unwrap_err();
     assert!(matches!(error, BuildError::NoArtefact { .. }), "{error}");
-    assert!(error.to_string().contains("/server"), "{error}");
+    contains(&error.to_string(), "/server");
 }
 
 #[test]
 fn a_build_can_be_interrupted() {
-    let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::at(folder.path());
-    let one = server(&layout, "sleep 600", "");
-    let interrupted = (Freshness::IfUnchanged, &AtomicBool::new(true));
-    let error = build_with(&layout, &one, &[], interrupted).unwrap_err();
+    let project = Project::new();
+    let one = project.server("sleep 600", "");
+    let (server, interrupt) = (one.buildable().unwrap(), AtomicBool::new(true));
+    let (supervisor, reuse) = (supervisor(), Freshness::IfUnchanged);
+    let error = build(server, &project.layout, &[], &supervisor, reuse, &interrupt).unwrap_err();
     assert!(matches!(error, BuildError::Interrupted), "{error}");
 }
 
 #[test]
 fn an_input_outside_the_folder_counts_as_a_source() {
-    let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::at(folder.path().join("project"));
-    fs::create_dir_all(layout.own().workloads()).unwrap();
+    let project = Project::new();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let workloads = project.layout.own().workloads();
+    fs::create_dir_all(&workloads).unwrap();
     // The server may be anywhere; the workloads are the project's.
     let script = "cat {workloads}/echo.proto > {out}/server";
     let more = "inputs = [\"{workloads}/echo.proto\"]\nartefacts = [\"{out}/server\"]";
-    let one = server_in(&folder.path().join("elsewhere/one"), script, more);
-    let error = run(&layout, &one).unwrap_err();
+    let one = server_in(&elsewhere.path().join("one"), script, more);
+    let error = project.build(&one).unwrap_err();
     assert!(matches!(error, BuildError::NoInput { .. }), "{error}");
-    let text = error.to_string();
-    assert!(
-        text.contains("workloads/echo.proto does not exist, but the manifest lists"),
-        "{text}"
-    );
-
-    let build_with = |content| {
-        fs::write(layout.own().workloads().join("echo.proto"), content).unwrap();
-        run(&layout, &one).unwrap()
-    };
-    let built = build_with("old");
-    assert_eq!(fs::read_to_string(built.run[0].to_string()).unwrap(), "old");
-    assert_eq!(build_with("old").build_s, None);
-    let built = build_with("new");
-    assert!(built.build_s.is_some());
-    assert_eq!(fs::read_to_string(built.run[0].to_string()).unwrap(), "new");
+    let missing = "workloads/echo.proto does not exist, but the manifest lists";
+    contains(&error.to_string(), missing);
+    for (content, is_new) in [("old", true), ("old", false), ("new", true)] {
+        fs::write(workloads.join("echo.proto"), content).unwrap();
+        let built = project.build(&one).unwrap();
+        assert_eq!(built.build_s.is_some(), is_new);
+        let artefact = fs::read_to_string(built.run[0].to_string()).unwrap();
+        assert_eq!(artefact, content);
+    }
 }
 
 #[test]
 fn a_rebuild_always_runs_the_commands() {
-    let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::at(folder.path());
+    let project = Project::new();
     let script = "echo x >> ../../times; test ! -e {out}/old; touch {out}/old {out}/server";
-    let one = server(&layout, script, ARTEFACT);
-    run(&layout, &one).unwrap();
-    assert_eq!(run(&layout, &one).unwrap().build_s, None);
+    let one = project.server(script, ARTEFACT);
+    project.build(&one).unwrap();
+    assert_eq!(project.build(&one).unwrap().build_s, None);
     // Leftovers of the first build would make it fail.
-    let found = [tool("python", "3.11.2")];
-    let built = build_with(&layout, &one, &found, (Freshness::Rebuild, &GO_ON)).unwrap();
-    assert!(built.build_s.is_some());
-    assert_eq!(times_built(folder.path()), 2);
+    let built = project.build_with(&one, &[tool("python", "3.11.2")], Freshness::Rebuild);
+    assert!(built.unwrap().build_s.is_some());
+    assert_eq!(project.times_built(), 2);
 }
 
 #[test]
 fn builds_that_share_packages_wait_for_each_other() {
-    let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::at(folder.path());
+    let project = &Project::new();
     // A second build that runs while the folder exists would fail.
     let script = "mkdir {packages}/busy && sleep 0.05 && rmdir {packages}/busy";
     std::thread::scope(|scope| {
         for id in ["one", "two", "three"] {
-            let one = server_in(&layout.own().servers().join(id), script, "");
-            let layout = &layout;
-            scope.spawn(move || run(layout, &one).unwrap());
+            let one = server_in(&project.layout.own().servers().join(id), script, "");
+            scope.spawn(move || project.build(&one).unwrap());
         }
     });
-    assert!(layout.packages().is_dir());
+    assert!(project.layout.packages().is_dir());
 }
 
 #[test]
 fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
-    let layout = Layout::at(&root);
-    let bin = root.join("made-up/bin");
+    let project = Project::new();
+    let home = project.layout.root().join("made-up");
+    let bin = home.join("bin");
     fs::create_dir_all(&bin).unwrap();
     fs::write(bin.join("prony-made-up-tool"), "").unwrap();
     let toolchain = Toolchain {
@@ -218,10 +217,10 @@ fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
         path: bin.join("prony-made-up-tool"),
         version: Version::parse("1.0").unwrap(),
     }];
-    let one = server(&layout, "echo $MADE_UP_HOME; echo $PATH", "");
-    let built = build_with(&layout, &one, &found, (Freshness::default(), &GO_ON)).unwrap();
+    let one = project.server("echo $MADE_UP_HOME; echo $PATH", "");
+    let built = project.build_with(&one, &found, Freshness::default());
+    let built = built.unwrap();
     let log = fs::read_to_string(&built.log).unwrap();
-    let home = root.join("made-up");
     let begin = format!("{}\n{}:", home.display(), bin.display());
     assert!(log.starts_with(&begin), "{log}");
     let variable = ("MADE_UP_HOME".into(), home.into_os_string());
@@ -230,16 +229,15 @@ fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
 
 #[test]
 fn two_toolchains_with_one_program_have_different_builds() {
-    let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::at(folder.path());
-    let one = server(&layout, "true", "");
+    let project = Project::new();
+    let one = project.server("true", "");
     let build_s = |ruby, sinatra| {
         let found = [("ruby", ruby), ("sinatra", sinatra)].map(|(name, version)| Found {
             path: "/usr/bin/ruby".into(),
             ..tool(name, version)
         });
-        let reuse = (Freshness::default(), &GO_ON);
-        build_with(&layout, &one, &found, reuse).unwrap().build_s
+        let built = project.build_with(&one, &found, Freshness::default());
+        built.unwrap().build_s
     };
     assert!(build_s("3.1", "3.0").is_some());
     assert_eq!(build_s("3.1", "3.0"), None);
@@ -249,16 +247,15 @@ fn two_toolchains_with_one_program_have_different_builds() {
 
 #[test]
 fn a_server_under_another_name_or_elsewhere_has_a_cargo_target_folder_of_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let layout = Layout::at(folder.path());
-    let own = server(&layout, "true", "");
-    assert_eq!(
-        layout.cargo_target_of(&own.id, &own.folder),
-        layout.cargo_target()
-    );
-    let elsewhere = server_in(&folder.path().join("elsewhere/one"), "true", "");
+    let project = Project::new();
+    let own = project.server("true", "");
+    let target_of = |it: &Server| project.layout.cargo_target_of(&it.id, &it.folder);
+    let shared = project.layout.cargo_target();
+    assert_eq!(target_of(&own), shared);
+    let elsewhere = project.folder.path().join("elsewhere/one");
+    let elsewhere = server_in(&elsewhere, "true", "");
     let named = own.clone().named("new").unwrap();
-    let folders = [&elsewhere, &named].map(|it| layout.cargo_target_of(&it.id, &it.folder));
-    assert!(!folders.contains(&layout.cargo_target()), "{folders:?}");
+    let folders = [&elsewhere, &named].map(target_of);
+    assert!(!folders.contains(&shared), "{folders:?}");
     assert_ne!(folders[0], folders[1]);
 }

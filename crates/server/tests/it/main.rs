@@ -6,3 +6,9 @@ mod stale;
 mod supervisor;
 mod support;
 mod toolbox;
+
+/// Not a test of anything: the server of the others.
+#[test]
+fn test_server() {
+    support::serve();
+}

@@ -1,19 +1,22 @@
 //! Servers that start, fail to start, and are measured.
 
 use std::io;
-use std::net::{IpAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::support::{
-    GO_ON, LONG, bring_up_right, built, launch, probe, python_server, ready, server_with, until,
+    GO_ON, LONG, built, launch, probe, python_server, ready, send, server_with, try_ready, until,
 };
+use nix::sys::signal::Signal;
 use prony_model::CpuAssignment;
 use prony_server::{
     BringUpError, Certificate, Exit, FreePorts, Launch, Layout, NotReady, Place, PortSource, Probe,
     RunningServer, Sampler, StartError, TreeUsage, Word, bring_up, wait_ready,
 };
 use prony_system::allowed_cpus;
+use prony_testkit::contains;
 
 /// The server's CPUs only matter for shares.
 fn one_cpu() -> CpuAssignment {
@@ -23,10 +26,21 @@ fn one_cpu() -> CpuAssignment {
     }
 }
 
-fn not_ready(error: BringUpError) -> NotReady {
-    match error {
-        BringUpError::NotReady(error) => error,
-        other => panic!("{other}"),
+fn read(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// Starts a server, which need not respond.
+fn start(folder: &Path, run: &[&str]) -> RunningServer {
+    RunningServer::start(&built(folder, run), &launch(folder), &mut FreePorts).unwrap()
+}
+
+/// Why a server did not become ready.
+fn failure(folder: &Path, run: &[&str]) -> NotReady {
+    match try_ready(&built(folder, run), folder) {
+        Err(BringUpError::NotReady(error)) => error,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("it became ready"),
     }
 }
 
@@ -39,7 +53,7 @@ fn a_server_gets_its_variables_becomes_ready_and_logs_lines() {
     let (mut server, ready) =
         bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap();
     assert!(ready.startup_ns > 0 && u128::from(ready.startup_ns) < LONG.as_nanos());
-    let env = std::fs::read_to_string(folder.path().join("env")).unwrap();
+    let env = read(folder.path(), "env");
     let port = server.address().port();
     let assets = folder.path().display();
     assert_eq!(env, format!("127.0.0.1 {port} 1 {assets}"));
@@ -68,22 +82,17 @@ fn a_server_that_is_to_speak_tls_gets_the_certificate() {
     };
     let mut server = RunningServer::start(&built, &launch, &mut FreePorts).unwrap();
     assert_eq!(server.exits_within(LONG), Some(Exit::Code(0)));
-    let log = std::fs::read_to_string(folder.path().join("server.log")).unwrap();
+    let log = read(folder.path(), "server.log");
     let Certificate { certificate, key } = certificate;
-    assert_eq!(
-        log,
-        format!("{} {}\n", certificate.display(), key.display())
-    );
+    let expected = format!("{} {}\n", certificate.display(), key.display());
+    assert_eq!(log, expected);
 }
 
 #[test]
 fn a_server_that_ends_early_is_reported_with_its_last_lines() {
     let folder = tempfile::tempdir().unwrap();
     let script = "echo one; echo two >&2; exit 9";
-    let built = built(folder.path(), &["sh", "-c", script]);
-    let launch = launch(folder.path());
-    let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
-    match not_ready(error) {
+    match failure(folder.path(), &["sh", "-c", script]) {
         NotReady::ExitedEarly { exit, output } => {
             let path = |name| folder.path().join(name).display().to_string();
             let (out, err) = (path("server.log"), path("server.stderr.log"));
@@ -95,72 +104,48 @@ fn a_server_that_ends_early_is_reported_with_its_last_lines() {
     }
 }
 
-#[test]
-fn a_server_that_never_responds_is_reported_with_its_last_lines() {
-    let folder = tempfile::tempdir().unwrap();
-    let built = built(folder.path(), &["sh", "-c", "echo waiting; exec sleep 600"]);
-    let mut server = RunningServer::start(&built, &launch(folder.path()), &mut FreePorts).unwrap();
-    until("the line", || {
-        (server.log_lines().unwrap() == 1).then_some(())
-    });
-    let timeout = Duration::from_millis(50);
-    match wait_ready(&mut server, &mut probe, timeout, &GO_ON).unwrap_err() {
-        NotReady::NeverResponded { output, .. } => assert!(output.ends_with("\n  waiting")),
-        other => panic!("{other}"),
-    }
-}
-
-/// The error for a server that does not respond in time.
-fn silent(folder: &std::path::Path, run: &[&str]) -> String {
-    let built = built(folder, run);
-    let mut server = RunningServer::start(&built, &launch(folder), &mut FreePorts).unwrap();
+/// The error for a server in Python that does not respond in time.
+fn silent(folder: &Path, code: &str) -> String {
+    let code = format!("{code}\nopen('up', 'w').close()\ntime.sleep(600)");
+    let mut server = start(folder, &["python3", "-c", &code]);
     until("the file `up`", || folder.join("up").exists().then_some(()));
     let timeout = Duration::from_millis(50);
     let error = wait_ready(&mut server, &mut probe, timeout, &GO_ON).unwrap_err();
+    assert!(matches!(error, NotReady::NeverResponded { .. }), "{error}");
     error.to_string()
 }
 
 #[test]
 fn a_server_that_listens_elsewhere_is_reported_with_its_address() {
     let folder = tempfile::tempdir().unwrap();
-    let code = "import socket, time\nlistener = socket.create_server((\"127.0.0.1\", 0))\n\
-        open(\"port\", \"w\").write(str(listener.getsockname()[1]))\n\
-        open(\"up\", \"w\").close()\ntime.sleep(600)";
-    let text = silent(folder.path(), &["python3", "-c", code]);
-    let port = std::fs::read_to_string(folder.path().join("port")).unwrap();
+    let code = "import socket, time\nlistener = socket.create_server(('127.0.0.1', 0))\n\
+        open('port', 'w').write(str(listener.getsockname()[1]))";
+    let text = silent(folder.path(), code);
+    let port = read(folder.path(), "port");
     let listens = format!(": it listens on 127.0.0.1:{port} instead of 127.0.0.1:");
-    assert!(text.contains(&listens), "{text}");
-    assert!(
-        text.contains(": does it read PORT?; it wrote nothing"),
-        "{text}"
-    );
+    for part in [&*listens, ": does it read PORT?; it wrote nothing"] {
+        contains(&text, part);
+    }
 }
 
 #[test]
 fn a_server_that_does_not_listen_is_reported_with_its_buffered_output() {
     let folder = tempfile::tempdir().unwrap();
     // Output that a program writes on SIGTERM is not lost.
-    let code = "import os, signal, sys, time\nsys.stdout = open(1, \"w\", 4096)\n\
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\nprint(\"no database\")\n\
-        open(\"up\", \"w\").close()\ntime.sleep(600)";
-    let text = silent(folder.path(), &["python3", "-c", code]);
-    assert!(
-        text.contains("it does not listen on a TCP port (refused)"),
-        "{text}"
-    );
+    let code = "import os, signal, sys, time\nsys.stdout = open(1, 'w', 4096)\n\
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))\nprint('no database')";
+    let text = silent(folder.path(), code);
+    contains(&text, "it does not listen on a TCP port (refused)");
     assert!(text.ends_with("\n  no database"), "{text}");
 }
 
 #[test]
 fn a_server_that_goes_into_the_background_is_reported() {
     let folder = tempfile::tempdir().unwrap();
-    let built = built(folder.path(), &["sh", "-c", "sleep 600 & exit 0"]);
-    let launch = launch(folder.path());
-    let error = bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap_err();
-    let text = error.to_string();
-    let told = "the server ended with exit code 0 and left 1 process running in the background, \
+    let text = failure(folder.path(), &["sh", "-c", "sleep 600 & exit 0"]).to_string();
+    let expected = "the server ended with exit code 0 and left 1 process running in the background, \
         which Prony has stopped (run it in the foreground) before it sent the expected response";
-    assert!(text.starts_with(told), "{text}");
+    assert!(text.starts_with(expected), "{text}");
 }
 
 #[test]
@@ -172,52 +157,33 @@ fn a_server_that_goes_into_the_background_after_a_response_is_reported() {
     let script = "\"$@\" & until [ -e asked ]; do sleep 0.01; done; exit 0";
     let shell = ["sh", "-c", script, "sh"].into_iter();
     let words: Vec<&str> = shell.chain(words.iter().map(String::as_str)).collect();
-    let built = built(folder.path(), &words);
-    let launch = launch(folder.path());
-    match bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON) {
-        Ok((mut server, _)) => {
-            assert_eq!(server.exits_within(LONG), Some(Exit::Background(1)));
-        }
-        Err(error) => {
-            let error = not_ready(error);
-            let exit = Exit::Background(1);
-            assert!(
-                matches!(&error, NotReady::ExitedEarly { exit: came, .. } if *came == exit),
-                "{error}"
-            );
-        }
-    }
+    let exit = match try_ready(&built(folder.path(), &words), folder.path()) {
+        Ok(mut server) => server.exits_within(LONG),
+        Err(BringUpError::NotReady(NotReady::ExitedEarly { exit, .. })) => Some(exit),
+        Err(other) => panic!("{other}"),
+    };
+    assert_eq!(exit, Some(Exit::Background(1)));
 }
 
 #[test]
 fn a_command_gets_its_address_and_a_temporary_folder() {
     let folder = tempfile::tempdir().unwrap();
     let script = "echo $0 $1 $OWN; ls -A $2 | wc -l; touch $2/pid; echo $2 >tmp; exec sleep 600";
-    let words = [
-        "sh",
-        "-c",
-        script,
-        "{host}:{port}",
-        "{cpus} {assets}",
-        "{tmp}",
-    ];
+    let words = ["{host}:{port}", "{cpus} {assets}", "{tmp}"];
+    let words = [&["sh", "-c", script], &words[..]].concat();
     let mut built = built(folder.path(), &words);
-    built.env = [(
-        "OWN".to_owned(),
-        Word::new("on-{port}", &Place::ALL).unwrap(),
-    )]
-    .into();
+    let own = Word::new("on-{port}", &Place::ALL).unwrap();
+    built.env = [("OWN".to_owned(), own)].into();
     let mut launch = launch(folder.path());
     launch.cpus = vec![allowed_cpus().unwrap()[0]];
     let tmp = |server: &mut RunningServer| {
-        let told = until("what it received", || {
+        let received = until("what it received", || {
             let text = std::fs::read_to_string(&server.logs().output).unwrap();
             (text.lines().count() == 2).then_some(text)
         });
-        let address = server.address();
-        let assets = folder.path().display();
+        let (address, assets) = (server.address(), folder.path().display());
         let port = address.port();
-        assert_eq!(told, format!("{address} 1 {assets} on-{port}\n0\n"));
+        assert_eq!(received, format!("{address} 1 {assets} on-{port}\n0\n"));
         let tmp = until("its folder", || {
             let path = std::fs::read_to_string(folder.path().join("tmp")).ok()?;
             path.strip_suffix('\n').map(std::path::PathBuf::from)
@@ -226,16 +192,18 @@ fn a_command_gets_its_address_and_a_temporary_folder() {
         assert!(tmp.join("pid").exists());
         tmp
     };
-    let start = || RunningServer::start(&built, &launch, &mut FreePorts).unwrap();
-    let mut first = start();
-    let first_tmp = tmp(&mut first);
-    first.stop(LONG);
-    assert!(!first_tmp.exists(), "{first_tmp:?} is still there");
-    let mut again = start();
-    let second_tmp = tmp(&mut again);
-    assert_ne!(first_tmp, second_tmp);
-    drop(again);
-    assert!(!second_tmp.exists(), "{second_tmp:?} is still there");
+    let mut tmps = Vec::new();
+    for is_stopped in [true, false] {
+        let mut server = RunningServer::start(&built, &launch, &mut FreePorts).unwrap();
+        let tmp = tmp(&mut server);
+        if is_stopped {
+            server.stop(LONG);
+        }
+        drop(server);
+        assert!(!tmp.exists(), "{tmp:?} is still there");
+        tmps.push(tmp);
+    }
+    assert_ne!(tmps[0], tmps[1]);
 }
 
 #[test]
@@ -248,15 +216,13 @@ fn a_server_that_responds_wrongly_is_reported_with_the_response() {
     });
     // A later one may be right, for two seconds; not here, because the time is over.
     let error = wait_ready(&mut server, &mut probe, Duration::ZERO, &GO_ON).unwrap_err();
-    let text = error.to_string();
-    assert!(text.contains("expected `right`, came `wrong`"), "{text}");
+    contains(&error.to_string(), "expected `right`, came `wrong`");
 }
 
 #[test]
 fn an_interrupt_ends_the_wait() {
     let folder = tempfile::tempdir().unwrap();
-    let built = built(folder.path(), &["sleep", "600"]);
-    let mut server = RunningServer::start(&built, &launch(folder.path()), &mut FreePorts).unwrap();
+    let mut server = start(folder.path(), &["sleep", "600"]);
     let interrupt = AtomicBool::new(true);
     let error = wait_ready(&mut server, &mut probe, LONG, &interrupt).unwrap_err();
     assert!(matches!(error, NotReady::Interrupted), "{error}");
@@ -268,76 +234,52 @@ fn a_missing_program_is_an_error_of_the_start() {
     let built = built(folder.path(), &["./no-server"]);
     let error = RunningServer::start(&built, &launch(folder.path()), &mut FreePorts).unwrap_err();
     assert!(matches!(error, StartError::Spawn(_)), "{error}");
-    assert!(error.to_string().contains("./no-server"), "{error}");
+    contains(&error.to_string(), "./no-server");
 }
 
-/// Returns the taken port `taken` times before free ones, and counts the calls.
-fn ports_with(taken: u16, times: usize, asked: &mut usize) -> impl PortSource {
-    move |host: IpAddr| -> io::Result<u16> {
-        *asked += 1;
-        if *asked <= times {
-            Ok(taken)
-        } else {
-            FreePorts.next_port(host)
-        }
-    }
-}
-
-#[test]
-fn a_taken_port_is_replaced() {
+/// Brings up a server that gets a taken port this many times before free ones; also returns that port, and how many
+/// ports it got.
+fn with_taken_port(times: usize) -> (Result<RunningServer, BringUpError>, u16, usize) {
     let folder = tempfile::tempdir().unwrap();
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port();
-    let built = server_with(folder.path(), "right");
-    let launch = launch(folder.path());
-    let mut refuse_taken = |address: std::net::SocketAddr| {
-        if address.port() == port {
-            Probe::NotYet("taken".to_owned())
-        } else {
-            probe(address)
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = listener.local_addr().unwrap().port();
+    let mut count = 0;
+    let mut ports = |host: IpAddr| -> io::Result<u16> {
+        count += 1;
+        match count <= times {
+            true => Ok(taken),
+            false => FreePorts.next_port(host),
         }
     };
-    let mut asked = 0;
-    let mut ports = ports_with(port, 2, &mut asked);
-    let (server, _) =
-        bring_up(&built, &launch, &mut ports, &mut refuse_taken, LONG, &GO_ON).unwrap();
-    assert_ne!(server.address().port(), port);
-    drop(ports);
-    assert_eq!(asked, 3);
+    let mut refuse_taken = |address: SocketAddr| match address.port() == taken {
+        true => Probe::NotYet("taken".to_owned()),
+        false => probe(address),
+    };
+    let (built, launch) = (server_with(folder.path(), "right"), launch(folder.path()));
+    let result = bring_up(&built, &launch, &mut ports, &mut refuse_taken, LONG, &GO_ON);
+    (result.map(|(server, _)| server), taken, count)
 }
 
 #[test]
-fn ports_that_are_all_taken_are_a_clear_error() {
-    let folder = tempfile::tempdir().unwrap();
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = taken.local_addr().unwrap().port();
-    let built = server_with(folder.path(), "right");
-    let launch = launch(folder.path());
-    let mut asked = 0;
-    let mut ports = ports_with(port, usize::MAX, &mut asked);
-    let mut never = |_| Probe::NotYet("never".to_owned());
-    let error = bring_up(&built, &launch, &mut ports, &mut never, LONG, &GO_ON).unwrap_err();
-    assert!(
-        matches!(error, BringUpError::PortsTaken { tries: 3, .. }),
-        "{error}"
-    );
-    assert!(
-        error.to_string().contains("Address already in use"),
-        "{error}"
-    );
+fn a_taken_port_is_replaced_unless_all_are_taken() {
+    let (server, taken, count) = with_taken_port(2);
+    assert_ne!(server.unwrap().address().port(), taken);
+    assert_eq!(count, 3);
+    let error = with_taken_port(usize::MAX).0.unwrap_err();
+    let is_given_up = matches!(error, BringUpError::PortsTaken { tries: 3, .. });
+    assert!(is_given_up, "{error}");
+    contains(&error.to_string(), "Address already in use");
 }
 
 #[test]
 fn an_expected_response_of_another_program_does_not_count() {
-    let folder = tempfile::tempdir().unwrap();
-    let other_folder = tempfile::tempdir().unwrap();
-    let other = bring_up_right(other_folder.path());
-    let port = other.address().port();
+    let [folder, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let right = ready(&server_with(other.path(), "right"), other.path());
+    let port = right.address().port();
     // It never listens, but something at its port responds correctly.
     let built = built(folder.path(), &["sleep", "600"]);
-    let launch = launch(folder.path());
     let mut ports = move |_: IpAddr| -> io::Result<u16> { Ok(port) };
-    let mut server = RunningServer::start(&built, &launch, &mut ports).unwrap();
+    let mut server = RunningServer::start(&built, &launch(folder.path()), &mut ports).unwrap();
     let error = wait_ready(&mut server, &mut probe, LONG, &GO_ON).unwrap_err();
     assert!(matches!(error, NotReady::PortTaken { .. }), "{error}");
 }
@@ -345,14 +287,9 @@ fn an_expected_response_of_another_program_does_not_count() {
 #[test]
 fn a_killed_server_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = bring_up_right(folder.path());
-    let pid = server.pid().to_string();
-    let kill = std::process::Command::new("kill")
-        .args(["-9", &pid])
-        .status();
-    assert!(kill.unwrap().success());
-    let exit = until("the exit", || server.exited());
-    assert_eq!(exit, Exit::Signal(9));
+    let mut server = ready(&server_with(folder.path(), "right"), folder.path());
+    send(Signal::SIGKILL, server.pid());
+    assert_eq!(until("the exit", || server.exited()), Exit::Signal(9));
 }
 
 /// Keeps 40 MiB and two workers, and uses a fifth of a second of CPU time in a child that ends.
@@ -387,11 +324,17 @@ def on_call():
 threading.Thread(target=on_call, daemon=True).start()
 "#;
 
+/// A server in Python that becomes ready, and its sampler.
+fn sampled(folder: &Path, more: &str, interval: Duration) -> (RunningServer, Sampler) {
+    let server = ready(&python_server(folder, more), folder);
+    let sampler = Sampler::start(server.tree(), &one_cpu(), interval).unwrap();
+    (server, sampler)
+}
+
 #[test]
 fn the_cost_of_a_forking_server_is_that_of_its_tree() {
     let folder = tempfile::tempdir().unwrap();
-    let server = ready(&python_server(folder.path(), FORKING), folder.path());
-    let sampler = Sampler::start(server.tree(), &one_cpu(), Duration::from_millis(10)).unwrap();
+    let (server, sampler) = sampled(folder.path(), FORKING, Duration::from_millis(10));
     let cpu_s = |usage: TreeUsage| usage.cpu_user_s + usage.cpu_system_s;
     let before = server.usage().unwrap();
     assert_eq!(before.processes, 3);
@@ -403,18 +346,14 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
         (burnt && usage.processes == 3 && folder.path().join("burnt").exists()).then_some(())
     });
     let cost = sampler.finish(1.0).unwrap().server;
+    let (held, peak) = (2 * 20 * 1024 * 1024, cost.peak_memory_bytes);
     assert!(
-        (0.36..LONG.as_secs_f64()).contains(&cost.cpu_s()),
+        (0.36..LONG.as_secs_f64()).contains(&cost.cpu_s())
+            && cost.processes >= 4
+            && (held..10 * held).contains(&peak)
+            && (1..=peak).contains(&cost.memory_before_bytes.unwrap()),
         "{cost:?}"
     );
-    assert!(cost.processes >= 4, "{cost:?}");
-    let held = 2 * 20 * 1024 * 1024;
-    assert!(
-        (held..10 * held).contains(&cost.peak_memory_bytes),
-        "{cost:?}"
-    );
-    let before = cost.memory_before_bytes.unwrap();
-    assert!((1..=cost.peak_memory_bytes).contains(&before), "{cost:?}");
 }
 
 /// On a request, a thread starts another one, and both sleep twenty times and then for good. Each works for a while
@@ -440,8 +379,7 @@ threading.Thread(target=on_call, daemon=True).start()
 #[test]
 fn context_switches_of_old_and_new_threads_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let server = ready(&python_server(folder.path(), SLEEPING), folder.path());
-    let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
+    let (_server, sampler) = sampled(folder.path(), SLEEPING, Sampler::INTERVAL);
     std::fs::write(folder.path().join("call"), "").unwrap();
     until("both to have slept", || {
         let names = std::fs::read_dir(folder.path()).unwrap();
@@ -463,8 +401,7 @@ fn context_switches_of_old_and_new_threads_are_counted() {
 fn the_memory_of_a_single_process_is_its_peak() {
     let folder = tempfile::tempdir().unwrap();
     let more = "memory = bytearray(64 * 1024 * 1024)\ndel memory\n";
-    let server = ready(&python_server(folder.path(), more), folder.path());
-    let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
+    let (server, sampler) = sampled(folder.path(), more, Sampler::INTERVAL);
     let cost = sampler.finish(1.0).unwrap().server;
     assert_eq!(cost.processes, 1);
     assert!(cost.peak_memory_bytes > 64 * 1024 * 1024, "{cost:?}");
@@ -477,7 +414,7 @@ fn the_memory_of_a_single_process_is_its_peak() {
 #[test]
 fn a_sampler_reports_that_the_server_has_ended() {
     let folder = tempfile::tempdir().unwrap();
-    let mut server = bring_up_right(folder.path());
+    let mut server = ready(&server_with(folder.path(), "right"), folder.path());
     let sampler = Sampler::start(server.tree(), &one_cpu(), Sampler::INTERVAL).unwrap();
     server.stop(LONG);
     assert!(sampler.finish(1.0).is_err());

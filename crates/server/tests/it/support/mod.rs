@@ -1,17 +1,20 @@
 //! Shared by the tests of real processes.
 
-mod served;
-
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+pub use prony_testkit::processes::{ids_in, is_alive};
+use prony_testkit::server::{Change, Response, command, serve_if_asked};
 pub use prony_testkit::until;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use prony_server::{
-    Built, FreePorts, Launch, Place, Probe, RunningServer, SupervisorProgram, Word, bring_up,
+    BringUpError, Built, FreePorts, Launch, Place, Probe, RunningServer, SupervisorProgram, Word,
+    bring_up,
 };
 
 /// Far longer than anything here takes unless there is a fault.
@@ -47,23 +50,39 @@ pub fn probe(address: SocketAddr) -> Probe {
     };
     let mut response = String::new();
     stream.set_read_timeout(Some(LONG)).unwrap();
-    if stream.write_all(b"?").is_err() || stream.read_to_string(&mut response).is_err() {
+    let request = b"GET /byte HTTP/1.1\r\nConnection: close\r\n\r\n";
+    if stream.write_all(request).is_err() || stream.read_to_string(&mut response).is_err() {
         return Probe::NotYet("cut short".to_owned());
     }
-    match response.as_str() {
-        "right" => Probe::Right,
-        other => Probe::Wrong(format!("expected `right`, came `{other}`")),
+    match response.rsplit("\r\n\r\n").next() {
+        Some("right") => Probe::Right,
+        other => Probe::Wrong(format!("expected `right`, came `{}`", other.unwrap())),
     }
 }
 
-/// A server that responds to every connection with this, which is this test program again. It writes a line for each, and
-/// what it got from its environment into the file `env`.
+/// A server whose responses are `right` or `wrong`. It writes a line for each, and what it got from its environment into
+/// the file `env`.
 pub fn server_with(folder: &Path, response: &str) -> Built {
-    let words = served::command(response);
+    let words = command(response, "server");
     built(
         folder,
-        &words.iter().map(String::as_str).collect::<Vec<_>>(),
+        &words.iter().map(|word| &**word).collect::<Vec<_>>(),
     )
+}
+
+fn note(response: &mut Response, body: &str) {
+    let env = ["HOST", "PORT", "CPUS", "ASSETS"].map(|name| std::env::var(name).unwrap());
+    std::fs::write("env", env.join(" ")).unwrap();
+    std::fs::write("asked", "").unwrap();
+    response.output = "a line\n".to_owned();
+    response.body = body.into();
+}
+
+/// Serves if this process is such a server.
+pub fn serve() {
+    let right: Change = |_, response| note(response, "right");
+    let wrong: Change = |_, response| note(response, "wrong");
+    serve_if_asked(&[("right", right), ("wrong", wrong)]);
 }
 
 /// The same in Python, after additional lines of the test: it can fork.
@@ -84,38 +103,24 @@ while True:
     built(folder, &["python3", "server.py"])
 }
 
-pub fn bring_up_right(folder: &Path) -> RunningServer {
-    ready(&server_with(folder, "right"), folder)
-}
-
 /// Starts a server that responds with `right`.
 pub fn ready(built: &Built, folder: &Path) -> RunningServer {
+    try_ready(built, folder).unwrap()
+}
+
+pub fn try_ready(built: &Built, folder: &Path) -> Result<RunningServer, BringUpError> {
     let launch = launch(folder);
-    let (server, _) = bring_up(built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap();
-    server
+    let ready = bring_up(built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON);
+    ready.map(|(server, _)| server)
 }
 
-/// Whether a process runs; a zombie does not.
-pub fn alive(pid: i32) -> bool {
-    std::fs::read_to_string(format!("/proc/{pid}/stat"))
-        .ok()
-        .and_then(|stat| Some(stat.rsplit_once(')')?.1.trim_start().starts_with('Z')))
-        .is_some_and(|zombie| !zombie)
-}
-
-/// Waits for `count` process ids that a test's processes append to a file.
-pub fn pids(file: &Path, count: usize) -> Vec<i32> {
-    until("the process ids", || {
-        let text = std::fs::read_to_string(file).ok()?;
-        let pids: Vec<i32> = text.lines().filter_map(|line| line.parse().ok()).collect();
-        (pids.len() >= count).then_some(pids)
-    })
+pub fn send(signal: Signal, pid: i32) {
+    kill(Pid::from_raw(pid), signal).unwrap();
 }
 
 /// A script whose processes do all they can to escape: they ignore SIGTERM, fork twice and leave the session. The file
 /// `pids` gets four process ids.
-pub fn stubborn(folder: &Path) -> PathBuf {
-    let script = folder.join("stubborn.py");
+pub fn stubborn(folder: &Path) {
     let code = r#"
 import os, signal, sys, time
 
@@ -145,6 +150,5 @@ child(daemon)
 note()
 time.sleep(600)
 "#;
-    std::fs::write(&script, code).unwrap();
-    script
+    std::fs::write(folder.join("stubborn.py"), code).unwrap();
 }
