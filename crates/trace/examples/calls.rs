@@ -1,12 +1,11 @@
 //! `calls PID SECONDS`: the system calls of a running process and of all that it starts, by name, and its figures from
 //! `/proc`.
 
-use std::collections::BTreeSet;
 use std::error::Error;
-use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
+use prony_testkit::processes::threads_of;
 use prony_trace::{Activity, SystemCalls, is_write};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,12 +29,4 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{used:#?}");
     println!("{:#?}", traced.unavailable);
     Ok(())
-}
-
-fn threads_of(pid: &str) -> io::Result<BTreeSet<i32>> {
-    let entries = std::fs::read_dir(format!("/proc/{pid}/task"))?;
-    let names = entries.flatten().map(|entry| entry.file_name());
-    Ok(names
-        .filter_map(|name| name.to_str()?.parse().ok())
-        .collect())
 }

@@ -218,6 +218,8 @@ fn ended_processes(ended: usize) -> Option<Unavailable> {
 
 #[cfg(test)]
 mod tests {
+    use prony_testkit::contains;
+
     use super::*;
 
     fn thread(ran_ns: u64, voluntary: u64, involuntary: u64) -> Thread {
@@ -239,10 +241,12 @@ mod tests {
         }
     }
 
-    fn activity(processes: &[(i32, Process)]) -> Activity {
-        Activity {
-            processes: processes.iter().cloned().collect(),
-        }
+    /// What processes 7 and 8 used between two readings.
+    fn used<const N: usize, const M: usize>(before: [Process; N], after: [Process; M]) -> Used {
+        let activity = |processes: &[Process]| Activity {
+            processes: (7..).zip(processes.iter().cloned()).collect(),
+        };
+        activity(&after).since(&activity(&before))
     }
 
     #[test]
@@ -253,56 +257,44 @@ mod tests {
             (8, thread(50, 1, 1)),
             (9, thread(10, 2, 0)),
         ];
-        let before = activity(&[(7, process(1, 150, &before))]);
-        let after = activity(&[(7, process(1, 360, &after))]);
-        let used = after.since(&before);
+        let used = used([process(1, 150, &before)], [process(1, 360, &after)]);
         assert_eq!((used.voluntary_switches, used.involuntary_switches), (6, 1));
-        assert_eq!(used.busy_threads, 2);
-        assert_eq!(used.unavailable, []);
+        assert_eq!((used.busy_threads, used.unavailable), (2, vec![]));
     }
 
     #[test]
     fn reused_ids_count_from_zero() {
-        let before = activity(&[(7, process(1, 900, &[(7, thread(900, 9, 9))]))]);
-        let after = activity(&[(7, process(2, 30, &[(7, thread(30, 3, 3))]))]);
-        let used = after.since(&before);
-        assert_eq!(
-            (used.voluntary_switches, used.anonymous_growth_bytes),
-            (3, 2000)
+        let [old, new] = [thread(900, 9, 9), thread(30, 3, 3)];
+        // The first process has ended.
+        let processes = used(
+            [process(1, 900, &[(7, old)])],
+            [process(2, 30, &[(7, new)])],
         );
-        assert_eq!(
-            used.unavailable.len(),
-            1,
-            "the first process has ended: {used:?}"
+        assert_eq!(processes.voluntary_switches, 3);
+        assert_eq!(processes.anonymous_growth_bytes, 2000);
+        assert_eq!(processes.unavailable.len(), 1, "{processes:?}");
+        let threads = used(
+            [process(1, 900, &[(8, old)])],
+            [process(1, 930, &[(8, new)])],
         );
-        let before = activity(&[(7, process(1, 900, &[(8, thread(900, 9, 9))]))]);
-        let after = activity(&[(7, process(1, 930, &[(8, thread(30, 3, 3))]))]);
-        assert_eq!(after.since(&before).voluntary_switches, 3);
+        assert_eq!(threads.voluntary_switches, 3);
     }
 
     #[test]
     fn threads_that_ended_are_not_lost_silently() {
-        let before = activity(&[(7, process(1, 100, &[(7, thread(100, 1, 1))]))]);
-        let after = activity(&[(7, process(1, 300, &[(7, thread(200, 2, 1))]))]);
-        let used = after.since(&before);
-        assert_eq!(used.voluntary_switches, 1);
-        assert!(
-            used.unavailable[0]
-                .why
-                .contains("used 50 % of the CPU time"),
-            "{used:?}"
+        let [before, after] = [thread(100, 1, 1), thread(200, 2, 1)];
+        let ended = used(
+            [process(1, 100, &[(7, before)])],
+            [process(1, 300, &[(7, after)])],
         );
+        assert_eq!(ended.voluntary_switches, 1);
+        contains(&ended.unavailable[0].why, "used 50 % of the CPU time");
         // A process that has left its faults to its parent.
-        let ended = activity(&[(7, process(1, 100, &[])), (8, process(3, 100, &[]))]);
         let mut parent = process(1, 100, &[]);
         parent.minor_faults = 45;
-        let used = activity(&[(7, parent)]).since(&ended);
-        assert_eq!(used.minor_faults, 45 - 40);
-        assert!(
-            used.unavailable[0]
-                .why
-                .ends_with("1 process ended meanwhile"),
-            "{used:?}"
-        );
+        let left = used([process(1, 100, &[]), process(3, 100, &[])], [parent]);
+        assert_eq!(left.minor_faults, 45 - 40);
+        let why = &left.unavailable[0].why;
+        assert!(why.ends_with("1 process ended meanwhile"), "{why}");
     }
 }

@@ -148,15 +148,15 @@ mod tests {
         tally.take_call(sample(&[0; 11]));
         tally.take_wake(sample(&[0; 3]));
         assert_eq!((tally.calls_seen, tally.wakes_seen), (0, 0));
-        assert_eq!(tally.calls().len(), 0);
+        assert!(tally.calls().is_empty());
     }
 
     #[test]
     fn only_threads_of_the_tree_count_as_woken() {
         let mut tally = Tally::new(FIELDS, [1, 2]);
-        [1, 90, 2, 1, 91]
-            .iter()
-            .for_each(|&woken| wake(&mut tally, woken));
+        for woken in [1, 90, 2, 1, 91] {
+            wake(&mut tally, woken);
+        }
         assert_eq!((tally.wake_ups(), tally.wakes_seen), (3, 5));
         // Only later is it seen that 90 is of the tree.
         call(&mut tally, 90, 0);

@@ -6,27 +6,18 @@
 mod server;
 mod unprivileged;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Lines, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 
 use prony_model::Unavailable;
+use prony_testkit::processes::{Killed, threads_of};
 use prony_testkit::until;
 use prony_trace::{Activity, SystemCalls, Traced};
 
-use server::Server;
-
-/// Kills and reaps a process when a test ends.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use server::{Connection, Server};
 
 /// Another run of this program, for one ignored test of this module, whose output is not captured.
 fn again(program: &Path, test: &str) -> Command {
@@ -37,14 +28,6 @@ fn again(program: &Path, test: &str) -> Command {
     command
 }
 
-fn threads_of(pid: u32) -> io::Result<BTreeSet<i32>> {
-    let entries = fs::read_dir(format!("/proc/{pid}/task"))?;
-    let names = entries.flatten().map(|entry| entry.file_name());
-    Ok(names
-        .filter_map(|name| name.to_str()?.parse().ok())
-        .collect())
-}
-
 /// `None`, with a message, if the kernel does not let this user trace.
 fn unless_forbidden(started: Result<SystemCalls, Unavailable>) -> Option<SystemCalls> {
     let unavailable = match started {
@@ -52,10 +35,8 @@ fn unless_forbidden(started: Result<SystemCalls, Unavailable>) -> Option<SystemC
         Err(unavailable) => unavailable,
     };
     let is_required = std::env::var_os("PRONY_REQUIRE_PERF_EVENTS").is_some();
-    assert!(
-        !is_required && unavailable.remedy.is_some(),
-        "{unavailable:?}"
-    );
+    let is_forbidden = unavailable.remedy.is_some();
+    assert!(!is_required && is_forbidden, "{unavailable:?}");
     let test = std::thread::current();
     let name = test.name().unwrap_or_default();
     // Directly, because the test harness captures `eprintln!`.
@@ -63,9 +44,18 @@ fn unless_forbidden(started: Result<SystemCalls, Unavailable>) -> Option<SystemC
     None
 }
 
-/// Starts tracing all threads of a process.
 fn trace(pid: u32) -> Option<SystemCalls> {
     unless_forbidden(SystemCalls::start(|| threads_of(pid), &[]))
+}
+
+/// A server that has responded to a request, the connection, and the trace of it.
+fn traced_server() -> Option<(Server, Connection, SystemCalls)> {
+    let server = Server::start();
+    let mut connection = server.connect();
+    connection.request();
+    until_all_wait(server.pid());
+    let calls = trace(server.pid())?;
+    Some((server, connection, calls))
 }
 
 /// The fields of a thread of a process, from its state on.
@@ -92,22 +82,15 @@ fn complete(calls: SystemCalls, pid: u32) -> Traced {
     traced
 }
 
-fn counts(expected: &[(&str, u64)]) -> BTreeMap<String, u64> {
-    let owned = expected
-        .iter()
-        .map(|&(name, count)| (name.to_owned(), count));
-    owned.collect()
+fn named<const N: usize>(traced: &Traced, names: [&str; N]) -> [u64; N] {
+    names.map(|name| traced.by_name.get(name).copied().unwrap_or_default())
 }
 
 /// Each request is 3 recvfrom, 3 sendto and a getppid, and nothing else. The recvfrom that waits for the first request was made
 /// before, and the one after the last request is counted.
 #[test]
 fn seven_calls_of_three_kinds_a_request_are_counted_to_the_call() {
-    let server = Server::start();
-    let mut connection = server.connect();
-    connection.request();
-    until_all_wait(server.pid());
-    let Some(calls) = trace(server.pid()) else {
+    let Some((server, mut connection, calls)) = traced_server() else {
         return;
     };
     let requests = 2000;
@@ -115,22 +98,15 @@ fn seven_calls_of_three_kinds_a_request_are_counted_to_the_call() {
         connection.request();
     }
     let traced = complete(calls, server.pid());
-    let expected = [
-        ("recvfrom", 3 * requests),
-        ("sendto", 3 * requests),
-        ("getppid", requests),
-    ];
-    assert_eq!(traced.by_name, counts(&expected));
+    let counts = named(&traced, ["recvfrom", "sendto", "getppid"]);
+    assert_eq!(counts, [3, 3, 1].map(|each| each * requests));
     assert_eq!(traced.by_name.values().sum::<u64>(), 7 * requests);
 }
 
 /// A request that comes while the server waits wakes it once. The kernel leaves out a wake-up now and then.
 #[test]
 fn each_request_wakes_a_waiting_thread_once() {
-    let server = Server::start();
-    let mut connection = server.connect();
-    connection.request();
-    let Some(calls) = trace(server.pid()) else {
+    let Some((server, mut connection, calls)) = traced_server() else {
         return;
     };
     let requests = 100;
@@ -140,46 +116,34 @@ fn each_request_wakes_a_waiting_thread_once() {
     }
     let wake_ups = complete(calls, server.pid()).wake_ups.unwrap();
     // It may wake the server for something else, too.
-    assert!(
-        (requests - 5..requests + 10).contains(&wake_ups),
-        "{wake_ups}"
-    );
+    let about = requests - 5..requests + 10;
+    assert!(about.contains(&wake_ups), "{wake_ups}");
 }
 
 /// Two threads of a server wake each other. Whenever one waits, something must wake it.
 #[test]
 fn threads_that_wake_each_other_are_woken_as_often_as_they_wait() {
-    let server = Server::start();
-    let mut connection = server.connect();
-    connection.request();
-    let Some(calls) = trace(server.pid()) else {
+    let Some((server, mut connection, calls)) = traced_server() else {
         return;
     };
     let pids = [i32::try_from(server.pid()).unwrap()];
     let before = Activity::read(&pids).unwrap();
     connection.ping_pong();
     until_all_wait(server.pid());
-    let waits = Activity::read(&pids)
-        .unwrap()
-        .since(&before)
-        .voluntary_switches;
+    let used = Activity::read(&pids).unwrap().since(&before);
+    let waits = used.voluntary_switches;
     let wake_ups = complete(calls, server.pid()).wake_ups.unwrap();
-    assert!(waits >= 20, "{waits}");
+    let both = format!("{wake_ups} wake-ups, {waits} waits");
+    assert!(waits >= 20, "{both}");
     // The other thread waited too, but it has ended, so /proc no longer has that.
-    assert!(
-        wake_ups * 20 >= waits * 19,
-        "{wake_ups} wake-ups, {waits} waits"
-    );
-    assert!(wake_ups < 2 * server::ROUNDS + 100, "{wake_ups}");
+    assert!(wake_ups * 20 >= waits * 19, "{both}");
+    assert!(wake_ups < 2 * server::ROUNDS + 100, "{both}");
 }
 
 /// A thread for each connection, and a connection for each request.
 #[test]
 fn threads_that_come_and_go_are_counted() {
-    let server = Server::start();
-    server.connect().request();
-    until_all_wait(server.pid());
-    let Some(calls) = trace(server.pid()) else {
+    let Some((server, _connection, calls)) = traced_server() else {
         return;
     };
     let connections = 200;
@@ -187,11 +151,9 @@ fn threads_that_come_and_go_are_counted() {
         server.connect().request();
     }
     let traced = complete(calls, server.pid());
-    assert_eq!(traced.by_name["getppid"], connections);
-    assert_eq!(traced.by_name["sendto"], 3 * connections);
-    // The last one finds that the client has closed the connection.
-    assert_eq!(traced.by_name["recvfrom"], 4 * connections);
-    assert_eq!(traced.by_name["accept4"], connections);
+    // The last recvfrom finds that the client has closed the connection.
+    let counts = named(&traced, ["getppid", "sendto", "recvfrom", "accept4"]);
+    assert_eq!(counts, [1, 3, 4, 1].map(|each| each * connections));
     assert!(traced.wake_ups >= Some(connections - 10), "{traced:?}");
 }
 
@@ -209,65 +171,75 @@ for line in sys.stdin:
     print(flush=True)
 "#;
 
-fn python(program: &str) -> Killed {
-    let mut command = Command::new("python3");
-    command.args(["-c", program]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    Killed(command.spawn().unwrap())
+/// A program in Python that writes a line when it is ready. When it reads a line it works, and writes another one.
+struct Python {
+    process: Killed,
+    lines: Lines<BufReader<ChildStdout>>,
+    pid: u32,
+}
+
+impl Python {
+    fn start(program: &str) -> Python {
+        let mut command = Command::new("python3");
+        command.args(["-c", program]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = Killed(command.spawn().unwrap());
+        let pid = process.0.id();
+        let mut lines = BufReader::new(process.0.stdout.take().unwrap()).lines();
+        lines.next().unwrap().unwrap();
+        Python {
+            process,
+            lines,
+            pid,
+        }
+    }
+
+    fn work(&mut self) {
+        let stdin = self.process.0.stdin.as_mut().unwrap();
+        stdin.write_all(b"go\n").unwrap();
+        self.lines.next().unwrap().unwrap();
+    }
 }
 
 #[test]
 fn children_are_counted() {
-    let mut parent = python(FORKING);
-    let mut lines = BufReader::new(parent.0.stdout.take().unwrap()).lines();
-    lines.next().unwrap().unwrap();
-    let Some(calls) = trace(parent.0.id()) else {
+    let mut parent = Python::start(FORKING);
+    let Some(calls) = trace(parent.pid) else {
         return;
     };
-    let mut stdin = parent.0.stdin.take().unwrap();
-    stdin.write_all(b"go\n").unwrap();
-    lines.next().unwrap().unwrap();
-    let traced = complete(calls, parent.0.id());
-    assert_eq!(traced.by_name["getppid"], 20 * 50);
-    assert_eq!(traced.by_name["wait4"], 20);
-    assert_eq!(traced.by_name["exit_group"], 20);
+    parent.work();
+    let traced = complete(calls, parent.pid);
+    let counts = named(&traced, ["getppid", "wait4", "exit_group"]);
+    assert_eq!(counts, [20 * 50, 20, 20]);
 }
 
 #[test]
 fn a_process_that_is_killed_leaves_its_calls() {
-    let busy = "import os\nprint(flush=True)\nwhile True: os.getppid()";
-    let mut busy = python(busy);
-    let mut line = String::new();
-    BufReader::new(busy.0.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let pid = busy.0.id();
+    let mut busy = Python::start("import os\nprint(flush=True)\nwhile True: os.getppid()");
+    let pid = busy.pid;
     let Some(calls) = trace(pid) else {
         return;
     };
     // User and system time, in hundredths of a second.
     let used = || -> u64 {
         let stat = stat(pid, pid.cast_signed()).unwrap();
-        stat[11..13]
+        let ticks = stat[11..13]
             .iter()
-            .map(|ticks| ticks.parse::<u64>().unwrap())
-            .sum()
+            .map(|ticks| ticks.parse::<u64>().unwrap());
+        ticks.sum()
     };
     let before = used();
     until("5 hundredths of a second", || {
         (used() >= before + 5).then_some(())
     });
-    busy.0.kill().unwrap();
-    busy.0.wait().unwrap();
+    busy.process.0.kill().unwrap();
+    busy.process.0.wait().unwrap();
     let traced = calls.finish();
     assert!(traced.by_name["getppid"] > 1000, "{traced:?}");
     assert_eq!(traced.by_name.len(), 1, "{traced:?}");
     let ended = SystemCalls::start(|| Ok(BTreeSet::from([pid.cast_signed()])), &[]);
-    let ended = ended.unwrap_err();
-    assert_eq!(
-        (ended.why.as_str(), ended.remedy),
-        ("the processes have ended", None)
-    );
+    let Unavailable { why, remedy, .. } = ended.unwrap_err();
+    assert_eq!((&*why, remedy), ("the processes have ended", None));
 }
 
 #[test]
@@ -303,14 +275,10 @@ sys.stdin.readline()
 
 #[test]
 fn proc_has_switches_faults_and_memory() {
-    let mut process = python(BUSY);
-    let mut lines = BufReader::new(process.0.stdout.take().unwrap()).lines();
-    lines.next().unwrap().unwrap();
-    let pids = [process.0.id().cast_signed()];
+    let mut process = Python::start(BUSY);
+    let pids = [process.pid.cast_signed()];
     let before = Activity::read(&pids).unwrap();
-    let mut stdin = process.0.stdin.take().unwrap();
-    stdin.write_all(b"go\n").unwrap();
-    lines.next().unwrap().unwrap();
+    process.work();
     let used = Activity::read(&pids).unwrap().since(&before);
     assert!((40..60).contains(&used.voluntary_switches), "{used:?}");
     // Huge pages would need fewer; the mapping is shared memory, which is not anonymous.

@@ -6,20 +6,20 @@ use std::os::unix::process::parent_id;
 use std::process::Stdio;
 use std::thread;
 
-use crate::known::{Killed, again};
+use prony_testkit::processes::Killed;
+
+use crate::known::again;
 
 /// How often two threads of the server wake each other for one request.
 pub const ROUNDS: u64 = 500;
 
 const PING_PONG: u8 = b'p';
 
-/// The server as a process.
 pub struct Server {
     process: Killed,
     address: String,
 }
 
-/// A connection to it.
 pub struct Connection(TcpStream);
 
 impl Server {
