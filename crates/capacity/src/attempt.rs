@@ -163,20 +163,8 @@ impl AttemptNoise {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::load;
-    use prony_model::{CpuNoise, MachineNoise, Scheduling};
-
-    fn outside(steal_share: f64, foreign_share: f64, server: OutsideServer) -> Outside {
-        let load_cpus = Some(CpuNoise {
-            steal_share,
-            foreign_share,
-        });
-        let noise = MachineNoise {
-            load_cpus,
-            ..MachineNoise::default()
-        };
-        Outside { noise, server }
-    }
+    use crate::tests::{load, outside};
+    use prony_model::Scheduling;
 
     fn waited(run_queue_wait_s: f64) -> Option<Scheduling> {
         Some(Scheduling {
@@ -192,10 +180,8 @@ mod tests {
         let seen = OutsideServer::Seen(waited(0.05));
         let noise = AttemptNoise::of(&outside(0.12, 0.5, seen), &load);
         assert!(noise.is_noisy() && noise.server == ServerPlace::Seen);
-        assert_eq!(
-            (noise.generator_wait_s, noise.server_wait_s),
-            (Some(0.2), Some(0.05))
-        );
+        let waits = (noise.generator_wait_s, noise.server_wait_s);
+        assert_eq!(waits, (Some(0.2), Some(0.05)));
         let expected = [
             NoiseCause::Steal { share: 0.12 },
             NoiseCause::OtherPrograms { share: 0.25 },

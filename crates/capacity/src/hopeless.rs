@@ -63,50 +63,42 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn hopeless(slo: &str, seen: Seen) -> bool {
-        is_hopeless(&slo.parse().unwrap(), 10_000.0, &seen)
-    }
-
-    fn seen(ok: u64, p50_ms: u64, p99_ms: u64) -> Seen {
-        Seen {
-            ok,
-            errors: 0,
-            p50_ns: p50_ms * 1_000_000,
-            p99_ns: p99_ms * 1_000_000,
-            threads: 1,
+    #[test]
+    fn a_load_is_cut_short_only_if_it_cannot_recover() {
+        // Of 10,000 in all, 100 may take 10 ms or longer.
+        for (slo, ok, p50_ms, p99_ms, threads, expected) in [
+            // These may be those 100.
+            ("p99<10ms", 100, 20, 50, 1, false),
+            ("p99<10ms", 1000, 20, 50, 1, true),
+            // One of a hundred, and 1000 to come.
+            ("p99<10ms", 9000, 5, 20, 1, false),
+            // The latencies of the other thread may be short.
+            ("p99<10ms", 600, 20, 50, 2, false),
+            ("p50<10ms", 9000, 20, 50, 1, false),
+            ("max<10ms", 1000, 20, 50, 1, true),
+            ("mean<10ms", 9000, 20, 50, 1, false),
+        ] {
+            let seen = Seen {
+                ok,
+                errors: 0,
+                p50_ns: p50_ms * 1_000_000,
+                p99_ns: p99_ms * 1_000_000,
+                threads,
+            };
+            let is_cut = is_hopeless(&slo.parse().unwrap(), 10_000.0, &seen);
+            assert_eq!(is_cut, expected, "{slo}: {seen:?}");
         }
     }
 
     #[test]
-    fn a_load_is_cut_short_only_if_it_cannot_recover() {
-        // Of 10,000 in all, 100 may take 10 ms or longer.
-        let slo = "p99<10ms";
-        assert!(!hopeless(slo, seen(100, 20, 50)), "these may be those 100");
-        assert!(hopeless(slo, seen(1000, 20, 50)));
-        assert!(
-            !hopeless(slo, seen(9000, 5, 20)),
-            "one of a hundred, and 1000 to come"
-        );
-        let two_threads = Seen {
-            threads: 2,
-            ..seen(600, 20, 50)
-        };
-        assert!(
-            !hopeless(slo, two_threads),
-            "the other thread's may be short"
-        );
-        assert!(!hopeless("p50<10ms", seen(9000, 20, 50)));
-        assert!(hopeless("max<10ms", seen(1000, 20, 50)));
-        assert!(!hopeless("mean<10ms", seen(9000, 20, 50)));
-    }
-
-    #[test]
     fn errors_beyond_the_total_allowance_end_a_load() {
-        let errors = |errors| Seen {
-            errors,
-            ..Seen::default()
-        };
-        assert!(!hopeless("errors<1%", errors(100)));
-        assert!(hopeless("errors<1%", errors(200)));
+        for (errors, expected) in [(100, false), (200, true)] {
+            let seen = Seen {
+                errors,
+                ..Seen::default()
+            };
+            let slo = "errors<1%".parse().unwrap();
+            assert_eq!(is_hopeless(&slo, 10_000.0, &seen), expected);
+        }
     }
 }

@@ -224,12 +224,23 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn slo() -> Slo {
-        "p99<10ms,errors<1%".parse().unwrap()
+    fn judged(slo: &str, load: &LoadResult) -> Judgement {
+        judge(load, &slo.parse().unwrap(), 0.02).unwrap()
     }
 
     fn verdict(load: &LoadResult) -> Judgement {
-        judge(load, &slo(), 0.02).unwrap()
+        judged("p99<10ms,errors<1%", load)
+    }
+
+    fn failed(why: &[&str]) -> Judgement {
+        let why = why.iter().map(|&why| why.to_owned()).collect();
+        Judgement::Failed { why }
+    }
+
+    fn limited(why: &str) -> Judgement {
+        Judgement::Limited {
+            why: vec![why.to_owned()],
+        }
     }
 
     fn fast() -> LoadResult {
@@ -240,16 +251,6 @@ mod tests {
         load([20 * MS; 1000], 0)
     }
 
-    #[test]
-    fn a_trial_without_a_response_fails() {
-        let judged = verdict(&load([], 0));
-        assert_eq!(judged.tried(), Tried::Failed);
-        assert!(
-            judged.why()[0].starts_with("no response came"),
-            "{judged:?}"
-        );
-    }
-
     fn with_open(mut load: LoadResult, change: impl FnOnce(&mut OpenLoop)) -> LoadResult {
         change(load.open.as_mut().unwrap());
         load
@@ -258,30 +259,25 @@ mod tests {
     #[test]
     fn a_rate_holds_if_every_bound_is_kept_and_fails_with_the_reason() {
         assert_eq!(verdict(&fast()), Judgement::Held);
-        let why = vec!["p99 was 20.0 ms, not below 10ms".to_owned()];
-        assert_eq!(verdict(&slow()), Judgement::Failed { why });
-        assert_eq!(verdict(&load([MS; 900], 100)).why().len(), 1);
+        let slow_p99 = "p99 was 20.0 ms, not below 10ms";
+        assert_eq!(verdict(&slow()), failed(&[slow_p99]));
+        let wrong = "errors were 10 %, not below 1 %";
+        assert_eq!(verdict(&load([MS; 900], 100)), failed(&[wrong]));
+        let silent = "no response came during the trial; make it longer (-d)";
+        assert_eq!(verdict(&load([], 0)), failed(&[silent]));
     }
 
     #[test]
-    fn a_rate_that_was_not_reached_is_inconclusive() {
+    fn a_rate_that_was_not_reached_is_inconclusive_unless_all_connections_wait() {
         for one in [fast(), slow()] {
             let one = with_open(one, |open| open.rate_ratio = 0.98);
             assert_eq!(verdict(&one).tried(), Tried::Limited);
         }
-    }
-
-    #[test]
-    fn if_all_connections_wait_the_server_fails() {
         let full = with_open(fast(), |open| {
             (open.rate_ratio, open.bound_hits, open.most_connections) = (0.5, 7, 1000);
         });
-        let judged = verdict(&full);
-        assert_eq!(judged.tried(), Tried::Failed);
-        assert!(
-            judged.why()[0].contains("all 1000 connections waited"),
-            "{judged:?}"
-        );
+        let waited = "only 50.0 % of the due requests could be sent: all 1000 connections waited for responses";
+        assert_eq!(verdict(&full), failed(&[waited]));
     }
 
     /// A load of 1000 requests of that latency, in flows of five, whose pauses take this long; half of them found all
@@ -296,62 +292,43 @@ mod tests {
         )
     }
 
-    #[test]
-    fn if_all_users_are_in_a_flow_and_mostly_wait_the_server_fails() {
-        let judged = verdict(&full_of_flows(20, 90));
-        assert_eq!(judged.tried(), Tried::Failed);
-        assert_eq!(
-            judged.why(),
-            [
-                "p99 was 20.0 ms, not below 10ms",
-                "50.0 % of the flows had to wait: all 40 connections were in a flow"
-            ]
-        );
+    const IN_FLOWS: &str = "50.0 % of the flows had to wait: all 40 connections were in a flow";
+
+    /// The same load, but a connection was free for nearly every flow.
+    fn with_free(load: LoadResult) -> LoadResult {
+        with_open(load, |open| open.bound_hits = 9)
     }
 
     #[test]
-    fn if_all_users_are_in_a_flow_and_mostly_pause_the_connections_were_too_few() {
-        let judged = verdict(&full_of_flows(20, 150));
-        assert_eq!(judged.tried(), Tried::Limited);
-        assert_eq!(
-            judged.why(),
-            [
-                "50.0 % of the flows had to wait: all 40 connections were in a flow, and 75 % of the time in a pause of it"
-            ]
-        );
-        // A connection was free for nearly every flow.
-        let few = with_open(full_of_flows(20, 150), |open| open.bound_hits = 9);
-        assert_eq!(verdict(&few).tried(), Tried::Failed);
+    fn if_all_users_are_in_a_flow_it_depends_on_their_pauses() {
+        let too_slow = "p99 was 20.0 ms, not below 10ms";
+        let mostly_waits = full_of_flows(20, 90);
+        assert_eq!(verdict(&mostly_waits), failed(&[too_slow, IN_FLOWS]));
+        let mostly_pauses = full_of_flows(20, 150);
+        let too_few = format!("{IN_FLOWS}, and 75 % of the time in a pause of it");
+        assert_eq!(verdict(&mostly_pauses), limited(&too_few));
+        assert_eq!(verdict(&with_free(mostly_pauses)), failed(&[too_slow]));
     }
 
     #[test]
     fn flows_that_wait_fail_a_rate_whose_requests_are_fast() {
-        let waiting = full_of_flows(1, 4);
-        let why = ["50.0 % of the flows had to wait: all 40 connections were in a flow"];
-        assert_eq!(verdict(&waiting).tried(), Tried::Failed);
-        assert_eq!(verdict(&waiting).why(), why);
-        let few = with_open(waiting, |open| open.bound_hits = 9);
-        assert_eq!(verdict(&few), Judgement::Held);
-    }
-
-    #[test]
-    fn flows_that_did_not_begin_are_called_so() {
-        let unsent = with_open(of_flows(fast(), 200, MS), |open| open.rate_ratio = 0.98);
-        assert_eq!(
-            verdict(&unsent).why(),
-            ["only 98.0 % of the due flows began"]
-        );
+        assert_eq!(verdict(&full_of_flows(1, 4)), failed(&[IN_FLOWS]));
+        let free = with_free(full_of_flows(1, 4));
+        assert_eq!(verdict(&free), Judgement::Held);
     }
 
     #[test]
     fn a_rate_of_flows_that_was_not_reached_is_inconclusive_if_hardly_any_waited() {
-        let few = with_open(of_flows(fast(), 200, MS), |open| {
+        let flows = || of_flows(fast(), 200, MS);
+        let unsent = with_open(flows(), |open| open.rate_ratio = 0.98);
+        let begun = "only 98.0 % of the due flows began";
+        assert_eq!(verdict(&unsent), limited(begun));
+        let few = with_open(flows(), |open| {
             open.rate_ratio = 0.95;
             (open.bound_hits, open.most_connections) = (open.due / 200, 40);
         });
         assert!(few.open.as_ref().unwrap().bound_hits > 0);
-        assert_eq!(verdict(&few).tried(), Tried::Limited);
-        assert_eq!(verdict(&few).why(), ["only 95.0 % of the due flows began"]);
+        assert_eq!(verdict(&few), limited("only 95.0 % of the due flows began"));
     }
 
     #[test]
@@ -361,10 +338,7 @@ mod tests {
             let latency = move |request| if request < late { 12 * MS } else { MS };
             of_flows(load((0..1000).map(latency), 0), 200, 50 * MS)
         };
-        let tried = |slo: &str, load: LoadResult| {
-            let load = super::tests::late(load, [8 * MS; 200]);
-            judge(&load, &slo.parse().unwrap(), 0.02).unwrap().tried()
-        };
+        let tried = |slo, load| judged(slo, &late(load, [8 * MS; 200])).tried();
         assert_eq!(tried("p90<10ms", slow(150)), Tried::Limited);
         assert_eq!(tried("p50<10ms", slow(600)), Tried::Failed);
     }
@@ -389,22 +363,16 @@ mod tests {
             "max<10ms",
             "p50<9ms,mean<10ms,max<10ms",
         ] {
-            let judged = |ms| judge(&late_by(ms), &slo.parse().unwrap(), 0.02).unwrap();
-            assert_eq!(judged(0).tried(), Tried::Failed, "{slo}");
-            assert_eq!(judged(3).tried(), Tried::Failed, "{slo}: negligible");
-            assert_eq!(judged(6).tried(), Tried::Limited, "{slo}");
+            let tried = |ms| judged(slo, &late_by(ms)).tried();
+            assert_eq!(tried(0), Tried::Failed, "{slo}");
+            assert_eq!(tried(3), Tried::Failed, "{slo}: negligible");
+            assert_eq!(tried(6), Tried::Limited, "{slo}");
         }
-        let judged = verdict(&late_by(6));
-        assert_eq!(
-            judged.why(),
-            ["the generator's own schedule lag (p99 6.0 ms) is too large to judge p99<10ms"]
-        );
+        let lag = "the generator's own schedule lag (p99 6.0 ms) is too large to judge p99<10ms";
+        assert_eq!(verdict(&late_by(6)), limited(lag));
+        // The lag does not cause errors.
         let wrong = late(load([12 * MS; 900], 100), [6 * MS; 1000]);
-        assert_eq!(
-            verdict(&wrong).tried(),
-            Tried::Failed,
-            "the lag does not cause errors"
-        );
+        assert_eq!(verdict(&wrong).tried(), Tried::Failed);
     }
 
     #[test]
@@ -414,18 +382,14 @@ mod tests {
             (0..1000).map(move |request| if request == 0 { ms * MS } else { others * MS })
         };
         let stalled = late(load(one_of_1000(70, 12), 0), one_of_1000(60, 0));
-        let tried = |slo: &str| {
-            judge(&stalled, &slo.parse().unwrap(), 0.02)
-                .unwrap()
-                .tried()
-        };
-        assert_eq!(tried("max<50ms"), Tried::Limited);
-        assert_eq!(tried("mean<10ms"), Tried::Failed);
-        assert_eq!(
-            tried("max<50ms,mean<10ms"),
-            Tried::Failed,
-            "the lag does not explain the mean"
-        );
+        for (slo, expected) in [
+            ("max<50ms", Tried::Limited),
+            ("mean<10ms", Tried::Failed),
+            // The lag does not explain the mean.
+            ("max<50ms,mean<10ms", Tried::Failed),
+        ] {
+            assert_eq!(judged(slo, &stalled).tried(), expected, "{slo}");
+        }
     }
 
     fn late(load: LoadResult, by_ns: impl IntoIterator<Item = u64>) -> LoadResult {
@@ -437,15 +401,10 @@ mod tests {
     #[test]
     fn a_growing_queue_fails_even_if_it_is_still_short() {
         let mut growing = fast();
-        growing.timeline = Some(timeline(
-            (0..50).map(|interval| 1.0 + 1.5 * f64::from(interval)),
-        ));
-        let judged = verdict(&growing);
-        assert_eq!(judged.tried(), Tried::Failed);
-        assert!(
-            judged.why()[0].contains("rose by 15 ms per second"),
-            "{judged:?}"
-        );
+        let latency = (0..50).map(|interval| 1.0 + 1.5 * f64::from(interval));
+        growing.timeline = Some(timeline(latency));
+        let grew = "the queue grew: mean latency rose by 15 ms per second";
+        assert_eq!(verdict(&growing), failed(&[grew]));
     }
 
     fn timeline(latency_ms: impl Iterator<Item = f64>) -> Timeline {
@@ -462,18 +421,16 @@ mod tests {
     #[test]
     fn a_queue_with_2_percent_overload_grows_by_2_percent_of_the_time() {
         // 1 s of warm-up, and then 2 ms more in every 100 ms.
-        let growing = timeline((0..60).map(|interval| 5.0 + 2.0 * f64::from(interval)));
-        let rise = growth(&growing, 0.01).unwrap();
-        assert!((rise - 0.02).abs() < 1e-9, "{rise}");
-        assert_eq!(growth(&growing, 0.03), None, "it grows by 2 %, not 3 %");
-    }
-
-    #[test]
-    fn intervals_without_responses_count_as_time() {
         let mut growing = timeline((0..60).map(|interval| 5.0 + 2.0 * f64::from(interval)));
+        assert_eq!(growth(&growing, 0.03), None, "it grows by 2 %, not 3 %");
+        let has_grown = |timeline: &Timeline| {
+            let rise = growth(timeline, 0.01).unwrap();
+            assert!((rise - 0.02).abs() < 1e-9, "{rise}");
+        };
+        has_grown(&growing);
+        // Intervals without responses count as time.
         growing.ok[25..45].fill(0);
-        let rise = growth(&growing, 0.01).unwrap();
-        assert!((rise - 0.02).abs() < 1e-9, "{rise}");
+        has_grown(&growing);
     }
 
     #[test]

@@ -1,88 +1,88 @@
-//! Loads that the tests of several files share.
+//! Loads and results that the tests of several files share.
 
-use std::collections::BTreeMap;
-
+use prony_model::sample;
 use prony_model::{
-    Ended, Flows, GeneratorCost, LatencyHistogram, LoadResult, LoadSpec, OpenLoop, Outcome,
-    Outcomes, Protocol, Target,
+    CpuNoise, Flows, LatencyHistogram, LoadResult, LoadSpec, MachineNoise, OpenLoop, Outcome,
+    Outside, OutsideServer,
 };
+
+use crate::search::{Found, Tried};
 
 /// A load at its full rate, with ok responses of these latencies in nanoseconds, and this many errors.
 pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadResult {
     let mut histogram = LatencyHistogram::new();
     latencies_ns.into_iter().for_each(|ns| histogram.record(ns));
-    let mut outcomes = Outcomes::default();
-    outcomes[Outcome::Ok] = histogram.count();
-    outcomes[Outcome::TimedOut] = errors;
-    LoadResult {
-        target: Target {
-            url: "http://127.0.0.1:8080/".into(),
-            method: "GET".into(),
-            protocol: Protocol::Http11,
-            address: "127.0.0.1:8080".into(),
-        },
-        load: LoadSpec::default(),
-        ended: Ended::Duration,
-        duration_s: 1.0,
-        requests: outcomes.total(),
-        outcomes,
-        warmup: None,
-        rate_per_s: histogram.count() as f64,
-        bytes_read: 0,
-        bytes_written: 0,
-        connections_opened: 1,
-        reconnects: 0,
-        resent: 0,
-        port_waits: 0,
-        open: Some(OpenLoop {
-            due: outcomes.total(),
-            sent: outcomes.total(),
-            rate_ratio: 1.0,
-            ..OpenLoop::default()
-        }),
-        statuses: BTreeMap::new(),
-        latency_ns: histogram.summary(),
-        first_byte_ns: None,
-        events: None,
-        streams: None,
-        flows: None,
-        connect_ns: None,
-        tls: None,
-        rpc_statuses: BTreeMap::new(),
-        histogram: histogram.to_base64(),
-        within_stdev: 0.0,
-        first_wrong: None,
-        checked: None,
-        generator: GeneratorCost::default(),
-        fleet: None,
-        timeline: None,
-        tcp: None,
-        slow_because: None,
-    }
+    let ok = histogram.count();
+    let mut load = sample::plain_load(LoadSpec::default(), ok as f64, &histogram);
+    load.outcomes[Outcome::TimedOut] = errors;
+    load.requests = ok + errors;
+    load.open = Some(OpenLoop {
+        due: load.requests,
+        sent: load.requests,
+        rate_ratio: 1.0,
+        ..OpenLoop::default()
+    });
+    load
 }
 
 /// The same load as that of flows: `ok` of them were ok, each of which took `took_ns`.
-pub fn of_flows(load: LoadResult, ok: u64, took_ns: u64) -> LoadResult {
+pub fn of_flows(mut load: LoadResult, ok: u64, took_ns: u64) -> LoadResult {
     let mut duration = LatencyHistogram::new();
     (0..ok).for_each(|_| duration.record(took_ns));
-    let flows = Flows {
+    load.load.flows = true;
+    load.flows = Some(Flows {
         ok,
         failed: 0,
-        failed_without_request: 0,
-        unfinished: 0,
         rate_per_s: ok as f64 / load.duration_s,
-        duration_ns: duration.summary(),
-        histogram: duration.to_base64(),
         first_failure: None,
-        entries: Vec::new(),
+        ..sample::flows(&duration)
+    });
+    load
+}
+
+/// What was observed during a load: what the generator's CPUs lost.
+pub fn outside(steal_share: f64, foreign_share: f64, server: OutsideServer) -> Outside {
+    let load_cpus = Some(CpuNoise {
+        steal_share,
+        foreign_share,
+    });
+    let noise = MachineNoise {
+        load_cpus,
+        ..MachineNoise::default()
     };
-    let spec = LoadSpec {
-        flows: true,
-        ..load.load
-    };
-    LoadResult {
-        load: spec,
-        flows: Some(flows),
-        ..load
+    Outside { noise, server }
+}
+
+pub fn held_if(is_held: bool) -> Tried {
+    match is_held {
+        true => Tried::Held,
+        false => Tried::Failed,
+    }
+}
+
+/// The capacity and its interval.
+#[track_caller]
+pub fn capacity(found: &Found) -> (f64, f64, f64) {
+    match found {
+        Found::Capacity {
+            per_s,
+            low_per_s,
+            high_per_s,
+            ..
+        } => (*per_s, *low_per_s, *high_per_s),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The bounds, if the capacity is not known precisely.
+#[track_caller]
+pub fn imprecise(found: &Found) -> (f64, f64) {
+    match found {
+        Found::Imprecise {
+            low_per_s: Some(low),
+            high_per_s: Some(high),
+            ..
+        } => (*low, *high),
+        other => panic!("{other:?}"),
     }
 }

@@ -137,6 +137,7 @@ impl Upper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::held_if;
     use proptest::prelude::*;
 
     /// Runs a bisection against a server; returns the rates it tried, and its result.
@@ -155,10 +156,7 @@ mod tests {
     }
 
     fn below(capacity: f64) -> impl Fn(f64) -> Tried {
-        move |rate| match rate <= capacity {
-            true => Tried::Held,
-            false => Tried::Failed,
-        }
+        move |rate| held_if(rate <= capacity)
     }
 
     #[test]
@@ -197,19 +195,14 @@ mod tests {
 
     #[test]
     fn the_lowest_and_the_highest_rate_are_never_passed() {
-        let (rates, closed) = run(Bracket::new(1000.0, 0.5, 0.02), |_| Tried::Failed);
+        let run_always = |tried| run(Bracket::new(1000.0, 0.5, 0.02), |_| tried);
+        let (rates, closed) = run_always(Tried::Failed);
         assert_eq!((rates.last(), closed), (Some(&LEAST_RATE), Closed::Nothing));
-        let (rates, closed) = run(Bracket::new(1000.0, 0.5, 0.02), |_| Tried::Held);
+        let (rates, closed) = run_always(Tried::Held);
         assert_eq!(rates.last(), Some(&MOST_RATE));
         assert!(matches!(closed, Closed::Limited { held: Some(held), .. } if held == MOST_RATE));
-        let (_, closed) = run(Bracket::new(1000.0, 0.5, 0.02), |_| Tried::Limited);
-        assert_eq!(
-            closed,
-            Closed::Limited {
-                held: None,
-                at: LEAST_RATE
-            }
-        );
+        let (held, at) = (None, LEAST_RATE);
+        assert_eq!(run_always(Tried::Limited).1, Closed::Limited { held, at });
     }
 
     proptest! {

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::tests::{capacity, held_if, imprecise};
 
 const PRECISION: Precision = Precision {
     share: 0.1,
@@ -19,20 +20,24 @@ struct Noisy {
 
 impl Noisy {
     fn new(capacity: f64, blur: f64, seed: u64) -> Self {
-        let random = fastrand::Rng::with_seed(seed);
         Self {
             capacity,
             blur,
-            random,
+            random: fastrand::Rng::with_seed(seed),
         }
     }
 
     fn responses(&mut self, rate: f64) -> Tried {
         let away = (rate / self.capacity - 1.0) / self.blur;
-        match self.random.f64() < 1.0 / (1.0 + away.exp()) {
-            true => Tried::Held,
-            false => Tried::Failed,
-        }
+        held_if(self.random.f64() < 1.0 / (1.0 + away.exp()))
+    }
+}
+
+/// The rate to try next.
+fn next(search: &Search) -> f64 {
+    match search.next() {
+        Step::Try { rate, .. } => rate,
+        Step::Done => panic!("it is over"),
     }
 }
 
@@ -47,18 +52,6 @@ fn search(start: f64, seed: u64, mut server: impl FnMut(f64) -> Tried) -> (Found
         assert!(tries < 400, "it does not end");
     }
     (search.result(), tries)
-}
-
-fn capacity(found: &Found) -> (f64, f64, f64) {
-    match found {
-        Found::Capacity {
-            per_s,
-            low_per_s,
-            high_per_s,
-            ..
-        } => (*per_s, *low_per_s, *high_per_s),
-        other => panic!("{other:?}"),
-    }
 }
 
 proptest! {
@@ -131,14 +124,9 @@ fn despite_noise_it_nearly_always_finds_the_capacity() {
 #[test]
 fn a_noisy_trial_misleads_at_most_one_finding() {
     for noisy in 0..12 {
-        let mut server = Noisy::new(2000.0, 1e-9, 1);
-        let mut number = 0;
+        let mut numbers = 0..;
         let (found, _) = search(1300.0, 7, |rate| {
-            number += 1;
-            match number - 1 == noisy {
-                true => Tried::Failed,
-                false => server.responses(rate),
-            }
+            held_if(rate <= 2000.0 && numbers.next() != Some(noisy))
         });
         let (found, ..) = capacity(&found);
         assert!((found / 2000.0 - 1.0).abs() < 0.02, "{noisy}: {found}");
@@ -146,44 +134,22 @@ fn a_noisy_trial_misleads_at_most_one_finding() {
 }
 
 #[test]
-fn if_the_generator_is_the_limit_there_is_no_capacity() {
-    let (found, _) = search(100.0, 1, |rate| match rate <= 5000.0 {
-        true => Tried::Held,
-        false => Tried::Limited,
-    });
-    let Found::AtLeast {
-        per_s: Some(held),
-        limited_at_per_s,
-    } = found
-    else {
-        panic!("{found:?}");
-    };
-    assert!(held <= 5000.0 && 5000.0 < limited_at_per_s && limited_at_per_s / held < 1.101);
-}
-
-#[test]
 fn a_momentary_generator_limit_costs_no_findings() {
-    let mut number = 0;
-    let (found, _) = search(1300.0, 7, |rate| {
-        number += 1;
-        match (rate <= 2000.0, number) {
-            (true, _) => Tried::Held,
-            (false, 12..=18) => Tried::Limited,
-            (false, _) => Tried::Failed,
-        }
-    });
-    let (found, ..) = capacity(&found);
+    let limited_in = |tries: std::ops::Range<usize>| {
+        let mut numbers = 1..;
+        search(1300.0, 7, move |rate| {
+            let number = numbers.next().unwrap();
+            match rate <= 2000.0 {
+                true => Tried::Held,
+                false if tries.contains(&number) => Tried::Limited,
+                false => Tried::Failed,
+            }
+        })
+    };
+    let (found, ..) = capacity(&limited_in(12..19).0);
     assert!((found / 2000.0 - 1.0).abs() < 0.011, "{found}");
     // If the generator stays the limit from the approach on, there are no findings.
-    let mut number = 0;
-    let (found, tries) = search(1300.0, 7, |rate| {
-        number += 1;
-        match (rate <= 2000.0, number) {
-            (true, _) => Tried::Held,
-            (false, 7..) => Tried::Limited,
-            (false, _) => Tried::Failed,
-        }
-    });
+    let (found, tries) = limited_in(7..usize::MAX);
     assert!(matches!(found, Found::AtLeast { per_s: Some(held), .. } if held <= 2000.0));
     assert!(tries < 30, "{tries}");
 }
@@ -205,20 +171,12 @@ fn the_result_so_far_is_always_available() {
     assert_eq!(search.result(), between(None, None));
     search.tried(1000.0, Tried::Failed);
     assert_eq!(search.result(), between(None, Some(1000.0)));
-    let Step::Try {
-        rate,
-        purpose: Purpose::Approach,
-    } = search.next()
-    else {
-        panic!();
-    };
+    let rate = next(&search);
     search.tried(rate, Tried::Held);
     assert_eq!(search.result(), between(Some(rate), Some(1000.0)));
     let mut server = Noisy::new(900.0, 1e-9, 1);
     while search.findings() < 2 {
-        let Step::Try { rate, .. } = search.next() else {
-            panic!();
-        };
+        let rate = next(&search);
         search.tried(rate, server.responses(rate));
         // The results of the approach are known during the first finding, too.
         let is_known = match search.result() {
@@ -235,17 +193,6 @@ fn the_result_so_far_is_always_available() {
     assert!(matches!(&found, Found::Capacity { findings_per_s, .. } if findings_per_s.len() == 2));
 }
 
-fn imprecise(found: &Found) -> (f64, f64) {
-    match found {
-        Found::Imprecise {
-            low_per_s: Some(low),
-            high_per_s: Some(high),
-            ..
-        } => (*low, *high),
-        other => panic!("{other:?}"),
-    }
-}
-
 /// The result of a search on a server whose capacity changes for each finding and confirmation.
 fn changing(seed: u64, mut next: impl FnMut() -> f64) -> Found {
     let (mut looked_for, mut capacity) = (Purpose::Approach, next());
@@ -255,8 +202,7 @@ fn changing(seed: u64, mut next: impl FnMut() -> f64) -> Found {
         if purpose != looked_for {
             (looked_for, capacity) = (purpose, next());
         }
-        let held = rate <= capacity;
-        search.tried(rate, if held { Tried::Held } else { Tried::Failed });
+        search.tried(rate, held_if(rate <= capacity));
         tries += 1;
         assert!(tries < 300, "it does not end");
     }
@@ -296,21 +242,15 @@ fn a_finding_that_is_contradicted_and_not_confirmed_is_dropped() {
         while let Step::Try { rate, purpose } = search.next() {
             tries += 1;
             confirmed += usize::from(purpose == Purpose::Confirm);
-            let factor = if (from..from + 7).contains(&tries) {
-                3.0
-            } else {
-                1.0
-            };
-            let held = rate <= 2000.0 * factor;
-            search.tried(rate, if held { Tried::Held } else { Tried::Failed });
+            let is_faster = (from..from + 7).contains(&tries);
+            let capacity = if is_faster { 6000.0 } else { 2000.0 };
+            search.tried(rate, held_if(rate <= capacity));
         }
         let (found, low, high) = capacity(&search.result());
         assert!((found / 2000.0 - 1.0).abs() < 0.02, "{from}: {found}");
         assert!(low <= 2000.0 && 2000.0 < high);
-        assert!(
-            confirmed <= 12 && tries < 80,
-            "{from}: {confirmed} of {tries}"
-        );
+        assert!(confirmed <= 12, "{from}: {confirmed}");
+        assert!(tries < 80, "{from}: {tries}");
     }
 }
 
@@ -321,12 +261,7 @@ fn a_server_that_sustains_each_rate_half_of_the_time_usually_gives_no_capacity()
     for seed in 0..searches {
         let mut random = fastrand::Rng::with_seed(seed);
         let (found, tries) = search(1500.0, seed, |rate| {
-            let capacity = if random.bool() { 2000.0 } else { 3000.0 };
-            if rate <= capacity {
-                Tried::Held
-            } else {
-                Tried::Failed
-            }
+            held_if(rate <= if random.bool() { 2000.0 } else { 3000.0 })
         });
         assert!(tries < 200, "{seed}: {tries}");
         match found {
@@ -342,24 +277,15 @@ fn a_server_that_sustains_each_rate_half_of_the_time_usually_gives_no_capacity()
 
 #[test]
 fn a_rate_that_stays_undecided_in_a_bracket_leaves_it_wide() {
-    let mut bracket_search = Search::new(1000.0, PRECISION, 1);
-    bracket_search.tried(1000.0, Tried::Held);
-    let Step::Try { rate, .. } = bracket_search.next() else {
-        panic!()
-    };
-    bracket_search.tried(rate, Tried::Failed);
-    let Step::Try { rate, .. } = bracket_search.next() else {
-        panic!()
-    };
-    bracket_search.tried(rate, Tried::Undecided);
+    let mut search = Search::new(1000.0, PRECISION, 1);
+    search.tried(1000.0, Tried::Held);
+    search.tried(next(&search), Tried::Failed);
+    search.tried(next(&search), Tried::Undecided);
     // The search continues with the findings.
-    assert!(matches!(
-        bracket_search.next(),
-        Step::Try {
-            purpose: Purpose::Finding { number: 1 },
-            ..
-        }
-    ));
+    let Step::Try { purpose, .. } = search.next() else {
+        panic!("it is over");
+    };
+    assert_eq!(purpose, Purpose::Finding { number: 1 });
 }
 
 #[test]
@@ -372,9 +298,7 @@ fn a_single_finding_is_a_capacity_only_if_one_was_requested() {
         };
         let mut search = Search::new(1500.0, precision, 1);
         while search.findings() == 0 {
-            let Step::Try { rate, .. } = search.next() else {
-                panic!()
-            };
+            let rate = next(&search);
             search.tried(rate, server.responses(rate));
         }
         search.result()

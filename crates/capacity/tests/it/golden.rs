@@ -3,9 +3,16 @@
 //! `cargo insta test --review -p prony-capacity` shows what a change does (cargo install cargo-insta);
 //! `INSTA_UPDATE=always cargo test -p prony-capacity --test golden` accepts all of it.
 
-use insta::{Settings, assert_snapshot};
 use prony_capacity::{CapacityResult, Ended, Found, Judgement, Purpose, RateAttempt, chart_svg};
 use prony_model::{LatencyHistogram, LoadSpec, Protocol, Target};
+use prony_testkit::golden;
+
+fn at_least() -> Found {
+    Found::AtLeast {
+        per_s: Some(2_145.0),
+        limited_at_per_s: 2_500.0,
+    }
+}
 
 #[test]
 fn latency_against_rate() {
@@ -17,23 +24,15 @@ fn latency_against_rate() {
         findings_per_s: vec![1_930.0, 1_950.0, 1_972.4],
         confirmed: true,
     };
-    let at_least = Found::AtLeast {
-        per_s: Some(2_145.0),
-        limited_at_per_s: 2_500.0,
-    };
     let nothing = Found::Nothing { tried_per_s: 195.0 };
-    for (name, response, slo, knee_per_s) in [
+    for (name, found, slo, knee_per_s) in [
         ("capacity", capacity, "p99<10ms", Some(1_755.0)),
-        ("at-least", at_least, "mean<2ms,max<1s,errors<1%", None),
+        ("at-least", at_least(), "mean<2ms,max<1s,errors<1%", None),
         ("nothing", nothing, "p50<10us", None),
     ] {
-        golden(
-            name,
-            &CapacityResult {
-                knee_per_s,
-                ..result(response, slo)
-            },
-        );
+        let mut result = result(found, slo);
+        result.knee_per_s = knee_per_s;
+        golden(name, &result);
     }
 }
 
@@ -52,11 +51,7 @@ fn few_responses() {
 
 #[test]
 fn flows() {
-    let found = Found::AtLeast {
-        per_s: Some(2_145.0),
-        limited_at_per_s: 2_500.0,
-    };
-    let mut result = result(found, "p99<10ms");
+    let mut result = result(at_least(), "p99<10ms");
     result.load.flows = true;
     result.knee_per_s = Some(1_755.0);
     golden("flows", &result);
@@ -131,8 +126,5 @@ fn point(rate_per_s: f64, responses: u64) -> RateAttempt {
 fn golden(name: &str, result: &CapacityResult) {
     let svg = chart_svg(result).unwrap();
     let lines = svg.replace("><", ">\n<").replace("\n</", "</");
-    let mut settings = Settings::clone_current();
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| assert_snapshot!(format!("{name}.svg"), lines));
+    golden!(format!("{name}.svg"), lines);
 }
