@@ -244,78 +244,47 @@ pub fn excerpt(bytes: &[u8], at: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use prony_testkit::table::rows;
+
     use super::*;
 
-    fn response(status: u16, body: &[u8]) -> Response {
-        Response {
-            status,
-            headers: Vec::new(),
-            body: body.to_vec(),
+    /// The expected status, length and body, then those of the response, and the mismatch.
+    const CASES: &str = r#"
+        - | - | - | 200 | x | ok
+        - | - | - | 204 | x | ok
+        - | - | - | 304 | x | ok
+        - | - | - | 399 | x | ok
+        - | - | - | 404 | "" | expected a status from 200 to 399, got 404
+        404 | - | - | 404 | "" | ok
+        404 | - | - | 200 | "" | expected status 404, got 200
+        - | 10 | - | 200 | 0123456789 | ok
+        - | 10 | - | 200 | 012345678 | expected a body of 10 bytes, got 9 bytes
+        - | - | hello\n | 200 | hello\n | ok
+        - | - | hello\n | 200 | help!\n | expected 6 bytes, at byte 3: `lo\\n`, got 6 bytes, at byte 3: `p!\\n`
+        - | - | hello\n | 200 | hello | expected 6 bytes, at byte 5: `\\n`, got 5 bytes, at byte 5: its end
+        - | - | hello\n | 200 | "" | expected 6 bytes, at byte 0: `hello\\n`, got 0 bytes, at byte 0: nothing
+    "#;
+
+    #[test]
+    fn a_response_is_as_expected_or_the_difference_is_named() {
+        for [status, length, body, got, got_body, mismatch] in rows(CASES) {
+            let expectation = Expectation {
+                status: status.parse().ok(),
+                length: length.parse().ok(),
+                body: (body != "-").then(|| body.into()),
+            };
+            assert_eq!(expectation.status(), expectation.status);
+            let known = expectation.body.as_ref().map(|body| body.len() as u64);
+            assert_eq!(expectation.body_length(), expectation.length.or(known));
+            let response = Response {
+                status: got.parse().unwrap(),
+                body: got_body.into(),
+                ..Response::default()
+            };
+            let checked = expectation.check(&response);
+            let checked = checked.map_or_else(|mismatch| mismatch.to_string(), |()| "ok".into());
+            assert_eq!(checked, mismatch);
         }
-    }
-
-    fn mismatch(expectation: &Expectation, response: &Response) -> String {
-        expectation.check(response).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn without_expectations_any_success_is_ok() {
-        let nothing = Expectation::default();
-        assert_eq!((nothing.status(), nothing.body_length()), (None, None));
-        for status in [200, 204, 304, 399] {
-            assert_eq!(nothing.check(&response(status, b"x")), Ok(()));
-        }
-        assert_eq!(
-            mismatch(&nothing, &response(404, b"")),
-            "expected a status from 200 to 399, got 404"
-        );
-    }
-
-    #[test]
-    fn only_the_expected_status_is_ok() {
-        let found = Expectation {
-            status: Some(404),
-            ..Expectation::default()
-        };
-        assert_eq!(found.status(), Some(404));
-        assert_eq!(found.check(&response(404, b"")), Ok(()));
-        assert_eq!(
-            mismatch(&found, &response(200, b"")),
-            "expected status 404, got 200"
-        );
-    }
-
-    #[test]
-    fn a_length_is_exact() {
-        let ten = Expectation {
-            length: Some(10),
-            ..Expectation::default()
-        };
-        assert_eq!(ten.body_length(), Some(10));
-        assert_eq!(ten.check(&response(200, b"0123456789")), Ok(()));
-        assert_eq!(
-            mismatch(&ten, &response(200, b"012345678")),
-            "expected a body of 10 bytes, got 9 bytes"
-        );
-    }
-
-    #[test]
-    fn a_wrong_body_is_reported_with_its_first_difference() {
-        let hello = Expectation {
-            body: Some(b"hello\n".to_vec()),
-            ..Expectation::default()
-        };
-        assert_eq!(hello.body_length(), Some(6));
-        assert_eq!(hello.check(&response(200, b"hello\n")), Ok(()));
-        assert_eq!(
-            mismatch(&hello, &response(200, b"help!\n")),
-            r"expected 6 bytes, at byte 3: `lo\n`, got 6 bytes, at byte 3: `p!\n`"
-        );
-        assert_eq!(
-            mismatch(&hello, &response(200, b"hello")),
-            r"expected 6 bytes, at byte 5: `\n`, got 5 bytes, at byte 5: its end"
-        );
-        assert!(mismatch(&hello, &response(200, b"")).ends_with("got 0 bytes, at byte 0: nothing"));
     }
 
     #[test]
