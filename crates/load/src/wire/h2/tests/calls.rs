@@ -5,9 +5,12 @@ use proptest::prelude::*;
 use super::*;
 use crate::wire::grpc::{Call, CallKind, Malformed as Broken};
 
-const HEAD: [(&str, &str); 2] = [(":status", "200"), ("content-type", "application/grpc")];
-const FINE: [(&str, &str); 2] = [("grpc-status", "0"), ("grpc-message", "")];
-const MESSAGE: &[u8] = b"\0\0\0\0\x03\x0a\x01x";
+/// Frames of [`written`], with abbreviations.
+fn grpc(frames: &str) -> Vec<u8> {
+    let frames = frames.replace("GRPC", ":status=200&content-type=application/grpc");
+    let frames = frames.replace("FINE", "grpc-status=0&grpc-message=");
+    written(&frames.replace("ECHO", "\0\0\0\0\x03\x0a\x01x"))
+}
 
 fn call_of(kind: CallKind, message: &[u8]) -> [StreamRequest; 1] {
     let messages = [message.to_vec()];
@@ -22,17 +25,10 @@ fn call() -> [StreamRequest; 1] {
     call_of(CallKind::Unary, b"\x0a\x01x")
 }
 
-const HEAD_TEXT: &str = ":status=200&content-type=application/grpc";
-
-/// A whole response with [`MESSAGE`].
 fn echoed(stream: u32) -> Vec<u8> {
-    let trailers = headers(stream, END_STREAM, &FINE);
-    [
-        headers(stream, 0, &HEAD),
-        data(stream, 0, MESSAGE),
-        trailers,
-    ]
-    .concat()
+    grpc(&format!(
+        "HEADERS {stream} GRPC; DATA {stream} ECHO; HEADERS+END_STREAM {stream} FINE"
+    ))
 }
 
 /// How one call ends if the pieces arrive, and what was sent meanwhile.
@@ -54,68 +50,40 @@ fn read<'a>(
     Ok((client.done.remove(0), sent))
 }
 
-/// Name, bytes from the start of the connection, and the expected status, RPC status and body.
+/// The same with bytes from the start of the connection.
 type Sample = (&'static str, Vec<u8>, (u16, Option<u32>, &'static str));
 
 fn samples() -> Vec<Sample> {
-    let block = block(&HEAD);
-    let interleaved = [
-        written("HEADERS 1 :status=103&link=x; WINDOW_UPDATE 0 \0\0\x03\x08"),
-        frame(Kind::HEADERS, 0, 1, &block[..3]),
-        frame(Kind::CONTINUATION, END_HEADERS, 1, &block[3..]),
-        written(
-            "PING 0 12345678; DATA 1 \0\0; 254 0 ??; DATA 1; DATA+PADDED 1 \x02\0\0\x03\x0a\0\0",
-        ),
-        settings(&[(0x4, 100)]),
-        written("DATA 1 \x01x; WINDOW_UPDATE 1 \0\0\0\x05"),
-        written("HEADERS+END_STREAM+END_HEADERS+PRIORITY 1 \0\0\0\0\0\0\x0bgrpc-status\x010"),
-        written("WINDOW_UPDATE 1 \0\0\0\x05; RST_STREAM 1 \0\0\0\0; PING 0 87654321"),
-    ];
-    let sample = |name, (frames, expected): (Vec<u8>, _)| {
-        let begun = written("SETTINGS 0; SETTINGS+ACK 0");
-        (name, [begun, frames].concat(), expected)
+    let sample = |[name, frames, status, rpc_status, body]: [&'static str; 5]| {
+        let bytes = [written("SETTINGS 0; SETTINGS+ACK 0"), grpc(frames)].concat();
+        let expected = (status.parse().unwrap(), rpc_status.parse().ok(), body);
+        (name, bytes, expected)
     };
-    let of = |name, frames: &str, expected| {
-        let frames = frames.replace("HEAD 1", &format!("HEADERS 1 {HEAD_TEXT}"));
-        sample(name, (written(&frames), expected))
-    };
-    const FAILED: &str = "HEADERS+END_STREAM 1 :status=200&content-type=application/grpc+proto&grpc-status=12&\
-                          grpc-message=no%20such%zz%C3%A4";
-    const PAGE: &str = "HEADERS 1 :status=404&content-type=text/plain&grpc-status=?; \
-                        DATA 1 not ; DATA+END_STREAM 1 found";
-    const ECHO: &str = "\x0a\x01x";
-    vec![
-        sample("plain", (echoed(1), (200, Some(0), ECHO))),
-        sample("interleaved", (interleaved.concat(), (200, Some(0), ECHO))),
-        of("trailers only", FAILED, (200, Some(12), "")),
-        of("a page", PAGE, (404, None, "not found")),
-        of(
-            "a head alone",
-            "HEADERS+END_STREAM 1 :status=503",
-            (503, None, ""),
-        ),
-        of(
-            "a page with 200",
-            "HEADERS 1 :status=200; DATA+END_STREAM 1 hi",
-            (200, Some(2), "hi"),
-        ),
-        of(
-            "without trailers",
-            "HEAD 1; DATA+END_STREAM 1 \0\0\0\0\x03\x0a\x01x",
-            (200, Some(2), ECHO),
-        ),
-        of(
-            "an empty message",
-            "HEAD 1; DATA 1 \0\0\0\0\0; HEADERS+END_STREAM 1 grpc-status=0&grpc-message=",
-            (200, Some(0), ""),
-        ),
-        of(
-            "a message and an error",
-            "HEAD 1; DATA 1 \0\0\0\0\x03\x0a\x01x; HEADERS+END_STREAM 1 grpc-status=13",
-            (200, Some(13), ECHO),
-        ),
-    ]
+    let interleaved = sample(["interleaved", INTERLEAVED, "200", "0", "\n\x01x"]);
+    rows(SAMPLES)
+        .into_iter()
+        .map(sample)
+        .chain([interleaved])
+        .collect()
 }
+
+const INTERLEAVED: &str = "HEADERS 1 :status=103&link=x; WINDOW_UPDATE 0 \0\0\x03\x08; \
+    HEADERS 1 \u{88}\x0f; CONTINUATION+END_HEADERS 1 \x10\x10application/grpc; PING 0 12345678; DATA 1 \0\0; \
+    254 0 ??; DATA 1; DATA+PADDED 1 \x02\0\0\x03\n\0\0; SETTINGS 0 \0\x04\0\0\0d; DATA 1 \x01x; \
+    WINDOW_UPDATE 1 \0\0\0\x05; HEADERS+END_STREAM+END_HEADERS+PRIORITY 1 \0\0\0\0\0\0\x0bgrpc-status\x010; \
+    WINDOW_UPDATE 1 \0\0\0\x05; RST_STREAM 1 \0\0\0\0; PING 0 87654321";
+
+/// Name, frames, and the expected status, RPC status and body.
+const SAMPLES: &str = r#"
+    plain | HEADERS 1 GRPC; DATA 1 ECHO; HEADERS+END_STREAM 1 FINE | 200 | 0 | \n\x01x
+    trailers only | HEADERS+END_STREAM 1 :status=200&content-type=application/grpc+proto&grpc-status=12&grpc-message=no%20such%zz%C3%A4 | 200 | 12 | ""
+    a page | HEADERS 1 :status=404&content-type=text/plain&grpc-status=?; DATA 1 not ; DATA+END_STREAM 1 found | 404 | - | not found
+    a head alone | HEADERS+END_STREAM 1 :status=503 | 503 | - | ""
+    a page with 200 | HEADERS 1 :status=200; DATA+END_STREAM 1 hi | 200 | 2 | hi
+    without trailers | HEADERS 1 GRPC; DATA+END_STREAM 1 ECHO | 200 | 2 | \n\x01x
+    an empty message | HEADERS 1 GRPC; DATA 1 \0\0\0\0\0; HEADERS+END_STREAM 1 FINE | 200 | 0 | ""
+    a message and an error | HEADERS 1 GRPC; DATA 1 ECHO; HEADERS+END_STREAM 1 grpc-status=13 | 200 | 13 | \n\x01x
+"#;
 
 #[test]
 fn a_response_split_at_every_byte_is_the_same() {
@@ -169,22 +137,11 @@ fn a_kept_response_has_the_fields_of_head_and_trailers() {
 fn the_message_is_that_of_the_last_call_if_it_failed() {
     let requests = call();
     let mut client = Client::requesting(&requests, 5);
-    let failed = |stream, message| {
-        let fields = [
-            HEAD[0],
-            HEAD[1],
-            ("grpc-status", "5"),
-            ("grpc-message", message),
-        ];
-        headers(stream, END_STREAM, &fields)
-    };
-    let bytes = [
-        failed(1, "not%20here"),
-        echoed(3),
-        failed(7, "there"),
-        [headers(5, 0, &HEAD), data(5, END_STREAM, MESSAGE)].concat(),
-        written("HEADERS+END_STREAM 9 :status=200&content-type=text/html"),
-    ];
+    let frames = "HEADERS+END_STREAM 1 GRPC&grpc-status=5&grpc-message=not%20here; \
+                  HEADERS 3 GRPC; DATA 3 ECHO; HEADERS+END_STREAM 3 FINE; \
+                  HEADERS+END_STREAM 7 GRPC&grpc-status=5&grpc-message=there; \
+                  HEADERS 5 GRPC; DATA+END_STREAM 5 ECHO; \
+                  HEADERS+END_STREAM 9 :status=200&content-type=text/html";
     let not_grpc = "the response is not gRPC: its content-type is not `application/grpc`";
     let expected = [
         (5, Some("not here")),
@@ -193,30 +150,20 @@ fn the_message_is_that_of_the_last_call_if_it_failed() {
         (2, Some("the response has no grpc-status")),
         (2, Some(not_grpc)),
     ];
-    let ended = client.ended(&bytes.concat());
-    let ended = ended
-        .iter()
-        .map(|done| (done.whole().rpc_status.unwrap(), done.message.as_deref()));
-    assert_eq!(ended.collect::<Vec<_>>(), expected);
+    let ended = client.ended(&grpc(frames));
+    let message = |done: &'_ Done| (done.whole().rpc_status.unwrap(), done.message.clone());
+    let messages: Vec<_> = ended.iter().map(message).collect();
+    assert_eq!(
+        messages,
+        expected.map(|(status, message)| (status, message.map(str::to_owned)))
+    );
 }
 
 const THREE_MESSAGES: &[u8] = b"\0\0\0\0\x01a\0\0\0\0\0\0\0\0\0\x02bc";
 
 /// The frames of a response with [`THREE_MESSAGES`], split without regard to them.
-fn three_messages(stream: u32) -> Vec<u8> {
-    let pieces = [
-        &THREE_MESSAGES[..3],
-        &THREE_MESSAGES[3..13],
-        &THREE_MESSAGES[13..],
-    ];
-    let body = pieces.map(|piece| data(stream, 0, piece)).concat();
-    [
-        headers(stream, 0, &HEAD),
-        body,
-        headers(stream, END_STREAM, &FINE),
-    ]
-    .concat()
-}
+const SPLIT: &str = "HEADERS 1 GRPC; DATA 1 \0\0\0; DATA 1 \0\x01a\0\0\0\0\0\0\0; DATA 1 \0\0\x02bc; \
+                     HEADERS+END_STREAM 1 FINE";
 
 #[test]
 fn a_stream_of_messages_is_counted_and_kept_with_prefixes() {
@@ -226,24 +173,26 @@ fn a_stream_of_messages_is_counted_and_kept_with_prefixes() {
         client.eat(&settings(&[])).unwrap();
         (0..2).for_each(|_| client.request(0));
         client.sent();
-        let none = [headers(3, 0, &HEAD), headers(3, END_STREAM, &FINE)].concat();
-        let done = client.ended(&[three_messages(1), none].concat());
-        let kept = |done: &Done| {
-            (
-                done.events,
-                done.whole().rpc_status,
-                done.whole().body_bytes,
-            )
-        };
-        assert_eq!(kept(&done[0]), (3, Some(0), THREE_MESSAGES.len() as u64));
-        assert_eq!(kept(&done[1]), (0, Some(0), 0));
+        let none = "; HEADERS 3 GRPC; HEADERS+END_STREAM 3 FINE";
+        let done = client.ended(&grpc(&format!("{SPLIT}{none}")));
+        let counted: Vec<_> = { done.iter() }
+            .map(|done| {
+                (
+                    done.events,
+                    done.whole().rpc_status,
+                    done.whole().body_bytes,
+                )
+            })
+            .collect();
+        let length = THREE_MESSAGES.len() as u64;
+        assert_eq!(counted, [(3, Some(0), length), (0, Some(0), 0)]);
         assert_eq!(done[0].response.body, THREE_MESSAGES);
         assert_eq!(done[0].short_body.as_deref(), Some(THREE_MESSAGES));
     }
     for kind in [CallKind::Unary, CallKind::ClientStreaming] {
         let requests = call_of(kind, b"m");
         let mut client = Client::requesting(&requests, 1);
-        let done = client.ended(&three_messages(1)[..60]);
+        let done = client.ended(&grpc(SPLIT));
         assert_eq!(done[0].end, End::Failed(Broken::SecondMessage.into()));
     }
 }
@@ -251,28 +200,26 @@ fn a_stream_of_messages_is_counted_and_kept_with_prefixes() {
 #[test]
 fn invalid_responses_fail_alone() {
     let requests = call();
-    for [rest, broken] in rows(
+    for [frames, broken] in rows(
         r"
-            DATA 1 \x01\0\0\0\0 | Compressed(1)
-            DATA 1 \0\0\0\0\x03abc; DATA 1 \0\0\0\0\x03abc | SecondMessage
-            DATA 1 \0\0\0\0\x03ab; HEADERS+END_STREAM 1 grpc-status=0 | MessageCut
-            DATA+END_STREAM 1 \0\0\0 | MessageCut
-            DATA 1 \0\xff\xff\xff\xffx | MessageTooLong(4294967295)
-            HEADERS+END_STREAM 1 grpc-status=0 | NoMessage
-            HEADERS+END_STREAM 1 grpc-status= | RpcStatus
-            HEADERS+END_STREAM 1 grpc-status=-1 | RpcStatus
-            HEADERS+END_STREAM 1 grpc-status=4294967296 | RpcStatus
+            HEADERS 1 GRPC; DATA 1 \x01\0\0\0\0 | Compressed(1)
+            HEADERS 1 GRPC; DATA 1 \0\0\0\0\x03abc; DATA 1 \0\0\0\0\x03abc | SecondMessage
+            HEADERS 1 GRPC; DATA 1 \0\0\0\0\x03ab; HEADERS+END_STREAM 1 grpc-status=0 | MessageCut
+            HEADERS 1 GRPC; DATA+END_STREAM 1 \0\0\0 | MessageCut
+            HEADERS 1 GRPC; DATA 1 \0\xff\xff\xff\xffx | MessageTooLong(4294967295)
+            HEADERS 1 GRPC; HEADERS+END_STREAM 1 grpc-status=0 | NoMessage
+            HEADERS 1 GRPC; HEADERS+END_STREAM 1 grpc-status= | RpcStatus
+            HEADERS 1 GRPC; HEADERS+END_STREAM 1 grpc-status=-1 | RpcStatus
+            HEADERS 1 GRPC; HEADERS+END_STREAM 1 grpc-status=4294967296 | RpcStatus
+            // Trailers only.
+            HEADERS+END_STREAM 1 GRPC&grpc-status=0 | NoMessage
         ",
     ) {
         let mut client = Client::requesting(&requests, 2);
-        let done = client.ended(&[headers(1, 0, &HEAD), written(rest)].concat());
+        let done = client.ended(&grpc(frames));
         assert_eq!(done[0].failure(), format!("Grpc({broken})"));
         assert_eq!(client.ended(&echoed(3))[0].whole().rpc_status, Some(0));
     }
-    // Trailers only.
-    let mut client = Client::requesting(&requests, 1);
-    let fine = headers(1, END_STREAM, &[HEAD[0], HEAD[1], FINE[0]]);
-    assert_eq!(client.ended(&fine)[0].failure(), "Grpc(NoMessage)");
 }
 
 #[test]
@@ -291,12 +238,8 @@ fn a_response_before_the_message_is_sent_can_only_be_an_error() {
         assert!(!done[0].was_sent);
         assert_eq!(done[0].end == too_early, !may_be_early, "{kind:?}");
         assert!(client.sent_bytes().ends_with(&reset(1, ErrorCode::CANCEL)));
-        let refused = [HEAD[0], HEAD[1], ("grpc-status", "8")];
-        let bytes = [
-            headers(3, END_STREAM, &refused),
-            reset(3, ErrorCode::NO_ERROR),
-        ];
-        let whole = client.ended(&bytes.concat())[0].whole();
+        let refused = "HEADERS+END_STREAM 3 GRPC&grpc-status=8; RST_STREAM 3 \0\0\0\0";
+        let whole = client.ended(&grpc(refused))[0].whole();
         assert_eq!((whole.rpc_status, whole.keep_alive), (Some(8), true));
     }
     // The windows let all of it through, but the socket does not.
