@@ -1,18 +1,17 @@
 //! Rates over every wire against a server that freezes: latencies begin at the due time, so those of the requests that
 //! were due in the freeze have the rest of it, wherever they waited.
 
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
 use prony_load::wire::grpc::CallKind;
-use prony_load::{EventLoopChoice, LoadPlan, run};
+use prony_load::{EventLoopChoice, LoadPlan};
 use prony_model::{LatencyHistogram, Outcome, Protocol};
 
 use super::calls::call;
 use super::server::{CountingServer, FREEZE};
 use super::{ALL, http_request, over_each, plan};
-use crate::plans::even;
+use crate::plans::{even, load};
 
 /// One request every 5 ms.
 const RATE: f64 = 200.0;
@@ -26,33 +25,6 @@ const ROOM: [(&str, usize, usize); 2] = [
     ("room for all requests", 1, 100),
 ];
 
-fn frozen(server: &CountingServer, protocol: Protocol, event_loop: EventLoopChoice) -> LoadPlan {
-    let path = format!("freeze/{FROZEN_BY}");
-    let request = if protocol.is_grpc() {
-        let method = (CallKind::Unary, &*format!("/{path}"));
-        call(server, protocol, method, &[b"\x0a\x01x".to_vec()])
-    } else {
-        http_request(server, protocol, &path)
-    };
-    LoadPlan {
-        request: request.into(),
-        shape: even(RATE),
-        requests: Some(REQUESTS),
-        ..plan(server, protocol, event_loop)
-    }
-}
-
-fn check(server: &CountingServer, plan: &LoadPlan, name: &str) {
-    let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
-    let wrong = &result.first_wrong;
-    assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{name}: {wrong:?}");
-    let open = result.open.unwrap();
-    assert_eq!((open.due, open.sent), (REQUESTS, REQUESTS), "{name}");
-    assert_eq!(server.requests(), REQUESTS, "{name}");
-    let latencies = LatencyHistogram::from_base64(&result.histogram).unwrap();
-    check_latencies(&latencies, name);
-}
-
 /// However busy the machine is, the n-th request that is due in the freeze is due at most n intervals after its start
 /// and has no response before its end.
 fn check_latencies(latencies: &LatencyHistogram, name: &str) {
@@ -61,29 +33,46 @@ fn check_latencies(latencies: &LatencyHistogram, name: &str) {
         let left = FREEZE - BETWEEN * number;
         let rank = (REQUESTS - u64::from(number)) as f64 + 0.5;
         let latency = Duration::from_nanos(latencies.value_at(rank / REQUESTS as f64));
+        // The histogram's precision.
+        let is_long = latency >= left.mul_f64(0.99);
         assert!(
-            // The histogram's precision.
-            latency >= left.mul_f64(0.99),
-            "{name}: {latency:?} is the {number}. longest latency, of {left:?} at least"
+            is_long,
+            "{name}: {latency:?}, the {number}. longest, of at least {left:?}"
         );
     }
 }
 
-fn with_room(
+fn check(
     protocol: Protocol,
     event_loop: EventLoopChoice,
     (room, connections, in_flight): (&str, usize, usize),
 ) {
     let server = CountingServer::start(protocol);
-    let plan = LoadPlan {
+    let path = format!("freeze/{FROZEN_BY}");
+    let request = if protocol.is_grpc() {
+        let method = (CallKind::Unary, &*format!("/{path}"));
+        call(&server, protocol, method, &[b"\x0a\x01x".to_vec()])
+    } else {
+        http_request(&server, protocol, &path)
+    };
+    let result = load(&LoadPlan {
+        request: request.into(),
+        shape: even(RATE),
+        requests: Some(REQUESTS),
         connections,
         max_connections: connections,
         threads: connections,
         pipeline: in_flight,
-        ..frozen(&server, protocol, event_loop)
-    };
+        ..plan(&server, protocol, event_loop)
+    });
     let name = format!("{room} over {} and {event_loop}", protocol.name());
-    check(&server, &plan, &name);
+    let wrong = &result.first_wrong;
+    assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{name}: {wrong:?}");
+    let open = result.open.unwrap();
+    assert_eq!((open.due, open.sent), (REQUESTS, REQUESTS), "{name}");
+    assert_eq!(server.requests(), REQUESTS, "{name}");
+    let latencies = LatencyHistogram::from_base64(&result.histogram).unwrap();
+    check_latencies(&latencies, &name);
 }
 
 /// At the same time: all that these loads do is wait.
@@ -93,7 +82,7 @@ fn latencies_over_every_wire_have_the_freeze() {
     over_each(&ALL, |protocol| {
         thread::scope(|scope| {
             for (event_loop, room) in loops.into_iter().flat_map(|it| ROOM.map(|room| (it, room))) {
-                scope.spawn(move || with_room(protocol, event_loop, room));
+                scope.spawn(move || check(protocol, event_loop, room));
             }
         });
     });

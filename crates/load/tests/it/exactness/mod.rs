@@ -17,13 +17,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_load::tls::{HttpVersion, Offer, TlsSettings, Trust};
-use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, RequestParts, RequestSet, run};
-use prony_model::{LatencyHistogram, LoadResult, Outcome, Protocol};
+use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, RequestParts, RequestSet};
+use prony_model::{LatencyHistogram, Outcome, Protocol};
 use prony_reference::script::{Latencies, Script, even_arrivals};
 use prony_reference::{Config, Responded, ScriptedServer, Work};
 use prony_testkit::connections;
 
-use crate::plans::{assert_outcome, even};
+use crate::plans::{assert_outcome, even, load};
 
 /// Requests per second.
 const RATE: f64 = 1000.0;
@@ -52,19 +52,28 @@ fn plan(address: SocketAddr, per_s: f64) -> LoadPlan {
     }
 }
 
-fn load(plan: &LoadPlan) -> LoadResult {
-    run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
-}
-
 /// A server that follows a script, and a load of it.
 struct Started {
     plan: LoadPlan,
     responded: Arc<Mutex<Vec<Responded>>>,
 }
 
-/// The reference server, over HTTP/1.1.
+/// The reference server, over HTTP/1.1, until the test process ends.
 fn reference(script: &Script) -> Started {
-    let (address, responded) = serve(script.clone());
+    let config = Config {
+        host: "127.0.0.1".into(),
+        port: 0,
+        cpus: 1.try_into().unwrap(),
+        assets: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/assets"),
+        work: Work::default(),
+        tls: None,
+    };
+    let server = ScriptedServer::bind(&config, script.clone()).unwrap();
+    let address = server.address();
+    let responded = Arc::new(Mutex::new(Vec::new()));
+    let record = responded.clone();
+    let log = File::create("/dev/null").unwrap();
+    thread::spawn(move || server.run(log, |one| record.lock().unwrap().push(one)));
     let plan = LoadPlan {
         connections: 64,
         max_connections: 1500,
@@ -138,25 +147,6 @@ fn measure(start: fn(&Script) -> Started, script: &Script, requests: u64) -> Mea
             .collect(),
         disturbance: overslept.at(0.999) + delay.at(0.999) * delays + lag,
     }
-}
-
-/// Starts a server that ends with the test process, and collects the fate of each request.
-fn serve(script: Script) -> (SocketAddr, Arc<Mutex<Vec<Responded>>>) {
-    let config = Config {
-        host: "127.0.0.1".into(),
-        port: 0,
-        cpus: 1.try_into().unwrap(),
-        assets: Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/assets"),
-        work: Work::default(),
-        tls: None,
-    };
-    let server = ScriptedServer::bind(&config, script).unwrap();
-    let address = server.address();
-    let responded = Arc::new(Mutex::new(Vec::new()));
-    let record = responded.clone();
-    let log = File::create("/dev/null").unwrap();
-    thread::spawn(move || server.run(log, |one| record.lock().unwrap().push(one)));
-    (address, responded)
 }
 
 /// Measures how long a sleep of a millisecond is at present, until it is stopped.
