@@ -65,7 +65,7 @@ fn some_agents<'de, D: serde::Deserializer<'de>>(
 mod tests {
     use std::path::Path;
 
-    use prony_testkit::contains;
+    use prony_testkit::starts_with;
     use prony_testkit::table::rows;
 
     use super::*;
@@ -103,7 +103,7 @@ mod tests {
             assert_eq!(read(text).unwrap_err(), format!("prony.toml:{message}"));
         }
         let message = read("[fleet.slurm]\npartitoin = \"x\"\n").unwrap_err();
-        contains(&message, "prony.toml:2: unknown field `partitoin`");
+        starts_with(&message, "prony.toml:2: unknown field `partitoin`");
         assert!(message.ends_with("did you mean `partition`?"), "{message}");
     }
 }
