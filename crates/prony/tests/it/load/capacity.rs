@@ -1,34 +1,23 @@
 //! `--find-capacity`, on servers whose capacity is known.
 
-use std::fs;
-
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
-use crate::common::{Ended, Running, run, schema};
-use crate::load::{Ceiling, load};
+use crate::common::{Ended, Running};
+use crate::load::{Ceiling, Folder, Holds, schema};
 
 /// 4 workers of 10 ms serve 400 a second, whatever the machine does.
-const SERVICE: [&str; 4] = ["--service", "fixed:10ms", "--workers", "4"];
+const SERVICE: &str = "--service fixed:10ms --workers 4";
 const CAPACITY: f64 = 400.0;
 /// A machine may be busy for a while, but not in this many tries.
 const TRIES: usize = 3;
 
 /// Trials of less than 0.3 s are too short to be called noisy, so that searches end alike on a machine that is busy. The
 /// lowest rates take six times as long as the others.
-const SHORT: [&str; 8] = [
-    "--find-capacity",
-    "--warmup",
-    "10ms",
-    "-d30ms",
-    "--arrivals",
-    "even",
-    "-t1",
-    "--seed=1",
-];
+const SHORT: &str = "--find-capacity --warmup 10ms -d30ms --arrivals even -t1 --seed=1";
 
-/// What every search here requires: a tenth of the responses is late, which a short stall cannot cause.
-const SLO: [&str; 2] = ["--slo", "p90<40ms,errors<1%"];
+/// What most searches here require: a tenth of the responses is late, which a short stall cannot cause.
+const SLO: &str = "--slo p90<40ms,errors<1%";
 
 /// A search that writes its result and its curve, in a folder with these files.
 struct Searched {
@@ -37,21 +26,13 @@ struct Searched {
     chart: Option<String>,
 }
 
-fn search(files: &[(&str, &str)], flags: &[&[&str]]) -> Searched {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in files {
-        fs::write(folder.path().join(name), text).unwrap();
-    }
-    let written = ["--json", "result.json", "--chart", "curve.svg"];
-    let ended = run(load(
-        folder.path(),
-        &[&flags.concat(), &written[..]].concat(),
-    ));
-    let json = fs::read_to_string(folder.path().join("result.json"));
-    let json = json.unwrap_or_else(|_| panic!("{}", ended.all()));
+fn search(files: &[(&str, &str)], flags: &str) -> Searched {
+    let folder = Folder::with(files);
+    let ended = folder.load(format!("{flags} --chart curve.svg"));
+    let chart = folder.path("curve.svg");
     Searched {
-        result: schema::capacity(&json),
-        chart: fs::read_to_string(folder.path().join("curve.svg")).ok(),
+        result: schema::capacity(&folder.read("result.json")),
+        chart: chart.exists().then(|| folder.read("curve.svg")),
         ended,
     }
 }
@@ -65,42 +46,41 @@ fn two_requests(url: &str) -> String {
 /// time (`crates/capacity`), and its summary with golden files.
 #[test]
 fn a_search_shows_and_writes_what_it_tries() {
-    let server = Ceiling::with(&SERVICE);
+    let server = Ceiling::with(SERVICE);
     let url = server.url("hello");
     let flow = two_requests(&url);
-    for (files, target, flows, per_flow) in [
-        (&[][..], &*url, false, Value::Null),
-        (&[("shop.hurl", &*flow)], "shop.hurl", true, 2.0.into()),
+    for (target, unit, held) in [
+        (&*url, "", "load.flows=false requests_per_flow=null"),
+        (
+            "shop.hurl",
+            " of flows",
+            "load.flows=true requests_per_flow=2.0",
+        ),
     ] {
-        let steps = ["--repeats", "1", "--precision", "50%", "--curve-steps", "2"];
-        let flags = [&SHORT[..], &SLO, &steps, &["--budget", "3s", target]];
-        let Searched {
-            ended,
-            result,
-            chart,
-        } = search(files, &flags);
-        let unit = if flows { " of flows" } else { "" };
-        let ended = ended
+        let steps = "--repeats 1 --precision 50% --curve-steps 2 --budget 3s";
+        let flags = format!("{SHORT} {SLO} {steps} {target}");
+        let searched = search(&[("shop.hurl", &flow)], &flags);
+        let ended = searched
+            .ended
             .says(&format!("looking for the highest rate{unit} at which "))
             .says("closed loop  ")
             .says("approach")
             .prints("objective (--slo): p90<40ms,errors<1%")
             .prints("open loop, evenly spaced")
             .prints("Capacity: ");
-        assert!([Some(0), Some(1), Some(4)].contains(&ended.code));
-        assert_eq!(result["load"]["arrivals"], "even");
-        assert_eq!(result["load"]["flows"], flows);
-        assert_eq!(result["requests_per_flow"], per_flow);
-        if flows {
+        assert!(matches!(ended.code, Some(0 | 1 | 4)), "{}", ended.report());
+        if target == "shop.hurl" {
             ended.prints("  2 requests of shop.hurl in each flow\n");
         }
-        let attempts = result["attempts"].as_array().unwrap();
-        assert_eq!(attempts[0]["purpose"], "approach");
-        for attempt in attempts {
-            assert_eq!(attempt["noise"]["server"], "seen", "{attempt}");
+        let result = searched.result;
+        result.holds(&format!(
+            "load.arrivals=even attempts.0.purpose=approach {held}"
+        ));
+        for attempt in result["attempts"].as_array().unwrap() {
+            attempt.holds("noise.server=seen");
         }
         let has_curve = !result["curve"].as_array().unwrap().is_empty();
-        assert_eq!(chart.is_some(), has_curve);
+        assert_eq!(searched.chart.is_some(), has_curve);
     }
 }
 
@@ -109,7 +89,7 @@ fn a_search_shows_and_writes_what_it_tries() {
 #[test]
 #[ignore = "full check: searches a real capacity"]
 fn the_known_capacity_of_a_server_is_found() {
-    let server = Ceiling::with(&SERVICE);
+    let server = Ceiling::with(SERVICE);
     let url = server.url("hello");
     found(CAPACITY, &[], &url);
 }
@@ -117,15 +97,15 @@ fn the_known_capacity_of_a_server_is_found() {
 #[test]
 #[ignore = "full check: searches a real capacity"]
 fn the_known_capacity_of_a_server_for_flows_is_found() {
-    let server = Ceiling::with(&SERVICE);
+    let server = Ceiling::with(SERVICE);
     let flow = two_requests(&server.url("hello"));
     let Some((ended, result)) = found(CAPACITY / 2.0, &[("shop.hurl", &*flow)], "shop.hurl") else {
         return;
     };
     let per_s = result["found"]["per_s"].as_f64().unwrap();
+    let requests_per_s = 2.0 * per_s;
     ended.prints(" flows/s (").prints(&format!(
-        "Capacity: {per_s:.0} flows/s ({:.0} requests/s; ",
-        2.0 * per_s
+        "Capacity: {per_s:.0} flows/s ({requests_per_s:.0} requests/s; "
     ));
 }
 
@@ -133,10 +113,8 @@ fn the_known_capacity_of_a_server_for_flows_is_found() {
 fn found(capacity: f64, files: &[(&str, &str)], target: &str) -> Option<(Ended, Value)> {
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
-        let steps = ["--find-capacity", "-t1", "--seed=1", "--warmup", "200ms"];
-        let more = ["-d1s", "--arrivals", "even", "--repeats", "3"];
-        let curve = ["--curve-steps", "5", "--budget", "90s", target];
-        let searched = search(files, &[&steps, &more, &SLO, &curve]);
+        let steps = "-t1 --seed=1 --warmup 200ms -d1s --arrivals even --repeats 3 --curve-steps 5 --budget 90s";
+        let searched = search(files, &format!("--find-capacity {SLO} {steps} {target}"));
         let (ended, result) = (searched.ended, searched.result);
         // On a busy machine it may be a lower bound, which is not confirmed.
         let is_capacity = result["found"]["known"] == "capacity";
@@ -153,7 +131,7 @@ fn found(capacity: f64, files: &[(&str, &str)], target: &str) -> Option<(Ended, 
         if is_unconfirmed(&ended, &result) {
             return None;
         }
-        tells(&ended, &result);
+        let ended = tells(ended, &result);
         let chart = searched.chart.unwrap();
         assert!(chart.contains("capacity ") && chart.contains("p90&lt;40ms"));
         return Some((ended, result));
@@ -168,15 +146,13 @@ fn is_refused(ended: &Ended, result: &Value) -> bool {
     let noisy = attempts.iter().filter(of).count();
     let is_refused = result["found"]["known"] == "imprecise" && noisy > 0;
     if is_refused {
-        assert_eq!(ended.code, Some(4), "{}", ended.all());
+        let all = ended.report();
         let refusals = ["Capacity: not precise enough: ", "Capacity: unknown: "];
         let is_said = refusals.iter().any(|said| ended.stdout.contains(said));
-        assert!(is_said, "{}", ended.all());
-        assert!(ended.stdout.contains(&format!(
-            "{noisy} of {} attempts were noisy",
-            attempts.len()
-        )));
-        assert!(ended.stderr.contains("Prony tries this rate again"));
+        assert!(ended.code == Some(4) && is_said, "{all}");
+        let evidence = format!("{noisy} of {} attempts were noisy", attempts.len());
+        assert!(ended.stdout.contains(&evidence), "{all}");
+        prony_testkit::contains(&ended.stderr, "Prony tries this rate again");
     }
     is_refused
 }
@@ -197,60 +173,48 @@ fn is_unconfirmed(ended: &Ended, result: &Value) -> bool {
 }
 
 /// Checks what a search that found a capacity shows and writes.
-fn tells(ended: &Ended, result: &Value) {
-    let all = ended.all();
-    for part in [
-        "looking for the highest rate",
-        "closed loop  ",
-        "approach",
-        "finding 3/3",
-        "confirming",
-        "objective (--slo): p90<40ms,errors<1%",
-        "open loop, evenly spaced",
-        "Capacity: ",
-        " findings)",
-        "Latency ",
-        "Knee: ",
-    ] {
-        assert!(all.contains(part), "{part}: {all}");
-    }
-    assert_eq!(result["ended"], "complete");
-    assert_eq!(result["load"]["arrivals"], "even");
-    assert_eq!(result["found"]["confirmed"], true);
+fn tells(ended: Ended, result: &Value) -> Ended {
+    let ended = ended
+        .says("looking for the highest rate")
+        .says("closed loop  ")
+        .says("approach")
+        .says("finding 3/3")
+        .says("confirming")
+        .prints("objective (--slo): p90<40ms,errors<1%")
+        .prints("open loop, evenly spaced")
+        .prints("Capacity: ")
+        .prints(" findings)")
+        .prints("Latency ")
+        .prints("Knee: ");
+    result.holds("ended=complete load.arrivals=even found.confirmed=true");
     let findings = result["found"]["findings_per_s"].as_array().unwrap();
     assert!((3..=6).contains(&findings.len()), "{findings:?}");
     for attempt in result["attempts"].as_array().unwrap() {
-        assert_eq!(attempt["noise"]["server"], "seen", "{attempt}");
+        attempt.holds("noise.server=seen");
     }
-    let curve = result["curve"].as_array().unwrap();
-    assert_eq!(curve.len(), 5);
-    assert_eq!(
-        ended
-            .lines("  ")
-            .iter()
-            .filter(|line| line.contains("/s "))
-            .count(),
-        5,
-        "{all}"
-    );
+    assert_eq!(result["curve"].as_array().unwrap().len(), 5);
+    let lines = ended.lines("  ");
+    let rates = lines.iter().filter(|line| line.contains("/s ")).count();
+    assert_eq!(rates, 5, "{}", ended.all());
+    ended
 }
 
 /// A server this slow makes the first rate a low one, so that the search is soon at the lowest.
 #[test]
 fn if_no_rate_holds_the_search_says_so_and_why() {
-    let server = Ceiling::with(&["--service", "fixed:20ms", "--workers", "1"]);
-    let url = server.url("hello");
+    let server = Ceiling::with("--service fixed:20ms --workers 1");
+    let flags = format!("{SHORT} --slo mean<1ms -c1 {}", server.url("hello"));
     let Searched {
         ended,
         result,
         chart,
-    } = search(&[], &[&SHORT, &["--slo", "mean<1ms", "-c1", &url]]);
+    } = search(&[], &flags);
     // A stall may make the lowest rates long enough to be noisy.
     if is_refused(&ended, &result) {
         return;
     }
-    assert_eq!(result["found"]["known"], "nothing", "{}", ended.all());
-    assert!(result["curve"].as_array().unwrap().is_empty() && chart.is_none());
+    assert!(chart.is_none());
+    result.holds("found.known=nothing curve=[]");
     ended
         .with(1)
         .prints("Capacity: none. Not even 1/s holds: mean was ")
@@ -260,13 +224,11 @@ fn if_no_rate_holds_the_search_says_so_and_why() {
 
 #[test]
 fn a_spent_budget_shows_what_is_known_by_then() {
-    let server = Ceiling::with(&SERVICE);
+    let server = Ceiling::with(SERVICE);
     let url = server.url("hello");
-    let Searched { ended, result, .. } = search(
-        &[],
-        &[&SHORT, &["--slo", "p50<1s", "--budget", "300ms", &url]],
-    );
-    assert_eq!(result["ended"], "budget");
+    let flags = format!("{SHORT} --slo p50<1s --budget 300ms {url}");
+    let Searched { ended, result, .. } = search(&[], &flags);
+    result.holds("ended=budget");
     assert_eq!(result["attempts"].as_array().unwrap().len(), 1);
     // What the rate showed depends on the machine.
     ended
@@ -275,80 +237,58 @@ fn a_spent_budget_shows_what_is_known_by_then() {
         .prints("The budget of 0.3 s ended the search after 0 of 6 findings;");
 }
 
-/// How a search ends to which this happens after its first guess, and its result.
+/// How a search ends to which this happens after its first guess, and the reason in its result.
 fn after(event: impl FnOnce(&Running, Ceiling)) -> (Ended, Value) {
-    let server = Ceiling::with(&SERVICE);
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = load(folder.path(), &SHORT);
-    command.args(["--slo", "p50<1s", "--json", "result.json"]);
-    command.arg(server.url("hello"));
-    let mut running = Running::start(command);
+    let (server, folder) = (Ceiling::with(SERVICE), Folder::new());
+    let mut running = folder.start(format!("{SHORT} --slo p50<1s {}", server.url("hello")));
     running.await_stderr("approach");
     event(&running, server);
     let ended = running.end();
-    let json = fs::read_to_string(folder.path().join("result.json")).unwrap();
-    (ended, schema::capacity(&json))
+    let result = schema::capacity(&folder.read("result.json"));
+    (ended, result["ended"].clone())
 }
 
 #[test]
 fn an_interrupt_shows_what_is_known_by_then() {
     let mut still_there = None;
-    let (ended, result) = after(|running, server| {
+    let (ended, reason) = after(|running, server| {
         running.signal(Signal::SIGINT);
         still_there = Some(server);
     });
     ended
         .with(130)
         .prints("Interrupted: this is the result so far.");
-    assert_eq!(result["ended"], "interrupted");
+    assert_eq!(reason, "interrupted");
 }
 
 #[test]
 fn a_server_that_ends_ends_the_search() {
-    let (ended, result) = after(|_, server| drop(server));
+    let (ended, reason) = after(|_, server| drop(server));
     ended
         .with(1)
         .prints("Capacity: not found")
         .prints("After the last rate the server sent no ok responses")
         .says("the server sends no ok responses any more: ");
-    assert_eq!(result["ended"], "unsettled");
+    assert_eq!(reason, "unsettled");
 }
 
 #[test]
-fn a_server_that_responds_wrongly_is_reported() {
-    let server = Ceiling::start();
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = load(folder.path(), &SHORT);
-    command.arg(server.url("no-such-path"));
-    run(command)
-        .with(1)
-        .says("error: no response was as expected: ")
-        .says("404");
-}
-
-#[test]
-fn flows_that_all_fail_are_reported() {
+fn a_search_without_an_expected_response_is_reported() {
     let server = Ceiling::start();
     let url = server.url("hello");
-    for (text, told) in [
-        (
-            format!("GET {url}\nHTTP 200\nGET {url}\nHTTP 404\n"),
-            "wrong.hurl:4:6: ",
+    let wrong = format!("GET {url}\nHTTP 200\nGET {url}\nHTTP 404\n");
+    let missing = format!("GET {url}\nHTTP 200\n[Captures]\nid: header \"x-none\"\n");
+    let folder = Folder::with(&[("wrong.hurl", &wrong), ("missing.hurl", &missing)]);
+    folder.refuses(
+        1,
+        &format!(
+            "
+            {SHORT} {url}/no-such | error: no response was as expected: … 404
+            {SHORT} wrong.hurl | error: no flow was ok: … wrong.hurl:4:6:
+            {SHORT} missing.hurl | error: no flow was ok: … missing.hurl:4:5:
+        "
         ),
-        (
-            format!("GET {url}\nHTTP 200\n[Captures]\nid: header \"x-none\"\n"),
-            "wrong.hurl:4:5: ",
-        ),
-    ] {
-        let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("wrong.hurl"), text).unwrap();
-        let mut command = load(folder.path(), &SHORT);
-        command.arg("wrong.hurl");
-        run(command)
-            .with(1)
-            .says("error: no flow was ok: ")
-            .says(told);
-    }
+    );
 }
 
 /// Users who pause for 50 ms: 5 of them begin at most 100 flows a second, whatever the server does.
@@ -357,11 +297,9 @@ fn too_few_connections_for_the_pauses_are_not_a_capacity() {
     let server = Ceiling::start();
     let url = server.url("hello");
     let file = format!("GET {url}\nGET {url}\n[Options]\ndelay: 50ms\n");
-    let flags = ["slow.hurl", "-c5", "--max-connections", "5"];
-    let slo = ["--slo", "mean<5s", "--timeout", "1s", "--repeats", "2"];
-    let steps = ["--curve-steps", "0", "--budget", "5s"];
-    let files = [("slow.hurl", &*file)];
-    let Searched { ended, result, .. } = search(&files, &[&SHORT, &flags, &slo, &steps]);
+    let flags = "slow.hurl -c5 --max-connections 5 --slo mean<5s --timeout 1s --repeats 2";
+    let flags = format!("{SHORT} {flags} --curve-steps 0 --budget 5s");
+    let Searched { ended, result, .. } = search(&[("slow.hurl", &file)], &flags);
     let found = &result["found"];
     assert_ne!(found["known"], "capacity", "{}", ended.all());
     // On a busy machine every attempt may be noisy.
@@ -371,36 +309,5 @@ fn too_few_connections_for_the_pauses_are_not_a_capacity() {
             .says("all 5 connections were in a flow, and ")
             .prints("Capacity: at least ")
             .prints(" or connections (--max-connections)");
-    }
-}
-
-#[test]
-fn wrong_command_lines_are_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    for (arguments, told) in [
-        (&["--slo", "p100<10ms"][..], "unknown name `p100`"),
-        (&["--slo", "p99<10"], "write for instance p99<10ms"),
-        (&["--precision", "2"], "write for instance 10%"),
-        (&["--repeats", "0"], "from 1 to 1000"),
-        (&["--budget", "0s"], "longer than 0"),
-        (&["--rate", "5k/s"], "cannot be used with"),
-        (&["--stages", "1k/s:1s"], "cannot be used with"),
-        (&["--users", "5"], "cannot be used with"),
-        (&["--sequential"], "cannot be used with"),
-        (&["-n100"], "cannot be used with"),
-        (&["-d0s"], "it must be from 1ms to 30 days"),
-    ] {
-        let mut command = load(folder.path(), &["--find-capacity"]);
-        command.args(arguments).arg("http://127.0.0.1:1/");
-        run(command).with(2).says(told);
-    }
-    for flag in [
-        &["--slo", "p99<10ms"][..],
-        &["--precision", "1%"],
-        &["--chart", "curve.svg"],
-    ] {
-        let mut command = load(folder.path(), flag);
-        command.arg("http://127.0.0.1:1/");
-        run(command).with(2).says("--find-capacity");
     }
 }

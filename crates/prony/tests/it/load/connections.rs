@@ -1,47 +1,28 @@
 //! Connections: how long they last, and their addresses.
 
-use prony_testkit::contains;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixListener;
 use std::thread;
 
-use crate::load::{Ceiling, loaded, outcome};
+use crate::load::{Ceiling, Folder, Holds, loaded, loads};
 use prony_testkit::recorder::HttpServer;
+use prony_testkit::{contains, starts_with};
 
 #[test]
-fn requests_are_pipelined() {
+fn connections_last_as_long_as_the_flags_say() {
     let ceiling = Ceiling::start();
-    let flags = words!("--pipeline 16 -c2 -t1 -n1000 --expect-length 17");
-    let (shown, result) = loaded(&[&flags[..], &[&ceiling.url("hello")]].concat());
-    assert!(shown.contains("pipelined 16 deep"), "{shown}");
-    assert_eq!(result["load"]["pipeline"], 16);
-    assert_eq!(outcome(&result, "ok"), 1000);
-    assert_eq!(result["connections_opened"], 2);
-}
-
-#[test]
-fn without_keep_alive_each_request_has_a_connection() {
-    let ceiling = Ceiling::start();
-    let (_, result) = loaded(&["--no-keepalive", "-c2", "-n60", &ceiling.url("hello")]);
-    assert_eq!(outcome(&result, "ok"), 60);
-    assert_eq!(result["connections_opened"], 60);
-
+    loads(
+        &ceiling.url("hello"),
+        "
+        --pipeline 16 -c2 -t1 -n1000 --expect-length 17 | pipelined 16 deep | load.pipeline=16 outcomes.ok=1000 connections_opened=2
+        --no-keepalive -c2 -n60 | closed loop | outcomes.ok=60 connections_opened=60
+        --requests-per-connection 5 -c1 -t1 -n20 | a new connection every 5 requests | load.requests_per_connection=5 outcomes.ok=20 connections_opened=4
+    ",
+    );
     let server = HttpServer::start();
-    loaded(&["--no-keepalive", "-c1", "-n3", &server.url()]);
-    let head = server.first().head;
-    assert!(head.contains("\nconnection: close\n"), "{head}");
-}
-
-#[test]
-fn a_connection_ends_after_n_requests() {
-    let ceiling = Ceiling::start();
-    let flags = ["--requests-per-connection", "5", "-c1", "-t1", "-n20"];
-    let (shown, result) = loaded(&[&flags[..], &[&ceiling.url("hello")]].concat());
-    contains(&shown, "a new connection every 5 requests");
-    assert_eq!(result["load"]["requests_per_connection"], 5);
-    assert_eq!(outcome(&result, "ok"), 20);
-    assert_eq!(result["connections_opened"], 4);
+    loaded(format!("--no-keepalive -c1 -n3 {}", server.url()));
+    contains(&server.first().head, "\nconnection: close\n");
 }
 
 #[test]
@@ -50,59 +31,52 @@ fn a_name_resolves_to_the_given_address() {
     let port = server.address.port();
     // This name never resolves (RFC 6761).
     let url = format!("http://shop.invalid:{port}/");
-    let resolve = format!("Shop.invalid:{port}:127.0.0.1");
-    let (shown, result) = loaded(&["--resolve", &resolve, "-n5", "-c1", &url]);
-    assert!(
-        shown.starts_with(&format!("GET {url} (127.0.0.1:{port})\n")),
-        "{shown}"
-    );
-    assert_eq!(outcome(&result, "ok"), 5);
-    let head = server.first().head;
-    contains(&head, &format!("\nHost: shop.invalid:{port}\n"));
+    let (ended, result) = loaded(format!(
+        "--resolve Shop.invalid:{port}:127.0.0.1 -n5 -c1 {url}"
+    ));
+    starts_with(&ended.stdout, &format!("GET {url} (127.0.0.1:{port})\n"));
+    result.holds("outcomes.ok=5");
+    let host = format!("\nHost: shop.invalid:{port}\n");
+    contains(&server.first().head, &host);
 }
 
 #[test]
 fn connections_come_from_the_given_addresses() {
     let server = HttpServer::start();
-    let url = server.url();
-    let (_, result) = loaded(&words!("--source 127.0.0.7,127.0.0.9 -c4 -t1 -n40", &url));
-    assert_eq!(outcome(&result, "ok"), 40);
+    let flags = "--source 127.0.0.7,127.0.0.9 -c4 -t1 -n40";
+    let (_, result) = loaded(format!("{flags} {}", server.url()));
+    result.holds("outcomes.ok=40");
     let all = server.all();
     let seen: BTreeSet<String> = all.iter().map(|it| it.peer.ip().to_string()).collect();
-    let seen: Vec<String> = seen.into_iter().collect();
-    assert_eq!(seen, ["127.0.0.7", "127.0.0.9"]);
+    assert!(seen.iter().eq(["127.0.0.7", "127.0.0.9"]), "{seen:?}");
 }
 
 #[test]
 fn a_unix_socket_is_loaded() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("server.sock");
+    let folder = Folder::new();
+    let path = folder.path("server.sock");
     let listener = UnixListener::bind(&path).unwrap();
     // It ends with the test's process.
     thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
-            thread::spawn(move || while response(&mut stream) {});
+            thread::spawn(move || while response(&mut stream).is_some() {});
         }
     });
-    let flags = ["--unix-socket", path.to_str().unwrap(), "-c2", "-n30"];
-    let (shown, result) = loaded(&[&flags[..], &["http://shop.invalid/x"]].concat());
-    let address = format!("unix:{}", path.display());
-    assert!(shown.contains(&address), "{shown}");
-    assert_eq!(result["target"]["address"], address);
-    assert_eq!(outcome(&result, "ok"), 30);
+    let path = path.display();
+    let (ended, result) = loaded(format!(
+        "--unix-socket {path} -c2 -n30 http://shop.invalid/x"
+    ));
+    ended.prints(&format!("unix:{path}"));
+    result.holds(&format!("target.address=unix:{path} outcomes.ok=30"));
 }
 
-/// Responds to a request whose head arrives in one piece; `false` if there is none.
-fn response(stream: &mut (impl Read + Write)) -> bool {
-    let mut head = Vec::new();
-    let mut buffer = [0; 1024];
+/// Responds to a request; `None` if there is none.
+fn response(stream: &mut (impl Read + Write)) -> Option<()> {
+    let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
-        match stream.read(&mut buffer) {
-            Ok(0) | Err(_) => return false,
-            Ok(length) => head.extend_from_slice(&buffer[..length]),
-        }
+        stream.read_exact(&mut byte).ok()?;
+        head.extend(byte);
     }
-    stream
-        .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        .is_ok()
+    let response = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    stream.write_all(response).ok()
 }

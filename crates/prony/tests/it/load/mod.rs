@@ -1,18 +1,9 @@
 //! `prony load`, as its users run it, on servers that run.
 
-/// The words of a command line, and those that are not literals.
-macro_rules! words {
-    ($text:literal $(, $more:expr)*) => {
-        [&$text.split(' ').collect::<Vec<&str>>()[..], &[$($more as &str),*]].concat()
-    };
-}
-
-mod bounds;
 mod capacity;
 mod command_line;
 mod connections;
 mod curl;
-mod hurl_options;
 mod objectives;
 mod protocols;
 mod records;
@@ -29,35 +20,164 @@ mod wrk;
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::common::{Running, prony, repository, run, schema, until};
+use crate::common::{Ended, Running, Words, prony, repository, run, schema, until};
 use prony_testkit::certificate::Certificate;
+use prony_testkit::table::rows;
 use serde_json::Value;
+use tempfile::TempDir;
 
-/// `prony load` in a folder of its own.
-fn load(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = prony(["load"]);
-    command.args(arguments).current_dir(folder);
-    command
+/// Where nothing listens.
+const NOWHERE: &str = "http://127.0.0.1:1/";
+
+/// A folder in which `prony load` runs.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self::with(&[])
+    }
+
+    fn with(files: &[(&str, &str)]) -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        for (name, text) in files {
+            folder.write(name, text);
+        }
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// `prony load` with these words.
+    fn prony(&self, words: impl Words) -> Command {
+        let mut command = prony(["load"]);
+        command.args(words.words()).current_dir(self.0.path());
+        command
+    }
+
+    /// Starts a load that writes its result.
+    fn start(&self, words: impl Words) -> Running {
+        let mut command = self.prony(words);
+        command.args(["--json", "result.json"]);
+        Running::start(command)
+    }
+
+    fn load(&self, words: impl Words) -> Ended {
+        self.start(words).end()
+    }
+
+    fn result(&self) -> Value {
+        schema::load(&self.read("result.json"))
+    }
+
+    /// The result must hold these values.
+    #[track_caller]
+    fn holds(&self, values: &str) {
+        self.result().holds(values);
+    }
+
+    /// Each row is a command line that ends with this exit status before there is a load, and what it says; `URL` is one
+    /// where nothing listens.
+    #[track_caller]
+    fn refuses(&self, status: i32, table: &str) {
+        for [line, said] in rows(table) {
+            let ended = run(self.prony(line.replace("URL", NOWHERE))).with(status);
+            assert_eq!(ended.stdout, "", "{}", ended.report());
+            in_order(&ended, &ended.stderr, said);
+        }
+    }
 }
 
-fn result(folder: &Path, name: &str) -> Value {
-    schema::load(&fs::read_to_string(folder.join(name)).unwrap())
+/// A load that must succeed, and its result.
+#[track_caller]
+fn loaded(words: impl Words) -> (Ended, Value) {
+    let folder = Folder::new();
+    (folder.load(words).with(0), folder.result())
+}
+
+/// Each row has the flags of a load of this URL, what it shows, and what its result holds.
+#[track_caller]
+fn loads(url: &str, table: &str) {
+    for [flags, shown, held] in rows(table) {
+        let (ended, result) = loaded(format!("{flags} {url}"));
+        ended.shows(shown);
+        result.holds(held);
+    }
+}
+
+/// A text must hold these parts in this order, with ` … ` between them.
+#[track_caller]
+fn in_order(ended: &Ended, mut text: &str, parts: &str) {
+    for part in parts.split(" … ") {
+        let Some((_, rest)) = text.split_once(part) else {
+            panic!("no `{part}` (in its place) in {}", ended.report());
+        };
+        text = rest;
+    }
+}
+
+trait Shows {
+    /// Standard output must hold these parts in this order.
+    fn shows(&self, parts: &str);
+}
+
+impl Shows for Ended {
+    #[track_caller]
+    fn shows(&self, parts: &str) {
+        in_order(self, &self.stdout, parts);
+    }
+}
+
+trait Holds {
+    /// A result must hold these values, such as `load.threads=2 ended=duration`.
+    fn holds(&self, values: &str);
+}
+
+impl Holds for Value {
+    #[track_caller]
+    fn holds(&self, values: &str) {
+        for expected in values.split(' ') {
+            let (place, expected) = expected.split_once('=').unwrap();
+            let value = at(self, place);
+            let value = value.as_str().map_or(value.to_string(), str::to_owned);
+            assert_eq!(value, expected, "{place} in {self}");
+        }
+    }
+}
+
+/// The value at a place of a result, such as `load.threads`.
+fn at<'a>(result: &'a Value, place: &str) -> &'a Value {
+    let found = result.pointer(&format!("/{}", place.replace('.', "/")));
+    found.unwrap_or(&Value::Null)
 }
 
 fn outcome(result: &Value, name: &str) -> u64 {
     result["outcomes"][name].as_u64().unwrap()
 }
 
-/// The summary and the result of a load that must succeed.
-fn loaded(arguments: &[&str]) -> (String, Value) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = load(folder.path(), arguments);
-    command.args(["--json", "result.json"]);
-    let ended = run(command).with(0);
-    (ended.stdout, result(folder.path(), "result.json"))
+/// A port on which nothing listens.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
+
+/// A server whose kernel accepts connections, while nobody reads from them, and its URL.
+fn silent_server() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    (listener, url)
 }
 
 /// The reference server, on a port of its own.
@@ -68,27 +188,23 @@ struct Ceiling {
 
 impl Ceiling {
     fn start() -> Self {
-        Self::with(&[])
+        Self::of("", None)
     }
 
     /// With a script, for instance.
-    fn with(arguments: &[&str]) -> Self {
-        Self::of(arguments, None)
+    fn with(flags: &str) -> Self {
+        Self::of(flags, None)
     }
 
-    /// Over TLS.
     fn over_tls(certificate: &Certificate) -> Self {
-        Self::of(&[], Some(certificate))
+        Self::of("", Some(certificate))
     }
 
-    fn of(arguments: &[&str], certificate: Option<&Certificate>) -> Self {
-        let port = {
-            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-            listener.local_addr().unwrap().port()
-        };
+    fn of(flags: &str, certificate: Option<&Certificate>) -> Self {
+        let port = free_port();
         let mut ceiling = prony(["reference"]);
         ceiling
-            .args(arguments)
+            .args(flags.words())
             .env("HOST", "127.0.0.1")
             .env("PORT", port.to_string())
             .env("CPUS", "1")

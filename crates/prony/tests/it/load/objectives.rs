@@ -1,28 +1,47 @@
 //! `--objective`: verdicts, exit statuses and reports.
 
-use prony_testkit::contains;
-use std::fs;
-use std::path::Path;
-
 use roxmltree::Document;
 use serde_json::Value;
 
-use crate::common::{Ended, run};
-use crate::load::{Ceiling, load, result};
+use crate::common::Ended;
+use crate::load::{Ceiling, Folder, Holds};
+use prony_testkit::{contains, starts_with};
 
-/// Runs a load of the reference server with all three files.
-fn judged(folder: &Path, objectives: &[&str], urls: &[&str], status: i32) -> (Ended, Value) {
-    let ceiling = Ceiling::start();
-    let mut command = load(folder, &["-c2", "-t1", "-d500ms"]);
-    for objective in objectives {
-        command.args(["--objective", objective]);
+/// A load with all its reports.
+struct Judged {
+    ended: Ended,
+    result: Value,
+    markdown: String,
+    /// How many tests JUnit's report has, how many of them failed, and the names of those.
+    junit: (usize, usize, Vec<String>),
+}
+
+/// Runs a load of these URLs of the reference server, or of flows of two requests.
+fn judged(objectives: &str, targets: &str, status: i32) -> Judged {
+    let (ceiling, folder) = (Ceiling::start(), Folder::new());
+    let request = format!("GET {}\nHTTP 200\n", ceiling.url("hello"));
+    folder.write("flows.hurl", request.repeat(2));
+    let targets = targets.split(' ').map(|target| match target {
+        "flows.hurl" => target.to_owned(),
+        path => ceiling.url(path),
+    });
+    let targets = targets.collect::<Vec<_>>().join(" ");
+    let flags = "-c2 -t1 -d500ms --junit load.xml --markdown load.md";
+    let ended = folder.load(format!("{flags} {objectives} {targets}"));
+    let ended = ended.with(status);
+    let xml = folder.read("load.xml");
+    let xml = Document::parse(&xml).unwrap();
+    let number = |name| xml.root_element().attribute(name).unwrap().parse().unwrap();
+    let failures = xml
+        .descendants()
+        .filter(|node| node.has_tag_name("failure"));
+    let failed = failures.map(|node| node.parent().unwrap().attribute("name").unwrap().to_owned());
+    Judged {
+        ended,
+        result: folder.result(),
+        markdown: folder.read("load.md"),
+        junit: (number("tests"), number("failures"), failed.collect()),
     }
-    command.args(words!(
-        "--json load.json --junit load.xml --markdown load.md"
-    ));
-    command.args(urls.iter().map(|path| ceiling.url(path)));
-    let ended = run(command).with(status);
-    (ended, result(folder, "load.json"))
 }
 
 fn verdicts(result: &Value) -> Vec<&str> {
@@ -32,108 +51,68 @@ fn verdicts(result: &Value) -> Vec<&str> {
 
 #[test]
 fn a_load_that_meets_its_objectives_exits_with_0() {
-    let folder = tempfile::tempdir().unwrap();
-    let objectives = ["p99 < 30s, rate > 1/h", "max<=1m"];
-    let (ended, result) = judged(folder.path(), &objectives, &["hello"], 0);
-    let ended = ended.prints("Objectives:   ");
-    assert_eq!(result["objectives"][0]["objective"], "p99<30s");
-    // On a busy machine the intervals may be wide; a maximum has none.
-    assert!(!verdicts(&result).contains(&"missed"), "{}", ended.stdout);
-    assert_eq!(verdicts(&result)[2], "met");
-    // Errors have a limit without being named.
-    assert_eq!(result["objectives"][3]["objective"], "errors<0.1%");
-    assert_eq!(result["timeline"]["slow"][0]["from_ns"], 30_000_000_000_u64);
-    let markdown = fs::read_to_string(folder.path().join("load.md")).unwrap();
-    assert!(markdown.starts_with("### Prony objectives: "), "{markdown}");
-    assert!(markdown.contains(" | p99 &lt; 30s | "), "{markdown}");
+    let objectives = "--objective 'p99 < 30s, rate > 1/h' --objective max<=1m";
+    for (target, loaded) in [
+        ("hello", "\n\nGET http://127.0.0.1:"),
+        ("flows.hurl", "\n\nhttp://127.0.0.1:"),
+    ] {
+        let judged = judged(objectives, target, 0);
+        let (markdown, verdicts) = (judged.markdown, verdicts(&judged.result));
+        judged.ended.prints("Objectives:   ");
+        // On a busy machine the intervals may be wide; a maximum has none.
+        assert!(!verdicts.contains(&"missed"), "{verdicts:?}");
+        assert_eq!(verdicts[2], "met");
+        // Errors have a limit without being named.
+        let objectives = &judged.result["objectives"];
+        objectives.holds("0.objective=p99<30s 3.objective=errors<0.1%");
+        judged.result.holds("timeline.slow.0.from_ns=30000000000");
+        starts_with(&markdown, "### Prony objectives: ");
+        contains(&markdown, " | p99 &lt; 30s | ");
+        contains(&markdown, loaded);
+        let has_flows = markdown.contains(" ok flows, ");
+        assert_eq!(has_flows, target == "flows.hurl", "{markdown}");
+    }
 }
 
 #[test]
 fn a_missed_objective_has_an_exit_status_of_its_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let objectives = ["p50 < 1ns, rate > 1000M/s", "max < 1m"];
-    let (ended, result) = judged(folder.path(), &objectives, &["hello", "hello?again"], 5);
-    ended
-        .prints("Objectives:   2 of 4 missed")
-        .prints("  missed     rate > 1000M/s: ");
-    assert_eq!(verdicts(&result)[..3], ["missed", "missed", "met"]);
-    let xml = fs::read_to_string(folder.path().join("load.xml")).unwrap();
-    let xml = Document::parse(&xml).unwrap();
-    assert_eq!(xml.root_element().attribute("tests"), Some("5"));
-    assert_eq!(xml.root_element().attribute("failures"), Some("2"));
-    let failed = xml
-        .descendants()
-        .filter(|node| node.has_tag_name("failure"));
-    let failed: Vec<&str> = failed
-        .filter_map(|node| node.parent()?.attribute("name"))
-        .collect();
-    assert_eq!(failed, ["p50 < 1ns", "rate > 1000M/s"]);
-    let markdown = fs::read_to_string(folder.path().join("load.md")).unwrap();
-    assert!(
-        markdown.starts_with("### Prony objectives: 2 of 4 missed"),
-        "{markdown}"
-    );
-    contains(&markdown, "| **missed** | rate &gt; 1000M/s | ");
+    let objectives = "--objective 'p50 < 1ns, rate > 1000M/s' --objective 'max < 1m'";
+    for targets in ["hello hello?again", "flows.hurl"] {
+        let judged = judged(objectives, targets, 5);
+        let (markdown, verdicts) = (judged.markdown, verdicts(&judged.result));
+        judged
+            .ended
+            .prints("Objectives:   2 of 4 missed")
+            .prints("  missed     rate > 1000M/s: ");
+        assert_eq!(verdicts[..3], ["missed", "missed", "met"]);
+        let failed = ["p50 < 1ns", "rate > 1000M/s"].map(str::to_owned);
+        assert_eq!(judged.junit, (5, 2, failed.into()));
+        starts_with(&markdown, "### Prony objectives: 2 of 4 missed");
+        contains(&markdown, "| **missed** | rate &gt; 1000M/s | ");
+    }
 }
 
 #[test]
 fn errors_miss_the_limit_that_nobody_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let (ended, result) = judged(folder.path(), &["p99<30s"], &["hello", "no-such"], 5);
-    ended.prints("  missed     errors < 0.1%: ");
-    assert!(result["timeline"]["errors"].is_array());
+    let judged = judged("--objective p99<30s", "hello no-such", 5);
+    judged.ended.prints("  missed     errors < 0.1%: ");
+    assert!(judged.result["timeline"]["errors"].is_array());
 }
 
 #[test]
 fn a_load_without_an_ok_response_failed_and_missed_nothing_else() {
-    let folder = tempfile::tempdir().unwrap();
-    let (ended, result) = judged(folder.path(), &["p99<30s"], &["no-such"], 1);
-    ended.prints("p99 < 30s: no response was ok");
-    assert_eq!(verdicts(&result), ["missed", "missed"]);
-    let xml = fs::read_to_string(folder.path().join("load.xml")).unwrap();
-    let xml = Document::parse(&xml).unwrap();
-    assert_eq!(xml.root_element().attribute("failures"), Some("3"));
+    let judged = judged("--objective p99<30s", "no-such", 1);
+    judged.ended.prints("p99 < 30s: no response was ok");
+    assert_eq!(verdicts(&judged.result), ["missed", "missed"]);
+    assert_eq!(judged.junit.1, 3);
 }
 
 #[test]
 fn without_objectives_the_reports_have_the_load_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let (ended, result) = judged(folder.path(), &[], &["hello"], 0);
-    assert!(!ended.stdout.contains("Objectives"), "{}", ended.stdout);
-    assert!(result.get("objectives").is_none());
-    assert!(result["timeline"].get("slow").is_none());
-    let xml = fs::read_to_string(folder.path().join("load.xml")).unwrap();
-    let xml = Document::parse(&xml).unwrap();
-    assert_eq!(xml.root_element().attribute("tests"), Some("1"));
-    let markdown = fs::read_to_string(folder.path().join("load.md")).unwrap();
-    assert!(markdown.starts_with("### Prony: "), "{markdown}");
-}
-
-#[test]
-fn a_wrong_objective_is_named_with_its_place() {
-    let folder = tempfile::tempdir().unwrap();
-    for (objective, told) in [
-        (
-            "p99 < 50ms, failures < 1%",
-            "`failures < 1%` (at character 13): unknown name",
-        ),
-        ("p99 < 50", "`50` is not a duration"),
-        ("", "there is no objective"),
-        ("-1", "it is not an objective"),
-        ("p99<1s,p99<2s", "p99 has two limits"),
-    ] {
-        let arguments = ["--objective", objective, "http://127.0.0.1:9/"];
-        run(load(folder.path(), &arguments))
-            .with(2)
-            .says("--objective: ")
-            .says(told);
-    }
-    let capacity = words!("--find-capacity --objective p99<1s http://127.0.0.1:9/");
-    run(load(folder.path(), &capacity))
-        .with(2)
-        .says("cannot be used with");
-    let slo = ["--find-capacity", "--slo", "rate>5", "http://127.0.0.1:9/"];
-    run(load(folder.path(), &slo))
-        .with(2)
-        .says("remove `rate>5/s`");
+    let judged = judged("", "hello", 0);
+    judged.ended.lacks("Objectives");
+    assert!(judged.result.get("objectives").is_none());
+    assert!(judged.result["timeline"].get("slow").is_none());
+    assert_eq!(judged.junit.0, 1);
+    starts_with(&judged.markdown, "### Prony: ");
 }

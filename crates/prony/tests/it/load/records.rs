@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
@@ -16,10 +15,11 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use prony_model::LatencyHistogram;
 use serde_json::Value;
 
-use crate::common::{repository, run};
-use crate::load::{Ceiling, load, outcome, result};
+use crate::common::repository;
+use crate::load::{Ceiling, Folder, Holds, Words, at, outcome};
 use prony_testkit::certificate::Certificate;
 use prony_testkit::recorder::HttpServer;
+use prony_testkit::{connections, contains, lacks};
 
 /// An interval of a log: when it began and how long it lasted, in milliseconds, and its latencies.
 struct Interval {
@@ -28,95 +28,73 @@ struct Interval {
     latencies: Histogram<u64>,
 }
 
-fn read_log(path: &Path) -> Vec<Interval> {
-    let log = fs::read(path).unwrap();
-    let intervals = IntervalLogIterator::new(&log).filter_map(|entry| match entry.unwrap() {
+fn read_log(log: &str) -> Vec<Interval> {
+    let intervals = IntervalLogIterator::new(log.as_bytes());
+    let intervals = intervals.filter_map(|entry| match entry.unwrap() {
         LogEntry::Interval(interval) => Some(interval),
         _ => None,
     });
-    intervals
-        .map(|interval| {
-            let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
-            let latencies = Deserializer::new().deserialize(&mut bytes.as_slice());
-            Interval {
-                from: interval.start_timestamp().as_millis() as u64,
-                length: interval.duration().as_millis() as u64,
-                latencies: latencies.unwrap(),
-            }
-        })
-        .collect()
+    let read = intervals.map(|interval| {
+        let bytes = STANDARD.decode(interval.encoded_histogram()).unwrap();
+        let latencies = Deserializer::new().deserialize(&mut bytes.as_slice());
+        Interval {
+            from: interval.start_timestamp().as_millis() as u64,
+            length: interval.duration().as_millis() as u64,
+            latencies: latencies.unwrap(),
+        }
+    });
+    read.collect()
 }
 
-/// A load that writes a log: its intervals, and its result.
-fn logged(arguments: &[&str]) -> (Vec<Interval>, Value) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = load(folder.path(), arguments);
-    command.args(["--json", "result.json", "--hdr-log", "load.hlog"]);
-    run(command).with(0);
-    let log = folder.path().join("load.hlog");
-    let text = fs::read_to_string(&log).unwrap();
-    assert!(
-        text.contains(", load of http") && !text.contains('?'),
-        "{text}"
-    );
+/// A load that writes a log: its intervals, and its result. The intervals follow one another, and hold exactly the
+/// latencies of the result.
+fn logged(flags: &str, url: &str) -> (Vec<Interval>, Value) {
+    let folder = Folder::new();
+    folder
+        .load(format!("{flags} --hdr-log load.hlog {url}"))
+        .with(0);
+    let (log, result) = (folder.read("load.hlog"), folder.result());
+    contains(&log, ", load of http");
+    lacks(&log, "?");
     let intervals = read_log(&log);
-    (intervals, result(folder.path(), "result.json"))
-}
-
-/// The intervals follow one another, and hold exactly the latencies of the result.
-fn assert_is_whole(intervals: &[Interval], result: &Value) {
     for pair in intervals.windows(2) {
-        assert_eq!(pair[0].length, 1000);
-        assert_eq!(pair[0].from + 1000, pair[1].from);
+        assert_eq!((pair[0].length, pair[0].from + 1000), (1000, pair[1].from));
     }
     let length: u64 = intervals.iter().map(|it| it.length).sum();
     let duration = result["duration_s"].as_f64().unwrap() * 1000.0;
-    assert!(
-        (length as f64 - duration).abs() <= 1.0,
-        "{length} {duration}"
-    );
+    let off = (length as f64 - duration).abs();
+    assert!(off <= 1.0, "{length} {duration}");
     let whole = LatencyHistogram::from_base64(result["histogram"].as_str().unwrap()).unwrap();
     let mut sum = LatencyHistogram::new().as_hdr().clone();
-    for interval in intervals {
+    for interval in &intervals {
         sum.add(&interval.latencies).unwrap();
     }
-    assert_eq!(sum.len(), outcome(result, "ok"));
+    assert_eq!(sum.len(), outcome(&result, "ok"));
     assert!(sum == *whole.as_hdr(), "{} {}", sum.len(), whole.count());
+    (intervals, result)
 }
 
 #[test]
 fn the_log_has_an_interval_for_each_second_and_every_ok_response() {
     let server = HttpServer::start();
-    let flags = ["--rate", "200/s", "-n250", "-c4", "-t2"];
-    let (intervals, result) = logged(&[&flags[..], &[&server.url()]].concat());
-    assert_is_whole(&intervals, &result);
+    let (intervals, result) = logged("--rate 200/s -n250 -c4 -t2", &server.url());
     assert_eq!((outcome(&result, "ok"), server.count()), (250, 250));
     // The last request is due after 1.245 s.
     assert!(intervals.len() >= 2, "{}", intervals.len());
     assert!(!intervals[0].latencies.is_empty());
+    let stages = "--stages 100/s:300ms,0/s:1700ms,100/s:100ms -c2 -t1";
+    let (intervals, result) = logged(stages, &server.url());
+    assert!(intervals[1].latencies.is_empty(), "{result}");
+    assert!(!intervals[2].latencies.is_empty(), "{result}");
 }
 
 #[test]
 fn the_log_leaves_the_warm_up_out() {
     let server = Ceiling::start();
-    for flags in [
-        &["-d1100ms", "-c4", "-t2", "--warmup", "100ms"][..],
-        &["-d100ms", "-c2", "-t1", "--http2", "--warmup", "100ms"],
-    ] {
-        let (intervals, result) = logged(&[flags, &[&server.url("hello")]].concat());
-        assert_is_whole(&intervals, &result);
+    for flags in ["-d1100ms -c4 -t2", "-d100ms -c2 -t1 --http2"] {
+        let (_, result) = logged(&format!("{flags} --warmup 100ms"), &server.url("hello"));
         assert!(result["warmup"]["outcomes"]["ok"].as_u64() > Some(0));
     }
-}
-
-#[test]
-fn the_log_shows_a_second_without_a_response() {
-    let server = HttpServer::start();
-    let flags = words!("--stages 100/s:300ms,0/s:1700ms,100/s:100ms -c2 -t1");
-    let (intervals, result) = logged(&[&flags[..], &[&server.url()]].concat());
-    assert_is_whole(&intervals, &result);
-    assert!(intervals[1].latencies.is_empty(), "{result}");
-    assert!(!intervals[2].latencies.is_empty(), "{result}");
 }
 
 /// The trace of a load, and its result.
@@ -125,20 +103,17 @@ struct Traced {
     result: Value,
 }
 
-fn traced(arguments: &[&str]) -> Traced {
-    let folder = tempfile::tempdir().unwrap();
-    traced_in(folder.path(), arguments, 0)
+fn traced(words: impl Words) -> Traced {
+    traced_in(&Folder::new(), words)
 }
 
-fn traced_in(folder: &Path, arguments: &[&str], status: i32) -> Traced {
-    let mut command = load(folder, arguments);
-    command.args(["--json", "result.json", "--trace", "trace.json"]);
-    run(command).with(status);
-    let text = fs::read_to_string(folder.join("trace.json")).unwrap();
-    let document: Value = serde_json::from_str(&text).unwrap();
+fn traced_in(folder: &Folder, words: impl Words) -> Traced {
+    let words = [words.words(), vec!["--trace", "trace.json"]].concat();
+    folder.load(words).with(0);
+    let document: Value = serde_json::from_str(&folder.read("trace.json")).unwrap();
     let traced = Traced {
         events: document["traceEvents"].as_array().unwrap().clone(),
-        result: result(folder, "result.json"),
+        result: folder.result(),
     };
     traced.assert_is_well_formed();
     traced
@@ -209,10 +184,8 @@ impl Traced {
             *thread = (from.min(thread.0), to.max(thread.1));
         }
         let duration = nanoseconds(&self.result["duration_s"]) * 1_000_000;
-        assert!(
-            longest.abs_diff(duration) < 1_000_000,
-            "{longest} {duration}"
-        );
+        let off = longest.abs_diff(duration);
+        assert!(off < 1_000_000, "{longest} {duration}");
         for request in self.of("request") {
             let (from, to) = times(request);
             let (begins, ends) = threads[&request["pid"].as_u64()];
@@ -254,46 +227,35 @@ impl Traced {
 #[test]
 fn the_trace_of_a_short_load_has_every_request() {
     let server = HttpServer::start();
-    let traced = traced(&["-n300", "-c4", "-t2", &server.url()]);
+    let traced = traced(format!("-n300 -c4 -t2 {}", server.url()));
     assert_eq!((traced.outcomes("ok"), server.count()), (300, 300));
     assert_eq!(traced.tracks().len(), 4, "a track for each connection");
     let names = traced.events.iter().map(|it| it["args"]["name"].as_str());
     let named = names.flatten().filter(|it| it.starts_with("load thread"));
-    assert_eq!(
-        named.collect::<Vec<_>>(),
-        ["load thread 1", "load thread 2"]
-    );
+    assert!(named.eq(["load thread 1", "load thread 2"]));
     for request in traced.requests() {
-        assert_eq!(
-            (&request["name"], &request["args"]["status"]),
-            (&"GET /".into(), &200.into())
-        );
-        assert!(request["args"]["body_bytes"].is_u64());
+        assert_eq!(request["name"], "GET /");
+        request.holds("args.status=200 args.body_bytes=2");
     }
     assert_eq!(traced.of("queued").len(), 0, "nothing was due");
 }
 
 /// Sends each response in two pieces.
-fn send_in_pieces(mut stream: TcpStream) -> io::Result<()> {
-    let mut request = [0; 1024];
-    while stream.read(&mut request)? > 0 {
-        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n")?;
+fn send_in_pieces(mut stream: TcpStream) -> Option<()> {
+    loop {
+        let length = stream.read(&mut [0; 1024]).ok()?;
+        (length > 0).then_some(())?;
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n";
+        stream.write_all(head).ok()?;
         thread::sleep(Duration::from_millis(5));
-        stream.write_all(b"x")?;
+        stream.write_all(b"x").ok()?;
     }
-    Ok(())
 }
 
 #[test]
 fn the_trace_shows_when_a_response_began() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            thread::spawn(move || send_in_pieces(stream));
-        }
-    });
-    let traced = traced(&["-n20", "-c1", "-t1", &url]);
+    let address = connections::serve(send_in_pieces);
+    let traced = traced(format!("-n20 -c1 -t1 http://{address}/"));
     let mut first_bytes = traced.of("request");
     first_bytes.retain(|it| it["name"] == "to first byte");
     assert!(!first_bytes.is_empty(), "{:?}", traced.events);
@@ -303,89 +265,61 @@ fn the_trace_shows_when_a_response_began() {
 #[test]
 fn the_trace_of_a_long_load_is_bounded() {
     let server = Ceiling::start();
-    let traced = traced(&["-n45k", "-c4", "-t2", &server.url("hello")]);
-    assert_eq!(outcome(&traced.result, "ok"), 45_000);
+    let traced = traced(format!("-n45k -c4 -t2 {}", server.url("hello")));
+    traced.result.holds("outcomes.ok=45000");
     let kept = traced.requests().len();
     assert!((5000..=10_000).contains(&kept), "{kept}");
-    let labels = traced
-        .events
-        .iter()
-        .filter(|it| it["name"] == "process_labels");
-    for label in labels {
-        assert_eq!(label["args"]["labels"], "one request in 8");
-    }
+    let mut labels = traced.events.clone();
+    labels.retain(|it| it["name"] == "process_labels");
+    let is_right = |label: &Value| *at(label, "args.labels") == *"one request in 8";
+    assert!(labels.iter().all(is_right), "{labels:?}");
 }
 
 #[test]
-fn the_trace_has_both_phases() {
+fn the_trace_has_both_phases_and_shows_how_long_requests_were_queued() {
     let server = HttpServer::start();
-    let url = server.url();
-    let traced = traced(&[
-        "-d300ms", "--warmup", "100ms", "--rate", "500/s", "-c2", "-t1", &url,
-    ]);
-    let [warmup, measured] = traced.of("phase")[..] else {
-        panic!("{:?}", traced.of("phase"));
+    let flags = "-d300ms --warmup 100ms --rate 500/s -c2 -t1";
+    let of_phases = traced(format!("{flags} {}", server.url()));
+    let [warmup, measured] = of_phases.of("phase")[..] else {
+        panic!("{:?}", of_phases.of("phase"));
     };
-    assert_eq!(
-        (&warmup["name"], &measured["name"]),
-        (&"warm-up".into(), &"measured".into())
-    );
-    assert_eq!(times(warmup), (0, 100_000_000));
-    assert_eq!(times(measured).0, 100_000_000);
-    let in_warmup = traced.result["warmup"]["outcomes"]["ok"].as_u64().unwrap();
-    assert_eq!(
-        traced.outcomes("ok"),
-        in_warmup + outcome(&traced.result, "ok")
-    );
-}
-
-#[test]
-fn the_trace_shows_how_long_requests_were_queued() {
-    let server = HttpServer::start();
-    let flags = ["-n200", "-c1", "-t1", "--rate", "1M/s"];
-    let traced = traced(&[&flags[..], &[&server.url()]].concat());
+    warmup.holds("name=warm-up");
+    measured.holds("name=measured");
+    let (begun, ended) = times(warmup);
+    assert_eq!((begun, ended, times(measured).0), (0, 100_000_000, ended));
+    let result = &of_phases.result;
+    let in_warmup = result["warmup"]["outcomes"]["ok"].as_u64().unwrap();
+    assert_eq!(of_phases.outcomes("ok"), in_warmup + outcome(result, "ok"));
+    let queued = traced(format!("-n200 -c1 -t1 --rate 1M/s {}", server.url()));
     // One connection serves far fewer.
-    assert!(traced.waits("b").len() > 100, "{:?}", traced.of("queued"));
+    assert!(queued.waits("b").len() > 100, "{:?}", queued.of("queued"));
 }
 
 #[test]
 fn requests_in_flight_together_do_not_overlap_on_a_track() {
     let server = Ceiling::start();
-    let hello = server.url("hello");
-    for flags in [
-        &["--http2", "--streams-per-connection", "8"][..],
-        &["--pipeline", "8"],
-    ] {
-        let traced = traced(&[flags, &["-n800", "-c2", "-t1", &hello]].concat());
-        assert_eq!(traced.outcomes("ok"), 800, "{flags:?}");
+    for flags in ["--http2 --streams-per-connection 8", "--pipeline 8"] {
+        let traced = traced(format!("{flags} -n800 -c2 -t1 {}", server.url("hello")));
+        assert_eq!(traced.outcomes("ok"), 800, "{flags}");
         let tracks = traced.tracks().len();
-        assert!((3..=16).contains(&tracks), "{tracks} {flags:?}");
+        assert!((3..=16).contains(&tracks), "{tracks} {flags}");
     }
 }
 
 #[test]
 fn the_trace_names_calls_and_the_requests_of_a_hurl_file() {
     let server = Ceiling::start();
-    let echo = repository().join("workloads/echo.proto");
-    let call = [
-        "--proto",
-        echo.to_str().unwrap(),
-        "--grpc",
-        "prony.echo.v1.Echo/Unary",
-    ];
-    let flags = ["--data", "{}", "-n20", "-c1", "-t1"];
-    let of_call = traced(&[&call[..], &flags, &[&server.url("")]].concat());
+    let (echo, url) = (repository().join("workloads/echo.proto"), server.url(""));
+    let call = format!("--proto {} --grpc prony.echo.v1.Echo/Unary", echo.display());
+    let of_call = traced(format!("{call} --data {{}} -n20 -c1 -t1 {url}"));
     for request in of_call.requests() {
         assert_eq!(request["name"], "prony.echo.v1.Echo/Unary");
-        assert_eq!(request["args"]["grpc_status"], 0);
+        request.holds("args.grpc_status=0");
     }
     assert_eq!(of_call.outcomes("ok"), 20);
-    let folder = tempfile::tempdir().unwrap();
-    let file = "GET http://{{host}}/hello\nHTTP 200\nGET http://{{host}}/byte\nHTTP 200\n";
-    fs::write(folder.path().join("a.hurl"), file).unwrap();
-    let host = format!("host=127.0.0.1:{}", server.port);
-    let flags = ["a.hurl", "-n10", "-c2", "-t1", "--variable", &host];
-    let of_flows = traced_in(folder.path(), &flags, 0);
+    let file = format!("GET {url}hello\nHTTP 200\nGET {url}byte\nHTTP 200\n");
+    let folder = Folder::with(&[("a.hurl", &file)]);
+    let of_flows = traced_in(&folder, "a.hurl -n10 -c2 -t1");
     let mut names: BTreeMap<&str, u64> = BTreeMap::new();
     for request in of_flows.requests() {
         *names.entry(request["name"].as_str().unwrap()).or_default() += 1;
@@ -399,9 +333,9 @@ fn the_trace_names_calls_and_the_requests_of_a_hurl_file() {
 fn the_trace_of_a_load_over_tls_is_that_of_its_requests() {
     let certificate = Certificate::new();
     let server = Ceiling::over_tls(&certificate);
-    let (url, trusted) = (server.https_url("hello"), certificate.file("cert.pem"));
+    let url = server.https_url("hello");
     for version in ["--http1.1", "--http2"] {
-        let traced = traced(&["-n50", "-c2", "-t1", version, "--cacert", &trusted, &url]);
+        let traced = traced(format!("-n50 -c2 -t1 -k {version} {url}"));
         assert_eq!(traced.outcomes("ok"), 50, "{version}");
     }
 }
@@ -409,47 +343,34 @@ fn the_trace_of_a_load_over_tls_is_that_of_its_requests() {
 #[test]
 fn the_trace_has_the_outcome_of_each_request() {
     let server = Ceiling::start();
-    let folder = tempfile::tempdir().unwrap();
-    let (hello, missing) = (server.url("hello"), server.url("missing?token=secret"));
-    let traced = traced_in(folder.path(), &["-n40", "-c2", "-t1", &hello, &missing], 0);
-    assert_eq!(
-        (traced.outcomes("ok"), traced.outcomes("wrong_status")),
-        (20, 20)
-    );
+    let [hello, missing] = ["hello", "missing?token=secret"].map(|path| server.url(path));
+    let traced = traced(format!("-n40 -c2 -t1 {hello} {missing}"));
+    assert_eq!(traced.outcomes("ok"), 20);
+    assert_eq!(traced.outcomes("wrong_status"), 20);
     let mut wrong = traced.requests();
     wrong.retain(|it| it["args"]["outcome"] == "wrong_status");
     for request in wrong {
-        assert_eq!(
-            request["name"], "GET /missing (wrong_status)",
-            "without the query"
-        );
-        assert_eq!(request["args"]["status"], 404);
+        let name = &request["name"];
+        assert_eq!(name, "GET /missing (wrong_status)", "without the query");
+        request.holds("args.status=404");
     }
 }
 
 #[test]
-fn records_are_refused_with_agents_and_for_a_capacity() {
-    let (folder, server) = (tempfile::tempdir().unwrap(), HttpServer::start());
-    let url = &*server.url();
+fn records_are_refused_with_agents_and_without_a_place_of_their_own() {
+    let (server, folder) = (HttpServer::start(), Folder::new());
+    let url = server.url();
     for flag in ["--hdr-log", "--trace"] {
-        let with = |arguments: &[&str]| {
-            let all = [&[flag, "record"], arguments, &[url]].concat();
-            run(load(folder.path(), &all)).with(2)
-        };
-        with(&["--on", "local"])
-            .says(&format!("{flag} records what this process sends"))
-            .says("the agents of --on local send the load");
-        with(&["--find-capacity"]).says("cannot be used with");
-        with(&["--json", "record"]).says(&format!("--json and {flag} name the same place"));
-        let all = [flag, "none/record", url];
-        run(load(folder.path(), &all))
-            .with(1)
-            .says("there is no folder `none`");
+        folder.refuses(2, &format!("
+            {flag} record --on local {url} | {flag} records what this process sends … the agents of --on local send the load
+            {flag} record --json record {url} | --json and {flag} name the same place
+        "));
+        let no_folder = format!("{flag} none/record {url} | there is no folder `none`");
+        folder.refuses(1, &no_folder);
     }
-    let both = ["--hdr-log", "record", "--trace", "./record", url];
-    run(load(folder.path(), &both))
-        .with(2)
-        .says("--hdr-log and --trace name the same place");
-    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    let same = "--hdr-log and --trace name the same place";
+    let both = format!("--hdr-log record --trace ./record {url} | {same}");
+    folder.refuses(2, &both);
+    assert_eq!(fs::read_dir(folder.path("")).unwrap().count(), 0);
     assert_eq!(server.count(), 0);
 }

@@ -1,6 +1,5 @@
 //! `--metrics` and `--otlp`: what Prometheus and an OpenTelemetry receiver see of a load.
 
-use prony_testkit::contains;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,25 +10,18 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value as Attribute;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
 use prost::Message;
-use serde_json::Value;
 
-use crate::common::{Running, run, until};
-use crate::load::{Ceiling, load, outcome, result};
+use crate::common::until;
+use crate::load::{Ceiling, Folder, free_port, outcome};
 use prony_testkit::recorder::HttpServer;
-
-/// A port that nothing listens on.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
-}
+use prony_testkit::{contains, starts_with};
 
 /// A response of the load's listener; `None` if nobody listens, or the load ended meanwhile.
 fn scrape(port: u16) -> Option<String> {
     let mut client = TcpStream::connect(("127.0.0.1", port)).ok()?;
     let mut response = String::new();
-    client
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
-        .ok()?;
+    let request = b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n";
+    client.write_all(request).ok()?;
     client.read_to_string(&mut response).ok()?;
     response.ends_with("\n# EOF\n").then_some(response)
 }
@@ -37,9 +29,8 @@ fn scrape(port: u16) -> Option<String> {
 /// The samples of a scrape: names with labels, and values.
 fn samples(response: &str) -> BTreeMap<String, f64> {
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
-    let content_type =
-        "\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n";
-    assert!(head.contains(content_type), "{head}");
+    let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    contains(head, &format!("\r\nContent-Type: {content_type}\r\n"));
     let samples = body.lines().filter(|line| !line.starts_with('#'));
     let pairs = samples.map(|line| {
         let (name, value) = line.rsplit_once(' ').unwrap();
@@ -51,9 +42,8 @@ fn samples(response: &str) -> BTreeMap<String, f64> {
 /// Whether a sample counts, so that it may not fall.
 fn is_counter(name: &str) -> bool {
     let name = name.split('{').next().unwrap();
-    ["_total", "_bucket", "_count", "_sum"]
-        .iter()
-        .any(|suffix| name.ends_with(suffix))
+    let suffixes = ["_total", "_bucket", "_count", "_sum"];
+    suffixes.iter().any(|suffix| name.ends_with(suffix))
 }
 
 const MEASURED_OK: &str = "prony_requests_total{phase=\"measured\",outcome=\"ok\"}";
@@ -61,21 +51,10 @@ const WARMUP_OK: &str = "prony_requests_total{phase=\"warmup\",outcome=\"ok\"}";
 
 #[test]
 fn a_load_is_scraped_while_it_runs_and_no_counter_falls() {
-    let (ceiling, port) = (Ceiling::start(), free_port());
-    let folder = tempfile::tempdir().unwrap();
-    let address = format!("127.0.0.1:{port}");
-    let flags = [
-        "-c2", "-t1", "-d700ms", "--warmup", "700ms", "--rate", "500/s", "--quiet",
-    ];
-    let mut command = load(folder.path(), &flags);
-    command.args([
-        "--metrics",
-        &address,
-        "--json",
-        "result.json",
-        &ceiling.url("hello"),
-    ]);
-    let running = Running::start(command);
+    let (ceiling, port, folder) = (Ceiling::start(), free_port(), Folder::new());
+    let url = ceiling.url("hello");
+    let flags = "-c2 -t1 -d700ms --warmup 700ms --rate 500/s --quiet";
+    let running = folder.start(format!("{flags} --metrics 127.0.0.1:{port} {url}"));
     until("the listener", || scrape(port));
     let (mut last, mut was_warming_up) = (BTreeMap::<String, f64>::new(), false);
     while let Some(response) = scrape(port) {
@@ -88,19 +67,13 @@ fn a_load_is_scraped_while_it_runs_and_no_counter_falls() {
     }
     running.end().with(0);
     assert!(was_warming_up, "{last:?}");
-    let result = result(folder.path(), "result.json");
-    let url = ceiling.url("hello");
-    let target = last
-        .keys()
-        .find(|name| name.starts_with("target_info{"))
-        .unwrap();
-    contains(
-        target,
-        &format!("url_full=\"{url}\",prony_protocol=\"http/1.1\""),
-    );
+    let mut names = last.keys();
+    let target = names.find(|name| name.starts_with("target_info{"));
+    let labels = format!("url_full=\"{url}\",prony_protocol=\"http/1.1\"");
+    contains(target.unwrap(), &labels);
     assert_eq!(last["prony_measuring"], 1.0);
-    let ok = last[MEASURED_OK];
-    assert!(ok > 0.0 && ok <= outcome(&result, "ok") as f64, "{ok}");
+    let (ok, most) = (last[MEASURED_OK], outcome(&folder.result(), "ok"));
+    assert!(ok > 0.0 && ok <= most as f64, "{ok} {most}");
     for histogram in ["latency", "schedule_lag"] {
         let name = format!("prony_{histogram}_seconds");
         let all = last[&format!("{name}_count{{phase=\"measured\"}}")];
@@ -114,16 +87,8 @@ fn a_load_is_scraped_while_it_runs_and_no_counter_falls() {
 fn pushed(receiver: &HttpServer) -> Vec<ExportMetricsServiceRequest> {
     let all = receiver.all().into_iter();
     all.map(|received| {
-        assert!(
-            received.head.starts_with("POST /v1/metrics HTTP/1.1\n"),
-            "{}",
-            received.head
-        );
-        assert!(
-            received
-                .head
-                .contains("content-type: application/x-protobuf\n")
-        );
+        starts_with(&received.head, "POST /v1/metrics HTTP/1.1\n");
+        contains(&received.head, "content-type: application/x-protobuf\n");
         ExportMetricsServiceRequest::decode(received.body.as_slice()).unwrap()
     })
     .collect()
@@ -165,28 +130,17 @@ fn measured(push: &ExportMetricsServiceRequest) -> BTreeMap<String, u64> {
 }
 
 /// Runs a load with `--otlp`, and compares the last push with the result.
-fn last_push_is_the_result(flags: &[&str]) -> Vec<ExportMetricsServiceRequest> {
-    let (ceiling, receiver) = (Ceiling::start(), HttpServer::start());
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = load(folder.path(), flags);
-    let otlp = format!("http://{}", receiver.address);
-    command.args([
-        "--otlp",
-        &otlp,
-        "--json",
-        "result.json",
-        &ceiling.url("hello"),
-    ]);
-    let ended = run(command).with(0);
-    assert!(!ended.stderr.contains("OTLP"), "{}", ended.all());
-    let result: Value = result(folder.path(), "result.json");
+fn last_push_is_the_result(flags: &str) -> Vec<ExportMetricsServiceRequest> {
+    let (ceiling, receiver, folder) = (Ceiling::start(), HttpServer::start(), Folder::new());
+    let otlp = format!("--otlp http://{}", receiver.address);
+    let ended = folder.load(format!("{flags} {otlp} {}", ceiling.url("hello")));
+    ended.with(0).lacks("OTLP");
+    let result = folder.result();
     let pushed = pushed(&receiver);
     let last = measured(pushed.last().unwrap());
     for (name, count) in result["outcomes"].as_object().unwrap() {
-        assert_eq!(
-            last[&format!("prony.requests measured {name}")],
-            count.as_u64().unwrap()
-        );
+        let pushed = last[&format!("prony.requests measured {name}")];
+        assert_eq!(pushed, count.as_u64().unwrap(), "{name}");
     }
     assert_eq!(last["prony.latency"], outcome(&result, "ok"));
     assert!(last["prony.latency"] > 0);
@@ -199,54 +153,41 @@ fn last_push_is_the_result(flags: &[&str]) -> Vec<ExportMetricsServiceRequest> {
 
 #[test]
 fn the_last_push_has_the_figures_of_the_result() {
-    let pushed = last_push_is_the_result(&["-c2", "-t1", "-d1500ms", "--warmup", "100ms"]);
+    let pushed = last_push_is_the_result("-c2 -t1 -d1500ms --warmup 100ms");
     assert!(pushed.len() >= 2, "{} pushes", pushed.len());
-    let counts: Vec<u64> = pushed
-        .iter()
-        .map(|push| measured(push)["prony.latency"])
-        .collect();
-    assert!(counts.is_sorted(), "{counts:?}");
-}
-
-#[test]
-fn the_last_push_of_a_fleet_has_the_figures_of_the_result() {
-    let flags = [
-        "-n", "300", "-c4", "--rate", "400/s", "--on", "local", "--agents", "2",
-    ];
-    let pushed = last_push_is_the_result(&flags);
+    let counts = pushed.iter().map(|push| measured(push)["prony.latency"]);
+    assert!(counts.is_sorted(), "{pushed:?}");
+    let pushed = last_push_is_the_result("-n300 -c4 --rate 400/s --on local --agents 2");
     assert_eq!(measured(pushed.last().unwrap())["prony.schedule.lag"], 300);
 }
 
 #[test]
 fn a_receiver_that_is_gone_does_not_fail_the_load() {
-    let ceiling = Ceiling::start();
-    let folder = tempfile::tempdir().unwrap();
+    let (ceiling, folder) = (Ceiling::start(), Folder::new());
     let otlp = format!("http://127.0.0.1:{}/otlp", free_port());
-    for flags in [&["-d1500ms"][..], &["-n10", "--quiet"]] {
-        let mut command = load(folder.path(), flags);
-        command.args(["-c1", "--otlp", &otlp, &ceiling.url("hello")]);
-        let ended = run(command).with(0);
-        let told = ended.stderr.matches(": cannot connect to ");
-        assert_eq!(told.count(), 1, "{}", ended.all());
-        let failed = format!(" to {otlp}/v1/metrics failed");
+    let url = ceiling.url("hello");
+    for (flags, is_told_while_it_runs) in [("-d1500ms", true), ("-n10 --quiet", false)] {
+        let ended = folder.load(format!("{flags} -c1 --otlp {otlp} {url}"));
+        let ended = ended.with(0);
+        let reasons = ended.stderr.matches(": cannot connect to ").count();
+        assert_eq!(reasons, 1, "{}", ended.report());
+        let while_it_runs = "OTLP     the load goes on, but a push to ";
+        let is_told = ended.stderr.contains(while_it_runs);
+        assert_eq!(is_told, is_told_while_it_runs, "{}", ended.report());
         let last = ended.stderr.lines().last().unwrap();
-        let is_told_while_it_runs = ended
-            .stderr
-            .contains("OTLP     the load goes on, but a push to ");
+        let failed = format!(" to {otlp}/v1/metrics failed");
         let (of, error) = last.split_once(&failed).unwrap();
         assert!(of.starts_with("OTLP     ") && of.contains(" of "), "{last}");
         assert_eq!(error.is_empty(), is_told_while_it_runs, "{last}");
-        assert_eq!(is_told_while_it_runs, flags[0] == "-d1500ms", "{last}");
     }
 }
 
 #[test]
 fn the_result_is_there_before_the_last_push_is_taken() {
-    let ceiling = Ceiling::start();
-    let folder = tempfile::tempdir().unwrap();
+    let (ceiling, folder) = (Ceiling::start(), Folder::new());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let otlp = format!("http://{}", listener.local_addr().unwrap());
-    let written = folder.path().join("result.json");
+    let written = folder.path("result.json");
     let receiver = thread::spawn(move || {
         // A client may connect only to see whether it can.
         let is_push = |client: &mut TcpStream| client.read(&mut [0; 4096]).unwrap() > 0;
@@ -256,34 +197,16 @@ fn the_result_is_there_before_the_last_push_is_taken() {
         let taken = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
         client.as_mut().unwrap().write_all(taken).unwrap();
     });
-    let mut command = load(folder.path(), &["-n10", "-c1", "--json", "result.json"]);
-    command.args(["--otlp", &otlp, &ceiling.url("hello")]);
-    let ended = run(command).with(0);
-    assert!(!ended.stderr.contains("OTLP"), "{}", ended.all());
+    let ended = folder.load(format!("-n10 -c1 --otlp {otlp} {}", ceiling.url("hello")));
+    ended.with(0).lacks("OTLP");
     receiver.join().unwrap();
 }
 
 #[test]
-fn a_wrong_address_or_url_is_refused_before_the_load() {
+fn a_listener_needs_a_port_of_its_own() {
     let server = HttpServer::start();
-    let folder = tempfile::tempdir().unwrap();
-    let taken = server.address.to_string();
-    for (flags, status, text) in [
-        (["--metrics", &taken], 1, "cannot listen on"),
-        (["--metrics", "9464"], 2, "0.0.0.0:9464 for others too"),
-        (
-            ["--otlp", "localhost:4318"],
-            2,
-            "did you mean `http://localhost:4318`?",
-        ),
-        (["--otlp", "http://h/?a=b"], 2, "/v1/metrics follows it"),
-    ] {
-        let mut command = load(folder.path(), &flags);
-        command.args(["-n1", &server.url()]);
-        run(command).with(status).says(text);
-    }
-    let mut command = load(folder.path(), &["--find-capacity", "--slo", "p99<1s"]);
-    command.args(["--metrics", ":9464", &server.url()]);
-    run(command).with(2).says("cannot be used with");
+    let taken = format!("--metrics {}", server.address);
+    let refused = format!("{taken} -n1 {} | cannot listen on", server.url());
+    Folder::new().refuses(1, &refused);
     assert_eq!(server.count(), 0);
 }
