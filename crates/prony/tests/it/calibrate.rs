@@ -54,56 +54,45 @@ fn assert_complete(found: &Value) {
 #[ignore = "full check: measures the whole machine"]
 fn every_limit_is_measured_shown_and_written() {
     let project = Project::new();
-    let ended = project
-        .run(&["calibrate", "--quick", "--json", "limits.json"])
+    project
+        .run("calibrate --quick --json limits.json")
         .with(0)
+        .says("measuring the clock")
         .prints("What this means")
         .prints("are the machine's own")
         .prints("A request costs the generator");
-    assert!(ended.stderr.contains("measuring the clock"));
-    let written = fs::read_to_string(project.path().join("limits.json"));
-    assert_complete(&schema::calibration(&written.unwrap()));
+    assert_complete(&schema::valid("calibrate", &project.read("limits.json")));
 }
 
 /// It takes as long as the limits are measured, about 5 s.
 #[test]
 fn a_shared_cpu_is_noted() {
-    let project = Project::new();
-    let cpu = prony_system::allowed_cpus().unwrap()[0].to_string();
-    let cpus = ["--server-cpus", &cpu, "--load-cpus", &cpu];
-    let arguments = [&["calibrate", "--quick", "--json", "-"], &cpus[..]].concat();
-    let ended = project.run(&arguments).with(0);
-    // Only the JSON is on standard output.
-    let found = schema::calibration(&ended.stdout);
-    assert_complete(&found);
-    assert_eq!(found["round_trips"]["two_cpus"], Value::Null);
-    ended
+    let cpu = prony_system::allowed_cpus().unwrap()[0];
+    let cpus = format!("--server-cpus {cpu} --load-cpus {cpu}");
+    let ended = Project::new()
+        .run(&format!("calibrate --quick --json - {cpus}"))
+        .with(0)
         .says("measuring the clock")
         .says("Server and generator share a CPU");
+    // Only the JSON is on standard output.
+    let found = schema::valid("calibrate", &ended.stdout);
+    assert_complete(&found);
+    assert_eq!(found["round_trips"]["two_cpus"], Value::Null);
 }
 
 #[test]
 fn what_was_measured_before_a_signal_is_shown() {
     let project = Project::new();
-    let file = project.path().join("limits.json");
-    let command = project.prony(&["calibrate", "--quick", "--json", file.to_str().unwrap()]);
+    let command = project.prony("calibrate --quick --json limits.json");
     let mut running = Running::start(command);
     running.await_stderr("measuring the schedule lag");
     running.signal(Signal::SIGINT);
     running.end().with(130).prints("What this means");
-    let found = schema::calibration(&fs::read_to_string(file).unwrap());
+    let found = schema::valid("calibrate", &project.read("limits.json"));
     assert!(found["engine"].is_object());
     // Servers run in the project's folder.
+    let folder = project.path().canonicalize().unwrap();
     until("the end of every server", || {
-        running_in(&project.path().canonicalize().unwrap())
-            .is_empty()
-            .then_some(())
+        running_in(&folder).is_empty().then_some(())
     });
-}
-
-#[test]
-fn invalid_cpus_are_an_error_of_the_command_line() {
-    let arguments = ["calibrate", "--load-cpus", "one"];
-    let ended = Project::new().run(&arguments).with(2);
-    ended.says("`one` is neither a CPU");
 }

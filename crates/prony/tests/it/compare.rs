@@ -1,22 +1,14 @@
 //! `prony compare`: two runs, or two servers of one, from the store and from files.
 
-use std::fs;
-
-use crate::common;
 use crate::common::project::Project;
-use crate::common::schema;
-
-/// Thresholds so wide that nothing is worse on any machine.
-const NEVER_WORSE: [&str; 2] = ["--threshold", "1000%"];
+use crate::common::{run, schema};
 
 /// Two runs of two servers, one of which is the ceiling.
 fn project() -> Project {
     let project = Project::new().with(&["ceiling"]);
     project.server("web", "right");
     for _ in 0..2 {
-        let more = ["--rounds", "2", "--seed", "7"];
-        let measured = project.measure("ceiling,web", "hello", &more);
-        common::run(measured).with(0);
+        run(project.measure("ceiling,web", "hello", "--rounds 2 --seed 7")).with(0);
     }
     project
 }
@@ -24,82 +16,56 @@ fn project() -> Project {
 #[test]
 fn runs_are_found_in_the_store_and_in_files() {
     let project = project();
-    let path = |name: &str| project.path().join(name);
-    project.run(&["export", "--output", "base.json"]).with(0);
-    let arguments = [
-        "compare",
-        "latest~1",
-        "latest",
-        "--json",
-        "found.json",
-        "--markdown",
-        "pr.md",
-        "--junit",
-        "tests.xml",
-    ];
-    let compared = project
-        .run(&[&arguments[..], &NEVER_WORSE].concat())
-        .with(0);
-    let compared = compared.prints("web").prints("result: ");
-    assert!(compared.stdout.contains("hello, "), "{}", compared.stdout);
-    let json = schema::comparison(&fs::read_to_string(path("found.json")).unwrap());
+    project.run("export --output base.json").with(0);
+    // With a threshold so wide that nothing is worse on any machine.
+    let compare = "compare --threshold 1000%";
+    let files = "--json found.json --markdown pr.md --junit tests.xml";
+    project
+        .run(&format!("{compare} latest~1 latest {files}"))
+        .with(0)
+        .prints("web")
+        .prints("result: ")
+        .prints("hello, ");
+    let json = schema::comparison(&project.read("found.json"));
     assert_eq!(json["sessions"], "two");
-    assert_eq!(json["cases"].as_array().unwrap().len(), 1);
-    assert_eq!(json["cases"][0]["base"], "web");
-    assert_eq!(json["cases"][0]["rows"][0]["change"]["basis"], "to-ceiling");
-    let markdown = fs::read_to_string(path("pr.md")).unwrap();
+    let cases = json["cases"].as_array().unwrap();
+    assert_eq!((cases.len(), cases[0]["base"].as_str()), (1, Some("web")));
+    let rows = cases[0]["rows"].as_array().unwrap();
+    assert_eq!(rows[0]["change"]["basis"], "to-ceiling");
+    let markdown = project.read("pr.md");
     assert!(markdown.starts_with("### Prony: "), "{markdown}");
-    let xml = fs::read_to_string(path("tests.xml")).unwrap();
+    let xml = project.read("tests.xml");
     let xml = roxmltree::Document::parse(&xml).unwrap();
     assert_eq!(xml.root_element().attribute("failures"), Some("0"));
-    let rows = json["cases"][0]["rows"].as_array().unwrap().len();
-    let cases = xml
-        .descendants()
-        .filter(|node| node.has_tag_name("testcase"));
-    assert!(cases.count() >= rows);
+    let tests = { xml.descendants() }.filter(|node| node.has_tag_name("testcase"));
+    assert!(tests.count() >= rows.len());
 
     // A file is a run as well. This one contains the newest run, so both sides are of one run.
-    let sides = ["compare", "base.json:web", "latest:ceiling"];
     let one = project
-        .run(&[&sides[..], &NEVER_WORSE, &["--json", "-"]].concat())
-        .with(0);
+        .run(&format!("{compare} base.json:web latest:ceiling --json -"))
+        .with(0)
+        .says("BASE  web");
     let json = schema::comparison(&one.stdout);
     assert_eq!(json["sessions"], "one");
     assert_eq!(json["cases"][0]["rows"][0]["change"]["basis"], "paired");
-    assert!(one.stderr.contains("BASE  web"), "{}", one.stderr);
 
     // Two rounds may be too few even for this, which is a failure only with --strict.
-    let strict = ["compare", "latest:web", "latest:ceiling", "--strict"];
-    let strict = project.run(&strict);
-    assert!(
-        [Some(0), Some(3)].contains(&strict.code),
-        "{}",
-        strict.all()
-    );
+    let strict = project.run("compare latest:web latest:ceiling --strict");
+    assert!([0, 3].map(Some).contains(&strict.code), "{strict:?}");
     refusals(&project);
 }
 
 /// Runs that cannot be compared have an exit status of their own, and a message that says what to do.
 fn refusals(project: &Project) {
-    fs::write(project.path().join("other.json"), "{}").unwrap();
-    let refused = |arguments: &[&str], says: &str| {
-        let arguments = [&["compare"], arguments].concat();
-        project.run(&arguments).with(2).says(says);
-    };
-    refused(&["latest", "latest"], "both sides are the run");
-    refused(&["latest:bun", "latest~1"], "has no server `bun`");
-    refused(&["latest~7", "latest"], "there is no run `latest~7`");
-    refused(&["no-such-run", "latest"], "no-such-run");
-    refused(&["gone.json", "latest"], "cannot read gone.json");
-    refused(&["other.json", "latest"], "write one with `prony export");
-    refused(
-        &["latest~1", "latest", "--threshold", "2"],
-        "for instance 2%",
+    project.write("other.json", "{}");
+    project.check(
+        "
+        2 | compare latest latest | both sides are the run
+        2 | compare latest:bun latest~1 | has no server `bun`
+        2 | compare latest~7 latest | there is no run `latest~7`
+        2 | compare no-such-run latest | no-such-run
+        2 | compare gone.json latest | cannot read gone.json
+        2 | compare other.json latest | write one with `prony export
+        ",
     );
-    refused(
-        &["latest~1", "latest", "--metrics", "speed"],
-        "unknown metric `speed`",
-    );
-    let both = ["latest~1", "latest", "--json", "-", "--markdown", "-"];
-    refused(&both, "--markdown and --json name the same place");
 }

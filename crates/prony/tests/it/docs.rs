@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::{prony, repository, run};
+use crate::common::{commands_in, prony, repository, run};
 
 /// Flags of other programs that the documentation names: other load generators, Cargo, npm, podman, curl, scripts in
 /// `benches/`, and servers in examples.
@@ -38,19 +38,6 @@ fn flags(text: &str) -> BTreeSet<String> {
     found
 }
 
-/// The subcommands in a help page.
-fn subcommands(page: &str) -> Vec<String> {
-    let lines = page.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed = lines.take_while(|line| line.starts_with("  "));
-    // Deeper lines continue a description.
-    let names = listed.filter(|line| !line.starts_with("   "));
-    let names = names.filter_map(|line| line.split_whitespace().next());
-    names
-        .filter(|name| *name != "help")
-        .map(str::to_owned)
-        .collect()
-}
-
 /// The flags of each command, by its words after `prony`.
 fn flags_of_commands() -> BTreeMap<String, BTreeSet<String>> {
     // The general help page does not show it.
@@ -59,7 +46,7 @@ fn flags_of_commands() -> BTreeMap<String, BTreeSet<String>> {
     while let Some(command) = pending.pop() {
         let words = command.split_whitespace().chain(["--help"]);
         let page = run(prony(words)).with(0).stdout;
-        for name in subcommands(&page) {
+        for name in commands_in(&page) {
             pending.push(format!("{command} {name}").trim_start().to_owned());
         }
         all.insert(command, flags(&page));
@@ -85,37 +72,24 @@ fn command_of(words: &[&str], commands: &BTreeMap<String, BTreeSet<String>>) -> 
 }
 
 #[test]
-fn every_flag_in_the_documentation_exists() {
+fn every_flag_in_the_documentation_exists_and_every_command_there_has_its_flags() {
     let commands = flags_of_commands();
     assert!(commands.contains_key("grpc list") && commands["load"].contains("--http1.1"));
     let own: BTreeSet<&str> = commands.values().flatten().map(String::as_str).collect();
     let foreign: BTreeSet<&str> = FOREIGN.split_whitespace().collect();
-    let mut seen = BTreeSet::new();
-    let mut wrong = Vec::new();
+    let (mut seen, mut wrong, mut examples) = (BTreeSet::new(), Vec::new(), 0);
     for document in documents() {
-        for (number, line) in (1..).zip(fs::read_to_string(&document).unwrap().lines()) {
+        let text = fs::read_to_string(&document).unwrap();
+        let document = document.display();
+        for (number, line) in (1..).zip(text.lines()) {
             for flag in flags(line) {
                 if !own.contains(flag.as_str()) && !foreign.contains(flag.as_str()) {
-                    wrong.push(format!("{}:{number}: {flag}", document.display()));
+                    wrong.push(format!("{document}:{number}: {flag}"));
                 }
                 seen.insert(flag);
             }
         }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-    let stale: Vec<_> = { foreign.iter() }
-        .filter(|flag| !seen.contains(**flag))
-        .collect();
-    assert!(stale.is_empty(), "no document names {stale:?}");
-}
-
-#[test]
-fn every_command_in_the_documentation_has_its_flags() {
-    let commands = flags_of_commands();
-    let mut examples = 0;
-    for document in documents() {
-        let text = fs::read_to_string(&document).unwrap().replace("\\\n", " ");
-        for line in text.lines() {
+        for line in text.replace("\\\n", " ").lines() {
             let line = line.trim_start().trim_start_matches("$ ");
             let Some(rest) = line.strip_prefix("prony ") else {
                 continue;
@@ -123,18 +97,17 @@ fn every_command_in_the_documentation_has_its_flags() {
             // Words after two blanks are a comment.
             let arguments = rest.split("  ").next().unwrap_or_default();
             let words: Vec<&str> = arguments.split_whitespace().collect();
-            let command = command_of(&words, &commands);
-            let unknown: Vec<_> = flags(arguments)
-                .into_iter()
-                .filter(|flag| !commands[&command].contains(flag))
-                .collect();
-            assert!(
-                unknown.is_empty(),
-                "{}: `{line}` has {unknown:?}",
-                document.display()
-            );
+            let known = &commands[&command_of(&words, &commands)];
+            let unknown: Vec<_> = flags(arguments).difference(known).cloned().collect();
+            if !unknown.is_empty() {
+                wrong.push(format!("{document}: `{line}` has {unknown:?}"));
+            }
             examples += 1;
         }
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
     assert!(examples > 50, "{examples}");
+    let is_stale = |flag: &&&str| !seen.contains(**flag);
+    let stale: Vec<_> = foreign.iter().filter(is_stale).collect();
+    assert!(stale.is_empty(), "no document names {stale:?}");
 }

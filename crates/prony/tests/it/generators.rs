@@ -5,8 +5,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::common::processes::{await_none, token, with};
 use crate::common::project::{Project, trials};
-use crate::common::{self, Running, leave_out, repository, until};
+use crate::common::{Ended, Running, leave_out, repository, run, until};
 use nix::sys::signal::Signal;
+use prony_testkit::contains;
+use prony_testkit::table::rows;
 use serde_json::Value;
 
 /// A project with these drivers of the repository.
@@ -23,10 +25,8 @@ fn project(drivers: &[&str]) -> Project {
 
 /// Adds a driver whose tool is a shell script; `argument` is in the tool's command line, so that a test can find it.
 fn add_script(project: &Project, id: &str, argument: &str, script: &str) {
-    let folder = project.path().join("drivers").join(id);
-    fs::create_dir(&folder).unwrap();
-    let program = folder.join("tool");
-    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    let tool = format!("drivers/{id}/tool");
+    let program = project.write(&tool, format!("#!/bin/sh\n{script}\n"));
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let manifest = format!(
         r#"title = "{id}"
@@ -44,17 +44,11 @@ ok = {{ pattern = '(\d+) responses' }}
 duration = {{ pattern = 'in (\S+)', unit = "written" }}
 "#
     );
-    fs::write(folder.join("driver.toml"), manifest).unwrap();
+    project.write(&format!("drivers/{id}/driver.toml"), manifest);
 }
 
-const SHORT: [&str; 4] = ["--duration", "1", "--rounds", "2"];
-
-fn generators<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
-    [&["generators"][..], &SHORT, arguments].concat()
-}
-
-fn run(project: &Project, arguments: &[&str]) -> common::Ended {
-    project.run(&generators(arguments))
+fn generators(project: &Project, words: &str) -> Ended {
+    project.run(&format!("generators --duration 1 {words}"))
 }
 
 /// Checks that a tool, if it is installed, gave expected responses, and no others, in all rounds of a case.
@@ -73,57 +67,43 @@ fn assert_measured(case: &Value, id: &str, rounds: usize) {
     let measured = tool["rounds"].as_array().unwrap();
     assert_eq!(measured.len(), rounds, "{name}: {id}");
     for round in measured {
-        let reported = &round["reported"];
-        assert!(reported["ok"].as_u64() > Some(0), "{name}: {id}: {round}");
+        let (reported, usage) = (&round["reported"], &round["usage"]);
+        let over = |value: &Value, least: f64| value.as_f64() > Some(least);
         assert!(
-            reported["duration_s"].as_f64() > Some(0.5),
-            "{name}: {id}: {round}"
-        );
-        assert!(
-            reported["latency"]["mean_ns"].as_f64() > Some(0.0),
-            "{name}: {id}: {round}"
-        );
-        // The kernel may count all of the CPU time in one of the two modes.
-        let cpu_s = |mode: &str| round["usage"][mode].as_f64().unwrap();
-        assert!(
-            cpu_s("cpu_user_s") + cpu_s("cpu_system_s") > 0.0,
+            over(&reported["ok"], 0.0)
+                && over(&reported["duration_s"], 0.5)
+                && over(&reported["latency"]["mean_ns"], 0.0)
+                // The kernel may count all of the CPU time in one of the two modes.
+                && (over(&usage["cpu_user_s"], 0.0) || over(&usage["cpu_system_s"], 0.0)),
             "{name}: {id}: {round}"
         );
         let errors = reported["errors"].as_object().unwrap().values();
         let errors: u64 = errors.map(|count| count.as_u64().unwrap()).sum();
-        assert_eq!(
-            (errors, reported["wrong_status"].as_u64().unwrap_or(0)),
-            (0, 0),
-            "{name}: {id}: {round}"
-        );
+        let wrong = reported["wrong_status"].as_u64().unwrap_or(0);
+        assert_eq!((errors, wrong), (0, 0), "{name}: {id}: {round}");
     }
 }
 
 /// These tools, if they are installed, generate the load that their drivers describe, and their output is understood.
 fn are_measured(tools: &[&str], rounds: usize) {
     let project = project(tools);
-    let file = |name: &str| project.path().join(name).to_str().unwrap().to_owned();
-    let (json, markdown) = (file("all.json"), file("table.md"));
-    let count = rounds.to_string();
-    let words = ["generators", "--duration", "1", "--cases", "hello:4"];
-    let files = ["--rounds", &count, "--json", &json, "--markdown", &markdown];
-    let ended = project.run(&[&words[..], &files].concat()).with(0);
-    let document: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
-    let hello = &document["cases"][0];
+    let files = "--json all.json --markdown table.md";
+    let words = format!("--cases hello:4 --rounds {rounds} {files}");
+    let ended = generators(&project, &words).with(0);
+    let document: Value = serde_json::from_str(&project.read("all.json")).unwrap();
     for id in tools {
-        assert_measured(hello, id, rounds);
+        assert_measured(&document["cases"][0], id, rounds);
     }
-    let markdown = fs::read_to_string(markdown).unwrap();
+    let markdown = project.read("table.md");
     for text in [&ended.stdout, &markdown] {
         let plural = if rounds == 1 { "" } else { "s" };
-        let case = format!("hello, 4 connections; {rounds} round{plural} of 1 s");
-        assert!(text.contains(&case), "{text}");
-        assert!(text.contains("Prony 0."), "{text}");
+        contains(
+            text,
+            &format!("hello, 4 connections; {rounds} round{plural} of 1 s"),
+        );
+        contains(text, "Prony 0.");
     }
-    assert!(
-        markdown.contains("| generator | requests/s |"),
-        "{markdown}"
-    );
+    contains(&markdown, "| generator | requests/s |");
     // The log of the reference server is removed when the server ends.
     assert!(!project.state("runs/generators/reference.log").exists());
 }
@@ -145,36 +125,29 @@ fn every_installed_tool_is_measured() {
 fn every_installed_tool_is_measured_over_tls_http2_and_grpc() {
     let all = ["ab", "ghz", "h2load", "hey", "k6", "oha", "wrk"];
     let project = project(&all);
-    let json = project.path().join("all.json");
-    let cases: [(&str, &[&str]); 6] = [
-        ("hello-tls:4", &["ab", "h2load", "hey", "k6", "oha", "wrk"]),
-        ("h2c:2x4", &["h2load", "oha"]),
-        ("h2:2x4", &["h2load", "k6", "oha"]),
-        ("h2:1x4", &["h2load", "hey", "k6", "oha"]),
-        ("grpc:2x4", &["ghz", "h2load", "k6"]),
-        ("grpc-tls:2x4", &["ghz", "h2load", "k6"]),
-    ];
-    let names = cases.map(|(name, _)| name).join(",");
-    let file = json.to_str().unwrap();
-    let arguments = ["generators", "--duration", "1", "--rounds", "1"];
-    let arguments = [&arguments[..], &["--cases", &names, "--json", file]].concat();
-    project.run(&arguments).with(0);
-    let text = fs::read_to_string(json).unwrap();
-    let document: Value = serde_json::from_str(&text).unwrap();
-    for (number, (_, able)) in cases.iter().enumerate() {
+    let cases = rows(
+        "
+        hello-tls:4 | ab h2load hey k6 oha wrk
+        h2c:2x4 | h2load oha
+        h2:2x4 | h2load k6 oha
+        h2:1x4 | h2load hey k6 oha
+        grpc:2x4 | ghz h2load k6
+        grpc-tls:2x4 | ghz h2load k6
+        ",
+    );
+    let names: Vec<&str> = cases.iter().map(|[name, _]| *name).collect();
+    let words = format!("--rounds 1 --cases {} --json all.json", names.join(","));
+    generators(&project, &words).with(0);
+    let document: Value = serde_json::from_str(&project.read("all.json")).unwrap();
+    for (number, [_, able]) in cases.iter().enumerate() {
         let case = &document["cases"][number];
-        for id in *able {
+        for id in able.split(' ') {
             assert_measured(case, id, 1);
         }
         for tool in case["tools"].as_array().unwrap() {
-            let id = tool["tool"].as_str().unwrap();
             let cannot = tool["cannot"].as_str().unwrap_or_default();
-            assert_eq!(
-                cannot.is_empty(),
-                able.contains(&id),
-                "{}: {tool}",
-                case["name"]
-            );
+            let is_able = able.split(' ').any(|id| tool["tool"] == id);
+            assert_eq!(cannot.is_empty(), is_able, "{}: {tool}", case["name"]);
         }
     }
 }
@@ -182,44 +155,31 @@ fn every_installed_tool_is_measured_over_tls_http2_and_grpc() {
 #[test]
 fn wrong_arguments_manifests_and_missing_tools_are_reported() {
     let project = project(&["prony"]);
-    run(&project, &["--tools", "prny"])
-        .with(2)
-        .says("there is no driver `prny`; did you mean `prony`?");
-    run(&project, &["--tools", "prony,prony"])
-        .with(2)
-        .says("`prony` is named twice");
-    run(&project, &["--cases", "helo:1"])
-        .with(2)
-        .says("there is no case `helo`");
-    run(&project, &["--freeze", "2s/1s"])
-        .with(2)
-        .says("a freeze must be longer than 0");
+    project.check(
+        "
+        2 | generators --tools prny | there is no driver `prny`; did you mean `prony`?
+        2 | generators --tools prony,prony | `prony` is named twice
+        2 | generators --cases helo:1 | there is no case `helo`
+        ",
+    );
     add_script(&project, "absent", "word", "true");
     fs::remove_file(project.path().join("drivers/absent/tool")).unwrap();
-    run(&project, &["--tools", "absent"])
-        .with(1)
-        .says("absent is left out, because it is not installed; to install it: write it")
-        .says("none of these tools is installed");
-    let manifest = project.path().join("drivers/absent/driver.toml");
-    fs::write(manifest, "title = \"x\"\nprogramm = \"y\"\n").unwrap();
-    run(&project, &[])
-        .with(1)
-        .says("absent/driver.toml:2: unknown field `programm`")
-        .says("did you mean `program`?");
+    project.check("1 | generators --tools absent | absent is left out, because it is not installed; to install it: write it & none of these tools is installed");
+    let manifest = "title = \"x\"\nprogramm = \"y\"\n";
+    project.write("drivers/absent/driver.toml", manifest);
+    project.check(
+        "1 | generators | absent/driver.toml:2: unknown field `programm` & did you mean `program`?",
+    );
 }
 
 #[test]
 fn a_tool_that_fails_is_left_out_and_the_others_are_measured() {
     let project = project(&[]);
-    add_script(
-        &project,
-        "bad",
-        "word",
-        "echo first >&2; echo because >&2; exit 4",
-    );
+    let fails = "echo first >&2; echo because >&2; exit 4";
+    add_script(&project, "bad", "word", fails);
     add_script(&project, "good", "word", "echo 50 responses in 1s");
-    let ended = run(&project, &["--cases", "hello:2,pipelined:2"]).with(1);
-    ended
+    generators(&project, "--rounds 2 --cases hello:2,pipelined:2")
+        .with(1)
         .prints("bad: failed: it ended with exit status: 4; its last lines of output: first")
         .prints("hello, 2 connections; 2 rounds")
         .says("because");
@@ -234,8 +194,8 @@ fn after_an_interrupt_results_are_shown_and_no_process_is_left() {
 touch ran
 echo 50 responses in 1s";
     add_script(&project, "hangs", &token, hangs);
-    let arguments = generators(&["--cases", "hello:2"]);
-    let mut running = Running::start(project.prony(&arguments));
+    let words = "generators --duration 1 --rounds 2 --cases hello:2";
+    let mut running = Running::start(project.prony(words));
     running.await_stderr("round 2 of 2");
     until("the tool", || (with(&token).len() >= 2).then_some(()));
     running.signal(Signal::SIGINT);
@@ -251,37 +211,38 @@ echo 50 responses in 1s";
 #[test]
 fn a_suite_is_run_with_a_driver() {
     let project = project(&["prony"]).with(&["ceiling"]);
-    let more = ["--rounds", "1", "--duration", "500ms", "--driver", "prony"];
-    let ended = common::run(project.measure("ceiling", "hello,sse", &more)).with(0);
+    let more = "--rounds 1 --duration 500ms --driver prony";
+    let ended = run(project.measure("ceiling", "hello,sse", more));
+    ended.with(0).says("generated the load, not Prony");
     let record = project.export();
     let measured = trials(&record, "ceiling", "measured");
-    assert_eq!(measured.len(), 2, "{}", ended.all());
+    assert_eq!(measured.len(), 2, "{record}");
     for trial in measured {
         let load = &trial["result"]["load"];
         let generator = load["generator"]["loop"].as_str().unwrap();
         assert!(generator.starts_with("Prony 0."), "{generator}");
-        assert!(load["outcomes"]["ok"].as_u64().unwrap() > 0, "{load}");
-        assert!(load["latency_ns"].is_null() && load["rate_per_s"].as_f64().unwrap() > 0.0);
-        assert!(
-            load["warmup"]["outcomes"]["ok"].as_u64().unwrap() > 0,
-            "{load}"
-        );
+        assert!(load["latency_ns"].is_null() && load["rate_per_s"].as_f64() > Some(0.0));
+        for outcomes in [&load["outcomes"], &load["warmup"]["outcomes"]] {
+            assert!(outcomes["ok"].as_u64() > Some(0), "{load}");
+        }
     }
     let notes = record["run"]["notes"].to_string();
-    assert!(notes.contains("not compared during the load"), "{notes}");
-    ended.says("generated the load, not Prony");
+    contains(&notes, "not compared during the load");
 }
 
 #[test]
 fn a_load_that_a_driver_cannot_generate_is_left_out() {
     let project = project(&[]).with(&["ceiling"]);
     add_script(&project, "whole", "word", "echo 50 responses in 1s");
-    let short = ["--rounds", "1", "--driver", "whole"];
-    common::run(project.measure("ceiling", "hello", &short))
-        .with(2)
-        .says("left out: hello, which whole cannot load: it only takes durations in whole seconds");
-    let unknown = ["--rounds", "1", "--driver", "hole"];
-    common::run(project.measure("ceiling", "hello", &unknown))
-        .with(2)
-        .says("there is no driver `hole`; did you mean `whole`?");
+    for [driver, message] in [
+        [
+            "whole",
+            "left out: hello, which whole cannot load: it only takes durations in whole seconds",
+        ],
+        ["hole", "there is no driver `hole`; did you mean `whole`?"],
+    ] {
+        let more = format!("--rounds 1 --driver {driver}");
+        let ended = run(project.measure("ceiling", "hello", &more));
+        ended.with(2).says(message);
+    }
 }

@@ -1,16 +1,16 @@
 //! Golden test of `prony list`. The other views have their golden files beside them, in `src`.
 //!
-//! `INSTA_UPDATE=always cargo test -p prony --test golden` accepts a change.
+//! `INSTA_UPDATE=always cargo test -p prony --test it golden` accepts a change.
 
 use crate::common::project::{Project, manifest};
-use insta::{Settings, assert_snapshot};
+use prony_testkit::golden;
 
 /// Installed toolchains differ between machines; these servers need none, or one that no machine has, and what Prony
 /// ships is left out.
 #[test]
 fn list() {
     let project = Project::new();
-    project.without_suite("tour");
+    std::fs::remove_file(project.path().join("suites/tour.toml")).unwrap();
     let measure = "rounds = 3\n[[measure]]\nworkloads = [\"hello\", \"page\"]\n\
                    load = { shape = \"closed\", connections = 4, duration = \"1s\", warmup = \"0s\", timeout = \"5s\" }\n";
     for (id, servers) in [
@@ -25,17 +25,12 @@ fn list() {
     project.command("ready", &["true"]);
     let need = "needs = [{ program = \"no-such-server\", least = \"2.1\", install = \"get it somewhere\" }]\n";
     project.manifest("lacking", &(manifest(&["true"]) + need));
-    project.manifest(
-        "a-server-with-a-long-name",
-        &manifest(&["true"]).replace("none", "a framework with a long name"),
-    );
-    let shown = project.run(&["list"]).with(0).stdout;
+    let long = manifest(&["true"]).replace("none", "a framework with a long name");
+    project.manifest("a-server-with-a-long-name", &long);
+    let shown = project.run("list").with(0).stdout;
     let parts = shown.split_inclusive("\n\n");
-    let own: String = parts
+    let own: String = { parts }
         .filter(|part| part.contains("of this project\n"))
         .collect();
-    let mut settings = Settings::clone_current();
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| assert_snapshot!("list", own));
+    golden!("list", own);
 }

@@ -1,14 +1,13 @@
 //! Workloads of `prony.toml` that are Hurl files.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::common::{Ended, prony, run, schema};
+use crate::common::project::Project;
+use crate::common::schema;
 use prony_testkit::server::{self, Change, Request, Response};
+use prony_testkit::table::rows;
+use prony_testkit::{contains, lacks};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 pub const CHANGES: [(&str, Change); 1] = [("shop", shop)];
 
@@ -100,6 +99,7 @@ rounds = 2
 
 [server.shop]
 run = SERVER
+env = { ENV }
 
 [workload.checkout]
 scenario = \"checkout.hurl\"
@@ -113,61 +113,22 @@ counters = { number = 1000 }
 load = { shape = \"closed\", connections = 2, requests = 40, warmup = \"20ms\", warmup_limit = \"0s\" }
 ";
 
-/// A project with the shop, some of whose files are changed.
-struct Shop(TempDir);
+/// What a flow expects of an item, and a wrong item.
+const RIGHT_ITEM: &str = "\"$.id\" == {{item}}";
+const WRONG_ITEM: &str = "\"$.id\" == 7";
 
-impl Shop {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let command = server::command("shop", "server");
-        for (name, text) in [
-            ("checkout.hurl", CHECKOUT),
-            (
-                "prony.toml",
-                &PROJECT.replace("SERVER", &format!("{command:?}")),
-            ),
-            ("users.csv", "user,item\nann,1\nbob,2\n"),
-        ] {
-            fs::write(folder.path().join(name), text).unwrap();
-        }
-        Self(folder)
+/// A project with the shop, whose server has these variables and some of whose files are changed.
+fn shop_with(variables: &str, changes: &[[&str; 3]]) -> Project {
+    let command = format!("{:?}", server::command("shop", "server"));
+    let text = PROJECT.replace("SERVER", &command);
+    let mut project = Project::of(&text.replace("ENV", variables));
+    project.write("checkout.hurl", CHECKOUT);
+    project.write("users.csv", "user,item\nann,1\nbob,2\n");
+    project.variable = Some(["SHOP_PASSWORD", "swordfish"]);
+    for [file, from, to] in changes {
+        project.edit(file, from, to);
     }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
-
-    /// The same with another text in a file.
-    fn with(self, file: &str, from: &str, to: &str) -> Self {
-        let file = self.path().join(file);
-        let text = fs::read_to_string(&file).unwrap();
-        assert!(text.contains(from), "{text} lacks {from}");
-        fs::write(&file, text.replace(from, to)).unwrap();
-        self
-    }
-
-    /// The same whose server has this variable.
-    fn with_variable(self, name: &str, value: &str) -> Self {
-        let variable = format!("[server.shop]\nenv = {{ {name} = \"{value}\" }}\n");
-        self.with("prony.toml", "[server.shop]\n", &variable)
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = prony(arguments);
-        command.current_dir(self.path());
-        command.env("SHOP_PASSWORD", "swordfish");
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Ended {
-        run(self.command(arguments))
-    }
-
-    /// The last run as `prony export` has it.
-    fn export(&self) -> Value {
-        let exported = self.run(&["export"]).with(0);
-        schema::run(&exported.stdout)
-    }
+    project
 }
 
 /// The measured loads of an exported run.
@@ -179,18 +140,21 @@ fn loads(record: &Value) -> Vec<&Value> {
 
 #[test]
 fn flows_are_verified_measured_and_reported() {
-    let shop = Shop::new();
-    shop.run(&["list", "workloads"])
+    let shop = shop_with("", &[]);
+    shop.check(
+        "
+        0 | list workloads | >checkout  flows of checkout.hurl over http/1.1
+        0 | verify | >verified shop × checkout
+        ",
+    );
+    let measured = shop.run("run --no-ceiling --markdown report.md");
+    measured
         .with(0)
-        .prints("checkout  flows of checkout.hurl over http/1.1");
-    shop.run(&["verify"])
-        .with(0)
-        .prints("verified shop × checkout");
-    let report = ["run", "--no-ceiling", "--markdown", "report.md"];
-    let measured = shop.run(&report).with(0);
-    let measured = measured.prints("2 users, closed loop of flows, ");
-    let measured = measured.prints("shop    whole flows");
+        .prints("2 users, closed loop of flows, ")
+        .prints("shop    whole flows")
+        .lacks("swordfish");
     let record = shop.export();
+    lacks(&record.to_string(), "swordfish");
     let loads = loads(&record);
     // A noisy trial is run again.
     assert!(loads.len() >= 2, "{record}");
@@ -198,179 +162,121 @@ fn flows_are_verified_measured_and_reported() {
         let flows = &load["flows"];
         assert_eq!(load["load"]["flows"], true);
         // Each load begins with the first number, so none of its orders is refused.
-        assert_eq!(flows["failed"], 0, "{flows}");
-        assert_eq!(flows["ok"], 40, "{flows}");
+        assert_eq!((&flows["failed"], &flows["ok"]), (&json!(0), &json!(40)));
         let entries = flows["entries"].as_array().unwrap().iter();
-        let names: Vec<&str> = entries
-            .map(|entry| entry["name"].as_str().unwrap())
-            .collect();
+        let names: Vec<&Value> = entries.map(|entry| &entry["name"]).collect();
         assert_eq!(
             names,
             ["POST /login", "GET /items/{{item}}", "POST /orders"]
         );
     }
-    let report = fs::read_to_string(shop.path().join("report.md")).unwrap();
-    assert!(report.contains("### Flows and their requests"), "{report}");
+    let report = shop.read("report.md");
+    lacks(&report, "swordfish");
+    contains(&report, "### Flows and their requests");
     let rows = report.lines().filter(|line| line.starts_with("| shop | "));
-    let requests: Vec<&str> = rows
-        .filter_map(|row| row.split(" | ").nth(1))
-        .filter(|cell| cell.contains(' '))
-        .collect();
-    assert!(requests.contains(&"GET /items/{{item}}"), "{report}");
-    for all in [&measured.all(), &report, &record.to_string()] {
-        assert!(!all.contains("swordfish"), "{all}");
-    }
-}
-
-#[test]
-fn a_wrong_response_is_shown_with_its_place() {
-    let shop = Shop::new().with("checkout.hurl", "\"$.id\" == {{item}}", "\"$.id\" == 7");
-    let why = "checkout.hurl:12:0: Assert failure: actual: integer <1> expected: integer <7>";
-    shop.run(&["verify"])
-        .with(1)
-        .prints("WRONG    shop × checkout")
-        .prints("expected a response to GET /items/{{item}} as in checkout.hurl")
-        .prints(&format!("received {why}"));
-    shop.run(&["run", "--no-ceiling"])
-        .with(1)
-        .prints("Not measured");
-    shop.run(&["load", "shop", "-n1", "--ready-timeout", "3s"])
-        .with(1)
-        .says(why);
-}
-
-#[test]
-fn secrets_are_not_shown() {
-    let shop = Shop::new().with(
-        "checkout.hurl",
-        "jsonpath \"$.token\"\n",
-        "jsonpath \"$.token\"\n[Asserts]\njsonpath \"$.token\" == \"{{password}}\"\n",
+    let mut requests = rows.filter_map(|row| row.split(" | ").nth(1));
+    assert!(
+        requests.any(|cell| cell == "GET /items/{{item}}"),
+        "{report}"
     );
-    let ended = shop.run(&["verify"]).with(1).prints("***");
-    assert!(!ended.all().contains("swordfish"), "{}", ended.all());
+}
+
+#[test]
+fn a_wrong_response_is_shown_with_its_place_and_without_what_the_server_wrote_of_secrets() {
+    let shop = shop_with(
+        "TELLS = \"all\"",
+        &[["checkout.hurl", RIGHT_ITEM, WRONG_ITEM]],
+    );
+    let why = "checkout.hurl:12:0: Assert failure: actual: integer <1> expected: integer <7>";
+    shop.check(&format!(
+        "
+        1 | verify | >WRONG    shop × checkout & >expected a response to GET /items/{{{{item}}}} as in checkout.hurl & >received {why}
+        1 | run --no-ceiling | >Not measured
+        "
+    ));
+    shop.run("load shop -n1 --ready-timeout 3s")
+        .with(1)
+        .says(why)
+        .says("password=***")
+        .lacks("swordfish");
+}
+
+#[test]
+fn a_secret_that_a_response_should_be_is_not_shown() {
+    let token = "jsonpath \"$.token\"\n";
+    let asserted = format!("{token}[Asserts]\njsonpath \"$.token\" == \"{{{{password}}}}\"\n");
+    let shop = shop_with("", &[["checkout.hurl", token, &asserted]]);
+    shop.run("verify").with(1).prints("***").lacks("swordfish");
 }
 
 #[test]
 fn a_secret_in_a_variable_or_in_credentials_is_neither_shown_nor_recorded() {
-    let asserts = "HTTP 200\n[Asserts]\njsonpath \"$.seen\" == \"\"\n";
-    for (authorization, shown) in [
-        ("Authorization: {{token}}", "actual: string <***>"),
-        (
-            "[BasicAuth]\nann: {{password}}",
-            "actual: string <Basic ***>",
-        ),
-    ] {
-        for (leaks_after, command) in [("0", &["verify"][..]), ("8", &["run", "--no-ceiling"])] {
-            let secrets = "token = { env = \"SHOP_PASSWORD\", prefix = \"Bearer \", secret = true }, password = ";
-            let shop = Shop::new()
-                .with("prony.toml", "password = ", secrets)
-                .with_variable("LEAKS_AFTER", leaks_after);
+    let secrets =
+        "token = { env = \"SHOP_PASSWORD\", prefix = \"Bearer \", secret = true }, password = ";
+    for [authorization, shown] in rows(
+        "Authorization: {{token}} | actual: string <***>
+         [BasicAuth]\\nann: {{password}} | actual: string <Basic ***>",
+    ) {
+        for [leaks_after, command] in [["0", "verify"], ["8", "run --no-ceiling"]] {
+            let leaks = format!("LEAKS_AFTER = \"{leaks_after}\"");
+            let shop = shop_with(&leaks, &[["prony.toml", "password = ", secrets]]);
+            let asserts = "HTTP 200\n[Asserts]\njsonpath \"$.seen\" == \"\"\n";
             let flow = format!("GET http://{{{{host}}}}/items/1\n{authorization}\n{asserts}");
-            fs::write(shop.path().join("checkout.hurl"), flow).unwrap();
-            let told = shop.run(command).with(1).all();
-            let told = match command[0] {
-                "run" => told + &shop.export().to_string(),
-                _ => told,
-            };
-            assert!(told.contains(shown), "{told} lacks {shown}");
-            for secret in ["swordfish", "YW5uOnN3b3JkZmlzaA"] {
-                assert!(!told.contains(secret), "{told}");
+            shop.write("checkout.hurl", flow);
+            let mut all = shop.run(command).with(1).all();
+            if command != "verify" {
+                all += &shop.export().to_string();
             }
+            contains(&all, shown);
+            lacks(&all, "swordfish");
+            lacks(&all, "YW5uOnN3b3JkZmlzaA");
         }
     }
 }
 
 #[test]
-fn what_a_server_wrote_before_a_load_is_shown_without_secrets() {
-    let shop = Shop::new()
-        .with("checkout.hurl", "\"$.id\" == {{item}}", "\"$.id\" == 7")
-        .with_variable("TELLS", "all");
-    let load = shop.run(&["load", "shop", "-n1", "--ready-timeout", "3s"]);
-    let told = load.with(1).says("password=***").all();
-    assert!(!told.contains("swordfish"), "{told}");
-}
-
-#[test]
 fn what_a_server_wrote_is_recorded_unless_users_capture_secrets() {
     for (capture, is_recorded) in [("\"$.token\"", true), ("\"$.token\" redact", false)] {
-        let shop = Shop::new()
-            .with("checkout.hurl", "\"$.token\"", capture)
-            .with_variable("TELLS", "all");
-        shop.run(&["run", "--no-ceiling"]).with(0);
+        let changes = [["checkout.hurl", "\"$.token\"", capture]];
+        let shop = shop_with("TELLS = \"all\"", &changes);
+        shop.run("run --no-ceiling").with(0);
         let record = shop.export();
         for trial in record["trials"].as_array().unwrap() {
             let tail = trial["result"]["log_tail"].to_string();
             assert_eq!(tail.contains("password=***"), is_recorded, "{tail}");
             assert_eq!(tail == "null", !is_recorded, "{tail}");
         }
-        assert!(!record.to_string().contains("swordfish"));
+        lacks(&record.to_string(), "swordfish");
     }
 }
 
 #[test]
 fn a_server_that_fails_only_under_load_is_not_ranked() {
-    let shop = Shop::new().with_variable("BREAKS_AFTER", "8");
-    shop.run(&["verify"]).with(0);
-    let measured = shop.run(&["run", "--no-ceiling", "--warmup", "0s"]).with(1);
-    let all = measured.all();
-    assert!(all.contains("checkout.hurl:19:0: Assert failure"), "{all}");
     let verdict = "shop sent wrong responses and is not ranked";
-    assert!(all.contains(verdict), "{all}");
-}
+    let breaks = shop_with("BREAKS_AFTER = \"8\"", &[]);
+    breaks.run("verify").with(0);
+    let measured = breaks.run("run --no-ceiling --warmup 0s").with(1).all();
+    contains(&measured, "checkout.hurl:19:0: Assert failure");
+    contains(&measured, verdict);
 
-#[test]
-fn a_server_whose_flows_cannot_go_on_in_the_warm_up_is_not_ranked() {
-    let shop = Shop::new().with_variable("EARLY_LISTS", "1");
-    shop.run(&["verify"]).with(0);
-    let measured = shop.run(&["run", "--no-ceiling", "--warmup", "500ms"]);
-    let all = measured.with(1).all();
-    let verdict = "shop sent wrong responses and is not ranked";
-    assert!(all.contains(verdict), "{all}");
-    let record = shop.export();
-    let stuck = |load: &Value| load["warmup"]["failed_without_request"].as_u64().unwrap();
-    assert!(loads(&record).into_iter().any(|load| stuck(load) > 0));
+    // Flows that cannot go on in the warm-up.
+    let stuck = shop_with("EARLY_LISTS = \"1\"", &[]);
+    stuck.run("verify").with(0);
+    let measured = stuck.run("run --no-ceiling --warmup 500ms").with(1).all();
+    contains(&measured, verdict);
+    let record = stuck.export();
+    let failed = |load: &Value| load["warmup"]["failed_without_request"].as_u64().unwrap();
+    assert!(loads(&record).into_iter().any(|load| failed(load) > 0));
 }
 
 #[test]
 fn ab_loads_flows_without_a_measure_of_them() {
     let other = "[workload.item]\nrequest = { method = \"GET\", path = \"/items/1\" }\nresponse = { status = 200 }\n\n[[measure]]\nworkloads = [\"item\"]";
-    let shop = Shop::new().with("prony.toml", "[[measure]]", other);
-    fs::write(shop.path().join(".gitignore"), ".prony\n").unwrap();
-    for arguments in [
-        &["init", "--quiet"][..],
-        &["add", "."],
-        &["commit", "--quiet", "--message", "a shop"],
-    ] {
-        let mut git = Command::new("git");
-        git.current_dir(shop.path());
-        git.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]);
-        run({
-            git.args(arguments);
-            git
-        })
-        .with(0);
-    }
-    let short = [
-        "--duration",
-        "100ms",
-        "--warmup",
-        "20ms",
-        "--rounds",
-        "1",
-        "--connections",
-        "2",
-    ];
-    let arguments = [
-        &["ab", "HEAD", "--workloads", "checkout", "--no-ceiling"][..],
-        &short,
-    ]
-    .concat();
-    let compared = shop.run(&arguments);
-    assert!(
-        compared.all().contains("checkout, flows of 2 users"),
-        "{}",
-        compared.all()
-    );
+    let shop = shop_with("", &[["prony.toml", "[[measure]]", other]]);
+    shop.commit("a shop");
+    let short = "--duration 100ms --warmup 20ms --rounds 1 --connections 2";
+    let words = format!("ab HEAD --workloads checkout --no-ceiling {short}");
+    contains(&shop.run(&words).all(), "checkout, flows of 2 users");
     let record = shop.export();
     let trials = record["trials"].as_array().unwrap();
     let is_of_flows = |one: &Value| one["trial"]["load"]["flows"] == true;
@@ -379,152 +285,97 @@ fn ab_loads_flows_without_a_measure_of_them() {
 
 #[test]
 fn faults_are_reported_before_anything_starts() {
-    for (file, from, to, expected) in [
-        (
-            "prony.toml",
-            "checkout.hurl",
-            "check-out.hurl",
-            &["check-out.hurl, which workload `checkout` needs: No such file"][..],
-        ),
-        (
-            "checkout.hurl",
-            "HTTP 201",
-            "HTTP x",
-            &["checkout.hurl:17:6", "17 | HTTP x\n   |      ^ "],
-        ),
-        (
-            "checkout.hurl",
-            "[Form]",
-            "[Options]\noutput: x\n[Form]",
-            &["checkout.hurl:3:1", "3 | output: x\n   | ^ "],
-        ),
-        (
-            "checkout.hurl",
-            "items/{{item}}",
-            "items/{{itm}}",
-            &[
-                "checkout.hurl:9:",
-                "`itm`",
-                "values = { variables = { itm = ",
-            ],
-        ),
-        (
-            "checkout.hurl",
-            "http://{{host}}/orders",
-            "http://other:80/orders",
-            &["checkout.hurl:14:6", "http://{{host}}"],
-        ),
-        (
-            "checkout.hurl",
-            "http:",
-            "https:",
-            &["write scenario = { file = \"checkout.hurl\", tls = true }"],
-        ),
-        (
-            "prony.toml",
-            "scenario = \"checkout.hurl\"",
-            "scenario = { file = \"checkout.hurl\", tls = true }",
-            &["begin with http://", "`tls = true`"],
-        ),
-        (
-            "prony.toml",
-            "connections = 2",
-            "connections = 2, pipeline = 4",
-            &["prony.toml:15: field `load`", "`pipeline`", "`checkout`"],
-        ),
-        (
-            "prony.toml",
-            "rows = \"users.csv\"",
-            "rows = \"user.csv\"",
-            &["user.csv, which workload `checkout` needs: No such file"],
-        ),
-    ] {
-        let shop = Shop::new().with(
-            "prony.toml",
-            "\nrun = [",
-            "\nrun = [\"echo\", \"started\", ",
-        );
-        let shop = shop.with(file, from, to);
-        for command in [&["verify"][..], &["run", "--no-ceiling"]] {
-            let ended = shop.run(command).with(1);
-            for text in expected {
-                assert!(ended.stderr.contains(text), "{}\nlacks {text}", ended.all());
-            }
-            assert!(!ended.all().contains("started"), "{}", ended.all());
+    // Both commands read the files alike.
+    for (number, [file, from, to, expected]) in rows(
+        r#"
+        prony.toml | checkout.hurl | check-out.hurl | check-out.hurl, which workload `checkout` needs: No such file
+        checkout.hurl | HTTP 201 | HTTP x | checkout.hurl:17:6 & 17 \x7c HTTP x\n   \x7c      ^
+        checkout.hurl | [Form] | [Options]\noutput: x\n[Form] | checkout.hurl:3:1 & 3 \x7c output: x\n   \x7c ^
+        checkout.hurl | items/{{item}} | items/{{itm}} | checkout.hurl:9: & `itm` & values = { variables = { itm =
+        checkout.hurl | http://{{host}}/orders | http://other:80/orders | checkout.hurl:14:6 & http://{{host}}
+        checkout.hurl | http: | https: | write scenario = { file = "checkout.hurl", tls = true }
+        prony.toml | scenario = "checkout.hurl" | scenario = { file = "checkout.hurl", tls = true } | begin with http:// & `tls = true`
+        prony.toml | connections = 2 | connections = 2, pipeline = 4 | prony.toml:16: field `load` & `pipeline` & `checkout`
+        prony.toml | rows = "users.csv" | rows = "user.csv" | user.csv, which workload `checkout` needs: No such file
+        "#,
+    )
+    .into_iter()
+    .enumerate()
+    {
+        let started = "\nrun = [\"echo\", \"started\", ";
+        let changes = [["prony.toml", "\nrun = [", started], [file, from, to]];
+        let shop = shop_with("", &changes);
+        let command = ["verify", "run --no-ceiling"][number % 2];
+        let ended = shop.run(command).with(1).lacks("started");
+        for text in expected.split(" & ") {
+            contains(&ended.stderr, text);
         }
     }
 }
 
 #[test]
-fn other_generators_refuse_flows() {
-    let shop = Shop::new();
-    shop.run(&["run", "--no-ceiling", "--driver", "prony"])
-        .with(2)
-        .says("does not support Hurl files");
+fn what_does_not_go_with_flows_is_refused() {
+    shop_with("", &[]).check(
+        "
+        2 | run --no-ceiling --driver prony | does not support Hurl files
+        2 | load shop -n1 --expect-status 200 | --expect-status does not go with a Hurl file
+        ",
+    );
 }
 
 #[test]
 fn a_server_of_the_project_is_loaded_with_its_flows() {
-    let shop = Shop::new();
+    let shop = shop_with("", &[]);
     for event_loop in ["io_uring", "epoll"] {
-        for more in [
-            &["-c2"][..],
-            &["--users", "2", "--think-time", "1ms"],
-            &["--rate", "200/s"],
-        ] {
-            let load = ["load", "shop", "-n20", "-t1", "--loop", event_loop];
-            let json = ["--json", "result.json"];
-            shop.run(&[&load, more, &json].concat())
+        for users in ["-c2", "--users 2 --think-time 1ms", "--rate 200/s"] {
+            let load = "load shop -n20 -t1 --json result.json --loop";
+            shop.run(&format!("{load} {event_loop} {users}"))
                 .with(0)
                 .prints("  3 requests of checkout.hurl in each flow\n")
                 .prints("  20 ok flows, ");
-            let result = fs::read_to_string(shop.path().join("result.json")).unwrap();
-            let result: Value = serde_json::from_str(&result).unwrap();
-            assert_eq!(result["flows"]["failed"], 0, "{event_loop} {more:?}");
+            let result = schema::load(&shop.read("result.json"));
+            assert_eq!(result["flows"]["failed"], 0, "{event_loop} {users}");
         }
     }
-    shop.run(&["load", "shop", "-n1", "--expect-status", "200"])
-        .with(2)
-        .says("--expect-status does not go with a Hurl file");
 }
 
 #[test]
 fn connections_go_to_the_server_whatever_host_the_file_names() {
-    let shop = Shop::new().with("checkout.hurl", "{{host}}", "shop.example:81");
-    shop.run(&["verify"]).with(0);
-    shop.run(&["load", "shop", "-n3"])
-        .with(0)
-        .prints("http://shop.example:81/ (127.0.0.1:");
+    let shop = shop_with("", &[["checkout.hurl", "{{host}}", "shop.example:81"]]);
+    shop.check(
+        "
+        0 | verify | >verified shop × checkout
+        0 | load shop -n3 | >http://shop.example:81/ (127.0.0.1:
+        ",
+    );
 }
 
 /// Flows of the reference server over the protocols of HTTP.
 #[test]
 fn flows_go_over_every_protocol() {
-    let shop = Shop(tempfile::tempdir().unwrap());
     let program = env!("CARGO_BIN_EXE_prony");
     let mut text = format!("rounds = 1\n[server.it]\nrun = [{program:?}, \"reference\"]\n");
-    let workloads = [
-        ("plain", "http", "\"plain.hurl\""),
-        ("tls", "https", "{ file = \"tls.hurl\", tls = true }"),
-        ("h2c", "http", "{ file = \"h2c.hurl\", protocol = \"h2\" }"),
-        (
-            "h2",
-            "https",
-            "{ file = \"h2.hurl\", tls = true, protocol = \"h2\" }",
-        ),
-    ];
-    for (id, scheme, scenario) in workloads {
+    let workloads = rows(
+        r#"
+        plain | http | "plain.hurl"
+        tls | https | { file = "tls.hurl", tls = true }
+        h2c | http | { file = "h2c.hurl", protocol = "h2" }
+        h2 | https | { file = "h2.hurl", tls = true, protocol = "h2" }
+        "#,
+    );
+    let project = Project::empty();
+    for [id, scheme, scenario] in &workloads {
         let get = format!("GET {scheme}://{{{{host}}}}/hello\nHTTP 200\n");
         let flow = format!("{get}[Captures]\nx: body\n\n{get}[Asserts]\nbody == {{{{x}}}}\n");
-        fs::write(shop.path().join(format!("{id}.hurl")), flow).unwrap();
+        project.write(&format!("{id}.hurl"), flow);
         text += &format!("[workload.{id}]\nscenario = {scenario}\n");
     }
     text += "[[measure]]\nload = { shape = \"closed\", connections = 2, requests = 50, warmup = \"0s\" }\n";
-    fs::write(shop.path().join("prony.toml"), text).unwrap();
-    let mut verified = shop.run(&["verify"]).with(0);
-    shop.run(&["run", "--no-ceiling"]).with(0);
-    let record = shop.export();
-    for (id, ..) in workloads {
+    project.write("prony.toml", text);
+    let mut verified = project.run("verify").with(0);
+    project.run("run --no-ceiling").with(0);
+    let record = project.export();
+    for [id, ..] in workloads {
         verified = verified.prints(&format!("verified it × {id}\n"));
         let trials = record["trials"].as_array().unwrap().iter();
         let own = trials.filter(|one| one["trial"]["workload"] == id);

@@ -1,11 +1,11 @@
 //! `prony import`, as its users run it.
 
-use std::fs;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::common::{Ended, prony, run};
+use crate::common::project::Project;
+use crate::common::{prony, run};
+use prony_testkit::table::rows;
+use prony_testkit::{contains, lacks};
 
 const HAR: &str = r#"{"log": {"entries": [
     {"startedDateTime": "2026-01-01T00:00:00Z", "time": 10, "_resourceType": "document",
@@ -32,39 +32,12 @@ paths:
       responses: {'200': {description: An order}}
 ";
 
-fn import(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = prony(["import"]);
-    command.args(arguments).current_dir(folder);
-    command
-}
-
-/// With a text on standard input.
-fn fed(folder: &Path, arguments: &[&str], text: &str) -> Ended {
-    let mut child = import(folder, arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(text.as_bytes()).unwrap();
-    drop(stdin);
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ended {
-        command: arguments.join(" "),
-        code: output.status.code(),
-        stdout: text(&output.stdout),
-        stderr: text(&output.stderr),
-    }
-}
-
 #[test]
 fn a_har_file_becomes_a_hurl_file() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("shop.har"), HAR).unwrap();
-    let flags = ["har", "shop.har", "-o", "shop.hurl", "--think-time"];
-    run(import(folder.path(), &flags))
+    let folder = Project::empty();
+    folder.write("shop.har", HAR);
+    folder
+        .run("import har shop.har -o shop.hurl --think-time")
         .with(0)
         .says("note: left out 2 of 4 requests: 1 to other hosts (other.example; --all-hosts keeps")
         .says("1 not over HTTP")
@@ -81,33 +54,27 @@ GET http://shop.example/a.png
 delay: 990ms
 HTTP 200
 ";
-    let written = || fs::read_to_string(folder.path().join("shop.hurl")).unwrap();
-    assert_eq!(written(), expected);
+    assert_eq!(folder.read("shop.hurl"), expected);
 
     // Only --force replaces it.
-    let flags = [
-        "har",
-        "shop.har",
-        "-o",
-        "shop.hurl",
-        "--all-hosts",
-        "--no-assets",
-    ];
-    run(import(folder.path(), &flags))
+    let again = "import har shop.har -o shop.hurl --all-hosts --no-assets";
+    folder
+        .run(again)
         .with(2)
         .says("`shop.hurl` exists; name another file with -o, or replace it with --force");
-    assert_eq!(written(), expected);
-    let forced = [&flags[..], &["--force"]].concat();
-    run(import(folder.path(), &forced)).with(0);
-    assert!(written().contains("GET http://other.example/\n"));
-    assert!(!written().contains("a.png") && !written().contains("delay"));
+    assert_eq!(folder.read("shop.hurl"), expected);
+    folder.run(&format!("{again} --force")).with(0);
+    let written = folder.read("shop.hurl");
+    contains(&written, "GET http://other.example/\n");
+    lacks(&written, "a.png");
+    lacks(&written, "delay");
 }
 
 #[test]
 fn an_openapi_document_becomes_a_hurl_file() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("api.yaml"), API).unwrap();
-    let ended = run(import(folder.path(), &["openapi", "api.yaml"])).with(0);
+    let folder = Project::empty();
+    folder.write("api.yaml", API);
+    let ended = folder.run("import openapi api.yaml").with(0);
     let expected = "\
 # From api.yaml, by `prony import openapi`.
 # Variables:
@@ -118,15 +85,22 @@ fn an_openapi_document_becomes_a_hurl_file() {
 GET {{host}}/orders/1
 HTTP 200
 ";
-    assert_eq!(ended.stdout, expected);
-    assert_eq!(ended.stderr, "");
+    assert_eq!(
+        (ended.stdout.as_str(), ended.stderr.as_str()),
+        (expected, "")
+    );
 }
 
 #[test]
 fn a_command_on_standard_input_becomes_a_hurl_file() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = Project::empty();
     let command = "curl 'http://localhost/a' \\\n  -H 'x: {{y}}' \\\n  --data-binary @body.bin";
-    let ended = fed(folder.path(), &["curl", "-"], command).with(0);
+    folder.write("command", command);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "\"$0\" import curl - < command"]);
+    shell.arg(prony([""; 0]).get_program());
+    shell.current_dir(folder.path());
+    let ended = run(shell).with(0);
     let ended = ended.says("note: the request reads the file body.bin");
     let expected = "\
 # From standard input, by `prony import curl`.
@@ -142,44 +116,35 @@ file,body.bin;
 
 #[test]
 fn wrong_input_is_named_with_its_place() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
-    write("empty", b"");
-    write("broken.json", b"{\"log\":\n  nothing}");
-    write("broken.yaml", b"openapi: 3.0.0\npaths: [\n");
-    write("swagger.yaml", b"swagger: '2.0'\n");
-    write("bytes", b"a\xff");
-    write("wget.txt", b"wget http://a");
-    for (arguments, message) in [
-        (["har", "empty"], "`empty`: the file is empty"),
-        (["openapi", "empty"], "`empty`: the file is empty"),
-        (["curl", "empty"], "`empty`: the command is empty"),
-        (["har", "broken.json"], "at line 2 column"),
-        (
-            ["openapi", "broken.yaml"],
-            "`broken.yaml`: this is not YAML",
-        ),
-        (
-            ["openapi", "swagger.yaml"],
-            "this is Swagger 2.0; convert it",
-        ),
-        (["har", "bytes"], "`bytes`: it is not UTF-8 at byte 1"),
-        (
-            ["curl", "wget.txt"],
-            "must begin with `curl`, not with `wget`",
-        ),
+    let folder = Project::empty();
+    for [name, text] in [
+        ["empty", ""],
+        ["broken.json", "{\"log\":\n  nothing}"],
+        ["broken.yaml", "openapi: 3.0.0\npaths: [\n"],
+        ["swagger.yaml", "swagger: '2.0'\n"],
+        ["wget.txt", "wget http://a"],
     ] {
-        let ended = run(import(folder.path(), &arguments)).with(2).says(message);
-        assert_eq!(ended.stdout, "", "{message}");
+        folder.write(name, text);
     }
-    run(import(folder.path(), &["har", "missing"]))
-        .with(1)
-        .says("cannot read `missing`: No such file");
-    run(import(folder.path(), &["har", "/dev/zero"]))
-        .with(1)
-        .says("cannot read `/dev/zero`: it is too long: at most 64 MiB");
-    run(import(folder.path(), &["har", "empty", "-o", "no/folder"]))
-        .with(1)
-        .says("cannot write `no/folder`");
-    run(import(folder.path(), &["postman", "a"])).with(2);
+    folder.write("bytes", b"a\xff");
+    for [code, words, message] in rows(
+        "
+        2 | har empty | `empty`: the file is empty
+        2 | openapi empty | `empty`: the file is empty
+        2 | curl empty | `empty`: the command is empty
+        2 | har broken.json | at line 2 column
+        2 | openapi broken.yaml | `broken.yaml`: this is not YAML
+        2 | openapi swagger.yaml | this is Swagger 2.0; convert it
+        2 | har bytes | `bytes`: it is not UTF-8 at byte 1
+        2 | curl wget.txt | must begin with `curl`, not with `wget`
+        2 | postman a | 'postman'
+        1 | har missing | cannot read `missing`: No such file
+        1 | har /dev/zero | cannot read `/dev/zero`: it is too long: at most 64 MiB
+        1 | har empty -o no/folder | cannot write `no/folder`
+        ",
+    ) {
+        let ended = folder.run(&format!("import {words}"));
+        let ended = ended.with(code.parse().unwrap()).says(message);
+        assert_eq!(ended.stdout, "", "{words}");
+    }
 }

@@ -7,79 +7,54 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::common::project::{Project, trials};
-use crate::common::{self, Ended, Running, repository, run, schema, until};
+use crate::common::{Ended, Running, repository, run, saved, schema, until};
 use nix::sys::signal::Signal;
 use prony_testkit::recorder::HttpServer;
+use prony_testkit::table::rows;
+use prony_testkit::{contains, lacks};
 
-/// One trial that has figures even on a busy machine.
-const ONE: [&str; 4] = ["--rounds", "1", "--duration", "300ms"];
-
-/// A project with a recorded run of the reference server.
+/// A project with a recorded run of the reference server, which has figures even on a busy machine.
 fn with_a_run() -> Project {
-    let project = with_drivers();
-    run(project.measure("ceiling", "hello", &ONE)).with(0);
-    project
-}
-
-/// The same with a second run, to compare the two.
-fn with_two_runs() -> Project {
-    let project = with_a_run();
-    run(project.measure("ceiling", "hello", &ONE)).with(0);
-    project
-}
-
-/// A project with the reference server and the repository's drivers.
-fn with_drivers() -> Project {
     let project = Project::new().with(&["ceiling"]);
+    let measure = project.measure("ceiling", "hello", "--rounds 1 --duration 300ms");
+    run(measure).with(0);
+    project
+}
+
+/// A project with the repository's drivers as well.
+fn with_drivers(project: Project) -> Project {
     let drivers = repository().canonicalize().unwrap().join("drivers");
     symlink(drivers, project.path().join("drivers")).unwrap();
     project
 }
 
-/// Every command whose output is its result, with short runs.
-fn printing_commands(url: &str) -> Vec<Vec<&str>> {
-    let load = ["load", "-n20", "-c1", url];
-    let (ceiling, hello) = ("--only=ceiling", "--workloads=hello");
-    vec![
-        vec!["--help"],
-        vec!["load", "--help"],
-        vec!["--version"],
-        vec!["list"],
-        vec!["doctor"],
-        vec!["verify", hello],
-        vec!["report"],
-        vec!["report", "--list"],
-        vec!["export"],
-        vec!["export", "--format", "csv"],
-        vec![
-            "run",
-            ceiling,
-            hello,
-            "--rounds=1",
-            "--duration=50ms",
-            "--warmup=10ms",
-        ],
-        load.to_vec(),
-        [&load[..], &["--json", "-"]].concat(),
-        vec!["reference", "--freeze=1s/10s", "--truth=1000:1s"],
-        vec![
-            "generators",
-            "--tools=prony",
-            "--cases=hello:1",
-            "--rounds=1",
-            "--duration=1",
-        ],
-    ]
-}
+const GENERATORS: &str = "generators --tools=prony --cases=hello:1 --rounds=1 --duration=1";
 
-/// Runs the command with a full device as standard output.
-fn on_a_full_device(mut command: Command) -> (Option<i32>, String) {
-    let full = File::options().write(true).open("/dev/full").unwrap();
-    let ended = command.stdin(Stdio::null()).stdout(full).output().unwrap();
-    (
-        ended.status.code(),
-        String::from_utf8_lossy(&ended.stderr).into_owned(),
-    )
+/// Every command whose output is its result, with short runs.
+const PRINTING: &str = "
+    --help
+    load --help
+    --version
+    list
+    doctor
+    verify --workloads=hello
+    report
+    report --list
+    export
+    export --format csv
+    run --only=ceiling --workloads=hello --rounds=1 --duration=300ms --warmup=20ms
+    LOAD
+    LOAD --json -
+    reference --freeze=1s/10s --truth=1000:1s
+    GENERATORS
+";
+
+/// Runs the command with this as standard output: its exit code and what it said.
+fn writing_to(output: impl Into<Stdio>, mut command: Command) -> (Option<i32>, String) {
+    let ended = command.stdin(Stdio::null()).stdout(output).output();
+    let ended = ended.unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    (ended.status.code(), said)
 }
 
 /// Runs the command as a shell does with `>&-`.
@@ -93,103 +68,94 @@ fn with_stdout_closed(command: &Command) -> Ended {
 
 #[test]
 fn output_that_is_lost_is_an_error_and_a_reader_that_goes_away_is_none() {
-    let (project, server) = (with_two_runs(), HttpServer::start());
-    let url = server.url();
-    for arguments in printing_commands(&url) {
-        let (code, said) = on_a_full_device(project.prony(&arguments));
-        assert_eq!(code, Some(1), "{arguments:?}: {said}");
-        let told = "error: cannot write to standard output: No space left on device";
-        assert!(said.contains(told), "{arguments:?}: {said}");
-        assert_eq!(said.matches(told).count(), 1, "{arguments:?}: {said}");
+    let (project, server) = (with_drivers(with_a_run()), HttpServer::start());
+    let load = format!("load -n20 -c1 {}", server.url());
+    let command = |words: &str| {
+        let words = words.replace("LOAD", &load);
+        project.prony(&words.replace("GENERATORS", GENERATORS))
+    };
+    let full = || File::options().write(true).open("/dev/full").unwrap();
+    for [words] in rows(PRINTING) {
+        let (code, said) = writing_to(full(), command(words));
+        assert_eq!(code, Some(1), "{words}: {said}");
+        let error = "error: cannot write to standard output: No space left on device";
+        assert_eq!(said.matches(error).count(), 1, "{words}: {said}");
     }
-    // One of the commands was a run, under another load.
-    let compare = ["compare", "latest~2", "latest~1"];
-    for more in [&[][..], &["--json", "-"], &["--markdown", "-"]] {
-        let (code, said) = on_a_full_device(project.prony(&[&compare, more].concat()));
-        assert_eq!(code, Some(2), "{more:?}: {said}");
-        assert!(said.contains("cannot write to standard output"), "{said}");
+    // One of the commands was a second run.
+    for to in ["", "--json -", "--markdown -"] {
+        let compare = format!("compare latest~1 latest {to}");
+        let (code, said) = writing_to(full(), command(&compare));
+        assert_eq!(code, Some(2), "{to}: {said}");
+        contains(&said, "cannot write to standard output");
     }
-    let load = ["load", "-n20", "-c1", &url];
-    let load_as_json = [&load[..], &["--json", "-"]].concat();
-    for arguments in [
-        &["list"][..],
-        &["export"],
-        &["--version"],
-        &load,
-        &load_as_json,
-    ] {
-        with_stdout_closed(&project.prony(arguments))
+    for words in ["list", "export", "--version", "LOAD", "LOAD --json -"] {
+        with_stdout_closed(&command(words))
             .with(1)
             .says("error: cannot write to standard output: Bad file descriptor");
     }
     // Output to /dev/null is not lost.
-    let mut command = project.prony(&load_as_json);
     let null = File::options().read(true).write(true).open("/dev/null");
-    assert_eq!(
-        command.stdout(null.unwrap()).status().unwrap().code(),
-        Some(0)
-    );
-    for arguments in [
-        &load_as_json[..],
-        &[&load[..], &["--json", "/dev/stdout"]].concat(),
-        &load,
-        &[&compare[..], &["--json", "-"]].concat(),
-        &["export", "--format", "csv"],
-        &["--help"],
+    let (code, said) = writing_to(null.unwrap(), command("LOAD --json -"));
+    assert_eq!(code, Some(0), "{said}");
+    for words in [
+        "LOAD --json -",
+        "LOAD --json /dev/stdout",
+        "LOAD",
+        "compare latest~1 latest --json -",
+        "export --format csv",
+        "--help",
     ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let mut command = project.prony(arguments);
-        let ended = command.stdout(writer).output().unwrap();
-        let said = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(0), "{arguments:?}: {said}");
-        assert!(!said.contains("error"), "{arguments:?}: {said}");
+        let (code, said) = writing_to(writer, command(words));
+        assert_eq!(code, Some(0), "{words}: {said}");
+        lacks(&said, "error");
     }
 }
 
 #[test]
 fn files_that_cannot_be_written_are_reported_before_anything_is_sent() {
-    let (project, server) = (with_a_run(), HttpServer::start());
-    let url = server.url();
+    let (project, server) = (with_drivers(with_a_run()), HttpServer::start());
     fs::create_dir(project.path().join("folder")).unwrap();
-    let capacity = ["load", "--find-capacity", "--budget=10s", &url];
-    let load = ["load", "-n20", "-c1", &url];
-    let generators = ["generators", "--tools=prony", "--cases=hello:1"];
-    let calibrate = ["calibrate", "--quick"];
-    let compare = ["compare", "latest", "latest"];
-    for (command, flag, code) in [
-        (&load[..], "--json", 1),
-        (&capacity, "--json", 1),
-        (&capacity, "--chart", 1),
-        (&generators, "--json", 1),
-        (&generators, "--markdown", 1),
-        (&calibrate, "--json", 1),
-        (&compare, "--json", 2),
-        (&compare, "--markdown", 2),
-        (&["export"], "--output", 1),
-    ] {
-        for (file, told) in [
-            ("no/such/result", "there is no folder `no/such`"),
-            ("folder", "cannot write `folder`: it is a folder"),
-            (
-                "servers/ceiling/none/x",
-                "there is no folder `servers/ceiling/none`",
-            ),
-        ] {
-            let ended = project.run(&[command, &[flag, file]].concat());
-            let ended = ended.with(code).says(told);
-            assert_eq!(ended.stdout, "", "{command:?}");
-            assert!(!ended.stderr.contains("measuring"), "{}", ended.stderr);
-        }
+    let faults = [
+        ("no/such/result", "there is no folder `no/such`"),
+        ("folder", "cannot write `folder`: it is a folder"),
+        (
+            "servers/ceiling/none/x",
+            "there is no folder `servers/ceiling/none`",
+        ),
+    ];
+    // Each command meets one of the faults.
+    for ([words, code], (file, message)) in rows(
+        "
+        load -n20 -c1 URL --json | 1
+        load --find-capacity --budget=10s URL --json | 1
+        load --find-capacity --budget=10s URL --chart | 1
+        generators --tools=prony --cases=hello:1 --json | 1
+        generators --tools=prony --cases=hello:1 --markdown | 1
+        calibrate --quick --json | 1
+        compare latest latest --json | 2
+        compare latest latest --markdown | 2
+        export --output | 1
+        report --out | 1
+        ",
+    )
+    .into_iter()
+    .zip(faults.into_iter().cycle())
+    {
+        let words = format!("{words} {file}").replace("URL", &server.url());
+        let ended = project.run(&words).with(code.parse().unwrap());
+        let ended = ended.says(message).lacks("measuring");
+        assert_eq!(ended.stdout, "", "{words}");
     }
     assert_eq!(server.count(), 0, "nothing was sent");
     assert!(!project.path().join("no").exists());
 
     // Two results need two files.
     for (one, other) in [("same", "same"), ("same", "./same"), ("-", "-")] {
-        let files = ["--json", one, "--markdown", other];
+        let files = format!("--json {one} --markdown {other}");
         project
-            .run(&[&compare[..], &files].concat())
+            .run(&format!("compare latest latest {files}"))
             .with(2)
             .says("--markdown and --json name the same place");
     }
@@ -199,82 +165,62 @@ fn files_that_cannot_be_written_are_reported_before_anything_is_sent() {
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
-    let mut names: Vec<_> = entries.map(name).collect();
+    let mut names: Vec<_> = entries
+        .map(|entry| name(entry).into_string().unwrap())
+        .collect();
     names.sort();
     names
-        .into_iter()
-        .map(|name| name.into_string().unwrap())
-        .collect()
 }
 
 #[test]
 fn an_earlier_result_stays_until_the_new_one_is_complete() {
-    let (folder, server) = (tempfile::tempdir().unwrap(), HttpServer::start());
-    let file = folder.path().join("result.json");
-    fs::write(&file, "earlier").unwrap();
+    let (folder, server) = (Project::empty(), HttpServer::start());
+    let file = folder.write("result.json", "earlier");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
     symlink("result.json", folder.path().join("link.json")).unwrap();
-    let load = |end: &str| {
-        let mut command = common::prony(["load", end, "-c1", "--json", "link.json"]);
-        command.arg(server.url()).current_dir(&folder);
-        command
-    };
+    let url = server.url();
+    let load = |end: &str| folder.prony(&format!("load {end} -c1 --json link.json {url}"));
     let running = Running::start(load("-d60s"));
     until("a request", || (server.count() > 0).then_some(()));
-    assert_eq!(fs::read_to_string(&file).unwrap(), "earlier");
+    assert_eq!(folder.read("result.json"), "earlier");
     running.signal(Signal::SIGKILL);
     running.end();
-    assert_eq!(fs::read_to_string(&file).unwrap(), "earlier");
+    assert_eq!(folder.read("result.json"), "earlier");
     assert_eq!(names(folder.path()), ["link.json", "result.json"]);
 
     run(load("-n20")).with(0);
-    let result = schema::load(&fs::read_to_string(&file).unwrap());
-    assert_eq!(result["requests"], 20);
+    assert_eq!(schema::load(&folder.read("result.json"))["requests"], 20);
     // The link is still a link, and the file's permissions have not changed.
     assert_eq!(names(folder.path()), ["link.json", "result.json"]);
     let link = fs::symlink_metadata(folder.path().join("link.json")).unwrap();
-    assert!(link.is_symlink());
     let mode = fs::metadata(&file).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o640);
-}
+    assert!(link.is_symlink() && mode & 0o777 == 0o640);
 
-#[test]
-fn a_result_may_go_to_a_pipe_or_a_device() {
-    let (folder, server) = (tempfile::tempdir().unwrap(), HttpServer::start());
-    let json = |to: &str| {
-        let mut command = common::prony(["load", "-n20", "-c1", "--json", to]);
-        command.arg(server.url()).current_dir(&folder);
-        command
-    };
-    let ended = run(json("/dev/stderr")).with(0).prints("requests");
+    // A result may go to a device.
+    let load = |to: &str| folder.run(&format!("load -n20 -c1 --json {to} {url}"));
+    let ended = load("/dev/stderr").with(0).prints("requests");
     assert_eq!(schema::load(&ended.stderr)["requests"], 20);
-    run(json("/dev/full"))
+    load("/dev/full")
         .with(1)
         .prints("requests")
         .says("cannot write `/dev/full`: No space left on device");
 }
 
-/// A run in its second round, long before its end.
-fn in_mid_run(project: &Project) -> Running {
-    let more = ["--rounds", "60", "--duration", "100ms"];
-    let mut running = Running::start(project.measure("ceiling", "hello", &more));
-    running.await_stderr("round 2 of 60");
-    running
-}
-
 #[test]
 fn a_record_file_deleted_during_a_run_is_reported_and_results_are_saved() {
     let project = Project::new().with(&["ceiling"]);
-    let files = ["prony.sqlite", "prony.sqlite-wal", "prony.sqlite-shm"];
     let delete_file = || {
-        files
-            .iter()
-            .for_each(|name| fs::remove_file(project.state(name)).unwrap())
+        for name in ["prony.sqlite", "prony.sqlite-wal", "prony.sqlite-shm"] {
+            fs::remove_file(project.state(name)).unwrap();
+        }
     };
     let delete_all = || fs::remove_dir_all(project.state("")).unwrap();
     let deletions: [&dyn Fn(); 2] = [&delete_file, &delete_all];
     for delete in deletions {
-        let running = in_mid_run(&project);
+        // Long before its end.
+        let measure = project.measure("ceiling", "hello", "--rounds 60 --duration 100ms");
+        let mut running = Running::start(measure);
+        running.await_stderr("round 2 of 60");
         // The run keeps writing there.
         until("the deletion", || {
             std::panic::catch_unwind(std::panic::AssertUnwindSafe(delete)).ok()
@@ -284,89 +230,75 @@ fn a_record_file_deleted_during_a_run_is_reported_and_results_are_saved() {
             .with(1)
             .says("prony.sqlite was deleted or replaced while Prony wrote to it")
             .says("note: the results are in ");
-        let told = ended.stderr.split("the results are in ").nth(1);
-        let folder = Path::new(told.unwrap().lines().next().unwrap());
-        let record = schema::run(&fs::read_to_string(folder.join("record.json")).unwrap());
+        let (_, record) = saved(&ended);
         assert_eq!(record["run"]["end"], "failed");
         let measured = trials(&record, "ceiling", "measured").len();
         assert!((1..60).contains(&measured), "{measured} trials");
-        assert!(folder.join("report.html").is_file());
         assert!(project.state(".gitignore").is_file());
     }
 }
 
 #[test]
-fn prony_s_own_files_are_not_staged_and_no_other_folder_is_created() {
+fn prony_s_own_files_are_not_staged_and_the_folder_on_the_command_line_is_created() {
     let project = with_a_run();
-    assert_eq!(
-        fs::read_to_string(project.state(".gitignore")).unwrap(),
-        "*\n"
-    );
-    let git = |arguments: &[&str]| {
-        let mut git = Command::new("git");
-        git.args(arguments)
-            .current_dir(project.path())
-            .env("HOME", project.path());
-        let output = git.output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-        String::from_utf8(output.stdout).unwrap()
-    };
-    git(&["init", "--quiet"]);
-    git(&["add", "-A"]);
-    let staged = git(&["ls-files"]);
-    assert!(staged.contains("suites/tour.toml"), "{staged}");
-    assert!(!staged.contains(".prony"), "{staged}");
+    let ignored = ".prony/.gitignore";
+    assert_eq!(project.read(ignored), "*\n");
+    project.git("init --quiet");
+    project.git("add -A");
+    let staged = project.git("ls-files").stdout;
+    contains(&staged, "suites/tour.toml");
+    lacks(&staged, ".prony");
     // A user's own files there stay.
-    fs::write(project.state(".gitignore"), "mine\n").unwrap();
-    project.run(&["verify", "--workloads", "hello"]).with(0);
-    assert_eq!(
-        fs::read_to_string(project.state(".gitignore")).unwrap(),
-        "mine\n"
-    );
-
-    // No other folder is created.
-    let measure = |store: &str| project.measure("ceiling", "hello", &["--store", store]);
-    run(measure("no/such/dir/x"))
-        .with(1)
-        .says("there is no folder no/such/dir for the record file no/such/dir/x")
-        .says("create it, or name another path");
-    run(measure("suites/tour.toml/x"))
-        .with(1)
-        .says("suites/tour.toml is not a folder");
-    project
-        .run(&["report", "--out", "no/such/site"])
-        .with(1)
-        .says("there is no folder `no/such`");
-    assert!(!project.path().join("no").exists());
-    // The folder on the command line is created.
-    project.run(&["report", "--out", "site"]).with(0);
+    project.write(ignored, "mine\n");
+    project.run("verify --workloads hello").with(0);
+    assert_eq!(project.read(ignored), "mine\n");
+    project.run("report --out site").with(0);
     assert!(project.path().join("site/report.html").is_file());
 }
 
 #[test]
 fn every_command_that_creates_the_state_folder_makes_git_ignore_it() {
-    for arguments in [
-        &["verify", "--workloads", "hello"][..],
-        &[
-            "generators",
-            "--tools=prony",
-            "--cases=hello:1",
-            "--rounds=1",
-            "--duration=1",
-        ],
-    ] {
-        let project = with_drivers();
-        project.run(arguments).with(0);
+    for words in ["verify --workloads hello", GENERATORS] {
+        let project = with_drivers(Project::new().with(&["ceiling"]));
+        // Commands that only read create nothing.
+        project.run("list").with(0);
+        project.run("report").with(1);
+        assert!(!project.state("").exists());
+        project.run(words).with(0);
         let is_made = project.state("").exists();
-        assert_eq!(
-            project.state(".gitignore").is_file(),
-            is_made,
-            "{arguments:?}"
-        );
+        assert_eq!(project.state(".gitignore").is_file(), is_made, "{words}");
     }
-    // Commands that only read create nothing.
-    let project = Project::new().with(&["ceiling"]);
-    project.run(&["list"]).with(0);
-    project.run(&["report"]).with(1);
-    assert!(!project.state("").exists());
+}
+
+/// The exit code of a command whose output nobody reads.
+fn unread(mut command: Command) -> Option<i32> {
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer
+    };
+    command.stdout(closed()).stderr(closed());
+    command.status().unwrap().code()
+}
+
+#[test]
+fn readers_of_both_streams_that_go_away_are_no_error() {
+    let (project, server) = (Project::new().with(&["ceiling"]), HttpServer::start());
+    let measure = project.measure("ceiling", "hello", "--rounds 1");
+    assert_eq!(unread(measure), Some(0));
+    let record = project.export();
+    assert_eq!(record["run"]["end"], "complete");
+    let id = record["run"]["id"].as_str().unwrap();
+    assert!(project.state("runs").join(id).join("report.html").is_file());
+    let load = format!("load -n20 -c1 --json result.json {}", server.url());
+    for (line, code) in [
+        ("list", 0),
+        ("verify --workloads hello", 0),
+        ("report", 0),
+        ("run tuor", 2),
+        (&load, 0),
+    ] {
+        assert_eq!(unread(project.prony(line)), Some(code), "{line}");
+    }
+    assert_eq!(schema::load(&project.read("result.json"))["requests"], 20);
 }

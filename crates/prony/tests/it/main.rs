@@ -43,7 +43,7 @@ fn test_server() {
         &project_file::CHANGES,
         &rounds::CHANGES,
         &servers::CHANGES,
-        &verify::changes(),
+        &verify::CHANGES,
         &warm_up::CHANGES,
         &wrong_responses::CHANGES,
     ];

@@ -3,15 +3,15 @@
 use std::cell::Cell;
 use std::fs;
 use std::io::Write;
-use std::process::Command;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use prony_testkit::server::{self, Change, Request, Response};
+use prony_testkit::table::rows;
+use prony_testkit::{contains, lacks};
 use serde_json::{Value, json};
 
 use crate::common::project::{Project, trials};
-use crate::common::run;
 
 pub const CHANGES: [(&str, Change); 4] = [
     ("orders", orders),
@@ -60,12 +60,14 @@ fn orders(request: &Request, response: &mut Response) {
     }
 }
 
-fn manifest(change: &str, workloads: &[&str]) -> String {
+/// The server of the project.
+fn serve(project: &Project, change: &str, workloads: &[&str]) {
     let run = server::command(change, "server");
-    format!(
+    let manifest = format!(
         "title = \"Orders\"\nlanguage = \"Rust\"\nframework = \"none\"\nclass = \"stdlib\"\n\
          workloads = {workloads:?}\nrun = {run:?}\n"
-    )
+    );
+    project.manifest("orders", &manifest);
 }
 
 /// The workloads of the project.
@@ -101,16 +103,14 @@ load = { shape = "closed", connections = 2, requests = 100, warmup = "10ms", war
 
 /// A project whose workloads are its own.
 fn project() -> Project {
-    let project = Project::new();
-    project.without_suite("tour");
+    let mut project = Project::empty();
+    project.variable = Some(["ORDERS_TOKEN", "s3cr3t-t0ken"]);
     project.suite("mine", SUITE);
-    fs::remove_file(project.path().join("workloads")).unwrap();
-    fs::create_dir(project.path().join("workloads")).unwrap();
-    project.manifest("orders", &manifest("orders", &OWN));
+    serve(&project, "orders", &OWN);
+    let wrong = "[response]\nstatus = 201\nbody = { json_path = { \"$.echo\" = \"nobody\" } }\n";
     workload(&project, "orders.toml", &format!("{REQUEST}{RESPONSE}"));
     let over_tls = format!("{REQUEST}tls = true\n{RESPONSE}");
     workload(&project, "orders-tls.toml", &over_tls);
-    let wrong = "[response]\nstatus = 201\nbody = { json_path = { \"$.echo\" = \"nobody\" } }\n";
     workload(&project, "wrong.toml", &format!("{REQUEST}{wrong}"));
     workload(&project, "order.csv", "1,2,3\n");
     workload(&project, "order.json", r#"{"required": ["id", "items"]}"#);
@@ -118,122 +118,88 @@ fn project() -> Project {
 }
 
 fn workload(project: &Project, name: &str, text: &str) {
-    fs::write(project.path().join("workloads").join(name), text).unwrap();
+    project.write(&format!("workloads/{name}"), text);
 }
 
-fn with_token(project: &Project, arguments: &[&str]) -> Command {
-    let mut command = project.prony(arguments);
-    command.env("ORDERS_TOKEN", "s3cr3t-t0ken");
-    command
+/// The measured trials of a run, which shows no secret.
+fn measured(project: &Project) -> Vec<Value> {
+    project.run("run mine --no-ceiling").with(0).lacks("s3cr3t");
+    let record = project.export();
+    lacks(&record.to_string(), "s3cr3t");
+    let measured = trials(&record, "orders", "measured").into_iter();
+    measured.map(|trial| trial["result"].clone()).collect()
 }
 
 #[test]
 fn own_requests_reach_verification_and_load() {
     let project = project();
-    let arguments = ["verify", "orders", "--workloads", "orders,orders-tls"];
-    run(with_token(&project, &arguments))
-        .with(0)
-        .prints("verified orders × orders")
-        .prints("verified orders × orders-tls");
-    project
-        .run(&["list", "workloads"])
-        .with(0)
-        .prints("POST /orders");
-
-    let ended = run(with_token(&project, &["run", "mine", "--no-ceiling"])).with(0);
-    assert!(!ended.all().contains("s3cr3t"), "{}", ended.all());
-    let record = project.export();
-    let measured = trials(&record, "orders", "measured");
+    project.check(
+        "
+        0 | verify orders --workloads orders,orders-tls | >verified orders × orders & >verified orders × orders-tls
+        0 | list workloads | >POST /orders
+        ",
+    );
+    // Its server writes lines with the token.
+    serve(&project, "orders-with-words", &OWN);
+    let measured = measured(&project);
     assert_eq!(measured.len(), 4);
-    for trial in measured {
-        let load = &trial["result"]["load"];
+    for result in measured {
+        let load = &result["load"];
         let wrong = load["outcomes"]["wrong_body"].as_u64().unwrap_or(0);
         assert_eq!(wrong, 0, "{load}");
         assert!(load["statuses"]["201"].as_u64().unwrap() > 0, "{load}");
+        let lines = result["log_tail"]["output"].to_string();
+        contains(&lines, "Bearer ***");
+        lacks(&lines, "[1m");
+        lacks(&lines, "u001b");
     }
-    assert!(!record.to_string().contains("s3cr3t"));
 }
 
 #[test]
-fn a_response_that_is_never_right_is_shown_without_its_secret() {
+fn responses_and_logs_are_shown_without_a_secret() {
     let project = project();
-    let arguments = ["verify", "orders", "--workloads", "wrong"];
-    let ended = run(with_token(&project, &arguments)).with(1);
-    let told = ended.all();
-    assert!(told.contains("$.echo = \"nobody\""), "{told}");
-    assert!(told.contains("$.echo = \"Bearer ***\""), "{told}");
-    assert!(!told.contains("s3cr3t"), "{told}");
-}
-
-#[test]
-fn the_log_of_a_server_that_ends_is_shown_without_a_secret() {
-    let project = project();
-    project.manifest("orders", &manifest("orders-until-one", &OWN));
-    let arguments = ["verify", "orders", "--workloads", "orders"];
-    let told = run(with_token(&project, &arguments)).with(1).all();
-    assert!(told.contains("got Bearer ***"), "{told}");
-    assert!(!told.contains("s3cr3t"), "{told}");
-}
-
-#[test]
-fn a_record_has_the_last_lines_of_a_server_without_its_secret() {
-    let project = project();
-    project.manifest("orders", &manifest("orders-with-words", &OWN));
-    run(with_token(&project, &["run", "mine", "--no-ceiling"])).with(0);
-    let record = project.export();
-    for trial in trials(&record, "orders", "measured") {
-        let lines = trial["result"]["log_tail"]["output"].to_string();
-        assert!(lines.contains("Bearer ***"), "{lines}");
-        assert!(
-            !lines.contains("[1m") && !lines.contains("u001b"),
-            "{lines}"
-        );
-    }
-    assert!(!record.to_string().contains("s3cr3t"));
+    let verify = |workload: &str| {
+        let ended = project.run(&format!("verify orders --workloads {workload}"));
+        ended.with(1).lacks("s3cr3t")
+    };
+    verify("wrong")
+        .prints("$.echo = \"nobody\"")
+        .prints("$.echo = \"Bearer ***\"");
+    serve(&project, "orders-until-one", &OWN);
+    verify("orders").prints("got Bearer ***");
 }
 
 #[test]
 fn faults_of_a_workload_are_reported_before_anything_runs() {
-    let project = project();
-    let verify = ["verify", "orders", "--workloads", "orders"];
+    let mut project = project();
+    let token = project.variable.take();
+    let verify = "verify orders --workloads orders";
     project
-        .run(&verify)
+        .run(verify)
         .with(1)
         .says("its header `Authorization` is the environment variable ORDERS_TOKEN, which is not set; set it: export ORDERS_TOKEN=…");
+    project.variable = token;
+    let refused = |message: &str| {
+        project.run(verify).with(1).says(message);
+    };
     fs::remove_file(project.path().join("workloads/order.csv")).unwrap();
-    run(with_token(&project, &verify))
-        .with(1)
-        .says("workloads/order.csv, which workload `orders` needs: No such file");
+    refused("workloads/order.csv, which workload `orders` needs: No such file");
     workload(&project, "order.csv", "");
-    run(with_token(&project, &verify))
-        .with(1)
-        .says("workloads/order.csv is empty, and workload `orders` sends it");
+    refused("workloads/order.csv is empty, and workload `orders` sends it");
     workload(&project, "order.csv", "1,2,3\n");
     workload(&project, "order.json", "");
-    run(with_token(&project, &verify))
-        .with(1)
-        .says("workloads/order.json is not a JSON Schema, and workload `orders` needs one");
-    for (from, to, message) in [
-        (
-            "compressed",
-            "comprssed",
-            "orders.toml:9: unknown field `comprssed`",
-        ),
-        ("compressed", "comprssed", "did you mean `compressed`?"),
-        (
-            "^[0-9]+$",
-            "([0-9]",
-            "is not a regular expression: unclosed group",
-        ),
-        (
-            "$.items",
-            "$.items[",
-            "orders.toml:14: field `body`: `$.items[` is not a JSONPath",
-        ),
-    ] {
+    refused("workloads/order.json is not a JSON Schema, and workload `orders` needs one");
+    for [from, to, message] in rows(
+        "
+        compressed | comprssed | orders.toml:9: unknown field `comprssed`
+        compressed | comprssed | did you mean `compressed`?
+        ^[0-9]+$ | ([0-9] | is not a regular expression: unclosed group
+        $.items | $.items[ | orders.toml:14: field `body`: `$.items[` is not a JSONPath
+        ",
+    ) {
         let text = format!("{REQUEST}{RESPONSE}").replacen(from, to, 1);
         workload(&project, "orders.toml", &text);
-        run(with_token(&project, &verify)).with(1).says(message);
+        refused(message);
     }
 }
 
@@ -275,17 +241,12 @@ variables = { shop = "north side", token = { env = "ORDERS_TOKEN", secret = true
 /// A project with the shop, whose response is as `response` says.
 fn shop(response: &str) -> Project {
     let project = project();
-    project.manifest("orders", &manifest("shop-of-values", &["order"]));
-    project.suite(
-        "mine",
-        &SUITE.replace("[\"orders\", \"orders-tls\"]", "[\"order\"]"),
-    );
+    serve(&project, "shop-of-values", &["order"]);
+    let suite = SUITE.replace("[\"orders\", \"orders-tls\"]", "[\"order\"]");
+    project.suite("mine", &suite);
     workload(&project, "items.csv", "item\npen\n\"big \"\"cup\"\"\"\n");
-    workload(
-        &project,
-        "order.toml",
-        &format!("{ORDER}[response]\n{response}\n"),
-    );
+    let order = format!("{ORDER}[response]\n{response}\n");
+    workload(&project, "order.toml", &order);
     project
 }
 
@@ -294,83 +255,49 @@ fn values_and_kept_cookies_reach_verification_and_load() {
     let project = shop(
         "status = 201\nbody = { json_path = { \"$.item\" = { exists = true } } }\nlog_lines = 1",
     );
-    let arguments = ["verify", "orders", "--workloads", "order"];
-    run(with_token(&project, &arguments))
-        .with(0)
-        .prints("verified orders × order");
-    let ended = run(with_token(&project, &["run", "mine", "--no-ceiling"])).with(0);
-    assert!(!ended.all().contains("s3cr3t"), "{}", ended.all());
-    let record = project.export();
-    let measured = trials(&record, "orders", "measured");
+    project.check("0 | verify orders --workloads order | >verified orders × order");
+    let measured = measured(&project);
     assert_eq!(measured.len(), 2);
-    for trial in measured {
-        let load = &trial["result"]["load"];
+    for load in measured.iter().map(|result| &result["load"]) {
         // The lines that the server logged agree with the requests, or the trial would have failed.
         let statuses = load["statuses"].as_object().unwrap();
         assert_eq!(statuses.keys().collect::<Vec<_>>(), ["201"], "{load}");
-        assert!(
-            load.get("flows").is_none_or(|flows| flows.is_null()),
-            "{load}"
-        );
+        assert!(load["flows"].is_null(), "{load}");
         let url = load["target"]["url"].as_str().unwrap();
         assert!(url.ends_with("/shops/north%20side/orders"), "{url}");
     }
-    assert!(!record.to_string().contains("s3cr3t"));
 }
 
 #[test]
 fn a_wrong_response_to_values_is_shown_without_secrets() {
     let project = shop("status = 201\nbody = { json_path = { \"$.token\" = \"none\" } }");
-    let arguments = ["verify", "orders", "--workloads", "order"];
-    let told = run(with_token(&project, &arguments)).with(1).all();
-    assert!(told.contains("$.token = \"none\""), "{told}");
-    assert!(told.contains("$.token = \"***\""), "{told}");
-    assert!(!told.contains("s3cr3t"), "{told}");
+    project
+        .run("verify orders --workloads order")
+        .with(1)
+        .prints("$.token = \"none\"")
+        .prints("$.token = \"***\"")
+        .lacks("s3cr3t");
 }
 
 #[test]
 fn what_does_not_go_with_values_is_refused_before_anything_starts() {
-    let project = shop("status = 201");
-    let load = "load = { shape = \"closed\", connections = 2, pipeline = 4";
-    let suite = SUITE.replace("[\"orders\", \"orders-tls\"]", "[\"order\"]");
-    let piped = suite.replace("load = { shape = \"closed\", connections = 2", load);
-    project.suite("mine", &piped);
-    let told = run(with_token(&project, &["run", "mine", "--no-ceiling"]))
-        .with(1)
-        .all();
-    assert!(
-        told.contains("the load has `pipeline`, which does not go with the `values` of `order`"),
-        "{told}"
-    );
-    project.suite("mine", &suite);
-    let order = ORDER.replace("{{item}}", "{{items}}");
-    workload(
-        &project,
-        "order.toml",
-        &format!("{order}[response]\nstatus = 201\n"),
-    );
-    let told = run(with_token(&project, &["run", "mine", "--no-ceiling"]))
-        .with(1)
-        .all();
-    assert!(
-        told.contains("its body: the value `items` is not defined; did you mean `item`?"),
-        "{told}"
-    );
-}
-
-#[test]
-fn a_placeholder_without_values_is_pointed_out() {
+    for [file, from, to, message] in rows(
+        "
+        suites/mine.toml | connections = 2 | connections = 2, pipeline = 4 | the load has `pipeline`, which does not go with the `values` of `order`
+        workloads/order.toml | {{item}} | {{items}} | its body: the value `items` is not defined; did you mean `item`?
+        ",
+    ) {
+        let project = shop("status = 201");
+        project.edit(file, from, to);
+        project.run("run mine --no-ceiling").with(1).says(message);
+    }
+    // Placeholders of a request without values.
     let project = shop("status = 201");
     let (request, _) = ORDER.split_once("[values]").unwrap();
     let request = request.replace("{{count}}", "1").replace("{{token}}", "x");
-    workload(
-        &project,
-        "order.toml",
-        &format!("{request}[response]\nstatus = 201\n"),
-    );
-    let told = run(with_token(&project, &["verify", "orders"]))
-        .with(1)
-        .all();
+    let order = format!("{request}[response]\nstatus = 201\n");
+    workload(&project, "order.toml", &order);
+    let all = project.run("verify orders").with(1).all();
     let hint = "the request has {{shop}} as text: for a value, add the table `values`";
-    assert!(told.contains(hint), "{told}");
+    contains(&all, hint);
 }

@@ -3,8 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
+use crate::common::Running;
 use crate::common::project::{Project, first_attempts, trials};
-use crate::common::{Running, run, schema};
 use nix::sys::signal::Signal;
 use prony_testkit::server::Change;
 use serde_json::{Value, json};
@@ -23,6 +23,7 @@ workloads = ["hello"]
 load = { shape = "closed", connections = 2, duration = "50ms", warmup = "10ms", warmup_limit = "0s", timeout = "5s" }
 "#;
 
+/// A project with both, and the ceiling.
 fn project() -> Project {
     let project = Project::new().with(&["ceiling"]);
     project.server("one", "right");
@@ -36,104 +37,87 @@ fn ids(record: &Value) -> Vec<&str> {
     servers.map(|one| one["id"].as_str().unwrap()).collect()
 }
 
+/// Why the rounds of the only load of a run ended.
+fn end_of(record: &Value) -> &Value {
+    let ends = record["run"]["adaptive"]["ends"].as_array().unwrap();
+    assert_eq!(ends.len(), 1, "{ends:?}");
+    &ends[0]
+}
+
 #[test]
 fn the_ceiling_is_measured_if_it_serves_a_workload_and_is_not_left_out() {
     let project = project();
-    let ended = project.run(&["run", "two"]).with(0);
+    let ended = project.run("run two --baseline other").with(0);
     ended
         .says("measured as well: the ceiling")
         .says("--no-ceiling");
     let record = project.export();
     assert_eq!(ids(&record), ["one", "other", "ceiling"]);
     assert_eq!(trials(&record, "ceiling", "measured").len(), 1);
-    assert_eq!(record["run"]["baseline"], Value::Null);
+    assert_eq!(record["run"]["baseline"], "other");
 
     // The suite's other server is left out, the ceiling is not.
-    project.run(&["run", "two", "--only", "one"]).with(0);
-    assert_eq!(ids(&project.export()), ["one", "ceiling"]);
+    project.run("run two --only one").with(0);
+    let record = project.export();
+    assert_eq!(ids(&record), ["one", "ceiling"]);
+    assert_eq!(record["run"]["baseline"], Value::Null);
 
-    let ended = project.run(&["run", "two", "--no-ceiling"]).with(0);
-    assert!(!ended.stderr.contains("ceiling"), "{}", ended.all());
+    project.run("run two --no-ceiling").with(0).lacks("ceiling");
     assert_eq!(ids(&project.export()), ["one", "other"]);
 
     // The ceiling alone is not a reason to run a suite.
-    project.edit("one", "\"hello\", ", "");
-    let idle = project.run(&["run", "two", "--only", "one"]).with(2);
+    project.edit("servers/one/server.toml", "\"hello\", ", "");
+    let idle = project.run("run two --only one").with(2);
     idle.says("these servers serve none of the workloads: one");
 }
 
 #[test]
-fn a_project_without_a_ceiling_runs_without_it() {
+fn a_server_slower_than_the_load_is_measured_in_a_project_without_a_ceiling() {
     let project = Project::new();
-    project.server("one", "right");
+    // Like a server with hardly any CPU time: its first response comes after the 50 ms.
+    project.server("one", "late");
     project.server("other", "right");
     project.suite("two", TWO);
-    project.run(&["run", "two"]).with(0);
-    assert_eq!(ids(&project.export()), ["one", "other"]);
-}
-
-#[test]
-fn the_baseline_is_recorded_and_must_take_part() {
-    let project = project();
-    project.run(&["run", "two", "--baseline", "other"]).with(0);
-    let record = schema::run(&project.run(&["export"]).with(0).stdout);
-    assert_eq!(record["run"]["baseline"], "other");
-    for (arguments, told) in [
-        (&["--baseline", "othre"][..], "did you mean `other`?"),
-        (
-            &["--baseline", "ceiling", "--no-ceiling"],
-            "the baseline `ceiling` is not among the servers of this run of `two`: one, other",
-        ),
-        (
-            &["--baseline", "other", "--only", "one"],
-            "run of `two`: one, ceiling",
-        ),
-    ] {
-        let mut command = project.prony(&["run", "two"]);
-        command.args(arguments);
-        run(command).with(2).says(told);
-    }
+    project.run("run two").with(0);
+    let record = project.export();
+    assert_eq!(ids(&record), ["one", "other"]);
+    let slow = trials(&record, "one", "measured");
+    assert_eq!(slow.len(), 1, "{record}");
+    let outcomes = &slow[0]["result"]["load"]["outcomes"];
+    assert!(outcomes["ok"].as_u64() >= Some(2), "{outcomes}");
 }
 
 #[test]
 fn rounds_are_added_up_to_the_maximum_if_no_interval_is_narrow_enough() {
     let project = project();
-    let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
-    command.args(["--rounds", "6", "--only", "one"]);
-    let ended = run(command)
+    project
+        .run("run two --precision 0.001% --rounds 6 --only one")
         .with(0)
-        .says("until every comparison is within ±0.001 %");
-    let ended = ended.says("round 1 (target ±0.001 %), up to ");
-    ended.says(" so far, target ±0.001 %), up to ");
-    let record = schema::run(&project.run(&["export"]).with(0).stdout);
-    let run = &record["run"];
+        .says("until every comparison is within ±0.001 %")
+        .says("round 1 (target ±0.001 %), up to ")
+        .says(" so far, target ±0.001 %), up to ");
+    let record = project.export();
+    let (run, end) = (&record["run"], end_of(&record));
     assert_eq!(
-        (&run["rounds"], &run["end"]),
-        (&json!(6), &json!("complete"))
+        [&run["rounds"], &run["end"]],
+        [&json!(6), &json!("complete")]
     );
-    let adaptive = &run["adaptive"];
-    assert_eq!(adaptive["precision"], 0.00001);
-    assert_eq!(adaptive["budget_s"], 1800.0);
-    let ends = adaptive["ends"].as_array().unwrap();
-    assert_eq!(ends.len(), 1);
-    let end = &ends[0];
-    assert_eq!(
-        (&end["workload"], &end["rounds"]),
-        (&json!("hello"), &json!(6))
-    );
-    assert_eq!(end["reason"], "most-rounds");
-    assert!(end["widest"].as_f64().unwrap() > 0.00001, "{end}");
+    assert_eq!(run["adaptive"]["precision"], 0.00001);
+    assert_eq!(run["adaptive"]["budget_s"], 1800.0);
+    let found = [&end["workload"], &end["rounds"], &end["reason"]];
+    assert_eq!(found, [&json!("hello"), &json!(6), &json!("most-rounds")]);
+    assert!(end["widest"].as_f64() > Some(0.00001), "{end}");
     assert_eq!(first_attempts(&record).len(), 12);
 }
 
 #[test]
 fn a_budget_that_is_spent_ends_the_rounds() {
     let project = project();
-    let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
-    command.args(["--budget", "1ms", "--only", "one"]);
-    run(command).with(0);
+    project
+        .run("run two --precision 0.001% --budget 1ms --only one")
+        .with(0);
     let record = project.export();
-    let end = &record["run"]["adaptive"]["ends"][0];
+    let end = end_of(&record);
     assert_eq!(end["reason"], "budget");
     // The least number of rounds runs nevertheless.
     let rounds = end["rounds"].as_u64().unwrap();
@@ -142,48 +126,33 @@ fn a_budget_that_is_spent_ends_the_rounds() {
 }
 
 #[test]
-fn a_suite_may_ask_for_precision_itself() {
+fn a_suite_may_have_a_precision_itself() {
     let project = project();
-    let precise = TWO.replace(
-        "rounds = 1",
-        "rounds = 1\nprecision = \"50%\"\nbudget = \"1m\"",
-    );
-    project.suite("precise", &precise);
-    project.run(&["run", "precise", "--rounds", "7"]).with(0);
+    let precise = "rounds = 1\nprecision = \"50%\"\nbudget = \"1m\"";
+    project.edit("suites/two.toml", "rounds = 1", precise);
+    project.run("run two --rounds 7").with(0);
     let record = project.export();
     let adaptive = &record["run"]["adaptive"];
-    assert_eq!(
-        (&adaptive["precision"], &adaptive["budget_s"]),
-        (&json!(0.5), &json!(60.0))
-    );
-    let rounds = adaptive["ends"][0]["rounds"].as_u64().unwrap();
+    assert_eq!([&adaptive["precision"], &adaptive["budget_s"]], [0.5, 60.0]);
+    let rounds = end_of(&record)["rounds"].as_u64().unwrap();
     assert!((2..=7).contains(&rounds), "{adaptive}");
     assert_eq!(record["run"]["notes"], json!([]), "nothing was changed");
 }
 
 #[test]
-fn wrong_precisions_and_budgets_are_reported() {
+fn wrong_baselines_precisions_and_budgets_are_reported() {
     let project = project();
-    for (arguments, told) in [
-        (
-            &["--budget", "10m"][..],
-            "add --precision, for instance --precision 3%",
-        ),
-        (
-            &["--precision", "3"],
-            "write one in percent, for instance 3%",
-        ),
-        (&["--precision", "0%"], "more than 0%"),
-        (&["--precision", "3%", "--budget", "0s"], "longer than 0"),
-        (
-            &["--precision", "3%", "--rounds", "201"],
-            "there can be at most 200 rounds",
-        ),
-    ] {
-        let mut command = project.prony(&["run", "two"]);
-        command.args(arguments);
-        run(command).with(2).says(told);
-    }
+    project.check(
+        "
+        2 | run two --baseline othre | did you mean `other`?
+        2 | run two --baseline ceiling --no-ceiling | the baseline `ceiling` is not among the servers of this run of `two`: one, other
+        2 | run two --baseline other --only one | run of `two`: one, ceiling
+        2 | run two --budget 10m | add --precision, for instance --precision 3%
+        2 | run two --precision 3 | write one in percent, for instance 3%
+        2 | run two --precision 0% | more than 0%
+        2 | run two --precision 3% --rounds 201 | there can be at most 200 rounds
+        ",
+    );
     assert!(
         !project.state("prony.sqlite").exists(),
         "nothing was started"
@@ -193,31 +162,15 @@ fn wrong_precisions_and_budgets_are_reported() {
 #[test]
 fn an_interrupted_run_records_its_rounds() {
     let project = project();
-    let mut command = project.prony(&["run", "two", "--precision", "0.001%"]);
-    command.args(["--only", "one"]);
-    let mut running = Running::start(command);
+    let words = "run two --precision 0.001% --only one";
+    let mut running = Running::start(project.prony(words));
     running.await_stderr("round 3 (");
     running.signal(Signal::SIGINT);
     running.end().with(130);
-    let record = schema::run(&project.run(&["export"]).with(0).stdout);
-    assert_eq!(record["run"]["end"], "interrupted");
-    let end = &record["run"]["adaptive"]["ends"][0];
-    assert_eq!(end["reason"], "interrupted");
-    assert!(end["rounds"].as_u64().unwrap() >= 2, "{end}");
-    assert!(first_attempts(&record).len() >= 4);
-}
-
-#[test]
-fn a_server_slower_than_the_load_is_measured() {
-    let project = Project::new();
-    // Like a server with hardly any CPU time: its first response comes after the 50 ms.
-    project.server("one", "late");
-    project.server("other", "right");
-    project.suite("two", TWO);
-    project.run(&["run", "two"]).with(0);
     let record = project.export();
-    let slow = trials(&record, "one", "measured");
-    assert_eq!(slow.len(), 1, "{record}");
-    let outcomes = &slow[0]["result"]["load"]["outcomes"];
-    assert!(outcomes["ok"].as_u64().unwrap() >= 2, "{outcomes}");
+    assert_eq!(record["run"]["end"], "interrupted");
+    let end = end_of(&record);
+    assert_eq!(end["reason"], "interrupted");
+    assert!(end["rounds"].as_u64() >= Some(2), "{end}");
+    assert!(first_attempts(&record).len() >= 4);
 }

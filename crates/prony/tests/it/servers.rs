@@ -2,12 +2,12 @@
 //! folder.
 
 use std::fs;
-
 use std::path::Path;
 
 use crate::common::project::{Project, manifest, trials};
-use crate::common::{self, Ended, run};
+use crate::common::{Ended, Running, run};
 use prony_testkit::server::{self, Change, hang};
+use prony_testkit::{contains, lacks};
 
 pub const CHANGES: [(&str, Change); 5] = [
     ("logs-elsewhere", |_, response| {
@@ -18,11 +18,11 @@ pub const CHANGES: [(&str, Change); 5] = [
     }),
     // It says when the byte has been requested, and responds no more.
     ("goes-away", |request, response| {
-        if Path::new("asked").exists() {
+        if Path::new("was-requested").exists() {
             hang();
         }
         if request.path == "/byte" {
-            response.then = Some(|| fs::write("asked", "").unwrap());
+            response.then = Some(|| fs::write("was-requested", "").unwrap());
         }
     }),
     ("breaks", |request, response| {
@@ -44,10 +44,8 @@ pub const CHANGES: [(&str, Change); 5] = [
 /// The line that starts with `start`, and everything after it.
 fn from<'a>(ended: &'a Ended, start: &str) -> &'a str {
     let at = ended.stdout.find(start);
-    at.map_or_else(
-        || panic!("no `{start}` in {}", ended.all()),
-        |at| &ended.stdout[at..],
-    )
+    let at = at.unwrap_or_else(|| panic!("no `{start}` in {}", ended.report()));
+    &ended.stdout[at..]
 }
 
 #[test]
@@ -55,17 +53,12 @@ fn a_server_that_logs_to_standard_error_is_wrong_and_one_that_warns_there_is_rig
     let project = Project::new();
     project.server("logs-elsewhere", "logs-elsewhere");
     project.server("also-warns", "also-warns");
-    let ended = project
-        .run(&["verify", "--workloads", "page-log"])
-        .with(1)
-        .prints("verified also-warns × page-log");
+    let ended = project.run("verify --workloads page-log");
+    let ended = ended.with(1).prints("verified also-warns × page-log");
     let wrong = from(&ended, "WRONG    logs-elsewhere × page-log");
-    let came = "  received 0 lines, and 3 on standard error, which are not counted";
-    assert!(wrong.contains(came), "{wrong}");
-    assert!(
-        wrong.contains("logs-elsewhere-verify.stderr.log"),
-        "{wrong}"
-    );
+    let received = "  received 0 lines, and 3 on standard error, which are not counted";
+    contains(wrong, received);
+    contains(wrong, "logs-elsewhere-verify.stderr.log");
 }
 
 /// A server that ends with the output of Node on an error.
@@ -78,35 +71,26 @@ exit 3";
 fn a_server_that_ends_at_once_is_reported_with_its_first_lines_and_its_log_is_kept() {
     let project = Project::new().with(&["ceiling"]);
     project.command("node-like", &["sh", "-c", NODE_LIKE]);
-    let verified = project.run(&["verify", "node-like"]).with(1);
-    let failed = from(
-        &verified,
-        "FAILED   node-like: the server ended with exit code 3",
-    );
-    for line in [
-        "Error: Cannot find module nope",
-        "at frame9",
-        "…",
-        "at frame40",
-        "Node.js v20",
-    ] {
-        assert!(
-            failed.contains(&format!("{line}\n")),
-            "no `{line}` in {failed}"
-        );
+    let verified = project.run("verify node-like").with(1);
+    let failed = "FAILED   node-like: the server ended with exit code 3";
+    let failed = from(&verified, failed);
+    for line in ["Error: Cannot find module nope", "at frame9", "…"] {
+        contains(failed, &format!("{line}\n"));
     }
-    assert!(!failed.contains("at frame15\n"), "{failed}");
+    contains(failed, "at frame40\n");
+    contains(failed, "Node.js v20\n");
+    lacks(failed, "at frame15\n");
     let log = failed.split_once("its standard error (").unwrap().1;
     let log = log.split_once("):").unwrap().0;
     assert_eq!(fs::read_to_string(log).unwrap().lines().count(), 42);
 
     // The summary of a run says what happened, too.
-    let more = ["--rounds", "1", "--no-ceiling"];
-    let ended = run(project.measure("node-like,ceiling", "hello", &more)).with(1);
+    let measure = project.measure("node-like,ceiling", "hello", "--rounds 1 --no-ceiling");
+    let ended = run(measure).with(1);
     let summary = from(&ended, "Not measured").replace("\n  ", " ");
-    let told = "node-like: start failed: the server ended with exit code 3 before it sent the expected response;";
-    assert!(summary.contains(told), "{summary}");
-    assert!(summary.contains("… Node.js v20"), "{summary}");
+    let message = "node-like: start failed: the server ended with exit code 3 before it sent the expected response;";
+    contains(&summary, message);
+    contains(&summary, "… Node.js v20");
 }
 
 #[test]
@@ -117,9 +101,9 @@ fn two_verifications_of_a_server_at_once_have_separate_logs() {
 until [ \"$(ls | grep -c here-)\" = 2 ]; do sleep 0.01; done
 exit 3";
     project.command("slow-to-fail", &["sh", "-c", script]);
-    let start = || common::Running::start(project.prony(&["verify", "slow-to-fail"]));
+    let start = || Running::start(project.prony("verify slow-to-fail"));
     let both = [start(), start()];
-    for ended in both.map(common::Running::end) {
+    for ended in both.map(Running::end) {
         assert_eq!(ended.stdout.matches("once").count(), 1, "{}", ended.all());
     }
 }
@@ -128,131 +112,103 @@ exit 3";
 fn a_server_that_goes_into_the_background_is_reported_once() {
     let project = Project::new();
     // Its first process ends when it has responded for a while.
-    let script = "\"$0\" \"$@\" &\nuntil [ -e asked ]; do sleep 0.001; done";
+    let script = "\"$0\" \"$@\" &\nuntil [ -e was-requested ]; do sleep 0.001; done";
     project.wrapped("goes-away", script, "goes-away", "server");
-    let workloads = [
-        "verify",
-        "goes-away",
-        "--workloads",
-        "hello,byte,page,quote",
-    ];
-    let ended = project.run(&workloads).with(1);
-    let told = "left 1 process running in the background, which Prony has stopped (run it in the foreground)";
-    assert_eq!(ended.stdout.matches(told).count(), 1, "{}", ended.all());
-    assert!(!ended.stdout.contains("refused"), "{}", ended.all());
+    let ended = project.run("verify goes-away --workloads hello,byte,page,quote");
+    let ended = ended.with(1);
+    let message = "left 1 process running in the background, which Prony has stopped (run it in the foreground)";
+    assert_eq!(ended.stdout.matches(message).count(), 1, "{}", ended.all());
+    lacks(&ended.stdout, "refused");
 }
 
 #[test]
 fn a_server_on_another_port_is_reported_with_that_port() {
     let project = Project::new();
     // It takes any free port instead of its own.
-    let script = "PORT=0 exec \"$0\" \"$@\"";
-    project.wrapped("elsewhere", script, "right", "server");
-    let ended = project.run(&["verify", "elsewhere", "--ready-timeout", "2s"]);
-    let ended = ended.with(1);
-    let failed = from(
-        &ended,
-        "FAILED   elsewhere: the server sent no complete response within 2s",
-    );
-    assert!(failed.contains(": it listens on 127.0.0.1:"), "{failed}");
-    assert!(failed.contains(": does it read PORT?"), "{failed}");
+    project.wrapped("elsewhere", "PORT=0 exec \"$0\" \"$@\"", "right", "server");
+    let ended = project.run("verify elsewhere --ready-timeout 2s").with(1);
+    ended
+        .prints("FAILED   elsewhere: the server sent no complete response within 2s")
+        .prints(": it listens on 127.0.0.1:")
+        .prints(": does it read PORT?");
 }
 
 #[test]
 fn a_response_that_is_cut_short_is_reported_with_its_status_and_the_logs() {
     let project = Project::new();
     project.server("breaks", "breaks");
-    let ended = project
-        .run(&["verify", "breaks", "--workloads", "hello,byte"])
-        .with(1);
+    let ended = project.run("verify breaks --workloads hello,byte").with(1);
     let wrong = from(&ended, "WRONG    breaks × byte");
-    let came = "in the middle of a response with status 500, after 8 bytes of its body: `no datab`";
-    assert!(wrong.contains(came), "{wrong}");
-    let log = wrong
-        .split_once(".log, ")
-        .unwrap()
-        .1
-        .lines()
-        .next()
-        .unwrap();
-    let log = fs::read_to_string(log).unwrap();
-    assert!(log.contains("Traceback: no database"), "{log}");
+    let received =
+        "in the middle of a response with status 500, after 8 bytes of its body: `no datab`";
+    contains(wrong, received);
+    let log = wrong.split_once(".log, ").unwrap().1;
+    let log = fs::read_to_string(log.lines().next().unwrap()).unwrap();
+    contains(&log, "Traceback: no database");
 
     // If nothing else comes, that is why it is not ready.
-    let only = [
-        "verify",
-        "breaks",
-        "--workloads",
-        "byte",
-        "--ready-timeout",
-        "2s",
-    ];
-    let ended = project.run(&only).with(1);
-    let failed = from(&ended, "FAILED   breaks: ");
-    assert!(failed.contains("a response with status 500"), "{failed}");
-}
-
-/// A server whose command line says where to listen; it writes a file into the given folder.
-fn listens_as_its_words_say(project: &Project, id: &str, more: &str) {
-    let script = "export HOST=$0 PORT=$1 ASSETS=$2; touch $3/pid; shift 3; exec \"$@\"";
-    let places = ["sh", "-c", script, "{host}", "{port}", "{assets}", "{tmp}"];
-    let words = places.map(str::to_owned).into_iter();
-    let words: Vec<String> = words.chain(server::command("right", "server")).collect();
-    project.manifest(id, &(manifest(&words) + more));
+    project.check("1 | verify breaks --workloads byte --ready-timeout 2s | >FAILED   breaks:  & >a response with status 500");
 }
 
 #[test]
 fn a_command_line_may_contain_host_and_port() {
     let project = Project::new();
-    listens_as_its_words_say(&project, "in-words", "");
-    project
-        .run(&["verify", "in-words", "--workloads", "hello,quote"])
-        .with(0)
-        .prints("verified in-words × quote");
-    listens_as_its_words_say(&project, "in-words", "env = { A = \"{prot}\" }\n");
-    let file = project.path().join("servers/in-words/server.toml");
+    // It listens where its words say, and writes a file into the given folder.
+    let script = "export HOST=$0 PORT=$1 ASSETS=$2; touch $3/pid; shift 3; exec \"$@\"";
+    let places = ["sh", "-c", script, "{host}", "{port}", "{assets}", "{tmp}"];
+    let words = places.map(str::to_owned).into_iter();
+    let words: Vec<String> = words.chain(server::command("right", "server")).collect();
+    let file = project.command("in-words", &words);
+    let verify = "verify in-words --workloads hello,quote";
+    project.check(&format!("0 | {verify} | >verified in-words × quote"));
+    let wrong = manifest(&words) + "env = { A = \"{prot}\" }\n";
+    project.manifest("in-words", &wrong);
     let place = format!("{}:7: field `A`: ", file.display());
-    let ended = project.run(&["verify"]).with(1).prints(&place);
-    ended.prints("no placeholder `{prot}` here; did you mean `port`?");
+    let verified = project.run("verify").with(1).prints(&place);
+    verified.prints("no placeholder `{prot}` here; did you mean `port`?");
 }
 
 #[test]
-fn a_missing_program_is_reported_with_the_command_that_installs_it() {
-    let project = Project::new();
+fn what_is_not_installed_is_skipped_with_the_command_that_installs_it_unless_it_is_required() {
+    let project = Project::new().with(&["ceiling"]);
     let need = "needs = [{ program = \"no-such-server\", least = \"2.1\", install = \"get it somewhere\" }]\n";
     project.manifest("rare", &(manifest(&["no-such-server"]) + need));
-    let line = "SKIPPED  rare: no-such-server >= 2.1 is missing; to install it: get it somewhere";
-    project.run(&["verify", "rare"]).with(0).prints(line);
-    let doctor = project.run(&["doctor"]);
-    let doctor = doctor.with(1).prints("  MISSING    no-such-server >= 2.1");
-    doctor.prints("get it somewhere");
+    let future = "needs = [\"go >= 999.0\"]\n";
+    project.manifest("of-the-future", &(manifest(&["true"]) + future));
+    project.check(
+        r"
+        0 | verify --workloads hello | >SKIPPED  rare: no-such-server >= 2.1 is missing; to install it: get it somewhere
+        0 | verify --workloads hello of-the-future | >SKIPPED  of-the-future:  & >999 & >; to install it:\x20
+        1 | verify --workloads hello --require-toolchains | >SKIPPED  of-the-future:\x20
+        1 | doctor | >  MISSING    no-such-server >= 2.1 & >get it somewhere
+        ",
+    );
 }
 
 #[test]
-fn a_server_has_variants() {
+fn a_server_has_variants_and_may_be_in_any_folder() {
     let project = Project::new();
     let variant = "[[variant]]\nname = \"rude\"\nenv = { WORD = \"bah\" }\n";
     let file = project.server_with("speaks", "speaks", variant);
-    let all = project.run(&["verify", "--workloads", "hello"]).with(1);
-    let all = all
-        .prints("verified speaks × hello")
-        .prints("WRONG    speaks@rude × hello");
-    all.prints("`bah from prony\\n`");
-    let one = project.run(&["verify", "speaks@rude", "--workloads", "byte"]);
-    one.with(0).prints("verified speaks@rude × byte");
-    let unknown = project.run(&["verify", "speaks@rud"]).with(2);
-    unknown.says("did you mean `speaks@rude`?");
+    project.check(
+        r"
+        1 | verify --workloads hello | >verified speaks × hello & >WRONG    speaks@rude × hello & >`bah from prony\\n`
+        0 | verify speaks@rude --workloads byte | >verified speaks@rude × byte
+        2 | verify speaks@rud | did you mean `speaks@rude`?
+        ",
+    );
 
     let elsewhere = tempfile::tempdir().unwrap();
     let folder = elsewhere.path().join("speaks");
     fs::rename(file.parent().unwrap(), &folder).unwrap();
-    let folder = folder.to_str().unwrap();
-    let path = format!("{folder}@rude");
-    let there = project.run(&["verify", &path, "--workloads", "byte"]);
-    there.with(0).prints("verified speaks@rude × byte");
-    let path = format!("{folder}@rud");
-    let unknown = project.run(&["verify", &path]).with(1);
-    unknown.says("server `speaks`: there is no variant `rud`; did you mean `rude`?");
+    let verify = format!("verify --workloads byte {}", folder.display());
+    project.check(&format!(
+        "
+        0 | {verify} | >verified speaks × byte
+        0 | {verify}@rude | >verified speaks@rude × byte
+        1 | {verify}@rud | server `speaks`: there is no variant `rud`; did you mean `rude`?
+        "
+    ));
 }
 
 /// A user's own suite.
@@ -266,43 +222,48 @@ load = { shape = "closed", connections = 2, duration = "50ms", warmup = "10ms", 
 "#;
 
 #[test]
-fn a_suite_may_be_anywhere_and_name_servers_anywhere() {
-    let project = Project::new().with(&["ceiling"]);
-    project.server("mine", "right");
-    let elsewhere = tempfile::tempdir().unwrap();
-    let folder = elsewhere.path().join("mine");
-    fs::rename(project.path().join("servers/mine"), &folder).unwrap();
-    let suite = elsewhere.path().join("my-own.toml");
-    fs::write(&suite, OWN_SUITE).unwrap();
-    let suite = suite.to_str().unwrap();
-    let named = |name: &str| format!("{name}={}", folder.display());
-    let (old, new) = (named("old"), named("new"));
+fn a_suite_may_be_anywhere_and_have_servers_from_anywhere() {
+    let (project, elsewhere) = (Project::new().with(&["ceiling"]), Project::new());
+    let folder = |project: &Project, id: &str| {
+        let manifest = project.server(id, "right");
+        manifest.parent().unwrap().to_str().unwrap().to_owned()
+    };
+    let measured = || -> Vec<String> {
+        let record = project.export();
+        let servers = record["run"]["servers"].as_array().unwrap().iter();
+        let ids = servers.map(|one| one["id"].as_str().unwrap());
+        ids.inspect(|id| assert_eq!(trials(&record, id, "measured").len(), 1, "{id}"))
+            .map(str::to_owned)
+            .collect()
+    };
+    let (mine, beside) = (folder(&elsewhere, "mine"), folder(&project, "beside"));
+    let suite = elsewhere.write("my-own.toml", OWN_SUITE);
+    let own = format!("run {} --server", suite.display());
+    let badly_named = elsewhere.write("my-own.d.toml", OWN_SUITE);
+    let badly_named = badly_named.display();
     // The order is that of the suite, not of the command line.
-    let servers = ["run", suite, "--server", &new, "--server", &old];
-    project.run(&servers).with(0).says("My own (my-own)");
-    let record = project.export();
-    for name in ["old", "new", "ceiling"] {
-        assert_eq!(trials(&record, name, "measured").len(), 1, "{name}");
-    }
-    let servers = record["run"]["servers"].as_array().unwrap();
-    let ids: Vec<&str> = servers
-        .iter()
-        .map(|one| one["id"].as_str().unwrap())
-        .collect();
-    assert_eq!(ids, ["old", "new", "ceiling"]);
+    project.check(&format!(
+        "0 | {own} new={mine} --server old={mine} | My own (my-own)"
+    ));
+    assert_eq!(measured(), ["old", "new", "ceiling"]);
 
-    let unknown = project.run(&["run", suite, "--server", &new]).with(1);
-    unknown.says("the suite `my-own`: there is no server `old`");
-    let missing = project.run(&["run", "./none.toml"]).with(1);
-    missing.says("cannot read ./none.toml");
-    let other = format!("new={}", project.path().join("servers/ceiling").display());
-    let twice = project.run(&["run", suite, "--server", &new, "--server", &other]);
-    twice.with(2).says("two servers would have the id `new`");
-    let shouted = named("NEW");
-    let bad = project.run(&["run", suite, "--server", &shouted]).with(1);
-    bad.says("`NEW` is not a valid server name");
-    let badly_named = elsewhere.path().join("my own.toml");
-    fs::write(&badly_named, OWN_SUITE).unwrap();
-    let bad = project.run(&["run", badly_named.to_str().unwrap()]).with(2);
-    bad.says("a suite's file name may have only letters, digits, hyphens and underscores");
+    // In addition to the named ones; a folder of the project itself is one of them.
+    let short = "run tour --workloads hello --rounds 1 --duration 50ms --warmup 10ms";
+    project.check(&format!(
+        "0 | {short} --only beside --server {mine} --server {beside} | >mine"
+    ));
+    assert_eq!(measured(), ["beside", "mine", "ceiling"]);
+
+    let clash = folder(&elsewhere, "ceiling");
+    project.check(&format!(
+        "
+        1 | {own} new={mine} | the suite `my-own`: there is no server `old`
+        1 | run ./none.toml | cannot read ./none.toml
+        2 | {own} new={mine} --server new={clash} | two servers would have the id `new`
+        1 | {own} NEW={mine} | `NEW` is not a valid server name
+        2 | run {badly_named} | a suite's file name may have only letters, digits, hyphens and underscores
+        2 | run tour --server {clash} | two servers would have the id `ceiling`: & {clash} & give one of them another name, for instance --server new=
+        1 | run tour --server ../nowhere | nowhere
+        "
+    ));
 }

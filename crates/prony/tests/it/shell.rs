@@ -1,23 +1,15 @@
 //! Completion scripts and manual pages.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::common::{self, prony, run};
+use crate::common::project::Project;
+use crate::common::{commands_in, leave_out, prony, run};
 
 /// The commands that the help page lists.
-fn commands() -> BTreeSet<String> {
-    let page = run(prony(["--help"])).with(0).stdout;
-    let lines = page.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed = lines.take_while(|line| line.starts_with("  "));
-    // Deeper lines continue a description.
-    let names = listed.filter(|line| !line.starts_with("   "));
-    names
-        .filter_map(|line| line.split_whitespace().next())
-        .map(str::to_owned)
-        .collect()
+fn commands() -> Vec<String> {
+    commands_in(&run(prony(["--help"])).with(0).stdout)
 }
 
 fn is_installed(program: &str) -> bool {
@@ -29,7 +21,7 @@ fn is_installed(program: &str) -> bool {
 /// What the program says about this file, which must be nothing.
 fn accepts(program: &str, flags: &[&str], file: &Path) {
     if !is_installed(program) {
-        return common::leave_out(program, "it is not installed");
+        return leave_out(program, "it is not installed");
     }
     let output = Command::new(program)
         .args(flags)
@@ -45,10 +37,11 @@ fn accepts(program: &str, flags: &[&str], file: &Path) {
 
 #[test]
 fn completion_scripts_name_every_command_and_no_hidden_one() {
+    let commands = commands();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = run(prony(["completions", shell])).with(0).stdout;
-        for command in commands() {
-            assert!(script.contains(&command), "{shell}: {command}");
+        for command in &commands {
+            assert!(script.contains(command), "{shell}: {command}");
         }
         assert!(script.contains("find-capacity"), "{shell}: flags");
         assert!(!script.contains("reference server (the server"), "{shell}");
@@ -74,10 +67,13 @@ fn bash_reads_its_script() {
 }
 
 #[test]
-fn an_unknown_shell_is_refused() {
-    run(prony(["completions", "csh"]))
-        .with(2)
-        .says("bash, elvish, fish");
+fn unknown_shells_and_folders_are_refused() {
+    Project::empty().check(
+        "
+        2 | completions csh | bash, elvish, fish
+        1 | man /no/such/folder | there is no folder `/no/such`
+        ",
+    );
 }
 
 #[test]
@@ -100,11 +96,4 @@ fn every_command_has_a_manual_page_that_groff_reads_without_a_warning() {
     }
     let printed = run(prony(["man"])).with(0).stdout;
     assert_eq!(printed.len(), all.len());
-}
-
-#[test]
-fn a_folder_without_a_parent_is_refused() {
-    run(prony(["man", "/no/such/folder"]))
-        .with(1)
-        .says("there is no folder `/no/such`");
 }

@@ -3,10 +3,10 @@
 
 use std::fs;
 
-use crate::common::Running;
 use crate::common::project::{Project, trials};
-use crate::common::{self, run, schema};
+use crate::common::{Ended, Running};
 use nix::sys::signal::Signal;
+use prony_testkit::contains;
 use serde_json::{Value, json};
 
 /// A suite with a quick run, two measures and a document.
@@ -52,55 +52,52 @@ load = { shape = "closed", connections = 4, duration = "50ms", warmup = "10ms", 
 
 fn project() -> Project {
     let project = Project::new().with(&["ceiling"]);
-    project.without_suite("tour");
+    fs::remove_file(project.path().join("suites/tour.toml")).unwrap();
     project.suite("small", SMALL);
     project.suite("short", SHORT);
     project
 }
 
+/// The trials of one workload.
+fn of<'a>(record: &'a Value, workload: &str) -> Vec<&'a Value> {
+    let mut measured = trials(record, "ceiling", "measured");
+    measured.retain(|one| one["trial"]["workload"] == workload);
+    measured
+}
+
 #[test]
 fn a_quick_run_says_so_and_has_the_shapes_of_the_full_one() {
     let project = project();
-    let ended = project.run(&["run", "small", "--quick"]).with(0);
-    let ended = ended.says("This is a quick run").says("1 to 2 rounds");
-    let ended = ended.says("busy: 1 round of 100ms (in full 3 rounds of 1m)");
-    ended.says("users: 2 rounds of 40 requests (in full 1 round of 40000 requests)");
-    let record = schema::run(&project.run(&["export"]).with(0).stdout);
+    project
+        .run("run small --quick")
+        .with(0)
+        .says("This is a quick run")
+        .says("1 to 2 rounds")
+        .says("busy: 1 round of 100ms (in full 3 rounds of 1m)")
+        .says("users: 2 rounds of 40 requests (in full 1 round of 40000 requests)");
+    let record = project.export();
     let notes = record["run"]["notes"].as_array().unwrap();
     assert_eq!(notes[0], "It is small.");
-    assert!(notes[1].as_str().unwrap().contains("This is a quick run"));
+    contains(notes[1].as_str().unwrap(), "This is a quick run");
     let id = record["run"]["id"].as_str().unwrap();
-    let report = fs::read_to_string(project.state(&format!("runs/{id}/report.md"))).unwrap();
-    assert!(report.contains("This is a quick run"), "{report}");
+    let report = project.read(&format!(".prony/runs/{id}/report.md"));
+    contains(&report, "This is a quick run");
 
     assert_eq!(record["run"]["rounds"], 2);
-    let measured = trials(&record, "ceiling", "measured");
-    let of = |workload: &str| -> Vec<&Value> {
-        let all = measured.iter().copied();
-        all.filter(|one| one["trial"]["workload"] == workload)
-            .collect()
-    };
-    let (busy, users) = (of("hello"), of("byte"));
+    let (busy, users) = (of(&record, "hello"), of(&record, "byte"));
     assert_eq!((busy.len(), users.len()), (1, 2));
-    let load = &busy[0]["trial"]["load"];
-    assert_eq!(
-        (&load["shape"], &load["connections"]),
-        (&json!("closed"), &json!(4))
-    );
-    assert_eq!(
-        (&load["duration_s"], &load["requests"]),
-        (&json!(0.1), &Value::Null)
-    );
-    for trial in users {
+    let load = |trial: &Value| {
         let load = &trial["trial"]["load"];
-        assert_eq!(
-            (&load["shape"], &load["think_time_s"]),
-            (&json!("users-open"), &json!(0.01))
-        );
-        assert_eq!(
-            (&load["duration_s"], &load["requests"]),
-            (&Value::Null, &json!(40))
-        );
+        let shape = json!([load["shape"], load["connections"], load["think_time_s"]]);
+        (shape, json!([load["duration_s"], load["requests"]]))
+    };
+    let (shape, bounds) = load(busy[0]);
+    assert_eq!(shape, json!(["closed", 4, null]));
+    assert_eq!(bounds, json!([0.1, null]));
+    for trial in users {
+        let (shape, bounds) = load(trial);
+        assert_eq!(shape, json!(["users-open", 4, 0.01]));
+        assert_eq!(bounds, json!([null, 40]));
         assert_eq!(trial["result"]["load"]["requests"], 40);
         assert_eq!(trial["result"]["load"]["ended"], "requests");
     }
@@ -108,6 +105,7 @@ fn a_quick_run_says_so_and_has_the_shapes_of_the_full_one() {
     let published = &record["run"]["published"];
     assert_eq!(published["document"], "The document");
     let table = &published["tables"][0];
+    assert_eq!(table["title"], "Its table");
     // Each round has random arrivals of its own.
     let mut measured = busy[0]["trial"]["load"].clone();
     measured["seed"] = json!(0);
@@ -118,223 +116,112 @@ fn a_quick_run_says_so_and_has_the_shapes_of_the_full_one() {
 }
 
 #[test]
-fn a_short_suite_is_not_called_quick() {
+fn a_short_suite_is_not_called_quick_and_unmeasured_tables_are_left_out() {
     let project = project();
-    let ended = project.run(&["run", "short", "--quick"]).with(0);
+    let ended = project.run("run short --quick").with(0);
     ended.says("the suite `short` is already short: --quick changes nothing");
     assert_eq!(project.export()["run"]["notes"], json!([]));
+    // A published table of another workload.
+    project.run("run small --quick --workloads byte").with(0);
+    assert_eq!(project.export()["run"]["published"], Value::Null);
 }
 
 #[test]
 fn the_command_line_bounds_loads_of_every_shape() {
     let project = project();
-    let more = ["--rounds", "1", "--duration", "150ms"];
-    let mut command = project.prony(&["run", "small"]);
-    command.args(more);
-    run(command).with(0);
+    project.run("run small --rounds 1 --duration 150ms").with(0);
     let record = project.export();
-    let of_users = trials(&record, "ceiling", "measured")
-        .into_iter()
-        .find(|one| one["trial"]["workload"] == "byte")
-        .unwrap();
-    assert_eq!(of_users["trial"]["load"]["duration_s"], 0.15);
-    assert_eq!(of_users["trial"]["load"]["requests"], 40_000);
-    assert_eq!(of_users["result"]["load"]["ended"], "duration");
-    let mut command = project.prony(&["run", "small", "--requests", "20", "--rounds", "1"]);
-    command.args(["--workloads", "hello"]);
-    run(command).with(0);
+    let users = of(&record, "byte")[0];
+    assert_eq!(users["trial"]["load"]["duration_s"], 0.15);
+    assert_eq!(users["trial"]["load"]["requests"], 40_000);
+    assert_eq!(users["result"]["load"]["ended"], "duration");
+    let bounded = "run small --requests 20 --rounds 1 --workloads hello";
+    project.run(bounded).with(0);
     let record = project.export();
-    assert_eq!(
-        record["run"]["published"]["tables"][0]["title"],
-        "Its table"
-    );
-    let busy = trials(&record, "ceiling", "measured")[0];
+    let busy = of(&record, "hello")[0];
     assert_eq!(busy["trial"]["load"]["duration_s"], 60.0);
     assert_eq!(busy["result"]["load"]["requests"], 20);
-    for (option, value) in [("--requests", "0"), ("--duration", "0s"), ("--rounds", "0")] {
-        project.run(&["run", "small", option, value]).with(2);
-    }
+}
+
+/// What the summary of all suites says of one.
+fn summary<'a>(ended: &'a Ended, suite: &str) -> &'a str {
+    let lines = ended.lines(&format!("  {suite} "));
+    lines.last().copied().unwrap_or_default()
 }
 
 #[test]
-fn all_suites_run_one_after_the_other_each_with_its_report() {
-    let project = project();
-    let ended = project.run(&["run", "--all", "--quick"]).with(0);
-    let ended = ended
-        .says("suite 1 of 2: short")
-        .says("suite 2 of 2: small");
-    let listed = project.run(&["report", "--list"]).with(0).stdout;
-    for (suite, trials) in [("short", "1 trial"), ("small", "3 trials")] {
-        let line = ended
-            .lines(&format!("  {suite} "))
-            .pop()
-            .unwrap_or_default();
-        let run = line.rsplit(' ').next().unwrap_or_default();
-        let run = run.trim_end_matches(')');
-        assert!(line.contains(&format!("complete, {trials}")), "{line}");
-        assert!(line.contains(" s, run "), "{line}");
-        assert!(listed.contains(run), "{listed}");
-        let folder = project.state("runs").join(run);
-        assert!(folder.join("report.html").is_file(), "{line}");
-    }
-    // Builds and servers of the second suite have all CPUs that the first one had.
-    let cpus = |id: &str| {
-        let json = project.run(&["export", id]).with(0).stdout;
-        serde_json::from_str::<Value>(&json).unwrap()["run"]["cpus"].clone()
-    };
-    let runs: Vec<&str> = listed
-        .split_whitespace()
-        .filter(|word| word.contains("-s"))
-        .collect();
-    assert_eq!(runs.len(), 2, "{listed}");
-    assert_eq!(cpus(runs[0]), cpus(runs[1]));
-}
-
-#[test]
-fn a_faulty_suite_does_not_stop_the_others() {
+fn all_suites_run_one_after_the_other_each_with_its_report_whatever_is_wrong_with_others() {
     let project = project();
     project.suite("broken", "title = 1\n");
     project.suite("foreign", &SHORT.replace("ceiling", "celing"));
-    let ended = project.run(&["run", "--all", "--quick"]).with(1);
-    let ended = ended.says("broken.toml:1: ");
-    let ended = ended.says("the suite `foreign`: there is no server `celing`");
-    for (suite, outcome) in [
-        ("broken", "failed: "),
-        ("foreign", "failed: "),
-        ("short", "complete, 1 trial"),
-        ("small", "complete, 3 trials"),
-    ] {
-        let line = ended
-            .lines(&format!("  {suite} "))
-            .pop()
-            .unwrap_or_default();
-        assert!(line.contains(outcome), "{line}");
+    let ended = project
+        .run("run --all --quick")
+        .with(1)
+        .says("broken.toml:1: ")
+        .says("suite 3 of 4: short")
+        .says("suite 4 of 4: small")
+        .says("the suite `foreign`: there is no server `celing`");
+    let listed = project.run("report --list").with(0).stdout;
+    let cpus = ["short", "small"].map(|suite| {
+        let line = summary(&ended, suite);
+        let count = ["3 trials", "1 trial"][usize::from(suite == "short")];
+        contains(line, &format!("complete, {count}"));
+        contains(line, " s, run ");
+        let run = line.rsplit(' ').next().unwrap().trim_end_matches(')');
+        contains(&listed, run);
+        let folder = project.state("runs").join(run);
+        assert!(folder.join("report.html").is_file(), "{line}");
+        let json = project.run(&format!("export {run}")).with(0).stdout;
+        serde_json::from_str::<Value>(&json).unwrap()["run"]["cpus"].clone()
+    });
+    // Builds and servers of the second suite have all CPUs that the first one had.
+    assert_eq!(cpus[0], cpus[1]);
+    for suite in ["broken", "foreign"] {
+        contains(summary(&ended, suite), "failed: ");
     }
 }
 
 #[test]
 fn suites_without_the_chosen_workloads_are_left_out() {
     let project = project();
-    let ended = project
-        .run(&["run", "--all", "--workloads", "page"])
-        .with(0);
-    let small = ended.lines("  small").pop().unwrap_or_default();
-    assert!(small.contains("left out: the suite `small` has none of these workloads"));
-    let none = project
-        .run(&["run", "--all", "--workloads", "quote"])
-        .with(2);
-    none.says("these flags leave nothing to run in any suite");
-    let unknown = project
-        .run(&["run", "--all", "--workloads", "pagge"])
-        .with(2);
-    unknown.says("did you mean `page`?");
-    let both = project.run(&["run", "short", "--all"]).with(2);
-    both.says("--all");
+    let ended = project.run("run --all --workloads page").with(0);
+    let left_out = "left out: the suite `small` has none of these workloads";
+    contains(summary(&ended, "small"), left_out);
+    project.check(
+        "
+        2 | run --all --workloads quote | these flags leave nothing to run in any suite
+        2 | run --all --workloads pagge | did you mean `page`?
+        2 | run short --all | --all
+        ",
+    );
 }
 
 #[test]
 fn an_interrupt_ends_all_suites() {
     let project = project();
-    let mut command = project.prony(&["run", "--all", "--duration", "60s"]);
-    command.args(["--workloads", "page,hello"]);
-    let mut running = Running::start(command);
+    let all = "run --all --duration 60s --workloads page,hello";
+    let mut running = Running::start(project.prony(all));
     running.await_stderr("round 1 of 1");
     running.signal(Signal::SIGINT);
     let ended = running.end().with(130);
-    let line = |suite: &str| ended.lines(suite).pop().unwrap_or_default().to_owned();
-    assert!(line("  short ").contains("interrupted"), "{}", ended.all());
-    assert!(line("  small ").ends_with("not started"), "{}", ended.all());
+    contains(summary(&ended, "short"), "interrupted");
+    let small = summary(&ended, "small");
+    assert!(small.ends_with("not started"), "{}", ended.all());
 }
 
 #[test]
-fn a_server_in_another_folder_joins_the_suite() {
+fn a_server_without_the_suites_workloads_is_left_out_and_suites_are_listed() {
     let project = project();
-    let elsewhere = Project::new();
-    elsewhere.server("my-server", "right");
-    let folder = elsewhere.path().join("servers/my-server");
-    let path = folder.to_str().unwrap();
-    project
-        .run(&["run", "short", "--server", path])
-        .with(0)
-        .prints("my-server");
-    let record = project.export();
-    for server in ["ceiling", "my-server"] {
-        assert_eq!(trials(&record, server, "measured").len(), 1, "{server}");
-    }
-    // In addition to the named ones; a folder of the project itself is one of them.
-    project.server("beside", "right");
-    let here = project.path().join("servers/beside");
-    let mut command = project.prony(&["run", "short", "--only", "beside", "--server", path]);
-    command.args(["--server", here.to_str().unwrap()]);
-    run(command).with(0);
-    let record = project.export();
-    let servers = record["run"]["servers"].as_array().unwrap();
-    let ids: Vec<&Value> = servers.iter().map(|one| &one["id"]).collect();
-    assert_eq!(ids, ["beside", "my-server", "ceiling"]);
-
-    let clash = Project::new();
-    clash.server("ceiling", "right");
-    let clash = clash.path().join("servers/ceiling");
-    let clash = clash.to_str().unwrap();
-    let ended = project.run(&["run", "short", "--server", clash]).with(2);
-    let ended = ended.says("two servers would have the id `ceiling`: ");
-    ended
-        .says(clash)
-        .says("give one of them another name, for instance --server new=");
-    let nowhere = project.run(&["run", "short", "--server", "../nowhere"]);
-    nowhere.with(1).says("nowhere");
-}
-
-#[test]
-fn a_server_without_the_suites_workloads_is_left_out() {
-    let project = project();
-    let serves_hello = common::project::manifest(&["true"]).replace(
-        r#"["hello", "byte", "page", "page-log", "sse", "sse-20k", "quote"]"#,
-        r#"["hello"]"#,
+    project.command("only-hello", &["true"]);
+    let all = r#"["hello", "byte", "page", "page-log", "sse", "sse-20k", "quote"]"#;
+    project.edit("servers/only-hello/server.toml", all, r#"["hello"]"#);
+    project.check(
+        "
+        0 | run short --only ceiling,only-hello | left out, because they serve none of these workloads: only-hello
+        2 | run short --only only-hello | in the suite `short` these servers serve none of the workloads: only-hello
+        0 | list suites | >\x20 small  A small suite (1 server: hello, byte) & >         Two loads, and a document.
+        ",
     );
-    project.manifest("only-hello", &serves_hello);
-    let ended = project.run(&["run", "short", "--only", "ceiling,only-hello"]);
-    ended
-        .with(0)
-        .says("left out, because they serve none of these workloads: only-hello");
-    let ended = project
-        .run(&["run", "short", "--only", "only-hello"])
-        .with(2);
-    ended.says("in the suite `short` these servers serve none of the workloads: only-hello");
-}
-
-#[test]
-fn a_server_with_some_of_the_workloads_is_measured_in_those() {
-    let project = project();
-    project.server("part", "right");
-    project.edit("part", "\"hello\", ", "");
-    project
-        .run(&["run", "small", "--quick", "--only", "ceiling,part"])
-        .with(0);
-    let record = project.export();
-    let measured = trials(&record, "part", "measured");
-    assert_eq!(measured.len(), 2);
-    assert!(
-        measured
-            .iter()
-            .all(|one| one["trial"]["workload"] == "byte")
-    );
-}
-
-#[test]
-fn a_published_table_without_measured_rows_is_left_out() {
-    let project = project();
-    project
-        .run(&["run", "small", "--quick", "--workloads", "byte"])
-        .with(0);
-    assert_eq!(project.export()["run"]["published"], Value::Null);
-}
-
-#[test]
-fn suites_are_listed_with_their_description() {
-    let ended = project().run(&["list", "suites"]).with(0);
-    let ended = ended.prints("  small  A small suite (1 server: hello, byte)");
-    ended.prints("         Two loads, and a document.");
 }
 
 /// A suite with several requests in flight over each connection, of HTTP/1.1 and HTTP/2.
@@ -351,15 +238,14 @@ load = { shape = "closed", connections = 2, streams_per_connection = 4, duration
 fn requests_in_flight_are_pipelined_over_http1_and_streams_over_http2() {
     let project = project();
     project.suite("in-flight", IN_FLIGHT);
-    let report = project.run(&["run", "in-flight"]).with(0);
-    let line = |loop_words: &str| {
-        let lines = report.stdout.lines();
-        let mut lines = lines.filter(|line| line.contains("2 connections, closed loop"));
-        lines.any(|line| line.contains(loop_words))
-    };
-    assert!(line("pipelined 4 deep"), "{}", report.all());
-    assert!(line("4 streams per connection"), "{}", report.all());
-    let record = schema::run(&project.run(&["export"]).with(0).stdout);
+    let report = project.run("run in-flight").with(0);
+    let loads: Vec<&str> = { report.stdout.lines() }
+        .filter(|line| line.contains("2 connections, closed loop"))
+        .collect();
+    for words in ["pipelined 4 deep", "4 streams per connection"] {
+        contains(&loads.join("\n"), words);
+    }
+    let record = project.export();
     for trial in record["trials"].as_array().unwrap() {
         let is_http2 = trial["trial"]["workload"] == "hello-h2";
         for load in [&trial["trial"]["load"], &trial["result"]["load"]["load"]] {

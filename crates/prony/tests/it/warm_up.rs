@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::project::{Project, trials};
-use crate::common::{Running, processes, schema};
+use crate::common::{Running, processes};
 use nix::sys::signal::Signal;
 use prony_testkit::server::{self, Change, Request};
 use serde_json::Value;
@@ -74,7 +74,7 @@ load = { shape = "closed", connections = 4, duration = "100ms", warmup = "10ms",
 "#;
 
 /// Before it, `speeds-up` is still speeding up.
-const LIMIT: [&str; 2] = ["--warmup-limit", "1200ms"];
+const RUN: &str = "run few --warmup-limit 1200ms";
 
 /// A project with a server `slow` and a suite for it.
 fn project(change: &str, suite: &str) -> Project {
@@ -85,7 +85,7 @@ fn project(change: &str, suite: &str) -> Project {
 }
 
 fn measured(project: &Project) -> Vec<Value> {
-    let record = schema::run(&project.run(&["export"]).with(0).stdout);
+    let record = project.export();
     let trials = trials(&record, "slow", "measured");
     trials
         .into_iter()
@@ -112,7 +112,7 @@ fn a_jit_compiled_server_is_measured_warm_and_kept() {
     // A workload with log lines, whose count must still be right.
     let suite = FEW.replace("hello", "page-log");
     let project = project("is-compiled", &suite);
-    let ended = project.run(&["run", "few", "--warmup-limit", "60s"]);
+    let ended = project.run("run few --warmup-limit 60s");
     let ended = ended.with(0).says("slow × page-log, round 1: took ");
     ended.says("Prony keeps it running");
     let slow = measured(&project);
@@ -133,9 +133,9 @@ fn a_server_that_keeps_getting_faster_is_marked_at_the_limit_and_kept() {
     // A workload with log lines, whose count must still be right.
     let suite = FEW.replace("hello", "page-log");
     let project = project("speeds-up", &suite);
-    let run = [&["run", "few", "--rounds", "2"][..], &LIMIT].concat();
-    let ended = project.run(&run).with(0);
-    ended
+    project
+        .run(&format!("{RUN} --rounds 2"))
+        .with(0)
         .says("still getting faster after ")
         .says("the server may be faster than shown");
     let slow = measured(&project);
@@ -151,9 +151,7 @@ fn a_server_without_a_warm_up_restarts_for_each_trial() {
     // At a constant rate only CPU time per response shows whether the server gets faster, and so few responses show little.
     let suite = FEW.replace("shape = \"closed\"", "shape = \"rate\", rate = \"40/s\"");
     let project = project("right", &suite);
-    project
-        .run(&["run", "few", "--warmup-limit", "400ms"])
-        .with(0);
+    project.run("run few --warmup-limit 400ms").with(0);
     let fast = measured(&project);
     assert_eq!(each(&fast, "process"), ["new", "new", "new"]);
     assert_eq!(startups(&fast), [true; 3]);
@@ -168,13 +166,13 @@ fn a_server_without_a_warm_up_restarts_for_each_trial() {
 fn a_cold_load_stays_cold_and_an_exact_warm_up_exact() {
     let project = project("speeds-up", FEW);
     project.suite("cold", &FEW.replace("\"10ms\"", "\"0s\""));
-    project.run(&["run", "cold"]).with(0);
+    project.run("run cold").with(0);
     let cold = measured(&project);
     assert_eq!(cold.len(), 3);
     assert!(cold.iter().all(|one| one["warm_up"].is_null()));
     assert_eq!(startups(&cold), [true; 3], "a process for each trial");
 
-    project.run(&["run", "few", "--warmup", "50ms"]).with(0);
+    project.run("run few --warmup 50ms").with(0);
     let exact = measured(&project);
     assert_eq!(each(&exact, "searched_s"), [0.0, 0.0, 0.0]);
     assert_eq!(each(&exact, "process"), ["new", "new", "new"]);
@@ -188,9 +186,8 @@ fn a_kept_server_that_ends_is_restarted_and_warmed_up() {
     project.wrapped("slow", &script, "speeds-up-and-ends", "server");
     project.server("other", "says-when-it-is-under-load");
     // At the latest in round 2, the other server is under load while the first one is kept.
-    let run = [&["run", "few"][..], &LIMIT].concat();
     project
-        .run(&run)
+        .run(RUN)
         .with(0)
         .says("ENDED    slow × hello: the process that was kept running ended with exit code 3");
     let slow = measured(&project);
@@ -212,12 +209,9 @@ fn no_kept_server_outlives_an_interrupt_or_the_run() {
         let project = project("right", FEW);
         let token = processes::token();
         project.command("slow", &server::command("speeds-up", &token));
-        let mut command = project.prony(&["run", "few"]);
-        command.args(LIMIT);
-        if interrupted {
-            // It must not end by itself before the signal, however slow the machine is.
-            command.args(["--rounds", "1000"]);
-        }
+        // It must not end by itself before the signal, however slow the machine is.
+        let rounds = if interrupted { "--rounds 1000" } else { "" };
+        let command = project.prony(&format!("{RUN} {rounds}"));
         let mut running = Running::start(command);
         running.await_stderr("still getting faster after ");
         if interrupted {

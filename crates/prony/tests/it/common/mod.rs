@@ -7,6 +7,8 @@ pub mod schema;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
+
 pub use prony_testkit::running::{Ended, Running, run};
 pub use prony_testkit::{processes, until};
 
@@ -20,13 +22,6 @@ pub fn prony<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) 
     let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
     command.args(arguments);
     command
-}
-
-/// Runs `prony` in a folder.
-pub fn here(folder: &(impl AsRef<Path> + ?Sized), arguments: &[&str]) -> Ended {
-    let mut command = prony(arguments);
-    command.current_dir(folder);
-    run(command)
 }
 
 /// The words of a command line: a text with blanks between them, of which some may be in single quotes, or the words
@@ -68,6 +63,26 @@ impl<W: Words + ?Sized> Words for &W {
     fn words(&self) -> Vec<&str> {
         (**self).words()
     }
+}
+
+/// Where a run whose record file is lost has its results, and its record there.
+pub fn saved(ended: &Ended) -> (PathBuf, Value) {
+    let place = ended.stderr.split("note: the results are in ").nth(1);
+    let folder = PathBuf::from(place.unwrap().lines().next().unwrap());
+    assert!(folder.join("report.html").is_file(), "{}", ended.report());
+    let record = std::fs::read_to_string(folder.join("record.json"));
+    (folder, schema::run(&record.unwrap()))
+}
+
+/// The commands that a help page lists.
+pub fn commands_in(page: &str) -> Vec<String> {
+    let lines = page.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = lines.take_while(|line| line.starts_with("  "));
+    // Deeper lines continue a description.
+    let names = listed.filter(|line| !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    let names = names.filter(|name| *name != "help");
+    names.map(str::to_owned).collect()
 }
 
 /// Whether every toolchain must be installed, as in the project's own checks.

@@ -8,33 +8,46 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use prony_testkit::server;
+use prony_testkit::table::rows;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Ended, prony, repository, run};
+use super::{Ended, Words, prony, repository, run, schema};
 
 pub struct Project {
     folder: TempDir,
+    /// What the environment of each command has as well.
+    pub variable: Option<[&'static str; 2]>,
 }
 
 impl Project {
+    /// An empty folder.
+    pub fn empty() -> Self {
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            variable: None,
+        }
+    }
+
+    /// A folder with this `prony.toml` alone.
+    pub fn of(text: &str) -> Self {
+        let project = Self::empty();
+        project.write("prony.toml", text);
+        project
+    }
+
     /// A project without servers.
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("servers")).unwrap();
-        fs::create_dir(folder.path().join("suites")).unwrap();
-        let repository = repository().canonicalize().unwrap();
+        let (project, repository) = (Self::empty(), repository().canonicalize().unwrap());
+        fs::create_dir(project.path().join("servers")).unwrap();
         symlink(
             repository.join("workloads"),
-            folder.path().join("workloads"),
+            project.path().join("workloads"),
         )
         .unwrap();
-        fs::copy(
-            repository.join("suites/tour.toml"),
-            folder.path().join("suites/tour.toml"),
-        )
-        .unwrap();
-        Self { folder }
+        let tour = fs::read(repository.join("suites/tour.toml"));
+        project.write("suites/tour.toml", tour.unwrap());
+        project
     }
 
     pub fn path(&self) -> &Path {
@@ -46,15 +59,30 @@ impl Project {
         self.path().join(".prony").join(path)
     }
 
-    /// A suite with this text.
-    pub fn suite(&self, id: &str, text: &str) {
-        let file = self.path().join("suites").join(format!("{id}.toml"));
-        fs::write(file, text).unwrap();
+    /// Writes a file, and the folders that lead to it.
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let file = self.path().join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        file
     }
 
-    /// Removes a suite.
-    pub fn without_suite(&self, id: &str) {
-        fs::remove_file(self.path().join("suites").join(format!("{id}.toml"))).unwrap();
+    #[track_caller]
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(name)).unwrap()
+    }
+
+    /// Changes a file.
+    #[track_caller]
+    pub fn edit(&self, name: &str, from: &str, to: &str) {
+        let text = self.read(name);
+        prony_testkit::contains(&text, from);
+        self.write(name, text.replace(from, to));
+    }
+
+    /// A suite with this text.
+    pub fn suite(&self, id: &str, text: &str) {
+        self.write(&format!("suites/{id}.toml"), text);
     }
 
     /// Copies servers of the repository.
@@ -68,11 +96,7 @@ impl Project {
 
     /// A server with this manifest.
     pub fn manifest(&self, id: &str, manifest: &str) -> PathBuf {
-        let folder = self.path().join("servers").join(id);
-        fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("server.toml");
-        fs::write(&file, manifest).unwrap();
-        file
+        self.write(&format!("servers/{id}/server.toml"), manifest)
     }
 
     /// A server that runs this command.
@@ -97,46 +121,74 @@ impl Project {
         self.command(id, &command.collect::<Vec<_>>())
     }
 
-    /// Changes the manifest of a server.
-    pub fn edit(&self, id: &str, from: &str, to: &str) {
-        let file = self.path().join("servers").join(id).join("server.toml");
-        let text = fs::read_to_string(&file).unwrap();
-        assert!(text.contains(from), "{text} lacks {from}");
-        fs::write(&file, text.replace(from, to)).unwrap();
-    }
-
     /// `prony` in this project. It measures the ceiling only if the project has it, so that tests of other servers are
     /// short.
-    pub fn prony(&self, arguments: &[&str]) -> Command {
-        let mut command = prony(arguments);
+    pub fn prony(&self, line: &str) -> Command {
+        let mut command = prony(line.words());
         command.current_dir(self.path());
-        let measures = matches!(arguments.first(), Some(&"run" | &"ab"));
-        let has_ceiling = self.path().join("servers/ceiling").exists();
-        if measures && !has_ceiling && !arguments.contains(&"--no-ceiling") {
+        command.envs(self.variable.map(|[name, value]| (name, value)));
+        let measures = ["run", "ab"].contains(&line.split(' ').next().unwrap());
+        let servers = self.path().join("servers");
+        let has_no_ceiling = servers.exists() && !servers.join("ceiling").exists();
+        if measures && has_no_ceiling && !line.contains("--no-ceiling") {
             command.arg("--no-ceiling");
         }
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ended {
-        run(self.prony(arguments))
+    pub fn run(&self, line: &str) -> Ended {
+        run(self.prony(line))
+    }
+
+    /// Runs the commands of a table: each row has the exit code, the command, and the parts, with ` & ` between them, of what
+    /// it must write to standard error, or to standard output if they begin with `>`.
+    #[track_caller]
+    pub fn check(&self, table: &str) {
+        for [code, words, parts] in rows(table) {
+            let mut ended = self.run(words).with(code.parse().unwrap());
+            for part in parts.split(" & ") {
+                ended = match part.strip_prefix('>') {
+                    Some(part) => ended.prints(part),
+                    None => ended.says(part),
+                };
+            }
+        }
     }
 
     /// `prony run` of servers with one workload, short trials and further arguments.
-    pub fn measure(&self, servers: &str, workloads: &str, more: &[&str]) -> Command {
-        let mut command = self.prony(&["run", "tour", "--warmup", "20ms"]);
-        if !more.contains(&"--duration") {
-            command.args(["--duration", "50ms"]);
+    pub fn measure(&self, servers: &str, workloads: &str, more: &str) -> Command {
+        let mut line = format!("run tour --only {servers} --workloads {workloads} {more}");
+        line += " --warmup 20ms";
+        if !more.contains("--duration") {
+            line += " --duration 50ms";
         }
-        command.args(["--only", servers, "--workloads", workloads]);
-        command.args(more);
-        command
+        self.prony(&line)
     }
 
     /// The exported newest run of this project.
     pub fn export(&self) -> Value {
-        let exported = self.run(&["export"]).with(0);
-        serde_json::from_str(&exported.stdout).unwrap()
+        schema::run(&self.run("export").with(0).stdout)
+    }
+
+    /// `git`, which knows no settings of the machine.
+    pub fn git(&self, line: &str) -> Ended {
+        let mut git = Command::new("git");
+        git.current_dir(self.path())
+            .args(["-c", "user.name=A", "-c", "user.email=a@example.org"])
+            .args(line.words())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_NOSYSTEM", "1");
+        run(git).with(0)
+    }
+
+    /// Commits everything; the first commit creates the repository.
+    pub fn commit(&self, message: &str) {
+        if !self.path().join(".git").exists() {
+            self.git("init --quiet --initial-branch main");
+        }
+        self.git("add --all");
+        let commit = "commit --quiet --allow-empty --message";
+        self.git(&format!("{commit} '{message}'"));
     }
 }
 

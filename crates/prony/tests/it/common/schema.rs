@@ -13,7 +13,7 @@ fn published(name: &str) -> Value {
 }
 
 /// Parses a document, which must match the schema of that name.
-fn valid(name: &str, text: &str) -> Value {
+pub fn valid(name: &str, text: &str) -> Value {
     let schema = published(&format!("{name}.schema.json"));
     let document = serde_json::from_str(text).unwrap();
     let others = ["load.schema.json", "explanation.schema.json"].map(published);
@@ -43,18 +43,10 @@ pub fn load(text: &str) -> Value {
     valid("load", text)
 }
 
-pub fn calibration(text: &str) -> Value {
-    valid("calibrate", text)
-}
-
 pub fn capacity(text: &str) -> Value {
     valid("capacity", text)
 }
 
 pub fn comparison(text: &str) -> Value {
     valid("comparison", text)
-}
-
-pub fn explanations(text: &str) -> Value {
-    valid("explanation", text)
 }

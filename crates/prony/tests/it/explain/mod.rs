@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::process::Command;
 
+use prony_testkit::contains;
 use prony_testkit::server::{Change, kill_self};
 use serde_json::Value;
 
@@ -19,16 +19,7 @@ pub const CHANGES: [(&str, Change); 1] = [("ends", |request, _| {
 })];
 
 /// Short loads over two connections.
-const SHORT: [&str; 8] = [
-    "--workload",
-    "hello",
-    "--connections",
-    "2",
-    "--duration",
-    "300ms",
-    "--warmup",
-    "50ms",
-];
+const SHORT: &str = "--workload hello --connections 2 --duration 300ms --warmup 50ms";
 
 /// Adds the server of known cost, compiled with these flags.
 fn known_cost(project: &Project, id: &str, flags: &[&str]) {
@@ -50,10 +41,9 @@ run = ["./server"]
     run(cc).with(0);
 }
 
-fn explain(project: &Project, arguments: &[&str]) -> Value {
-    let words = [&["explain"], arguments, &SHORT, &["--json", "-"]].concat();
-    let ended = project.run(&words).with(0);
-    schema::explanations(&ended.stdout)
+fn explain(project: &Project, words: &str) -> Value {
+    let ended = project.run(&format!("explain {words} {SHORT} --json -"));
+    schema::valid("explanation", &ended.with(0).stdout)
 }
 
 /// The median of a figure over the rounds; `at` names it as JSON has it.
@@ -86,7 +76,7 @@ fn is_forbidden(explanation: &Value) -> bool {
 fn seven_system_calls_of_three_kinds_are_counted() {
     let project = Project::new();
     known_cost(&project, "known", &[]);
-    let document = explain(&project, &["known", "--rounds", "3", "--no-profile"]);
+    let document = explain(&project, "known --rounds 3 --no-profile");
     let explanation = &document["explanations"][0];
     if is_forbidden(explanation) {
         return;
@@ -123,9 +113,8 @@ fn heavy_share(profile: &Value) -> f64 {
 fn has_its_share(duration: &str, within: f64) {
     let project = Project::new();
     known_cost(&project, "known", &[]);
-    let rounds = ["--rounds", "2", "--frequency", "499"];
-    let more = ["known", "--profile-duration", duration];
-    let document = explain(&project, &[&more[..], &rounds].concat());
+    let rounds = "--rounds 2 --frequency 499 --profile-duration";
+    let document = explain(&project, &format!("known {rounds} {duration}"));
     let explanation = &document["explanations"][0];
     if is_forbidden(explanation) {
         return;
@@ -136,16 +125,14 @@ fn has_its_share(duration: &str, within: f64) {
     let off_cpu = explanation["off_cpu"]["seconds"].as_f64().unwrap();
     assert!(off_cpu > 0.0, "{off_cpu}");
     let run = document["run"]["id"].as_str().unwrap();
-    let folder = project.state(&format!("runs/{run}"));
-    let folded = fs::read_to_string(folder.join("profiles/known-hello-on-cpu.folded")).unwrap();
-    let line = folded
-        .lines()
-        .find(|line| line.contains(";heavy "))
-        .unwrap();
-    assert!(line.contains("serve;heavy "), "{line}");
-    let svg = fs::read_to_string(folder.join("profiles/known-hello-on-cpu.svg")).unwrap();
-    assert!(svg.contains("heavy") && svg.contains("</svg>"));
-    assert!(folder.join("explain.html").is_file());
+    let read = |name: &str| project.read(&format!(".prony/runs/{run}/{name}"));
+    let folded = read("profiles/known-hello-on-cpu.folded");
+    let line = folded.lines().find(|line| line.contains(";heavy "));
+    contains(line.unwrap(), "serve;heavy ");
+    let svg = read("profiles/known-hello-on-cpu.svg");
+    contains(&svg, "heavy");
+    contains(&svg, "</svg>");
+    contains(&read("explain.html"), "</html>");
 }
 
 #[test]
@@ -159,16 +146,9 @@ fn two_servers_differ_in_the_function_that_is_longer() {
     let project = Project::new();
     known_cost(&project, "before", &[]);
     known_cost(&project, "after", &["-DHEAVY_STEPS=28000"]);
-    let more = [
-        "--rounds",
-        "2",
-        "--profile-duration",
-        "300ms",
-        "--frequency",
-        "499",
-    ];
-    let words = [&["explain", "before", "after"][..], &SHORT, &more].concat();
-    let ended = project.run(&words).with(0);
+    let more = "--rounds 2 --profile-duration 300ms --frequency 499";
+    let ended = project.run(&format!("explain before after {SHORT} {more}"));
+    let ended = ended.with(0);
     if ended.stderr.contains("profile") && ended.all().contains("only root") {
         return;
     }
@@ -181,26 +161,20 @@ fn a_server_that_ends_under_load_fails_alone() {
     let project = Project::new();
     known_cost(&project, "known", &[]);
     project.server("ends", "ends");
-    let words = [
-        &["explain", "ends", "known", "--rounds", "1", "--no-profile"][..],
-        &SHORT,
-    ]
-    .concat();
-    let ended = project.run(&words).with(1);
-    assert!(
-        ended.stdout.contains("killed by SIGKILL"),
-        "{}",
-        ended.stdout
-    );
-    assert!(ended.stdout.contains("known"), "{}", ended.stdout);
+    project
+        .run(&format!(
+            "explain ends known --rounds 1 --no-profile {SHORT}"
+        ))
+        .with(1)
+        .prints("killed by SIGKILL")
+        .prints("known");
 }
 
 /// Prony must say which rights it lacks, and show the rest.
 #[test]
 fn without_rights_the_rest_is_shown_with_the_command_that_grants_them() {
-    if !nix::unistd::geteuid().is_root()
-        || Command::new("setpriv").arg("--version").output().is_err()
-    {
+    let setpriv = Command::new("setpriv").arg("--version").output();
+    if !nix::unistd::geteuid().is_root() || setpriv.is_err() {
         let _ = writeln!(
             io::stderr(),
             "skipped: only root can become somebody without rights"
@@ -209,32 +183,24 @@ fn without_rights_the_rest_is_shown_with_the_command_that_grants_them() {
     }
     let project = Project::new();
     known_cost(&project, "known", &[]);
-    open_to_all(project.path());
-    let prony = project.prony(&[&["explain", "known", "--rounds", "1"][..], &SHORT].concat());
+    // Every user may write here.
+    fs::set_permissions(project.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let prony = project.prony(&format!("explain known --rounds 1 {SHORT}"));
     // Nobody may not enter the folder of the build.
     let program = project.path().join("prony");
     fs::copy(prony.get_program(), &program).unwrap();
+    let nobody = "--reuid 65534 --regid 65534 --clear-groups --no-new-privs";
     let mut command = Command::new("setpriv");
-    command.args([
-        "--reuid",
-        "65534",
-        "--regid",
-        "65534",
-        "--clear-groups",
-        "--no-new-privs",
-    ]);
-    command.arg(program).args(prony.get_args());
+    command
+        .args(nobody.split(' '))
+        .arg(program)
+        .args(prony.get_args());
     command
         .current_dir(project.path())
         .env("HOME", project.path());
-    let ended = run(command).with(0);
-    assert!(ended.stdout.contains("system calls"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("sudo "), "{}", ended.stdout);
-    assert!(ended.stdout.contains("CPU time"), "{}", ended.stdout);
-}
-
-/// Lets every user write to a folder.
-fn open_to_all(folder: &Path) {
-    let all = fs::Permissions::from_mode(0o777);
-    fs::set_permissions(folder, all).unwrap();
+    run(command)
+        .with(0)
+        .prints("system calls")
+        .prints("sudo ")
+        .prints("CPU time");
 }

@@ -1,8 +1,7 @@
 //! A gRPC server with reflection: the service `shop.v1.Catalog`, whose every method returns an empty message.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::thread;
 
 use bytes::Bytes;
 use h2::server::{self, SendResponse};
@@ -11,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
 use prony_testkit::certificate::Certificate;
-use prony_testkit::tls_server;
+use prony_testkit::{connections, tls_server};
 
 /// What the server reflects: its service and the files that define it.
 const SERVICE: &str = "shop.v1.Catalog";
@@ -51,20 +50,12 @@ impl GrpcServer {
     }
 
     fn of(reflects: Reflects, tls: Option<TlsAcceptor>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
         let calls = Calls::default();
         let all = Arc::clone(&calls);
-        // It ends with the test's process.
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (all, tls) = (Arc::clone(&all), tls.clone());
-                thread::spawn(move || {
-                    let runtime = tokio::runtime::Builder::new_current_thread();
-                    let runtime = { runtime }.enable_io().build().unwrap();
-                    runtime.block_on(accept(stream, tls, reflects, all));
-                });
-            }
+        let address = connections::serve(move |stream| {
+            let runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = { runtime }.enable_io().build().unwrap();
+            runtime.block_on(accept(stream, tls.clone(), reflects, Arc::clone(&all)));
         });
         Self { address, calls }
     }
