@@ -158,92 +158,61 @@ fn is_loopback(host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use prony_testkit::table::rows;
+
     use super::*;
 
     fn server(url: &str) -> HttpUrl {
         url.parse().expect("a URL")
     }
 
-    /// What is sent to `path` after these fields arrived from `/a/b`.
-    fn sent(host: &str, fields: &[&str], path: &str) -> String {
-        let mut jar = CookieJar::default();
-        for field in fields {
-            jar.take(field, &server(host), "/a/b?q=/x/");
+    #[test]
+    fn cookies_go_to_their_host_and_path() {
+        for [host, fields, path, expected] in rows(
+            r#"
+            // The longest path goes first, and then the oldest.
+            http://h | x=1; Path=/\ny=2; Path=/a\nz=3; Path=/\nx=4; path=/ | /a/c?d | y=2; x=4; z=3
+            http://h | x=1; Path=/\ny=2; Path=/a\nz=3; Path=/\nx=4; path=/ | /ab | x=4; z=3
+            // Without a path a cookie is for the folder of the request.
+            http://h | x=1 | /a/other | x=1
+            http://h | x=1 | /a | x=1
+            http://h | x=1 | / | ""
+            http://h | x=1; Path=rel | /a/c | x=1
+            // An expired cookie removes the one of its name.
+            http://h | x=1; Path=/\nx=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT | / | ""
+            http://h | x=1; Path=/\nx=; Path=/; Max-Age=0 | / | ""
+            http://h | x=1; Path=/; Max-Age=100; Expires=Thu, 01 Jan 1970 00:00:00 GMT | / | x=1
+            // Only domains of the host are accepted.
+            http://www.example.com | x=1; Path=/; Domain=example.com | / | x=1
+            http://www.example.com | x=1; Path=/; Domain=.example.com | / | x=1
+            http://www.example.com | x=1; Path=/; Domain=www.Example.com | / | x=1
+            http://www.example.com | x=1; Path=/; Domain=ample.com | / | ""
+            http://www.example.com | x=1; Path=/; Domain=other.com | / | ""
+            http://www.example.com | x=1; Path=/; Domain=a.www.example.com | / | ""
+            http://10.0.0.1 | x=1; Path=/; Domain=0.0.1 | / | ""
+            // A cookie for TLS is not sent without it.
+            http://h | x=1; Path=/; Secure | / | ""
+            https://h | x=1; Path=/; Secure | / | x=1
+            http://localhost:1 | x=1; Path=/; Secure | / | x=1
+        "#,
+        ) {
+            let mut jar = CookieJar::default();
+            for field in fields.lines() {
+                jar.take(field, &server(host), "/a/b?q=/x/");
+            }
+            let sent = jar.field(&server(host), path).unwrap_or_default();
+            assert_eq!(sent, expected, "{host} {fields} {path}");
         }
-        jar.field(&server(host), path).unwrap_or_default()
-    }
-
-    #[test]
-    fn the_longest_path_goes_first_and_then_the_oldest() {
-        let fields = ["x=1; Path=/", "y=2; Path=/a", "z=3; Path=/", "x=4; path=/"];
-        assert_eq!(sent("http://h", &fields, "/a/c?d"), "y=2; x=4; z=3");
-        assert_eq!(sent("http://h", &fields, "/ab"), "x=4; z=3");
-    }
-
-    #[test]
-    fn without_a_path_a_cookie_is_for_the_folder_of_the_request() {
-        assert_eq!(sent("http://h", &["x=1"], "/a/other"), "x=1");
-        assert_eq!(sent("http://h", &["x=1"], "/a"), "x=1");
-        assert_eq!(sent("http://h", &["x=1"], "/"), "");
-        assert_eq!(sent("http://h", &["x=1; Path=rel"], "/a/c"), "x=1");
-    }
-
-    #[test]
-    fn an_expired_cookie_removes_the_one_of_its_name() {
-        let past = "x=; Path=/; Expires=Thu, 01 Jan 1970 00:00:00 GMT";
-        assert_eq!(sent("http://h", &["x=1; Path=/", past], "/"), "");
-        assert_eq!(
-            sent("http://h", &["x=1; Path=/", "x=; Path=/; Max-Age=0"], "/"),
-            ""
-        );
-        let later = "x=1; Path=/; Max-Age=100; Expires=Thu, 01 Jan 1970 00:00:00 GMT";
-        assert_eq!(sent("http://h", &[later], "/"), "x=1");
-    }
-
-    #[test]
-    fn only_domains_of_the_host_are_accepted() {
-        for (domain, accepted) in [
-            ("example.com", true),
-            (".example.com", true),
-            ("www.Example.com", true),
-            ("ample.com", false),
-            ("other.com", false),
-            ("a.www.example.com", false),
-        ] {
-            let field = format!("x=1; Path=/; Domain={domain}");
-            let expected = if accepted { "x=1" } else { "" };
-            assert_eq!(
-                sent("http://www.example.com", &[&field], "/"),
-                expected,
-                "{domain}"
-            );
-        }
-        assert_eq!(
-            sent("http://10.0.0.1", &["x=1; Path=/; Domain=0.0.1"], "/"),
-            ""
-        );
-    }
-
-    #[test]
-    fn a_cookie_for_tls_is_not_sent_without_it() {
-        let field = ["x=1; Path=/; Secure"];
-        assert_eq!(sent("http://h", &field, "/"), "");
-        assert_eq!(sent("https://h", &field, "/"), "x=1");
-        assert_eq!(sent("http://localhost:1", &field, "/"), "x=1");
     }
 
     #[test]
     fn the_number_of_cookies_is_bounded() {
-        let mut jar = CookieJar::default();
+        let (mut jar, server) = (CookieJar::default(), server("http://h"));
         for number in 0..1000 {
-            jar.take(&format!("c{number}=1"), &server("http://h"), "/");
+            jar.take(&format!("c{number}=1"), &server, "/");
         }
-        jar.take(
-            &format!("long={}", "x".repeat(10_000)),
-            &server("http://h"),
-            "/",
-        );
-        let sent = jar.field(&server("http://h"), "/").unwrap();
+        jar.take(&format!("long={}", "x".repeat(10_000)), &server, "/");
+        let sent = jar.field(&server, "/").unwrap();
         assert!(
             sent.starts_with("c800=1; ") && sent.ends_with("; c999=1"),
             "{sent}"

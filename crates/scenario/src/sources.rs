@@ -572,35 +572,32 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_may_be_set_without_changing_its_text() {
-        let mut sources = Sources::default();
-        for (text, expected) in [
-            ("12", Value::integer(12)),
-            ("1.10", Value::Text("1.10".to_owned())),
-            ("1.5", Value::Number(Number::Float(1.5))),
-            ("007", Value::Text("007".to_owned())),
-            ("\"a\"", Value::Text("\"a\"".to_owned())),
-            ("true", Value::Bool(true)),
+    fn a_variable_in_quotes_is_a_text_and_may_be_set_without_changing_it() {
+        let text = |text: &str| Value::Text(text.to_owned());
+        for (written, expected, unchanged) in [
+            ("12", Value::integer(12), Value::integer(12)),
+            ("1.10", Value::Number(Number::Float(1.1)), text("1.10")),
+            (
+                "1.5",
+                Value::Number(Number::Float(1.5)),
+                Value::Number(Number::Float(1.5)),
+            ),
+            ("007", text("007"), text("007")),
+            ("\"123\"", text("123"), text("\"123\"")),
+            ("true", Value::Bool(true), Value::Bool(true)),
+            ("\"true\"", text("true"), text("\"true\"")),
+            ("\"\"", text(""), text("\"\"")),
+            ("\"", text("\""), text("\"")),
         ] {
-            sources.set_unchanged("x", text).expect("a name");
-            let variable = sources.variables.get("x").expect("a variable");
-            assert_eq!(variable.value, expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_variable_in_quotes_is_a_text() {
-        let mut sources = Sources::default();
-        for (text, expected) in [
-            ("\"123\"", Value::Text("123".to_owned())),
-            ("123", Value::integer(123)),
-            ("\"true\"", Value::Text("true".to_owned())),
-            ("\"\"", Value::Text(String::new())),
-            ("\"", Value::Text("\"".to_owned())),
-        ] {
-            sources.set("x", text).expect("a name");
-            let variable = sources.variables.get("x").expect("a variable");
-            assert_eq!(variable.value, expected, "{text}");
+            let mut sources = Sources::default();
+            sources.set("x", written).expect("a name");
+            sources.set_unchanged("y", written).expect("a name");
+            let value = |name| &sources.variables.get(name).expect("a variable").value;
+            assert_eq!(
+                (value("x"), value("y")),
+                (&expected, &unchanged),
+                "{written}"
+            );
         }
     }
 }

@@ -439,27 +439,24 @@ mod tests {
 
     #[test]
     fn what_never_differs_is_put_in_once() {
-        let constant = |text: &str| {
-            Template::parse(text, &sources())
-                .expect("a text")
-                .constant()
-        };
-        assert_eq!(constant("{{fixed}}!").as_deref(), Some("a \"b\"!"));
-        assert_eq!(constant("{{n}}"), None);
-        assert_eq!(constant("{{newUuid}}"), None);
+        for (text, expected) in [
+            ("{{fixed}}!", Some("a \"b\"!")),
+            ("{{n}}", None),
+            ("{{newUuid}}", None),
+        ] {
+            let template = Template::parse(text, &sources()).expect("a text");
+            assert_eq!(template.constant().as_deref(), expected, "{text}");
+        }
     }
 
     #[test]
     fn faults_of_placeholders_are_reported() {
-        for (text, expected) in [
-            (
-                "{{a b}}",
-                "`{{a b}}` is not a placeholder; write `{{name}}`",
-            ),
-            ("{{}}", "`{{}}` is not a placeholder; write `{{name}}`"),
-            ("a {{item", "`{{` is not followed by `}}`"),
-            ("{{itm}}", "the value `itm` is not defined"),
-        ] {
+        for [text, expected] in rows(
+            "{{a b}} | `{{a b}}` is not a placeholder; write `{{name}}`
+            {{}} | `{{}}` is not a placeholder; write `{{name}}`
+            a {{item | `{{` is not followed by `}}`
+            {{itm}} | the value `itm` is not defined",
+        ) {
             let error = plain(text).expect_err(text);
             assert_eq!(error.to_string(), expected);
         }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use prony_load::tls::HttpVersion;
 use prony_load::wire::h1::{Collect, Keep as _};
 use prony_load::{FlowShare, Keep, Rejection, Reply, Scenario, ScenarioRequest, Turn, User};
-use prony_scenario::{HurlScenario, Sources};
+use prony_scenario::{HurlScenario, Sources, SourcesError};
 
 /// The start of every file: its server, `http://a`.
 const FILE: &str = "test.hurl";
@@ -31,16 +31,21 @@ fn scenario(text: &str) -> HurlScenario {
 
 /// With constants.
 fn scenario_with(text: &str, variables: &[(&str, &str)]) -> HurlScenario {
-    let mut sources = Sources::default();
-    for (name, value) in variables {
-        sources.set(name, value).unwrap();
-    }
-    scenario_of(text, sources)
+    let mut variables = variables.iter();
+    let set = |it: &mut Sources| variables.try_for_each(|(name, value)| it.set(name, value));
+    scenario_of(text, sources(set))
 }
 
 fn in_folder(folder: &Path) -> Sources {
     let mut sources = Sources::default();
     sources.set_folder(folder.to_path_buf());
+    sources
+}
+
+/// Sources with what this adds.
+fn sources(add: impl FnOnce(&mut Sources) -> Result<(), SourcesError>) -> Sources {
+    let mut sources = Sources::default();
+    add(&mut sources).unwrap();
     sources
 }
 
@@ -76,9 +81,19 @@ impl Sent {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    /// The method and the path.
-    fn line(&self) -> String {
-        format!("{} {}", self.method, self.path)
+    /// The method, the path and the parts that `line` has: `GET /x + cookie: none + pause: 5ms + body: text`.
+    fn like(&self, line: &str) -> String {
+        let part = |part: &str| {
+            let name = part.split_once(": ").expect(line).0;
+            let value = match name {
+                "body" => self.text().to_owned(),
+                "pause" => format!("{:?}", self.pause),
+                _ => self.field(name).unwrap_or("none").to_owned(),
+            };
+            format!(" + {name}: {value}")
+        };
+        let parts: String = line.split(" + ").skip(1).map(part).collect();
+        format!("{} {}{parts}", self.method, self.path)
     }
 }
 
@@ -92,31 +107,40 @@ struct Given {
     body: Vec<u8>,
 }
 
-impl Given {
-    fn status(status: u16) -> Self {
-        Self {
-            status,
+/// `302 + location: /x + body: text`, and `http: 1.0` or `http: 2` for another version than 1.1.
+impl From<&str> for Given {
+    fn from(text: &str) -> Self {
+        let mut parts = text.split(" + ");
+        let mut given = Self {
+            status: parts.next().unwrap_or_default().parse().expect(text),
             http: HttpVersion::Http1,
             minor: 1,
             fields: Vec::new(),
             body: Vec::new(),
+        };
+        for part in parts {
+            match part.split_once(": ").expect(text) {
+                ("body", body) => given.body = body.into(),
+                ("http", "1.0") => given.minor = 0,
+                ("http", "2") => given.http = HttpVersion::Http2,
+                (name, value) => given.fields.push((name.into(), value.into())),
+            }
         }
+        given
     }
+}
 
+impl Given {
     fn ok(body: impl AsRef<[u8]>) -> Self {
         Self {
             body: body.as_ref().to_vec(),
-            ..Self::status(200)
+            ..Self::from("200")
         }
     }
 
     fn field(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
         self.fields.push((name.into(), value.as_ref().to_vec()));
         self
-    }
-
-    fn over(self, http: HttpVersion) -> Self {
-        Self { http, ..self }
     }
 
     fn collect(&self, keep: Keep) -> Option<Collect> {
@@ -198,18 +222,14 @@ impl<'a> Client<'a> {
         self.turn().unwrap().expect("the flow is over")
     }
 
-    #[track_caller]
-    fn ends(&mut self) {
-        assert_eq!(self.turn(), Ok(None));
-    }
-
     /// Why the flow cannot go on.
     #[track_caller]
     fn fails(&mut self) -> String {
         self.turn().expect_err("the flow goes on")
     }
 
-    fn respond(&mut self, given: &Given) -> Result<(), Rejection> {
+    fn respond(&mut self, given: impl Into<Given>) -> Result<(), Rejection> {
+        let given = given.into();
         let kept = given.collect(self.keep);
         self.user.respond(&Reply {
             status: given.status,
@@ -220,24 +240,20 @@ impl<'a> Client<'a> {
         })
     }
 
-    /// A response that must be as expected.
-    #[track_caller]
-    fn takes(&mut self, given: &Given) {
-        self.respond(given).unwrap();
-    }
-
     /// Sends the next request, whose response must be as expected.
     #[track_caller]
-    fn exchange(&mut self, given: &Given) -> Sent {
+    fn exchange(&mut self, given: impl Into<Given>) -> Sent {
         let sent = self.sends();
-        self.takes(given);
+        self.respond(given).unwrap();
         sent
     }
 
-    /// Why a response is not as expected.
+    /// Sends the next request. Why its response is not as expected.
     #[track_caller]
-    fn rejects(&mut self, given: &Given) -> Rejection {
-        self.respond(given).expect_err("the response is accepted")
+    fn rejects(&mut self, given: impl Into<Given>) -> String {
+        self.sends();
+        let rejection = self.respond(given);
+        rejection.expect_err("the response is accepted").detail
     }
 
     /// What the request of the last turn is, by its place in memory.
@@ -247,18 +263,58 @@ impl<'a> Client<'a> {
 
     /// Goes through a flow of responses that are all this one.
     #[track_caller]
-    fn flow(&mut self, given: &Given) -> Vec<Sent> {
+    fn flow(&mut self, given: impl Into<Given>) -> Vec<Sent> {
+        let given = given.into();
         self.user.begin();
         let mut all = Vec::new();
         while let Some(sent) = self.turn().unwrap() {
             all.push(sent);
-            self.takes(given);
+            self.respond(given.clone()).unwrap();
         }
         all
     }
+
+    /// Each line is what is sent (see [`Sent::like`]), ` | ` and the response to it, and ` | ` and why it is rejected, if
+    /// it is. Other lines are `begin`, which begins a flow, `end`, and `fail: REASON`.
+    #[track_caller]
+    fn talk(&mut self, lines: &[&str]) {
+        for &line in lines {
+            if line == "begin" {
+                self.user.begin();
+                continue;
+            }
+            let mut cells = line.split(" | ");
+            let request = cells.next().expect(line);
+            let sent = match self.turn() {
+                Ok(Some(sent)) => sent.like(request),
+                Ok(None) => "end".to_owned(),
+                Err(reason) => format!("fail: {reason}"),
+            };
+            assert_eq!(sent, request, "{line}");
+            if let Some(given) = cells.next() {
+                let rejection = self.respond(given).err();
+                let rejection = rejection.map(|it| format!("{:?} {}", it.outcome, it.detail));
+                assert_eq!(rejection.as_deref(), cells.next(), "{line}");
+            }
+        }
+    }
+}
+
+/// A user of this file.
+fn client(text: &str) -> Client<'static> {
+    Client::new(scenario(text))
+}
+
+/// With constants.
+fn client_with(text: &str, variables: &[(&str, &str)]) -> Client<'static> {
+    Client::new(scenario_with(text, variables))
 }
 
 /// What a flow of a file sends if every response is an empty 200.
 fn sent(text: &str, variables: &[(&str, &str)]) -> Vec<Sent> {
-    Client::of(&scenario_with(text, variables)).flow(&Given::status(200))
+    client_with(text, variables).flow("200")
+}
+
+fn paths(all: &[Sent]) -> Vec<&str> {
+    all.iter().map(|sent| sent.path.as_str()).collect()
 }

@@ -2,55 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use prony_load::{FlowShare, Scenario};
-use prony_scenario::{RandomRange, Sources};
+use prony_load::{FlowShare, Scenario, User};
+use prony_scenario::{HurlScenario, RandomRange, Sources, SourcesError};
+use prony_testkit::table::rows;
 
-use crate::users::{Client, Given, scenario_of};
+use crate::users::{Client, client_with, paths, scenario_of, sources};
 
-/// The paths of as many flows of `GET http://a/PATH`, by one user.
-fn paths(path: &str, sources: Sources, flows: usize) -> Vec<String> {
-    let scenario = scenario_of(&format!("GET http://a/{path}\n"), sources);
-    let mut user = scenario.user(0, 1, FlowShare::ALL);
-    (0..flows)
-        .map(|_| {
-            user.begin();
-            user.next();
-            user.request().parts().url().path()[1..].to_owned()
-        })
-        .collect()
-}
-
-fn range(least: i64, most: i64) -> RandomRange {
-    format!("{least}..{most}").parse().unwrap()
-}
-
-fn csv(text: &str) -> Sources {
-    let mut sources = Sources::default();
-    sources.add_csv(text.as_bytes()).unwrap();
-    sources
-}
-
-fn csv_error(text: impl AsRef<[u8]>) -> String {
-    let mut sources = Sources::default();
-    sources.add_csv(text.as_ref()).unwrap_err().to_string()
-}
-
-fn lines_error(text: &str) -> String {
-    let mut sources = Sources::default();
-    let result = sources.add_json_lines(text.as_bytes());
-    result.unwrap_err().to_string()
-}
-
-#[test]
-fn rows_come_in_order_and_then_again() {
-    let text = "name, id\nann,1\n\"b, b\",2\nÜ,3\n";
-    let expected = ["ann-1", "b,%20b-2", "%C3%9C-3", "ann-1", "b,%20b-2"];
-    assert_eq!(paths("{{name}}-{{id}}", csv(text), 5), expected);
-}
-
-/// The paths of as many flows of one agent's user.
-fn paths_of_agent(scenario: &impl Scenario, share: FlowShare, flows: usize) -> Vec<String> {
-    let mut user = scenario.user(share.agent, 1, share);
+/// The paths of as many flows of a user whose file has one entry.
+fn paths_of(mut user: Box<dyn User + '_>, flows: usize) -> Vec<String> {
     let path = |_| {
         user.begin();
         user.next();
@@ -59,30 +18,72 @@ fn paths_of_agent(scenario: &impl Scenario, share: FlowShare, flows: usize) -> V
     (0..flows).map(path).collect()
 }
 
+fn paths_of_agent(scenario: &HurlScenario, share: FlowShare, flows: usize) -> Vec<String> {
+    paths_of(scenario.user(share.agent, 1, share), flows)
+}
+
+/// The paths of as many flows of `GET http://a/PATH`, by one user.
+fn first_paths(path: &str, sources: Sources, flows: usize) -> Vec<String> {
+    let scenario = scenario_of(&format!("GET http://a/{path}\n"), sources);
+    paths_of_agent(&scenario, FlowShare::ALL, flows)
+}
+
+fn range(least: i64, most: i64) -> RandomRange {
+    format!("{least}..{most}").parse().unwrap()
+}
+
+fn csv(text: &str) -> Sources {
+    sources(|it| it.add_csv(text.as_bytes()))
+}
+
+fn json_lines(text: &str) -> Sources {
+    sources(|it| it.add_json_lines(text.as_bytes()))
+}
+
+#[test]
+fn rows_come_in_order_and_then_again() {
+    let text = "name, id\nann,1\n\"b, b\",2\nÜ,3\n";
+    let expected = ["ann-1", "b,%20b-2", "%C3%9C-3", "ann-1", "b,%20b-2"];
+    assert_eq!(first_paths("{{name}}-{{id}}", csv(text), 5), expected);
+    let text = "{\"name\": \"ann\", \"id\": 1}\n\n{\"id\": 2.5, \"name\": true}\r\n";
+    let expected = ["ann-1", "true-2.5", "ann-1"];
+    assert_eq!(
+        first_paths("{{name}}-{{id}}", json_lines(text), 3),
+        expected
+    );
+}
+
+#[test]
+fn a_file_may_begin_with_a_mark_and_have_line_ends_of_windows() {
+    let text = "\u{feff}a,b\r\n1,2\r\n";
+    assert_eq!(first_paths("{{a}}{{b}}", csv(text), 1), ["12"]);
+    let text = "\u{feff}{\"a\": 1}\n{\"a\": 2}\n";
+    assert_eq!(first_paths("{{a}}", json_lines(text), 2), ["1", "2"]);
+}
+
+fn rows_and_numbers(rows: &str) -> Sources {
+    let mut sources = csv(rows);
+    sources.add_counter("n", 100).unwrap();
+    sources
+}
+
 #[test]
 fn agents_take_rows_and_numbers_in_turn() {
-    let agents = 3;
-    let given = || {
-        let mut sources = csv("name\na\nb\nc\nd\ne\n");
-        sources.add_counter("n", 100).unwrap();
-        sources
-    };
-    let path = "{{name}}{{n}}";
+    let given = || rows_and_numbers("name\na\nb\nc\nd\ne\n");
     let mut all = BTreeSet::new();
-    for agent in 0..agents {
+    for agent in 0..3 {
         // Each agent has a process, and so a scenario, of its own.
-        let scenario = scenario_of(&format!("GET http://a/{path}\n"), given());
-        all.extend(paths_of_agent(&scenario, FlowShare { agent, agents }, 4));
+        let scenario = scenario_of("GET http://a/{{name}}{{n}}\n", given());
+        all.extend(paths_of_agent(&scenario, FlowShare { agent, agents: 3 }, 4));
     }
-    let expected: BTreeSet<String> = paths(path, given(), 12).into_iter().collect();
-    assert_eq!((all.len(), &all), (12, &expected));
+    let expected = first_paths("{{name}}{{n}}", given(), 12);
+    assert_eq!((all.len(), all), (12, BTreeSet::from_iter(expected)));
 }
 
 #[test]
 fn flows_of_other_processes_are_left_out() {
     let begin_with = |number| {
-        let mut sources = csv("name\na\nb\nc\n");
-        sources.add_counter("n", 100).unwrap();
+        let mut sources = rows_and_numbers("name\na\nb\nc\n");
         sources.begin_with_flow(number);
         scenario_of("GET http://a/{{name}}{{n}}\n", sources)
     };
@@ -93,55 +94,18 @@ fn flows_of_other_processes_are_left_out() {
     );
     scenario.skip_flows(5);
     assert_eq!(paths_of_agent(&scenario, FlowShare::ALL, 1), ["b107"]);
-    let share = FlowShare {
-        agent: 1,
-        agents: 2,
-    };
-    assert_eq!(paths_of_agent(&begin_with(8), share, 2), ["a109", "c111"]);
-}
-
-#[test]
-fn rows_may_be_json_lines() {
-    let mut sources = Sources::default();
-    let text = "{\"name\": \"ann\", \"id\": 1}\n\n{\"id\": 2.5, \"name\": true}\r\n";
-    sources.add_json_lines(text.as_bytes()).unwrap();
-    let expected = ["ann-1", "true-2.5", "ann-1"];
-    assert_eq!(paths("{{name}}-{{id}}", sources, 3), expected);
-}
-
-#[test]
-fn a_csv_file_may_begin_with_a_mark_and_have_line_ends_of_windows() {
-    let text = "\u{feff}a,b\r\n1,2\r\n";
-    assert_eq!(paths("{{a}}{{b}}", csv(text), 1), ["12"]);
-}
-
-#[test]
-fn a_json_lines_file_may_begin_with_a_mark() {
-    let mut sources = Sources::default();
-    let text = "\u{feff}{\"a\": 1}\n{\"a\": 2}\n";
-    sources.add_json_lines(text.as_bytes()).unwrap();
-    assert_eq!(paths("{{a}}", sources, 2), ["1", "2"]);
-}
-
-#[test]
-fn users_share_the_rows() {
-    let scenario = scenario_of("GET http://a/{{id}}\n", csv("id\n1\n2\n3\n4\n"));
-    let mut users: Vec<_> = (0..4)
-        .map(|number| Client::seeded(&scenario, number))
-        .collect();
-    let mut all: Vec<String> = users.iter_mut().map(|user| user.sends().path).collect();
-    all.sort();
-    assert_eq!(all, ["/1", "/2", "/3", "/4"]);
+    let (agent, agents) = (1, 2);
+    let paths = paths_of_agent(&begin_with(8), FlowShare { agent, agents }, 2);
+    assert_eq!(paths, ["a109", "c111"]);
 }
 
 #[test]
 fn every_value_of_a_flow_is_of_one_row() {
-    let mut client = Client::new(scenario_of(
-        "GET http://a/{{id}}\nPOST http://a/{{name}}\n{\"id\": {{id}}, \"name\": \"{{name}}\"}\n",
-        csv("id,name\n1,one\n2,two\n"),
-    ));
-    let all = client.flow(&Given::status(200));
-    assert_eq!((all[0].path.as_str(), all[1].path.as_str()), ("/2", "/two"));
+    let text =
+        "GET http://a/{{id}}\nPOST http://a/{{name}}\n{\"id\": {{id}}, \"name\": \"{{name}}\"}\n";
+    let mut client = Client::new(scenario_of(text, csv("id,name\n1,one\n2,two\n")));
+    let all = client.flow("200");
+    assert_eq!(paths(&all), ["/2", "/two"]);
     assert_eq!(all[1].text(), "{\"id\": 2, \"name\": \"two\"}");
 }
 
@@ -149,7 +113,10 @@ fn every_value_of_a_flow_is_of_one_row() {
 fn several_files_are_independent() {
     let mut sources = csv("a\n1\n2\n");
     sources.add_csv("b\nx\ny\nz\n".as_bytes()).unwrap();
-    assert_eq!(paths("{{a}}{{b}}", sources, 4), ["1x", "2y", "1z", "2x"]);
+    assert_eq!(
+        first_paths("{{a}}{{b}}", sources, 4),
+        ["1x", "2y", "1z", "2x"]
+    );
 }
 
 #[test]
@@ -160,48 +127,77 @@ fn rows_and_counters_stay_together_for_the_users_of_all_threads() {
     sources.add_csv(more.as_bytes()).unwrap();
     sources.add_counter("n", 0).unwrap();
     let scenario = scenario_of("GET http://a/{{a}}/{{b}}/{{n}}\n", sources);
-    let paths = |user| {
-        let mut client = Client::seeded(&scenario, user);
-        let path = |_| {
-            client.user.begin();
-            client.user.next();
-            client.user.request().parts().url().path().to_owned()
-        };
-        (0..5_000).map(path).collect::<Vec<String>>()
-    };
+    let paths = |user| paths_of(scenario.user(0, user, FlowShare::ALL), 5_000);
     let paths = std::thread::scope(|scope| {
         let threads = [0, 1, 2, 3].map(|user| scope.spawn(move || paths(user)));
         threads.map(|thread| thread.join().unwrap()).concat()
     });
+    let mut numbers = BTreeSet::new();
     for path in paths {
-        let parts: Vec<u64> = path[1..].split('/').map(|it| it.parse().unwrap()).collect();
-        assert!(
-            parts[0] == parts[1] && parts[0] == parts[2] % 500,
-            "{path} mixes rows"
-        );
+        let parts: Vec<u64> = path.split('/').map(|it| it.parse().unwrap()).collect();
+        let row = parts[2] % 500;
+        assert_eq!(parts[..2], [row, row], "{path} mixes rows");
+        numbers.insert(parts[2]);
     }
+    assert_eq!(numbers.len(), 20_000, "users share the flows");
 }
 
 #[test]
 fn a_file_of_rows_has_not_too_many_values() {
     let names: Vec<String> = (0..1000).map(|number| format!("c{number}")).collect();
-    let text = |rows| {
-        format!(
-            "{}\n{}",
-            names.join(","),
-            format!("{}\n", ",".repeat(999)).repeat(rows)
-        )
-    };
+    let row = format!("{}\n", ",".repeat(999));
+    let text = |rows| format!("{}\n{}", names.join(","), row.repeat(rows));
     csv(&text(10));
+    let error = Sources::default()
+        .add_csv(text(5001).as_bytes())
+        .unwrap_err();
     assert_eq!(
-        csv_error(text(5001)),
+        error.to_string(),
         "has more than 5 million values (rows times columns); remove rows, or columns that no placeholder names"
     );
 }
 
 #[test]
+fn bad_rows_are_refused() {
+    let refused = |result: Result<(), SourcesError>, expected: &str| {
+        let told = result.unwrap_err().to_string();
+        assert!(told.starts_with(expected), "no `{expected}` in {told}");
+    };
+    for [text, expected] in rows(
+        r#"
+        "" | has no rows
+        a,b\n | has no rows
+        a,,c\n1,2,3\n | has no name in column 2
+        a,a\n1,2\n | sets the variable `a`, which has another source
+        a,b\n1,2\n3\n | has 1 instead of 2 columns in line 3
+        a,b\n1,2,3\n | has 3 instead of 2 columns in line 2
+    "#,
+    ) {
+        refused(Sources::default().add_csv(text.as_bytes()), expected);
+    }
+    for [text, expected] in rows(
+        r#"
+        "" | has no rows
+        \n\x20\n | has no rows
+        {"a": 1}\n[1]\n | has no JSON object in line 2:\u{20}
+        {"a": 1}\n{"a": }\n | has no JSON object in line 2:\u{20}
+        {"a": 1}\n\n{"b": 1}\n | has other names in line 3 than in the first one:\u{20}
+        {"a": 1}\n{"a": 1, "b": 1}\n | has other names in line 2\u{20}
+        {}\n{}\n | has no names
+    "#,
+    ) {
+        refused(Sources::default().add_json_lines(text.as_bytes()), expected);
+    }
+    let no_text = Sources::default().add_csv(&b"a\n\xff\n"[..]);
+    refused(
+        no_text,
+        "cannot be read: CSV parse error: record 1 (line 2, field: 0, byte: 2): invalid utf-8",
+    );
+}
+
+#[test]
 fn a_variable_has_a_name_that_placeholders_can_have() {
-    let refused = |result: Result<(), prony_scenario::SourcesError>, name: &str| {
+    let refused = |result: Result<(), SourcesError>, name: &str| {
         let told = result.unwrap_err().to_string();
         let expected = format!("sets `{name}`, which cannot be the name of a variable: ");
         assert!(told.starts_with(&expected), "{told}");
@@ -218,111 +214,63 @@ fn a_variable_has_a_name_that_placeholders_can_have() {
 }
 
 #[test]
-fn bad_rows_are_refused() {
-    assert_eq!(csv_error(""), "has no rows");
-    assert_eq!(csv_error("a,b\n"), "has no rows");
-    assert_eq!(csv_error("a,,c\n1,2,3\n"), "has no name in column 2");
-    assert_eq!(
-        csv_error("a,a\n1,2\n"),
-        "sets the variable `a`, which has another source"
-    );
-    let told = csv_error("a,b\n1,2\n3\n");
-    assert_eq!(told, "has 1 instead of 2 columns in line 3");
-    let told = csv_error("a,b\n1,2,3\n");
-    assert_eq!(told, "has 3 instead of 2 columns in line 2");
-    let told = csv_error(b"a\n\xff\n");
-    assert!(
-        told.starts_with("cannot be read: ") && told.contains("UTF-8"),
-        "{told}"
-    );
-    assert_eq!(lines_error(""), "has no rows");
-    assert_eq!(lines_error("\n \n"), "has no rows");
-    assert!(lines_error("{\"a\": 1}\n[1]\n").starts_with("has no JSON object in line 2: "));
-    assert!(lines_error("{\"a\": 1}\n{\"a\": }\n").starts_with("has no JSON object in line 2: "));
-    assert!(
-        lines_error("{\"a\": 1}\n\n{\"b\": 1}\n")
-            .starts_with("has other names in line 3 than in the first one: ")
-    );
-    assert!(
-        lines_error("{\"a\": 1}\n{\"a\": 1, \"b\": 1}\n").starts_with("has other names in line 2 ")
-    );
-}
-
-#[test]
-fn an_object_without_names_is_no_row() {
-    assert!(
-        lines_error("{}\n{}\n").contains("no names"),
-        "{}",
-        lines_error("{}\n")
-    );
-}
-
-#[test]
 fn a_variable_has_one_source() {
-    let twice = |result: Result<(), prony_scenario::SourcesError>| {
-        assert_eq!(
-            result.unwrap_err().to_string(),
-            "sets the variable `a`, which has another source"
-        );
-    };
-    let mut sources = Sources::default();
-    sources.set("a", "1").unwrap();
-    twice(sources.add_csv("a\n1\n".as_bytes()));
-    twice(sources.add_counter("a", 1));
-    twice(sources.add_random("a", range(1, 2)));
-    let mut sources = csv("a\n1\n");
-    twice(sources.add_json_lines("{\"a\": 1}".as_bytes()));
-    let mut sources = Sources::default();
-    sources.set_secret("a", "1").unwrap();
-    twice(sources.add_counter("a", 1));
+    for mut sources in [
+        sources(|it| it.set("a", "1")),
+        sources(|it| it.set_secret("a", "1")),
+        csv("a\n1\n"),
+    ] {
+        for twice in [
+            sources.add_csv("a\n1\n".as_bytes()),
+            sources.add_json_lines("{\"a\": 1}".as_bytes()),
+            sources.add_counter("a", 1),
+            sources.add_random("a", range(1, 2)),
+        ] {
+            let told = twice.unwrap_err().to_string();
+            assert_eq!(told, "sets the variable `a`, which has another source");
+        }
+    }
 }
 
 #[test]
 fn counters_count_the_flows_of_all_users() {
-    let mut sources = Sources::default();
-    sources.add_counter("n", -1).unwrap();
-    assert_eq!(paths("{{n}}", sources, 4), ["-1", "0", "1", "2"]);
+    let counted =
+        |first, flows| first_paths("{{n}}", sources(|it| it.add_counter("n", first)), flows);
+    assert_eq!(counted(-1, 4), ["-1", "0", "1", "2"]);
+    let expected = [1_i64 << 62, (1 << 62) + 1].map(|number| number.to_string());
+    assert_eq!(counted(1 << 62, 2), expected);
     for first in [i64::MIN, i64::MAX, (1 << 62) + 1] {
         let told = Sources::default().add_counter("n", first).unwrap_err();
         let expected = format!("begins with {first}: write a first number between ");
         assert!(told.to_string().starts_with(&expected), "{told}");
     }
-    let mut sources = Sources::default();
-    sources.add_counter("n", 1 << 62).unwrap();
-    let expected = [1_i64 << 62, (1 << 62) + 1].map(|number| number.to_string());
-    assert_eq!(paths("{{n}}", sources, 2), expected);
 }
 
 #[test]
 fn random_numbers_stay_within_their_bounds_and_reach_them() {
-    let mut sources = Sources::default();
-    sources.add_random("n", range(-2, 2)).unwrap();
-    assert!(sources.is_random());
-    let drawn: BTreeSet<String> = paths("{{n}}", sources, 500).into_iter().collect();
+    let random = |least, most| sources(|it| it.add_random("n", range(least, most)));
+    assert!(random(-2, 2).is_random());
+    let drawn = BTreeSet::from_iter(first_paths("{{n}}", random(-2, 2), 500));
     let expected = ["-1", "-2", "0", "1", "2"].map(str::to_owned);
     assert_eq!(drawn, BTreeSet::from(expected));
-    let mut sources = Sources::default();
-    sources.add_random("n", range(i64::MIN, i64::MAX)).unwrap();
-    paths("{{n}}", sources, 10);
+    first_paths("{{n}}", random(i64::MIN, i64::MAX), 10);
 }
 
 #[test]
 fn random_values_depend_on_the_seed_of_the_user() {
-    let scenario = |()| {
-        let mut sources = Sources::default();
-        sources.add_random("n", range(1, i64::MAX)).unwrap();
-        scenario_of("GET http://a/{{n}}\n", sources)
+    let drawn = |seed| {
+        let random = sources(|it| it.add_random("n", range(1, i64::MAX)));
+        let scenario = scenario_of("GET http://a/{{n}}\n", random);
+        Client::seeded(&scenario, seed).sends().path
     };
-    let (one, other) = (scenario(()), scenario(()));
-    let drawn = |scenario, seed| Client::seeded(scenario, seed).sends().path;
-    assert_eq!(drawn(&one, 7), drawn(&other, 7));
-    assert_ne!(drawn(&one, 7), drawn(&one, 8));
+    assert_eq!(drawn(7), drawn(7));
+    assert_ne!(drawn(7), drawn(8));
 }
 
 #[test]
 fn values_have_the_types_of_hurl() {
-    let mut sources = Sources::default();
-    for (name, value) in [
+    let text = "POST http://a/\n[{{t}}, {{n}}, {{i}}, {{f}}, {{m}}, \"{{z}}\", \"{{s}}\"]\n";
+    let variables = [
         ("t", "true"),
         ("n", "null"),
         ("i", "-5"),
@@ -330,14 +278,8 @@ fn values_have_the_types_of_hurl() {
         ("m", "-1.5"),
         ("z", "007"),
         ("s", "a\"b"),
-    ] {
-        sources.set(name, value).unwrap();
-    }
-    let text = "POST http://a/\n[{{t}}, {{n}}, {{i}}, {{f}}, {{m}}, \"{{z}}\", \"{{s}}\"]\n";
-    let scenario = scenario_of(text, sources);
-    let sent = Client::of(&scenario).sends();
-    assert_eq!(
-        sent.text(),
-        "[true, null, -5, 1.5, -1.5, \"007\", \"a\\\"b\"]"
-    );
+    ];
+    let sent = client_with(text, &variables).sends();
+    let expected = "[true, null, -5, 1.5, -1.5, \"007\", \"a\\\"b\"]";
+    assert_eq!(sent.text(), expected);
 }
