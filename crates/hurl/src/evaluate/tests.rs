@@ -70,89 +70,84 @@ fn variables() -> Variables {
     variables
 }
 
-/// What is wrong with the response to the only request of a file.
-fn failures(text: &str, body: &str) -> Result<Variables, Vec<Failure>> {
+/// The variables behind the only response of a file, or what is wrong with that.
+fn evaluated(text: &str, evaluation: &Evaluation<'_>) -> Result<Variables, Vec<Failure>> {
     let file = parsed(text);
     let expected = file.entries[0].response.as_ref().expect("a response");
     let mut variables = variables();
-    let response = response(body.as_bytes(), HEADERS);
-    Evaluation::new(&response)
-        .entry(expected, &mut variables, &mut Fixed)
-        .map(|()| variables)
+    let result = evaluation.entry(expected, &mut variables, &mut Fixed);
+    result.map(|()| variables)
 }
 
-fn assert_result(assert: &str) -> Result<Variables, Vec<Failure>> {
-    failures(
-        &format!("GET http://host\nHTTP 200\n[Asserts]\n{assert}\n"),
-        BODY,
-    )
+/// The same for this body.
+fn failures(text: &str, body: &str) -> Result<Variables, Vec<Failure>> {
+    evaluated(text, &Evaluation::new(&response(body.as_bytes(), HEADERS)))
 }
 
-/// The last lines of the message of a failed assert.
-fn message(assert: &str) -> String {
-    let failures = assert_result(assert).expect_err("the assert fails");
-    failures[0].kind.reason()
+/// What is wrong with an entry that expects this, a line each.
+fn faults(expected: &str, body: &str) -> String {
+    let failures = failures(&format!("GET http://host\nHTTP 200\n{expected}\n"), body);
+    let failures: Vec<_> = failures.err().unwrap_or_default();
+    let lines = failures.iter().map(Failure::to_string);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn asserts_pass() {
-    let asserts = [
-        "status == 200",
-        "version == \"1.1\"",
-        "url endsWith \"q=1\"",
-        "url urlQueryParam \"q\" == \"1\"",
-        "header \"content-type\" contains \"json\"",
-        "header \"X-Many\" count == 2",
-        "header \"X-Many\" nth -1 == \"b\"",
-        "header \"Nothing\" not exists",
-        "cookie \"id\" == \"42\"",
-        "cookie \"id[Path]\" == \"/shop\"",
-        "cookie \"id[Max-Age]\" == 60",
-        "cookie \"id[Secure]\" exists",
-        "cookie \"id[HttpOnly]\" not exists",
-        "cookie \"id[Expires]\" dateFormat \"%Y\" == \"2021\"",
-        "cookie \"id[Expires]\" daysAfterNow == 18275",
-        "body contains \"{{name}}\"",
-        "bytes count > 100",
-        "rawbytes startsWith hex,7b;",
-        "sha256 != hex,00;",
-        "jsonpath \"$.name\" == \"Bob\"",
-        "jsonpath \"$.name\" matches /^B.b$/",
-        "jsonpath \"$.count\" == {{three}}",
-        "jsonpath \"$.count\" == 3.0",
-        "jsonpath \"$.big\" > 9223372036854775807",
-        "jsonpath \"$.big\" isInteger",
-        "jsonpath \"$.ratio\" isFloat",
-        "jsonpath \"$.none\" == null",
-        "jsonpath \"$.ok\" == true",
-        "jsonpath \"$.tags\" includes \"b\"",
-        "jsonpath \"$.tags\" contains \"c\"",
-        "jsonpath \"$.tags\" count == 3",
-        "jsonpath \"$.empty\" isEmpty",
-        "jsonpath \"$.missing\" not exists",
-        "jsonpath \"$.items[?(@.price > 10)].id\" == 2",
-        "jsonpath \"$..id\" count == 2",
-        "jsonpath \"$.items[0]\" isObject",
-        "jsonpath \"$.inner\" jsonpath \"$.x\" == 1",
-        "regex /\"name\": \"(\\w+)\"/ == \"Bob\"",
-        "variable \"name\" == \"Bob\"",
-        "duration == 12",
-        "ip isIpv4",
-        "redirects count == 0",
-        "redirects isEmpty",
-        "jsonpath \"$.name\" utf8Encode base64Encode base64Decode toHex == \"426f62\"",
-        "jsonpath \"$.name\" utf8Encode base64Encode == \"Qm9i\"",
-        "jsonpath \"$.name\" replaceRegex /(o)/ \"<$1>\" htmlEscape == \"B&lt;o&gt;b\"",
-        "jsonpath \"$.name\" replace \"o\" \"&eacute;\" htmlUnescape == \"Béb\"",
-        "jsonpath \"$.name\" split \"o\" last == \"b\"",
-        "jsonpath \"$.name\" urlEncode == \"Bob\"",
-        "jsonpath \"$.count\" toString toInt toFloat == 3.0",
-        "jsonpath \"$.name\" startsWith \"B\"",
-    ];
-    for assert in asserts {
-        let result = assert_result(assert);
-        assert!(result.is_ok(), "{assert}: {:?}", result.err());
-    }
+    let asserts = r#"
+        status == 200
+        version == "1.1"
+        url endsWith "q=1"
+        url urlQueryParam "q" == "1"
+        header "content-type" contains "json"
+        header "X-Many" count == 2
+        header "X-Many" nth -1 == "b"
+        header "Nothing" not exists
+        cookie "id" == "42"
+        cookie "id[Path]" == "/shop"
+        cookie "id[Max-Age]" == 60
+        cookie "id[Secure]" exists
+        cookie "id[HttpOnly]" not exists
+        cookie "id[Expires]" dateFormat "%Y" == "2021"
+        cookie "id[Expires]" daysAfterNow == 18275
+        body contains "{{name}}"
+        bytes count > 100
+        rawbytes startsWith hex,7b;
+        sha256 != hex,00;
+        jsonpath "$.name" == "Bob"
+        jsonpath "$.name" matches /^B.b$/
+        jsonpath "$.count" == {{three}}
+        jsonpath "$.count" == 3.0
+        jsonpath "$.big" > 9223372036854775807
+        jsonpath "$.big" isInteger
+        jsonpath "$.ratio" isFloat
+        jsonpath "$.none" == null
+        jsonpath "$.ok" == true
+        jsonpath "$.tags" includes "b"
+        jsonpath "$.tags" contains "c"
+        jsonpath "$.tags" count == 3
+        jsonpath "$.empty" isEmpty
+        jsonpath "$.missing" not exists
+        jsonpath "$.items[?(@.price > 10)].id" == 2
+        jsonpath "$..id" count == 2
+        jsonpath "$.items[0]" isObject
+        jsonpath "$.inner" jsonpath "$.x" == 1
+        regex /"name": "(\w+)"/ == "Bob"
+        variable "name" == "Bob"
+        duration == 12
+        ip isIpv4
+        redirects count == 0
+        redirects isEmpty
+        jsonpath "$.name" utf8Encode base64Encode base64Decode toHex == "426f62"
+        jsonpath "$.name" utf8Encode base64Encode == "Qm9i"
+        jsonpath "$.name" replaceRegex /(o)/ "<$1>" htmlEscape == "B&lt;o&gt;b"
+        jsonpath "$.name" replace "o" "&eacute;" htmlUnescape == "Béb"
+        jsonpath "$.name" split "o" last == "b"
+        jsonpath "$.name" urlEncode == "Bob"
+        jsonpath "$.count" toString toInt toFloat == 3.0
+        jsonpath "$.name" startsWith "B"
+    "#;
+    assert_eq!(faults(&format!("[Asserts]{asserts}"), BODY), "");
 }
 
 #[test]
@@ -185,7 +180,9 @@ fn failures_say_what_was_expected() {
     "#,
     );
     for [assert, expected] in cases {
-        assert_eq!(message(assert), expected, "{assert}");
+        let failures = failures(&format!("GET x\nHTTP 200\n[Asserts]\n{assert}\n"), BODY);
+        let failures = failures.expect_err(assert);
+        assert_eq!(failures[0].kind.reason(), expected, "{assert}");
     }
 }
 
@@ -195,8 +192,6 @@ fn redirects_before_the_response_have_a_location_and_a_status() {
                 redirects count == 2\nredirects nth 0 location == \"http://host/a\"\n\
                 variable \"last\" == \"http://host/b\"\nredirects nth 0 == {{last}}\nredirects first toString exists\nredirects first == {{one}}\n\
                 variable \"all\" nth 1 location endsWith \"/b\"\nredirects location exists\n";
-    let file = parsed(text);
-    let expected = file.entries[0].response.as_ref().expect("a response");
     let redirect = |location: &str, status| Redirect {
         location: location.into(),
         status,
@@ -206,28 +201,30 @@ fn redirects_before_the_response_have_a_location_and_a_status() {
         redirect("http://host/b", 307),
     ];
     let response = response(b"", HEADERS);
-    let failures = Evaluation::new(&response)
-        .after_redirects(&redirects)
-        .entry(expected, &mut variables(), &mut Fixed)
-        .expect_err("some asserts fail");
+    let evaluation = Evaluation::new(&response).after_redirects(&redirects);
+    let failures = evaluated(text, &evaluation).expect_err("some asserts fail");
     let lines: Vec<String> = failures.iter().map(Failure::to_string).collect();
     let first = "http response <Response(location=http://host/a, status=302)>";
-    assert_eq!(
-        lines,
-        [
-            format!("11: Assert failure: actual:   {first}\n   expected: string <http://host/b>"),
-            format!("12: Filter error: invalid filter input: {first} can not be converted to a string"),
-            format!("13: Assert failure: actual:   {first}\n   expected: http response <Response(location=http://host/b, status=307)>"),
-            "15: Filter error: invalid filter input type\n   actual:   list\n   expected: http response".into(),
-        ]
-    );
+    let expected = [
+        format!("11: Assert failure: actual:   {first}\n   expected: string <http://host/b>"),
+        format!("12: Filter error: invalid filter input: {first} can not be converted to a string"),
+        format!("13: Assert failure: actual:   {first}\n   expected: http response <Response(location=http://host/b, status=307)>"),
+        "15: Filter error: invalid filter input type\n   actual:   list\n   expected: http response".into(),
+    ];
+    assert_eq!(lines, expected);
+}
+
+/// How the last failure is shown.
+fn shown(text: &str, body: &str) -> String {
+    let failures = failures(text, body).expect_err("a failure");
+    let entry = parsed(text).entries[0].request.position;
+    let last = failures.last().expect("a failure");
+    last.render("test.hurl", text, entry)
 }
 
 #[test]
-fn a_failed_assert_is_shown_with_its_entry() {
+fn a_failure_is_shown_with_its_entry() {
     let text = "# comment\nGET http://host\nHTTP 200\n[Asserts]\njsonpath \"$.count\" >= 5\n";
-    let failures = failures(text, BODY).expect_err("the assert fails");
-    let entry = parsed(text).entries[0].request.position;
     let expected = "\
 Assert failure
   --> test.hurl:5:0
@@ -238,21 +235,9 @@ Assert failure
    |   actual:   integer <3>
    |   expected: greater or equal than integer <5>
    |";
-    assert_eq!(failures[0].render("test.hurl", text, entry), expected);
-}
-
-#[test]
-fn a_wrong_status_hides_all_else() {
+    assert_eq!(shown(text, BODY), expected);
+    // A wrong status hides all else but a wrong version.
     let text = "GET http://host\nHTTP/2 201\n[Asserts]\nstatus == 7\n";
-    let failures = failures(text, BODY).expect_err("the status is wrong");
-    let reasons: Vec<String> = failures
-        .iter()
-        .map(|failure| failure.kind.reason())
-        .collect();
-    assert_eq!(
-        reasons,
-        ["actual value is <HTTP/1.1>", "actual value is <200>"]
-    );
     let expected = "\
 Assert status code
   --> test.hurl:2:8
@@ -261,60 +246,12 @@ Assert status code
  2 | HTTP/2 201
    |        ^^^ actual value is <200>
    |";
-    assert_eq!(
-        failures[1].render("test.hurl", text, parsed(text).entries[0].request.position),
-        expected
-    );
-}
-
-#[test]
-fn header_fields_are_compared_with_one_of_their_values() {
-    assert!(
-        failures(
-            "GET x\nHTTP *\nX-Many: b\nCONTENT-TYPE: application/json; charset=utf-8",
-            ""
-        )
-        .is_ok()
-    );
-    let failures =
-        failures("GET x\nHTTP *\nX-Many: c\nNone: x", "").expect_err("two fields are wrong");
-    assert_eq!(
-        failures[0].kind,
-        FailureKind::HeaderValue {
-            actual: "[\"a\", \"b\"]".into()
-        }
-    );
-    assert_eq!(failures[1].kind, FailureKind::HeaderMissing);
-}
-
-#[test]
-fn bodies_are_compared() {
-    let body = |expected: &str, actual: &str| {
-        failures(&format!("GET x\nHTTP *\n{expected}\n"), actual).map(|_| ())
-    };
-    assert_eq!(body("`{{name}}`", "Bob"), Ok(()));
-    assert_eq!(
-        body(
-            "{\"a\": \"{{quote}}\", \"b\": {{three}}}",
-            "{\"a\": \"say \\\"hi\\\"\\n\", \"b\": 3}"
-        ),
-        Ok(())
-    );
-    assert_eq!(body("base64,Qm9i;", "Bob"), Ok(()));
-    assert_eq!(body("file,data.bin;", "\u{1}\u{2}"), Ok(()));
-    let failures = body("`Bob`", "Eve").expect_err("another name");
-    assert_eq!(
-        failures[0].kind,
-        FailureKind::Body {
-            actual: "Eve".into()
-        }
-    );
-}
-
-#[test]
-fn bodies_of_lines_are_compared_by_line() {
-    let text = "GET http://host\nHTTP 200\n```\na\nb\nc\n```\n";
-    let failures = failures(text, "a\nx\nc\n").expect_err("a line differs");
+    assert_eq!(shown(text, BODY), expected);
+    let failures = failures(text, BODY).expect_err("the status is wrong");
+    let reasons = failures.iter().map(|failure| failure.kind.reason());
+    let expected = ["actual value is <HTTP/1.1>", "actual value is <200>"];
+    assert_eq!(reasons.collect::<Vec<_>>(), expected);
+    // Bodies of lines are compared by line.
     let expected = "\
 Assert body value
   --> test.hurl:5:1
@@ -325,10 +262,31 @@ Assert body value
    |   -b
    |   +x
    |";
-    assert_eq!(
-        failures[0].render("test.hurl", text, parsed(text).entries[0].request.position),
-        expected
-    );
+    let text = "GET http://host\nHTTP 200\n```\na\nb\nc\n```\n";
+    assert_eq!(shown(text, "a\nx\nc\n"), expected);
+}
+
+#[test]
+fn fields_bodies_and_captures_are_evaluated() {
+    for [expected, body, told] in rows(
+        r#"
+        // A field is compared with one of its values.
+        X-Many: b\nCONTENT-TYPE: application/json; charset=utf-8 | "" | ""
+        X-Many: c\nNone: x | "" | 3: Assert header value: actual value is <["a", "b"]>\n4: Header not found: this header has not been found in the response
+        `{{name}}` | Bob | ""
+        {"a": "{{quote}}", "b": {{three}}} | {"a": "say \\"hi\\"\\n", "b": 3} | ""
+        base64,Qm9i; | Bob | ""
+        file,data.bin; | \x01\x02 | ""
+        `Bob` | Eve | 3: Assert body value: actual value is <Eve>
+        // A capture that finds nothing fails.
+        [Captures]\na: jsonpath "$.missing" | {"count": 3} | 4: No query result: query didn't return any result
+        [Captures]\na: body regex "z(z)z" | {"count": 3} | 4: Filter error: a filter didn't return any result
+        [Captures]\na: jsonpath "$.count" redact | {"count": 3} | 4: Invalid secret type: secret must be string, actual value is <integer>
+        [Captures]\na: jsonpath "$.a" | <html> | 4: Invalid JSON: HTTP response is not a valid JSON
+    "#,
+    ) {
+        assert_eq!(faults(expected, body), told, "{expected}");
+    }
 }
 
 #[test]
@@ -336,80 +294,36 @@ fn captures_set_variables() {
     let text = "GET x\nHTTP *\n[Captures]\nid: jsonpath \"$.items[1].id\"\nboth: body regex \"(n)ame\" redact\n\
                 {{name}}2: variable \"id\" toString\n";
     let variables = failures(text, BODY).expect("captures");
-    let value = |name: &str| {
-        variables
-            .get(name)
-            .map(|variable| (variable.value.clone(), variable.is_secret))
-    };
-    assert_eq!(value("id"), Some((Value::integer(2), false)));
-    assert_eq!(value("both"), Some((Value::Text("n".into()), true)));
-    assert_eq!(value("Bob2"), Some((Value::Text("2".into()), false)));
-    assert_eq!(variables.secrets().collect::<Vec<_>>(), ["n"]);
-}
-
-#[test]
-fn a_capture_that_finds_nothing_fails() {
-    let cases = [
-        ("a: jsonpath \"$.missing\"", FailureKind::QueryWithoutResult),
-        ("a: body regex \"z(z)z\"", FailureKind::FilterWithoutResult),
-        (
-            "a: jsonpath \"$.count\" redact",
-            FailureKind::SecretNotText { actual: "integer" },
-        ),
-    ];
-    for (capture, expected) in cases {
-        let failures = failures(&format!("GET x\nHTTP *\n[Captures]\n{capture}\n"), BODY)
-            .expect_err("no value");
-        assert_eq!(
-            failures
-                .iter()
-                .map(|failure| &failure.kind)
-                .collect::<Vec<_>>(),
-            [&expected]
-        );
+    for (name, value, is_secret) in [
+        ("id", Value::integer(2), false),
+        ("both", Value::Text("n".into()), true),
+        ("Bob2", Value::Text("2".into()), false),
+    ] {
+        let variable = variables.get(name).expect(name);
+        assert_eq!((&variable.value, variable.is_secret), (&value, is_secret));
     }
-    let failures = failures("GET x\nHTTP *\n[Captures]\na: jsonpath \"$.a\"\n", "<html>")
-        .expect_err("no JSON");
-    assert_eq!(failures[0].kind, FailureKind::ResponseNotJson);
+    assert_eq!(variables.secrets().collect::<Vec<_>>(), ["n"]);
 }
 
 #[test]
 fn json_path_without_coercion_is_a_list() {
     let text = "GET x\nHTTP *\n[Asserts]\njsonpath \"$.name\" count == 1\njsonpath \"$.missing\" isEmpty\n";
-    let file = parsed(text);
     let response = response(BODY.as_bytes(), HEADERS);
-    let expected = file.entries[0].response.as_ref().expect("a response");
     let evaluation = Evaluation::new(&response).without_json_path_coercion();
-    assert!(
-        evaluation
-            .entry(expected, &mut Variables::default(), &mut Fixed)
-            .is_ok()
-    );
+    evaluated(text, &evaluation).expect("lists");
 }
 
 #[test]
 fn texts_are_decoded_by_their_charset() {
+    let text =
+        "GET x\nHTTP *\n[Asserts]\nbody == \"été\"\nbytes charsetDecode \"latin1\" == \"été\"\n";
     let headers = &[("content-type", "text/plain; charset=iso-8859-1")];
     let latin = response(b"\xe9t\xe9", headers);
-    let file = parsed(
-        "GET x\nHTTP *\n[Asserts]\nbody == \"été\"\nbytes charsetDecode \"latin1\" == \"été\"\n",
-    );
-    let expected = file.entries[0].response.as_ref().expect("a response");
-    assert!(
-        Evaluation::new(&latin)
-            .entry(expected, &mut Variables::default(), &mut Fixed)
-            .is_ok()
-    );
+    evaluated(text, &Evaluation::new(&latin)).expect("Latin 1");
     let utf8 = response(b"\xe9t\xe9", &[]);
-    let failures = Evaluation::new(&utf8)
-        .entry(expected, &mut Variables::default(), &mut Fixed)
-        .expect_err("no UTF-8");
-    assert_eq!(
-        failures[0].kind,
-        FailureKind::Decoding {
-            charset: "UTF-8".into()
-        }
-    );
+    let failures = evaluated(text, &Evaluation::new(&utf8)).expect_err("no UTF-8");
+    let charset = "UTF-8".into();
+    assert_eq!(failures[0].kind, FailureKind::Decoding { charset });
 }
 
 #[test]
@@ -425,23 +339,18 @@ fn requests_are_rendered() {
     let mut scope = Scope::new(&variables, &mut environment);
     let expected = "http://Bob/ffffffff-ffff-4fff-bfff-ffffffffffff?t=1971-01-01T00:00:00.000000Z";
     assert_eq!(scope.text(&request.url).as_deref(), Ok(expected));
-    let body = scope
-        .body(request.body.as_ref().expect("a body"))
-        .expect("a query");
-    assert_eq!(
-        String::from_utf8_lossy(&body),
-        r#"{"query":"{ a }","variables":{"b":3}}"#
-    );
+    let body = scope.body(request.body.as_ref().expect("a body"));
+    let expected = r#"{"query":"{ a }","variables":{"b":3}}"#;
+    assert_eq!(body.expect("a query"), expected.as_bytes());
     use crate::ast::{Count, OptionValue};
-    let [skip, repeat] = request.options.as_slice() else {
-        panic!("two options")
-    };
-    assert!(
-        matches!(&skip.value, OptionValue::Flag(_, setting) if scope.flag(setting) == Ok(true))
-    );
-    assert!(
-        matches!(&repeat.value, OptionValue::Count(_, setting) if scope.count(setting) == Ok(Count::Finite(3)))
-    );
+    assert_eq!(request.options.len(), 2);
+    for option in &request.options {
+        match &option.value {
+            OptionValue::Flag(_, skip) => assert_eq!(scope.flag(skip), Ok(true)),
+            OptionValue::Count(_, repeat) => assert_eq!(scope.count(repeat), Ok(Count::Finite(3))),
+            _ => panic!("a flag and a count"),
+        }
+    }
 }
 
 fn rendered(text: &str) -> Result<Rendered, Failure> {
@@ -451,52 +360,34 @@ fn rendered(text: &str) -> Result<Rendered, Failure> {
 }
 
 #[test]
-fn a_cookie_field_replaces_the_section() {
-    let request = rendered("GET http://h/\nCOOKIE: own=1\n[Cookies]\na: b\n").expect("a request");
-    assert_eq!(request.headers, [("COOKIE".to_owned(), "own=1".to_owned())]);
-}
-
-#[test]
-fn sections_become_header_fields_and_the_query() {
-    let request = rendered(
-        "GET http://{{name}}/?a=b\nAccept: x\n[Query]\nq: a b/{{name}}\nr: é\n[BasicAuth]\nbob: secret\n[Cookies]\na: 1\nb: {{three}}\n",
-    )
-    .expect("a request");
-    assert_eq!(request.url, "http://Bob/?a=b&q=a%20b%2FBob&r=%C3%A9");
-    let expected = [
-        ("Accept", "x"),
-        ("authorization", "Basic Ym9iOnNlY3JldA=="),
-        ("cookie", "a=1; b=3"),
-    ];
-    assert_eq!(
-        request.headers,
-        expected.map(|(name, value)| (name.to_owned(), value.to_owned()))
-    );
-    assert!(request.body.is_empty());
-}
-
-#[test]
-fn bodies_have_a_content_type_unless_the_file_gives_one() {
-    let content_type = |text: &str| {
-        let mut headers = rendered(&format!("POST http://host\n{text}\n"))
-            .expect("a request")
-            .headers;
-        headers.pop().map(|(_, value)| value)
-    };
-    assert_eq!(content_type("{}").as_deref(), Some("application/json"));
-    assert_eq!(
-        content_type("Content-Type: a/b\n{}").as_deref(),
-        Some("a/b")
-    );
-    assert_eq!(content_type("<a/>").as_deref(), Some("application/xml"));
-    assert_eq!(content_type("`a`"), None);
-    assert_eq!(
-        content_type("[Form]\na: b\n<a/>").as_deref(),
-        Some("application/x-www-form-urlencoded")
-    );
-    let form = rendered("POST http://host\n[Form]\na: b c\nd: {{name}}\n").expect("a request");
-    assert_eq!(String::from_utf8_lossy(&form.body), "a=b%20c&d=Bob");
-    assert_eq!(form.headers[0].1, "application/x-www-form-urlencoded");
+fn sections_become_header_fields_the_query_and_the_body() {
+    for [lines, expected] in rows(
+        r#"
+        // A cookie field replaces the section.
+        COOKIE: own=1\n[Cookies]\na: b | http://Bob/?a=b\nCOOKIE: own=1\n\n
+        Accept: x\n[Query]\nq: a b/{{name}}\nr: é\n[BasicAuth]\nbob: secret\n[Cookies]\na: 1\nb: {{three}} | http://Bob/?a=b&q=a%20b%2FBob&r=%C3%A9\nAccept: x\nauthorization: Basic Ym9iOnNlY3JldA==\ncookie: a=1; b=3\n\n
+        [Form]\na: b c\nd: {{name}} | http://Bob/?a=b\ncontent-type: application/x-www-form-urlencoded\n\na=b%20c&d=Bob
+        // Bodies have a content type unless the file gives one.
+        {} | http://Bob/?a=b\ncontent-type: application/json\n\n{}
+        Content-Type: a/b\n{} | http://Bob/?a=b\nContent-Type: a/b\n\n{}
+        <a/> | http://Bob/?a=b\ncontent-type: application/xml\n\n<a/>
+        `a` | http://Bob/?a=b\n\na
+        [Form]\na: b\n<a/> | http://Bob/?a=b\ncontent-type: application/x-www-form-urlencoded\n\n<a/>
+    "#,
+    ) {
+        let request = rendered(&format!("POST http://{{{{name}}}}/?a=b\n{lines}\n"));
+        let request = request.expect("a request");
+        let fields = request.headers.iter();
+        let fields: String = fields
+            .map(|(name, value)| format!("{name}: {value}\n"))
+            .collect();
+        let body = String::from_utf8_lossy(&request.body);
+        assert_eq!(
+            format!("{}\n{fields}\n{body}", request.url),
+            expected,
+            "{lines}"
+        );
+    }
 }
 
 #[test]
@@ -517,53 +408,30 @@ fn parts_are_between_boundaries() {
 }
 
 #[test]
-fn a_url_needs_a_scheme_of_http() {
-    let failure = rendered("GET {{name}}/a\n").expect_err("no scheme");
-    let message = "Missing scheme <http://> or <https://>";
-    assert_eq!(
-        failure.kind,
-        FailureKind::InvalidUrl {
-            url: "Bob/a".into(),
-            message
-        }
-    );
-}
-
-#[test]
-fn a_text_is_no_value_of_json() {
-    let file = parsed("POST http://host\n{\"a\": {{name}}}\n");
-    let variables = variables();
-    let mut environment = Fixed;
-    let body = file.entries[0].request.body.as_ref().expect("a body");
-    let failure = Scope::new(&variables, &mut environment)
-        .body(body)
-        .expect_err("no value of JSON");
-    assert_eq!(
-        failure.kind,
-        FailureKind::InvalidJson {
-            value: "Bob".into()
-        }
-    );
+fn values_that_do_not_fit_are_refused() {
+    for [text, expected] in rows(
+        r#"
+        GET {{name}}/a\n | 1: Invalid URL: invalid URL <Bob/a> (Missing scheme <http://> or <https://>)
+        // A text is no value of JSON.
+        POST http://host\n{"a": {{name}}}\n | 2: Invalid JSON: actual value is <Bob>
+    "#,
+    ) {
+        let failure = rendered(text).expect_err(text);
+        assert_eq!(failure.to_string(), expected);
+    }
 }
 
 #[test]
 fn long_numbers_compare_by_size() {
     let big = |digits: &str| Number::BigInteger(digits.into());
-    assert!(
-        big("100000000000000000000")
-            .compare(&big("99999999999999999999"))
-            .is_gt()
-    );
-    assert!(
-        big("-100000000000000000000")
-            .compare(&big("-99999999999999999999"))
-            .is_lt()
-    );
-    assert!(
-        Number::Integer(1)
-            .compare(&big("99999999999999999999"))
-            .is_lt()
-    );
+    for (less, more) in [
+        (big("99999999999999999999"), big("100000000000000000000")),
+        (big("-100000000000000000000"), big("-99999999999999999999")),
+        (Number::Integer(1), big("99999999999999999999")),
+    ] {
+        assert!(less.compare(&more).is_lt(), "{less} {more}");
+        assert!(more.compare(&less).is_gt(), "{more} {less}");
+    }
 }
 
 proptest! {
@@ -571,13 +439,10 @@ proptest! {
     fn any_body_is_evaluated(body in any::<Vec<u8>>(), header in any::<String>()) {
         let headers = [("set-cookie", header.as_str()), ("content-type", header.as_str())];
         let response = response(&body, &headers);
-        let file = parsed(
-            "GET x\nHTTP *\n[Asserts]\nbody isIsoDate\ncookie \"a[Expires]\" exists\njsonpath \"$..a\" isEmpty\n\
+        let text = "GET x\nHTTP *\n[Asserts]\nbody isIsoDate\ncookie \"a[Expires]\" exists\njsonpath \"$..a\" isEmpty\n\
              bytes utf8Decode split \",\" nth 1 toInt > 1\nheader \"set-cookie\" toDate \"%Y\" exists\n\
-             header \"set-cookie\" urlQueryParam \"a\" exists\nheader \"set-cookie\" base64Decode exists\n`x`",
-        );
-        let expected = file.entries[0].response.as_ref().expect("a response");
-        let result = Evaluation::new(&response).entry(expected, &mut Variables::default(), &mut Fixed);
+             header \"set-cookie\" urlQueryParam \"a\" exists\nheader \"set-cookie\" base64Decode exists\n`x`";
+        let result = evaluated(text, &Evaluation::new(&response));
         for failure in result.err().into_iter().flatten() {
             failure.render("test.hurl", "", crate::Position::START);
         }

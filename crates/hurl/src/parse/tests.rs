@@ -33,49 +33,45 @@ fn a_request_has_all_its_sections() {
          retry: -1\ndelay: 3s\nskip: {{skip}}\nvariable: n=11aa\n`body {{x}}`\n",
     );
     let request = &file.entries[0].request;
-    assert_eq!(request.method, "POST");
-    assert_eq!(request.url.placeholders().count(), 1);
-    assert_eq!(request.headers.len(), 2);
-    assert_eq!(
-        (
-            literal(&request.headers[1].key),
-            literal(&request.headers[1].value)
-        ),
-        ("X-A:b", "1 # 2")
-    );
-    assert_eq!(
-        (
-            request.query.len(),
-            request.form.len(),
-            request.cookies.len()
-        ),
-        (1, 1, 1)
-    );
+    let field = &request.headers[1];
+    let user = request.basic_auth.as_ref().expect("a user");
     let [Part::File(part), Part::Value(_)] = request.multipart.as_slice() else {
         panic!("a file and a value")
     };
-    assert_eq!(literal(&part.file), "a b.txt");
-    assert_eq!(part.content_type.as_ref().map(literal), Some("text/plain"));
+    let content_type = part.content_type.as_ref().map(literal);
     assert_eq!(
-        request.basic_auth.as_ref().map(|auth| literal(&auth.key)),
-        Some("bob")
+        (
+            request.method.as_str(),
+            literal(&field.key),
+            literal(&field.value),
+            literal(&user.key)
+        ),
+        ("POST", "X-A:b", "1 # 2", "bob")
     );
+    assert_eq!(
+        (literal(&part.file), content_type),
+        ("a b.txt", Some("text/plain"))
+    );
+    let placeholders = request.url.placeholders().count();
+    let counts = [
+        placeholders,
+        request.query.len(),
+        request.form.len(),
+        request.cookies.len(),
+    ];
+    assert_eq!((counts, request.headers.len()), ([1; 4], 2));
+    let options: Vec<_> = request.options.iter().map(|option| &option.value).collect();
     assert!(matches!(
-        request.options[0].value,
-        OptionValue::Count(CountOption::Retry, Setting::Literal(Count::Infinite))
+        options[..],
+        [
+            OptionValue::Count(CountOption::Retry, Setting::Literal(Count::Infinite)),
+            _,
+            OptionValue::Flag(FlagOption::Skip, Setting::Placeholder(_)),
+            OptionValue::Variable(VariableDefinition { value: VariableValue::Text(text), .. }),
+        ] if literal(text) == "11aa"
     ));
-    assert!(matches!(
-        request.options[2].value,
-        OptionValue::Flag(FlagOption::Skip, Setting::Placeholder(_))
-    ));
-    let OptionValue::Variable(variable) = &request.options[3].value else {
-        panic!("a variable")
-    };
-    assert!(matches!(&variable.value, VariableValue::Text(text) if literal(text) == "11aa"));
-    assert!(matches!(
-        request.body.as_ref().map(|body| &body.value),
-        Some(BodyValue::Oneline(_))
-    ));
+    let body = request.body.as_ref().map(|body| &body.value);
+    assert!(matches!(body, Some(BodyValue::Oneline(_))));
 }
 
 #[test]
@@ -87,24 +83,20 @@ fn a_response_has_captures_asserts_and_a_body() {
     let response = file.entries[0].response.as_ref().expect("a response");
     assert_eq!(response.version.value, VersionValue::Http2);
     assert_eq!(response.status.value, StatusValue::Exactly(200));
-    assert!(response.captures[0].is_redacted);
-    assert!(matches!(
-        response.captures[0].filters[0].value,
-        FilterValue::ToInt
-    ));
-    assert!(response.asserts[0].predicate.is_negated);
-    let QueryValue::Cookie(path) = &response.asserts[1].query.value else {
-        panic!("a cookie")
+    let capture = &response.captures[0];
+    assert!(capture.is_redacted && matches!(capture.filters[0].value, FilterValue::ToInt));
+    let [location, cookie, matches] = &response.asserts[..] else {
+        panic!("three asserts")
     };
-    assert_eq!(path.attribute, Some(CookieAttribute::MaxAge));
+    assert!(location.predicate.is_negated);
+    assert!(matches!(&cookie.query.value, QueryValue::Cookie(path)
+        if path.attribute == Some(CookieAttribute::MaxAge)));
     assert!(
-        matches!(&response.asserts[2].predicate.test, Test::Matches(RegexValue::Literal(regex))
+        matches!(&matches.predicate.test, Test::Matches(RegexValue::Literal(regex))
         if regex.regex.as_str() == "a/b")
     );
-    assert!(matches!(
-        response.body.as_ref().map(|body| &body.value),
-        Some(BodyValue::Json(_))
-    ));
+    let body = response.body.as_ref().map(|body| &body.value);
+    assert!(matches!(body, Some(BodyValue::Json(_))));
 }
 
 #[test]
@@ -114,11 +106,9 @@ fn multiline_texts_have_hints() {
         .remove(0)
         .request
         .body
+        .map(|body| body.value)
     {
-        Some(Body {
-            value: BodyValue::Multiline(multiline),
-            ..
-        }) => multiline,
+        Some(BodyValue::Multiline(multiline)) => multiline,
         _ => panic!("a multiline text"),
     };
     assert!(matches!(body("```\na\\n\n```"), Multiline::Text(text) if literal(&text) == "a\\n\n"));
@@ -129,27 +119,17 @@ fn multiline_texts_have_hints() {
     assert!(
         matches!(graphql, Multiline::GraphQl { query, variables: Some(_) } if literal(&query) == "{ a }\n")
     );
-    assert_eq!(
-        refusal("POST x\n```yaml\n```"),
-        "2:4: Invalid language hint yaml"
-    );
 }
 
 #[test]
 fn placeholders_are_variables_and_functions() {
     let file = parsed("GET http://{{host}}/{{ newUuid }}/{x}/\\u{7b}{{newDate}}\n");
     let url = &file.entries[0].request.url;
-    let expressions: Vec<&Expression> = url
-        .placeholders()
-        .map(|placeholder| &placeholder.expression)
-        .collect();
+    let expressions: Vec<_> = url.placeholders().map(|it| &it.expression).collect();
+    let host = Expression::Variable("host".into());
     assert_eq!(
         expressions,
-        [
-            &Expression::Variable("host".into()),
-            &Expression::NewUuid,
-            &Expression::NewDate
-        ]
+        [&host, &Expression::NewUuid, &Expression::NewDate]
     );
     assert!(matches!(&url.elements[4], TemplateElement::Text(text) if text == "/{x}/{"));
 }
@@ -166,6 +146,7 @@ fn errors_are_those_of_hurl() {
         GET x\nHTTP abc | 2:6: HTTP status code is not valid
         GET {{a | 1:8: expecting '}}'
         GET {{}} | 1:7: expecting a variable
+        POST x\n```yaml\n``` | 2:4: Invalid language hint yaml
         GET x\n{"a": 1,} | 2:8: trailing comma is not allowed
         GET x\n[Options]\nretry: x | 3:8: expecting 'integer >= -1'
         GET x\n[Options]\ndelay: 3d | 3:9: the duration unit is not valid. Did you mean s?
@@ -185,14 +166,9 @@ fn errors_are_those_of_hurl() {
 
 #[test]
 fn a_file_that_is_too_long_is_refused() {
-    let text = "#".repeat(crate::MAX_FILE_BYTES + 1);
-    assert_eq!(
-        refusal(&text),
-        format!(
-            "1:1: the file is longer than {} bytes",
-            crate::MAX_FILE_BYTES
-        )
-    );
+    let most = crate::MAX_FILE_BYTES;
+    let expected = format!("1:1: the file is longer than {most} bytes");
+    assert_eq!(refusal(&"#".repeat(most + 1)), expected);
 }
 
 proptest! {
