@@ -3,6 +3,7 @@
 use std::fs;
 
 use prony_protobuf::{Schema, decode};
+use prony_testkit::contains;
 use proptest::prelude::*;
 use prost::Message;
 use prost_reflect::DescriptorPool;
@@ -61,6 +62,13 @@ pub(crate) fn importing(name: &str, imports: &[&str], public: usize) -> FileDesc
     }
 }
 
+fn with_message(message: DescriptorProto) -> FileDescriptorProto {
+    FileDescriptorProto {
+        message_type: vec![message],
+        ..importing("a.proto", &[], 0)
+    }
+}
+
 fn field(number: i32, ty: Type) -> FieldDescriptorProto {
     FieldDescriptorProto {
         name: Some(format!("f{number}")),
@@ -72,23 +80,37 @@ fn field(number: i32, ty: Type) -> FieldDescriptorProto {
 }
 
 #[test]
-fn imports_in_a_circle_are_refused() {
-    let circle = vec![
-        importing("a.proto", &["b.proto"], 1),
-        importing("b.proto", &["a.proto"], 1),
-    ];
-    assert_eq!(error(circle), "b.proto: it imports `a.proto` in a circle");
-    let own = vec![importing("a.proto", &["a.proto"], 1)];
-    assert_eq!(error(own), "a.proto: it imports `a.proto` in a circle");
-}
-
-#[test]
-fn an_import_twice_is_refused() {
-    let twice = vec![
-        importing("b.proto", &[], 0),
-        importing("a.proto", &["b.proto", "b.proto"], 2),
-    ];
-    assert_eq!(error(twice), "a.proto: it imports `b.proto` twice");
+fn files_that_do_not_fit_together_are_refused() {
+    let a = |imports: &[&str]| importing("a.proto", imports, imports.len());
+    let b = |imports: &[&str]| importing("b.proto", imports, imports.len());
+    let mut edition = a(&[]);
+    edition.syntax = Some("editions".into());
+    let many = (0..=prony_protobuf::MAX_FILES).map(|i| importing(&i.to_string(), &[], 0));
+    for (files, expected) in [
+        (
+            vec![a(&["b.proto"]), b(&["a.proto"])],
+            "b.proto: it imports `a.proto` in a circle",
+        ),
+        (
+            vec![a(&["a.proto"])],
+            "a.proto: it imports `a.proto` in a circle",
+        ),
+        (
+            vec![b(&[]), a(&["b.proto", "b.proto"])],
+            "a.proto: it imports `b.proto` twice",
+        ),
+        (
+            vec![a(&[]), a(&["b.proto"])],
+            "a.proto: two different files have this name",
+        ),
+        (many.collect(), "the schema has more than 1000 files"),
+        (
+            vec![edition],
+            "a.proto: it is not written in proto2 or proto3; editions are not supported",
+        ),
+    ] {
+        assert_eq!(error(files), expected);
+    }
 }
 
 #[test]
@@ -107,34 +129,6 @@ fn public_imports_that_branch_without_end_are_refused() {
 }
 
 #[test]
-fn two_files_of_one_name_are_refused() {
-    let files = vec![
-        importing("a.proto", &[], 0),
-        importing("a.proto", &["b.proto"], 0),
-    ];
-    assert_eq!(error(files), "a.proto: two different files have this name");
-}
-
-#[test]
-fn too_many_files_are_refused() {
-    let files = (0..=prony_protobuf::MAX_FILES).map(|i| importing(&i.to_string(), &[], 0));
-    assert_eq!(
-        error(files.collect()),
-        "the schema has more than 1000 files"
-    );
-}
-
-#[test]
-fn editions_are_refused() {
-    let mut file = importing("a.proto", &[], 0);
-    file.syntax = Some("editions".into());
-    assert_eq!(
-        error(vec![file]),
-        "a.proto: it is not written in proto2 or proto3; editions are not supported"
-    );
-}
-
-#[test]
 fn map_entries_are_checked() {
     for fields in [
         vec![],
@@ -142,21 +136,18 @@ fn map_entries_are_checked() {
         vec![field(1, Type::Double), field(2, Type::String)],
         vec![field(1, Type::String), field(3, Type::String)],
     ] {
-        let message = DescriptorProto {
-            name: Some("Entry".into()),
-            field: fields,
-            options: Some(MessageOptions {
-                map_entry: Some(true),
-                ..Default::default()
-            }),
+        let options = MessageOptions {
+            map_entry: Some(true),
             ..Default::default()
         };
-        let mut file = importing("a.proto", &[], 0);
-        file.message_type.push(message);
-        assert_eq!(
-            error(vec![file]),
-            "a.proto: `Entry` is not a valid map entry"
-        );
+        let entry = DescriptorProto {
+            name: Some("Entry".into()),
+            field: fields,
+            options: Some(options),
+            ..Default::default()
+        };
+        let expected = "a.proto: `Entry` is not a valid map entry";
+        assert_eq!(error(vec![with_message(entry)]), expected);
     }
 }
 
@@ -169,16 +160,11 @@ fn names_cannot_control_a_terminal() {
         ..Default::default()
     };
     message.field[0].type_name = odd();
-    let mut unknown_type = importing("a.proto", &[], 0);
-    unknown_type.message_type.push(message.clone());
-    assert!(error(vec![unknown_type]).contains("'A\u{fffd}[2J' is not defined"));
+    let told = error(vec![with_message(message.clone())]);
+    contains(&told, "'A\u{fffd}[2J' is not defined");
     message.name = odd();
-    let mut odd_message = importing("a.proto", &[], 0);
-    odd_message.message_type.push(message);
-    assert_eq!(
-        error(vec![odd_message]),
-        "a.proto: `A\u{fffd}[2J` is not a valid name"
-    );
+    let told = error(vec![with_message(message)]);
+    assert_eq!(told, "a.proto: `A\u{fffd}[2J` is not a valid name");
     let odd_import = importing("a.proto", &["\u{1b}[2J"], 0);
     let odd_file = importing("\u{1b}[2J", &[], 0);
     for file in [odd_import, odd_file] {
@@ -214,8 +200,22 @@ pub(crate) fn use_all(schema: &Schema, bytes: &[u8]) {
     }
 }
 
-fn damage() -> impl Strategy<Value = Vec<(prop::sample::Index, u8)>> {
+fn use_if_accepted(set: &[u8], bytes: &[u8]) {
+    if let Ok(schema) = Schema::from_descriptor_set(set) {
+        use_all(&schema, bytes);
+    }
+}
+
+type Damage = Vec<(prop::sample::Index, u8)>;
+
+fn damage() -> impl Strategy<Value = Damage> {
     prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)
+}
+
+fn spoil(bytes: &mut [u8], damage: &Damage) {
+    for (index, byte) in damage {
+        bytes[index.index(bytes.len())] = *byte;
+    }
 }
 
 proptest! {
@@ -228,13 +228,8 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..50),
     ) {
         let mut set = descriptor_set(name);
-        for (index, byte) in damage {
-            let at = index.index(set.len());
-            set[at] = byte;
-        }
-        if let Ok(schema) = Schema::from_descriptor_set(&set) {
-            use_all(&schema, &bytes);
-        }
+        spoil(&mut set, &damage);
+        use_if_accepted(&set, &bytes);
     }
 
     #[test]
@@ -242,33 +237,23 @@ proptest! {
         // Only the file itself: the damage is where the kinds of fields are.
         let set = FileDescriptorSet::decode(descriptor_set("shop/catalog.proto").as_slice()).unwrap();
         let mut files: Vec<_> = set.file.iter().map(Message::encode_to_vec).collect();
-        let file = files.last_mut().unwrap();
-        for (index, byte) in damage {
-            let at = index.index(file.len());
-            file[at] = byte;
-        }
+        spoil(files.last_mut().unwrap(), &damage);
         let mut set = Vec::new();
         for file in files {
             prost::encoding::bytes::encode(1, &file, &mut set);
         }
-        if let Ok(schema) = Schema::from_descriptor_set(&set) {
-            use_all(&schema, &bytes);
-        }
+        use_if_accepted(&set, &bytes);
     }
 
     #[test]
     fn cut_sets_are_used_or_refused(length in any::<prop::sample::Index>()) {
         let set = descriptor_set("shop/catalog.proto");
         let length = length.index(set.len());
-        if let Ok(schema) = Schema::from_descriptor_set(&set[..length]) {
-            use_all(&schema, &[]);
-        }
+        use_if_accepted(&set[..length], &[]);
     }
 
     #[test]
     fn garbage_is_refused(bytes in prop::collection::vec(any::<u8>(), 1..300)) {
-        if let Ok(schema) = Schema::from_descriptor_set(&bytes) {
-            use_all(&schema, &bytes);
-        }
+        use_if_accepted(&bytes, &bytes);
     }
 }

@@ -1,6 +1,8 @@
 //! Messages from and to JSON.
 
-use prony_protobuf::{MAX_MESSAGE, Method, decode};
+use prony_protobuf::{MAX_JSON, MAX_MESSAGE, MAX_MESSAGES, Method, decode};
+use prony_testkit::contains;
+use prony_testkit::table::rows;
 use proptest::prelude::*;
 
 use crate::protobuf::{compile, shop};
@@ -9,60 +11,20 @@ fn method(name: &str) -> Method {
     shop().method(&format!("shop.v1.Catalog/{name}")).unwrap()
 }
 
+fn legacy(name: &str) -> Method {
+    let schema = compile("legacy.proto");
+    schema.method(&format!("legacy.Ledger/{name}")).unwrap()
+}
+
 /// The JSON of an item that has every field.
 const ITEM: &str = r#"{
-  "id": -7,
-  "stock": "9007199254740993",
-  "weight": 1.25,
-  "rating": "NaN",
-  "inStock": true,
-  "displayName": "Chair ✓",
-  "picture": "AAH/",
-  "size": "SIZE_LARGE",
-  "tags": [
-    "a",
-    "b"
-  ],
-  "deltas": [
-    -1,
-    2
-  ],
-  "parts": {
-    "leg": {
-      "name": "left",
-      "parts": [
-        {
-          "name": "foot"
-        }
-      ]
-    }
-  },
-  "names": {
-    "4": "vier"
-  },
-  "money": {
-    "currency": "EUR",
-    "units": "3"
-  },
-  "added": "2024-02-29T12:00:00.500Z",
-  "leadTime": "1.500s",
-  "extra": {
-    "list": [
-      1.0,
-      null
-    ]
-  },
-  "anyValue": [
-    true
-  ],
-  "detail": {
-    "@type": "type.googleapis.com/shop.v1.Money",
-    "currency": "USD"
-  },
-  "mask": "id,displayName",
-  "views": "0",
-  "serial": "18446744073709551615",
-  "note": ""
+    "id": -7, "stock": "9007199254740993", "weight": 1.25, "rating": "NaN", "inStock": true, "displayName": "Chair ✓",
+    "picture": "AAH/", "size": "SIZE_LARGE", "tags": ["a", "b"], "deltas": [-1, 2],
+    "parts": {"leg": {"name": "left", "parts": [{"name": "foot"}]}}, "names": {"4": "vier"},
+    "money": {"currency": "EUR", "units": "3"}, "added": "2024-02-29T12:00:00.500Z", "leadTime": "1.500s",
+    "extra": {"list": [1.0, null]}, "anyValue": [true],
+    "detail": {"@type": "type.googleapis.com/shop.v1.Money", "currency": "USD"}, "mask": "id,displayName",
+    "views": "0", "serial": "18446744073709551615", "note": ""
 }"#;
 
 fn encode(name: &str, json: &str) -> Vec<Vec<u8>> {
@@ -87,138 +49,91 @@ fn every_kind_of_field_survives() {
 }
 
 #[test]
-fn bytes_are_those_of_the_protobuf_specification() {
-    assert_eq!(
-        encode("Find", r#"{"text":"hi","limit":150}"#),
-        [b"\x0a\x02hi\x10\x96\x01"]
-    );
-    assert_eq!(
-        method("Find").decode(b"\x08\x96\x01").unwrap(),
-        "{\n  \"id\": 150\n}"
-    );
-}
-
-#[test]
-fn names_may_be_those_of_the_proto_file() {
-    assert_eq!(
-        encode("Import", r#"{"display_name":"x"}"#),
-        encode("Import", r#"{"displayName":"x"}"#)
-    );
-}
-
-#[test]
-fn a_single_request_takes_one_value_or_nothing() {
-    for json in ["", " \n", "{}"] {
-        assert_eq!(encode("Find", json), [b""]);
+fn messages_are_those_of_the_protobuf_specification() {
+    let ids = [&b"\x08\x01"[..], b"\x08\x02"];
+    for (name, json, expected) in [
+        // A single request takes one value or nothing.
+        ("Find", "", &[&b""[..]][..]),
+        ("Find", " \n", &[b""]),
+        ("Find", "{}", &[b""]),
+        // A stream takes an array or values in a row.
+        ("Import", r#"[{"id":1},{"id":2}]"#, &ids),
+        ("Import", "{\"id\":1}\n{\"id\":2}\n", &ids),
+        ("Import", "", &[]),
+        ("Import", "[]", &[]),
+        ("Import", "\n", &[]),
+        // Names may be those of the .proto file.
+        ("Import", r#"{"displayName":"x"}"#, &[b"\x32\x01x"]),
+        ("Import", r#"{"display_name":"x"}"#, &[b"\x32\x01x"]),
+    ] {
+        assert_eq!(encode(name, json), expected, "{json}");
     }
-    assert_eq!(
-        error("Find", "{} {}"),
-        "line 1, column 4: trailing characters"
-    );
-    assert_eq!(
-        error("Find", "[{}]"),
-        "line 1, column 1: invalid type: sequence, expected a map"
-    );
-}
-
-#[test]
-fn a_stream_takes_an_array_or_values_in_a_row() {
-    let expected = [b"\x08\x01", b"\x08\x02"];
-    assert_eq!(encode("Import", r#"[{"id":1},{"id":2}]"#), expected);
-    assert_eq!(encode("Import", "{\"id\":1}\n{\"id\":2}\n"), expected);
-    for nothing in ["", "[]", "\n"] {
-        assert!(encode("Import", nothing).is_empty());
-    }
-    assert_eq!(
-        error("Import", "[{}] {}"),
-        "line 1, column 6: trailing characters"
-    );
-}
-
-#[test]
-fn an_array_is_one_message_if_the_type_is_a_list() {
-    assert_eq!(encode("Load", "[1]").len(), 1);
-    assert_eq!(encode("Load", "[1] [2]").len(), 2);
+    let query = r#"{"text":"hi","limit":150}"#;
+    assert_eq!(encode("Find", query), [b"\x0a\x02hi\x10\x96\x01"]);
+    let shown = method("Find").decode(b"\x08\x96\x01").unwrap();
+    assert_eq!(shown, "{\n  \"id\": 150\n}");
+    // An array is one message if the type is a list.
+    let count = |json| encode("Load", json).len();
+    assert_eq!((count("[1]"), count("[1] [2]")), (1, 2));
 }
 
 #[test]
 fn errors_name_field_line_and_column() {
-    assert_eq!(
-        error("Import", "[\n  {\"id\": 1},\n  {\"id\": \"x\"}\n]"),
-        "line 3, column 12: field `[1].id`: invalid digit found in string"
-    );
-    assert_eq!(
-        error(
-            "Import",
-            "{\"parts\": {\"leg\": {\"parts\": [{\"names\": 1}]}}}"
-        ),
-        "line 1, column 37: field `parts.leg.parts[0]`: unrecognized field name 'names'; did you mean `name`?"
-    );
-    assert_eq!(
-        error("Find", "{\"txt\": 1}"),
-        "line 1, column 6: unrecognized field name 'txt'; did you mean `text`?"
-    );
-    assert_eq!(
-        error("Import", "{\"size\": \"SIZE_LARGER\"}"),
-        "line 1, column 22: field `size`: unrecognized enum value 'SIZE_LARGER'; did you mean `SIZE_LARGE`?"
-    );
-    assert_eq!(
-        error("Find", "{\"limit\": -1}"),
-        "line 1, column 12: field `limit`: out of range integral type conversion attempted"
-    );
-    assert!(error("Find", "{\"text\"").starts_with("line 1, column 7: "));
-    assert!(error("Import", r#"{"quote":"x","money":{}}"#).contains("oneof 'price'"));
+    for [name, json, expected] in rows(
+        r#"
+        Find | {} {} | line 1, column 4: trailing characters
+        Find | [{}] | line 1, column 1: invalid type: sequence, expected a map
+        Find | {"txt": 1} | line 1, column 6: unrecognized field name 'txt'; did you mean `text`?
+        Find | {"limit": -1} | line 1, column 12: field `limit`: out of range integral type conversion attempted
+        Find | {"text" | line 1, column 7: EOF while parsing an object
+        Import | [{}] {} | line 1, column 6: trailing characters
+        Import | [\n  {"id": 1},\n  {"id": "x"}\n] | line 3, column 12: field `[1].id`: invalid digit found in string
+        Import | {"parts": {"leg": {"parts": [{"names": 1}]}}} | line 1, column 37: field `parts.leg.parts[0]`: unrecognized field name 'names'; did you mean `name`?
+        Import | {"size": "SIZE_LARGER"} | line 1, column 22: field `size`: unrecognized enum value 'SIZE_LARGER'; did you mean `SIZE_LARGE`?
+        Import | {"quote":"x","money":{}} | line 1, column 24: multiple fields provided for oneof 'price'
+    "#,
+    ) {
+        assert_eq!(error(name, json), expected, "{json}");
+    }
 }
 
 #[test]
 fn a_required_field_must_be_set() {
-    let post = compile("legacy.proto")
-        .method("legacy.Ledger/Post")
-        .unwrap();
+    let post = legacy("Post");
     let error = |json: &str| post.encode(json).unwrap_err().to_string();
     assert_eq!(error("{}"), "field `account` is required");
-    assert_eq!(
-        error(r#"{"account":"a","line":[{"number":1},{}]}"#),
-        "field `line.number` is required"
-    );
-    assert_eq!(
-        post.encode(r#"{"account":"a","line":[{"number":1}],"[legacy.reviewer]":"b"}"#)
-            .unwrap(),
-        [b"\x0a\x01a\x23\x08\x01\x24\xa2\x06\x01b"]
-    );
+    let without_number = r#"{"account":"a","line":[{"number":1},{}]}"#;
+    assert_eq!(error(without_number), "field `line.number` is required");
+    let whole = r#"{"account":"a","line":[{"number":1}],"[legacy.reviewer]":"b"}"#;
+    let expected = [b"\x0a\x01a\x23\x08\x01\x24\xa2\x06\x01b"];
+    assert_eq!(post.encode(whole).unwrap(), expected);
 }
 
 #[test]
 fn numbers_are_packed_as_the_file_says() {
-    let pack = compile("legacy.proto")
-        .method("legacy.Ledger/Pack")
-        .unwrap();
-    let json = r#"{"values":[1,2],"others":[1,2]}"#;
-    assert_eq!(
-        pack.encode(json).unwrap(),
-        [b"\x0a\x02\x01\x02\x10\x01\x10\x02"]
-    );
+    let packed = legacy("Pack").encode(r#"{"values":[1,2],"others":[1,2]}"#);
+    assert_eq!(packed.unwrap(), [b"\x0a\x02\x01\x02\x10\x01\x10\x02"]);
 }
 
 #[test]
 fn depth_and_size_are_limited() {
-    let deep = format!("{}{}", r#"{"parts":["#.repeat(10_000), "]}".repeat(10_000));
+    let deep = r#"{"parts":["#.repeat(10_000) + &"]}".repeat(10_000);
     let deep = format!(r#"{{"root":{deep}}}"#);
-    let text = error("Import", &deep);
-    assert!(text.contains("recursion limit"), "{text}");
-    let many = "{}".repeat(prony_protobuf::MAX_MESSAGES + 1);
-    assert_eq!(
-        error("Import", &many),
-        "there are more than 100000 messages"
-    );
-    let many = format!("[{}{{}}]", "{},".repeat(prony_protobuf::MAX_MESSAGES));
-    assert!(error("Import", &many).ends_with("there are more than 100000 messages"));
-    let long = " ".repeat(prony_protobuf::MAX_JSON + 1);
+    contains(&error("Import", &deep), "recursion limit");
+    let too_many = "there are more than 100000 messages";
+    let many = "{}".repeat(MAX_MESSAGES + 1);
+    assert_eq!(error("Import", &many), too_many);
+    let many = format!("[{}{{}}]", "{},".repeat(MAX_MESSAGES));
+    assert!(error("Import", &many).ends_with(too_many));
+    let long = " ".repeat(MAX_JSON + 1);
     assert_eq!(error("Find", &long), "the JSON is larger than 16 MiB");
-    let find = method("Find");
     let long = vec![0; MAX_MESSAGE + 1];
-    let error = find.decode(&long).unwrap_err();
-    assert_eq!(error.to_string(), "the message is larger than 4 MiB");
+    assert_eq!(not_decoded(&long), "the message is larger than 4 MiB");
+}
+
+/// Why a response of `Find` is refused.
+fn not_decoded(message: &[u8]) -> String {
+    method("Find").decode(message).unwrap_err().to_string()
 }
 
 /// A message field, encoded.
@@ -237,125 +152,69 @@ fn field(tag: u8, bytes: &[u8]) -> Vec<u8> {
 /// An item whose detail is an `Any` within `levels` others.
 fn nested_any(levels: usize) -> Vec<u8> {
     let url = field(0x0a, b"type.googleapis.com/google.protobuf.Any");
-    let mut any = Vec::new();
-    for _ in 0..levels {
-        let value = field(0x12, &any);
-        any = [url.as_slice(), &value].concat();
-    }
-    let mut detail = vec![0x9a, 0x01];
-    detail.extend(&field(0, &any)[1..]);
-    detail
-}
-
-#[test]
-fn an_any_within_an_any_is_limited() {
-    let find = method("Find");
-    let error = find.decode(&nested_any(20_000)).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the message is nested more than 100 levels deep"
-    );
-    // The innermost one has no type.
-    let error = find.decode(&nested_any(90)).unwrap_err().to_string();
-    assert!(
-        error.starts_with("the message has no JSON form: "),
-        "{error}"
-    );
+    let nested = |any: Vec<u8>, _| [&url[..], &field(0x12, &any)].concat();
+    let any = (0..levels).fold(Vec::new(), nested);
+    [&[0x9a], &field(0x01, &any)[..]].concat()
 }
 
 #[test]
 fn the_deepest_message_is_shown() {
-    let mut part = Vec::new();
-    for _ in 0..97 {
-        part = field(0x12, &part);
-    }
-    let mut item = vec![0xc2, 0x01];
-    item.extend(&field(0, &part)[1..]);
+    let part = (0..97).fold(Vec::new(), |part, _| field(0x12, &part));
+    let item = [&[0xc2], &field(0x01, &part)[..]].concat();
     let shown = method("Find").decode(&item).unwrap();
     assert_eq!(shown.matches("parts").count(), 97);
 }
 
 #[test]
 fn what_is_no_message_is_refused() {
-    let find = method("Find");
-    let error = find.decode(b"\x0a\x05ab").unwrap_err().to_string();
-    assert!(
-        error.starts_with("the bytes are not a `shop.v1.Item`: "),
-        "{error}"
-    );
-    // A date beyond the year 9999.
-    let error = find
-        .decode(b"\x7a\x07\x08\xff\xff\xff\xff\xff\x7f")
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.starts_with("the message has no JSON form: "),
-        "{error}"
-    );
+    let without_json = "the message has no JSON form: ";
+    let too_deep = "the message is nested more than 100 levels deep";
+    for (message, expected) in [
+        (&b"\x0a\x05ab"[..], "the bytes are not a `shop.v1.Item`: "),
+        // A date beyond the year 9999.
+        (b"\x7a\x07\x08\xff\xff\xff\xff\xff\x7f", without_json),
+        // The innermost `Any` has no type.
+        (&nested_any(90), without_json),
+        (&nested_any(20_000), too_deep),
+    ] {
+        let error = not_decoded(message);
+        assert!(error.starts_with(expected), "{error}");
+    }
 }
 
 /// The JSON of items.
 fn items() -> impl Strategy<Value = serde_json::Value> {
     use serde_json::json;
-    let scalars = (
-        any::<i32>(),
-        any::<i64>(),
+    let scalars = any::<(i32, i64, bool, String, Option<String>, u64)>();
+    let others = (
         -1e9..1e9f64,
-        any::<bool>(),
-        any::<String>(),
-        any::<Option<String>>(),
-    );
-    let lists = (
         prop::collection::vec(any::<String>(), 0..4),
         prop::collection::vec(any::<i32>(), 0..4),
         prop::collection::btree_map(any::<i32>(), any::<String>(), 0..4),
         prop::collection::btree_map(any::<String>(), any::<String>(), 0..4),
-        0..3usize,
-        any::<u64>(),
+        prop::sample::select(&["SIZE_UNSPECIFIED", "SIZE_SMALL", "SIZE_LARGE"]),
     );
-    (scalars, lists).prop_map(|((id, stock, weight, in_stock, name, note), (tags, deltas, names, parts, size, serial))| {
-        let parts: serde_json::Map<_, _> = parts
-            .into_iter()
-            .map(|(key, name)| (key, json!({ "name": name })))
-            .collect();
-        let mut item = json!({
+    (scalars, others).prop_map(|((id, stock, in_stock, name, note, serial), (weight, tags, deltas, names, parts, size))| {
+        let parts = parts.into_iter().map(|(key, name)| (key, json!({ "name": name })));
+        json!({
             "id": id, "stock": stock.to_string(), "weight": weight, "inStock": in_stock, "displayName": name,
-            "tags": tags, "deltas": deltas, "names": names, "parts": parts, "serial": serial.to_string(),
-            "size": (["SIZE_UNSPECIFIED", "SIZE_SMALL", "SIZE_LARGE"][size]),
-        });
-        if let Some(note) = note {
-            item["note"] = note.into();
-        }
-        item
+            "tags": tags, "deltas": deltas, "names": names, "parts": serde_json::Map::from_iter(parts),
+            "serial": serial.to_string(), "size": size, "note": note,
+        })
     })
 }
 
 /// Removes the values that JSON leaves out: the defaults of fields without presence.
-fn without_defaults(value: &mut serde_json::Value) {
-    if let Some(fields) = value.as_object_mut() {
-        fields.retain(|name, value| {
-            if name == "parts" {
-                value
-                    .as_object_mut()
-                    .unwrap()
-                    .values_mut()
-                    .for_each(without_defaults);
-            }
-            let is_default = match &*value {
-                serde_json::Value::Bool(value) => !value,
-                serde_json::Value::Number(value) => value.as_f64() == Some(0.0),
-                serde_json::Value::String(value) => match name.as_str() {
-                    "stock" | "serial" => value == "0",
-                    "size" => value == "SIZE_UNSPECIFIED",
-                    _ => value.is_empty(),
-                },
-                serde_json::Value::Array(values) => values.is_empty(),
-                serde_json::Value::Object(values) => values.is_empty(),
-                serde_json::Value::Null => true,
-            };
-            name == "note" || !is_default
-        });
+fn without_defaults(item: &mut serde_json::Value) {
+    let defaults = serde_json::json!({
+        "id": 0, "stock": "0", "weight": 0.0, "inStock": false, "displayName": "", "tags": [], "deltas": [], "names": {},
+        "parts": {}, "serial": "0", "size": "SIZE_UNSPECIFIED", "note": null,
+    });
+    for part in item["parts"].as_object_mut().unwrap().values_mut() {
+        part.as_object_mut().unwrap().retain(|_, name| name != "");
     }
+    let fields = item.as_object_mut().unwrap();
+    fields.retain(|name, value| defaults.get(name) != Some(value));
 }
 
 proptest! {

@@ -25,3 +25,12 @@ fn shop() -> Schema {
 fn compile(file: &str) -> Schema {
     Schema::from_proto_files(&[protos().join(file)], &[protos()]).unwrap()
 }
+
+/// That two schemas describe these symbols alike.
+#[track_caller]
+fn assert_same(schema: &Schema, other: &Schema, symbols: &[&str]) {
+    for symbol in symbols {
+        let expected = other.describe(symbol).unwrap();
+        assert_eq!(schema.describe(symbol).unwrap(), expected);
+    }
+}

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 
 use prony_protobuf::{CallError, Reflection, ReflectionError, Request, Response, Schema};
+use prony_testkit::contains;
 use proptest::prelude::*;
 use prost::Message;
 use prost_reflect::prost_types::{FileDescriptorProto, FileDescriptorSet};
 use prost_reflect::{DynamicMessage, MessageDescriptor};
+use serde_json::Value;
 
 use crate::protobuf::hostile::{descriptor_set, importing, use_all};
-use crate::protobuf::{compile, shop};
+use crate::protobuf::{assert_same, compile, shop};
 
 /// A server with a catalog. It reads requests by the schema of reflection, not by the code under test.
 struct Server {
@@ -28,23 +30,15 @@ const V1_ALPHA: &str = "/grpc.reflection.v1alpha.ServerReflection/ServerReflecti
 impl Server {
     fn new() -> Self {
         let set = FileDescriptorSet::decode(descriptor_set("shop/catalog.proto").as_slice());
-        let files = set.unwrap().file;
+        let file = |file: FileDescriptorProto| (file.name().to_owned(), file.encode_to_vec());
         let method = compile("reflection.proto").method(&V1[1..]).unwrap();
         Self {
-            files: files
-                .into_iter()
-                .map(|file| (file.name().to_owned(), file.encode_to_vec()))
-                .collect(),
+            files: set.unwrap().file.into_iter().map(file).collect(),
             request: method.input(),
             response: method.output(),
             method: V1,
             calls: Vec::new(),
         }
-    }
-
-    fn add(&mut self, file: &FileDescriptorProto) {
-        let name = file.name().to_owned();
-        self.files.insert(name, file.encode_to_vec());
     }
 
     fn call(&mut self, method: &str, request: &[u8]) -> Result<Vec<u8>, CallError> {
@@ -57,17 +51,14 @@ impl Server {
         Ok(self.respond(&request))
     }
 
-    fn respond(&self, request: &serde_json::Value) -> Vec<u8> {
+    fn respond(&self, request: &Value) -> Vec<u8> {
         if request.get("listServices").is_some() {
             return self
                 .message(r#"{"listServicesResponse":{"service":[{"name":"shop.v1.Catalog"}]}}"#);
         }
-        let file = match (
-            request.get("fileByFilename"),
-            request.get("fileContainingSymbol"),
-        ) {
-            (Some(name), _) => self.files.get(name.as_str().unwrap()),
-            (_, Some(symbol)) if symbol.as_str().unwrap().starts_with("shop.v1.") => {
+        let file = match (&request["fileByFilename"], &request["fileContainingSymbol"]) {
+            (Value::String(name), _) => self.files.get(name),
+            (_, Value::String(symbol)) if symbol.starts_with("shop.v1.") => {
                 self.files.get("shop/catalog.proto")
             }
             _ => None,
@@ -83,14 +74,16 @@ impl Server {
         messages.unwrap().remove(0)
     }
 
-    fn reflect<T>(
-        &mut self,
-        use_reflection: impl FnOnce(
-            &mut Reflection<&mut dyn FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>>,
-        ) -> T,
-    ) -> T {
-        let mut call = |method: &str, request: &[u8]| self.call(method, request);
-        use_reflection(&mut Reflection::new(&mut call))
+    fn schema(&mut self, symbol: &str) -> Result<Schema, ReflectionError> {
+        Reflection::new(|method: &str, request: &[u8]| self.call(method, request)).schema(symbol)
+    }
+
+    fn services(&mut self) -> Result<Vec<String>, ReflectionError> {
+        Reflection::new(|method: &str, request: &[u8]| self.call(method, request)).services()
+    }
+
+    fn whole_schema(&mut self) -> Result<Schema, ReflectionError> {
+        Reflection::new(|method: &str, request: &[u8]| self.call(method, request)).whole_schema()
     }
 }
 
@@ -107,52 +100,34 @@ fn files_response(files: &[Vec<u8>]) -> Vec<u8> {
 /// The error of a server that always sends the same.
 fn error_of(response: &[u8]) -> String {
     let mut reflection = Reflection::new(|_: &str, _: &[u8]| Ok(response.to_vec()));
-    reflection
-        .schema("shop.v1.Catalog")
-        .unwrap_err()
-        .to_string()
+    let schema = reflection.schema("shop.v1.Catalog");
+    schema.unwrap_err().to_string()
 }
 
 #[test]
 fn a_server_sends_the_schema_of_a_service() {
     let mut server = Server::new();
-    let schema = server
-        .reflect(|r| r.schema("shop.v1.Catalog/Find"))
-        .unwrap();
-    for symbol in ["shop.v1.Catalog", "shop.v1.Item"] {
-        assert_eq!(
-            schema.describe(symbol).unwrap(),
-            shop().describe(symbol).unwrap()
-        );
-    }
+    let schema = server.schema("shop.v1.Catalog/Find").unwrap();
+    assert_same(&schema, &shop(), &["shop.v1.Catalog", "shop.v1.Item"]);
     // The well-known types need no request.
-    assert_eq!(
-        server.calls,
-        [
-            r#"{"fileContainingSymbol":"shop.v1.Catalog"}"#,
-            r#"{"fileByFilename":"shop/money.proto"}"#
-        ]
-    );
+    let calls = [
+        r#"{"fileContainingSymbol":"shop.v1.Catalog"}"#,
+        r#"{"fileByFilename":"shop/money.proto"}"#,
+    ];
+    assert_eq!(server.calls, calls);
 }
 
 #[test]
-fn a_server_lists_its_services() {
+fn a_server_of_either_version_lists_its_services() {
     let mut server = Server::new();
-    assert_eq!(
-        server.reflect(|r| r.services()).unwrap(),
-        ["shop.v1.Catalog"]
-    );
-    let schema = server.reflect(|r| r.whole_schema()).unwrap();
-    assert_eq!(schema.services(), ["shop.v1.Catalog"]);
-}
-
-#[test]
-fn an_older_server_has_v1alpha() {
-    let mut server = Server::new();
-    server.method = V1_ALPHA;
-    server.reflect(|r| r.whole_schema()).unwrap();
+    for method in [V1, V1_ALPHA] {
+        server.method = method;
+        assert_eq!(server.services().unwrap(), ["shop.v1.Catalog"]);
+        let schema = server.whole_schema().unwrap();
+        assert_eq!(schema.services(), ["shop.v1.Catalog"]);
+    }
     server.method = "none";
-    let error = server.reflect(|r| r.services()).unwrap_err();
+    let error = server.services().unwrap_err();
     assert!(matches!(error, ReflectionError::Unavailable));
     assert_eq!(
         error.to_string(),
@@ -164,41 +139,32 @@ fn an_older_server_has_v1alpha() {
 fn the_failure_of_a_call_is_reported() {
     let mut reflection =
         Reflection::new(|_: &str, _: &[u8]| Err(CallError::Failed("connection refused".into())));
-    let error = reflection.services().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "server reflection failed: connection refused"
-    );
+    let error = reflection.services().unwrap_err().to_string();
+    assert_eq!(error, "server reflection failed: connection refused");
 }
 
 #[test]
-fn an_unknown_service_suggests_the_nearest() {
+fn a_server_with_other_files_is_refused() {
+    let error = |server: &mut Server, symbol| server.schema(symbol).unwrap_err().to_string();
     let mut server = Server::new();
-    let error = server.reflect(|r| r.schema("shop.Catalog")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "server reflection returned an error for `shop.Catalog` (status 5): not found; did you mean `shop.v1.Catalog`?"
-    );
-}
+    let expected = "server reflection returned an error for `shop.Catalog` (status 5): not found; did you mean `shop.v1.Catalog`?";
+    assert_eq!(error(&mut server, "shop.Catalog"), expected);
 
-#[test]
-fn a_missing_import_is_named() {
-    let mut server = Server::new();
-    server.files.remove("shop/money.proto");
-    let error = server.reflect(|r| r.schema("shop.v1.Catalog")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "server reflection returned an error for the file `shop/money.proto` (status 5): not found"
-    );
-}
+    let money = "shop/money.proto";
+    server.files.remove(money);
+    let expected =
+        "server reflection returned an error for the file `shop/money.proto` (status 5): not found";
+    assert_eq!(error(&mut server, "shop.v1.Catalog"), expected);
 
-#[test]
-fn files_that_import_each_other_end() {
-    let mut server = Server::new();
-    server.add(&importing("shop/money.proto", &["shop/catalog.proto"], 1));
-    let error = server.reflect(|r| r.schema("shop.v1.Catalog")).unwrap_err();
-    let text = error.to_string();
-    assert!(text.contains("in a circle"), "{text}");
+    let other = importing("other.proto", &[], 0).encode_to_vec();
+    server.files.insert(money.into(), other);
+    let expected = "the response to a reflection request is invalid: it lacks the requested file `shop/money.proto`";
+    assert_eq!(error(&mut server, "shop.v1.Catalog"), expected);
+
+    let circle = importing(money, &["shop/catalog.proto"], 1).encode_to_vec();
+    server.files.insert(money.into(), circle);
+    let expected = "the server's schema is invalid: shop/money.proto: it imports `shop/catalog.proto` in a circle";
+    assert_eq!(error(&mut server, "shop.v1.Catalog"), expected);
 }
 
 #[test]
@@ -226,45 +192,25 @@ fn a_server_that_invents_files_is_stopped() {
 }
 
 #[test]
-fn a_server_that_sends_another_file_is_refused() {
-    let mut server = Server::new();
-    let other = importing("other.proto", &[], 0);
-    server
-        .files
-        .insert("shop/money.proto".into(), other.encode_to_vec());
-    let error = server.reflect(|r| r.schema("shop.v1.Catalog")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the response to a reflection request is invalid: it lacks the requested file `shop/money.proto`"
-    );
-}
-
-#[test]
 fn responses_that_do_not_fit_are_refused() {
     let server = Server::new();
+    let services = server.message(r#"{"listServicesResponse":{}}"#);
+    let import = files_response(std::slice::from_ref(&server.files["shop/money.proto"]));
+    let no_message = "failed to decode Protobuf message: unexpected end group tag";
+    let without_service = "its files do not define `shop.v1.Catalog`";
     for (response, fault) in [
         (vec![], "it is empty"),
-        (
-            server.message(r#"{"listServicesResponse":{}}"#),
-            "it has services instead of files",
-        ),
-        (
-            files_response(&[]),
-            "its files do not define `shop.v1.Catalog`",
-        ),
-        (
-            files_response(std::slice::from_ref(&server.files["shop/money.proto"])),
-            "its files do not define `shop.v1.Catalog`",
-        ),
+        (services, "it has services instead of files"),
+        (files_response(&[]), without_service),
+        (import, without_service),
         (vec![0; prony_protobuf::MAX_BYTES + 1], "it is too long"),
+        (b"HTTP/1.1 400".to_vec(), no_message),
     ] {
         let expected = format!("the response to a reflection request is invalid: {fault}");
         assert_eq!(error_of(&response), expected);
     }
-    assert!(
-        error_of(b"HTTP/1.1 400").starts_with("the response to a reflection request is invalid: ")
-    );
-    assert!(error_of(&files_response(&[b"\x0a\xff".to_vec()])).contains("not a compiled file"));
+    let broken = files_response(&[b"\x0a\xff".to_vec()]);
+    contains(&error_of(&broken), "not a compiled file");
 }
 
 #[test]

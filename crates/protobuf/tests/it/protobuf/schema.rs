@@ -4,8 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use prony_protobuf::{MethodKind, Schema};
+use prony_testkit::contains;
+use prony_testkit::table::rows;
 
-use crate::protobuf::{compile, protos, shop};
+use crate::protobuf::hostile::{descriptor_set, without_file};
+use crate::protobuf::{assert_same, compile, protos, shop};
 
 /// A folder with files.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
@@ -24,9 +27,11 @@ fn error(files: &[(&str, &str)], file: &str, import_paths: &[&str]) -> String {
     let path = folder.path().to_owned();
     let import_paths: Vec<_> = import_paths.iter().map(|p| path.join(p)).collect();
     let error = Schema::from_proto_files(&[path.join(file)], &import_paths).unwrap_err();
+    let path = path.display().to_string();
     error
         .to_string()
-        .replace(&format!("{}/", path.display()), "")
+        .replace(&format!("{path}/"), "")
+        .replace(&path, ".")
 }
 
 #[test]
@@ -58,46 +63,28 @@ fn a_method_has_three_spellings() {
 
 #[test]
 fn the_four_kinds_of_methods() {
-    let kinds = ["Find", "Watch", "Import", "Exchange"].map(|name| {
-        shop()
-            .method(&format!("shop.v1.Catalog/{name}"))
-            .unwrap()
-            .kind()
-    });
-    assert_eq!(
-        kinds,
-        [
-            MethodKind::Unary,
-            MethodKind::ServerStreaming,
-            MethodKind::ClientStreaming,
-            MethodKind::Bidirectional
-        ]
-    );
+    for (name, kind) in [
+        ("Find", MethodKind::Unary),
+        ("Watch", MethodKind::ServerStreaming),
+        ("Import", MethodKind::ClientStreaming),
+        ("Exchange", MethodKind::Bidirectional),
+    ] {
+        let method = shop().method(&format!("shop.v1.Catalog/{name}"));
+        assert_eq!(method.unwrap().kind(), kind, "{name}");
+    }
 }
 
 #[test]
 fn an_unknown_method_suggests_the_nearest() {
-    let error = |name: &str| shop().method(name).unwrap_err().to_string();
-    assert_eq!(
-        error("shop.v1.Catalog/Fnd"),
-        "there is no method `shop.v1.Catalog/Fnd`; did you mean `shop.v1.Catalog/Find`?"
-    );
-    assert_eq!(
-        error("shop.v1.Catalogue/Find"),
-        "there is no service `shop.v1.Catalogue`; did you mean `shop.v1.Catalog`?"
-    );
-    assert_eq!(
-        error("Catalog/Find"),
-        "there is no service `Catalog`; did you mean `shop.v1.Catalog`?"
-    );
-    assert_eq!(
-        error("shop.v1.Item/Find"),
-        "`shop.v1.Item` is a message and not a service"
-    );
-    assert_eq!(
-        error("Find"),
-        "`Find` is not the name of a method; write it as package.Service/Method"
-    );
+    for [name, expected] in rows(
+        "shop.v1.Catalog/Fnd | there is no method `shop.v1.Catalog/Fnd`; did you mean `shop.v1.Catalog/Find`?
+        shop.v1.Catalogue/Find | there is no service `shop.v1.Catalogue`; did you mean `shop.v1.Catalog`?
+        Catalog/Find | there is no service `Catalog`; did you mean `shop.v1.Catalog`?
+        shop.v1.Item/Find | `shop.v1.Item` is a message and not a service
+        Find | `Find` is not the name of a method; write it as package.Service/Method",
+    ) {
+        assert_eq!(shop().method(name).unwrap_err().to_string(), expected);
+    }
 }
 
 #[test]
@@ -135,60 +122,26 @@ fn public_imports_are_visible_through_others() {
 }
 
 #[test]
-fn a_syntax_error_has_its_place() {
-    let text = "syntax = \"proto3\";\nmessage A {\n  string a name = 1;\n}\n";
-    assert_eq!(
-        error(&[("a.proto", text)], "a.proto", &[]),
-        "a.proto:3:12: expected '=', but found 'name'"
-    );
-}
-
-#[test]
-fn an_unknown_type_has_its_place() {
-    let text = "syntax = \"proto3\";\nmessage A {\n  B b = 1;\n}\n";
-    assert_eq!(
-        error(&[("a.proto", text)], "a.proto", &[]),
-        "a.proto:3:3: name 'B' is not defined"
-    );
-}
-
-#[test]
-fn a_missing_import_tells_where_it_was_searched() {
-    let text = "syntax = \"proto3\";\nimport \"sub/b.proto\";\n";
-    assert_eq!(
-        error(&[("p/a.proto", text), ("q/x", "")], "p/a.proto", &["q"]),
-        "p/a.proto:2:1: import `sub/b.proto` not found; searched in q, p; add its folder with --import-path"
-    );
-}
-
-#[test]
-fn a_missing_file_is_named() {
-    let error = error(&[], "none.proto", &[]);
-    assert!(error.contains("none.proto"), "{error}");
-    assert!(error.contains("searched in ."), "{error}");
-}
-
-#[test]
-fn editions_are_not_supported() {
-    let text = "// A comment.\nedition = \"2023\";\nmessage A {}\n";
-    assert_eq!(
-        error(&[("a.proto", text)], "a.proto", &[]),
-        "a.proto:2:1: Prony reads `syntax = \"proto2\"` and `syntax = \"proto3\"`; editions are not supported"
-    );
-}
-
-#[test]
-fn a_file_with_two_names_is_reported() {
-    let files = [
-        (
-            "main.proto",
-            "syntax = \"proto3\"; import \"p/b.proto\"; import \"b.proto\";",
-        ),
-        ("p/b.proto", "syntax = \"proto3\"; message B {}"),
-    ];
-    assert_eq!(
-        error(&files, "main.proto", &[".", "p"]).replace("./", ""),
-        "p/b.proto: the file is imported as both `p/b.proto` and `b.proto`; name the folder that imports start from with --import-path"
+fn a_faulty_file_is_refused_with_the_place_of_its_fault() {
+    for [expected, text] in rows(
+        r#"
+        a.proto:3:12: expected '=', but found 'name' | syntax = "proto3";\nmessage A {\n  string a name = 1;\n}\n
+        a.proto:3:3: name 'B' is not defined | syntax = "proto3";\nmessage A {\n  B b = 1;\n}\n
+        a.proto:2:1: Prony reads `syntax = "proto2"` and `syntax = "proto3"`; editions are not supported | // A comment before it.\nedition = "2023";\nmessage A {}\n
+        a.proto:2:1: import `sub/b.proto` not found; searched in q, p, .; add its folder with --import-path | syntax = "proto3";\nimport "sub/b.proto";\n
+        p/b.proto: the file is imported as both `p/b.proto` and `b.proto`; name the folder that imports start from with --import-path | syntax = "proto3"; import "p/b.proto"; import "b.proto";
+    "#,
+    ) {
+        let other = ("p/b.proto", "syntax = \"proto3\"; message B {}");
+        assert_eq!(
+            error(&[("a.proto", text), other], "a.proto", &["q", "p"]),
+            expected
+        );
+    }
+    let missing = error(&[], "none.proto", &[]);
+    assert!(
+        missing.contains("none.proto") && missing.contains("searched in ."),
+        "{missing}"
     );
 }
 
@@ -208,37 +161,30 @@ fn files_that_are_too_large_are_refused() {
 
 #[test]
 fn deep_files_are_refused() {
-    let deep = format!(
-        "syntax = \"proto3\"; {}{}",
-        "message A {".repeat(100_000),
-        "}".repeat(100_000)
+    let messages = "message A {".repeat(100_000) + &"}".repeat(100_000);
+    let deep = format!("syntax = \"proto3\"; {messages}");
+    contains(
+        &error(&[("a.proto", &deep)], "a.proto", &[]),
+        "nested at most",
     );
-    let error = error(&[("a.proto", &deep)], "a.proto", &[]);
-    assert!(error.contains("nested at most"), "{error}");
-    let deep = format!(
-        "syntax = \"proto3\"; option (x) = {}{};",
-        "{ a: ".repeat(100_000),
-        "}".repeat(100_000)
-    );
-    let _ = self::error(&[("a.proto", &deep)], "a.proto", &[]);
+    let value = "{ a: ".repeat(100_000) + &"}".repeat(100_000);
+    let deep = format!("syntax = \"proto3\"; option (x) = {value};");
+    let _ = error(&[("a.proto", &deep)], "a.proto", &[]);
+}
+
+/// A file with this descriptor set.
+fn protoset(bytes: Vec<u8>) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("shop.protoset");
+    fs::write(&path, bytes).unwrap();
+    (folder, path)
 }
 
 #[test]
 fn descriptor_sets_know_the_same_as_their_sources() {
-    let folder = folder(&[]);
-    let path = folder.path().join("shop.protoset");
-    fs::write(
-        &path,
-        crate::protobuf::hostile::descriptor_set("shop/catalog.proto"),
-    )
-    .unwrap();
+    let (_folder, path) = protoset(descriptor_set("shop/catalog.proto"));
     let schema = Schema::from_descriptor_sets(&[path.clone(), path]).unwrap();
-    for symbol in ["shop.v1.Catalog", "shop.v1.Item"] {
-        assert_eq!(
-            schema.describe(symbol).unwrap(),
-            shop().describe(symbol).unwrap()
-        );
-    }
+    assert_same(&schema, &shop(), &["shop.v1.Catalog", "shop.v1.Item"]);
 }
 
 /// protoc 35 wrote these: `protoc --include_imports --descriptor_set_out`.
@@ -247,26 +193,15 @@ fn what_protoc_compiles_is_described_alike() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/protoc");
     let sets = ["shop.protoset", "legacy.protoset"].map(|name| folder.join(name));
     let compiled = Schema::from_descriptor_sets(&sets).unwrap();
-    for (schema, symbols) in [
-        (shop(), ["shop.v1.Catalog", "shop.v1.Item", "shop.v1.Money"]),
-        (
-            compile("legacy.proto"),
-            ["legacy.Ledger", "legacy.Entry", "legacy.Color"],
-        ),
-    ] {
-        for symbol in symbols {
-            let expected = schema.describe(symbol).unwrap();
-            assert_eq!(compiled.describe(symbol).unwrap(), expected);
-        }
-    }
+    let symbols = ["shop.v1.Catalog", "shop.v1.Item", "shop.v1.Money"];
+    assert_same(&compiled, &shop(), &symbols);
+    let symbols = ["legacy.Ledger", "legacy.Entry", "legacy.Color"];
+    assert_same(&compiled, &compile("legacy.proto"), &symbols);
 }
 
 #[test]
 fn an_incomplete_descriptor_set_is_refused() {
-    let folder = folder(&[]);
-    let path = folder.path().join("shop.protoset");
-    let without = crate::protobuf::hostile::without_file("shop/catalog.proto", "shop/money.proto");
-    fs::write(&path, without).unwrap();
+    let (_folder, path) = protoset(without_file("shop/catalog.proto", "shop/money.proto"));
     let error = Schema::from_descriptor_sets(&[path]).unwrap_err();
     assert_eq!(
         error.to_string(),
