@@ -250,6 +250,7 @@ impl Reader<'_> {
 mod tests {
     use std::process::Command;
 
+    use prony_testkit::table::rows;
     use proptest::prelude::*;
 
     use super::*;
@@ -287,29 +288,25 @@ mod tests {
 
     #[test]
     fn what_only_a_shell_can_read_is_refused() {
-        for (text, message) in [
-            ("a 'b", "the quote ' is not closed"),
-            ("a \"b", "the quote \" is not closed"),
-            ("a $'b", "the quote ' is not closed"),
-            ("a $'\\", "the quote ' is not closed"),
-            ("a $TOKEN_1/b", "`$TOKEN_1` is for the shell"),
-            ("a \"${x}\"", "`${x` is for the shell"),
-            ("a $(b)", "`$(b` is for the shell"),
-            ("a `b`", "is for the shell"),
-            ("a | jq", "`|` is for the shell; give only the curl command"),
-            ("a > b", "`>` is for the shell"),
-            ("a $'\\ud800b'", "`\\ud800` is not a character"),
-            ("a $'\\U00110000'", "`\\u110000` is not a character"),
-            (
-                "curl ^\"http://a^\" -H ^\"b: ^\\^\"c^\"",
-                "Windows command prompt",
-            ),
-            ("curl ^\"http://a^\"", "Windows command prompt"),
-            (
-                "curl \"http://a\" ^\r\n  -H \"b\"",
-                "Windows command prompt",
-            ),
-        ] {
+        for [text, message] in rows(
+            r#"
+            a 'b | the quote ' is not closed
+            a "b | the quote " is not closed
+            a $'b | the quote ' is not closed
+            a $'\\ | the quote ' is not closed
+            a $TOKEN_1/b | `$TOKEN_1` is for the shell
+            a "${x}" | `${x` is for the shell
+            a $(b) | `$(b` is for the shell
+            a `b` | is for the shell
+            a |jq | `|` is for the shell; give only the curl command
+            a > b | `>` is for the shell
+            a $'\\ud800b' | `\\ud800` is not a character
+            a $'\\U00110000' | `\\u110000` is not a character
+            curl ^"http://a^" -H ^"b: ^\\^"c^" | Windows command prompt
+            curl ^"http://a^" | Windows command prompt
+            curl "http://a" ^\r\n  -H "b" | Windows command prompt
+        "#,
+        ) {
             let error = texts(text).map_err(|error| error.to_string());
             let error = error.expect_err("not words");
             assert!(error.contains(message), "{text}: {error}");

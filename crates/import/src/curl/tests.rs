@@ -1,5 +1,7 @@
 //! What Prony refuses of curl. The integration tests compare what is sent with the real curl.
 
+use prony_testkit::table::rows;
+
 use super::*;
 use crate::write;
 
@@ -71,67 +73,39 @@ fn options_of_the_connection_are_options_of_the_entry() {
 
 #[test]
 fn what_prony_cannot_send_is_refused() {
-    for (command, message) in [
-        ("", "the command is empty"),
-        ("  \\\n ", "the command is empty"),
-        ("wget http://a", "must begin with `curl`, not with `wget`"),
-        ("fetch('http://a')", "is for the shell"),
-        ("curl", "the command has no URL"),
-        ("curl -s", "the command has no URL"),
-        (
-            "curl http://a http://b",
-            "several URLs (http://a, http://b)",
-        ),
-        ("curl ftp://a", "`ftp://a` is not a URL of HTTP"),
-        ("curl 'http://a/{b,c}'", "curl expands the brackets"),
-        ("curl 'http://a/[1-3]'", "curl expands the brackets"),
-        ("curl -X get http://a", "the method `get` is not supported"),
-        ("curl -L http://a", "does not follow redirects"),
-        (
-            "curl -H nothing http://a",
-            "the header `nothing` has no colon",
-        ),
-        ("curl -H @file http://a", "does not read headers from files"),
-        (
-            "curl -b jar.txt http://a",
-            "does not read cookies from files",
-        ),
-        (
-            "curl -u me http://a",
-            "curl would ask for the password of `me`",
-        ),
-        (
-            "curl -d @none http://a",
-            "cannot read the file `none` of the command: there is no",
-        ),
-        ("curl -d @- http://a", "standard input"),
-        ("curl -d @ http://a", "its name is missing"),
-        (
-            "curl -d a -F b=c http://a",
-            "--data and --form exclude each other",
-        ),
-        (
-            "curl -I -d a http://a",
-            "--head and a body exclude each other",
-        ),
-        (
-            "curl -G -F a=b http://a",
-            "--get and --form exclude each other",
-        ),
-        ("curl -F a http://a", "write NAME=VALUE or NAME=@FILE"),
-        ("curl -F 'a=b;type=c' http://a", "values without a type"),
-        (
-            "curl -F 'a=@b;filename=c' http://a",
-            "the name, the content and a type",
-        ),
-        (
-            "curl -F 'a=@b,c' http://a",
-            "the name, the content and a type",
-        ),
-        ("curl -F 'a=\"b' http://a", "its quote is not closed"),
-        ("curl -H $'a: \\xff' http://a", "is not UTF-8"),
-        ("curl http://a --next http://b", "reads one request"),
-    ] {
+    for [command, message] in rows(
+        r#"
+        "" | the command is empty
+        \x20 \\\n\x20 | the command is empty
+        wget http://a | must begin with `curl`, not with `wget`
+        fetch('http://a') | is for the shell
+        curl | the command has no URL
+        curl -s | the command has no URL
+        curl http://a http://b | several URLs (http://a, http://b)
+        curl ftp://a | `ftp://a` is not a URL of HTTP
+        curl 'http://a/{b,c}' | curl expands the brackets
+        curl 'http://a/[1-3]' | curl expands the brackets
+        curl -X get http://a | the method `get` is not supported
+        curl -L http://a | does not follow redirects
+        curl -H nothing http://a | the header `nothing` has no colon
+        curl -H @file http://a | does not read headers from files
+        curl -b jar.txt http://a | does not read cookies from files
+        curl -u me http://a | curl would ask for the password of `me`
+        curl -d @none http://a | cannot read the file `none` of the command: there is no
+        curl -d @- http://a | standard input
+        curl -d @ http://a | its name is missing
+        curl -d a -F b=c http://a | --data and --form exclude each other
+        curl -I -d a http://a | --head and a body exclude each other
+        curl -G -F a=b http://a | --get and --form exclude each other
+        curl -F a http://a | write NAME=VALUE or NAME=@FILE
+        curl -F 'a=b;type=c' http://a | values without a type
+        curl -F 'a=@b;filename=c' http://a | the name, the content and a type
+        curl -F 'a=@b,c' http://a | the name, the content and a type
+        curl -F 'a="b' http://a | its quote is not closed
+        curl -H $'a: \\xff' http://a | is not UTF-8
+        curl http://a --next http://b | reads one request
+    "#,
+    ) {
         let error = curl(command, &mut Lines).expect_err(command).to_string();
         assert!(error.contains(message), "{command}: {error}");
     }

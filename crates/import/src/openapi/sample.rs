@@ -272,6 +272,8 @@ fn bound(schema: &Node, name: &str, exclusive: &str) -> Option<(f64, bool)> {
 
 #[cfg(test)]
 mod tests {
+    use prony_testkit::table::rows;
+
     use super::*;
 
     fn sample(schema: &str, components: &str) -> Result<String, OpenApiError> {
@@ -287,55 +289,33 @@ mod tests {
 
     #[test]
     fn values_are_allowed_by_their_schemas() {
-        for (schema, expected) in [
-            (r#"{}"#, "{}"),
-            (r#"{"type": "string"}"#, "\"text\""),
-            (r#"{"type": "string", "maxLength": 2}"#, "\"te\""),
-            (r#"{"type": "string", "minLength": 6}"#, "\"textaa\""),
-            (r#"{"type": "string", "format": "date"}"#, "\"2026-01-01\""),
-            (r#"{"type": "string", "enum": ["b", "a"]}"#, "\"b\""),
-            (r#"{"type": "integer"}"#, "1"),
-            (r#"{"type": "integer", "minimum": 10}"#, "10"),
-            (
-                r#"{"type": "integer", "minimum": 10, "exclusiveMinimum": true}"#,
-                "11",
-            ),
-            (
-                r#"{"type": "integer", "exclusiveMinimum": 10, "multipleOf": 4}"#,
-                "12",
-            ),
-            (r#"{"type": "integer", "maximum": -5}"#, "-5"),
-            (r#"{"type": "integer", "exclusiveMaximum": 1}"#, "0"),
-            (
-                r#"{"type": "number", "minimum": 0.25, "maximum": 0.75}"#,
-                "0.5",
-            ),
-            (r#"{"type": "number", "multipleOf": 0.5}"#, "0.5"),
-            (r#"{"type": ["null", "boolean"]}"#, "true"),
-            (r#"{"type": "null"}"#, "null"),
-            (r#"{"type": "array", "items": {"type": "integer"}}"#, "[]"),
-            (r#"{"items": {"type": "integer"}, "minItems": 2}"#, "[1,1]"),
-            (r#"{"const": 7}"#, "7"),
-            (
-                r#"{"type": "object", "example": {"a": [1]}}"#,
-                r#"{"a":[1]}"#,
-            ),
-            (
-                r#"{"required": ["b", "id"], "properties": {
-                    "c": {"type": "string"}, "b": {"type": "boolean"},
-                    "a": {"type": "string", "default": "x"}, "id": {"type": "integer", "readOnly": true}}}"#,
-                r#"{"b":true,"a":"x"}"#,
-            ),
-            (
-                r##"{"allOf": [{"$ref": "#/components/schemas/Base"},
-                    {"type": "object", "required": ["x"], "properties": {"x": {"type": "integer"}}}]}"##,
-                r#"{"name":"text","x":1}"#,
-            ),
-            (
-                r##"{"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Base"}]}"##,
-                r#"{"name":"text"}"#,
-            ),
-        ] {
+        for [schema, expected] in rows(
+            r##"
+            {} | {}
+            {"type": "string"} | "text"
+            {"type": "string", "maxLength": 2} | "te"
+            {"type": "string", "minLength": 6} | "textaa"
+            {"type": "string", "format": "date"} | "2026-01-01"
+            {"type": "string", "enum": ["b", "a"]} | "b"
+            {"type": "integer"} | 1
+            {"type": "integer", "minimum": 10} | 10
+            {"type": "integer", "minimum": 10, "exclusiveMinimum": true} | 11
+            {"type": "integer", "exclusiveMinimum": 10, "multipleOf": 4} | 12
+            {"type": "integer", "maximum": -5} | -5
+            {"type": "integer", "exclusiveMaximum": 1} | 0
+            {"type": "number", "minimum": 0.25, "maximum": 0.75} | 0.5
+            {"type": "number", "multipleOf": 0.5} | 0.5
+            {"type": ["null", "boolean"]} | true
+            {"type": "null"} | null
+            {"type": "array", "items": {"type": "integer"}} | []
+            {"items": {"type": "integer"}, "minItems": 2} | [1,1]
+            {"const": 7} | 7
+            {"type": "object", "example": {"a": [1]}} | {"a":[1]}
+            {"required": ["b", "id"], "properties": {"c": {"type": "string"}, "b": {"type": "boolean"}, "a": {"type": "string", "default": "x"}, "id": {"type": "integer", "readOnly": true}}} | {"b":true,"a":"x"}
+            {"allOf": [{"$ref": "#/components/schemas/Base"}, {"type": "object", "required": ["x"], "properties": {"x": {"type": "integer"}}}]} | {"name":"text","x":1}
+            {"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Base"}]} | {"name":"text"}
+        "##,
+        ) {
             let base =
                 r#""Base": {"required": ["name"], "properties": {"name": {"type": "string"}}}"#;
             assert_eq!(sample(schema, base).expect(schema), expected, "{schema}");

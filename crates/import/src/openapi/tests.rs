@@ -1,5 +1,7 @@
 //! Documents of OpenAPI 3.0 and 3.1, as projects write them.
 
+use prony_testkit::table::rows;
+
 use super::*;
 use crate::write;
 
@@ -171,17 +173,8 @@ file,{{body_file}};
 HTTP 204
 "#;
     assert_eq!(text, expected);
-    let names = [
-        "host",
-        "token",
-        "user",
-        "password",
-        "api_key",
-        "file_file",
-        "size",
-        "body_file",
-    ];
-    assert_eq!(variables, names);
+    let names = "host token user password api_key file_file size body_file";
+    assert_eq!(variables.join(" "), names);
 }
 
 #[test]
@@ -245,62 +238,48 @@ HTTP 200
     assert_eq!(variables, ["host", "token", "key"]);
 }
 
+fn refused(text: &str, message: &str) {
+    let error = openapi(text).expect_err(message).to_string();
+    assert!(error.contains(message), "{message}: {error}");
+}
+
 #[test]
 fn other_documents_are_refused() {
-    let with_paths = |paths: &str| format!("openapi: 3.0.0\npaths:\n  /a: {paths}\n");
-    let other_file = with_paths("{get: {parameters: [{$ref: 'other.yaml#/a'}]}}");
-    let nothing = with_paths("{get: {parameters: [{$ref: '#/nothing'}]}}");
-    let circle = with_paths("{$ref: '#/paths/~1a'}");
-    let ftp = "openapi: 3.0.0\nservers: [{url: 'ftp://a'}]\npaths: {/a: {get: {}}}";
-    let aliases = "a: &a [x, x, x, x, x, x, x, x, x, x]\n".to_owned()
-        + &('b'..='l')
-            .map(|c| {
-                let before = char::from(c as u8 - 1);
-                format!(
-                    "{c}: &{c} [{}]\n",
-                    vec![format!("*{before}"); 10].join(", ")
-                )
-            })
-            .collect::<String>();
-    let deep_json = "{\"openapi\": ".to_owned() + &"[".repeat(100_000);
-    let deep_yaml = "openapi: ".to_owned() + &"[".repeat(100_000);
-    let deep_block = (0..2_000)
-        .map(|depth| " ".repeat(depth) + "a:\n")
-        .collect::<String>();
-    for (text, message) in [
-        ("", "the file is empty"),
-        (" \n", "the file is empty"),
-        (
-            "{\"openapi\": \n,}",
-            "this is not JSON: expected value at line 2 column 1",
-        ),
-        ("openapi: 3.0.0\npaths: [}", "line 2"),
-        ("a: 1", "it has no field `openapi`"),
-        ("just text", "it has no field `openapi`"),
-        ("swagger: \"2.0\"", "this is Swagger 2.0; convert it"),
-        ("swagger: 2.0", "this is Swagger 2.0; convert it"),
-        ("openapi: 4.0.0", "OpenAPI 4.0.0 is not supported"),
-        ("openapi: 3.0.0", "the document has no operations"),
-        (
-            "openapi: 3.1\npaths: {/a: {summary: b}}",
-            "the document has no operations",
-        ),
-        (
-            &other_file,
-            "get /a: `$ref: other.yaml#/a` is in another file",
-        ),
-        (&nothing, "get /a: `$ref: #/nothing` names nothing"),
-        (&circle, "/a: `$ref: #/paths/~1a` refers to itself"),
-        (ftp, "get /a: the server `ftp://a` is not a URL of HTTP"),
-        (&aliases, "this is not YAML"),
-        (&deep_json, "this is not JSON"),
-        (&deep_yaml, "this is not YAML"),
-        (&deep_block, "this is not YAML"),
-    ] {
-        let error = openapi(text).expect_err(message).to_string();
-        assert!(error.contains(message), "{message}: {error}");
+    for [text, message] in rows(
+        r#"
+        "" | the file is empty
+        \x20\n | the file is empty
+        {"openapi": \n,} | this is not JSON: expected value at line 2 column 1
+        openapi: 3.0.0\npaths: [} | line 2
+        a: 1 | it has no field `openapi`
+        just text | it has no field `openapi`
+        swagger: "2.0" | this is Swagger 2.0; convert it
+        swagger: 2.0 | this is Swagger 2.0; convert it
+        openapi: 4.0.0 | OpenAPI 4.0.0 is not supported
+        openapi: 3.0.0 | the document has no operations
+        openapi: 3.1\npaths: {/a: {summary: b}} | the document has no operations
+        openapi: 3.0.0\npaths: {/a: {get: {parameters: [{$ref: 'other.yaml#/a'}]}}} | get /a: `$ref: other.yaml#/a` is in another file
+        openapi: 3.0.0\npaths: {/a: {get: {parameters: [{$ref: '#/nothing'}]}}} | get /a: `$ref: #/nothing` names nothing
+        openapi: 3.0.0\npaths: {/a: {$ref: '#/paths/~1a'}} | /a: `$ref: #/paths/~1a` refers to itself
+        openapi: 3.0.0\nservers: [{url: 'ftp://a'}]\npaths: {/a: {get: {}}} | get /a: the server `ftp://a` is not a URL of HTTP
+    "#,
+    ) {
+        refused(text, message);
     }
-    let long = " ".repeat(MAX_INPUT_BYTES + 1);
-    let error = openapi(&long).expect_err("too long").to_string();
-    assert!(error.contains("longer than 64 MiB"), "{error}");
+}
+
+#[test]
+fn documents_that_are_too_deep_or_too_long_are_refused() {
+    let mut aliases = "a: &a [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for (before, name) in ('a'..).zip('b'..='l') {
+        let ten = vec![format!("*{before}"); 10].join(", ");
+        aliases += &format!("{name}: &{name} [{ten}]\n");
+    }
+    refused(&aliases, "this is not YAML");
+    let deep = "[".repeat(100_000);
+    refused(&format!("{{\"openapi\": {deep}"), "this is not JSON");
+    refused(&format!("openapi: {deep}"), "this is not YAML");
+    let lines = (0..2_000).map(|depth| " ".repeat(depth) + "a:\n");
+    refused(&lines.collect::<String>(), "this is not YAML");
+    refused(&" ".repeat(MAX_INPUT_BYTES + 1), "longer than 64 MiB");
 }

@@ -1,16 +1,13 @@
 //! What Prony sends for a command is what the installed curl sends.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::thread;
 use std::time::SystemTime;
 
 use prony_hurl::evaluate::{Environment, FileError, Scope, Variables};
 use prony_import::Files;
+use prony_testkit::recorder::{HttpServer, Received};
 
 /// What is sent, in a form in which two clients agree.
 #[derive(Debug, PartialEq)]
@@ -38,11 +35,9 @@ impl Sent {
             }
             if let Some((kind, boundary)) = value.split_once("boundary=") {
                 assert_eq!(name, "content-type");
-                body = body
-                    .replace(boundary, "BOUNDARY")
-                    .replace("Content-", "content-");
-                body = body.replace("content-Type", "content-type");
-                body = body.replace("content-Disposition", "content-disposition");
+                body = body.replace(boundary, "BOUNDARY");
+                body = body.replace("Content-Type", "content-type");
+                body = body.replace("Content-Disposition", "content-disposition");
                 *value = kind.to_owned();
             }
         }
@@ -75,54 +70,16 @@ fn is_own(name: &str, value: &str) -> bool {
     }
 }
 
-/// Responds to each connection once, and hands over what it received.
-fn server() -> (String, Receiver<Sent>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = listener.local_addr().expect("an address").to_string();
-    let (sender, receiver) = channel();
-    // It ends with the test's process.
-    thread::spawn(move || {
-        for stream in listener.incoming().flatten() {
-            if let Some(sent) = receive(&stream)
-                && sender.send(sent).is_err()
-            {
-                return;
-            }
-        }
-    });
-    (address, receiver)
-}
-
-fn receive(mut stream: &TcpStream) -> Option<Sent> {
-    let mut reader = BufReader::new(stream);
-    let mut lines = Vec::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-        match line.trim_end_matches(['\r', '\n']) {
-            "" => break,
-            line => lines.push(line.to_owned()),
-        }
-    }
-    let headers: Vec<(String, String)> = lines[1..]
-        .iter()
-        .map(|line| {
-            let (name, value) = line.split_once(':').expect("a colon");
-            (name.to_owned(), value.trim().to_owned())
-        })
-        .collect();
-    let length = headers
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    let length = length.map_or(0, |(_, value)| value.parse().expect("a length"));
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    stream
-        .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
-        .ok()?;
-    let mut words = lines[0].split(' ');
-    let (method, target) = (words.next()?, words.next()?);
-    Some(Sent::new(method, target, headers, &body))
+fn sent_by_curl(received: &Received) -> Sent {
+    let mut lines = received.head.lines();
+    let mut words = lines.next().expect("a request line").split(' ');
+    let (method, target) = (words.next(), words.next());
+    let header = |line: &str| {
+        let (name, value) = line.split_once(':').expect("a colon");
+        (name.to_owned(), value.trim().to_owned())
+    };
+    let (method, target) = (method.expect("a method"), target.expect("a target"));
+    Sent::new(method, target, lines.map(header).collect(), &received.body)
 }
 
 struct Folder(PathBuf);
@@ -240,7 +197,8 @@ fn prony_sends_what_curl_sends() {
     ] {
         fs::write(folder.path().join(name), bytes).expect("a file");
     }
-    let (address, received) = server();
+    let server = HttpServer::start();
+    let address = server.address.to_string();
     for arguments in COMMANDS {
         let command = format!("curl -s {arguments}")
             .replace("URL", &format!("http://{address}"))
@@ -256,7 +214,8 @@ fn prony_sends_what_curl_sends() {
             .status()
             .expect("bash");
         assert!(status.success(), "{command}: {status}");
-        let curl = received.recv().expect("a request");
+        let all = server.all();
+        let curl = sent_by_curl(all.last().expect("a request"));
         assert_eq!(sent_by_prony(&command, folder.path()), curl, "{command}");
     }
 }

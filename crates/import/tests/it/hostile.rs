@@ -10,151 +10,38 @@ fn is_a_hurl_file(imported: &Imported) {
     }
 }
 
-/// Texts of the words that mean something.
-fn words(words: &'static [&'static str]) -> impl Strategy<Value = String> {
-    let word = prop::sample::select(words).prop_map(str::to_owned);
+/// Texts of the words that mean something, which are between spaces; `␣` is a space.
+fn words(words: &'static str) -> impl Strategy<Value = String> {
+    let words: Vec<&str> = words.split(' ').collect();
+    let word = prop::sample::select(words).prop_map(|word| word.replace('␣', " "));
     let any = prop_oneof![6 => word, 1 => any::<String>()];
     prop::collection::vec(any, 0..20).prop_map(|words| words.concat())
 }
 
-const CURL: &[&str] = &[
-    " ",
-    " ",
-    " ",
-    "'",
-    "\"",
-    "\\",
-    "\n",
-    "$'",
-    "$",
-    "\\x",
-    "\\u",
-    "ff",
-    "-",
-    "--",
-    "-d",
-    "-H ",
-    "-F ",
-    "-G",
-    "-X ",
-    "-u",
-    "-b ",
-    "--json ",
-    "--url ",
-    "--data-urlencode ",
-    "a",
-    "=",
-    ":",
-    ";",
-    "@",
-    "<",
-    "{",
-    "{{",
-    "}",
-    "http://",
-    "https://a",
-    "/..",
-    "/.",
-    "?",
-    "#",
-    "[",
-    "é",
-    "PUT",
-];
+const CURL: &str = "␣ ␣ ␣ ' \" \\ \n $' $ \\x \\u ff - -- -d -H␣ -F␣ -G -X␣ -u -b␣ --json␣ --url␣ --data-urlencode␣ \
+    a = : ; @ < { {{ } http:// https://a /.. /. ? # [ é PUT";
 
 /// JSON values of the members that the formats have.
 fn json() -> impl Strategy<Value = String> {
-    let scalar = prop::sample::select(vec![
-        "null",
-        "true",
-        "0",
-        "-1",
-        "1e300",
-        "2.5",
-        "\"\"",
-        "\"a{b}\"",
-        "\"{{\"",
-        "\"string\"",
-        "\"object\"",
-        "\"array\"",
-        "\"integer\"",
-        "\"number\"",
-        "\"path\"",
-        "\"query\"",
-        "\"header\"",
-        "\"http://a/{b}\"",
-        "\"//\"",
-        "\"#/paths\"",
-        "\"#/paths/~1a/get\"",
-        "\"2026-01-01T00:00:00Z\"",
-        "\"POST\"",
-        "\"base64\"",
-        "\"multipart/form-data\"",
-    ]);
-    let name = prop::sample::select(vec![
-        "log",
-        "entries",
-        "request",
-        "response",
-        "url",
-        "method",
-        "headers",
-        "name",
-        "value",
-        "postData",
-        "text",
-        "params",
-        "mimeType",
-        "encoding",
-        "status",
-        "time",
-        "startedDateTime",
-        "paths",
-        "/a",
-        "/{b}",
-        "get",
-        "post",
-        "$ref",
-        "parameters",
-        "in",
-        "required",
-        "schema",
-        "type",
-        "properties",
-        "items",
-        "allOf",
-        "oneOf",
-        "enum",
-        "example",
-        "examples",
-        "minItems",
-        "minimum",
-        "multipleOf",
-        "exclusiveMaximum",
-        "minLength",
-        "requestBody",
-        "content",
-        "application/json",
-        "multipart/form-data",
-        "responses",
-        "200",
-        "2XX",
-        "servers",
-        "security",
-        "components",
-        "securitySchemes",
-    ]);
+    let scalars = r##"null true 0 -1 1e300 2.5 "" "a{b}" "{{" "string" "object" "array" "integer" "number" "path" "query"
+        "header" "http://a/{b}" "//" "#/paths" "#/paths/~1a/get" "2026-01-01T00:00:00Z" "POST" "base64"
+        "multipart/form-data""##;
+    let names = "log entries request response url method headers name value postData text params mimeType encoding status
+        time startedDateTime paths /a /{b} get post $ref parameters in required schema type properties items allOf oneOf
+        enum example examples minItems minimum multipleOf exclusiveMaximum minLength requestBody content application/json
+        multipart/form-data responses 200 2XX servers security components securitySchemes";
+    let one_of = |words: &'static str| {
+        let words: Vec<&str> = words.split_whitespace().collect();
+        prop::sample::select(words)
+    };
+    let (scalar, name) = (one_of(scalars), one_of(names));
     scalar
         .prop_map(str::to_owned)
         .prop_recursive(8, 128, 8, move |inner| {
             let member = (name.clone(), inner.clone());
-            let map = prop::collection::vec(member, 0..8).prop_map(|members| {
-                let members: Vec<String> = members
-                    .iter()
-                    .map(|(name, value)| format!("\"{name}\": {value}"))
-                    .collect();
-                format!("{{{}}}", members.join(", "))
-            });
+            let member = member.prop_map(|(name, value)| format!("\"{name}\": {value}"));
+            let map = prop::collection::vec(member, 0..8)
+                .prop_map(|members| format!("{{{}}}", members.join(", ")));
             let list = prop::collection::vec(inner, 0..4)
                 .prop_map(|items| format!("[{}]", items.join(", ")));
             prop_oneof![3 => map, 1 => list]
