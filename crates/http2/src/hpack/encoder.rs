@@ -126,24 +126,23 @@ mod tests {
 
     #[test]
     fn integers_are_those_of_appendix_c_1() {
-        let encode = |number, prefix| {
+        for (number, prefix, expected) in [
+            (10, 5, &[10][..]),
+            (1337, 5, &[31, 154, 10]),
+            (42, 7, &[42]),
+            (127, 7, &[127, 0]),
+        ] {
             let mut block = Vec::new();
             integer(number, prefix, 0, &mut block);
-            block
-        };
-        assert_eq!(encode(10, 5), [10]);
-        assert_eq!(encode(1337, 5), [31, 154, 10]);
-        assert_eq!(encode(42, 7), [42]);
-        assert_eq!(encode(127, 7), [127, 0]);
+            assert_eq!(block, expected);
+        }
     }
 
     #[test]
     fn fields_of_the_static_table_become_indexes() {
         let mut block = Vec::new();
-        encode(
-            &[(":method", "POST"), (":path", "/x"), ("te", "trailers")],
-            &mut block,
-        );
+        let fields = [(":method", "POST"), (":path", "/x"), ("te", "trailers")];
+        encode(&fields, &mut block);
         assert_eq!(block, b"\x83\x04\x02/x\x00\x02te\x08trailers");
     }
 
@@ -156,6 +155,19 @@ mod tests {
         assert_eq!(repeated.table_size, 7 + 32 + 2 + 32);
     }
 
+    /// That each of these blocks in order has these fields.
+    fn assert_decoded(blocks: &[&[u8]], fields: &[(String, String)]) {
+        let (mut decoder, mut decoded) = (Decoder::default(), Fields::default());
+        let expected = fields
+            .iter()
+            .map(|(name, value)| (name.as_bytes(), value.as_bytes()));
+        let expected: Vec<_> = expected.collect();
+        for block in blocks {
+            decoder.decode(block, &mut decoded).unwrap();
+            assert_eq!(decoded.iter().collect::<Vec<_>>(), expected);
+        }
+    }
+
     proptest! {
         #[test]
         fn repeated_blocks_decode_to_the_same_fields(
@@ -163,28 +175,16 @@ mod tests {
         ) {
             let repeated = Repeated::new(&fields);
             prop_assume!(repeated.table_size <= 4096);
-            let (mut decoder, mut decoded) = (Decoder::default(), Fields::default());
-            let expected: Vec<_> =
-                fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
-            for block in [&repeated.first, &repeated.further, &repeated.further] {
-                decoder.decode(block, &mut decoded).unwrap();
-                prop_assert_eq!(decoded.iter().collect::<Vec<_>>(), &*expected);
-            }
+            assert_decoded(&[&repeated.first, &repeated.further, &repeated.further], &fields);
         }
 
         #[test]
         fn encoded_fields_are_decoded(
             fields in prop::collection::vec(("[a-z:-]{0,200}", "\\PC{0,300}"), 0..8),
         ) {
-            let fields: Vec<(&str, &str)> =
-                fields.iter().map(|(name, value)| (&**name, &**value)).collect();
             let mut block = vec![EMPTY_TABLE];
             encode(&fields, &mut block);
-            let mut decoded = Fields::default();
-            Decoder::default().decode(&block, &mut decoded).unwrap();
-            let expected: Vec<_> =
-                fields.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
-            prop_assert_eq!(decoded.iter().collect::<Vec<_>>(), expected);
+            assert_decoded(&[&block], &fields);
         }
     }
 }

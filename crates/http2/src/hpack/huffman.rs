@@ -140,16 +140,21 @@ pub(super) fn decode(coded: &[u8], into: &mut Vec<u8>) -> Result<(), HpackError>
 }
 
 /// Encodes, for tests: requests are sent uncoded.
+/// A code and its length in bits.
+#[cfg(test)]
+fn code(symbol: u16) -> (u32, u8) {
+    let length = LENGTHS[usize::from(symbol)];
+    let (code, place) = FIRST[usize::from(length)];
+    let number = ORDERED[place..].iter().position(|&other| other == symbol);
+    (code + number.unwrap() as u32, length)
+}
+
 #[cfg(test)]
 pub(super) fn encode(text: &[u8]) -> Vec<u8> {
     let (mut coded, mut bits, mut count) = (Vec::new(), 0u64, 0);
     for &byte in text {
-        let length = LENGTHS[usize::from(byte)];
-        let (code, place) = FIRST[usize::from(length)];
-        let number = ORDERED[place..]
-            .iter()
-            .position(|&symbol| symbol == u16::from(byte));
-        bits = bits << length | u64::from(code + number.unwrap() as u32);
+        let (code, length) = code(byte.into());
+        bits = bits << length | u64::from(code);
         count += length;
         while count >= 8 {
             count -= 8;
@@ -174,12 +179,6 @@ mod tests {
 
     #[test]
     fn the_codes_are_those_of_appendix_b() {
-        let code = |symbol: u16| {
-            let length = usize::from(LENGTHS[usize::from(symbol)]);
-            let (code, place) = FIRST[length];
-            let number = ORDERED[place..].iter().position(|&other| other == symbol);
-            (code + number.unwrap() as u32, length)
-        };
         assert_eq!(code(b'0'.into()), (0x0, 5));
         assert_eq!(code(b'z'.into()), (0x7b, 7));
         assert_eq!(code(b'~'.into()), (0x1ffd, 13));
