@@ -305,17 +305,19 @@ mod tests {
     }
 
     fn written(requests: Vec<TracedRequest>) -> Vec<Value> {
+        let measured = TracedPhase {
+            is_measured: true,
+            from_ns: 0,
+            to_ns: 9000,
+        };
+        let thread = ThreadTrace {
+            phases: vec![measured],
+            every: 4,
+            requests,
+        };
         let trace = LoadTrace {
             names: vec!["GET /a".into()],
-            threads: vec![ThreadTrace {
-                phases: vec![TracedPhase {
-                    is_measured: true,
-                    from_ns: 0,
-                    to_ns: 9000,
-                }],
-                every: 4,
-                requests,
-            }],
+            threads: vec![thread],
         };
         let mut text = Vec::new();
         write_chrome_trace(&trace, &mut text).unwrap();
@@ -343,32 +345,24 @@ mod tests {
         let [whole, first_byte] = of(&events, "request")[..] else {
             panic!("{events:?}");
         };
-        assert_eq!(
-            *whole,
-            json!({"name": "GET /a", "cat": "request", "ph": "X", "ts": 1.5, "dur": 2.501, "pid": 1, "tid": 2,
-                "args": {"outcome": "ok", "status": 200, "grpc_status": 0, "body_bytes": 12}})
-        );
-        assert_eq!(
-            *first_byte,
-            json!({"name": "to first byte", "cat": "request", "ph": "X", "ts": 1.5, "dur": 1.0, "pid": 1, "tid": 2})
-        );
-        let named: Vec<_> = { events.iter() }
-            .filter(|it| it["ph"] == "M")
-            .map(|it| (&it["name"], &it["tid"], &it["args"]))
-            .collect();
-        assert_eq!(
-            json!(named),
-            json!([
-                ["thread_name", 1, {"name": "phases"}],
-                ["process_name", 1, {"name": "load thread 1"}],
-                ["process_labels", 1, {"labels": "one request in 4"}],
-                ["thread_name", 2, {"name": "connection 7"}],
-            ])
-        );
+        let expected = json!({"name": "GET /a", "cat": "request", "ph": "X", "ts": 1.5, "dur": 2.501, "pid": 1, "tid": 2,
+            "args": {"outcome": "ok", "status": 200, "grpc_status": 0, "body_bytes": 12}});
+        assert_eq!(*whole, expected);
+        let expected = json!({"name": "to first byte", "cat": "request", "ph": "X", "ts": 1.5, "dur": 1.0, "pid": 1, "tid": 2});
+        assert_eq!(*first_byte, expected);
+        let named = events.iter().filter(|it| it["ph"] == "M");
+        let named = named.map(|it| json!([it["name"], it["tid"], it["args"]]));
+        let expected = [
+            json!(["thread_name", 1, {"name": "phases"}]),
+            json!(["process_name", 1, {"name": "load thread 1"}]),
+            json!(["process_labels", 1, {"labels": "one request in 4"}]),
+            json!(["thread_name", 2, {"name": "connection 7"}]),
+        ];
+        assert_eq!(named.collect::<Vec<_>>(), expected);
         let phase = of(&events, "phase")[0];
         assert_eq!(
-            (&phase["name"], &phase["dur"]),
-            (&json!("measured"), &json!(9.0))
+            json!([phase["name"], phase["dur"]]),
+            json!(["measured", 9.0])
         );
     }
 
@@ -388,16 +382,10 @@ mod tests {
         requests.reverse();
         requests.push(request(1, 3, 5));
         let events = written(requests);
-        let tracks: Vec<_> = of(&events, "request")
-            .iter()
-            .map(|it| it["tid"].as_u64())
-            .collect();
-        assert_eq!(tracks, [2, 3, 4, 3, 2, 5].map(Some));
-        assert!(
-            events
-                .iter()
-                .any(|it| it["args"]["name"] == "connection 1, lane 3")
-        );
+        let tracks = of(&events, "request").into_iter().map(|it| &it["tid"]);
+        assert_eq!(tracks.collect::<Vec<_>>(), [2, 3, 4, 3, 2, 5]);
+        let mut names = events.iter().map(|it| &it["args"]["name"]);
+        assert!(names.any(|name| name == "connection 1, lane 3"));
     }
 
     #[test]
@@ -416,26 +404,23 @@ mod tests {
             ..due
         };
         let events = written(vec![never_sent, due, at_once]);
-        let waits: Vec<_> = { of(&events, "queued").into_iter() }
-            .map(|it| {
-                (
-                    &it["ph"],
-                    &it["id"],
-                    &it["ts"],
-                    &it["name"],
-                    &it["args"]["outcome"],
-                )
-            })
-            .collect();
-        assert_eq!(
-            json!(waits),
+        let queued = of(&events, "queued");
+        let waits = queued.iter().map(|it| {
             json!([
-                ["b", "0x0", 5.0, "queued GET /a (timed_out)", "timed_out"],
-                ["e", "0x0", 8.0, "queued GET /a (timed_out)", null],
-                ["b", "0x1", 1.0, "queued GET /a", null],
-                ["e", "0x1", 101.0, "queued GET /a", null],
+                it["ph"],
+                it["id"],
+                it["ts"],
+                it["name"],
+                it["args"]["outcome"]
             ])
-        );
+        });
+        let expected = [
+            json!(["b", "0x0", 5.0, "queued GET /a (timed_out)", "timed_out"]),
+            json!(["e", "0x0", 8.0, "queued GET /a (timed_out)", null]),
+            json!(["b", "0x1", 1.0, "queued GET /a", null]),
+            json!(["e", "0x1", 101.0, "queued GET /a", null]),
+        ];
+        assert_eq!(waits.collect::<Vec<_>>(), expected);
         assert_eq!(of(&events, "request").len(), 2);
     }
 }

@@ -118,69 +118,40 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
+    /// That the only line, in which no field needs quotes, has these fields.
+    #[track_caller]
+    fn assert_fields(record: &TrialRecord, expected: &str) {
+        let text = csv(std::slice::from_ref(record));
+        let line = text.split_terminator("\r\n").nth(1).unwrap();
+        for field in expected.lines().flat_map(|line| line.split(" | ")) {
+            let (name, value) = field.trim().split_once('=').unwrap();
+            let column = columns().position(|(one, _)| one == name).unwrap();
+            assert_eq!(line.split(',').nth(column), Some(value), "{name}");
+        }
+    }
+
     #[test]
     fn every_line_has_every_column_in_its_place() {
-        let text = csv(&[
-            sample::measured("go-nethttp", 1),
-            sample::measured("bun", 2),
-        ]);
+        let first = sample::measured("go-nethttp", 1);
+        let text = csv(&[first.clone(), sample::measured("bun", 2)]);
         let lines: Vec<&str> = text.split_terminator("\r\n").collect();
         assert_eq!(lines.len(), 3);
         for line in &lines {
             assert_eq!(line.split(',').count(), columns().count(), "{line}");
         }
-        let field = |line: usize, name: &str| {
-            let column = columns().position(|(one, _)| one == name).unwrap();
-            lines[line].split(',').nth(column).unwrap().to_owned()
-        };
-        assert_eq!(field(1, "server"), "go-nethttp");
-        assert_eq!(field(2, "round"), "2");
-        assert_eq!(field(1, "ok"), "100");
-        assert_eq!(field(1, "timed_out"), "2");
-        assert_eq!(field(1, "latency_p50_ns"), "5003");
-        assert_eq!(field(1, "client_limited"), "false");
-        assert_eq!(field(1, "peak_memory_bytes"), "12582912");
-        assert_eq!(field(1, "source_hash"), "ab12");
-        assert_eq!(field(1, "log_lines_written"), "100");
-        assert_eq!(field(1, "think_time_s"), "0.5");
-        assert_eq!(field(1, "queued"), "7");
-        assert_eq!(field(1, "schedule_lag_p50_ns"), "5003");
-        for (name, value) in [
-            ("attempt", "2"),
-            ("noisy", "steal other-programs warm-up"),
-            ("generator_run_queue_wait_s", "0.02"),
-            ("generator_voluntary_switches", "30"),
-            ("generator_involuntary_switches", "4"),
-            ("memory_before_bytes", "10485760"),
-            ("server_cycles", "9000000"),
-            ("server_instructions", "8000000"),
-            ("server_run_queue_wait_s", "0.02"),
-            ("server_voluntary_switches", "30"),
-            ("server_involuntary_switches", "4"),
-            ("server_cpus_steal_share", "0.01"),
-            ("server_cpus_foreign_share", "0.02"),
-            ("load_cpus_steal_share", "0"),
-            ("load_cpus_foreign_share", "0"),
-            ("frequency_low_mhz", "2400"),
-            ("frequency_high_mhz", "3100.5"),
-            ("energy_j", "12.5"),
-            ("process", "kept"),
-            ("loaded_before_s", "12"),
-            ("warmup_searched_s", "9.5"),
-            ("warmup_limit_s", "20"),
-            ("time_to_warm_s", "7.5"),
-            ("still_improving", "false"),
-        ] {
-            assert_eq!(field(1, name), value, "{name}");
-        }
-    }
-
-    /// The field with this name in the only line, in which no field needs quotes.
-    fn field(record: TrialRecord, name: &str) -> String {
-        let text = csv(&[record]);
-        let line = text.split_terminator("\r\n").nth(1).unwrap();
-        let column = columns().position(|(one, _)| one == name).unwrap();
-        line.split(',').nth(column).unwrap().to_owned()
+        assert_fields(&sample::measured("bun", 2), "server=bun | round=2");
+        assert_fields(
+            &first,
+            "server=go-nethttp | round=1 | ok=100 | timed_out=2 | latency_p50_ns=5003 | client_limited=false
+            peak_memory_bytes=12582912 | source_hash=ab12 | log_lines_written=100 | think_time_s=0.5 | queued=7
+            schedule_lag_p50_ns=5003 | attempt=2 | noisy=steal other-programs warm-up | generator_run_queue_wait_s=0.02
+            generator_voluntary_switches=30 | generator_involuntary_switches=4 | memory_before_bytes=10485760
+            server_cycles=9000000 | server_instructions=8000000 | server_run_queue_wait_s=0.02
+            server_voluntary_switches=30 | server_involuntary_switches=4 | server_cpus_steal_share=0.01
+            server_cpus_foreign_share=0.02 | load_cpus_steal_share=0 | load_cpus_foreign_share=0
+            frequency_low_mhz=2400 | frequency_high_mhz=3100.5 | energy_j=12.5 | process=kept | loaded_before_s=12
+            warmup_searched_s=9.5 | warmup_limit_s=20 | time_to_warm_s=7.5 | still_improving=false",
+        );
     }
 
     #[test]
@@ -189,40 +160,16 @@ mod tests {
         if let LoadShape::Rate(schedule) = &mut record.trial.load.shape {
             schedule.stages.pop(); // Several would be quoted, because of the commas between them.
         }
-        for (name, value) in [
-            ("schedule", "1k/s..5k/s:30s"),
-            ("arrivals", "poisson"),
-            ("burst", "10"),
-            ("max_connections", "500"),
-            ("pipeline", "16"),
-            ("requests_per_connection", "100"),
-            ("deadline_s", "1"),
-            ("timeout_s", "2"),
-            ("seed", "18446744073709551615"),
-            ("spin", "true"),
-            ("streams", "10"),
-            ("due", "110"),
-            ("sent", "99"),
-            ("rate_ratio", "0.9"),
-            ("bound_hits", "3"),
-            ("most_connections", "80"),
-            ("first_byte_p50_ns", "5003"),
-            ("events", "300"),
-            ("events_per_s", "300"),
-            ("first_event_p99_ns", "9903"),
-            ("event_gap_p50_ns", "5003"),
-            ("streams_open_at_end", "9"),
-            ("stream_requests", "11"),
-            ("stream_events", "500"),
-            ("generator_spin_s", "0.05"),
-            ("generator_system_calls", "204"),
-            ("generator_cycles", "3000000"),
-            ("generator_instructions", "2000000"),
-            ("client_limited_by", "a thread was 91 % busy"),
-            ("think_time_s", ""),
-        ] {
-            assert_eq!(field(record.clone(), name), value, "{name}");
-        }
+        assert_fields(
+            &record,
+            "schedule=1k/s..5k/s:30s | arrivals=poisson | burst=10 | max_connections=500 | pipeline=16
+            requests_per_connection=100 | deadline_s=1 | timeout_s=2 | seed=18446744073709551615 | spin=true | streams=10
+            due=110 | sent=99 | rate_ratio=0.9 | bound_hits=3 | most_connections=80 | first_byte_p50_ns=5003
+            events=300 | events_per_s=300 | first_event_p99_ns=9903 | event_gap_p50_ns=5003 | streams_open_at_end=9
+            stream_requests=11 | stream_events=500 | generator_spin_s=0.05 | generator_system_calls=204
+            generator_cycles=3000000 | generator_instructions=2000000 | client_limited_by=a thread was 91 % busy
+            think_time_s=",
+        );
     }
 
     #[test]
@@ -234,34 +181,17 @@ mod tests {
         measured.load.open.as_mut().unwrap().due = 0;
         measured.load.generator.system_calls = 0;
         (measured.load.events, measured.load.streams) = (None, None);
-        (
-            measured.server.as_mut().unwrap().instructions,
-            measured.server.as_mut().unwrap().scheduling,
-        ) = (None, None);
+        let server = measured.server.as_mut().unwrap();
+        (server.instructions, server.scheduling) = (None, None);
         measured.noise = MachineNoise::default();
         (measured.startup_ns, measured.warm_up) = (None, None);
-        for name in [
-            "startup_ns",
-            "process",
-            "time_to_warm_s",
-            "still_improving",
-            "schedule",
-            "max_connections",
-            "rate_ratio",
-            "bound_hits",
-            "events",
-            "stream_events",
-            "generator_system_calls",
-            "server_instructions",
-            "server_run_queue_wait_s",
-            "server_cpus_steal_share",
-            "load_cpus_foreign_share",
-            "frequency_low_mhz",
-            "energy_j",
-        ] {
-            assert_eq!(field(record.clone(), name), "", "{name}");
-        }
-        assert_eq!(field(record, "queued"), "7");
+        assert_fields(
+            &record,
+            "startup_ns= | process= | time_to_warm_s= | still_improving= | schedule= | max_connections= | rate_ratio=
+            bound_hits= | events= | stream_events= | generator_system_calls= | server_instructions=
+            server_run_queue_wait_s= | server_cpus_steal_share= | load_cpus_foreign_share= | frequency_low_mhz=
+            energy_j= | queued=7",
+        );
     }
 
     #[test]

@@ -186,21 +186,22 @@ mod tests {
         histogram
     }
 
+    fn hgrm(latencies: &LatencyHistogram) -> String {
+        let mut text = Vec::new();
+        write_hgrm(latencies, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
     #[test]
     fn percentiles_rise_to_all_counts_and_end_without_a_reciprocal() {
-        let mut text = Vec::new();
-        write_hgrm(&latencies(), &mut text).unwrap();
-        let text = String::from_utf8(text).unwrap();
-        let rows: Vec<Vec<f64>> = text
-            .lines()
-            .skip(2)
-            .filter(|line| !line.starts_with('#'))
-            .map(|line| {
-                line.split_whitespace()
-                    .map(|cell| cell.parse().unwrap())
-                    .collect()
-            })
-            .collect();
+        let text = hgrm(&latencies());
+        let cells = |line: &str| -> Vec<f64> {
+            { line.split_whitespace() }
+                .map(|cell| cell.parse().unwrap())
+                .collect()
+        };
+        let rows = text.lines().skip(2).filter(|line| !line.starts_with('#'));
+        let rows: Vec<Vec<f64>> = rows.map(cells).collect();
         assert!(rows.is_sorted_by(|a, b| a[0] <= b[0] && a[1] <= b[1] && a[2] <= b[2]));
         let last = rows.last().unwrap();
         assert_eq!((last.len(), last[1], last[2]), (3, 1.0, 1000.0));
@@ -212,13 +213,8 @@ mod tests {
 
     #[test]
     fn an_empty_histogram_has_percentiles_too() {
-        let mut text = Vec::new();
-        write_hgrm(&LatencyHistogram::new(), &mut text).unwrap();
-        assert!(
-            String::from_utf8(text)
-                .unwrap()
-                .contains("Total count    =            0]")
-        );
+        let text = hgrm(&LatencyHistogram::new());
+        assert!(text.contains("Total count    =            0]"), "{text}");
     }
 
     fn read(log: &[u8]) -> Vec<(IntervalLogHistogram<'_>, Histogram<u64>)> {
@@ -253,35 +249,29 @@ mod tests {
         write_hlog(&latencies, "http://a/\nb", &mut log).unwrap();
         let intervals: Vec<_> = { read(&log).into_iter() }
             .map(|(interval, latencies)| {
-                let times = (interval.start_timestamp(), interval.duration());
+                let (start, length) = (interval.start_timestamp(), interval.duration());
                 (
-                    times.0.as_millis(),
-                    times.1.as_secs(),
+                    start.as_millis(),
+                    length.as_secs(),
                     interval.max(),
                     latencies.len(),
                 )
             })
             .collect();
-        let longest = latencies_max_ms();
-        assert_eq!(
-            intervals,
-            [
-                (1_700_000_000_250, 1, longest, 1000),
-                (1_700_000_001_250, 1, 0.0, 0),
-            ]
-        );
+        // As the log shows it.
+        let longest = self::latencies().as_hdr().max() as f64 / PER_MILLISECOND;
+        let longest = (longest * 1000.0).round() / 1000.0;
+        let expected = [
+            (1_700_000_000_250, 1, longest, 1000),
+            (1_700_000_001_250, 1, 0.0, 0),
+        ];
+        assert_eq!(intervals, expected);
         let text = String::from_utf8(log).unwrap();
         assert!(
             text.starts_with("#[Histogram log format version 1.3]\n"),
             "{text}"
         );
         assert!(text.contains(", load of http://a/ b]\n"), "{text}");
-    }
-
-    /// As the log shows it.
-    fn latencies_max_ms() -> f64 {
-        let max = latencies().as_hdr().max() as f64 / PER_MILLISECOND;
-        (max * 1000.0).round() / 1000.0
     }
 
     #[test]
@@ -294,18 +284,11 @@ mod tests {
         ];
         let mut log = Vec::new();
         export_hlog(&run, &trials, &mut log).unwrap();
-        let intervals: Vec<_> = { read(&log).into_iter() }
-            .map(|(interval, latencies)| {
-                (interval.tag().unwrap().as_str().to_owned(), latencies.len())
-            })
-            .collect();
-        let expected = [
-            ("a_server__with_a_comma/hello", 100),
-            ("go-nethttp/hello", 100),
-        ];
-        assert_eq!(
-            intervals,
-            expected.map(|(tag, count)| (tag.to_owned(), count))
-        );
+        let intervals = read(&log).into_iter().map(|(interval, latencies)| {
+            (interval.tag().unwrap().as_str().to_owned(), latencies.len())
+        });
+        let expected = ["a_server__with_a_comma/hello", "go-nethttp/hello"];
+        let expected = expected.map(|tag| (tag.to_owned(), 100));
+        assert_eq!(intervals.collect::<Vec<_>>(), expected);
     }
 }
