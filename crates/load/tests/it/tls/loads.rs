@@ -4,12 +4,11 @@ use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
 use prony_load::tls::TlsSettings;
-use prony_load::{EventLoopChoice, LoadPlan, Request, exchange, run};
+use prony_load::{EventLoopChoice, LoadPlan, Request, exchange};
 use prony_model::{LoadResult, Outcome};
 use prony_testkit::{connections, contains};
 use rustls::StreamOwned;
@@ -17,7 +16,7 @@ use rustls::server::{ServerConfig, ServerConnection};
 use rustls::version::{TLS12, TLS13};
 
 use super::peer::{Certificate, client, response, server, server_of, trusted};
-use crate::plans::{assert_outcome, even};
+use crate::plans::{assert_outcome, even, load};
 
 /// Far more than these loads need.
 pub const BOUNDED: Duration = Duration::from_secs(60);
@@ -44,53 +43,48 @@ pub fn by_each_loop(plan: impl Fn() -> LoadPlan) -> [LoadResult; 2] {
             ..plan()
         };
         plan.duration = plan.duration.or(Some(BOUNDED));
-        run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
+        load(&plan)
     })
 }
 
-fn post(body: &[u8]) -> Request {
+fn request(method: &str, body: &[u8]) -> Request {
     let url = "http://localhost/".parse().unwrap();
-    Request::new("POST", &url, &[], body).unwrap()
-}
-
-/// Three connections that send 30 requests with the body `sent`, and receive `received`.
-fn load(
-    certificate: &Certificate,
-    settings: &TlsSettings,
-    (sent, received): (&[u8], &[u8]),
-    change: impl Fn(&mut LoadPlan),
-) -> [LoadResult; 2] {
-    let (request, response) = (vec![0; post(sent).bytes().len()], response(received));
-    let address = serve(server(certificate), move |mut stream| {
-        stream.sock.set_nodelay(true)?;
-        let mut request = request.clone();
-        loop {
-            stream.read_exact(&mut request)?;
-            stream.write_all(&response)?;
-            stream.flush()?;
-        }
-    });
-    by_each_loop(|| {
-        let mut plan = LoadPlan {
-            connections: 3,
-            max_connections: 3,
-            threads: 2,
-            requests: Some(30),
-            request: post(sent).into(),
-            tls: Some(client(settings)),
-            ..anonymous(certificate, address)
-        };
-        change(&mut plan);
-        plan
-    })
+    Request::new(method, &url, &[], body).unwrap()
 }
 
 #[test]
 fn long_bodies_pass_both_ways() {
-    let certificate = Certificate::new();
-    let long = vec![b'x'; 300_000];
-    for result in load(&certificate, &trusted(&certificate), (&long, &long), |_| {}) {
+    let (certificate, long) = (Certificate::new(), vec![b'x'; 300_000]);
+    let (request, response) = (request("POST", &long), response(&long));
+    let received = request.bytes().to_vec();
+    let address = serve(server(&certificate), move |mut stream| {
+        let mut received = received.clone();
+        loop {
+            stream.read_exact(&mut received)?;
+            stream.write_all(&response)?;
+            stream.flush()?;
+        }
+    });
+    let results = by_each_loop(|| LoadPlan {
+        connections: 3,
+        max_connections: 3,
+        threads: 2,
+        requests: Some(30),
+        request: request.clone().into(),
+        ..anonymous(&certificate, address)
+    });
+    for result in results {
         assert_outcome(&result, Outcome::Ok, 30);
+    }
+}
+
+/// A load of a server that responds at once, by a client with these settings.
+fn with_settings(certificate: &Certificate, settings: &TlsSettings) -> LoadPlan {
+    let address = serve_late(server(certificate), Duration::ZERO, Duration::ZERO);
+    LoadPlan {
+        tls: Some(client(settings)),
+        requests: Some(30),
+        ..anonymous(certificate, address)
     }
 }
 
@@ -102,9 +96,9 @@ fn connections_that_follow_one_another_resume() {
             resumes,
             ..trusted(&certificate)
         };
-        let results = load(&certificate, &settings, (b"", b"ok"), |plan| {
-            (plan.connections, plan.max_connections, plan.threads) = (1, 1, 1);
-            plan.requests_per_connection = NonZeroU64::new(1);
+        let results = by_each_loop(|| LoadPlan {
+            requests_per_connection: NonZeroU64::new(1),
+            ..with_settings(&certificate, &settings)
         });
         for result in results {
             assert_outcome(&result, Outcome::Ok, 30);
@@ -119,10 +113,13 @@ fn connections_that_follow_one_another_resume() {
 #[test]
 fn a_server_that_is_not_trusted_gets_no_request() {
     let (certificate, other) = (Certificate::new(), Certificate::new());
-    // After each failure a connection pauses.
-    let few = |plan: &mut LoadPlan| plan.requests = Some(6);
-    for result in load(&certificate, &trusted(&other), (b"", b"ok"), few) {
-        assert_outcome(&result, Outcome::TlsFailure, 6);
+    // After each failure the connection pauses.
+    let results = by_each_loop(|| LoadPlan {
+        requests: Some(3),
+        ..with_settings(&certificate, &trusted(&other))
+    });
+    for result in results {
+        assert_outcome(&result, Outcome::TlsFailure, 3);
         let detail = result.first_wrong.unwrap().detail;
         contains(&detail, "self-signed or from an unknown issuer");
     }
@@ -151,7 +148,7 @@ pub fn anonymous(certificate: &Certificate, address: SocketAddr) -> LoadPlan {
         threads: 1,
         timeout: Duration::from_secs(20),
         tls: Some(client(&trusted(certificate))),
-        ..LoadPlan::new(address.into(), "http://localhost/", post(b""))
+        ..LoadPlan::new(address.into(), "http://localhost/", request("GET", b""))
     }
 }
 
@@ -242,7 +239,7 @@ fn a_close_notify_ends_the_connection_even_if_the_server_keeps_it_open() {
         for result in by_each_loop(|| plan.clone()) {
             assert_outcome(&result, Outcome::Ok, 9);
         }
-        let (request, tls) = (post(b"").into(), plan.tls.as_ref());
+        let (request, tls) = (request("GET", b"").into(), plan.tls.as_ref());
         let response = exchange(&address.into(), &request, tls, plan.timeout);
         assert_eq!(response.unwrap().status, 200);
     }
