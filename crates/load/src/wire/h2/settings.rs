@@ -107,16 +107,6 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_limited_until_the_settings_are_known() {
-        assert_eq!(PeerSettings::default().max_streams, 100);
-        assert_eq!(take(&[]).unwrap().max_streams, u32::MAX);
-        let mut peer = take(&[(Setting::MAX_CONCURRENT_STREAMS, 7)]).unwrap();
-        assert_eq!(peer.max_streams, 7);
-        peer.take(&[]).unwrap();
-        assert_eq!(peer.max_streams, 7);
-    }
-
-    #[test]
     fn the_smallest_table_counts() {
         let table = |sizes: &[u32]| {
             let settings = sizes.iter().map(|&size| (Setting::HEADER_TABLE_SIZE, size));

@@ -88,18 +88,6 @@ fn a_restarted_stream_is_independent_of_the_last_one() {
     }
 }
 
-#[test]
-fn a_split_at_any_byte_makes_no_difference() {
-    let text = "\u{FEFF}event: é\r\ndata: ü\r\r\n: c\ndata: b\r\ndata\n\nid: 1\rdata: z\n\r\n";
-    let bytes = text.as_bytes();
-    assert_eq!(count([bytes]), 3);
-    for cut in 0..=bytes.len() {
-        let pieces = [&bytes[..cut], &bytes[cut..]];
-        assert_eq!(count(pieces), 3, "cut at {cut}");
-    }
-    assert_eq!(count(bytes.chunks(1)), 3);
-}
-
 const TOKENS: &[&[u8]] = &[
     b"data",
     b"da",

@@ -51,15 +51,22 @@ fn read<'a>(
 }
 
 /// The same with bytes from the start of the connection.
-type Sample = (&'static str, Vec<u8>, (u16, Option<u32>, &'static str));
+type Sample = (&'static str, Vec<u8>, (u16, Option<u32>), [&'static str; 2]);
 
 fn samples() -> Vec<Sample> {
-    let sample = |[name, frames, status, rpc_status, body]: [&'static str; 5]| {
+    let sample = |[name, frames, status, rpc_status, body, fields]: [&'static str; 6]| {
         let bytes = [written("SETTINGS 0; SETTINGS+ACK 0"), grpc(frames)].concat();
-        let expected = (status.parse().unwrap(), rpc_status.parse().ok(), body);
-        (name, bytes, expected)
+        let statuses = (status.parse().unwrap(), rpc_status.parse().ok());
+        (name, bytes, statuses, [body, fields])
     };
-    let interleaved = sample(["interleaved", INTERLEAVED, "200", "0", "\n\x01x"]);
+    let interleaved = sample([
+        "interleaved",
+        INTERLEAVED,
+        "200",
+        "0",
+        "\n\x01x",
+        "content-type=application/grpc&grpc-status=0",
+    ]);
     rows(SAMPLES)
         .into_iter()
         .map(sample)
@@ -73,22 +80,22 @@ const INTERLEAVED: &str = "HEADERS 1 :status=103&link=x; WINDOW_UPDATE 0 \0\0\x0
     WINDOW_UPDATE 1 \0\0\0\x05; HEADERS+END_STREAM+END_HEADERS+PRIORITY 1 \0\0\0\0\0\0\x0bgrpc-status\x010; \
     WINDOW_UPDATE 1 \0\0\0\x05; RST_STREAM 1 \0\0\0\0; PING 0 87654321";
 
-/// Name, frames, and the expected status, RPC status and body.
+/// Name, frames, and the expected status, RPC status, body and fields.
 const SAMPLES: &str = r#"
-    plain | HEADERS 1 GRPC; DATA 1 ECHO; HEADERS+END_STREAM 1 FINE | 200 | 0 | \n\x01x
-    trailers only | HEADERS+END_STREAM 1 :status=200&content-type=application/grpc+proto&grpc-status=12&grpc-message=no%20such%zz%C3%A4 | 200 | 12 | ""
-    a page | HEADERS 1 :status=404&content-type=text/plain&grpc-status=?; DATA 1 not ; DATA+END_STREAM 1 found | 404 | - | not found
-    a head alone | HEADERS+END_STREAM 1 :status=503 | 503 | - | ""
-    a page with 200 | HEADERS 1 :status=200; DATA+END_STREAM 1 hi | 200 | 2 | hi
-    without trailers | HEADERS 1 GRPC; DATA+END_STREAM 1 ECHO | 200 | 2 | \n\x01x
-    an empty message | HEADERS 1 GRPC; DATA 1 \0\0\0\0\0; HEADERS+END_STREAM 1 FINE | 200 | 0 | ""
-    a message and an error | HEADERS 1 GRPC; DATA 1 ECHO; HEADERS+END_STREAM 1 grpc-status=13 | 200 | 13 | \n\x01x
+    plain | HEADERS 1 GRPC; DATA 1 ECHO; HEADERS+END_STREAM 1 FINE | 200 | 0 | \n\x01x | content-type=application/grpc&grpc-status=0&grpc-message=
+    trailers only | HEADERS+END_STREAM 1 :status=200&content-type=application/grpc+proto&grpc-status=12&grpc-message=no%20such%zz%C3%A4 | 200 | 12 | "" | content-type=application/grpc+proto&grpc-status=12&grpc-message=no such%zzä
+    a page | HEADERS 1 :status=404&content-type=text/plain&grpc-status=?; DATA 1 not ; DATA+END_STREAM 1 found | 404 | - | not found | content-type=text/plain&grpc-status=?
+    a head alone | HEADERS+END_STREAM 1 :status=503 | 503 | - | "" | ""
+    a page with 200 | HEADERS 1 :status=200; DATA+END_STREAM 1 hi | 200 | 2 | hi | ""
+    without trailers | HEADERS 1 GRPC; DATA+END_STREAM 1 ECHO | 200 | 2 | \n\x01x | content-type=application/grpc
+    an empty message | HEADERS 1 GRPC; DATA 1 \0\0\0\0\0; HEADERS+END_STREAM 1 FINE | 200 | 0 | "" | content-type=application/grpc&grpc-status=0&grpc-message=
+    a message and an error | HEADERS 1 GRPC; DATA 1 ECHO; HEADERS+END_STREAM 1 grpc-status=13 | 200 | 13 | \n\x01x | content-type=application/grpc&grpc-status=13
 "#;
 
 #[test]
 fn a_response_split_at_every_byte_is_the_same() {
     let requests = call();
-    for (name, bytes, (status, rpc_status, body)) in samples() {
+    for (name, bytes, (status, rpc_status), [body, fields]) in samples() {
         let expected = read(&requests, [&bytes[..]]).unwrap();
         let whole = Whole {
             status,
@@ -97,12 +104,17 @@ fn a_response_split_at_every_byte_is_the_same() {
             rpc_status,
         };
         assert_eq!(expected.0.whole(), whole, "{name}");
-        let response = &expected.0.response;
-        assert_eq!(
-            (response.status, &*response.body),
-            (status, body.as_bytes()),
-            "{name}"
-        );
+        let Response {
+            status: kept,
+            headers,
+            body: kept_body,
+        } = &expected.0.response;
+        assert_eq!((*kept, &kept_body[..]), (status, body.as_bytes()), "{name}");
+        let line = |(name, value): &(String, Vec<u8>)| {
+            format!("{name}={}", String::from_utf8_lossy(value))
+        };
+        let kept_fields: Vec<_> = headers.iter().map(line).collect();
+        assert_eq!(kept_fields.join("&"), fields, "{name}");
         for at in 1..bytes.len() {
             let cut = read(&requests, [&bytes[..at], &bytes[at..]]).unwrap();
             assert_eq!(cut, expected, "{name} at {at}");
@@ -110,27 +122,6 @@ fn a_response_split_at_every_byte_is_the_same() {
         let cut = read(&requests, bytes.chunks(1)).unwrap();
         assert_eq!(cut, expected, "{name} byte by byte");
     }
-}
-
-#[test]
-fn a_kept_response_has_the_fields_of_head_and_trailers() {
-    let (requests, samples) = (call(), samples());
-    let kept = |name: &str| {
-        let (_, bytes, _) = samples.iter().find(|sample| sample.0 == name).unwrap();
-        read(&requests, [&bytes[..]]).unwrap().0.response.headers
-    };
-    let content_type = |value: &str| ("content-type".into(), value.into());
-    let status = |value: &str, message: &str| {
-        [("grpc-status", value), ("grpc-message", message)].map(|(a, b)| (a.into(), b.into()))
-    };
-    let plain = [
-        vec![content_type("application/grpc")],
-        status("0", "").into(),
-    ];
-    assert_eq!(kept("plain"), plain.concat());
-    let failed = status("12", "no such%zzä").into();
-    let failed = [vec![content_type("application/grpc+proto")], failed];
-    assert_eq!(kept("trailers only"), failed.concat());
 }
 
 #[test]

@@ -25,17 +25,6 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// `:status: 200`.
 const OK: &[u8] = b"\x88";
 
-/// Keeps nothing of any response.
-struct KeepsNothing;
-
-impl Responses for KeepsNothing {
-    fn begun(&mut self, _: usize) {}
-    fn keep(&mut self, _: usize) -> Option<&mut Collect> {
-        None
-    }
-    fn events(&mut self, _: usize, _: u64) {}
-}
-
 /// A request in flight.
 #[derive(Default)]
 struct InFlight {

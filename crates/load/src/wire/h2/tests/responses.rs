@@ -52,30 +52,6 @@ fn a_response_has_a_head_a_body_and_trailers() {
 }
 
 #[test]
-fn equal_heads_mean_the_same_and_others_do_not() {
-    let requests = get();
-    let mut client = Client::requesting(&requests, 6);
-    let blocks: [(&[u8], u16); 6] = [
-        (b"\x48\x03201", 201),
-        (b"\xbe", 201),
-        (b"\xbe", 201),
-        (b"\x48\x03404", 404),
-        (b"\xbe", 404),
-        (b"\xbf", 201),
-    ];
-    for (number, (block, status)) in blocks.into_iter().enumerate() {
-        let stream = 2 * number as u32 + 1;
-        let head = frame(Kind::HEADERS, END_HEADERS | END_STREAM, stream, block);
-        // Only what is not kept may be recognised.
-        let eaten = client.wire.eat(&head, &mut KeepsNothing).unwrap();
-        let End::Whole(whole) = eaten.ended.unwrap().end else {
-            panic!("not whole");
-        };
-        assert_eq!(whole.status, status, "{number}");
-    }
-}
-
-#[test]
 fn responses_without_a_body_may_announce_one() {
     let head = StreamRequest::http(&Method::HEAD, "http", "localhost", "/", &[], b"").unwrap();
     let requests = [head, get()[0].clone()];
