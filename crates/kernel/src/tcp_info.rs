@@ -124,22 +124,21 @@ mod tests {
         let mut client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (mut server, _) = listener.accept().unwrap();
         server.set_nodelay(true).unwrap();
-        let before = tcp_info(&client).unwrap();
-        assert_eq!(before.bytes_received, Some(0));
-        assert_eq!(before.data_segments_in, Some(0));
+        let received = |socket: &TcpStream| {
+            let info = tcp_info(socket).unwrap();
+            (info.bytes_received, info.data_segments_in)
+        };
+        assert_eq!(received(&client), (Some(0), Some(0)));
         let mut read = [0; 500];
         for _ in 0..3 {
             server.write_all(&[7; 500]).unwrap();
             client.read_exact(&mut read).unwrap();
         }
-        let after = tcp_info(&client).unwrap();
-        assert_eq!(after.bytes_received, Some(1500));
-        assert_eq!(after.data_segments_in, Some(3));
+        assert_eq!(received(&client), (Some(1500), Some(3)));
         assert_eq!(tcp_info(&server).unwrap().data_segments_out, Some(3));
         drop(server);
         assert_eq!(client.read(&mut read).unwrap(), 0);
-        let closed = tcp_info(&client).unwrap();
-        assert_eq!(closed.bytes_received, Some(1500), "a FIN is no byte");
+        assert_eq!(received(&client).0, Some(1500), "a FIN is no byte");
     }
 
     #[test]
@@ -150,11 +149,11 @@ mod tests {
             ..Kernels::default()
         };
         let linux_3 = kernels.first(104);
-        assert_eq!(linux_3.send_segment_bytes, Some(1448));
-        assert_eq!(linux_3.retransmits, Some(0));
+        let first = (linux_3.send_segment_bytes, linux_3.retransmits);
+        assert_eq!(first, (Some(1448), Some(0)));
         assert_eq!(linux_3.bytes_received, None);
-        assert_eq!(kernels.first(136).bytes_received, Some(9));
-        assert_eq!(kernels.first(136).segments_in, None);
+        let later = kernels.first(136);
+        assert_eq!((later.bytes_received, later.segments_in), (Some(9), None));
         assert_eq!(kernels.first(135).bytes_received, None);
         assert_eq!(kernels.first(0), TcpInfo::default());
     }

@@ -187,14 +187,12 @@ print fmt: \"comm=%s pid=%d\", REC->comm, REC->pid
         let id = tracefs.field("raw_syscalls", "sys_enter", "id").unwrap();
         assert_eq!(id, Field { offset: 8, size: 8 });
         assert!(tracefs.event_id("raw_syscalls", "sys_away").is_err());
-        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
-        let is_mounted = |line: &str| line.contains(" tracefs ");
-        let before = Tracefs::open_at(&MOUNT_POINTS).is_ok();
-        assert!(before);
-        let after = std::fs::read_to_string("/proc/self/mounts").unwrap();
-        assert_eq!(
-            mounts.lines().filter(|line| is_mounted(line)).count(),
-            after.lines().filter(|line| is_mounted(line)).count()
-        );
+        let mounts = || {
+            let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+            mounts.matches(" tracefs ").count()
+        };
+        let before = mounts();
+        assert!(Tracefs::open_at(&MOUNT_POINTS).is_ok());
+        assert_eq!(mounts(), before);
     }
 }

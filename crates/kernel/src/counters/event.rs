@@ -154,22 +154,14 @@ mod tests {
 
     #[test]
     fn a_value_counted_part_of_the_time_is_extrapolated() {
-        let group = Group {
+        let mut group = Group {
             time_enabled: 3_000_000_000_000,
             time_running: 1_000_000_000_000,
             values: [u64::MAX / 4, 7],
         };
-        assert_eq!(
-            group.scaled(),
-            Some([(u128::from(u64::MAX / 4) * 3) as u64, 21])
-        );
-        assert_eq!(
-            Group {
-                time_running: 0,
-                ..group
-            }
-            .scaled(),
-            None
-        );
+        let large = (u128::from(u64::MAX / 4) * 3) as u64;
+        assert_eq!(group.scaled(), Some([large, 21]));
+        group.time_running = 0;
+        assert_eq!(group.scaled(), None);
     }
 }

@@ -103,7 +103,9 @@ fn open_thread(events: [CounterEvent; 2], thread: i32) -> io::Result<Option<[Fil
 mod tests {
     use std::cell::Cell;
     use std::io::{BufRead, BufReader, Write};
-    use std::process::{Child, Command, Stdio};
+    use std::process::{Command, Stdio};
+
+    use prony_testkit::processes::{Killed, threads_of};
 
     use super::super::event::testing::{TASK_CLOCK, unless_forbidden};
     use super::*;
@@ -155,27 +157,6 @@ print(sum(struct.unpack('4d', os.read(report, 32))), flush=True)
 sys.stdin.readline()
 "#;
 
-    struct Burner(Child);
-
-    impl Drop for Burner {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
-    fn threads_of(processes: &str) -> io::Result<BTreeSet<i32>> {
-        let mut threads = BTreeSet::new();
-        for process in processes.split_whitespace() {
-            let names = std::fs::read_dir(format!("/proc/{process}/task"))?;
-            threads.extend(names.filter_map(|entry| {
-                let name = entry.ok()?.file_name();
-                name.to_str()?.parse::<i32>().ok()
-            }));
-        }
-        Ok(threads)
-    }
-
     #[test]
     fn old_and_new_threads_and_children_are_counted_once() {
         let command = Command::new("python3")
@@ -183,10 +164,18 @@ sys.stdin.readline()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
-        let mut burner = Burner(command.unwrap());
+        let mut burner = Killed(command.unwrap());
         let mut lines = BufReader::new(burner.0.stdout.take().unwrap()).lines();
         let processes = lines.next().unwrap().unwrap();
-        let opened = TreeCounters::open_events(CLOCKS, || threads_of(&processes));
+        let threads = || -> io::Result<BTreeSet<i32>> {
+            let threads = processes.split_whitespace().map(threads_of);
+            Ok(threads
+                .collect::<io::Result<Vec<_>>>()?
+                .into_iter()
+                .flatten()
+                .collect())
+        };
+        let opened = TreeCounters::open_events(CLOCKS, threads);
         let Some(counters) = unless_forbidden(opened) else {
             return;
         };

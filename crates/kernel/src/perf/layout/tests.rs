@@ -21,13 +21,13 @@ fn layout() -> Layout {
 struct Bytes(Vec<u8>);
 
 impl Bytes {
-    fn u32(mut self, value: u32) -> Bytes {
-        self.0.extend(value.to_ne_bytes());
+    fn u32s<const N: usize>(mut self, values: [u32; N]) -> Bytes {
+        self.0.extend(values.map(u32::to_ne_bytes).as_flattened());
         self
     }
 
-    fn u64(mut self, value: u64) -> Bytes {
-        self.0.extend(value.to_ne_bytes());
+    fn u64s<const N: usize>(mut self, values: [u64; N]) -> Bytes {
+        self.0.extend(values.map(u64::to_ne_bytes).as_flattened());
         self
     }
 
@@ -40,11 +40,16 @@ impl Bytes {
     }
 
     fn thread(self) -> Bytes {
-        self.u32(1000).u32(1001).u64(5_000_000_000)
+        self.u32s([1000, 1001]).u64s([5_000_000_000])
     }
 
     fn trailer(self) -> Bytes {
-        self.thread().u32(3).u32(0).u64(70)
+        self.thread().u32s([3, 0]).u64s([70])
+    }
+
+    /// The beginning of a sample of this event.
+    fn sample(event: u64) -> Bytes {
+        Bytes::default().u64s([event]).thread().u32s([3, 0])
     }
 
     fn record(self, kind: u32, misc: u16) -> Vec<u8> {
@@ -59,57 +64,32 @@ impl Bytes {
 
 /// A sample with everything; the addresses of its chain are between the markers of the kernel and of user mode.
 fn full_sample() -> Vec<u8> {
-    let sample = Bytes::default().u64(71).thread().u32(3).u32(0);
-    let mut sample = sample
-        .u64(5)
-        .u64(CONTEXT_KERNEL)
-        .u64(0xffff_0001)
-        .u64(CONTEXT_USER)
-        .u64(0x1001)
-        .u64(0x1002)
-        .u32(12)
-        .u32(u32::from_ne_bytes(*b"raw "))
-        .u64(7)
-        .u64(2);
-    for number in 0..u64::from(REGISTERS.mask().count_ones()) {
-        sample = sample.u64(0x2000 + number);
-    }
-    sample.u64(16).u64(0xabc).u64(0).u64(8).record(SAMPLE, 2)
+    let kernel = [5, CONTEXT_KERNEL, 0xffff_0001];
+    let chain = Bytes::sample(71)
+        .u64s(kernel)
+        .u64s([CONTEXT_USER, 0x1001, 0x1002]);
+    let raw = chain.u32s([12, u32::from_ne_bytes(*b"raw ")]).u64s([7, 2]);
+    let registers = 0..u64::from(REGISTERS.mask().count_ones());
+    let registers = registers.fold(raw, |bytes, number| bytes.u64s([0x2000 + number]));
+    registers.u64s([16, 0xabc, 0, 8]).record(SAMPLE, 2)
 }
 
 fn records() -> Vec<Vec<u8>> {
-    let mapping = Bytes::default()
-        .u32(1000)
-        .u32(1001)
-        .u64(0x4000)
-        .u64(0x1000)
-        .u64(0x200)
-        .u64(0)
-        .u64(0)
-        .u64(0)
-        .u32(5)
-        .u32(2)
-        .text("/usr/lib/libc.so.6");
-    let fork = || Bytes::default().u32(8).u32(7).u32(81).u32(71).u64(99);
+    let new = Bytes::default;
+    let fork = || new().u32s([8, 7, 81, 71]).u64s([99]).trailer();
+    let mapping = new()
+        .u32s([1000, 1001])
+        .u64s([0x4000, 0x1000, 0x200, 0, 0, 0]);
+    let mapping = mapping.u32s([5, 2]).text("/usr/lib/libc.so.6");
     vec![
         full_sample(),
-        Bytes::default()
-            .u64(70)
-            .thread()
-            .u32(3)
-            .u32(0)
-            .record(SAMPLE, 1),
-        Bytes::default().trailer().record(SWITCH, MISC_SWITCH_OUT),
-        Bytes::default().u64(70).u64(12).trailer().record(LOST, 0),
-        Bytes::default().u64(13).trailer().record(LOST_SAMPLES, 0),
-        Bytes::default()
-            .u32(8)
-            .u32(81)
-            .text("worker")
-            .trailer()
-            .record(COMM, 0),
-        fork().trailer().record(FORK, 0),
-        fork().trailer().record(EXIT, 0),
+        Bytes::sample(70).record(SAMPLE, 1),
+        new().trailer().record(SWITCH, MISC_SWITCH_OUT),
+        new().u64s([70, 12]).trailer().record(LOST, 0),
+        new().u64s([13]).trailer().record(LOST_SAMPLES, 0),
+        new().u32s([8, 81]).text("worker").trailer().record(COMM, 0),
+        fork().record(FORK, 0),
+        fork().record(EXIT, 0),
         mapping.trailer().record(MAPPING, 2),
     ]
 }
@@ -145,50 +125,48 @@ fn every_kind_of_record_is_read() {
     let time_ns = 5_000_000_000;
     let read: Vec<_> = records.iter().map(|bytes| read(bytes)).collect();
     assert!(matches!(&read[1], Record::Sample(Sample { event: 0, .. })));
-    let switch = Record::Switch {
-        pid: 1000,
-        tid: 1001,
-        time_ns,
-        cpu: 3,
-        out: true,
-        preempted: false,
-    };
-    assert_eq!(read[2], switch);
-    assert_eq!(read[3], Record::Lost(12));
-    assert_eq!(read[4], Record::Lost(13));
-    let comm = Record::Comm {
-        pid: 8,
-        tid: 81,
-        time_ns,
-        name: "worker".into(),
-        exec: false,
-    };
-    assert_eq!(read[5], comm);
-    let fork = Record::Fork {
-        pid: 8,
-        tid: 81,
-        parent_pid: 7,
-        parent_tid: 71,
-        time_ns: 99,
-    };
-    assert_eq!(read[6], fork);
-    let exit = Record::Exit {
-        pid: 8,
-        tid: 81,
-        time_ns: 99,
-    };
-    assert_eq!(read[7], exit);
-    let mapping = Record::Mapping {
-        pid: 1000,
-        tid: 1001,
-        time_ns,
-        address: 0x4000,
-        length: 0x1000,
-        offset: 0x200,
-        path: Path::new("/usr/lib/libc.so.6"),
-        executable: true,
-    };
-    assert_eq!(read[8], mapping);
+    let expected = [
+        Record::Switch {
+            pid: 1000,
+            tid: 1001,
+            time_ns,
+            cpu: 3,
+            out: true,
+            preempted: false,
+        },
+        Record::Lost(12),
+        Record::Lost(13),
+        Record::Comm {
+            pid: 8,
+            tid: 81,
+            time_ns,
+            name: "worker".into(),
+            exec: false,
+        },
+        Record::Fork {
+            pid: 8,
+            tid: 81,
+            parent_pid: 7,
+            parent_tid: 71,
+            time_ns: 99,
+        },
+        Record::Exit {
+            pid: 8,
+            tid: 81,
+            time_ns: 99,
+        },
+        Record::Mapping {
+            pid: 1000,
+            tid: 1001,
+            time_ns,
+            address: 0x4000,
+            length: 0x1000,
+            offset: 0x200,
+            path: Path::new("/usr/lib/libc.so.6"),
+            executable: true,
+        },
+    ];
+    assert_eq!(read[2..], expected);
 }
 
 #[test]
@@ -198,10 +176,8 @@ fn a_thread_that_comes_or_is_preempted_is_told_apart() {
         other => panic!("{other:?}"),
     };
     assert_eq!(switch(0), (false, false));
-    assert_eq!(
-        switch(MISC_SWITCH_OUT | MISC_SWITCH_OUT_PREEMPTED),
-        (true, true)
-    );
+    let preempted = switch(MISC_SWITCH_OUT | MISC_SWITCH_OUT_PREEMPTED);
+    assert_eq!(preempted, (true, true));
 }
 
 #[test]
@@ -209,7 +185,7 @@ fn unknown_kinds_are_left_out_and_unknown_events_are_malformed() {
     let unknown = Bytes::default().trailer().record(77, 0);
     assert_eq!(layout().read(&unknown), Ok(None));
     for identifier in [69, 72] {
-        let sample = Bytes::default().u64(identifier).thread().u64(0);
+        let sample = Bytes::default().u64s([identifier]).thread().u64s([0]);
         assert_eq!(layout().read(&sample.record(SAMPLE, 0)), Err(Malformed));
     }
 }
@@ -258,8 +234,8 @@ fn lengths_inside_a_sample_may_not_exceed_it() {
 
 #[test]
 fn a_thread_of_the_kernel_has_no_registers_and_no_stack() {
-    let sample = Bytes::default().u64(71).thread().u32(3).u32(0);
-    let bytes = sample.u64(0).u32(4).u32(0).u64(0).u64(0).record(SAMPLE, 1);
+    let sample = Bytes::sample(71).u64s([0]).u32s([4, 0]).u64s([0, 0]);
+    let bytes = sample.record(SAMPLE, 1);
     let Record::Sample(sample) = read(&bytes) else {
         panic!("no sample");
     };
@@ -274,13 +250,13 @@ fn samples_may_have_fields_only() {
         ..SampleContent::default()
     }];
     let layout = Layout::new(contents, [(70, 0)]).with(Detail::FieldsOnly);
-    let sample = Bytes::default().u64(70).u32(4).u32(7).record(SAMPLE, 1);
+    let sample = Bytes::default().u64s([70]).u32s([4, 7]).record(SAMPLE, 1);
     let expected = Sample {
         raw: &7_u32.to_ne_bytes(),
         ..Sample::default()
     };
     assert_eq!(layout.read(&sample), Ok(Some(Record::Sample(expected))));
-    let lost = Bytes::default().u64(70).u64(12).u64(70).record(LOST, 0);
+    let lost = Bytes::default().u64s([70, 12, 70]).record(LOST, 0);
     assert_eq!(layout.read(&lost), Ok(Some(Record::Lost(12))));
     for length in 0..sample.len() {
         assert_eq!(layout.read(&sample[..length]), Err(Malformed));
@@ -300,7 +276,7 @@ proptest! {
         misc in any::<u16>(),
         words in proptest::collection::vec(prop_oneof![0_u64..80, any::<u64>()], 0..40),
     ) {
-        let body = words.iter().fold(Bytes::default(), |bytes, &word| bytes.u64(word));
+        let body = words.iter().fold(Bytes::default(), |bytes, &word| bytes.u64s([word]));
         let _ = layout().read(&body.record(kind, misc));
     }
 

@@ -1,13 +1,15 @@
 //! Real threads, sampled by the kernel of this machine.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::gettid;
+use prony_testkit::processes::Killed;
+use prony_testkit::until;
 
 use super::super::event::{Event, SampleContent};
 use super::super::testing::{report_skipped, unless_forbidden};
@@ -65,9 +67,13 @@ impl Seen {
         }
     }
 
+    fn read(&mut self, sampler: &mut Sampler) {
+        sampler.read(&mut |record| self.take(record)).unwrap();
+    }
+
     fn all(sampler: &mut Sampler) -> Seen {
         let mut seen = Seen::default();
-        sampler.read(&mut |record| seen.take(record)).unwrap();
+        seen.read(sampler);
         seen
     }
 }
@@ -91,21 +97,13 @@ fn a_busy_thread_and_those_it_starts_are_sampled() {
     let child = child.join().unwrap();
     sampler.stop();
     let seen = Seen::all(&mut sampler);
-    let own = gettid().as_raw();
-    for tid in [own, child] {
-        assert!(seen.samples[&tid] >= 10, "{seen:?}");
-        assert!(seen.switches[&tid] >= 2, "{seen:?}");
+    assert_eq!((seen.samples.len(), seen.lost), (2, 0), "{seen:?}");
+    for tid in [gettid().as_raw(), child] {
+        let is_seen = seen.samples[&tid] >= 10 && seen.switches[&tid] >= 2;
+        assert!(is_seen, "{tid}: {seen:?}");
     }
-    assert_eq!(
-        seen.samples.keys().copied().collect::<BTreeSet<_>>(),
-        BTreeSet::from([own, child])
-    );
-    assert!(seen.complete > 10, "{seen:?}");
-    assert!(
-        seen.forks.contains(&child) && seen.exits.contains(&child),
-        "{seen:?}"
-    );
-    assert_eq!(seen.lost, 0);
+    let is_known = seen.forks.contains(&child) && seen.exits.contains(&child);
+    assert!(is_known && seen.complete > 10, "{seen:?}");
     let total = sampler.totals().unwrap()[0];
     assert!(total.count > 20_000_000, "nanoseconds: {total:?}");
     assert!(!sampler.has_records());
@@ -117,27 +115,11 @@ fn a_program_that_a_child_executes_is_mapped() {
     else {
         return;
     };
-    assert!(
-        Command::new("sh")
-            .args(["-c", "exit 0"])
-            .status()
-            .unwrap()
-            .success()
-    );
+    let shell = Command::new("sh").args(["-c", "exit 0"]).status();
+    assert!(shell.unwrap().success());
     let seen = Seen::all(&mut sampler);
-    assert!(
-        seen.executables.iter().any(|path| path.contains("/libc")),
-        "{seen:?}"
-    );
-}
-
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+    let is_mapped = seen.executables.iter().any(|path| path.contains("/libc"));
+    assert!(is_mapped, "{seen:?}");
 }
 
 /// Its thread ends while it is sampled, and the ring can still be waited for.
@@ -154,52 +136,43 @@ fn a_process_that_is_killed_leaves_what_it_has_done() {
         return;
     };
     let mut seen = Seen::default();
-    let give_up = Instant::now() + Duration::from_secs(60);
-    while seen.samples.get(&pid).is_none_or(|&samples| samples < 10) {
-        assert!(Instant::now() < give_up, "{seen:?}");
-        thread::sleep(Duration::from_millis(5));
-        sampler.read(&mut |record| seen.take(record)).unwrap();
-    }
+    until("ten samples", || {
+        seen.read(&mut sampler);
+        (seen.samples.get(&pid)? >= &10).then_some(())
+    });
     busy.0.kill().unwrap();
     busy.0.wait().unwrap();
-    sampler.read(&mut |record| seen.take(record)).unwrap();
+    seen.read(&mut sampler);
     assert!(seen.exits.contains(&pid), "{seen:?}");
     // While it was busy, its ring may have become a quarter full: that stays pending until the first wait.
     sampler.wait(Duration::ZERO);
     let before = Instant::now();
     sampler.wait(Duration::from_millis(50));
-    assert!(
-        before.elapsed() >= Duration::from_millis(45),
-        "an empty ring is not full"
-    );
+    let waited = before.elapsed();
+    assert!(waited >= Duration::from_millis(45), "an empty ring is full");
     let ended = Sampler::open(&[CPU_CLOCK], || Ok(BTreeSet::from([pid])), RING_BYTES);
     assert!(matches!(ended, Err(OpenError::NoThreads)), "{ended:?}");
 }
 
-fn system_calls(content: SampleContent) -> Option<SampledEvent> {
-    let id = Tracefs::open()
-        .ok()?
-        .event_id("raw_syscalls", "sys_enter")
-        .ok()?;
+/// The event of system calls, with nothing but its own fields.
+fn system_calls() -> Option<SampledEvent> {
+    let tracefs = Tracefs::open().ok()?;
+    let id = tracefs.event_id("raw_syscalls", "sys_enter").ok()?;
     Some(SampledEvent {
         event: Event::Tracepoint { id, period: 1 },
-        content,
+        content: SampleContent {
+            raw: true,
+            ..SampleContent::default()
+        },
         switches: false,
         mappings: false,
     })
 }
 
-const RAW: SampleContent = SampleContent {
-    call_chain: false,
-    user_registers: false,
-    user_stack_bytes: 0,
-    raw: true,
-};
-
 /// More calls than the ring has room for: all are counted, and the samples and the lost ones add up to them.
 #[test]
 fn a_full_ring_wakes_its_reader_and_what_it_loses_is_counted() {
-    let Some(event) = system_calls(RAW) else {
+    let Some(event) = system_calls() else {
         return report_skipped("tracefs cannot be read");
     };
     let Some(mut sampler) = unless_forbidden(Sampler::open(&[event], this_thread, 4 * 4096)) else {
@@ -227,7 +200,7 @@ fn a_full_ring_wakes_its_reader_and_what_it_loses_is_counted() {
 /// The ring goes around many times, with records across its end.
 #[test]
 fn nothing_is_lost_while_the_ring_is_read() {
-    let Some(event) = system_calls(RAW) else {
+    let Some(event) = system_calls() else {
         return report_skipped("tracefs cannot be read");
     };
     let Some(mut sampler) = unless_forbidden(Sampler::open(&[event], this_thread, 16 * 4096))
@@ -261,7 +234,7 @@ fn nothing_is_lost_while_the_ring_is_read() {
 
 #[test]
 fn every_thread_of_the_machine_is_sampled_with_the_right_to_it() {
-    let Some(event) = system_calls(RAW) else {
+    let Some(event) = system_calls() else {
         return report_skipped("tracefs cannot be read");
     };
     let Some(mut sampler) = unless_forbidden(Sampler::system_wide(&[event], RING_BYTES)) else {
@@ -272,11 +245,10 @@ fn every_thread_of_the_machine_is_sampled_with_the_right_to_it() {
         receive.recv().unwrap();
         gettid().as_raw()
     });
-    let mut seen = Seen::default();
     send.send(()).unwrap();
     let child = child.join().unwrap();
     sampler.stop();
-    sampler.read(&mut |record| seen.take(record)).unwrap();
+    let seen = Seen::all(&mut sampler);
     assert!(seen.samples.contains_key(&child), "{seen:?}");
 }
 
@@ -289,21 +261,20 @@ fn threads_that_keep_appearing_are_an_error_and_so_are_none() {
         let invented = (0..calls.get()).map(|number| i32::MAX - number);
         Ok(invented.chain([own]).collect())
     };
-    match Sampler::open(&[CPU_CLOCK], growing, 4096) {
-        Err(OpenError::Forbidden { .. }) => report_skipped("the kernel forbids sampling"),
-        other => assert!(
-            matches!(other, Err(OpenError::ThreadsKeepAppearing)),
-            "{other:?}"
-        ),
+    match Sampler::open(&[CPU_CLOCK], growing, 4096).unwrap_err() {
+        OpenError::Forbidden { .. } => report_skipped("the kernel forbids sampling"),
+        OpenError::ThreadsKeepAppearing => {}
+        other => panic!("{other:?}"),
     }
-    let none = Sampler::open(&[CPU_CLOCK], || Ok(BTreeSet::new()), 4096);
-    assert!(matches!(none, Err(OpenError::NoThreads)), "{none:?}");
-    let many = || Ok((1..100_000).collect());
-    let many = Sampler::open(&[CPU_CLOCK], many, 4096);
-    assert!(
-        matches!(many, Err(OpenError::TooManyThreads { threads: 99_999 })),
-        "{many:?}"
-    );
+    let error = |threads: BTreeSet<i32>| {
+        Sampler::open(&[CPU_CLOCK], || Ok(threads.clone()), 4096).unwrap_err()
+    };
+    assert!(matches!(error([].into()), OpenError::NoThreads));
+    let many = error((1..100_000).collect());
+    assert!(matches!(
+        many,
+        OpenError::TooManyThreads { threads: 99_999 }
+    ));
 }
 
 #[test]
@@ -315,8 +286,9 @@ fn an_event_that_the_kernel_does_not_have_is_an_error() {
         },
         ..CPU_CLOCK
     };
-    match Sampler::open(&[event], this_thread, 4096) {
-        Err(OpenError::Forbidden { .. }) => report_skipped("the kernel forbids tracepoints"),
-        other => assert!(matches!(other, Err(OpenError::NoSuchEvent)), "{other:?}"),
+    match Sampler::open(&[event], this_thread, 4096).unwrap_err() {
+        OpenError::Forbidden { .. } => report_skipped("the kernel forbids tracepoints"),
+        OpenError::NoSuchEvent => {}
+        other => panic!("{other:?}"),
     }
 }

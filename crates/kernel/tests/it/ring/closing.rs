@@ -3,21 +3,19 @@ use std::time::Duration;
 
 use prony_kernel::{Completion, Receive, Ring, SEND_ROOM};
 
+use nix::sys::resource::{Resource, getrlimit};
+
 use crate::ring::driver::{
-    PATIENCE, SETTINGS, next, next_within, pair, pattern, read_to_end, ring,
+    PATIENCE, SETTINGS, adopt, next, next_within, pair, pattern, read_to_end, received, ring,
 };
 
 #[test]
 fn a_close_ends_every_kind_of_receive() {
     let mut ring = ring(&SETTINGS);
-    for receive in [
-        Receive::Many,
-        Receive::Once { at_most: 10 },
-        Receive::Skip(10),
-    ] {
+    let once = Receive::Once { at_most: 10 };
+    for receive in [Receive::Many, once, Receive::Skip(10)] {
         for submit_between in [false, true] {
-            let (ours, mut theirs) = pair();
-            ring.adopt(0, ours.into());
+            let mut theirs = adopt(&mut ring, 0);
             ring.receive(0, receive);
             if submit_between {
                 ring.submit().unwrap();
@@ -31,16 +29,14 @@ fn a_close_ends_every_kind_of_receive() {
 #[test]
 fn closing_an_empty_slot_does_nothing() {
     let mut ring = ring(&SETTINGS);
-    ring.close(0);
-    ring.close(0);
+    (0..2).for_each(|_| ring.close(0));
     assert!(next_within(&mut ring, Duration::ZERO).is_none());
 }
 
 #[test]
 fn bytes_sent_before_the_close_arrive() {
     let mut ring = ring(&SETTINGS);
-    let (ours, mut theirs) = pair();
-    ring.adopt(0, ours.into());
+    let mut theirs = adopt(&mut ring, 0);
     ring.send(0, b"farewell");
     ring.close(0);
     assert_eq!(read_to_end(&mut ring, &mut theirs), b"farewell");
@@ -65,8 +61,7 @@ fn a_send_cancelled_by_a_close_never_sends_bytes_of_the_next_socket() {
     let old = [b'o'; SEND_ROOM];
     let new = [b'n'; SEND_ROOM];
     for _ in 0..10 {
-        let (ours, mut theirs) = pair();
-        ring.adopt(0, ours.into());
+        let mut theirs = adopt(&mut ring, 0);
         let taken = fill(&mut ring, 0, &old);
         ring.close(0);
         let (second, mut their_second) = pair();
@@ -87,8 +82,7 @@ fn a_reused_slot_gets_no_completions_of_its_old_socket() {
     let mut ring = ring(&SETTINGS);
     // More often than there are buffers: those of old sockets must come back.
     for round in 0..1000_u32 {
-        let (ours, mut old) = pair();
-        ring.adopt(7, ours.into());
+        let mut old = adopt(&mut ring, 7);
         ring.receive(7, Receive::Many);
         ring.submit().unwrap();
         old.write_all(b"old").unwrap();
@@ -97,14 +91,11 @@ fn a_reused_slot_gets_no_completions_of_its_old_socket() {
             ring.wait(PATIENCE).unwrap();
         }
         ring.close(7);
-        let (ours, mut new) = pair();
-        ring.adopt(7, ours.into());
+        let mut new = adopt(&mut ring, 7);
         ring.receive(7, Receive::Many);
         let _ = old.write_all(b"older");
         new.write_all(&round.to_be_bytes()).unwrap();
-        let (7, Completion::Received(chunk)) = next(&mut ring) else {
-            panic!("nothing received");
-        };
+        let chunk = received(&mut ring, 7);
         assert_eq!(chunk[..], round.to_be_bytes());
         ring.close(7);
     }
@@ -114,9 +105,7 @@ fn a_reused_slot_gets_no_completions_of_its_old_socket() {
 fn descriptors_are_closed() {
     let mut ring = ring(&SETTINGS);
     // More sockets than a process may have open.
-    let limit = nix::sys::resource::getrlimit(nix::sys::resource::Resource::RLIMIT_NOFILE)
-        .unwrap()
-        .0;
+    let (limit, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
     for _ in 0..limit.min(20_000) + 10 {
         let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         ring.adopt(0, ours.into());
@@ -133,16 +122,13 @@ fn a_full_queue_is_submitted_early() {
     let mut ring = ring(&SETTINGS);
     let bytes = pattern(100, 3);
     let mut peers = Vec::new();
-    for round in 0..20 {
+    for _ in 0..20 {
         for slot in 0..SETTINGS.slots {
-            let (ours, theirs) = pair();
             ring.close(slot);
-            ring.adopt(slot, ours.into());
+            peers.push(adopt(&mut ring, slot));
             ring.receive(slot, Receive::Many);
             ring.send(slot, &bytes);
-            peers.push(theirs);
         }
-        assert_eq!(peers.len(), (round + 1) * SETTINGS.slots);
     }
     for slot in 0..SETTINGS.slots {
         ring.close(slot);

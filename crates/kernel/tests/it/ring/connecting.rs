@@ -3,13 +3,23 @@ use std::os::unix::net::UnixListener;
 use std::time::Duration;
 
 use nix::errno::Errno;
-use prony_kernel::{Completion, Receive, RingSettings};
+use prony_kernel::{Completion, Receive, Ring, RingSettings};
 use socket2::{Domain, SockAddr, Socket, Type};
 
-use crate::ring::driver::{SETTINGS, echo, next, next_received, next_within, ring};
+use crate::ring::driver::{SETTINGS, next, next_received, next_within, nobody, received, ring};
 
 fn tcp() -> Socket {
     Socket::new(Domain::IPV4, Type::STREAM, None).unwrap()
+}
+
+/// The results of the next connects, by slot.
+fn connected<const N: usize>(ring: &mut Ring) -> [(usize, Result<(), Errno>); N] {
+    let mut results = [(); N].map(|()| match next(ring) {
+        (slot, Completion::Connected(result)) => (slot, result),
+        other => panic!("{other:?}"),
+    });
+    results.sort_by_key(|(slot, _)| *slot);
+    results
 }
 
 /// More at a time than are submitted together, each to its own address.
@@ -19,9 +29,8 @@ fn concurrent_connects_each_reach_their_own_server() {
         slots: 150,
         ..SETTINGS
     });
-    let listeners: Vec<_> = (0..150)
-        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
-        .collect();
+    let listener = || TcpListener::bind("127.0.0.1:0").unwrap();
+    let listeners = [(); 150].map(|()| listener());
     for (slot, listener) in listeners.iter().enumerate() {
         let address = SockAddr::from(listener.local_addr().unwrap());
         ring.connect(slot, tcp().into(), &address);
@@ -45,16 +54,9 @@ fn concurrent_connects_each_reach_their_own_server() {
 #[test]
 fn a_refused_connect_is_reported_and_the_slot_is_reusable() {
     let mut ring = ring(&SETTINGS);
-    let nobody = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
     for _ in 0..3 {
-        ring.connect(0, tcp().into(), &nobody.into());
-        let (0, Completion::Connected(Err(errno))) = next(&mut ring) else {
-            panic!("no refusal");
-        };
-        assert_eq!(errno, Errno::ECONNREFUSED);
+        ring.connect(0, tcp().into(), &nobody().into());
+        assert_eq!(connected(&mut ring), [(0, Err(Errno::ECONNREFUSED))]);
         ring.close(0);
     }
 }
@@ -67,23 +69,15 @@ fn a_unix_socket_connects() {
     let listener = UnixListener::bind(&path).unwrap();
     let socket = || Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
     ring.connect(0, socket().into(), &SockAddr::unix(&path).unwrap());
-    assert!(matches!(
-        next(&mut ring),
-        (0, Completion::Connected(Ok(())))
-    ));
+    assert_eq!(connected(&mut ring), [(0, Ok(()))]);
     let (mut peer, _) = listener.accept().unwrap();
     std::io::Write::write_all(&mut peer, b"hello").unwrap();
     ring.receive(0, Receive::Many);
-    let (0, Completion::Received(chunk)) = next(&mut ring) else {
-        panic!("nothing received");
-    };
+    let chunk = received(&mut ring, 0);
     assert_eq!(chunk[..], *b"hello");
     let missing = folder.path().join("missing");
     ring.connect(1, socket().into(), &SockAddr::unix(missing).unwrap());
-    assert!(matches!(
-        next(&mut ring),
-        (1, Completion::Connected(Err(Errno::ENOENT)))
-    ));
+    assert_eq!(connected(&mut ring), [(1, Err(Errno::ENOENT))]);
 }
 
 /// The listener's queue is full, so the connect stays under way.
@@ -96,18 +90,16 @@ fn a_connect_under_way_can_be_closed() {
         .unwrap();
     listener.listen(0).unwrap();
     let address = listener.local_addr().unwrap();
-    let mut connected = 0;
+    let mut count = 0;
     for slot in 0..8 {
         ring.connect(slot, tcp().into(), &address);
     }
     while let Some((_, completion)) = next_within(&mut ring, Duration::from_millis(200)) {
-        assert!(
-            matches!(completion, Completion::Connected(Ok(()))),
-            "{completion:?}"
-        );
-        connected += 1;
+        let is_connected = matches!(completion, Completion::Connected(Ok(())));
+        assert!(is_connected, "{completion:?}");
+        count += 1;
     }
-    assert!(connected < 8);
+    assert!(count < 8);
     for slot in 0..8 {
         ring.close(slot);
     }
@@ -117,9 +109,8 @@ fn a_connect_under_way_can_be_closed() {
     for slot in 0..8 {
         ring.connect(slot, tcp().into(), &open.local_addr().unwrap().into());
     }
-    let peers: Vec<_> = (0..8).map(|_| echo(open.accept_after(&mut ring))).collect();
-    drop(ring);
-    peers.into_iter().for_each(|peer| peer.join().unwrap());
+    let results = connected::<8>(&mut ring);
+    assert!(results.iter().all(|(_, result)| result.is_ok()));
 }
 
 #[test]
@@ -127,11 +118,7 @@ fn a_connect_begun_elsewhere_is_reported() {
     let mut ring = ring(&SETTINGS);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let open = listener.local_addr().unwrap();
-    let nobody = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    for (slot, address) in [open, nobody].into_iter().enumerate() {
+    for (slot, address) in [open, nobody()].into_iter().enumerate() {
         let socket = tcp();
         socket.set_nonblocking(true).unwrap();
         let begun = socket.connect(&address.into()).unwrap_err();
@@ -139,29 +126,7 @@ fn a_connect_begun_elsewhere_is_reported() {
         socket.set_nonblocking(false).unwrap();
         ring.adopt_connecting(slot, socket.into());
     }
-    let mut completions = [next(&mut ring), next(&mut ring)];
-    completions.sort_by_key(|(slot, _)| *slot);
-    assert!(
-        matches!(
-            completions,
-            [
-                (0, Completion::Connected(Ok(()))),
-                (1, Completion::Connected(Err(Errno::ECONNREFUSED)))
-            ]
-        ),
-        "{completions:?}"
-    );
+    let results = connected::<2>(&mut ring);
+    assert_eq!(results, [(0, Ok(())), (1, Err(Errno::ECONNREFUSED))]);
     assert_eq!(ring.send(0, b"x"), 1);
-}
-
-trait AcceptAfter {
-    fn accept_after(&self, ring: &mut prony_kernel::Ring) -> std::net::TcpStream;
-}
-
-impl AcceptAfter for TcpListener {
-    /// Accepts one connection once the ring has opened it.
-    fn accept_after(&self, ring: &mut prony_kernel::Ring) -> std::net::TcpStream {
-        assert!(matches!(next(ring), (_, Completion::Connected(Ok(())))));
-        self.accept().unwrap().0
-    }
 }

@@ -1,11 +1,12 @@
 //! What the tests share: a ring, peers, and a bounded wait.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use prony_kernel::{Completion, Ring, RingSettings};
+use prony_kernel::{Chunk, Completion, Ring, RingSettings};
+use socket2::SockRef;
 
 /// Nothing here takes that long, however busy the machine is.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -47,7 +48,6 @@ pub fn echo(mut peer: TcpStream) -> JoinHandle<()> {
     })
 }
 
-/// Waits for the next completion.
 pub fn next(ring: &mut Ring) -> (usize, Completion) {
     next_within(ring, PATIENCE).expect("nothing completed")
 }
@@ -72,6 +72,34 @@ pub fn next_received(ring: &mut Ring) -> (usize, Completion) {
             other => return other,
         }
     }
+}
+
+/// What the next completion has received, which must be of this slot.
+pub fn received(ring: &mut Ring, slot: usize) -> Chunk {
+    match next(ring) {
+        (one, Completion::Received(chunk)) if one == slot => chunk,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Puts one end of a new connection into a slot, and returns the other one.
+pub fn adopt(ring: &mut Ring, slot: usize) -> TcpStream {
+    let (ours, theirs) = pair();
+    ring.adopt(slot, ours.into());
+    theirs
+}
+
+/// Closes a connection with a reset.
+pub fn reset(peer: TcpStream) {
+    SockRef::from(&peer)
+        .set_linger(Some(Duration::ZERO))
+        .unwrap();
+}
+
+/// An address at which nobody listens.
+pub fn nobody() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
 }
 
 /// Bytes that differ by position.

@@ -3,7 +3,9 @@ use std::thread;
 
 use prony_kernel::{Completion, Receive, SEND_ROOM};
 
-use crate::ring::driver::{SETTINGS, echo, next, next_received, pair, pattern, ring};
+use crate::ring::driver::{
+    SETTINGS, adopt, echo, next, next_received, pair, pattern, received, reset, ring,
+};
 
 /// What one slot still has to send, and what must come back.
 struct Talk {
@@ -41,11 +43,8 @@ fn everything_comes_back(length_of: impl Fn(usize) -> usize, receive: Receive) {
             }
             Completion::Received(chunk) => {
                 assert!(!chunk.is_empty());
-                assert_eq!(
-                    chunk[..],
-                    talk.bytes[talk.received..][..chunk.len()],
-                    "slot {slot}"
-                );
+                let expected = &talk.bytes[talk.received..][..chunk.len()];
+                assert_eq!(chunk[..], *expected, "slot {slot}");
                 talk.received += chunk.len();
                 if talk.received == talk.bytes.len() {
                     ring.close(slot);
@@ -68,11 +67,9 @@ fn many_slots_get_back_what_they_sent() {
 
 #[test]
 fn pieces_may_be_larger_than_the_buffers() {
-    everything_comes_back(|slot| SEND_ROOM * 3 + slot * 1000 + 1, Receive::Many);
-    everything_comes_back(
-        |slot| SEND_ROOM * 3 + slot * 1000 + 1,
-        Receive::Once { at_most: u32::MAX },
-    );
+    for receive in [Receive::Many, Receive::Once { at_most: u32::MAX }] {
+        everything_comes_back(|slot| SEND_ROOM * 3 + slot * 1000 + 1, receive);
+    }
 }
 
 #[test]
@@ -89,9 +86,8 @@ fn many_messages_go_back_and_forth() {
         assert_eq!(ring.send(slot, &left.to_be_bytes()), 4);
     }
     while left.iter().any(|&left| left > 0) {
-        let (slot, completion) = next_received(&mut ring);
-        let Completion::Received(chunk) = completion else {
-            panic!("{completion:?}");
+        let (slot, Completion::Received(chunk)) = next_received(&mut ring) else {
+            panic!("nothing received");
         };
         assert_eq!(chunk[..], left[slot].to_be_bytes());
         left[slot] -= 1;
@@ -111,9 +107,7 @@ fn a_receive_returns_at_most_the_requested_bytes() {
     ring.adopt(3, ours.into());
     for expected in ["hello", " worl", "d"] {
         ring.receive(3, Receive::Once { at_most: 5 });
-        let (3, Completion::Received(chunk)) = next(&mut ring) else {
-            panic!("nothing received");
-        };
+        let chunk = received(&mut ring, 3);
         assert_eq!(chunk[..], *expected.as_bytes());
     }
 }
@@ -127,9 +121,7 @@ fn the_end_is_reported_after_the_last_bytes() {
         drop(theirs);
         ring.adopt(0, ours.into());
         ring.receive(0, receive);
-        let (0, Completion::Received(chunk)) = next(&mut ring) else {
-            panic!("nothing received");
-        };
+        let chunk = received(&mut ring, 0);
         assert_eq!(chunk[..], *b"the last");
         ring.receive(0, receive);
         assert!(matches!(next(&mut ring), (0, Completion::Ended)));
@@ -140,19 +132,12 @@ fn the_end_is_reported_after_the_last_bytes() {
 #[test]
 fn a_reset_is_reported() {
     let mut ring = ring(&SETTINGS);
-    for receive in [
-        Receive::Many,
-        Receive::Once { at_most: 100 },
-        Receive::Skip(100),
-    ] {
-        let (ours, theirs) = pair();
-        ring.adopt(0, ours.into());
+    let once = Receive::Once { at_most: 100 };
+    for receive in [Receive::Many, once, Receive::Skip(100)] {
+        let theirs = adopt(&mut ring, 0);
         ring.receive(0, receive);
         ring.submit().unwrap();
-        socket2::SockRef::from(&theirs)
-            .set_linger(Some(std::time::Duration::ZERO))
-            .unwrap();
-        drop(theirs);
+        reset(theirs);
         let (0, Completion::Failed(errno)) = next(&mut ring) else {
             panic!("no failure");
         };
@@ -166,23 +151,18 @@ fn a_reset_is_reported() {
 #[test]
 fn a_chunk_keeps_its_bytes_while_others_arrive() {
     let mut ring = ring(&SETTINGS);
-    let (ours, mut theirs) = pair();
-    ring.adopt(0, ours.into());
+    let mut theirs = adopt(&mut ring, 0);
     ring.receive(0, Receive::Many);
     theirs.write_all(b"kept").unwrap();
-    let (0, Completion::Received(kept)) = next(&mut ring) else {
-        panic!("nothing received");
-    };
+    let kept = received(&mut ring, 0);
     // Enough to use every buffer several times.
     let total = 512 * 128 * 4;
     let writer = thread::spawn(move || theirs.write_all(&vec![b'x'; total]).map(|()| theirs));
-    let mut received = 0;
-    while received < total {
-        let (0, Completion::Received(chunk)) = next(&mut ring) else {
-            panic!("nothing received");
-        };
+    let mut length = 0;
+    while length < total {
+        let chunk = received(&mut ring, 0);
         assert!(chunk.iter().all(|&byte| byte == b'x'));
-        received += chunk.len();
+        length += chunk.len();
         assert_eq!(kept[..], *b"kept");
     }
     drop(writer.join().unwrap().unwrap());

@@ -5,7 +5,7 @@ use std::thread;
 
 use prony_kernel::{Completion, LONGEST_SKIP, Receive, Ring};
 
-use crate::ring::driver::{SETTINGS, next, pair, ring};
+use crate::ring::driver::{SETTINGS, adopt, next, received, reset, ring};
 
 const BODY: u64 = 10 * 1024 * 1024;
 
@@ -25,11 +25,8 @@ fn skip(ring: &mut Ring, slot: usize, bytes: u64) -> u32 {
     pieces
 }
 
-fn the_byte_after_a_skip_is_right(
-    ring: &mut Ring,
-    slot: usize,
-    mut theirs: impl Write + Send + 'static,
-) {
+/// Checks this of slot 0.
+fn the_byte_after_a_skip_is_right(ring: &mut Ring, mut theirs: impl Write + Send + 'static) {
     let writer = thread::spawn(move || {
         for _ in 0..3 {
             theirs.write_all(b"head").unwrap();
@@ -39,42 +36,30 @@ fn the_byte_after_a_skip_is_right(
         theirs
     });
     for _ in 0..3 {
-        ring.receive(slot, Receive::Once { at_most: 4 });
-        let (_, Completion::Received(chunk)) = next(ring) else {
-            panic!("no head");
-        };
-        assert_eq!(chunk[..], *b"head");
-        assert_eq!(skip(ring, slot, BODY), 10);
+        ring.receive(0, Receive::Once { at_most: 4 });
+        assert_eq!(received(ring, 0)[..], *b"head");
+        assert_eq!(skip(ring, 0, BODY), 10);
     }
-    ring.receive(slot, Receive::Once { at_most: 100 });
-    let (_, Completion::Received(chunk)) = next(ring) else {
-        panic!("no end");
-    };
-    assert_eq!(chunk[0], b'e');
+    ring.receive(0, Receive::Once { at_most: 100 });
+    assert_eq!(received(ring, 0)[0], b'e');
     drop(writer.join().unwrap());
 }
 
 #[test]
-fn a_long_body_is_skipped_to_the_byte() {
+fn a_long_body_is_skipped_to_the_byte_over_tcp_and_a_unix_socket() {
     let mut ring = ring(&SETTINGS);
-    let (ours, theirs) = pair();
-    ring.adopt(0, ours.into());
-    the_byte_after_a_skip_is_right(&mut ring, 0, theirs);
-}
-
-#[test]
-fn a_body_is_skipped_over_a_unix_socket() {
-    let mut ring = ring(&SETTINGS);
+    let theirs = adopt(&mut ring, 0);
+    the_byte_after_a_skip_is_right(&mut ring, theirs);
+    ring.close(0);
     let (ours, theirs) = UnixStream::pair().unwrap();
-    ring.adopt(1, ours.into());
-    the_byte_after_a_skip_is_right(&mut ring, 1, theirs);
+    ring.adopt(0, ours.into());
+    the_byte_after_a_skip_is_right(&mut ring, theirs);
 }
 
 #[test]
 fn a_close_in_the_middle_reports_the_bytes_skipped() {
     let mut ring = ring(&SETTINGS);
-    let (ours, mut theirs) = pair();
-    ring.adopt(0, ours.into());
+    let mut theirs = adopt(&mut ring, 0);
     ring.receive(0, Receive::Skip(1000));
     theirs.write_all(&[0; 300]).unwrap();
     theirs.shutdown(Shutdown::Write).unwrap();
@@ -86,15 +71,11 @@ fn a_close_in_the_middle_reports_the_bytes_skipped() {
 #[test]
 fn a_reset_in_the_middle_is_reported() {
     let mut ring = ring(&SETTINGS);
-    let (ours, mut theirs) = pair();
-    ring.adopt(0, ours.into());
+    let mut theirs = adopt(&mut ring, 0);
     ring.receive(0, Receive::Skip(1000));
     ring.submit().unwrap();
     theirs.write_all(&[0; 300]).unwrap();
-    socket2::SockRef::from(&theirs)
-        .set_linger(Some(std::time::Duration::ZERO))
-        .unwrap();
-    drop(theirs);
+    reset(theirs);
     // The reset may have discarded the bytes before the ring looked at them.
     match next(&mut ring) {
         (0, Completion::Skipped(300)) => {

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use prony_kernel::{Completion, Receive, Ring, RingSettings};
 
-use crate::ring::driver::{PATIENCE, SETTINGS, pair, ring};
+use crate::ring::driver::{PATIENCE, SETTINGS, adopt, ring};
 
 #[test]
 fn a_short_wait_is_short() {
@@ -35,16 +35,13 @@ fn a_zero_wait_returns_at_once() {
 #[test]
 fn completions_not_taken_survive_the_next_wait() {
     let mut ring = ring(&SETTINGS);
-    let (ours, _theirs) = pair();
-    ring.adopt(0, ours.into());
+    let _theirs = adopt(&mut ring, 0);
     ring.send(0, b"x");
     ring.wait(PATIENCE).unwrap();
     let begin = Instant::now();
     ring.wait(PATIENCE).unwrap();
-    assert!(
-        begin.elapsed() < PATIENCE,
-        "the ring waited although a completion was ready"
-    );
+    let waited = begin.elapsed();
+    assert!(waited < PATIENCE, "although a completion was ready");
     assert!(matches!(ring.next(), Some((0, Completion::Sent(Ok(1))))));
     assert!(ring.next().is_none());
 }
@@ -53,8 +50,7 @@ fn completions_not_taken_survive_the_next_wait() {
 #[test]
 fn only_completions_of_the_last_wait_are_returned() {
     let mut ring = ring(&SETTINGS);
-    let (ours, _theirs) = pair();
-    ring.adopt(0, ours.into());
+    let _theirs = adopt(&mut ring, 0);
     ring.send(0, b"x");
     ring.submit().unwrap();
     assert!(ring.next().is_none());
@@ -64,29 +60,16 @@ fn only_completions_of_the_last_wait_are_returned() {
 
 #[test]
 fn impossible_settings_are_refused_with_a_reason() {
-    let refused = [
-        RingSettings {
-            slots: 0,
-            ..SETTINGS
-        },
-        RingSettings {
-            small_buffers: 3,
-            ..SETTINGS
-        },
-        RingSettings {
-            small_buffers: 0,
-            ..SETTINGS
-        },
-        RingSettings {
-            large_buffers: 1 << 15 | 1,
-            ..SETTINGS
-        },
-        RingSettings {
-            large_buffer_bytes: 0,
-            ..SETTINGS
-        },
+    let changes: [fn(&mut RingSettings); 5] = [
+        |settings| settings.slots = 0,
+        |settings| settings.small_buffers = 3,
+        |settings| settings.small_buffers = 0,
+        |settings| settings.large_buffers = 1 << 15 | 1,
+        |settings| settings.large_buffer_bytes = 0,
     ];
-    for settings in refused {
+    for change in changes {
+        let mut settings = SETTINGS;
+        change(&mut settings);
         let error = Ring::new(&settings).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput, "{error}");
     }
@@ -96,7 +79,7 @@ fn impossible_settings_are_refused_with_a_reason() {
 #[should_panic(expected = "a skip needs at least one byte")]
 fn a_skip_of_zero_bytes_is_refused() {
     let mut ring = ring(&SETTINGS);
-    ring.adopt(0, pair().0.into());
+    adopt(&mut ring, 0);
     ring.receive(0, Receive::Skip(0));
 }
 
@@ -104,7 +87,7 @@ fn a_skip_of_zero_bytes_is_refused() {
 #[should_panic(expected = "is under way")]
 fn a_second_receive_is_refused() {
     let mut ring = ring(&SETTINGS);
-    ring.adopt(0, pair().0.into());
+    adopt(&mut ring, 0);
     ring.receive(0, Receive::Skip(1));
     ring.receive(0, Receive::Many);
 }
