@@ -94,18 +94,17 @@ fn a_protocol_has_arguments_variables_and_an_end_of_its_own() {
     let made = manifest.invocation(&h2, Path::new("/bin/prony")).unwrap();
     assert_eq!(made.environment, [("A".to_owned(), "h2".to_owned())]);
     let why = |change| why_not(&manifest, &h2, change);
-    let connections = why(|load| load.connections = 2);
-    assert_eq!(
-        connections,
-        "it opens only one connection for HTTP/2 over TLS"
-    );
-    let streams = why(|load| load.streams = 2);
-    assert_eq!(
-        streams,
-        "it does not support several streams per connection"
-    );
-    let protocol = why(|load| load.protocol = Protocol::Https11);
-    assert_eq!(protocol, "it does not support HTTP/1.1 over TLS");
+    let refused = [
+        why(|load| load.connections = 2),
+        why(|load| load.streams = 2),
+        why(|load| load.protocol = Protocol::Https11),
+    ];
+    let expected = [
+        "it opens only one connection for HTTP/2 over TLS",
+        "it does not support several streams per connection",
+        "it does not support HTTP/1.1 over TLS",
+    ];
+    assert_eq!(refused, expected);
 }
 
 /// A manifest without `[protocols]` is that of a tool that speaks HTTP/1.1 without TLS.
@@ -175,16 +174,12 @@ method = ["-X{method}"]
         method: Some("PUT".into()),
         ..Load::new("http://a/")
     };
-    assert_eq!(
-        words(&manifest, &load).unwrap(),
-        "-t2 -c8 -T10 -q100 -r12.5 -k -d 1 -XPUT -H A: b -H C: d:e http://a/"
-    );
+    let expected = "-t2 -c8 -T10 -q100 -r12.5 -k -d 1 -XPUT -H A: b -H C: d:e http://a/";
+    assert_eq!(words(&manifest, &load).unwrap(), expected);
     let made = manifest.invocation(&load, Path::new("/bin/prony")).unwrap();
     // A variable whose placeholder has no value is not set.
-    assert_eq!(
-        made.environment,
-        [("HEADERS".to_owned(), r#"{"A":"b","C":"d:e"}"#.to_owned())]
-    );
+    let [name, value] = ["HEADERS", r#"{"A":"b","C":"d:e"}"#].map(str::to_owned);
+    assert_eq!(made.environment, [(name, value)]);
     let churn = Load {
         close: true,
         pipeline: 4,
@@ -192,8 +187,6 @@ method = ["-X{method}"]
         method: None,
         ..load
     };
-    assert_eq!(
-        words(&manifest, &churn).unwrap(),
-        "-t2 -c8 -T10 -q100 -r12.5 --close -P4 -d 1 http://a/"
-    );
+    let expected = "-t2 -c8 -T10 -q100 -r12.5 --close -P4 -d 1 http://a/";
+    assert_eq!(words(&manifest, &churn).unwrap(), expected);
 }

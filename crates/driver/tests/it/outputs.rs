@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use prony_driver::{Arrivals, Latency, Reported};
 use prony_model::Protocol;
+use prony_testkit::contains;
 use prony_testkit::table::rows;
 
 use crate::commands::{drivers, load};
@@ -129,10 +130,7 @@ fn other_output_is_rejected() {
 fn every_driver_has_a_closed_loop_and_says_where_latency_at_a_rate_begins() {
     let drivers = drivers();
     let ids: Vec<&str> = drivers.ids().collect();
-    assert_eq!(
-        ids,
-        ["ab", "ghz", "h2load", "hey", "k6", "oha", "prony", "wrk"]
-    );
+    assert_eq!(ids.join(" "), "ab ghz h2load hey k6 oha prony wrk");
     for id in ids {
         let manifest = drivers.get(id).unwrap();
         let mut load = load(match id {
@@ -146,8 +144,5 @@ fn every_driver_has_a_closed_loop_and_says_where_latency_at_a_rate_begins() {
         assert_eq!(has_rate, begin.is_some(), "{id}");
     }
     let error = drivers.get("wkr").unwrap_err().to_string();
-    assert!(
-        error.starts_with("there is no driver `wkr`; did you mean `wrk`?"),
-        "{error}"
-    );
+    contains(&error, "there is no driver `wkr`; did you mean `wrk`?");
 }

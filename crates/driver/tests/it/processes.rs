@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_driver::{DriveError, End, Load, Manifest, Resources, RunError, Tool};
+use prony_testkit::processes::{ids_in, is_alive, write_script};
 use prony_testkit::until;
 use tempfile::TempDir;
 
@@ -21,17 +22,7 @@ struct Script {
 impl Script {
     fn new(script: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("tool");
-        // Written by another process: a file open for writing here may be inherited by a child of another test, and
-        // then it cannot be executed.
-        let written = Command::new("sh")
-            .args([
-                "-c",
-                "printf '#!/bin/sh\\n%s\\n' \"$1\" > \"$0\" && chmod +x \"$0\"",
-            ])
-            .args([program.as_os_str(), script.as_ref()])
-            .status();
-        assert!(written.unwrap().success());
+        write_script(&folder.path().join("tool"), script);
         Self { folder }
     }
 
@@ -103,17 +94,12 @@ echo "$CONNECTIONS responses in $1ms of $2""#,
 
 #[test]
 fn a_tool_that_fails_gives_its_last_lines() {
-    let error = run(&Script::new("echo out; echo because >&2; exit 3").tool()).unwrap_err();
-    let said = error.to_string();
-    assert!(
-        said.contains("exit status: 3") && said.ends_with("because"),
-        "{said}"
-    );
-    let error = run(&Script::new("echo something else").tool()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "its output does not report `duration`: something else"
-    );
+    let error = |script| run(&Script::new(script).tool()).unwrap_err().to_string();
+    let failed = error("echo out; echo because >&2; exit 3");
+    assert!(failed.contains("exit status: 3"), "{failed}");
+    assert!(failed.ends_with("because"), "{failed}");
+    let expected = "its output does not report `duration`: something else";
+    assert_eq!(error("echo something else"), expected);
 }
 
 /// A script that leaves a process in the background, writes both ids to files, and goes on.
@@ -125,22 +111,12 @@ fn with_child(rest: &str) -> Script {
 }
 
 /// Waits for the process id in a file.
-fn id_in(file: &Path) -> String {
-    until("the id of a process", || {
-        let text = fs::read_to_string(file).ok()?;
-        text.ends_with('\n').then(|| text.trim().to_owned())
-    })
+fn id_in(file: &Path) -> i32 {
+    ids_in(file, 1)[0]
 }
 
-fn is_there(id: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{id}/stat"));
-    stat.is_ok_and(|stat| !stat.contains(") Z "))
-}
-
-fn assert_goes(id: &str) {
-    until(&format!("the end of {id}"), || {
-        (!is_there(id)).then_some(())
-    });
+fn assert_goes(id: i32) {
+    until("the end of a process", || (!is_alive(id)).then_some(()));
 }
 
 fn long_load() -> Load {
@@ -154,12 +130,12 @@ fn long_load() -> Load {
 fn background_processes_of_a_tool_end_with_it() {
     let script = with_child("echo 1 responses in 1s");
     assert_eq!(run(&script.tool()).unwrap().reported.ok, 1);
-    assert_goes(&id_in(&script.file("child")));
+    assert_goes(id_in(&script.file("child")));
 
     let script = with_child("exit 3");
     let error = run(&script.tool()).unwrap_err();
     assert!(matches!(error, DriveError::Run(RunError::Failed { .. })));
-    assert_goes(&id_in(&script.file("child")));
+    assert_goes(id_in(&script.file("child")));
 }
 
 #[test]
@@ -170,11 +146,11 @@ fn an_interrupt_ends_the_tool_and_what_it_started() {
     let stop = interrupt.clone();
     let running = thread::spawn(move || tool.run(&long_load(), &Resources::default(), &stop));
     let child = id_in(&child);
-    assert!(is_there(&child));
+    assert!(is_alive(child));
     interrupt.store(true, Relaxed);
     let error = running.join().unwrap().unwrap_err();
     assert!(matches!(error, DriveError::Run(RunError::Interrupted)));
-    assert_goes(&child);
+    assert_goes(child);
 }
 
 /// Passes the path of the script to the process that is killed.
@@ -202,11 +178,11 @@ fn a_tool_does_not_outlive_a_prony_that_is_killed() {
         .spawn()
         .unwrap();
     let ids = ["self", "child"].map(|name| id_in(&script.file(name)));
-    assert!(ids.iter().all(|id| is_there(id)));
+    assert!(ids.into_iter().all(is_alive));
     // SIGKILL: it cannot clean up.
     prony.kill().unwrap();
     prony.wait().unwrap();
-    ids.iter().for_each(|id| assert_goes(id));
+    ids.into_iter().for_each(assert_goes);
 }
 
 #[test]
@@ -214,8 +190,6 @@ fn a_missing_tool_is_reported_with_the_command_that_installs_it() {
     let script = Script::new("");
     fs::remove_file(script.file("tool")).unwrap();
     let error = Tool::find("script", &script.manifest(), Path::new("prony")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "Script is not installed; to install it: write it"
-    );
+    let expected = "Script is not installed; to install it: write it";
+    assert_eq!(error.to_string(), expected);
 }
