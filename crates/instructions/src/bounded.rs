@@ -76,11 +76,8 @@ mod tests {
 
     #[test]
     fn the_output_is_kept_up_to_a_limit() {
-        let run = run(
-            &mut shell("echo one; echo two >&2; head -c 1000000 /dev/zero; exit 3"),
-            Duration::from_secs(20),
-        );
-        let output = run.unwrap();
+        let script = "echo one; echo two >&2; head -c 1000000 /dev/zero; exit 3";
+        let output = run(&mut shell(script), Duration::from_secs(20)).unwrap();
         assert_eq!(output.status.code(), Some(3));
         assert!(output.stdout.starts_with(b"one\n"));
         assert_eq!(output.stdout.len() as u64, MOST_OUTPUT);
@@ -92,11 +89,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut command = shell("echo $$ > pid; exec sleep 600");
         // The process may get no CPU in this time, and then has not even begun.
-        let error = run(
-            command.current_dir(folder.path()),
-            Duration::from_millis(200),
-        )
-        .unwrap_err();
+        command.current_dir(folder.path());
+        let error = run(&mut command, Duration::from_millis(200)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap_or_default();
         if !pid.is_empty() {

@@ -81,6 +81,8 @@ fn complaint_in(messages: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use prony_testkit::table::rows;
+
     use super::*;
 
     #[test]
@@ -89,32 +91,27 @@ mod tests {
                         ==12== Process terminating with default action of signal 4 (SIGILL): dumping core\n\
                         vex amd64->IR: unhandled instruction bytes: 0x62 0xF1 0x7C\n\
                         ==12== valgrind: Unrecognised instruction at address 0x4a3f.\n";
-        assert_eq!(
-            complaint_in(messages).unwrap(),
-            "valgrind: Unrecognised instruction at address 0x4a3f."
-        );
-        assert_eq!(
-            complaint_in("==1== Process terminating with default action of signal 11 (SIGSEGV)\n")
-                .unwrap(),
-            "Process terminating with default action of signal 11 (SIGSEGV)"
-        );
+        let complaint = "valgrind: Unrecognised instruction at address 0x4a3f.";
+        assert_eq!(complaint_in(messages).as_deref(), Some(complaint));
+        let complaint = "Process terminating with default action of signal 11 (SIGSEGV)";
+        let found = complaint_in(&format!("==1== {complaint}\n"));
+        assert_eq!(found.as_deref(), Some(complaint));
         assert_eq!(complaint_in("==12== Events    : Ir\n"), None);
     }
 
     #[test]
     fn only_its_own_files_are_read_and_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-        write("one.12.valgrind", "==12== fine\n");
-        write(
-            "one.13.valgrind",
-            "==13== valgrind: Unrecognised instruction at address 0x1.\n",
-        );
-        write(
-            "other.14.valgrind",
-            "==14== Process terminating with default action of signal 4 (SIGILL)\n",
-        );
-        write("one.log", "Unrecognised instruction");
+        for [name, text] in rows(
+            r"
+            one.12.valgrind | ==12== fine\n
+            one.13.valgrind | ==13== valgrind: Unrecognised instruction at address 0x1.\n
+            other.14.valgrind | ==14== Process terminating with default action of signal 4 (SIGILL)\n
+            one.log | Unrecognised instruction
+        ",
+        ) {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
         let messages = Messages::new(folder.path(), "one");
         assert!(messages.complaint().unwrap().contains("0x1"));
         messages.discard();

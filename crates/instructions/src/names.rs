@@ -55,21 +55,26 @@ fn without_hash(name: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use prony_testkit::table::rows;
+
     use super::*;
 
     #[test]
     fn what_differs_between_builds_is_removed() {
-        let of = |name| stable(name, Some("/bin/server"));
-        assert_eq!(of("hyper::io::read::h0123456789abcdef"), "hyper::io::read");
-        assert_eq!(
-            of("core::fmt::write::h0123456789ABCDEF'2"),
-            "core::fmt::write"
-        );
-        assert_eq!(of("parse.llvm.1234567890"), "parse");
-        assert_eq!(of("a::handle"), "a::handle");
-        assert_eq!(of("a::h0123"), "a::h0123", "that is not a hash");
-        assert_eq!(of("operator'"), "operator'");
-        assert_eq!(of("(below main)"), "(below main)");
+        for [name, expected] in rows(
+            "
+            hyper::io::read::h0123456789abcdef | hyper::io::read
+            core::fmt::write::h0123456789ABCDEF'2 | core::fmt::write
+            parse.llvm.1234567890 | parse
+            a::handle | a::handle
+            // That is not a hash.
+            a::h0123 | a::h0123
+            operator' | operator'
+            (below main) | (below main)
+        ",
+        ) {
+            assert_eq!(stable(name, Some("/bin/server")), expected);
+        }
     }
 
     #[test]

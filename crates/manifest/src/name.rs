@@ -94,17 +94,13 @@ mod tests {
         let text = |name, known: &[&'static str]| {
             UnknownName::new("suite", name, known.iter().copied()).to_string()
         };
-        assert_eq!(
-            text("tuor", &["tour", "franklin"]),
-            "there is no suite `tuor`; did you mean `tour`?"
-        );
-        assert_eq!(
-            text("xyzzy", &["tour", "franklin"]),
-            "there is no suite `xyzzy`; the known ones are tour, franklin"
-        );
-        assert_eq!(
-            text("tour", &[]),
-            "there is no suite `tour`; there are none here"
-        );
+        let known = ["tour", "franklin"];
+        let expected = [
+            "there is no suite `tuor`; did you mean `tour`?",
+            "there is no suite `xyzzy`; the known ones are tour, franklin",
+            "there is no suite `tour`; there are none here",
+        ];
+        let texts = [("tuor", &known[..]), ("xyzzy", &known), ("tour", &[])];
+        assert_eq!(texts.map(|(name, known)| text(name, known)), expected);
     }
 }

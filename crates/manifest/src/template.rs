@@ -182,9 +182,7 @@ mod tests {
     #[test]
     fn an_unknown_placeholder_is_reported_with_the_nearest() {
         let error = Template::new("{second}", &ALL).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "there is no placeholder `{second}` here; did you mean `seconds`? Known are {url}, {seconds}"
-        );
+        let expected = "there is no placeholder `{second}` here; did you mean `seconds`? Known are {url}, {seconds}";
+        assert_eq!(error.to_string(), expected);
     }
 }

@@ -165,23 +165,15 @@ mod tests {
 
     #[test]
     fn faulty_lists_say_what_is_wrong() {
-        assert_eq!(parse_cpu_list(" "), Err(CpuListError::Empty));
-        assert_eq!(
-            parse_cpu_list("0,,1"),
-            Err(CpuListError::NotANumber(String::new()))
-        );
-        assert_eq!(
-            parse_cpu_list("0,x-2"),
-            Err(CpuListError::NotANumber("x-2".into()))
-        );
-        assert_eq!(
-            parse_cpu_list("3-1"),
-            Err(CpuListError::Backwards("3-1".into()))
-        );
-        assert_eq!(
-            parse_cpu_list("0-99999999"),
-            Err(CpuListError::TooHigh(99_999_999))
-        );
+        for (list, expected) in [
+            (" ", CpuListError::Empty),
+            ("0,,1", CpuListError::NotANumber(String::new())),
+            ("0,x-2", CpuListError::NotANumber("x-2".into())),
+            ("3-1", CpuListError::Backwards("3-1".into())),
+            ("0-99999999", CpuListError::TooHigh(99_999_999)),
+        ] {
+            assert_eq!(parse_cpu_list(list), Err(expected), "{list}");
+        }
     }
 
     #[test]
@@ -208,14 +200,15 @@ mod tests {
     fn halves_keep_the_threads_of_a_core_together() {
         // Four cores, numbered as most machines do: the second threads come after all the first.
         let split = halves(&[0, 1, 2, 3, 4, 5, 6, 7], |cpu| Some(cpu % 4));
-        assert_eq!(split.server, [0, 1, 4, 5]);
-        assert_eq!(split.load, [2, 3, 6, 7]);
+        assert_eq!(
+            (split.server, split.load),
+            (vec![0, 1, 4, 5], vec![2, 3, 6, 7])
+        );
     }
 
     #[test]
     fn one_cpu_is_shared_and_an_odd_one_goes_to_the_load() {
-        let one = halves(&[6], |_| None);
-        assert!(one.shared());
+        assert!(halves(&[6], |_| None).shared());
         let three = halves(&[0, 1, 2], |_| None);
         assert_eq!((three.server, three.load), (vec![0], vec![1, 2]));
     }

@@ -208,56 +208,45 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use prony_testkit::table::rows;
+
     use super::*;
 
-    fn system(files: &[(&str, &str)]) -> (tempfile::TempDir, Machine) {
+    /// The machine of a system with a file for each row: its path and its text.
+    fn machine(files: &str) -> Machine {
         let root = tempfile::tempdir().unwrap();
-        for (path, text) in files {
+        for [path, text] in rows(files) {
             let path = root.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let machine = Files::under(root.path()).machine();
-        (root, machine)
+        Files::under(root.path()).machine()
     }
 
     #[test]
     fn a_system_that_shows_nothing_gives_empty_fields() {
-        assert_eq!(system(&[]).1, Machine::default());
+        assert_eq!(machine(""), Machine::default());
     }
 
     #[test]
     fn every_field_is_found() {
-        let (_root, machine) = system(&[
-            (
-                "proc/cpuinfo",
-                "processor\t: 0\nmodel name\t: Fast 9000\nflags\t\t: fpu hypervisor avx\n",
-            ),
-            ("sys/devices/system/cpu/online", "0-2,5\n"),
-            ("proc/meminfo", "MemTotal:        2048 kB\nMemFree: 1 kB\n"),
-            ("etc/os-release", "ID=x\nPRETTY_NAME=\"Some Linux 1\"\n"),
-            ("proc/sys/kernel/osrelease", "6.1.0\n"),
-            ("sys/class/dmi/id/sys_vendor", "QEMU\n"),
-            (
-                "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-                "powersave\n",
-            ),
-            (
-                "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
-                "performance\n",
-            ),
-            (
-                "sys/devices/system/cpu/vulnerabilities/meltdown",
-                "Mitigation: PTI\n",
-            ),
-            (
-                "sys/devices/system/cpu/vulnerabilities/l1tf",
-                "Not affected\n",
-            ),
-            ("proc/cmdline", "quiet mitigations=off\n"),
-            ("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
-            ("sys/class/net/lo/mtu", "65536\n"),
-        ]);
+        let machine = machine(
+            r#"
+            proc/cpuinfo | processor\t: 0\nmodel name\t: Fast 9000\nflags\t\t: fpu hypervisor avx\n
+            sys/devices/system/cpu/online | 0-2,5\n
+            proc/meminfo | MemTotal:        2048 kB\nMemFree: 1 kB\n
+            etc/os-release | ID=x\nPRETTY_NAME="Some Linux 1"\n
+            proc/sys/kernel/osrelease | 6.1.0\n
+            sys/class/dmi/id/sys_vendor | QEMU\n
+            sys/devices/system/cpu/cpu0/cpufreq/scaling_governor | powersave\n
+            sys/devices/system/cpu/cpu1/cpufreq/scaling_governor | performance\n
+            sys/devices/system/cpu/vulnerabilities/meltdown | Mitigation: PTI\n
+            sys/devices/system/cpu/vulnerabilities/l1tf | Not affected\n
+            proc/cmdline | quiet mitigations=off\n
+            proc/sys/net/ipv4/tcp_rmem | 4096\t131072\t6291456\n
+            sys/class/net/lo/mtu | 65536\n
+        "#,
+        );
         let expected = Machine {
             cpu_model: "Fast 9000".into(),
             cpus: 4,
@@ -280,12 +269,14 @@ mod tests {
 
     #[test]
     fn malformed_files_are_ignored() {
-        let (_root, machine) = system(&[
-            ("sys/devices/system/cpu/online", "9-1,x"),
-            ("proc/cpuinfo", "processor\t: 0\nprocessor\t: 1\n:::\n"),
-            ("proc/meminfo", "MemTotal: lots kB"),
-            ("etc/os-release", "PRETTY_NAME"),
-        ]);
+        let machine = machine(
+            r"
+            sys/devices/system/cpu/online | 9-1,x
+            proc/cpuinfo | processor\t: 0\nprocessor\t: 1\n:::\n
+            proc/meminfo | MemTotal: lots kB
+            etc/os-release | PRETTY_NAME
+        ",
+        );
         assert_eq!((machine.cpus, machine.memory_bytes), (2, 0));
         assert_eq!(machine.os, "");
     }

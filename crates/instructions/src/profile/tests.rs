@@ -1,3 +1,5 @@
+use prony_testkit::contains;
+use prony_testkit::table::refused;
 use proptest::prelude::*;
 
 use super::*;
@@ -28,10 +30,8 @@ fn a_real_file_adds_up() {
     let (inner, outer) = (of("inner"), of("outer"));
     assert_eq!(inner.object.as_deref(), Some("program"));
     // The program calls both as often as it says, and `inner` does ten times the work.
-    assert!(
-        inner.instructions > 9 * outer.instructions,
-        "{inner:?} {outer:?}"
-    );
+    let is_heavier = inner.instructions > 9 * outer.instructions;
+    assert!(is_heavier, "{inner:?} {outer:?}");
 }
 
 #[test]
@@ -85,37 +85,38 @@ fn the_same_name_in_two_objects_is_two_functions() {
     ))
     .unwrap();
     let object = |at: usize| count.functions[at].object.as_deref();
-    assert_eq!(
-        (object(0), object(1), object(2)),
-        (Some("b.so"), Some("a.so"), None)
-    );
+    assert_eq!([0, 1, 2].map(object), [Some("b.so"), Some("a.so"), None]);
     assert_eq!(count.functions[2].name, names::COMPILED_AT_RUN_TIME);
     assert_eq!(count.functions[2].instructions, 3);
 }
 
 #[test]
 fn files_that_lie_are_refused() {
-    let error = |text: &str| read(text).unwrap_err().to_string();
-    assert!(error("").contains("cut short"));
-    assert!(error("hello\n").contains("line 1"));
-    assert!(error("events: Ir\nfn=a\n1 5\ntotals: 5\n").contains("header"));
-    assert!(error("version: 2\n").contains("version 2"));
-    assert!(error("version: 1\nevents: Dr Dw\n").contains("Dr Dw"));
-    assert!(error(&small("fn=a\n1 5\n", 6)).contains("its total is 6"));
-    assert!(
-        error(&small("1 5\n", 5)).contains("line 4"),
-        "a cost before any function"
+    refused(
+        read,
+        r#"
+        "" | cut short
+        hello\n | line 1
+        events: Ir\nfn=a\n1 5\ntotals: 5\n | header
+        version: 2\n | version 2
+        version: 1\nevents: Dr Dw\n | Dr Dw
+    "#,
     );
-    assert!(
-        error(&small("fn=(7)\n1 5\n", 5)).contains("line 4"),
-        "a number without a name"
+    refused(
+        |body| read(&small(body, 5)),
+        r#"
+        fn=a\n1 6\n | its total is 5
+        // A cost before any function, and a number without a name.
+        1 5\n | line 4
+        fn=(7)\n1 5\n | line 4
+        fn=a\n1 -5\n | line 5
+        fn=a\n1 99999999999999999999\n | line 5
+        what=a\n | line 4
+        fn=a\n1 18446744073709551615\n2 1\n | larger
+    "#,
     );
-    assert!(error(&small("fn=a\n1 -5\n", 5)).contains("line 5"));
-    assert!(error(&small("fn=a\n1 99999999999999999999\n", 5)).contains("line 5"));
-    assert!(error(&small("what=a\n", 0)).contains("line 4"));
-    let most = u64::MAX;
-    assert!(error(&small(&format!("fn=a\n1 {most}\n2 1\n"), 5)).contains("larger"));
-    assert!(error(&format!("version: 1\ncmd: {}\n", "x".repeat(2 << 20))).contains("1 MiB"));
+    let long = format!("version: 1\ncmd: {}\n", "x".repeat(2 << 20));
+    contains(&read(&long).unwrap_err().to_string(), "1 MiB");
 }
 
 #[test]
@@ -124,12 +125,9 @@ fn counts_of_processes_are_added() {
     sum.add(read(&small("fn=a\n1 5\nfn=b\n1 1\n", 6)).unwrap());
     sum.add(read(&small("fn=b\n1 7\n", 7)).unwrap());
     assert_eq!((sum.total, sum.processes), (13, 2));
-    let names: Vec<_> = sum
-        .functions
-        .iter()
-        .map(|one| (&*one.name, one.instructions))
-        .collect();
-    assert_eq!(names, [("b", 8), ("a", 5)]);
+    let functions = sum.functions.iter();
+    let counts = functions.map(|one| (&*one.name, one.instructions));
+    assert!(counts.eq([("b", 8), ("a", 5)]), "{sum:?}");
 }
 
 proptest! {
