@@ -118,10 +118,13 @@ mod tests {
             assert_eq!(left(false, false, finding), finding);
             assert_eq!(left(true, true, finding), Finding::Limited);
         }
-        assert_eq!(left(true, false, Finding::Worse), Finding::Worse);
-        assert_eq!(left(true, false, Finding::Improved), Finding::Limited);
-        assert_eq!(left(false, true, Finding::Improved), Finding::Improved);
-        assert_eq!(left(false, true, Finding::Worse), Finding::Limited);
+        let (worse, improved, limited) = (Finding::Worse, Finding::Improved, Finding::Limited);
+        for (base, new, expected) in [
+            (true, false, [worse, limited]),
+            (false, true, [limited, improved]),
+        ] {
+            assert_eq!([worse, improved].map(|it| left(base, new, it)), expected);
+        }
     }
 
     #[test]

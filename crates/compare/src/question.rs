@@ -149,10 +149,8 @@ mod tests {
         assert_eq!(thresholds.of(Metric::Rate, Sessions::One), 0.04);
         assert_eq!(thresholds.of(Metric::P99, Sessions::Two), 0.125);
         assert_eq!(thresholds.too_narrow(Metric::Rate, Sessions::One), None);
-        assert_eq!(
-            thresholds.too_narrow(Metric::Rate, Sessions::Two),
-            Some(0.04)
-        );
+        let in_two = thresholds.too_narrow(Metric::Rate, Sessions::Two);
+        assert_eq!(in_two, Some(0.04));
     }
 
     #[test]

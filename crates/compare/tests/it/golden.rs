@@ -4,8 +4,8 @@
 //! `INSTA_UPDATE=always cargo test -p prony-compare --test it` accepts all of it.
 
 use crate::sample;
-use crate::sample::{Made, SERVER, between, closed, made, within};
-use prony_compare::{Comparison, Question, junit, markdown, terminal};
+use crate::sample::{Made, SERVER, asked, between, closed, made, within};
+use prony_compare::{Comparison, junit, markdown, terminal};
 use prony_model::*;
 use prony_testkit::golden;
 
@@ -46,9 +46,7 @@ fn junit_fails_what_is_worse_and_if_strict_what_is_open() {
 
 fn failures(xml: &str) -> Vec<String> {
     let document = roxmltree::Document::parse(xml).unwrap();
-    let failed = document
-        .descendants()
-        .filter(|node| node.has_tag_name("failure"));
+    let failed = { document.descendants() }.filter(|node| node.has_tag_name("failure"));
     let name = |node: roxmltree::Node<'_, '_>| node.parent()?.attribute("name").map(str::to_owned);
     failed.filter_map(name).collect()
 }
@@ -119,11 +117,7 @@ fn two_sessions() {
     run.machine.memory_bytes = 16 << 30;
     run.machine.mitigations = vec!["spectre_v2: Mitigation: Retpolines".into()];
     run.end = RunEnd::Interrupted;
-    let question = Question {
-        thresholds: "p99=5%".parse().unwrap(),
-        ..Question::default()
-    };
-    let found = Comparison::of(base.side(None), new.side(None), &question).unwrap();
+    let found = asked(base.side(None), new.side(None), "", "p99=5%");
     golden("two-sessions", &found);
     let coloured = terminal(&found, true).replace('\u{1b}', "␛");
     golden!("two-sessions.colours.txt", coloured);
@@ -141,15 +135,9 @@ fn every_shape() {
         run.measure("a", bare, 6, &load);
         run.measure("b", bare.working(1.5), 6, &load);
     }
-    let question = Question {
-        metrics: "rate cpu instructions p50 p99 memory"
-            .split(' ')
-            .map(|name| name.parse().unwrap())
-            .collect(),
-        ..Question::default()
-    };
-    let found = Comparison::of(run.side("a"), run.side("b"), &question);
-    golden("every-shape", &found.unwrap());
+    let metrics = "rate cpu instructions p50 p99 memory";
+    let found = asked(run.side("a"), run.side("b"), metrics, "");
+    golden("every-shape", &found);
 }
 
 #[test]
@@ -162,33 +150,20 @@ fn another_ceiling() {
 
 #[test]
 fn a_new_server_that_cannot_be_built() {
-    let mut run = made("r", QUIET).with("base", SERVER, 1);
-    let output = "main.go:4: no such package\nmore".into();
-    let status = ServerStatus::BuildFailed { output };
-    let broken = run.server("new", "framework", status).clone();
+    let run = made("r", QUIET).with("base", SERVER, 1).with_broken("new");
+    let broken = &run.run.servers[1];
     let named = |id| run.side(id).named();
     let measures = [("hello", &closed(64)), ("page", &closed(1))];
     let sides = (named("base"), named("new"));
-    let found = Comparison::without_new(sides.0, sides.1, ("base", &broken), measures);
+    let found = Comparison::without_new(sides.0, sides.1, ("base", broken), measures);
+    assert!(found.is_worse());
     golden("without-new", &found);
 }
 
 fn session(id: &str) -> Made {
-    let servers = [
-        "slower",
-        "faster",
-        "limited",
-        "warming",
-        "wrong|<b>*x*",
-        "scattered",
-        "failing",
-        "broken",
-        "skipped",
-    ];
-    let made = made(id, QUIET).with_ceiling(SERVER.working(0.95), 10);
-    let made = servers
-        .iter()
-        .fold(made, |made, id| made.with(id, SERVER, 10));
+    let ceiling = made(id, QUIET).with_ceiling(SERVER.working(0.95), 10);
+    let servers = "slower faster limited warming wrong|<b>*x* scattered failing broken skipped";
+    let made = { servers.split(' ') }.fold(ceiling, |made, id| made.with(id, SERVER, 10));
     let below_the_ceiling = |_: u32, one: &mut Measurement| one.load.rate_per_s *= 0.7;
     made.change("slower", below_the_ceiling)
         .change("faster", below_the_ceiling)

@@ -1,7 +1,7 @@
 //! Made-up runs, shaped like real ones.
-#![allow(dead_code)] // Each test file uses a part of them.
 
-use prony_compare::{Comparison, Finding, MetricRow, Question, Side, What};
+use prony_compare::{Basis, Comparison, Finding, MetricRow, Question, Side};
+use prony_model::sample::{plain_load, plain_measurement, plain_run, plain_server, plain_trial};
 use prony_model::*;
 
 /// What a made-up server does.
@@ -68,7 +68,7 @@ pub fn made(id: &str, spread: f64) -> Made {
                 kernel: "6.12.0".into(),
                 ..Machine::default()
             },
-            ..prony_model::sample::plain_run(id)
+            ..plain_run(id)
         },
         trials: Vec::new(),
         spread,
@@ -88,21 +88,32 @@ impl Made {
             artefact_bytes: None,
             build_s: None,
             status,
-            ..prony_model::sample::plain_server(id)
+            ..plain_server(id)
         });
         self.run.servers.last_mut().unwrap()
     }
 
     /// Adds a server that was measured in this many rounds of `hello`.
-    pub fn with(mut self, id: &str, server: Server, rounds: u32) -> Self {
+    pub fn with(self, id: &str, server: Server, rounds: u32) -> Self {
+        self.with_load(id, server, rounds, &closed(64))
+    }
+
+    pub fn with_load(mut self, id: &str, server: Server, rounds: u32, load: &LoadSpec) -> Self {
         self.server(id, "framework", ServerStatus::Ready);
-        self.measure(id, server, rounds, &closed(64));
+        self.measure(id, server, rounds, load);
         self
     }
 
     pub fn with_ceiling(mut self, server: Server, rounds: u32) -> Self {
         self.server("ceiling", "reference", ServerStatus::Ready);
         self.measure("ceiling", server, rounds, &closed(64));
+        self
+    }
+
+    /// Adds a server that could not be built.
+    pub fn with_broken(mut self, id: &str) -> Self {
+        let output = "main.go:4: no such package\nmore".into();
+        self.server(id, "framework", ServerStatus::BuildFailed { output });
         self
     }
 
@@ -121,8 +132,7 @@ impl Made {
                 round,
             };
             let result = TrialResult::Measured(measurement);
-            self.trials
-                .push(prony_model::sample::plain_trial(trial, result));
+            self.trials.push(plain_trial(trial, result));
         }
     }
 
@@ -168,7 +178,7 @@ impl Made {
             let tail = if i % 40 == 0 { 4.0 } else { 1.0 };
             histogram.record((latency * tail * (1.0 + f64::from(i % 7) * 0.01)) as u64);
         }
-        let result = prony_model::sample::plain_load(load.clone(), rate, &histogram);
+        let result = plain_load(load.clone(), rate, &histogram);
         let responses = result.outcomes[Outcome::Ok] as f64;
         Measurement {
             server: Some(ServerCost {
@@ -181,19 +191,35 @@ impl Made {
                     .map(|each| (each * responses * (1.0 + (self.noise() - 1.0) / 10.0)) as u64),
                 ..ServerCost::default()
             }),
-            ..prony_model::sample::plain_measurement(result)
+            ..plain_measurement(result)
         }
     }
 }
 
 /// The comparison of two servers of one run.
 pub fn within(run: &Made, base: &str, new: &str) -> Comparison {
-    Comparison::of(run.side(base), run.side(new), &Question::default()).unwrap()
+    asked(run.side(base), run.side(new), "", "")
 }
 
 /// The comparison of two runs.
 pub fn between(base: &Made, new: &Made) -> Comparison {
-    Comparison::of(base.side(None), new.side(None), &Question::default()).unwrap()
+    asked(base.side(None), new.side(None), "", "")
+}
+
+/// The comparison by some metrics with some thresholds, or the usual ones.
+pub fn asked(base: Side<'_>, new: Side<'_>, metrics: &str, thresholds: &str) -> Comparison {
+    Comparison::of(base, new, &question(metrics, thresholds)).unwrap()
+}
+
+pub fn question(metrics: &str, thresholds: &str) -> Question {
+    let metrics = metrics.split_whitespace().map(|name| name.parse().unwrap());
+    Question {
+        metrics: metrics.collect(),
+        thresholds: match thresholds {
+            "" => Default::default(),
+            given => given.parse().unwrap(),
+        },
+    }
 }
 
 /// The only row with this name.
@@ -205,13 +231,16 @@ pub fn row<'a>(comparison: &'a Comparison, name: &str) -> &'a MetricRow {
     found[0]
 }
 
+pub fn finding(comparison: &Comparison, name: &str) -> Finding {
+    row(comparison, name).finding
+}
+
+pub fn basis(comparison: &Comparison, name: &str) -> Basis {
+    row(comparison, name).change.unwrap().basis
+}
+
 /// The finding for each metric, in the order of the rows.
 pub fn findings(comparison: &Comparison) -> Vec<(&'static str, Finding)> {
     let rows = comparison.cases.iter().flat_map(|case| &case.rows);
     rows.map(|row| (row.what.name(), row.finding)).collect()
-}
-
-pub fn has(comparison: &Comparison, what: What) -> bool {
-    let mut rows = comparison.cases.iter().flat_map(|case| &case.rows);
-    rows.any(|row| row.what == what)
 }
