@@ -1,19 +1,16 @@
-//! Profiles processes and their descendants: prints the heaviest functions and writes a flame graph and folded stacks.
+//! Profiles processes and their descendants, and prints the heaviest functions; `prony explain` shows more.
 //!
-//!     cargo run --release -p prony-profile --example profile -- --seconds 5 --output /tmp/profile PID…
+//!     cargo run --release -p prony-profile --example profile -- --seconds 5 PID…
 
 #[path = "../tests/it/common/mod.rs"]
 mod common;
 
-use std::error::Error;
-use std::fs;
-use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
 use prony_model::{Profile, Unavailable};
-use prony_profile::{Options, Profiler, flame_graph, folded, functions};
+use prony_profile::{Options, Profiler, functions};
 
 /// Profile processes and their descendants
 #[derive(Parser)]
@@ -30,78 +27,51 @@ struct Arguments {
     /// Samples a second
     #[arg(long, default_value_t = 199)]
     frequency: u64,
-    /// How many requests the processes serve meanwhile
-    #[arg(long, default_value_t = 1.0)]
-    units: f64,
-    /// The folder for the flame graphs and folded stacks
-    #[arg(long)]
-    output: Option<PathBuf>,
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> Result<(), String> {
     let arguments = Arguments::parse();
     let options = Options {
         frequency_hz: arguments.frequency,
         off_cpu: arguments.off_cpu,
         ..Options::default()
     };
-    let pids = arguments.pids.clone();
+    let pids = arguments.pids;
     let profiler = Profiler::start(options, move || common::threads_of(&pids)).map_err(text)?;
     sleep(Duration::from_secs_f64(arguments.seconds));
     let start = Instant::now();
-    let profiles = profiler.finish(arguments.units).map_err(text)?;
-    eprintln!("naming took {:.2} s", start.elapsed().as_secs_f64());
+    let profiles = profiler.finish(1.0).map_err(text)?;
+    println!("naming took {:.2} s", start.elapsed().as_secs_f64());
     println!("whole stacks: {:.1} %", profiles.on_cpu_whole * 100.0);
     for unavailable in profiles.unavailable {
         println!("unavailable: {}", text(unavailable));
     }
-    show("on CPU", &profiles.on_cpu, &arguments)?;
+    show("on CPU", &profiles.on_cpu);
     if let Some(off_cpu) = &profiles.off_cpu {
-        show("off CPU", off_cpu, &arguments)?;
+        show("off CPU", off_cpu);
     }
     Ok(())
 }
 
-fn show(name: &str, profile: &Profile, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+fn show(name: &str, profile: &Profile) {
+    let (samples, lost) = (profile.samples, profile.lost);
     println!(
-        "{name}: {:.2} s in {} samples, {} lost, {} stacks of {} functions",
-        profile.seconds,
-        profile.samples,
-        profile.lost,
-        profile.stacks.len(),
-        profile.frames.len()
+        "{name}: {:.2} s in {samples} samples, {lost} lost",
+        profile.seconds
     );
     for share in functions(profile).iter().take(15) {
+        let (own, total) = (share.self_share * 100.0, share.total_share * 100.0);
+        let frame = &share.frame;
         println!(
-            "  {:5.1} % {:5.1} %  {} ({})",
-            share.self_share * 100.0,
-            share.total_share * 100.0,
-            share.frame.name,
-            share.frame.module
+            "  {own:5.1} % {total:5.1} %  {} ({})",
+            frame.name, frame.module
         );
     }
     for unnamed in &profile.unnamed {
-        let share = unnamed.share * 100.0;
-        println!(
-            "  unnamed: {share:.1} % in {}: {}",
-            unnamed.module, unnamed.why
-        );
+        println!("  unnamed in {}: {}", unnamed.module, unnamed.why);
     }
-    if let Some(folder) = &arguments.output {
-        fs::create_dir_all(folder)?;
-        let stem = folder.join(name.replace(' ', "-"));
-        fs::write(stem.with_extension("folded"), folded(profile))?;
-        let subtitle = format!("{:.2} s", profile.seconds);
-        fs::write(
-            stem.with_extension("svg"),
-            flame_graph(profile, name, &subtitle)?,
-        )?;
-    }
-    Ok(())
 }
 
 fn text(unavailable: Unavailable) -> String {
-    let remedy = unavailable.remedy.map(|remedy| format!("; {remedy}"));
-    let remedy = remedy.unwrap_or_default();
-    format!("{}: {}{remedy}", unavailable.what, unavailable.why)
+    format!("{}: {}", unavailable.what, unavailable.why)
 }

@@ -210,12 +210,7 @@ mod tests {
 
     #[test]
     fn places_of_the_same_function_are_one_frame() {
-        let names = [
-            named("main"),
-            named("work"),
-            named("work"),
-            named("[unknown]"),
-        ];
+        let names = ["main", "work", "work", "[unknown]"].map(named);
         let counted = counted(&[(&[0, 1], 3.0), (&[0, 2], 4.0), (&[0, 3], 1.0)]);
         let profile = profile(&counted, &names, TOTALS, LIMITS);
         assert_eq!(profile.frames.len(), 3);
@@ -229,7 +224,7 @@ mod tests {
 
     #[test]
     fn light_stacks_are_left_out_but_count() {
-        let names = [named("main"), named("a"), named("b"), named("c")];
+        let names = ["main", "a", "b", "c"].map(named);
         let stacks: [(&[u32], f64); 4] =
             [(&[0], 1.0), (&[0, 1], 5.0), (&[0, 2], 4.0), (&[0, 3], 3.0)];
         let few = |stacks, frames| Limits { stacks, frames };

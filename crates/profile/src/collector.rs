@@ -235,13 +235,8 @@ mod tests {
         collector.all_read();
         collector.end(6_000_000_000);
         assert_eq!(collector.off_cpu.samples, 2);
-        let weights: Vec<f64> = collector
-            .off_cpu
-            .tally
-            .stacks()
-            .map(|(_, weight)| weight)
-            .collect();
-        assert_eq!(weights, [3.0]);
+        let stacks = collector.off_cpu.tally.stacks();
+        assert!(stacks.map(|(_, weight)| weight).eq([3.0]));
     }
 
     #[test]

@@ -314,11 +314,9 @@ pub(crate) fn program_of(pid: i32) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn ranges(process: &Process) -> Vec<(u64, u64, u64)> {
+    fn ranges(process: &Process) -> impl Iterator<Item = (u64, u64, u64)> {
         let mappings = process.mappings.iter();
-        mappings
-            .map(|(&start, mapping)| (start, mapping.end, mapping.offset))
-            .collect()
+        mappings.map(|(&start, mapping)| (start, mapping.end, mapping.offset))
     }
 
     #[test]
@@ -329,18 +327,15 @@ mod tests {
         map(0x1000..0x9000, 0);
         map(0x3000..0x4000, 0x70);
         map(0x8000..0xa000, 0x80);
-        assert_eq!(
-            ranges(&process),
-            [
-                (0x1000, 0x3000, 0),
-                (0x3000, 0x4000, 0x70),
-                (0x4000, 0x8000, 0x3000),
-                (0x8000, 0xa000, 0x80),
-            ]
-        );
-        assert!(process.is_code(0x9fff));
-        assert!(!process.is_code(0xa000));
-        assert!(!process.is_code(0xfff));
+        let expected = [
+            (0x1000, 0x3000, 0),
+            (0x3000, 0x4000, 0x70),
+            (0x4000, 0x8000, 0x3000),
+            (0x8000, 0xa000, 0x80),
+        ];
+        assert!(ranges(&process).eq(expected), "{process:?}");
+        let is_code = [0xfff, 0x9fff, 0xa000].map(|at| process.is_code(at));
+        assert_eq!(is_code, [false, true, false]);
     }
 
     #[test]

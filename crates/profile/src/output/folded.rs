@@ -79,10 +79,8 @@ mod tests {
             (&["main", "j:a;b\nc <d>"], 2.0),
             (&["main"], 1.0),
         ]);
-        assert_eq!(
-            folded(&profile),
-            "main 1\nmain;a:b:c <d>_[j] 2\nmain;read_[k] 3\n"
-        );
+        let expected = "main 1\nmain;a:b:c <d>_[j] 2\nmain;read_[k] 3\n";
+        assert_eq!(folded(&profile), expected);
     }
 
     #[test]

@@ -117,10 +117,9 @@ fn installed(programs: &[&str]) -> Option<PathBuf> {
     let paths = programs
         .iter()
         .flat_map(|program| folders.iter().map(move |folder| folder.join(program)));
-    let found = paths.filter(|path| path.is_file()).find(|path| {
-        // A version manager's stand-in is not the program.
-        !path.to_string_lossy().contains("shims")
-    });
+    // A version manager's stand-in is not the program.
+    let is_program = |path: &PathBuf| path.is_file() && !path.to_string_lossy().contains("shims");
+    let found = { paths }.find(is_program);
     if found.is_none() {
         eprintln!("skipped: {} is not installed", programs[0]);
     }
@@ -133,15 +132,18 @@ fn script(folder: &TempDir, name: &str, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-fn javascript(program: &str, arguments: &[&str], names: &[&str]) {
+/// Checks that a profile of the first of these programs that is installed has these names.
+fn assert_names(programs: &[&str], arguments: &[&str], names: &[&str]) {
+    let profile = installed(programs).and_then(|program| profile_of(&program, arguments));
+    if let Some(profile) = profile {
+        names.iter().for_each(|name| assert_named(&profile, name));
+    }
+}
+
+fn assert_names_of_javascript(program: &str, arguments: &[&str], names: &[&str]) {
     let folder = TempDir::new().unwrap();
     let script = script(&folder, "work.js", JAVASCRIPT);
-    let arguments = [arguments, &[&script]].concat();
-    let profile = installed(&[program]).and_then(|path| profile_of(&path, &arguments));
-    let Some(profile) = profile else {
-        return;
-    };
-    names.iter().for_each(|name| assert_named(&profile, name));
+    assert_names(&[program], &[arguments, &[&script]].concat(), names);
 }
 
 /// The second one is interpreted.
@@ -149,45 +151,42 @@ const NAMES_OF_V8: [&str; 2] = ["heavyWork (work.js:2)", "callHeavyWork (work.js
 
 #[test]
 fn functions_of_node_have_names() {
-    javascript("node", &[], &NAMES_OF_V8);
+    assert_names_of_javascript("node", &[], &NAMES_OF_V8);
 }
 
 #[test]
 fn functions_of_deno_have_names() {
-    javascript("deno", &["run"], &NAMES_OF_V8);
+    assert_names_of_javascript("deno", &["run"], &NAMES_OF_V8);
 }
 
 #[test]
 fn functions_of_bun_have_names() {
-    javascript("bun", &[], &["heavyWork"]);
+    assert_names_of_javascript("bun", &[], &["heavyWork"]);
 }
 
 #[test]
 fn functions_of_python_have_names_also_in_a_child() {
     let folder = TempDir::new().unwrap();
     let script = script(&folder, "work.py", PYTHON);
-    let python = installed(&["python3.14", "python3.13", "python3.12"]);
-    let Some(profile) = python.and_then(|python| profile_of(&python, &[&script])) else {
-        return;
-    };
-    assert_named(&profile, "heavy_work (work.py)");
-    assert_named(&profile, "start (work.py)");
+    let names = ["heavy_work (work.py)", "start (work.py)"];
+    assert_names(
+        &["python3.14", "python3.13", "python3.12"],
+        &[&script],
+        &names,
+    );
 }
 
 #[test]
 fn methods_of_java_have_names() {
     let folder = TempDir::new().unwrap();
     let source = script(&folder, "Work.java", JAVA);
-    let (Some(java), Some(compiler)) = (installed(&["java"]), installed(&["javac"])) else {
+    let Some(compiler) = installed(&["javac"]) else {
         return;
     };
     let compiled = Command::new(compiler).arg(&source).status().unwrap();
     assert!(compiled.success());
-    let classes = folder.path().to_str().unwrap();
-    let Some(profile) = profile_of(&java, &["-cp", classes, "Work"]) else {
-        return;
-    };
-    assert_named(&profile, "Work.heavyWork");
+    let arguments = ["-cp", folder.path().to_str().unwrap(), "Work"];
+    assert_names(&["java"], &arguments, &["Work.heavyWork"]);
 }
 
 #[test]
@@ -203,11 +202,7 @@ fn an_interpreter_without_names_says_what_gives_them() {
     };
     use_cpu(running.pid, 0.3);
     let profile = profiler.finish(1.0).unwrap().on_cpu;
-    let reasons = profile.unnamed.iter().map(|unnamed| unnamed.why.as_str());
     let expected = "Python 3.12 or newer names its functions in a profile";
-    assert!(
-        reasons.clone().any(|why| why == expected),
-        "{:?}",
-        profile.unnamed
-    );
+    let unnamed = profile.unnamed;
+    assert!(unnamed.iter().any(|it| it.why == expected), "{unnamed:?}");
 }

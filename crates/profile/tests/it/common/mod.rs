@@ -8,37 +8,30 @@ use std::process::{Child, Command, Stdio};
 
 use prony_model::{Profile, Stack, Unavailable};
 use prony_profile::{Options, Profiler};
-use prony_testkit::until;
+use prony_testkit::{processes, until};
 
 /// The kernel ids of all threads of some processes and of their descendants.
 pub fn threads_of(pids: &[i32]) -> io::Result<BTreeSet<i32>> {
-    let tree = descendants_of(pids);
-    let tasks = tree
-        .iter()
-        .filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok())
-        .flatten();
-    let ids = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok());
-    Ok(ids.collect())
+    let tree = descendants_of(pids).into_iter();
+    Ok(tree.flat_map(processes::threads_of).flatten().collect())
 }
 
-/// These processes and their descendants.
 pub fn descendants_of(pids: &[i32]) -> BTreeSet<i32> {
     let mut tree: BTreeSet<i32> = pids.iter().copied().collect();
     let parents = parents();
     loop {
-        let children: Vec<i32> = parents
-            .iter()
-            .filter(|(child, parent)| tree.contains(parent) && !tree.contains(child))
-            .map(|(child, _)| *child)
-            .collect();
-        if children.is_empty() {
+        let before = tree.len();
+        for (child, parent) in &parents {
+            if tree.contains(parent) {
+                tree.insert(*child);
+            }
+        }
+        if tree.len() == before {
             return tree;
         }
-        tree.extend(children);
     }
 }
 
-/// Each process with its parent.
 fn parents() -> Vec<(i32, i32)> {
     let processes = fs::read_dir("/proc").into_iter().flatten();
     processes
@@ -66,7 +59,6 @@ impl Running {
         Running { child, pid }
     }
 
-    /// Sends that line.
     pub fn go(&mut self) {
         let stdin = self.child.stdin.as_mut().unwrap();
         stdin.write_all(b"go\n").unwrap();
@@ -124,7 +116,6 @@ pub fn shares(profile: &Profile, name: &str) -> (f64, f64) {
     )
 }
 
-/// The CPU time of a process and its descendants.
 pub fn cpu_seconds(pid: i32) -> f64 {
     let tree = descendants_of(&[pid]).into_iter();
     tree.map(|pid| cpu_seconds_of(&pid.to_string())).sum()
@@ -135,10 +126,8 @@ pub fn cpu_seconds_of(folder: &str) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{folder}/stat")).unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
     let ticks = after_name.split_whitespace().skip(11).take(2);
-    ticks
-        .filter_map(|field| field.parse::<f64>().ok())
-        .sum::<f64>()
-        / 100.0
+    let ticks = ticks.filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }
 
 /// Waits until a process and its descendants have used this much more CPU time.
@@ -149,7 +138,6 @@ pub fn use_cpu(pid: i32, seconds: f64) {
     });
 }
 
-/// How often the threads of a process have waited.
 pub fn waits_of(pid: i32) -> u64 {
     let waits = |thread: i32| -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
