@@ -26,11 +26,8 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let relative = path.strip_prefix(folder).unwrap().to_owned();
             found.insert(relative, fs::read(&path).unwrap());
         } else if path.is_dir() && !name.starts_with('.') && !LEFT_BEHIND.contains(&name) {
-            pending.extend(
-                fs::read_dir(&path)
-                    .unwrap()
-                    .map(|entry| entry.unwrap().path()),
-            );
+            let entries = fs::read_dir(&path).unwrap();
+            pending.extend(entries.map(|entry| entry.unwrap().path()));
         }
     }
     found
@@ -56,6 +53,14 @@ fn sources() -> TempDir {
     write("suites/.hidden", 0o644);
     write("elsewhere/file", 0o644);
     root
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Sets when a file or folder was last changed.
+fn set_age(path: &Path, age: Duration) {
+    let times = FileTimes::new().set_modified(SystemTime::now() - age);
+    File::open(path).unwrap().set_times(times).unwrap();
 }
 
 fn packed(root: &Path) -> Vec<u8> {
@@ -103,31 +108,26 @@ fn only_sources_are_packed_and_executables_stay_executable() {
     let folder = unpacked.path();
     assert_eq!(names(folder), ["servers"]);
     assert_eq!(names(&folder.join("servers/a")), ["run", "server.toml"]);
-    let mode = |path: &str| {
-        fs::metadata(folder.join(path))
-            .unwrap()
-            .permissions()
-            .mode()
-    };
-    assert_eq!(mode("servers/a/run") & 0o777, 0o755);
-    assert_eq!(mode("servers/a/server.toml") & 0o777, 0o644);
-    assert_eq!(mode("") & 0o555, 0o555, "other users can read the folder");
+    // Other users can read the folder.
+    for (path, mask, expected) in [
+        ("servers/a/run", 0o777, 0o755),
+        ("servers/a/server.toml", 0o777, 0o644),
+        ("", 0o555, 0o555),
+    ] {
+        let permissions = fs::metadata(folder.join(path)).unwrap().permissions();
+        assert_eq!(permissions.mode() & mask, expected, "{path}");
+    }
 }
 
 #[test]
 fn the_same_files_give_the_same_archive() {
     let root = sources();
     let before = packed(root.path());
-    let file = File::open(root.path().join("servers/a/run")).unwrap();
-    let old = FileTimes::new().set_modified(SystemTime::UNIX_EPOCH);
-    file.set_times(old).unwrap();
-    fs::set_permissions(
-        root.path().join("servers/a/run"),
-        Permissions::from_mode(0o777),
-    )
-    .unwrap();
+    let program = root.path().join("servers/a/run");
+    set_age(&program, 365 * DAY);
+    fs::set_permissions(&program, Permissions::from_mode(0o777)).unwrap();
     assert!(packed(root.path()) == before);
-    fs::write(root.path().join("servers/a/run"), "2").unwrap();
+    fs::write(&program, "2").unwrap();
     assert!(packed(root.path()) != before);
 }
 
@@ -155,25 +155,22 @@ fn a_half_unpacked_folder_is_never_used_and_is_removed_after_an_hour() {
     let half = |name: &str, age: Duration| {
         let folder = parent.path().join(name);
         fs::create_dir_all(folder.join("servers/half")).unwrap();
-        let times = FileTimes::new().set_modified(SystemTime::now() - age);
-        File::open(&folder).unwrap().set_times(times).unwrap();
+        set_age(&folder, age);
     };
-    half(".unpacking-new", Duration::from_secs(10 * 60));
-    half(".unpacking-old", Duration::from_secs(2 * 60 * 60));
-    half("somebody's", Duration::from_secs(2 * 60 * 60));
+    half(".unpacking-new", DAY / 100);
+    half(".unpacking-old", DAY / 12);
+    half("somebody's", DAY / 12);
     let unpacked = crate::unpack(parent.path()).unwrap();
     assert!(!unpacked.path().join("servers/half").exists());
     assert_eq!(names(parent.path()), [".unpacking-new", NAME, "somebody's"]);
 }
 
 /// A folder with the files of another version, unused for this many days.
-fn other_version(folder: PathBuf, unused_days: u64) -> PathBuf {
+fn other_version(folder: PathBuf, unused_days: u32) -> PathBuf {
     for name in FOLDERS {
         fs::create_dir_all(folder.join(name).join("a")).unwrap();
     }
-    let time = SystemTime::now() - Duration::from_secs(unused_days * 24 * 60 * 60);
-    let times = FileTimes::new().set_modified(time);
-    File::open(&folder).unwrap().set_times(times).unwrap();
+    set_age(&folder, unused_days * DAY);
     folder
 }
 
@@ -192,19 +189,11 @@ fn files_of_other_versions_are_removed_after_30_unused_days() {
     for removed in 1..=3 {
         crate::unpack(parent.path()).unwrap();
         let left = old.iter().filter(|folder| folder.exists()).count();
-        assert_eq!(
-            left,
-            old.len().saturating_sub(removed),
-            "one with each call"
-        );
+        // One is removed with each call.
+        assert_eq!(left, old.len().saturating_sub(removed));
     }
-    let left = [
-        "0.0.3-0123456789ab",
-        "0.0.4-mine",
-        "0.0.5-0123456789ab",
-        NAME,
-        "notes-0123456789ab",
-    ];
+    let [new, mine, file] = ["0.0.3-0123456789ab", "0.0.4-mine", "0.0.5-0123456789ab"];
+    let left = [new, mine, file, NAME, "notes-0123456789ab"];
     assert_eq!(names(parent.path()), left);
 }
 
@@ -250,10 +239,8 @@ fn errors_name_the_path_and_leave_nothing() {
     fs::write(&file, "").unwrap();
     let error = crate::unpack(&file.join("shipped")).unwrap_err();
     assert!(matches!(&error, UnpackError::Folder { path, .. } if *path == file.join("shipped")));
-    assert!(
-        error.to_string().contains(file.to_str().unwrap()),
-        "{error}"
-    );
+    let text = error.to_string();
+    assert!(text.contains(file.to_str().unwrap()), "{text}");
 
     let error = unpack(crate::ARCHIVE, "file", parent.path()).unwrap_err();
     assert!(matches!(&error, UnpackError::Rename { path, .. } if *path == file));
