@@ -238,39 +238,31 @@ pub(crate) fn shown(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::{refused, rows};
     use serde_json::json;
 
-    fn told(expected: Value, received: Value) -> String {
-        difference(&expected, &received, "$").map_or(String::new(), |mismatch| mismatch.to_string())
+    fn told(expected: &Value, received: &Value) -> String {
+        difference(expected, received, "$").map_or(String::new(), |mismatch| mismatch.to_string())
     }
 
     #[test]
     fn the_first_difference_is_told_with_its_path() {
-        for (expected, received, message) in [
-            (json!({"a": 1}), json!({"a": 1.0}), ""),
-            (json!([1, {"b": null}]), json!([1, {"b": null}]), ""),
-            (
-                json!({"items": [{"id": 7}]}),
-                json!({"items": [{"id": 8}]}),
-                "expected $.items[0].id = 7, got $.items[0].id = 8",
-            ),
-            (json!({"a": 1}), json!({}), "expected $.a = 1, got no $.a"),
-            (
-                json!({}),
-                json!({"a b": "x"}),
-                "expected no $['a b'], got $['a b'] = \"x\"",
-            ),
-            (
-                json!([1, 2]),
-                json!([1]),
-                "expected 2 elements in $, got 1 element in $",
-            ),
-            (json!("7"), json!(7), "expected $ = \"7\", got $ = 7"),
-            (json!(1), json!(true), "expected $ = 1, got $ = true"),
-        ] {
-            assert_eq!(told(expected, received), message);
+        for [expected, received, message] in rows(
+            r#"
+            {"a": 1} | {"a": 1.0} | ""
+            [1, {"b": null}] | [1, {"b": null}] | ""
+            {"items": [{"id": 7}]} | {"items": [{"id": 8}]} | expected $.items[0].id = 7, got $.items[0].id = 8
+            {"a": 1} | {} | expected $.a = 1, got no $.a
+            {} | {"a b": "x"} | expected no $['a b'], got $['a b'] = "x"
+            [1, 2] | [1] | expected 2 elements in $, got 1 element in $
+            "7" | 7 | expected $ = "7", got $ = 7
+            1 | true | expected $ = 1, got $ = true
+            "#,
+        ) {
+            let [expected, received] = [expected, received].map(|it| it.parse().unwrap());
+            assert_eq!(told(&expected, &received), message);
         }
-        let long = told(json!("x".repeat(1000)), json!("é".repeat(1000)));
+        let long = told(&json!("x".repeat(1000)), &json!("é".repeat(1000)));
         assert!(long.chars().count() < 200, "{long}");
     }
 
@@ -282,17 +274,18 @@ mod tests {
         }
         let read = |text: &str| toml::from_str::<File>(&format!("json = {text}"));
         let json = |text: &str| read(text).unwrap().json;
-        assert_eq!(
-            json("{ a = [1, 2.5, true, \"x\"] }").value(),
-            &json!({"a": [1, 2.5, true, "x"]})
-        );
+        let table = json("{ a = [1, 2.5, true, \"x\"] }");
+        assert_eq!(table.value(), &json!({"a": [1, 2.5, true, "x"]}));
         assert_eq!(json("'{\"a\":  null}'").text(), "{\"a\":  null}");
         assert_eq!(json("'\"x\"'").value(), &json!("x"));
         assert_eq!(json("2026-11-23").value(), &json!("2026-11-23"));
-        let error = read("'{\"a\": }'").unwrap_err().to_string();
-        assert!(error.contains("is not JSON: expected value"), "{error}");
-        let error = read("nan").unwrap_err().to_string();
-        assert!(error.contains("JSON has no number"), "{error}");
+        refused(
+            read,
+            r#"
+            '{"a": }' | is not JSON: expected value
+            nan | JSON has no number
+            "#,
+        );
     }
 
     #[test]

@@ -142,72 +142,70 @@ impl MessageStream {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::refused;
 
     fn encoded(toml: &str) -> Result<Vec<u8>, String> {
-        #[derive(Deserialize)]
-        struct File {
-            message: Message,
-        }
-        let file: File = toml::from_str(toml).map_err(|error| error.to_string())?;
-        Ok(file.message.encode())
+        let message: Result<Message, _> = Deserialize::deserialize(value(toml));
+        message
+            .map(|message| message.encode())
+            .map_err(|error| error.to_string())
+    }
+
+    fn stream(toml: &str) -> Result<Vec<u8>, String> {
+        let stream: Result<MessageStream, _> = Deserialize::deserialize(value(toml));
+        stream
+            .map(|stream| stream.encode())
+            .map_err(|error| error.to_string())
+    }
+
+    fn value(toml: &str) -> toml::de::ValueDeserializer<'_> {
+        toml::de::ValueDeserializer::parse(toml).unwrap()
     }
 
     #[test]
     fn fields_are_encoded_in_the_order_of_their_numbers() {
-        assert_eq!(encoded("message = { 1 = \"r\" }").unwrap(), b"\x0a\x01r");
-        let two = encoded("message = { 16 = \"b\", 2 = \"\" }").unwrap();
+        let encoded = |toml: &str| encoded(toml).unwrap();
+        assert_eq!(encoded("{ 1 = \"r\" }"), b"\x0a\x01r");
+        let two = encoded("{ 16 = \"b\", 2 = \"\" }");
         assert_eq!(two, b"\x12\x00\x82\x01\x01b");
-        let long = encoded(&format!("message = {{ 1 = \"{}\" }}", "x".repeat(300))).unwrap();
+        let long = encoded(&format!("{{ 1 = \"{}\" }}", "x".repeat(300)));
         assert_eq!((&long[..3], long.len()), (&b"\x0a\xac\x02"[..], 303));
-        assert_eq!(encoded("message = {}").unwrap(), b"");
-        let mixed = encoded("message = { 1 = \"r\", 2 = 300 }").unwrap();
+        assert_eq!(encoded("{}"), b"");
+        let mixed = encoded("{ 1 = \"r\", 2 = 300 }");
         assert_eq!(mixed, b"\x0a\x01r\x10\xac\x02");
     }
 
     #[test]
-    fn other_values_are_rejected() {
-        for value in ["-1", "1.5", "true", "[]"] {
-            let error = encoded(&format!("message = {{ 1 = {value} }}")).unwrap_err();
-            assert!(error.contains("is text or a whole number"), "{error}");
-        }
-    }
-
-    fn stream(toml: &str) -> Result<MessageStream, String> {
-        #[derive(Deserialize)]
-        struct File {
-            messages: MessageStream,
-        }
-        let file = toml::from_str::<File>(&format!("messages = {toml}"));
-        file.map(|file| file.messages)
-            .map_err(|error| error.to_string())
-    }
-
-    #[test]
     fn each_message_of_a_stream_has_its_prefix() {
-        let encode = |toml: &str| stream(toml).unwrap().encode();
-        assert_eq!(
-            encode("{ count = 2, each = { 1 = \"r\" } }"),
-            b"\0\0\0\0\x03\x0a\x01r\0\0\0\0\x03\x0a\x01r"
+        let stream = |toml: &str| stream(toml).unwrap();
+        let two = stream("{ count = 2, each = { 1 = \"r\" } }");
+        assert_eq!(two, b"\0\0\0\0\x03\x0a\x01r\0\0\0\0\x03\x0a\x01r");
+        assert_eq!(stream("{ count = 0, each = { 1 = \"r\" } }"), b"");
+        assert_eq!(stream("{ count = 1, each = {} }"), b"\0\0\0\0\0");
+    }
+
+    #[test]
+    fn other_fields_values_and_counts_are_rejected() {
+        refused(
+            encoded,
+            r#"
+            { 1 = -1 } | is text or a whole number
+            { 1 = 1.5 } | is text or a whole number
+            { 1 = true } | is text or a whole number
+            { 1 = [] } | is text or a whole number
+            { 0 = "r" } | is not a field number
+            { payload = "r" } | is not a field number
+            { -1 = "r" } | is not a field number
+            { 536870912 = "r" } | is not a field number
+            "#,
         );
-        assert_eq!(encode("{ count = 0, each = { 1 = \"r\" } }"), b"");
-        assert_eq!(encode("{ count = 1, each = {} }"), b"\0\0\0\0\0");
-    }
-
-    #[test]
-    fn a_stream_is_bounded() {
-        let error = stream("{ count = 4000000000, each = { 1 = \"r\" } }").unwrap_err();
-        assert!(error.contains("at most 67108864 are allowed"), "{error}");
-        let error = stream("{ count = -1, each = {} }").unwrap_err();
-        assert!(error.contains("expected u32"), "{error}");
-        let error = stream("{ number = 1, each = {} }").unwrap_err();
-        assert!(error.contains("unknown field `number`"), "{error}");
-    }
-
-    #[test]
-    fn invalid_field_numbers_are_rejected() {
-        for number in ["0", "payload", "-1", "536870912"] {
-            let error = encoded(&format!("message = {{ {number} = \"r\" }}")).unwrap_err();
-            assert!(error.contains("is not a field number"), "{error}");
-        }
+        refused(
+            stream,
+            r#"
+            { count = 4000000000, each = { 1 = "r" } } | at most 67108864 are allowed
+            { count = -1, each = {} } | expected u32
+            { number = 1, each = {} } | unknown field `number`
+            "#,
+        );
     }
 }

@@ -276,7 +276,8 @@ mod tests {
     use crate::request::HttpRequest;
     use crate::response::{ExpectedContent, Status};
     use crate::without_field;
-    use prony_testkit::table::rows;
+    use prony_testkit::table::{refused, refused_changes};
+    use prony_testkit::{contains, starts_with};
     use tempfile::TempDir;
 
     const SSE: &str = r#"title = "Server-sent page"
@@ -293,7 +294,8 @@ headers = { "cache-control" = "no-cache" }
 log_lines = 1
 "#;
 
-    fn read(text: &str) -> Result<Workloads, String> {
+    /// Reads a folder that has the text as its only workload.
+    fn read_all(text: &str) -> Result<Workloads, String> {
         let folder = TempDir::new().unwrap();
         std::fs::write(folder.path().join("sse.toml"), text).unwrap();
         std::fs::write(folder.path().join("README.md"), "no workload").unwrap();
@@ -303,43 +305,44 @@ log_lines = 1
         })
     }
 
+    fn read(text: &str) -> Result<Workload, String> {
+        let all = read_all(text)?;
+        assert_eq!(all.ids().collect::<Vec<_>>(), ["sse"]);
+        Ok(all.get("sse").unwrap().clone())
+    }
+
     #[test]
     fn every_field_is_read() {
-        let workloads = read(SSE).unwrap();
-        assert_eq!(workloads.ids().collect::<Vec<_>>(), ["sse"]);
-        let sse = workloads.get("sse").unwrap();
-        assert_eq!(
-            (sse.id.as_str(), sse.title.as_str()),
-            ("sse", "Server-sent page")
-        );
-        assert_eq!(
-            (sse.about.as_str(), sse.origin.as_deref()),
-            ("A page as one event.", Some("datastar"))
-        );
-        let request = HttpRequest::new("GET", "/sse", Protocol::Http11);
-        let sse = sse.exchange().unwrap();
-        assert_eq!(sse.request, &Request::Http(request));
-        let response = sse.response;
-        assert_eq!(response.status.as_slice(), [Status::OK]);
-        assert_eq!(response.log_lines, 1);
-        assert_eq!(response.content_type.as_deref(), Some("text/event-stream"));
-        let patch = ExpectedContent::DatastarPatchOf("page-100k.html".into());
-        assert_eq!(response.body, Some(patch.into()));
-        assert_eq!(response.headers["cache-control"], "no-cache");
+        let sse = read(SSE).unwrap();
+        let expected = Workload {
+            id: "sse".into(),
+            title: "Server-sent page".into(),
+            about: "A page as one event.".into(),
+            origin: Some("datastar".into()),
+            folder: sse.folder.clone(),
+            values: None,
+            kind: WorkloadKind::Request {
+                request: Request::Http(HttpRequest::new("GET", "/sse", Protocol::Http11)),
+                response: DeclaredResponse {
+                    content_type: Some("text/event-stream".into()),
+                    body: Some(ExpectedContent::DatastarPatchOf("page-100k.html".into()).into()),
+                    headers: [("cache-control".into(), "no-cache".into())].into(),
+                    log_lines: 1,
+                    ..DeclaredResponse::new(Status::OK)
+                },
+            },
+        };
+        assert_eq!(sse, expected);
     }
 
     #[test]
     fn a_request_and_a_status_are_enough() {
         let text = "[request]\nmethod = \"GET\"\npath = \"/\"\n[response]\nstatus = [200, 304]\n";
-        let workloads = read(text).unwrap();
-        let workload = workloads.get("sse").unwrap();
+        let workload = read(text).unwrap();
         let shown = (workload.title.as_str(), workload.about.as_str());
         assert_eq!((shown, &workload.origin), (("sse", ""), &None));
         let response = workload.exchange().unwrap().response;
-        let codes: Vec<u16> = response
-            .status
-            .as_slice()
-            .iter()
+        let codes: Vec<u16> = { response.status.as_slice().iter() }
             .map(|it| it.code())
             .collect();
         assert_eq!(codes, [200, 304]);
@@ -348,7 +351,9 @@ log_lines = 1
 
     #[test]
     fn faults_are_reported_with_file_line_field_and_nearest_name() {
-        for [from, to, expected] in rows(
+        refused_changes(
+            SSE,
+            read,
             r#"
             about = | abuot = | sse.toml:2: unknown field `abuot`
             about = | abuot = | did you mean `about`?
@@ -365,35 +370,24 @@ log_lines = 1
             [response] | protocol = "http/11"\n[response] | did you mean `http/1.1`?
             [response] | tsl = true\n[response] | did you mean `tls`?
             [response] | tls = "yes"\n[response] | sse.toml:7: expected `true` or `false`, not the text "yes"
-        "#,
-        ) {
-            let error = read(&SSE.replace(from, to)).unwrap_err();
-            assert!(error.contains(expected), "{error}\nlacks {expected}");
-        }
+            "#,
+        );
     }
 
     #[test]
     fn version_and_tls_make_the_protocol() {
-        let protocol = |text: &str, lines: &str| {
+        for (text, lines, expected) in [
+            (SSE, "", Protocol::Http11),
+            (SSE, "protocol = \"http/1.1\"\n", Protocol::Http11),
+            (SSE, "tls = true\n", Protocol::Https11),
+            (SSE, "protocol = \"h2\"\n", Protocol::H2c),
+            (SSE, "protocol = \"h2\"\ntls = true\n", Protocol::H2),
+            (CALL, "", Protocol::Grpc),
+            (CALL, "protocol = \"h2\"\n", Protocol::Grpc),
+            (CALL, "tls = true\n", Protocol::GrpcTls),
+        ] {
             let text = text.replace("[request]\n", &format!("[request]\n{lines}"));
-            let workloads = read(&text).unwrap();
-            workloads.get("sse").unwrap().protocol()
-        };
-        for (lines, http) in [
-            ("", Protocol::Http11),
-            ("protocol = \"http/1.1\"\n", Protocol::Http11),
-            ("tls = true\n", Protocol::Https11),
-            ("protocol = \"h2\"\n", Protocol::H2c),
-            ("protocol = \"h2\"\ntls = true\n", Protocol::H2),
-        ] {
-            assert_eq!(protocol(SSE, lines), http, "{lines}");
-        }
-        for (lines, grpc) in [
-            ("", Protocol::Grpc),
-            ("protocol = \"h2\"\n", Protocol::Grpc),
-            ("tls = true\n", Protocol::GrpcTls),
-        ] {
-            assert_eq!(protocol(CALL, lines), grpc, "{lines}");
+            assert_eq!(read(&text).unwrap().protocol(), expected, "{text}");
         }
     }
 
@@ -412,8 +406,8 @@ body = { message = { 1 = "r" } }
 
     #[test]
     fn a_call_is_read_and_its_faults_are_reported() {
-        let workloads = read(CALL).unwrap();
-        let call = workloads.get("sse").unwrap().exchange().unwrap();
+        let call = read(CALL).unwrap();
+        let call = call.exchange().unwrap();
         let Request::Grpc { path, message, .. } = call.request else {
             panic!("{:?}", call.request);
         };
@@ -421,7 +415,9 @@ body = { message = { 1 = "r" } }
         assert_eq!(message.encode(), b"\x0a\x01r");
         let expected = ExpectedContent::Message(message.clone());
         assert_eq!(call.response.body, Some(expected.into()));
-        for [from, to, expected] in rows(
+        refused_changes(
+            CALL,
+            read,
             r#"
             Echo/Unary | Echo.Unary | sse.toml:5: `prony.echo.v1.Echo.Unary` is not a call
             message = { 1 = "r" }\n[ | [ | has `grpc` and `message`
@@ -429,41 +425,38 @@ body = { message = { 1 = "r" } }
             grpc = "prony.echo.v1.Echo/Unary" | method = "GET"\npath = "/" | name the call with `grpc`
             grpc = | protocol = "http/1.1"\ngrpc = | gRPC needs HTTP/2
             message = { 1 | message = { one | sse.toml:6: `one` is not a field number
-        "#,
-        ) {
-            let error = read(&CALL.replacen(from, to, 1)).unwrap_err();
-            assert!(error.contains(expected), "{error}\nlacks {expected}");
-        }
+            "#,
+        );
     }
 
     #[test]
     fn a_hurl_file_is_read_instead_of_a_request() {
-        let scenario = |line: &str| {
-            let workloads = read(&format!("about = \"Orders\"\n{line}\n")).unwrap();
-            let sse = workloads.get("sse").unwrap();
-            assert!(sse.exchange().is_none());
-            let DeclaredScenario { file, protocol } = sse.scenario().unwrap().clone();
-            (file, protocol, sse.values.is_some())
-        };
-        let file = || "a/b.hurl".to_owned();
-        for (line, expected) in [
-            ("scenario = 'a/b.hurl'", (file(), Protocol::Http11, false)),
+        for (line, protocol, has_values) in [
+            ("scenario = 'a/b.hurl'", Protocol::Http11, false),
             (
                 "scenario = { file = 'a/b.hurl', tls = true }\nvalues = { counters = { n = 1 } }",
-                (file(), Protocol::Https11, true),
+                Protocol::Https11,
+                true,
             ),
             (
                 "[scenario]\nfile = 'a/b.hurl'\nprotocol = 'h2'",
-                (file(), Protocol::H2c, false),
+                Protocol::H2c,
+                false,
             ),
         ] {
-            assert_eq!(scenario(line), expected, "{line}");
+            let read = read(&format!("about = \"Orders\"\n{line}\n")).unwrap();
+            assert!(read.exchange().is_none());
+            let file = "a/b.hurl".into();
+            let declared = DeclaredScenario { file, protocol };
+            assert_eq!(read.scenario(), Some(&declared), "{line}");
+            assert_eq!(read.values.is_some(), has_values, "{line}");
         }
     }
 
     #[test]
     fn faults_of_hurl_files_are_reported_with_line_and_nearest_name() {
-        for [text, expected] in rows(
+        refused(
+            read,
             r#"
             scenario = 'a.toml' | sse.toml:1: `a.toml` is not the name of a Hurl file
             scenario = 3 | sse.toml:1: expected the name of a Hurl file or
@@ -476,11 +469,8 @@ body = { message = { 1 = "r" } }
             title = 'x' | it has neither a request nor a scenario
             response = { status = 200 } | missing field `request`
             request = { method = 'GET', path = '/' } | missing field `response`
-        "#,
-        ) {
-            let error = read(text).unwrap_err();
-            assert!(error.contains(expected), "{error}\nlacks {expected}");
-        }
+            "#,
+        );
     }
 
     #[test]
@@ -489,39 +479,27 @@ body = { message = { 1 = "r" } }
             pipeline: 2,
             ..LoadSpec::default()
         };
-        let of = |text: &str| read(text).unwrap().get("sse").unwrap().clone();
+        let of = |text: &str| read(text).unwrap();
         let (request, flows) = (of(SSE), of("scenario = 'a.hurl'"));
         assert_eq!(request.refuses(&load), None);
         assert_eq!(flows.refuses(&LoadSpec::default()), None);
-        assert!(flows.refuses(&load).unwrap().contains("`pipeline`"));
+        contains(&flows.refuses(&load).unwrap(), "`pipeline`");
         let h2 = of("scenario = { file = 'a.hurl', protocol = 'h2' }");
-        assert!(
-            h2.refuses(&load)
-                .unwrap()
-                .contains("`streams_per_connection`")
-        );
+        contains(&h2.refuses(&load).unwrap(), "`streams_per_connection`");
         assert!(flows.under(load.clone()).flows && !request.under(load).flows);
     }
 
     #[test]
     fn an_unknown_id_is_reported_with_the_nearest() {
-        let workloads = read(SSE).unwrap();
+        let workloads = read_all(SSE).unwrap();
         assert_eq!(workloads.select(["sse"]).unwrap().len(), 1);
-        let error = workloads.select(["sse", "sse-2k"]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "there is no workload `sse-2k`; did you mean `sse`?"
-        );
+        let error = workloads.select(["sse", "sse-2k"]).unwrap_err().to_string();
+        assert_eq!(error, "there is no workload `sse-2k`; did you mean `sse`?");
     }
 
     #[test]
     fn a_missing_folder_is_reported() {
         let error = Workloads::read(Path::new("no/such/folder")).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .starts_with("cannot read no/such/folder: "),
-            "{error}"
-        );
+        starts_with(&error.to_string(), "cannot read no/such/folder: ");
     }
 }
