@@ -341,6 +341,8 @@ fn with_unit(text: &str, units: &[(&str, f64)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::contains;
+    use prony_testkit::table::rows;
 
     fn read(figure: PublishedFigure, text: &str) -> Result<f64, String> {
         values(figure, &Value::from(text)).map(|values| values[0])
@@ -371,27 +373,20 @@ mod tests {
 
     #[test]
     fn other_units_and_texts_are_rejected() {
-        use PublishedFigure::*;
-        for (figure, text, expected) in [
-            (LatencyMean, "5", "`5` is not a valid `latency-mean`"),
-            (LatencyMean, "5 MB", "the units are ns, us, µs, ms, s"),
-            (
-                LatencyMean,
-                "-5 ms",
-                "`-5 ms` is not a valid `latency-mean`",
-            ),
-            (LatencyMean, "1.2.3 ms", "write it like \"331.40us\""),
-            (LatencyMean, "", "`` is not a valid `latency-mean`"),
-            (Transfer, "5.61 GiB", "the units are B, KB, MB, GB"),
-            (WithinStdev, "0.9", "write it like \"91.94%\""),
-            (
-                Rate,
-                "12 k",
-                "`12 k` is not a valid `rate`; write it like 634220.13, without a unit",
-            ),
-        ] {
-            let error = read(figure, text).unwrap_err();
-            assert!(error.contains(expected), "{error}\nlacks {expected}");
+        for [figure, text, expected] in rows(
+            r#"
+            latency-mean | 5 | `5` is not a valid `latency-mean`
+            latency-mean | 5 MB | the units are ns, us, µs, ms, s
+            latency-mean | -5 ms | `-5 ms` is not a valid `latency-mean`
+            latency-mean | 1.2.3 ms | write it like "331.40us"
+            latency-mean | "" | `` is not a valid `latency-mean`
+            transfer | 5.61 GiB | the units are B, KB, MB, GB
+            within-stdev | 0.9 | write it like "91.94%"
+            rate | 12 k | `12 k` is not a valid `rate`; write it like 634220.13, without a unit
+            "#,
+        ) {
+            let figure: PublishedFigure = Value::from(figure).try_into().unwrap();
+            contains(&read(figure, text).unwrap_err(), expected);
         }
     }
 }

@@ -1,9 +1,9 @@
-mod adaptive;
-
-use prony_testkit::table::rows;
+use prony_testkit::contains;
+use prony_testkit::table::refused_changes;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prony_model::{LoadShape, PublishedFigure, RoundSummary};
+use prony_model::{LoadShape, LoadSpec, PublishedFigure, RoundSummary};
 use tempfile::TempDir;
 
 use super::*;
@@ -75,7 +75,7 @@ fn cpus(count: usize) -> NonZeroUsize {
     count.try_into().unwrap()
 }
 
-fn read(text: &str, id: &str) -> Result<Suite, String> {
+fn read_as(id: &str, text: &str) -> Result<Suite, String> {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("tour.toml"), text).unwrap();
     Suite::read(folder.path(), id).map_err(|error| {
@@ -84,44 +84,41 @@ fn read(text: &str, id: &str) -> Result<Suite, String> {
     })
 }
 
-/// Every change of `text` must be rejected with the given message.
-fn refused(text: &str, changes: &str) {
-    for [from, to, expected] in rows(changes) {
-        assert!(text.contains(from), "no `{from}` to change");
-        let error = match read(&text.replacen(from, to, 1), "tour") {
-            Ok(_) => panic!("`{to}` is accepted; it should say {expected}"),
-            Err(error) => error,
-        };
-        assert!(error.contains(expected), "{error}\nlacks {expected}");
-    }
+fn read(text: &str) -> Result<Suite, String> {
+    read_as("tour", text)
 }
 
 #[test]
 fn every_field_is_read() {
-    let suite = read(TOUR, "tour").unwrap();
-    assert_eq!((suite.id.as_str(), suite.title.as_str()), ("tour", "Tour"));
-    assert_eq!((suite.about.as_str(), suite.rounds()), ("A first look.", 6));
+    let suite = read(TOUR).unwrap();
+    assert_eq!((&*suite.id, &*suite.title), ("tour", "Tour"));
+    assert_eq!((&*suite.about, suite.rounds()), ("A first look.", 6));
     assert_eq!(suite.notes, ["Trials are short."]);
     assert_eq!(suite.servers, ["ceiling", "go-nethttp"]);
     assert_eq!(suite.workloads(), ["hello", "byte"]);
     let measures = suite.measures_on(cpus(4));
-    let seen: Vec<_> = measures
+    let seen = measures
         .iter()
-        .map(|m| (m.workload.as_str(), m.load.connections, m.load.threads))
-        .collect();
+        .map(|m| (&*m.workload, m.load.connections, m.load.threads));
     // The last has no more threads than connections, though there are 4 CPUs.
-    assert_eq!(seen, [("hello", 64, 1), ("byte", 64, 1), ("hello", 2, 2)]);
-    let load = &measures[0].load;
-    assert_eq!(load.shape, LoadShape::Closed);
-    assert_eq!((load.duration_s, load.requests), (Some(0.7), None));
-    assert_eq!((load.warmup_s, load.timeout_s), (0.2, 5.0));
+    let expected = [("hello", 64, 1), ("byte", 64, 1), ("hello", 2, 2)];
+    assert_eq!(seen.collect::<Vec<_>>(), expected);
+    let load = LoadSpec {
+        connections: 64,
+        duration_s: Some(0.7),
+        warmup_s: 0.2,
+        timeout_s: 5.0,
+        ..LoadSpec::default()
+    };
+    assert_eq!(measures[0].load, load);
     assert!(suite.published_on(cpus(1)).is_none());
 }
 
 #[test]
 fn faults_are_reported_with_file_line_field_and_nearest_name() {
-    refused(
+    refused_changes(
         TOUR,
+        read,
         r#"
         rounds | runds | tour.toml:4: unknown field `runds`
         rounds | runds | did you mean `rounds`?
@@ -134,37 +131,39 @@ fn faults_are_reported_with_file_line_field_and_nearest_name() {
         700ms | 0s | tour.toml:8: the duration must be longer than 0
         ["hello", "byte"] | [] | tour.toml:7: the list must not be empty
         "ceiling",\u{20} | "go-nethttp",\u{20} | tour.toml:5: `go-nethttp` is named twice
-    "#,
+        "#,
     );
 }
 
 #[test]
 fn an_unknown_suite_is_reported_with_the_nearest() {
-    let error = read(TOUR, "tuor").unwrap_err();
+    let error = read_as("tuor", TOUR).unwrap_err();
     assert_eq!(error, "there is no suite `tuor`; did you mean `tour`?");
 }
 
 #[test]
 fn each_measure_has_its_own_rounds_and_shapes() {
-    let suite = read(WHOLE, "tour").unwrap();
+    let suite = read(WHOLE).unwrap();
     assert_eq!(suite.rounds(), 20);
     let measures = suite.measures_on(cpus(2));
-    let rounds: Vec<_> = measures
-        .iter()
-        .map(|m| (m.workload.as_str(), m.rounds))
-        .collect();
+    let rounds: Vec<_> = measures.iter().map(|m| (&*m.workload, m.rounds)).collect();
     assert_eq!(rounds, [("page", 3), ("sse", 3), ("byte", 20)]);
-    let load = &measures[2].load;
-    assert_eq!(load.shape, LoadShape::UsersOpen { think_time_s: 1.0 });
-    assert_eq!((load.connections, load.threads), (500, 2));
-    assert_eq!((load.duration_s, load.requests), (None, Some(10_000)));
-    assert_eq!((load.warmup_s, load.timeout_s), (0.0, 30.0));
+    let users = LoadSpec {
+        shape: LoadShape::UsersOpen { think_time_s: 1.0 },
+        connections: 500,
+        threads: 2,
+        requests: Some(10_000),
+        timeout_s: 30.0,
+        ..LoadSpec::default()
+    };
+    assert_eq!(measures[2].load, users);
 }
 
 #[test]
 fn a_load_has_the_fields_of_its_shape_and_an_end() {
-    refused(
+    refused_changes(
         WHOLE,
+        read,
         r#"
         connections = 400 | connections = 400, users = 3 | tour.toml:13: a load of the shape `closed` has no `users`; use `connections`
         connections = 400 | connections = 400, think_time = "1s" | tour.toml:13: a load of the shape `closed` has no `think_time`
@@ -178,13 +177,13 @@ fn a_load_has_the_fields_of_its_shape_and_an_end() {
         requests = 10000 | requests = 0 | tour.toml:19:\u{20}
         "users-open" | "users" | did you mean `users-open`?
         id = "users" | id = "busy" | tour.toml:15: two measures have the id `busy`
-    "#,
+        "#,
     );
 }
 
 #[test]
 fn a_quick_run_has_the_same_shapes_and_says_so() {
-    let mut suite = read(WHOLE, "tour").unwrap();
+    let mut suite = read(WHOLE).unwrap();
     let note = suite.quicken(&Changes::default()).map(str::to_owned);
     assert_eq!(note.as_ref(), suite.notes.last());
     assert_eq!(
@@ -197,45 +196,40 @@ fn a_quick_run_has_the_same_shapes_and_says_so() {
     let measures = suite.measures_on(cpus(1));
     let (busy, users) = (&measures[0], &measures[2]);
     assert_eq!((busy.rounds, users.rounds), (2, 6));
-    assert_eq!(
-        (busy.load.duration_s, busy.load.requests),
-        (Some(1.0), None)
-    );
-    assert_eq!((busy.load.connections, busy.load.warmup_s), (400, 0.1));
     // A load gets no field that it does not have.
-    assert_eq!(
-        (users.load.duration_s, users.load.requests),
-        (None, Some(500))
-    );
-    assert_eq!((users.load.connections, users.load.warmup_s), (500, 0.0));
+    let ends = [busy, users].map(|one| (one.load.duration_s, one.load.requests));
+    assert_eq!(ends, [(Some(1.0), None), (None, Some(500))]);
+    let others = [busy, users].map(|one| (one.load.connections, one.load.warmup_s));
+    assert_eq!(others, [(400, 0.1), (500, 0.0)]);
     // The published tables are of the loads that are measured.
     let published = suite.published_on(cpus(1)).unwrap();
-    assert_eq!(published.tables[0].load, busy.load);
-    assert_eq!(published.tables[1].load, users.load);
-    let mut short = read(TOUR, "tour").unwrap();
+    assert_eq!(published.tables[0].load, measures[0].load);
+    assert_eq!(published.tables[1].load, measures[2].load);
+    let mut short = read(TOUR).unwrap();
     assert_eq!(short.quicken(&Changes::default()), None);
     assert_eq!(short.notes.len(), 1);
 }
 
 #[test]
 fn a_quick_run_must_change_something() {
-    refused(
+    refused_changes(
         WHOLE,
+        read,
         r#"
-            [quick]\nrounds = 2\nduration = "1s"\nwarmup = "100ms"\nrequests = 500\n | [quick]\n | tour.toml:5: `quick` changes nothing
-            quick = { rounds = 6 } | quick = {} | tour.toml:18: `quick` changes nothing
-            quick = { rounds = 6 } | quick = { duration = "1s" } | tour.toml:18: `quick` sets `duration`
-            quick = { rounds = 6 } | quick = { warmup = "1s" } | tour.toml:18: `quick` sets `warmup`
-            quick = { rounds = 6 } | quick = { request = 5 } | did you mean `requests`?
-            quick = { rounds = 6 } | quick = { rounds = 0 } | tour.toml:18:\u{20}
-            requests = 10000 | duration = "1s" | tour.toml:5: `quick` sets `requests`
+        [quick]\nrounds = 2\nduration = "1s"\nwarmup = "100ms"\nrequests = 500\n | [quick]\n | tour.toml:5: `quick` changes nothing
+        quick = { rounds = 6 } | quick = {} | tour.toml:18: `quick` changes nothing
+        quick = { rounds = 6 } | quick = { duration = "1s" } | tour.toml:18: `quick` sets `duration`
+        quick = { rounds = 6 } | quick = { warmup = "1s" } | tour.toml:18: `quick` sets `warmup`
+        quick = { rounds = 6 } | quick = { request = 5 } | did you mean `requests`?
+        quick = { rounds = 6 } | quick = { rounds = 0 } | tour.toml:18:\u{20}
+        requests = 10000 | duration = "1s" | tour.toml:5: `quick` sets `requests`
         "#,
     );
 }
 
 #[test]
 fn changes_bound_every_load_and_are_noted() {
-    let mut suite = read(WHOLE, "tour").unwrap();
+    let mut suite = read(WHOLE).unwrap();
     let before = suite.clone();
     suite.change(&Changes::default());
     assert_eq!(suite, before);
@@ -249,58 +243,49 @@ fn changes_bound_every_load_and_are_noted() {
     for measure in suite.measures_on(cpus(1)) {
         assert_eq!((measure.rounds, measure.load.duration_s), (4, Some(2.0)));
         assert_eq!(measure.load.warmup_s, 0.5);
-        assert_eq!(
-            measure.warmup_limit_s, 0.0,
-            "a warm-up of the command line is exact"
-        );
+        // A warm-up of the command line is exact.
+        assert_eq!(measure.warmup_limit_s, 0.0);
     }
     assert_eq!(suite.measures[1].load.end(), "10000 requests or 2s");
-    assert!(suite.notes[0].contains("on the command line"));
+    contains(&suite.notes[0], "on the command line");
 }
 
 #[test]
 fn published_tables_are_read() {
-    let suite = read(WHOLE, "tour").unwrap();
-    let published = suite.published_on(cpus(1)).unwrap();
-    assert_eq!(published.document, "A document");
-    assert_eq!(published.machine, "A machine");
-    assert_eq!(published.method, "wrk");
-    let [busy, users] = published.tables.as_slice() else {
+    use PublishedFigure::{LatencyMean, Rate, RateShare, Transfer};
+    let published = read(WHOLE).unwrap().published_on(cpus(1)).unwrap();
+    let document = (
+        &*published.document,
+        &*published.machine,
+        &*published.method,
+    );
+    assert_eq!(document, ("A document", "A machine", "wrk"));
+    let [busy, users] = &published.tables[..] else {
         panic!("two tables");
     };
-    assert_eq!(
-        (busy.title.as_str(), users.title.as_str()),
-        ("Busy", "Users")
-    );
+    assert_eq!((&*busy.title, &*users.title), ("Busy", "Users"));
     assert_eq!(busy.load.connections, 400);
-    assert_eq!((busy.summary, busy.each_round), (RoundSummary::Mean, true));
-    assert_eq!(
-        (users.summary, users.each_round),
-        (RoundSummary::Median, false)
-    );
-    use PublishedFigure::{LatencyMean, Rate, RateShare, Transfer};
+    use RoundSummary::{Mean, Median};
+    let rounds = [busy, users].map(|table| (table.summary, table.each_round));
+    assert_eq!(rounds, [(Mean, true), (Median, false)]);
     assert_eq!(busy.columns, [Rate, Transfer, RateShare]);
     assert_eq!(busy.charts, [Rate]);
     assert_eq!(busy.share_of.as_deref(), Some("page"));
     assert_eq!(busy.notes, ["Read this."]);
     let row = &busy.rows[0];
-    assert_eq!(
-        (row.name.as_str(), row.server.as_str()),
-        ("Go", "go-nethttp")
-    );
-    assert_eq!(row.workload, "sse");
-    assert_eq!(row.figures[&Rate], [100.0, 200.5]);
-    assert_eq!(row.figures[&Transfer], [1024.0]);
-    assert!(!row.figures.contains_key(&RateShare));
-    assert_eq!(users.rows.len(), 2);
-    assert_eq!(users.rows[0].figures[&LatencyMean], [1e6]);
-    assert!(users.rows[1].figures.is_empty());
+    let names = (&*row.name, &*row.server, &*row.workload);
+    assert_eq!(names, ("Go", "go-nethttp", "sse"));
+    let figures = [(Rate, vec![100.0, 200.5]), (Transfer, vec![1024.0])];
+    assert_eq!(row.figures, figures.into());
+    let means: Vec<_> = users.rows.iter().map(|row| row.figures.clone()).collect();
+    assert_eq!(means, [[(LatencyMean, vec![1e6])].into(), BTreeMap::new()]);
 }
 
 #[test]
 fn faults_in_a_published_table_are_reported_with_their_line() {
-    refused(
+    refused_changes(
         WHOLE,
+        read,
         r#"
         machine = | machin = | tour.toml:22: unknown field `machin`
         measure = "busy" | measure = "bsy" | tour.toml:26: there is no measure with the id `bsy`; did you mean `busy`?
@@ -323,6 +308,37 @@ fn faults_in_a_published_table_are_reported_with_their_line() {
         "1 KB" | 1024 | tour.toml:38: `transfer` needs a unit: write it like "96.17MB"
         "1 KB" | ["1 KB", "1 XB"] | tour.toml:38: `1 XB` is not a valid `transfer`; write it like "96.17MB"
         server = "bun" | server = "go-nethttp" | tour.toml:45: the table has two rows of `go-nethttp` with `byte`
-    "#,
+        "#,
     );
+}
+
+#[test]
+fn a_suite_may_add_rounds_until_it_is_precise() {
+    let asked = "precision = \"2.5%\"\nbudget = \"10m\"\nrounds = 6";
+    let suite = read(&TOUR.replace("rounds = 6", asked)).unwrap();
+    let adaptive = suite.adaptive.unwrap();
+    assert_eq!(adaptive.precision.share(), 0.025);
+    assert_eq!(adaptive.budget, Duration::from_secs(600));
+    let most = AdaptiveRounds::MOST_ROUNDS;
+    let measures = suite.measures_on(cpus(1));
+    assert!(measures.iter().all(|one| one.rounds == most));
+    refused_changes(
+        TOUR,
+        read,
+        r#"
+        rounds = 6 | budget = "10m"\nrounds = 6 | tour.toml:4: `budget` needs `precision`
+        rounds = 6 | precision = "3"\nrounds = 6 | tour.toml:4: `3` is not a precision
+        rounds = 6 | precision = "3%"\nbudget = "0s"\nrounds = 6 | tour.toml:5:\u{20}
+        rounds = 6 | precision = "99%"\nrounds = 6 | at most 50%
+        "#,
+    );
+}
+
+#[test]
+fn the_note_of_an_adaptive_quick_run_has_no_number_of_rounds() {
+    let asked = "precision = \"3%\"\nrounds = 3\nservers";
+    let text = WHOLE.replacen("rounds = 3\nservers", asked, 1);
+    let mut suite = read(&text).unwrap();
+    let note = suite.quicken(&Changes::default()).unwrap();
+    contains(note, "busy: trials of 1s (in full trials of 20s)");
 }

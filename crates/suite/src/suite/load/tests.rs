@@ -1,21 +1,24 @@
 //! Loads of every shape, as suites write them.
 
 use prony_model::Arrivals;
-use prony_testkit::table::rows;
+use prony_testkit::contains;
+use prony_testkit::table::{refused, refused_changes, rows};
 
 use super::*;
 
-/// Fields that every load here has.
-const TIMES: &str = "warmup = \"0s\", timeout = \"5s\"";
-
-fn load(fields: &str) -> Result<SuiteLoad, String> {
+fn load_with(warmup: &str, fields: &str) -> Result<SuiteLoad, String> {
     #[derive(Deserialize)]
     struct File {
         load: SuiteLoad,
     }
-    let file: Result<File, _> = toml::from_str(&format!("load = {{ {fields}, {TIMES} }}"));
+    let text = format!("load = {{ {fields}, {warmup}, timeout = \"5s\" }}");
+    let file: Result<File, _> = toml::from_str(&text);
     file.map(|file| file.load)
         .map_err(|error| error.message().to_owned())
+}
+
+fn load(fields: &str) -> Result<SuiteLoad, String> {
+    load_with("warmup = \"0s\"", fields)
 }
 
 fn spec(fields: &str) -> LoadSpec {
@@ -29,40 +32,41 @@ fn schedule(fields: &str) -> Schedule {
     }
 }
 
+const STAGED: &str = r#"shape = "rate", stages = ["1k/s:10s", "1k/s..5k/s:30s"], connections = 8"#;
+const CLOSED: &str = r#"shape = "closed", connections = 64, duration = "10s""#;
 const RATE: &str = r#"shape = "rate", rate = "20k/s", connections = 64, duration = "10s""#;
 
 #[test]
 fn only_a_load_with_a_warm_up_has_a_warm_up_limit() {
-    let read = |fields: &str| {
-        let fields = format!("{RATE}, {fields}, timeout = \"5s\"");
-        #[derive(Deserialize)]
-        struct File {
-            load: SuiteLoad,
-        }
-        let file: Result<File, _> = toml::from_str(&format!("load = {{ {fields} }}"));
-        file.map(|file| file.load.warmup_limit())
-            .map_err(|error| error.message().to_owned())
-    };
-    assert_eq!(read("warmup = \"1s\""), Ok(WARMUP_LIMIT));
-    let longer = read("warmup = \"1s\", warmup_limit = \"1m\"");
-    assert_eq!(longer, Ok(Duration::from_secs(60)));
-    let exactly = read("warmup = \"1s\", warmup_limit = \"0s\"");
-    assert_eq!(exactly, Ok(Duration::ZERO));
-    assert_eq!(read("warmup = \"0s\""), Ok(Duration::ZERO));
-    let contradiction = read("warmup = \"0s\", warmup_limit = \"5s\"").unwrap_err();
-    assert!(
-        contradiction.contains("`warmup = \"0s\"` has none"),
-        "{contradiction}"
+    for (warmup, limit) in [
+        ("warmup = \"1s\"", WARMUP_LIMIT),
+        (
+            "warmup = \"1s\", warmup_limit = \"1m\"",
+            Duration::from_secs(60),
+        ),
+        ("warmup = \"1s\", warmup_limit = \"0s\"", Duration::ZERO),
+        ("warmup = \"0s\"", Duration::ZERO),
+    ] {
+        let load = load_with(warmup, RATE).unwrap();
+        assert_eq!(load.warmup_limit(), limit, "{warmup}");
+    }
+    refused(
+        |warmup| load_with(warmup, RATE),
+        r#"warmup = "0s", warmup_limit = "5s" | `warmup = "0s"` has none"#,
     );
 }
 
 #[test]
 fn a_rate_is_evenly_spaced_by_default() {
     assert_eq!(schedule(RATE), Schedule::constant(Arrivals::Even, 20_000.0));
-    let load = spec(RATE);
-    assert_eq!((load.connections, load.max_connections), (64, None));
-    assert_eq!((load.pipeline, load.deadline_s), (1, None));
-    assert!(!load.spin && !load.events && !load.first_byte);
+    let expected = LoadSpec {
+        shape: LoadShape::Rate(schedule(RATE)),
+        connections: 64,
+        duration_s: Some(10.0),
+        timeout_s: 5.0,
+        ..LoadSpec::default()
+    };
+    assert_eq!(spec(RATE), expected);
 }
 
 #[test]
@@ -80,40 +84,30 @@ fn every_field_of_a_rate_is_read() {
         connections: 64,
         max_connections: Some(500),
         pipeline: 16,
-        multiplexed: false,
         requests_per_connection: Some(100),
-        threads: 1,
         duration_s: Some(10.0),
         requests: Some(5),
-        warmup_s: 0.0,
         timeout_s: 5.0,
         deadline_s: Some(1.0),
-        seed: 0,
         spin: true,
         streams: 1000,
         first_byte: true,
         events: true,
-        messages: false,
-        flows: false,
-        by: MeasuredBy::Time,
+        ..LoadSpec::default()
     };
     assert_eq!(load, expected);
 }
 
 #[test]
 fn stages_end_the_load_if_all_of_them_have_a_duration() {
-    let staged = r#"shape = "rate", stages = ["1k/s:10s", "1k/s..5k/s:30s"], connections = 8"#;
-    assert_eq!(schedule(staged).stages_text(), "1k/s:10s, 1k/s..5k/s:30s");
-    assert_eq!(spec(staged).duration_s, Some(40.0));
-    let longer = format!("{staged}, duration = \"1m\"");
+    assert_eq!(schedule(STAGED).stages_text(), "1k/s:10s, 1k/s..5k/s:30s");
+    assert_eq!(spec(STAGED).duration_s, Some(40.0));
+    let longer = format!("{STAGED}, duration = \"1m\"");
     assert_eq!(spec(&longer).duration_s, Some(60.0));
-    let error = load(&format!("{staged}, duration = \"39s\"")).unwrap_err();
-    assert!(
-        error.contains("the stages take 40s, and the load ends after 39s"),
-        "{error}"
-    );
+    let error = load(&format!("{STAGED}, duration = \"39s\"")).unwrap_err();
+    contains(&error, "the stages take 40s, and the load ends after 39s");
     let open_end = r#"shape = "rate", stages = ["1k/s:10s", "5k/s"], connections = 8"#;
-    assert!(load(open_end).unwrap_err().contains("needs `duration`"));
+    contains(&load(open_end).unwrap_err(), "needs `duration`");
 }
 
 #[test]
@@ -130,17 +124,15 @@ fn users_are_read_as_closed_or_open() {
 
 #[test]
 fn connections_may_be_replaced_and_pipelined() {
-    let closed = r#"shape = "closed", connections = 64, duration = "10s""#;
-    assert_eq!(spec(&format!("{closed}, pipeline = 16")).pipeline, 16);
-    let streams = spec(&format!("{closed}, streams_per_connection = 32"));
+    assert_eq!(spec(&format!("{CLOSED}, pipeline = 16")).pipeline, 16);
+    let streams = spec(&format!("{CLOSED}, streams_per_connection = 32"));
     assert_eq!(streams.pipeline, 32);
-    let churn = spec(&format!("{closed}, requests_per_connection = 1"));
+    let churn = spec(&format!("{CLOSED}, requests_per_connection = 1"));
     assert_eq!(churn.requests_per_connection, Some(1));
 }
 
 #[test]
 fn conflicting_fields_are_rejected_with_what_to_write() {
-    let closed = r#"shape = "closed", connections = 64, duration = "10s""#;
     let users = r#"shape = "users-closed", users = 5, think_time = "1s", duration = "10s""#;
     let open = users.replace("users-closed", "users-open");
     let added = rows(
@@ -168,47 +160,40 @@ fn conflicting_fields_are_rejected_with_what_to_write() {
             rate | deadline = "0s" | longer than 0
             rate | arrivals = "random" | unknown variant `random`
             rate | event = true | unknown field `event`
+            rate | pipeline = 1001 | `pipeline` is 1001: at most 1000
+            rate | streams_per_connection = 1001 | `streams_per_connection` is 1001: at most 1000
+            rate | threads = 5000 | `threads` is 5000: at most 1024
+            rate | burst = 1000001 | `burst` is 1000001: at most 1000000
         "#,
     );
-    let added = added.into_iter().map(|[to, field, expected]| {
+    for [to, field, expected] in added {
         let to = match to {
-            "closed" => closed,
+            "closed" => CLOSED,
             "users" => users,
             "open" => &open,
             _ => RATE,
         };
-        (format!("{to}, {field}"), expected)
-    });
-    let changed = rows(
+        let error = load(&format!("{to}, {field}")).unwrap_err();
+        assert!(error.contains(expected), "{field}: {error}");
+    }
+    refused_changes(
+        RATE,
+        load,
         r#"
             rate = "20k/s", | "" | needs `rate`, or `stages` if its rate changes
             connections = 64, | "" | `rate` needs `connections`
             20k/s | fast | `fast` is not a rate; write one like
             20k/s | 0 | a rate must be more than 0
+            20k/s | 2000M/s | at most 1000M/s
             rate = "20k/s" | stages = ["5k/s", "1k/s"] | is not the last one
             rate = "20k/s" | stages = [] | there is no stage
         "#,
     );
-    let changed = changed.into_iter().map(|[from, to, expected]| {
-        assert!(RATE.contains(from), "no `{from}` to change");
-        (RATE.replace(from, to), expected)
-    });
-    for (fields, expected) in added.chain(changed) {
-        let error = match load(&fields) {
-            Ok(_) => panic!("`{fields}` is accepted; it should say {expected}"),
-            Err(error) => error,
-        };
-        assert!(
-            error.contains(expected),
-            "{fields}: {error}\nlacks {expected}"
-        );
-    }
 }
 
 #[test]
 fn a_shortened_load_keeps_its_stages_in_proportion() {
-    let staged = r#"shape = "rate", stages = ["1k/s:10s", "1k/s..5k/s:30s"], connections = 8"#;
-    let mut short = load(staged).unwrap();
+    let mut short = load(STAGED).unwrap();
     short.shorten_to(Duration::from_secs(4));
     let LoadShape::Rate(schedule) = &short.spec.shape else {
         panic!("it is a rate");
@@ -222,51 +207,30 @@ fn a_shortened_load_keeps_its_stages_in_proportion() {
 }
 
 #[test]
-fn limits_of_the_engine_are_checked_in_the_suite() {
-    let refused = |more: &str| load(&format!("{RATE}, {more}")).unwrap_err();
-    assert!(refused("pipeline = 1001").contains("`pipeline` is 1001: at most 1000"));
-    let streams = refused("streams_per_connection = 1001");
-    assert!(
-        streams.contains("`streams_per_connection` is 1001: at most 1000"),
-        "{streams}"
-    );
-    assert!(refused("threads = 5000").contains("`threads` is 5000: at most 1024"));
-    assert!(refused("burst = 1000001").contains("`burst` is 1000001: at most 1000000"));
-    let fast = RATE.replace("20k/s", "2000M/s");
-    assert!(load(&fast).unwrap_err().contains("at most 1000M/s"));
-}
-
-#[test]
 fn a_measure_of_instructions_sends_a_fixed_number_of_requests_in_a_closed_loop() {
     let counting = |load: Option<&str>, requests: Option<u64>| {
         let load = load.map(|text| toml::from_str::<SuiteLoad>(text).unwrap());
         SuiteLoad::counting(load.as_ref(), requests.and_then(NonZeroU64::new))
     };
-    let plain = counting(None, None).unwrap().spec;
-    assert_eq!(
-        (
-            plain.connections,
-            plain.requests,
-            plain.duration_s,
-            plain.warmup_s
-        ),
-        (1, Some(1000), None, 0.0)
-    );
-    assert_eq!(plain.by, MeasuredBy::Instructions);
+    let plain = LoadSpec {
+        requests: Some(1000),
+        timeout_s: 60.0,
+        by: MeasuredBy::Instructions,
+        ..LoadSpec::default()
+    };
+    assert_eq!(counting(None, None).unwrap().spec, plain);
     let own = "shape = \"closed\"\nconnections = 4\nthreads = 2\nduration = \"9s\"\nwarmup_limit = \"3s\"\n";
     let own = counting(Some(own), Some(50)).unwrap();
     let on_all = own.spec(NonZeroUsize::new(8).unwrap());
     assert_eq!((on_all.connections, on_all.threads), (4, 1));
     assert_eq!((own.spec.requests, own.spec.duration_s), (Some(50), None));
     assert_eq!(own.warmup_limit(), Duration::from_secs(3));
-    for [wrong, why] in rows(
+    refused(
+        |text| counting(Some(text), None),
         r#"
         shape = "rate"\nrate = "5/s"\nconnections = 1\nduration = "1s"\n | not `rate`
         shape = "closed"\nconnections = 1\nduration = "1s"\nstreams = 3\n | no `streams`
         shape = "closed"\nconnections = 1\nduration = "1s"\npipeline = 2\n | no `pipeline`
-    "#,
-    ) {
-        let error = counting(Some(wrong), None).unwrap_err();
-        assert!(error.contains(why), "{error}");
-    }
+        "#,
+    );
 }
