@@ -2,7 +2,8 @@ use super::*;
 use crate::files::Files;
 use crate::workload::Workload;
 use prony_load::{LoadRequest, WireRequest};
-use prony_testkit::table::rows;
+use prony_testkit::table::{refused, rows};
+use prony_testkit::{contains, starts_with};
 use tempfile::TempDir;
 
 /// A secret that every encoder writes in its own way.
@@ -64,7 +65,7 @@ fn headers_query_and_cookies_are_sent() {
          cookies = { session = \"abc\", theme = \"dark\" }",
     );
     let line = "POST /a?deep=true&q=a%20b%26c&tag=x&tag=%C3%A4 HTTP/1.1\r\n";
-    assert!(request.starts_with(line), "{request}");
+    starts_with(&request, line);
     for field in [
         "authorization: Bearer s3cr&t value\r\n",
         "x-one: 1\r\n",
@@ -72,12 +73,9 @@ fn headers_query_and_cookies_are_sent() {
         "cookie: session=abc; theme=dark\r\n",
         "Content-Length: 0\r\n",
     ] {
-        assert!(request.contains(field), "{request}\nlacks {field}");
+        contains(&request, field);
     }
-    assert!(
-        url.starts_with("http://127.0.0.1:80/a?deep=true&q="),
-        "{url}"
-    );
+    starts_with(&url, "http://127.0.0.1:80/a?deep=true&q=");
 }
 
 #[test]
@@ -94,19 +92,13 @@ fn each_body_has_its_content_type() {
     ) {
         let (request, _) = sent(&format!("body = {body}"));
         let (head, sent) = request.split_once("\r\n\r\n").unwrap();
-        assert!(
-            head.contains(&format!("content-type: {media}\r\n")),
-            "{head}"
-        );
+        contains(head, &format!("content-type: {media}\r\n"));
         assert_eq!(sent, content);
     }
     let (own, _) = sent("headers = { Content-Type = \"text/csv\" }\nbody = { text = \"a\" }");
-    assert_eq!(
-        own.to_lowercase().matches("content-type").count(),
-        1,
-        "{own}"
-    );
-    assert!(own.contains("content-type: text/csv\r\n"), "{own}");
+    contains(&own, "content-type: text/csv\r\n");
+    let count = own.to_lowercase().matches("content-type").count();
+    assert_eq!(count, 1, "{own}");
 }
 
 #[test]
@@ -117,7 +109,7 @@ fn a_multipart_body_has_its_parts() {
     );
     let (head, body) = request.split_once("\r\n\r\n").unwrap();
     let media = "content-type: multipart/form-data; boundary=prony-boundary-00000000\r\n";
-    assert!(head.contains(media), "{head}");
+    contains(head, media);
     assert_eq!(
         body,
         "--prony-boundary-00000000\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nhi\r\n\
@@ -129,10 +121,7 @@ fn a_multipart_body_has_its_parts() {
 #[test]
 fn a_compressed_response_is_asked_for() {
     let (request, _) = sent("compressed = true");
-    assert!(
-        request.contains("accept-encoding: gzip, br, zstd, deflate\r\n"),
-        "{request}"
-    );
+    contains(&request, "accept-encoding: gzip, br, zstd, deflate\r\n");
     let accepted = |lines: &str| prepare(lines).unwrap().accepted().unwrap().is_none();
     assert!(!accepted("compressed = true"));
     assert!(!accepted("headers = { Accept-Encoding = \"br\" }"));
@@ -145,93 +134,51 @@ fn secrets_are_sent_and_not_shown() {
     let lines = "query = { key = { env = \"TOKEN\", secret = true } }\n\
                  basic_auth = { user = \"ann\", password = \"swordfish\" }";
     let (request, url) = sent(lines);
-    assert!(request.contains("/a?key=s3cr%26t%20value "), "{request}");
-    assert!(
-        request.contains("authorization: Basic YW5uOnN3b3JkZmlzaA==\r\n"),
-        "{request}"
-    );
+    contains(&request, "/a?key=s3cr%26t%20value ");
+    contains(&request, "authorization: Basic YW5uOnN3b3JkZmlzaA==\r\n");
     assert_eq!(url, "http://127.0.0.1:80/a?key=***");
     let prepared = prepare(lines).unwrap();
-    assert_eq!(
-        prepared
-            .secrets()
-            .hide("ann, swordfish, YW5uOnN3b3JkZmlzaA==, s3cr&t value"),
-        "ann, ***, ***, ***"
-    );
+    let shown = { prepared.secrets() }.hide("ann, swordfish, YW5uOnN3b3JkZmlzaA==, s3cr&t value");
+    assert_eq!(shown, "ann, ***, ***, ***");
     let debug = format!("{:?}", read(lines).unwrap());
     assert!(!debug.contains("swordfish"), "{debug}");
 }
 
 #[test]
 fn a_secret_is_hidden_however_a_request_encodes_it() {
-    let values = "[values]\nvariables = { t = { env = \"AWKWARD\", secret = true } }";
-    let own = "{ env = \"AWKWARD\", secret = true }";
-    for (lines, sent_as, hidden) in [
-        (
-            "path = \"/x/{{t}}/y\"".to_owned(),
-            "/x/sword%20fish/and&mo?re%23%22~%2/y ",
-            "/x/***/y ",
-        ),
-        (
-            format!("query = {{ q = {own} }}"),
-            "?q=sword%20fish%2Fand%26mo%3Fre%23%22~%252 ",
-            "?q=*** ",
-        ),
-        (
-            "query = { q = \"<{{t}}>\" }".to_owned(),
-            "?q=%3Csword%20fish%2Fand%26mo%3Fre%23%22~%252%3E ",
-            "?q=%3C***%3E ",
-        ),
-        (
-            format!("body = {{ form = {{ f = {own} }} }}"),
-            "f=sword+fish%2Fand%26mo%3Fre%23%22%7E%252",
-            "f=***",
-        ),
-        (
-            "body = { json = { j = \"{{t}}\" } }".to_owned(),
-            "{\"j\":\"sword fish/and&mo?re#\\\"~%2\"}",
-            "{\"j\":\"***\"}",
-        ),
-        (
-            "body = { text = \"-{{t}}-\" }".to_owned(),
-            "-sword fish/and&mo?re#\"~%2-",
-            "-***-",
-        ),
-        (
-            format!("body = {{ multipart = [{{ name = \"m\", text = {own} }}] }}"),
-            "sword fish/and&mo?re#\"~%2",
-            "***",
-        ),
-        (
-            format!("headers = {{ x = {own} }}"),
-            "x: sword fish/and&mo?re#\"~%2",
-            "x: ***",
-        ),
-        (
-            format!("basic_auth = {{ user = \"ann\", password = {own} }}"),
-            "Basic YW5uOnN3b3JkIGZpc2gvYW5kJm1vP3JlIyJ+JTI=",
-            "Basic ***",
-        ),
-    ] {
-        let lines = format!("{lines}\n{values}");
+    for [lines, sent_as, hidden] in rows(
+        r#"
+        path = "/x/{{t}}/y" | /x/sword%20fish/and&mo?re%23%22~%2/y\u{20} | /x/***/y\u{20}
+        query = { q = OWN } | ?q=sword%20fish%2Fand%26mo%3Fre%23%22~%252\u{20} | ?q=***\u{20}
+        query = { q = "<{{t}}>" } | ?q=%3Csword%20fish%2Fand%26mo%3Fre%23%22~%252%3E\u{20} | ?q=%3C***%3E\u{20}
+        body = { form = { f = OWN } } | f=sword+fish%2Fand%26mo%3Fre%23%22%7E%252 | f=***
+        body = { json = { j = "{{t}}" } } | {"j":"sword fish/and&mo?re#\\"~%2"} | {"j":"***"}
+        body = { text = "-{{t}}-" } | -sword fish/and&mo?re#"~%2- | -***-
+        body = { multipart = [{ name = "m", text = OWN }] } | sword fish/and&mo?re#"~%2 | ***
+        headers = { x = OWN } | x: sword fish/and&mo?re#"~%2 | x: ***
+        basic_auth = { user = "ann", password = OWN } | Basic YW5uOnN3b3JkIGZpc2gvYW5kJm1vP3JlIyJ+JTI= | Basic ***
+        "#,
+    ) {
+        const SECRET: &str = "{ env = \"AWKWARD\", secret = true }";
+        let own = lines.replace("OWN", SECRET);
+        let lines = format!("{own}\n[values]\nvariables = {{ t = {SECRET} }}");
         let (request, url) = sent(&lines);
-        assert!(request.contains(sent_as), "{request} lacks {sent_as}");
+        contains(&request, sent_as);
         let secrets = prepare(&lines).unwrap().secrets().clone();
         let escapes = ["%2F", "%3F", "%7E"];
         let lower_case = escapes.iter().fold(request.clone(), |text, escape| {
             text.replace(escape, &escape.to_lowercase())
         });
-        for request in [request, lower_case] {
-            let told = secrets.hide(&request);
-            assert!(told.contains(hidden), "{told} lacks {hidden}");
-        }
+        contains(&secrets.hide(&request), hidden);
+        contains(&secrets.hide(&lower_case), hidden);
         assert!(!url.contains("fish"), "{url}");
     }
 }
 
 #[test]
 fn requests_that_cannot_be_sent_are_refused() {
-    for [lines, expected] in rows(
+    refused(
+        prepare,
         r#"
         headers = { x = { env = "NOT_THERE" } } | workload `w`: its header `x` is the environment variable NOT_THERE, which is not set; set it: export NOT_THERE=…
         query = { x = { env = "EMPTY" } } | query field `x` is the environment variable EMPTY, which is empty
@@ -255,18 +202,9 @@ fn requests_that_cannot_be_sent_are_refused() {
         body = { multipart = [ { name = "a" } ] } | part `a` needs either `text` or `file`
         body = { multipart = [ { name = "a", txt = "b" } ] } | unknown field `txt`
         query = { a = [] } | the list is empty
-    "#,
-    ) {
-        let error = prepare(lines).map_or_else(|error| error, |_| "accepted".into());
-        assert!(
-            error.contains(expected),
-            "{lines}: {error}\nlacks {expected}"
-        );
-    }
-    let long = format!("query = {{ a = \"{}\" }}", "x".repeat(70_000));
-    let error = prepare(&long).map(|_| ()).unwrap_err();
-    assert!(
-        error.contains("query take 70005 bytes; at most 60000"),
-        "{error}"
+        "#,
     );
+    let long = format!("query = {{ a = \"{}\" }}", "x".repeat(70_000));
+    let error = prepare(&long).map(drop).unwrap_err();
+    contains(&error, "query take 70005 bytes; at most 60000");
 }

@@ -188,10 +188,8 @@ mod tests {
     #[test]
     fn debugging_shows_no_secret() {
         let value = Value::Text("swordfish".into()).into_secret();
-        assert_eq!(
-            format!("{value:?} {}", Secret::from("x".to_owned())),
-            "Secret(***) ***"
-        );
+        let shown = format!("{value:?} {}", Secret::from("x".to_owned()));
+        assert_eq!(shown, "Secret(***) ***");
         assert!(value.is_secret());
     }
 }

@@ -245,31 +245,23 @@ mod tests {
     }
 
     #[test]
-    fn values_are_compared() {
-        for (path, tests) in [
-            ("$.items[0].id", "7"),
-            ("$.items[*].id", "7"),
-            ("$.items[0]", "{ json = { id = 7, name = \"ann\" } }"),
-            ("$.none", "{ json = \"null\" }"),
-            ("$['a.*b']", "[1, 2, 3]"),
-            ("$.items[*].name", "{ matches = \"^[ab]\" }"),
-            ("$.items[0].id", "{ matches = '^\\d$' }"),
-            ("$.nothing", "{ exists = false }"),
-            ("$.none", "{ exists = true }"),
-            ("$.items", "{ count = 2 }"),
-            ("$['a.*b']", "{ count = 3 }"),
-            ("$.items[*]", "{ count = { min = 1, max = 2 } }"),
-            ("$.items[?@.name == 'ann']", "{ count = 1, exists = true }"),
-            ("$..name", "{ count = 2 }"),
-        ] {
-            assert_eq!(told(path, tests), "", "{path} {tests}");
-        }
-    }
-
-    #[test]
-    fn a_difference_is_told_with_the_path_and_both_values() {
+    fn a_difference_has_the_path_and_both_values() {
         for [path, tests, message] in rows(
             r#"
+            $.items[0].id | 7 | ""
+            $.items[*].id | 7 | ""
+            $.items[0] | { json = { id = 7, name = "ann" } } | ""
+            $.none | { json = "null" } | ""
+            $['a.*b'] | [1, 2, 3] | ""
+            $.items[*].name | { matches = "^[ab]" } | ""
+            $.items[0].id | { matches = '^\\d$' } | ""
+            $.nothing | { exists = false } | ""
+            $.none | { exists = true } | ""
+            $.items | { count = 2 } | ""
+            $['a.*b'] | { count = 3 } | ""
+            $.items[*] | { count = { min = 1, max = 2 } } | ""
+            $.items[?@.name == 'ann'] | { count = 1, exists = true } | ""
+            $..name | { count = 2 } | ""
             $.items[1].id | 8 | expected $.items[1].id = 8, got $.items[1].id = 7.0
             $.items[*].name | "ann" | expected $.items[*].name = "ann", got $.items[*].name = "bob"
             $.x | 1 | expected $.x = 1, got no $.x
@@ -279,9 +271,9 @@ mod tests {
             $.items[*].name | { matches = "^a" } | expected $.items[*].name to match `^a`, got $.items[*].name = "bob"
             $.none | { matches = "null" } | expected $.none to match `null`, got $.none = null
             $.x | { matches = "a" } | expected $.x to match `a`, got no $.x
-        "#,
+            "#,
         ) {
-            assert_eq!(told(path, tests), message);
+            assert_eq!(told(path, tests), message, "{path} {tests}");
         }
     }
 

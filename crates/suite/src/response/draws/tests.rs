@@ -1,3 +1,5 @@
+use prony_testkit::{contains, starts_with};
+
 use super::*;
 
 fn lines() -> LineOf {
@@ -27,56 +29,39 @@ fn independent_draws_of_any_source_are_accepted() {
     for seed in 0..400 {
         let mut random = fastrand::Rng::with_seed(seed);
         assert_eq!(verdict(true, |_| random.usize(..8)), "right", "seed {seed}");
-        assert_eq!(
-            verdict(false, |_| random.usize(..8)),
-            "right",
-            "seed {seed}"
-        );
+        let independent = verdict(false, |_| random.usize(..8));
+        assert_eq!(independent, "right", "seed {seed}");
         // Several processes, each with its own draws, whichever accepts a connection.
-        let mut processes: Vec<_> = (0..4)
-            .map(|n| fastrand::Rng::with_seed(seed * 4 + n))
-            .collect();
-        assert_eq!(
-            verdict(true, |(connection, ..)| processes[connection % 4]
-                .usize(..8)),
-            "right",
-            "seed {seed}"
-        );
+        let process = |n| fastrand::Rng::with_seed(seed * 4 + n);
+        let mut processes = [0, 1, 2, 3].map(process);
+        let of_several = verdict(true, |(connection, ..)| {
+            processes[connection % 4].usize(..8)
+        });
+        assert_eq!(of_several, "right", "seed {seed}");
     }
 }
 
 #[test]
 fn every_cheat_is_reported() {
     let mut random = fastrand::Rng::with_seed(5);
-    assert_eq!(
-        verdict(true, |_| random.usize(..2)),
-        "drew only 2 of 8 lines in 400 responses"
-    );
-    assert_eq!(
-        verdict(true, |_| 3),
-        "drew only 1 of 8 lines in 400 responses"
-    );
+    let two = verdict(true, |_| random.usize(..2));
+    assert_eq!(two, "drew only 2 of 8 lines in 400 responses");
+    let one = verdict(true, |_| 3);
+    assert_eq!(one, "drew only 1 of 8 lines in 400 responses");
     for kept_open in [true, false] {
         let in_turn = verdict(kept_open, |(_, _, all)| all % 8);
-        assert!(
-            in_turn.starts_with("draws the lines in turn: 39"),
-            "{in_turn}"
-        );
+        starts_with(&in_turn, "draws the lines in turn: 39");
         let own = verdict(kept_open, |(connection, place, _)| {
             (connection + place * 3) % 8
         });
-        assert!(own.starts_with("draws the lines in turn: "), "{own}");
+        starts_with(&own, "draws the lines in turn: ");
     }
-    assert_eq!(
-        verdict(true, |(connection, ..)| connection),
-        "each connection keeps getting the same line"
-    );
+    let same = verdict(true, |(connection, ..)| connection);
+    assert_eq!(same, "each connection keeps getting the same line");
     let often = verdict(true, |_| random.usize(..16).min(7));
-    assert!(often.starts_with("drew `line 7` "), "{often}");
-    assert!(
-        often.ends_with(" times in 400 responses; about 50 are expected"),
-        "{often}"
-    );
+    starts_with(&often, "drew `line 7` ");
+    let times = " times in 400 responses; about 50 are expected";
+    assert!(often.ends_with(times), "{often}");
 }
 
 #[test]
@@ -85,17 +70,13 @@ fn dependent_draws_are_found() {
     let mut random = fastrand::Rng::with_seed(6);
     let mut kept = 0;
     let cached = verdict(true, |(_, _, all)| {
-        kept = if all % 4 == 0 {
-            random.usize(..8)
-        } else {
-            kept
-        };
+        if all % 4 == 0 {
+            kept = random.usize(..8);
+        }
         kept
     });
-    assert!(
-        cached.contains(" draws repeat the previous one; about 49 are expected"),
-        "{cached}"
-    );
+    let repeats = " draws repeat the previous one";
+    contains(&cached, &format!("{repeats}; about 49 are expected"));
     // All lines, in a new random order each time.
     let mut deck: Vec<usize> = Vec::new();
     let dealt = verdict(true, |_| {
@@ -105,7 +86,7 @@ fn dependent_draws_are_found() {
         }
         deck.pop().unwrap()
     });
-    assert!(dealt.contains(" draws repeat the previous one"), "{dealt}");
+    contains(&dealt, repeats);
     // Connections that share a seed.
     let mut seeded = fastrand::Rng::with_seed(0);
     let alike = verdict(true, |(_, place, _)| {
@@ -114,10 +95,7 @@ fn dependent_draws_are_found() {
         }
         seeded.usize(..8)
     });
-    assert!(
-        alike.starts_with("connections draw alike: 350 of 350"),
-        "{alike}"
-    );
+    starts_with(&alike, "connections draw alike: 350 of 350");
     // The next line is one of three.
     let mut before = 0;
     let near = verdict(true, |_| {
