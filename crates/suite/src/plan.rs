@@ -168,7 +168,6 @@ impl TrialAttempt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_model::LoadShape;
     use proptest::prelude::*;
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -182,19 +181,19 @@ mod tests {
             // Two loads for each workload.
             workload: format!("w{}", i / 2),
             load: LoadSpec {
-                shape: LoadShape::Closed,
                 connections: i + 1,
-                threads: 1,
                 duration_s: Some(1.0),
-                requests: None,
-                warmup_s: 0.1,
-                timeout_s: 5.0,
                 ..LoadSpec::default()
             },
             rounds,
             warmup_limit_s: 0.0,
         };
         rounds.iter().enumerate().map(measure).collect()
+    }
+
+    /// A plan of this many servers, all of which take part in all measures.
+    fn plan(servers: usize, rounds: &[u32], seed: u64) -> Plan {
+        Plan::interleaved(&names("s", servers), &measures(rounds), |_, _| true, seed)
     }
 
     /// A trial without its place in the order.
@@ -250,10 +249,7 @@ mod tests {
 
         #[test]
         fn the_seed_determines_the_order(seed: u64, other: u64) {
-            let all = |_: &str, _: &Measure| true;
-            let plan = |seed| {
-                Plan::interleaved(&names("s", 5), &measures(&[6; 4]), all, seed).trials(u32::MAX)
-            };
+            let plan = |seed| plan(5, &[6; 4], seed).trials(u32::MAX);
             prop_assert_eq!(plan(seed), plan(seed));
             // 20! orders for each of 6 rounds.
             let orders_differ = plan(seed) != plan(other);
@@ -277,15 +273,10 @@ mod tests {
                 }
             }
         }
-    }
 
-    proptest! {
         #[test]
         fn arrivals_are_the_same_within_a_round_and_differ_between_rounds(seed: u64, other: u64) {
-            let plan = |seed| {
-                let all = |_: &str, _: &Measure| true;
-                Plan::interleaved(&names("s", 3), &measures(&[4, 6]), all, seed).trials(u32::MAX)
-            };
+            let plan = |seed| plan(3, &[4, 6], seed).trials(u32::MAX);
             let seeds = |trials: &[Trial]| -> BTreeMap<u32, BTreeSet<u64>> {
                 let mut seeds = BTreeMap::<u32, BTreeSet<u64>>::new();
                 for trial in trials {
@@ -303,21 +294,18 @@ mod tests {
         #[test]
         fn loads_of_different_seeds_are_the_same_load(seed: u64) {
             let measures = measures(&[2, 3]);
-            let plan = Plan::interleaved(&names("s", 2), &measures, |_, _| true, seed);
-            for trial in &plan.trials(u32::MAX) {
+            for trial in &plan(2, &[2, 3], seed).trials(u32::MAX) {
                 let same = measures.iter().filter(|measure| measure.load.same_load(&trial.load));
                 prop_assert_eq!(same.count(), 1);
             }
         }
-    }
 
-    proptest! {
         #[test]
         fn an_ended_measure_has_no_more_rounds_and_the_others_have_all_theirs(
             ended_after in 0u32..6,
             seed: u64,
         ) {
-            let mut plan = Plan::interleaved(&names("s", 3), &measures(&[5, 5]), |_, _| true, seed);
+            let mut plan = plan(3, &[5, 5], seed);
             for round in 1..=5 {
                 // Later `goes_on` is true again, which changes nothing.
                 let trials = plan.next_round(|measure| measure == 1 || round - 1 != ended_after);
@@ -331,18 +319,13 @@ mod tests {
 
         #[test]
         fn rounds_are_the_same_whether_taken_at_once_or_one_by_one(seed: u64) {
-            let mut plan = Plan::interleaved(&names("s", 3), &measures(&[2, 4]), |_, _| true, seed);
+            let mut plan = plan(3, &[2, 4], seed);
             let at_once = plan.trials(u32::MAX);
             let two = plan.trials(2);
             prop_assert_eq!(&at_once[..two.len()], &two[..]);
-            let mut in_turn = Vec::new();
-            loop {
-                let round = plan.next_round(|_| true);
-                if round.is_empty() {
-                    break;
-                }
-                in_turn.extend(round.into_iter().map(|one| one.trial));
-            }
+            let rounds = std::iter::repeat_with(|| plan.next_round(|_| true));
+            let rounds = rounds.take_while(|round| !round.is_empty());
+            let mut in_turn: Vec<Trial> = rounds.flatten().map(|one| one.trial).collect();
             for (sequence, trial) in in_turn.iter_mut().enumerate() {
                 trial.sequence = sequence as u32;
             }
@@ -353,24 +336,8 @@ mod tests {
     /// A recorded seed must repeat its order.
     #[test]
     fn a_seed_gives_the_same_order_in_every_version() {
-        let plan = Plan::interleaved(&names("s", 3), &measures(&[2]), |_, _| true, 42);
-        let order: Vec<String> = plan.trials(9).into_iter().map(|one| one.server).collect();
+        let trials = plan(3, &[2], 42).trials(9).into_iter();
+        let order: Vec<String> = trials.map(|one| one.server).collect();
         assert_eq!(order, ["s0", "s2", "s1", "s1", "s2", "s0"]);
-    }
-
-    #[test]
-    fn a_single_server_opens_every_round() {
-        let plan = Plan::interleaved(&names("s", 1), &measures(&[3]), |_, _| true, 7);
-        let plan = plan.trials(u32::MAX);
-        assert_eq!(plan.len(), 3);
-    }
-
-    #[test]
-    fn a_measure_with_fewer_rounds_is_in_the_first_rounds() {
-        let plan = Plan::interleaved(&names("s", 1), &measures(&[1, 3]), |_, _| true, 7);
-        let trials = plan.trials(u32::MAX);
-        let rounds = rounds_of(&trials);
-        let sizes: Vec<usize> = rounds.iter().map(Vec::len).collect();
-        assert_eq!(sizes, [2, 1, 1]);
     }
 }

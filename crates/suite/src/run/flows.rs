@@ -107,18 +107,16 @@ mod tests {
     use crate::run::testing::measurement;
 
     fn load(ok: u64) -> LoadResult {
+        let flows = Flows {
+            ok,
+            failed: 0,
+            unfinished: 2 - ok,
+            first_failure: None,
+            entries: Vec::new(),
+            ..prony_model::sample::flows(&LatencyHistogram::new())
+        };
         LoadResult {
-            flows: Some(Flows {
-                ok,
-                failed: 0,
-                failed_without_request: 0,
-                unfinished: 2 - ok,
-                rate_per_s: 0.0,
-                duration_ns: None,
-                histogram: LatencyHistogram::new().to_base64(),
-                first_failure: None,
-                entries: Vec::new(),
-            }),
+            flows: Some(flows),
             ..measurement(0.0).load
         }
     }

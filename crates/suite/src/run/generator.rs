@@ -167,11 +167,10 @@ mod tests {
     #[test]
     fn as_many_agents_share_a_load_as_it_has_threads_for() {
         assert_eq!(agents(3, 2).all_threads(), 6);
-        assert_eq!(agents(3, 2).sharing(&spec(6)), (3, 2));
-        assert_eq!(agents(3, 2).sharing(&spec(1)), (1, 1));
-        assert_eq!(agents(3, 2).sharing(&spec(2)), (2, 1));
-        // A suite may name a number of threads that cannot be divided.
-        assert_eq!(agents(3, 2).sharing(&spec(4)), (3, 1));
+        // A suite may name a number of threads that cannot be divided: 4.
+        for (threads, shared) in [(6, (3, 2)), (1, (1, 1)), (2, (2, 1)), (4, (3, 1))] {
+            assert_eq!(agents(3, 2).sharing(&spec(threads)), shared, "{threads}");
+        }
         assert_eq!(agents(3, 1).sharing(&spec(64)), (3, 1));
         let few = LoadSpec {
             connections: 4,
@@ -186,14 +185,9 @@ mod tests {
     fn a_load_of_few_connections_is_one_of_as_many_agents() {
         let generator = Generator::agents(&Losing, agents(12, 4));
         for (connections, shared) in [(1, (1, 1)), (5, (5, 1)), (12, (12, 1)), (64, (12, 4))] {
-            let spec = LoadSpec {
-                connections,
-                ..spec(1)
-            };
-            let spec = LoadSpec {
-                threads: agents(12, 4).threads_of(&spec),
-                ..spec
-            };
+            let mut spec = spec(1);
+            spec.connections = connections;
+            spec.threads = agents(12, 4).threads_of(&spec);
             let plan = LoadPlan {
                 connections,
                 max_connections: connections,
@@ -226,11 +220,8 @@ mod tests {
         assert_eq!(generator.lost(), None);
         let plan = generator.divide(&spec(3), load_plan());
         assert_eq!((plan.agents, plan.threads), (3, 1));
-        assert!(
-            generator
-                .run(&plan, &AtomicBool::new(false), &mut |_| {})
-                .is_err()
-        );
+        let load = generator.run(&plan, &AtomicBool::new(false), &mut |_| {});
+        assert!(load.is_err());
         assert_eq!(generator.lost(), Some("agent 2 on node-b: it ended"));
     }
 }

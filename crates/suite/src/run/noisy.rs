@@ -66,24 +66,22 @@ mod tests {
 
     #[test]
     fn the_group_of_cpus_that_lost_more_decides() {
-        let causes = |server, load| by_the_machine(&disturbed(server, load));
-        assert_eq!(causes(None, None), []);
-        assert_eq!(causes(group(0.05, 0.10), group(0.0, 0.0)), []);
-        assert_eq!(
-            causes(group(0.0, 0.0), group(0.06, 0.0)),
-            [NoiseCause::Steal { share: 0.06 }]
-        );
-        assert_eq!(
-            causes(group(0.07, 0.11), group(0.06, 0.25)),
-            [
-                NoiseCause::Steal { share: 0.07 },
-                NoiseCause::OtherPrograms { share: 0.25 }
-            ]
-        );
-        assert_eq!(
-            causes(None, group(0.0, 0.2)),
-            [NoiseCause::OtherPrograms { share: 0.2 }]
-        );
+        let quiet = group(0.0, 0.0);
+        let steal = |share| NoiseCause::Steal { share };
+        let others = |share| NoiseCause::OtherPrograms { share };
+        for (server, load, causes) in [
+            (None, None, vec![]),
+            (group(0.05, 0.10), quiet, vec![]),
+            (quiet, group(0.06, 0.0), vec![steal(0.06)]),
+            (
+                group(0.07, 0.11),
+                group(0.06, 0.25),
+                vec![steal(0.07), others(0.25)],
+            ),
+            (None, group(0.0, 0.2), vec![others(0.2)]),
+        ] {
+            assert_eq!(by_the_machine(&disturbed(server, load)), causes);
+        }
     }
 
     #[test]
@@ -114,25 +112,20 @@ mod tests {
                 ..Scheduling::default()
             })
         };
-        let mut beside = disturbed(group(0.0, 0.3), group(0.0, 0.4));
-        beside.server.as_mut().unwrap().scheduling = waited(0.01);
-        beside.load.generator.scheduling = waited(0.02);
-        assert_eq!(by_the_machine(&beside), []);
-        beside.load.generator.scheduling = waited(0.2);
-        assert_eq!(
-            by_the_machine(&beside),
-            [NoiseCause::OtherPrograms { share: 0.2 }]
-        );
-        // If the generator's wait is unknown, its loss is ignored; if the server's is unknown, all that its CPUs lost
-        // counts.
-        beside.load.generator.scheduling = None;
-        assert_eq!(by_the_machine(&beside), []);
-        beside.load.generator.scheduling = waited(0.02);
-        beside.server.as_mut().unwrap().scheduling = None;
-        assert_eq!(
-            by_the_machine(&beside),
-            [NoiseCause::OtherPrograms { share: 0.3 }]
-        );
+        let others = |share| vec![NoiseCause::OtherPrograms { share }];
+        for (server, load, causes) in [
+            (waited(0.01), waited(0.02), vec![]),
+            (waited(0.01), waited(0.2), others(0.2)),
+            // If the generator's wait is unknown, its loss is ignored; if the server's is unknown, all that its CPUs lost
+            // counts.
+            (waited(0.01), None, vec![]),
+            (None, waited(0.02), others(0.3)),
+        ] {
+            let mut beside = disturbed(group(0.0, 0.3), group(0.0, 0.4));
+            beside.server.as_mut().unwrap().scheduling = server;
+            beside.load.generator.scheduling = load;
+            assert_eq!(by_the_machine(&beside), causes, "{server:?}, {load:?}");
+        }
     }
 
     /// A rate that doubles after the first third of the measured part.

@@ -445,10 +445,8 @@ mod tests {
             assert!(advised.starts_with(beginning), "{alert}: {advised}");
             assert_eq!(advice(&failure, true), None, "{alert}");
         }
-        assert_eq!(
-            advice(&Failure::Alert("internal_error".into()), false),
-            None
-        );
+        let internal = Failure::Alert("internal_error".into());
+        assert_eq!(advice(&internal, false), None);
         assert!(advice(&Failure::UnknownIssuer, true).is_some());
     }
 }

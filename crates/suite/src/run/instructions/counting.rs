@@ -292,10 +292,8 @@ mod tests {
 
     #[test]
     fn batches_of_different_sizes_are_compared_by_request() {
-        assert_eq!(
-            usual(vec![batch(2, 200), batch(1, 100), batch(2, 210)]).len(),
-            3
-        );
+        let batches = [batch(2, 200), batch(1, 100), batch(2, 210)];
+        assert_eq!(usual(batches.into()).len(), 3);
         assert!(usual(Vec::new()).is_empty());
     }
 }

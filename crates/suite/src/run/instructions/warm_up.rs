@@ -177,47 +177,26 @@ mod tests {
 
     #[test]
     fn each_batch_of_a_warm_up_is_as_long_as_all_before() {
-        let few = [250, 250, 500, 1000, 2000];
+        let doubling = [
+            250, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000,
+        ];
         let steady: fn(u64) -> f64 = |_| 0.0001;
-        // Up to the 16,000th request.
-        let faster = |sent: u64| 0.0004 / (1.0 + sent.min(16_000) as f64 / 1000.0);
+        let to_the_16_000th: fn(u64) -> f64 =
+            |sent| 0.0004 / (1.0 + sent.min(16_000) as f64 / 1000.0);
+        let for_ever: fn(u64) -> f64 = |sent| 0.01 / (1.0 + sent as f64 / 1000.0);
+        let fast: fn(u64) -> f64 = |sent| 1e-6 / (1.0 + sent as f64);
         for (name, known, cost_s, stretch, expected) in [
-            ("steady", None, steady, 1.0, &few[..]),
+            ("steady", None, steady, 1.0, 5),
             // The last batch is as fast as the one before.
-            (
-                "faster",
-                None,
-                faster,
-                1.0,
-                &[250, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000],
-            ),
-            (
-                "known",
-                Some(8000),
-                steady,
-                1.0,
-                &[250, 250, 500, 1000, 2000, 4000],
-            ),
+            ("gets faster", None, to_the_16_000th, 1.0, 9),
+            ("known", Some(8000), steady, 1.0, 6),
             // 8000 requests would take more than the limit of 10 s of CPU time.
-            (
-                "late",
-                None,
-                |sent| 0.01 / (1.0 + sent as f64 / 1000.0),
-                1.0,
-                &few,
-            ),
+            ("gets faster for ever", None, for_ever, 1.0, 5),
             // 50 s have passed.
-            ("a busy machine", None, steady, 6000.0, &[250]),
-            (
-                "never steady",
-                None,
-                |sent| 1e-6 / (1.0 + sent as f64),
-                1.0,
-                &[
-                    250, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000,
-                ],
-            ),
+            ("on a busy machine", None, steady, 6000.0, 1),
+            ("never steady", None, fast, 1.0, 11),
         ] {
+            let expected = &doubling[..expected];
             assert_eq!(batches(known, cost_s, stretch), expected, "{name}");
         }
     }

@@ -248,8 +248,10 @@ mod tests {
     use crate::run::testing::record;
     use prony_model::{FailureKind, NoiseCause, TrialResult};
 
-    fn names(ids: &[&str]) -> Vec<String> {
-        ids.iter().map(|&id| id.to_owned()).collect()
+    /// The ratios of these servers to a baseline after some rounds.
+    fn ratios(of: &Figures, baseline: Option<&str>, ids: &[&str], rounds: u32) -> Vec<Ratio> {
+        let ids: Vec<String> = ids.iter().map(|&id| id.to_owned()).collect();
+        of.ratios(baseline, &ids, rounds, MeasuredBy::Time)
     }
 
     fn figures(rows: &[(&str, &[f64])]) -> Figures {
@@ -268,15 +270,12 @@ mod tests {
             ("a", &[50.0, 60.0, 70.0]),
             ("ceiling", &[100.0, 120.0, 140.0]),
         ]);
-        let servers = names(&["a", "ceiling"]);
-        let [ratio] = figures.ratios(None, &servers, 3, MeasuredBy::Time)[..] else {
-            panic!("one ratio is expected");
-        };
-        assert!((ratio.ratio - 0.5).abs() < 1e-9 && ratio.half_width() < 1e-9);
-        let [ratio] = figures.ratios(Some("a"), &servers, 3, MeasuredBy::Time)[..] else {
-            panic!("one ratio is expected");
-        };
-        assert!((ratio.ratio - 2.0).abs() < 1e-9);
+        for (baseline, expected) in [(None, 0.5), (Some("a"), 2.0)] {
+            let [ratio] = ratios(&figures, baseline, &["a", "ceiling"], 3)[..] else {
+                panic!("one ratio is expected");
+            };
+            assert!((ratio.ratio - expected).abs() < 1e-9 && ratio.half_width() < 1e-9);
+        }
     }
 
     #[test]
@@ -293,33 +292,21 @@ mod tests {
         figures.take(&again);
         assert_eq!(figures.0["b"], BTreeMap::from([(1, 10.0)]));
         // One common round is too few to compare.
-        assert!(
-            figures
-                .ratios(None, &names(&["a", "b"]), 2, MeasuredBy::Time)
-                .is_empty()
-        );
+        assert!(ratios(&figures, None, &["a", "b"], 2).is_empty());
     }
 
     #[test]
     fn servers_that_mostly_fail_are_not_waited_for() {
         let figures = figures(&[("a", &[1.0, 2.0, 3.0, 4.0]), ("b", &[2.0, 2.0])]);
-        let servers = names(&["a", "b"]);
-        assert_eq!(figures.ratios(None, &servers, 4, MeasuredBy::Time).len(), 1);
-        assert_eq!(figures.ratios(None, &servers, 5, MeasuredBy::Time).len(), 0);
+        for (rounds, count) in [(4, 1), (5, 0)] {
+            assert_eq!(ratios(&figures, None, &["a", "b"], rounds).len(), count);
+        }
     }
 
     #[test]
     fn servers_without_responses_are_not_compared() {
         let figures = figures(&[("a", &[0.0, 0.0]), ("b", &[1.0, 1.0])]);
-        assert!(
-            figures
-                .ratios(None, &names(&["a", "b"]), 2, MeasuredBy::Time)
-                .is_empty()
-        );
-        assert!(
-            Figures::default()
-                .ratios(None, &[], 2, MeasuredBy::Time)
-                .is_empty()
-        );
+        assert!(ratios(&figures, None, &["a", "b"], 2).is_empty());
+        assert!(ratios(&Figures::default(), None, &[], 2).is_empty());
     }
 }

@@ -74,34 +74,30 @@ fn a_search_ends_when_the_server_is_steady_or_at_its_limit() {
 }
 
 #[test]
-fn a_search_of_a_schedule_is_decided_by_the_cost_of_a_response() {
-    // The rate is that of the schedule from the start.
-    let rate = |_: f64| 1000.0;
-    let mut server = VirtualServer::new(&rate);
-    server.shape = LoadShape::UsersOpen { think_time_s: 1.0 };
-    let falls = |age_s: f64| 0.0004 - 0.0001 * age_s.min(3.0);
-    server.cpu_per_ok_s = Some(&falls);
-    assert_eq!(found(&searched(&server)), (6.5, Some(2.5), false));
-}
-
-#[test]
-fn a_server_that_uses_little_cpu_time_is_searched_for_longer() {
-    let rate = |_: f64| 1000.0;
-    let mut server = VirtualServer::new(&rate);
+fn the_cost_of_a_response_decides_a_search_of_a_schedule_and_little_cost_lengthens_one() {
+    let closed = LoadShape::Closed;
+    let open = LoadShape::UsersOpen { think_time_s: 1.0 };
+    let falls: &dyn Fn(f64) -> f64 = &|age_s| 0.0004 - 0.0001 * age_s.min(3.0);
     // A tenth of a CPU: a second of CPU time takes 10 s, and the search waits for 8.
-    let little = |_: f64| 0.0001;
-    server.cpu_per_ok_s = Some(&little);
-    assert_eq!(found(&searched(&server)), (9.0, Some(0.0), false));
+    let little: &dyn Fn(f64) -> f64 = &|_| 0.0001;
+    for (shape, cost, expected) in [
+        (open, falls, (6.5, Some(2.5), false)),
+        (closed, little, (9.0, Some(0.0), false)),
+    ] {
+        // The rate is the same from the start.
+        let mut server = VirtualServer::new(&|_| 1000.0);
+        (server.shape, server.cpu_per_ok_s) = (shape, Some(cost));
+        assert_eq!(found(&searched(&server)), expected);
+    }
 }
 
 #[test]
 fn a_search_ends_at_an_interrupt_and_with_the_server() {
-    let rate = |_: f64| 1000.0;
-    let server = VirtualServer::new(&rate);
+    let server = VirtualServer::new(&|_| 1000.0);
     let interrupt = AtomicBool::new(true);
     let stopped = server.search(Duration::from_secs(20), &interrupt).unwrap();
     assert_eq!(stopped.searched_s, 0.1);
-    let mut server = VirtualServer::new(&rate);
+    let mut server = VirtualServer::new(&|_| 1000.0);
     server.ends_at_s = 1.25;
     let ended = searched(&server);
     let ok = ended.load.warmup.unwrap().outcomes[Outcome::Ok];
@@ -110,8 +106,7 @@ fn a_search_ends_at_an_interrupt_and_with_the_server() {
 
 #[test]
 fn the_time_so_far_is_observed() {
-    let rate = |_: f64| 1000.0;
-    let server = VirtualServer::new(&rate);
+    let server = VirtualServer::new(&|_| 1000.0);
     searched(&server);
     let expected = (1..=23).map(|tenth| Duration::from_millis(100 * tenth));
     assert_eq!(server.observed.take(), expected.collect::<Vec<_>>());

@@ -5,7 +5,8 @@ mod re_run;
 mod until_steady;
 mod warm_up;
 
-use prony_model::{CpuNoise, LoadSpec, Timeline};
+use prony_model::sample::plain_trial;
+use prony_model::{CpuNoise, LoadSpec, Measurement, Timeline};
 
 use super::*;
 use crate::plan::Measure;
@@ -13,32 +14,37 @@ use crate::run::testing;
 
 /// Trials of a second each.
 struct FakeRig<'a> {
-    rate: &'a mut dyn FnMut(&TrialAttempt) -> f64,
+    rate: Box<dyn FnMut(&TrialAttempt) -> f64 + 'a>,
     /// The share of the server's CPUs that another program uses.
     foreign: &'a dyn Fn(&TrialAttempt) -> f64,
     /// Whether the rate still rises when measuring begins.
     is_cold: &'a dyn Fn(&TrialAttempt) -> bool,
+    /// What else an attempt measures.
+    more: Box<dyn FnMut(&TrialAttempt, &mut Measurement) + 'a>,
     /// After how many attempts the run is stopped.
     stopped_after: usize,
     clock_s: u64,
     kept: Vec<TrialRecord>,
-    /// The warm-ups of the attempts, in seconds.
-    warm_ups: Vec<f64>,
+    attempts: Vec<TrialAttempt>,
+    /// How many trials each round began with.
+    begun: Vec<usize>,
     /// What was reported: the number of planned trials, and the widest interval after each round.
     sure: usize,
     widest: Vec<Option<f64>>,
     re_run: usize,
 }
 
-fn made_up<'a>(rate: &'a mut dyn FnMut(&TrialAttempt) -> f64) -> FakeRig<'a> {
+fn made_up<'a>(rate: impl FnMut(&TrialAttempt) -> f64 + 'a) -> FakeRig<'a> {
     FakeRig {
-        rate,
+        rate: Box::new(rate),
         foreign: &|_| 0.0,
         is_cold: &|_| false,
+        more: Box::new(|_, _| ()),
         stopped_after: usize::MAX,
         clock_s: 0,
         kept: Vec::new(),
-        warm_ups: Vec::new(),
+        attempts: Vec::new(),
+        begun: Vec::new(),
         sure: 0,
         widest: Vec::new(),
         re_run: 0,
@@ -51,7 +57,7 @@ impl Rig for FakeRig<'_> {
             return None;
         }
         self.clock_s += 1;
-        self.warm_ups.push(attempt.warmup_s);
+        self.attempts.push(attempt.clone());
         let mut measurement = testing::measurement((self.rate)(attempt));
         measurement.load.load = attempt.load();
         measurement.noise.server_cpus = Some(CpuNoise {
@@ -59,11 +65,13 @@ impl Rig for FakeRig<'_> {
             foreign_share: (self.foreign)(attempt),
         });
         measurement.load.timeline = Some(course((self.is_cold)(attempt)));
-        Some(TrialRecord {
-            trial: attempt.trial.clone(),
-            result: TrialResult::Measured(measurement),
-            ..testing::record("", 1, 0.0)
-        })
+        (self.more)(attempt, &mut measurement);
+        let result = TrialResult::Measured(measurement);
+        Some(plain_trial(attempt.trial.clone(), result))
+    }
+
+    fn begin_round(&mut self, trials: &[Planned]) {
+        self.begun.push(trials.len());
     }
 
     fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError> {
@@ -82,6 +90,16 @@ impl Rig for FakeRig<'_> {
             RunEvent::TrialOver { again, .. } => self.re_run += usize::from(again),
             _ => {}
         }
+    }
+}
+
+impl FakeRig<'_> {
+    /// The stored trials of a round: server and attempt, in order.
+    fn round(&self, round: u32) -> Vec<(&str, u32)> {
+        let of_it = self.kept.iter().filter(|one| one.trial.round == round);
+        of_it
+            .map(|one| (one.trial.server.as_str(), one.attempt))
+            .collect()
     }
 }
 
@@ -122,22 +140,23 @@ fn plan(rounds: &[u32]) -> Plan {
 
 /// Runs the rounds and returns how they went.
 fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut FakeRig<'_>) -> Done {
-    let servers = servers();
+    go_alike(plan, adaptive, &[], rig)
+}
+
+/// The same if some servers are compared with each other.
+fn go_alike(
+    plan: Plan,
+    adaptive: Option<AdaptiveRounds>,
+    alike: &[String],
+    rig: &mut FakeRig<'_>,
+) -> Done {
     let rule = Rule {
         adaptive,
         baseline: None,
-        servers: &servers,
-        alike: &[],
+        servers: &servers(),
+        alike,
     };
     let mut done = Done::default();
     run(plan, &rule, rig, &mut done).unwrap();
     done
-}
-
-/// The stored trials of a round: server and attempt, in order.
-fn round_of(kept: &[TrialRecord], round: u32) -> Vec<(&str, u32)> {
-    let of_round = kept.iter().filter(|one| one.trial.round == round);
-    of_round
-        .map(|one| (one.trial.server.as_str(), one.attempt))
-        .collect()
 }
