@@ -1,19 +1,16 @@
 //! The suites and workloads of the repository itself.
 
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
 
 use prony_model::{Published, PublishedFigure, PublishedRow};
 use prony_server::{Catalogue, Layout};
 use prony_suite::{Changes, ExpectedResponse, Files, Suite, SuiteLoad, Workloads};
 
+use crate::{guide, repository};
+
 const SUITES: [&str; 7] = [
     "datastar", "franklin", "grpc", "hydragen", "tls", "tour", "zap",
 ];
-
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
 
 fn suite(id: &str) -> Suite {
     Suite::read(&repository().join("suites"), id).unwrap()
@@ -57,14 +54,11 @@ fn every_server_of_a_suite_exists_and_serves_one_of_its_workloads() {
         for server in catalogue.select(&suite.servers).unwrap() {
             let served = &server.manifest.workloads;
             let in_suite = suite.workloads();
-            assert!(
-                in_suite.iter().any(|one| served.contains(&one.to_string())),
-                "{id}: {} serves none of its workloads",
-                server.id
-            );
+            let serves = |workload: &&str| served.contains(&workload.to_string());
+            let name = format!("{id}: {}", server.id);
+            assert!(in_suite.iter().any(serves), "{name} serves none");
             // Only this suite has servers that do not serve all its workloads.
-            let serves_all = in_suite.iter().all(|one| served.contains(&one.to_string()));
-            assert!(serves_all || id == "hydragen", "{id}: {}", server.id);
+            assert!(in_suite.iter().all(serves) || id == "hydragen", "{name}");
         }
     }
 }
@@ -74,13 +68,9 @@ fn every_long_suite_has_a_quick_run_of_the_same_shapes() {
     for id in SUITES {
         let full = suite(id);
         let mut quick = full.clone();
-        assert_eq!(
-            quick.quicken(&Changes::default()).is_some(),
-            id != "tour",
-            "{id}"
-        );
-        let pairs = full.measures.iter().zip(&quick.measures);
-        for (full, quick) in pairs {
+        let note = quick.quicken(&Changes::default());
+        assert_eq!(note.is_some(), id != "tour", "{id}");
+        for (full, quick) in full.measures.iter().zip(&quick.measures) {
             let [full_load, quick_load] = [full, quick].map(|one| one.load.spec(NonZeroUsize::MIN));
             assert_eq!(full_load.shape, quick_load.shape, "{id}");
             assert_eq!(full_load.connections, quick_load.connections, "{id}");
@@ -107,7 +97,7 @@ fn every_load_in_the_guide_can_be_read() {
     struct Example {
         load: SuiteLoad,
     }
-    let guide = std::fs::read_to_string(repository().join("docs/suites.md")).unwrap();
+    let guide = guide("suites.md");
     let lines = guide.lines().filter(|line| line.starts_with("load = {"));
     let shapes: Vec<&str> = lines
         .map(|line| {
@@ -142,15 +132,10 @@ fn every_row_of_a_document_has_a_server_and_every_figure_a_column() {
         assert_eq!(all.count(), rows, "{id}");
         for table in &published.tables {
             for column in &table.columns {
-                let is_published = table
-                    .rows
-                    .iter()
-                    .any(|row| row.figures.contains_key(column));
-                assert!(
-                    is_published || ADDED.contains(&(id, *column)),
-                    "{id}: {}",
-                    column.name()
-                );
+                let mut rows = table.rows.iter();
+                let is_published = rows.any(|row| row.figures.contains_key(column))
+                    || ADDED.contains(&(id, *column));
+                assert!(is_published, "{id}: {}", column.name());
             }
         }
     }
@@ -164,58 +149,41 @@ fn row<'a>(published: &'a Published, table: usize, server: &str) -> &'a Publishe
     rows.find(|row| row.server == server).unwrap()
 }
 
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
 /// One figure of each kind, worked out by hand from the document.
 #[test]
 fn published_figures_are_those_of_the_documents() {
     use PublishedFigure::*;
-    let zap = published("zap");
-    for (server, rate) in [
+    let mebibytes = |count: f64| count * 1024.0 * 1024.0;
+    let rates = [
         ("zig-epoll", 649_692.133),
         ("go-nethttp", 501_901.01),
         ("python-httpserver", 4_263.81),
         ("rust-threadpool", 133_726.963),
-    ] {
+    ];
+    let zap = published("zap");
+    for (server, expected) in rates {
         let rates = &row(&zap, 0, server).figures[&Rate];
         assert_eq!(rates.len(), 3, "{server}");
-        assert!((mean(rates) - rate).abs() < 0.001, "{server}");
+        let mean = rates.iter().sum::<f64>() / 3.0;
+        assert!((mean - expected).abs() < 0.001, "{server}: {mean}");
     }
-    let mebibytes = |count: f64| count * 1024.0 * 1024.0;
-    let near = |received: f64, expected: f64| {
-        assert!(
-            (received - expected).abs() <= expected * 1e-9,
-            "{received}, not {expected}"
-        );
-    };
-    let figure = |published: &Published, table, server, figure| {
-        row(published, table, server).figures[&figure][0]
-    };
-    near(figure(&zap, 0, "zig-epoll", Transfer), mebibytes(96.17));
-    near(
-        figure(&zap, 0, "python-httpserver", Transfer),
-        442.6 * 1024.0,
-    );
-    near(figure(&zap, 1, "python-httpserver", LatencyMax), 1.79e9);
-    near(figure(&zap, 1, "zig-epoll", WithinStdev), 0.9194);
-    let datastar = published("datastar");
-    near(
-        figure(&datastar, 0, "zig-std", Transfer),
-        mebibytes(5.61 * 1024.0),
-    );
-    near(
-        figure(&datastar, 0, "rust-axum", ArtefactBytes),
-        1_845_936.0,
-    );
-    let hydragen = published("hydragen");
-    near(figure(&hydragen, 0, "python-gunicorn", Startup), 485.8e6);
-    near(figure(&hydragen, 1, "rust-tiny-http", LatencyMax), 20_077e6);
-    near(figure(&hydragen, 2, "rust-tonic", TimePerRequest), 367.5e3);
-    let franklin = published("franklin");
-    near(figure(&franklin, 0, "java-vertx", LatencyMean), 2.31e6);
-    near(figure(&franklin, 0, "ruby-sinatra", Errors), 20_226.0);
+    for (suite, table, server, figure, expected) in [
+        ("zap", 0, "zig-epoll", Transfer, mebibytes(96.17)),
+        ("zap", 0, "python-httpserver", Transfer, 442.6 * 1024.0),
+        ("zap", 1, "python-httpserver", LatencyMax, 1.79e9),
+        ("zap", 1, "zig-epoll", WithinStdev, 0.9194),
+        ("datastar", 0, "zig-std", Transfer, mebibytes(5.61 * 1024.0)),
+        ("datastar", 0, "rust-axum", ArtefactBytes, 1_845_936.0),
+        ("hydragen", 0, "python-gunicorn", Startup, 485.8e6),
+        ("hydragen", 1, "rust-tiny-http", LatencyMax, 20_077e6),
+        ("hydragen", 2, "rust-tonic", TimePerRequest, 367.5e3),
+        ("franklin", 0, "java-vertx", LatencyMean, 2.31e6),
+        ("franklin", 0, "ruby-sinatra", Errors, 20_226.0),
+    ] {
+        let value = row(&published(suite), table, server).figures[&figure][0];
+        let is_near = (value - expected).abs() <= expected * 1e-9;
+        assert!(is_near, "{suite}, {server}: {value}, not {expected}");
+    }
 }
 
 /// The document's share of bytes follows from its own figures for the logged page.

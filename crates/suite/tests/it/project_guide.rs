@@ -1,27 +1,13 @@
 //! Every example in docs/project-file.md can be read.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use prony_server::{Catalogue, Layout, PROJECT_FILE, Server};
 use prony_suite::{ProjectFile, Suite, Workloads};
+use prony_testkit::table::rows;
 use tempfile::TempDir;
 
-fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-fn guide() -> String {
-    fs::read_to_string(repository().join("docs/project-file.md")).unwrap()
-}
-
-/// The blocks of TOML in the guide.
-fn blocks(guide: &str) -> Vec<&str> {
-    let blocks = guide.split("```toml\n").skip(1);
-    blocks
-        .map(|block| block.split_once("```").unwrap().0)
-        .collect()
-}
+use crate::{blocks, guide, repository};
 
 /// A folder of a project, with the folder `node` of one of its servers.
 fn project() -> TempDir {
@@ -46,30 +32,23 @@ fn read_in_folder(path: &str, text: &str) -> Result<(), String> {
     let folder = file.parent().unwrap();
     fs::create_dir_all(folder).unwrap();
     fs::write(&file, text).unwrap();
-    match path.split_once('/').unwrap().0 {
-        "servers" => Server::open(folder)
-            .map(drop)
-            .map_err(|error| error.to_string()),
-        "suites" => Suite::open(&file)
-            .map(drop)
-            .map_err(|error| error.to_string()),
-        "workloads" => Workloads::read(folder)
-            .map(drop)
-            .map_err(|error| error.to_string()),
+    let error = match path.split_once('/').unwrap().0 {
+        "servers" => Server::open(folder).err().map(|it| it.to_string()),
+        "suites" => Suite::open(&file).err().map(|it| it.to_string()),
+        "workloads" => Workloads::read(folder).err().map(|it| it.to_string()),
         other => panic!("{other}"),
-    }
+    };
+    error.map_or(Ok(()), Err)
 }
 
 #[test]
 fn every_block_can_be_read() {
-    let guide = guide();
+    let guide = guide("project-file.md");
     let blocks = blocks(&guide);
     let (mut files, mut projects) = (0, 0);
     for block in &blocks {
-        let path = block
-            .lines()
-            .next()
-            .and_then(|line| line.strip_prefix("# "));
+        let first = block.lines().next();
+        let path = first.and_then(|line| line.strip_prefix("# "));
         let result = match path {
             Some(path) => {
                 files += 1;
@@ -87,49 +66,34 @@ fn every_block_can_be_read() {
     assert!(files >= 3 && projects >= 2, "{} blocks", blocks.len());
 }
 
-/// How the first server of that example is built and run.
+/// How the first server of the guide's first example is built and run.
 const PROGRAM: &str = "build = \"go build -o {out}/shop .\"\nrun = \"{out}/shop\"\n";
 
-/// What the first example of the guide has in place of the faults of the table, in its order.
-const FAULTS: [(&str, &str); 22] = [
-    ("title = \"Shop\"", "titel = \"Shop\""),
-    ("[server.shop]", "[servers.shop]"),
-    ("[server.shop]", "[server.Shop]"),
-    (
-        "[workload.order]",
-        "[workload.home.about]\nrequest = { method = \"GET\", path = \"/\" }\n[workload.order]",
-    ),
-    ("rounds = 6", "rounds = 0"),
-    ("rounds = 6", "beside = [\"go-nethtp\"]"),
-    (PROGRAM, ""),
-    (
-        PROGRAM,
-        "run = \"./shop\"\nurl = \"http://localhost:8080\"\n",
-    ),
-    (PROGRAM, "url = \"localhost:8080\"\n"),
-    (PROGRAM, "url = \"http://localhost:8080/api\"\n"),
-    (PROGRAM, "url = \"http://me:secret@localhost\"\n"),
-    (PROGRAM, "url = \"https://localhost\"\nkey = \"key.pem\"\n"),
-    (
-        PROGRAM,
-        "url = \"https://localhost\"\nworkloads = [\"home\"]\n",
-    ),
-    ("", ""),
-    (
-        "\"go build -o {out}/shop .\"",
-        "\"go generate && go build .\"",
-    ),
-    (
-        "\"go build -o {out}/shop .\"",
-        "[\"go\", \"build\", \"-o\", \"{out}/shop\"]",
-    ),
-    ("run = \"{out}/shop\"", "run = \"{otu}/shop\""),
-    ("build = \"go build", "build = \"go build {port}"),
-    ("[\"home\"]", "[\"hoem\"]"),
-    ("load = { shape = \"closed\", ", "load = { "),
-    ("\"p99 < 50ms\"", "\"p99 < 50\""),
-    ("rounds = 6", "budget = \"10m\""),
-];
+/// What that example has in place of the faults of the table, in its order.
+const FAULTS: &str = r#"
+    title = "Shop" | titel = "Shop"
+    [server.shop] | [servers.shop]
+    [server.shop] | [server.Shop]
+    [workload.order] | [workload.home.about]\nrequest = { method = "GET", path = "/" }\n[workload.order]
+    rounds = 6 | rounds = 0
+    rounds = 6 | beside = ["go-nethtp"]
+    PROGRAM | ""
+    PROGRAM | run = "./shop"\nurl = "http://localhost:8080"\n
+    PROGRAM | url = "localhost:8080"\n
+    PROGRAM | url = "http://localhost:8080/api"\n
+    PROGRAM | url = "http://me:secret@localhost"\n
+    PROGRAM | url = "https://localhost"\nkey = "key.pem"\n
+    PROGRAM | url = "https://localhost"\nworkloads = ["home"]\n
+    WHOLE | title = "Shop"
+    "go build -o {out}/shop ." | "go generate && go build ."
+    "go build -o {out}/shop ." | ["go", "build", "-o", "{out}/shop"]
+    run = "{out}/shop" | run = "{otu}/shop"
+    build = "go build | build = "go build {port}
+    ["home"] | ["hoem"]
+    load = { shape = "closed",\u{20} | load = {\u{20}
+    "p99 < 50ms" | "p99 < 50"
+    rounds = 6 | budget = "10m"
+"#;
 
 /// The messages of the table of faults; `…` stands for anything.
 fn messages(guide: &str) -> Vec<&str> {
@@ -154,13 +118,15 @@ fn fault(text: &str) -> String {
 
 #[test]
 fn every_fault_in_the_table_has_its_message() {
-    let guide = guide();
+    let guide = guide("project-file.md");
     let example = blocks(&guide)[0];
     let messages = messages(&guide);
-    assert_eq!(messages.len(), FAULTS.len());
-    for ((from, to), message) in FAULTS.into_iter().zip(messages) {
+    let faults = rows(FAULTS);
+    assert_eq!(messages.len(), faults.len());
+    for ([from, to], message) in faults.into_iter().zip(messages) {
         let text = match from {
-            "" => "title = \"Shop\"".to_owned(),
+            "WHOLE" => to.to_owned(),
+            "PROGRAM" => example.replacen(PROGRAM, to, 1),
             from => example.replacen(from, to, 1),
         };
         assert_ne!(text, example, "{from}");

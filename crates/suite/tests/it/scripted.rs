@@ -1,4 +1,4 @@
-//! A server of HTTP/1.1 or HTTP/2 whose responses a test makes.
+//! A server of HTTP/1.1 and HTTP/2 whose responses a test makes.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -12,7 +12,8 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::net::{TcpListener, TcpStream};
+use hyper_util::server::conn::auto;
+use tokio::net::TcpListener;
 
 /// A request with its whole body.
 pub struct Received {
@@ -33,22 +34,19 @@ impl Received {
 type Respond = dyn Fn(Received) -> Response<Bytes> + Send + Sync;
 
 /// Starts a server, which ends with the test's process.
-pub fn start(
-    is_http2: bool,
-    respond: impl Fn(Received) -> Response<Bytes> + Send + Sync + 'static,
-) -> SocketAddr {
+pub fn start(respond: impl Fn(Received) -> Response<Bytes> + Send + Sync + 'static) -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = { runtime }.enable_all().build().unwrap();
-        runtime.block_on(accept(listener, is_http2, Arc::new(respond)));
+        runtime.block_on(accept(listener, Arc::new(respond)));
     });
     address
 }
 
-async fn accept(listener: std::net::TcpListener, is_http2: bool, respond: Arc<Respond>) {
+async fn accept(listener: std::net::TcpListener, respond: Arc<Respond>) {
     let listener = TcpListener::from_std(listener).unwrap();
     let count = Arc::new(AtomicU64::new(0));
     for connection in 1.. {
@@ -70,23 +68,12 @@ async fn accept(listener: std::net::TcpListener, is_http2: bool, respond: Arc<Re
                 Ok::<_, Infallible>(response.map(Full::new))
             }
         });
-        tokio::spawn(serve(stream, is_http2, service));
-    }
-}
-
-async fn serve<S>(stream: TcpStream, is_http2: bool, service: S)
-where
-    S: hyper::service::HttpService<Incoming, ResBody = Full<Bytes>, Error = Infallible>,
-    S: Send + 'static,
-    S::Future: Send,
-{
-    let io = TokioIo::new(stream);
-    // A client that closes in the middle is none of the server's business.
-    if is_http2 {
-        let builder = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
-        let _ = builder.serve_connection(io, service).await;
-    } else {
-        let builder = hyper::server::conn::http1::Builder::new();
-        let _ = builder.serve_connection(io, service).await;
+        tokio::spawn(async move {
+            let builder = auto::Builder::new(TokioExecutor::new());
+            // A client that closes in the middle is none of the server's business.
+            let _ = builder
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
     }
 }

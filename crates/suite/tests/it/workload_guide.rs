@@ -1,34 +1,22 @@
 //! Every example in docs/workloads.md can be read.
 
-use std::path::Path;
-
 use prony_suite::{Workload, Workloads};
+use toml::{Table, Value};
 
-const REQUEST: &str = "[request]\nmethod = \"GET\"\npath = \"/\"\n";
-const RESPONSE: &str = "[response]\nstatus = 200\n";
+use crate::{blocks, guide};
 
-fn guide() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/workloads.md");
-    std::fs::read_to_string(path).unwrap()
-}
-
-fn read(text: &str) {
-    if let Err(error) = toml::from_str::<Workload>(text) {
-        panic!("{text}\n{error}");
-    }
-}
+const FILE: &str = "[request]\nmethod = \"GET\"\npath = \"/\"\n[response]\nstatus = 200\n";
 
 #[test]
 fn whole_files_can_be_read() {
-    let guide = guide();
-    let blocks: Vec<&str> = guide.split("```toml\n").skip(1).collect();
+    let guide = guide("workloads.md");
+    let blocks = blocks(&guide);
     assert!(!blocks.is_empty());
-    for block in blocks {
+    for text in blocks {
         let folder = tempfile::tempdir().unwrap();
-        let text = block.split_once("```").unwrap().0;
         std::fs::write(folder.path().join("example.toml"), text).unwrap();
-        let workloads =
-            Workloads::read(folder.path()).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        let workloads = Workloads::read(folder.path());
+        let workloads = workloads.unwrap_or_else(|error| panic!("{text}\n{error}"));
         assert!(workloads.get("example").is_ok());
     }
 }
@@ -39,46 +27,34 @@ fn example(row: &str) -> Option<&str> {
     Some(cell.rsplit_once("| `")?.1)
 }
 
-/// What the examples of a part of the guide belong to.
-#[derive(Clone, Copy)]
-enum In {
-    Request,
-    Values,
-    Response,
-}
-
-/// A file with this line.
-fn with(line: &str, table: In) -> String {
-    let field = line.split_once(" =").unwrap().0;
-    match (table, field) {
-        (In::Request, "grpc") => format!("[request]\n{line}\nmessage = {{}}\n{RESPONSE}"),
-        (In::Request, _) => format!("{}{line}\n{RESPONSE}", without(REQUEST, field)),
-        (In::Values, _) => format!("{REQUEST}[values]\n{line}\n{RESPONSE}"),
-        (In::Response, _) => format!("{REQUEST}{}{line}\n", without(RESPONSE, field)),
+/// A file with this line in one of its tables.
+fn with(line: &str, table: &str) -> String {
+    let mut file: Table = toml::from_str(FILE).unwrap();
+    let fields: Table = toml::from_str(line).unwrap_or_else(|error| panic!("{line}\n{error}"));
+    if fields.contains_key("grpc") {
+        file["request"] = Value::Table(toml::from_str("message = {}").unwrap());
     }
-}
-
-fn without(table: &str, field: &str) -> String {
-    let others = table
-        .lines()
-        .filter(|line| !line.starts_with(&format!("{field} =")));
-    others.map(|line| format!("{line}\n")).collect()
+    let others = file.entry(table).or_insert(Value::Table(Table::new()));
+    others.as_table_mut().unwrap().extend(fields);
+    toml::to_string(&file).unwrap()
 }
 
 #[test]
 fn the_examples_in_tables_can_be_read() {
-    let guide = guide();
-    let mut table = In::Request;
+    let guide = guide("workloads.md");
+    let mut table = "request";
     let mut count = 0;
     for line in guide.lines() {
         table = match line {
-            "## The request" => In::Request,
-            "### Values that differ" => In::Values,
-            "## The expected response" => In::Response,
+            "## The request" => "request",
+            "### Values that differ" => "values",
+            "## The expected response" => "response",
             _ => table,
         };
         if let Some(example) = example(line) {
-            read(&with(example, table));
+            let text = with(example, table);
+            let read = toml::from_str::<Workload>(&text);
+            read.unwrap_or_else(|error| panic!("{text}\n{error}"));
             count += 1;
         }
     }

@@ -3,16 +3,16 @@
 
 mod server;
 
-use prony_testkit::table::rows;
 use std::num::NonZeroU64;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::path::Path;
 
-use prony_load::{Conversation, EventLoopChoice, LoadPlan, ResponseCheck, SampleChoice, Sampling};
+use prony_load::{EventLoopChoice, LoadPlan, SampleChoice};
 use prony_model::{LoadResult, Outcome};
-use prony_suite::{ExpectedResponse, Files, PreparedRequest, Workload};
-use server::Server;
+use prony_suite::Workload;
+use prony_testkit::table::rows;
+use prony_testkit::{lacks, starts_with};
+
+use crate::sending::every_way;
 
 const REQUESTS: u64 = 200;
 
@@ -32,37 +32,24 @@ compressed = true
 fn workload(protocol: &str, request: &str, response: &str) -> Workload {
     let text = format!("{request}protocol = \"{protocol}\"\n[response]\n{response}\n");
     let workload: Workload = toml::from_str(&text).unwrap();
-    workload.named("orders".into(), std::path::Path::new(""))
+    workload.named("orders".into(), Path::new(""))
 }
 
-fn load(workload: &Workload, server: &Server, event_loop: EventLoopChoice) -> LoadResult {
-    let files = Files::new(".", ".");
-    let request = PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
-    let check = ExpectedResponse::new(workload.exchange().unwrap(), &files)
-        .unwrap()
-        .to(&request);
-    let (url, wire) = request.encode(&server.address.to_string()).unwrap();
-    let plan = LoadPlan {
-        connections: 4,
-        requests: Some(REQUESTS),
-        timeout: Duration::from_secs(30),
-        event_loop,
-        sampling: Some(Sampling {
-            check: Arc::new(check),
-            choice: SampleChoice::EveryNth(NonZeroU64::MIN),
-        }),
-        ..LoadPlan::new(server.address.into(), url, wire)
-    };
-    prony_load::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
-}
-
-fn every_way(mut test: impl FnMut(&str, EventLoopChoice, &Server)) {
-    for protocol in ["http/1.1", "h2"] {
-        let server = Server::start(protocol == "h2");
-        for event_loop in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
-            test(protocol, event_loop, &server);
-        }
-    }
+/// Loads a server over a version of HTTP; all responses are compared.
+fn load(protocol: &str, event_loop: EventLoopChoice, request: &str, response: &str) -> LoadResult {
+    let workload = workload(protocol, request, response);
+    let every = SampleChoice::EveryNth(NonZeroU64::MIN);
+    crate::sending::load(
+        (&workload, Path::new(".")),
+        server::start(),
+        every,
+        |plan| LoadPlan {
+            connections: 4,
+            requests: Some(REQUESTS),
+            event_loop,
+            ..plan
+        },
+    )
 }
 
 #[test]
@@ -72,14 +59,10 @@ fn right_responses_that_differ_are_ok() {
         content_type = "application/json"
         body = { json_path = { "$.id" = { matches = "^[0-9]+$" }, "$.items" = { count = 2 } }, contains = "items" }
     "#;
-    every_way(|protocol, event_loop, server| {
-        let result = load(&workload(protocol, REQUEST, response), server, event_loop);
+    every_way(|protocol, event_loop| {
+        let result = load(protocol, event_loop, REQUEST, response);
         let wrong = &result.first_wrong;
-        assert_eq!(
-            result.outcomes[Outcome::Ok],
-            REQUESTS,
-            "{protocol}: {wrong:?}"
-        );
+        assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{wrong:?}");
         assert!(result.statuses.len() == 2, "{:?}", result.statuses);
     });
 }
@@ -91,14 +74,13 @@ fn wrong_responses_are_reported_without_secrets() {
         status = [200, 201]\nbody = { json_path = { "$.items[1]" = 3 } } | expected $.items[1] = 3, got $.items[1] = 2
         status = [200, 201]\nbody = { json_path = { "$.user" = "bob" } } | expected $.user = "bob", got $.user = "***"
         status = [201, 404] | expected status 201 or 404, got 200
-    "#,
+        "#,
     ) {
-        every_way(|protocol, event_loop, server| {
-            let result = load(&workload(protocol, REQUEST, response), server, event_loop);
+        every_way(|protocol, event_loop| {
+            let result = load(protocol, event_loop, REQUEST, response);
             let wrong = result.first_wrong.as_ref().unwrap();
             assert_eq!(wrong.detail, message, "{protocol}");
-            let record = serde_json::to_string(&result).unwrap();
-            assert!(!record.contains("swordfish"), "{record}");
+            lacks(&serde_json::to_string(&result).unwrap(), "swordfish");
         });
     }
 }
@@ -110,8 +92,8 @@ fn an_unasked_coding_and_a_bomb_are_wrong() {
         "headers = { X-Team = \"prony\" }",
         "headers.X-Team = \"prony\"",
     );
-    let body = "status = [200, 201]\nbody = { size = { max = 100 } }";
     let bomb = REQUEST.replace("\"a b\"", "\"bomb\"");
+    let body = "status = [200, 201]\nbody = { size = { max = 100 } }";
     for (request, message) in [
         (
             &plain,
@@ -122,58 +104,21 @@ fn an_unasked_coding_and_a_bomb_are_wrong() {
             "expected a body of at most 100 bytes, decoded, got more than that from ",
         ),
     ] {
-        every_way(|protocol, event_loop, server| {
-            let result = load(&workload(protocol, request, body), server, event_loop);
+        every_way(|protocol, event_loop| {
+            let result = load(protocol, event_loop, request, body);
             assert_eq!(result.outcomes[Outcome::WrongBody], REQUESTS, "{protocol}");
-            let wrong = result.first_wrong.as_ref().unwrap();
-            assert!(wrong.detail.starts_with(message), "{}", wrong.detail);
+            starts_with(&result.first_wrong.unwrap().detail, message);
         });
     }
 }
 
 #[test]
 fn the_size_on_the_wire_is_that_of_the_compressed_body() {
-    let server = Server::start(false);
     let bomb = REQUEST.replace("\"a b\"", "\"bomb\"");
-    let workload = workload(
-        "http/1.1",
-        &bomb,
-        "status = [200, 201]\nbody = { size = 100000 }",
-    );
-    let result = load(&workload, &server, EventLoopChoice::Epoll);
-    assert_eq!(
-        result.outcomes[Outcome::Ok],
-        REQUESTS,
-        "{:?}",
-        result.first_wrong
-    );
+    let body = "status = [200, 201]\nbody = { size = 100000 }";
+    let result = load("http/1.1", EventLoopChoice::Epoll, &bomb, body);
+    let wrong = &result.first_wrong;
+    assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{wrong:?}");
     let each = result.bytes_read / REQUESTS;
     assert!(each < 10_000, "{each} bytes for each response");
-}
-
-#[test]
-fn a_single_exchange_has_the_same_rules() {
-    let server = Server::start(false);
-    let files = Files::new(".", ".");
-    let workload = workload(
-        "http/1.1",
-        REQUEST,
-        "status = [200, 201]\nbody = { contains = \"nothing\" }",
-    );
-    let request = PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
-    let expected = ExpectedResponse::new(workload.exchange().unwrap(), &files)
-        .unwrap()
-        .to(&request);
-    let (_, wire) = request.encode(&server.address.to_string()).unwrap();
-    let endpoint = server.address.into();
-    let mut conversation = Conversation::of(&endpoint, &wire, None, Duration::from_secs(30));
-    let response = conversation.request().unwrap();
-    let mismatch = expected.check(&response).unwrap_err();
-    assert_eq!(mismatch.expected, "a body that contains `nothing`");
-    assert!(mismatch.received.contains("id"), "{}", mismatch.received);
-    assert!(
-        !mismatch.received.contains("swordf"),
-        "{}",
-        mismatch.received
-    );
 }

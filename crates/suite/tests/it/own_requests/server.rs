@@ -10,15 +10,8 @@ use hyper::Response;
 
 use crate::scripted::{self, Received};
 
-pub struct Server {
-    pub address: SocketAddr,
-}
-
-impl Server {
-    pub fn start(is_http2: bool) -> Self {
-        let address = scripted::start(is_http2, respond);
-        Self { address }
-    }
+pub fn start() -> SocketAddr {
+    scripted::start(respond)
 }
 
 fn respond(received: Received) -> Response<Bytes> {

@@ -24,10 +24,10 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(is_http2: bool) -> Self {
+    pub fn start() -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let log = received.clone();
-        let address = scripted::start(is_http2, move |received| respond(&received, &log));
+        let address = scripted::start(move |received| respond(&received, &log));
         Self { address, received }
     }
 
