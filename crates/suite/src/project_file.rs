@@ -356,7 +356,8 @@ fn suite_id(folder: &Path) -> String {
 mod tests {
     use super::*;
     use prony_server::{CertificateTrust, Encryption, Origin, Outside, TlsOptions};
-    use prony_testkit::table::rows;
+    use prony_testkit::contains;
+    use prony_testkit::table::{refused, refused_changes};
 
     const FILE: &str = r#"rounds = 3
 objectives = "p99 < 50ms"
@@ -383,15 +384,19 @@ response = { status = 200, content_type = "text/html", body = { text = "hi" } }
 load = { shape = "closed", connections = 8, duration = "1s" }
 "#;
 
-    fn read(text: &str) -> Result<ProjectFile, String> {
+    /// Reads the text in a folder that has another one, `old`.
+    fn read_any(text: &str) -> Result<Option<ProjectFile>, String> {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("My shop");
         std::fs::create_dir_all(root.join("old")).unwrap();
         std::fs::write(root.join(PROJECT_FILE), text).unwrap();
         let read = ProjectFile::read(&Layout::at(&root), &Workloads::default());
         let place = format!("{}/", root.display());
-        read.map(Option::unwrap)
-            .map_err(|error| error.to_string().replace(&place, ""))
+        read.map_err(|error| error.to_string().replace(&place, ""))
+    }
+
+    fn read(text: &str) -> Result<ProjectFile, String> {
+        read_any(text).map(Option::unwrap)
     }
 
     #[test]
@@ -399,19 +404,10 @@ load = { shape = "closed", connections = 8, duration = "1s" }
         const FLEET: &str = "[fleet]\non = \"slurm\"\nslurm = { partition = \"short\" }\n";
         let beside = read(&format!("{FILE}{FLEET}")).unwrap();
         assert_eq!(beside.suite.servers, read(FILE).unwrap().suite.servers);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(PROJECT_FILE);
-        std::fs::write(&path, FLEET).unwrap();
-        let layout = Layout::at(folder.path());
-        let alone = ProjectFile::read(&layout, &Workloads::default());
-        assert!(alone.unwrap().is_none());
-        std::fs::write(&path, format!("rounds = 3\n{FLEET}")).unwrap();
-        let without_server = ProjectFile::read(&layout, &Workloads::default());
-        assert!(
-            without_server
-                .unwrap_err()
-                .to_string()
-                .contains("it has no server")
+        assert_eq!(read_any(FLEET), Ok(None));
+        refused(
+            read,
+            "rounds = 3\\n[fleet]\\non = \"slurm\"\\n | it has no server",
         );
     }
 
@@ -453,160 +449,79 @@ response = { status = 200 }
             CertificateTrust::File(file) => assert!(file.ends_with("My shop/ca.pem")),
             other => panic!("{other:?}"),
         }
-        let identity = |line: &str| options(line).identity.unwrap();
-        let both = identity("cert = \"both.pem\"");
-        assert!(both.certificates.ends_with("My shop/both.pem"));
-        assert_eq!(both.key, both.certificates);
-        let own_key = identity("cert = \"both.pem\"\nkey = \"key.pem\"");
-        assert_eq!(
-            own_key.certificates.file_name(),
-            both.certificates.file_name()
-        );
-        assert!(own_key.key.ends_with("My shop/key.pem"));
-        assert_eq!(
-            options("sni = \"a.test\"").server_name.as_deref(),
-            Some("a.test")
-        );
+        for (line, key) in [
+            ("cert = \"both.pem\"", "My shop/both.pem"),
+            ("cert = \"both.pem\"\nkey = \"key.pem\"", "My shop/key.pem"),
+        ] {
+            let identity = options(line).identity.unwrap();
+            assert!(identity.certificates.ends_with("My shop/both.pem"));
+            assert!(identity.key.ends_with(key), "{key}");
+        }
+        let named = options("sni = \"a.test\"").server_name;
+        assert_eq!(named.as_deref(), Some("a.test"));
         let none = options("");
         assert_eq!((none.identity, none.server_name), (None, None));
     }
 
     #[test]
     fn faults_of_a_server_that_already_runs_are_located() {
-        let url = "url = \"http://localhost:8080\"";
-        for (from, to, expected) in [
-            (
-                url,
-                "",
-                "prony.toml:1: field `server.shop`: `shop` has neither `run` nor `url`",
-            ),
-            (
-                url,
-                "url = \"localhost:8080\"",
-                "prony.toml:2: field `url`: `localhost:8080` does not begin with http://",
-            ),
-            (
-                url,
-                "run = \"a\"\nurl = \"http://a\"",
-                "prony.toml:3: `run` and `url` exclude each other",
-            ),
-            (
-                "keep_alive = false",
-                "build = \"make\"",
-                "`build` and `url` exclude each other",
-            ),
-            (
-                "keep_alive = false",
-                "folder = \"old\"",
-                "`folder` and `url` exclude each other",
-            ),
-            (
-                "keep_alive = false",
-                "env = { A = \"b\" }",
-                "`env` and `url` exclude each other",
-            ),
-            (
-                "keep_alive = false",
-                "needs = [\"go\"]",
-                "`needs` and `url` exclude each other",
-            ),
-            (
-                "keep_alive = false",
-                "version = { text = \"1\" }",
-                "`version` and `url` exclude each other",
-            ),
-            (
-                "keep_alive = false",
-                "insecure = true",
-                "`insecure` needs a `url` that begins with https://",
-            ),
-            (
-                "keep_alive = false",
-                "cert = \"a\"",
-                "prony.toml:3: `cert` needs a `url` that begins with https://",
-            ),
-            (
-                "keep_alive = false",
-                "sni = \"a\"",
-                "`sni` needs a `url` that begins with https://",
-            ),
-            (
-                "http://localhost:8080\"",
-                "https://a\"\nkey = \"a\"",
-                "prony.toml:3: `key` needs `cert`",
-            ),
-            (
-                "http://localhost:8080\"",
-                "https://a\"\nsni = \" \"",
-                "prony.toml:3: field `sni`: it must not be empty",
-            ),
-            (
-                "http://localhost:8080\"",
-                "https://a\"\ncert = \"\"",
-                "prony.toml:3: field `cert`: it must not be empty",
-            ),
-            (
-                url,
-                "run = \"a\"\nkey = \"a\"",
-                "prony.toml:3: `key` needs `url`",
-            ),
-            (
-                "http://localhost:8080\"",
-                "https://a\"\ninsecure = true\ncacert = \"a\"",
-                "exclude each other: the one",
-            ),
-            (
-                url,
-                "run = \"a\"\ncacert = \"a\"",
-                "prony.toml:3: `cacert` needs `url`",
-            ),
-            (
-                "keep_alive = false",
-                "workloads = [\"safe\"]",
-                "prony.toml:3: field `workloads`: `safe` is requested over TLS, but the server's URL is http://localhost:8080; remove `tls = true`",
-            ),
-            (url, "urll = \"http://a\"", "did you mean `url`?"),
-        ] {
-            assert!(OUTSIDE.contains(from), "{from}");
-            let error = read(&OUTSIDE.replacen(from, to, 1)).unwrap_err();
-            assert!(error.contains(expected), "{error}\nlacks {expected}");
-        }
-        let none_fits = OUTSIDE
-            .replace("http:", "https:")
-            .replace(", tls = true", "");
-        let error = read(&none_fits).unwrap_err();
-        assert!(error.contains("add `tls = true` to its request"), "{error}");
+        refused_changes(
+            OUTSIDE,
+            read,
+            r#"
+            url = "http://localhost:8080" | "" | prony.toml:1: field `server.shop`: `shop` has neither `run` nor `url`
+            http:// | "" | prony.toml:2: field `url`: `localhost:8080` does not begin with http://
+            url = | run = "a"\nurl = | prony.toml:3: `run` and `url` exclude each other
+            keep_alive = false | build = "make" | `build` and `url` exclude each other
+            keep_alive = false | folder = "old" | `folder` and `url` exclude each other
+            keep_alive = false | env = { A = "b" } | `env` and `url` exclude each other
+            keep_alive = false | needs = ["go"] | `needs` and `url` exclude each other
+            keep_alive = false | version = { text = "1" } | `version` and `url` exclude each other
+            keep_alive = false | insecure = true | `insecure` needs a `url` that begins with https://
+            keep_alive = false | cert = "a" | prony.toml:3: `cert` needs a `url` that begins with https://
+            keep_alive = false | sni = "a" | `sni` needs a `url` that begins with https://
+            http://localhost:8080" | https://a"\nkey = "a" | prony.toml:3: `key` needs `cert`
+            http://localhost:8080" | https://a"\nsni = " " | prony.toml:3: field `sni`: it must not be empty
+            http://localhost:8080" | https://a"\ncert = "" | prony.toml:3: field `cert`: it must not be empty
+            http://localhost:8080" | https://a"\ninsecure = true\ncacert = "a" | exclude each other: the one
+            url = "http://localhost:8080" | run = "a"\nkey = "a" | prony.toml:3: `key` needs `url`
+            url = "http://localhost:8080" | run = "a"\ncacert = "a" | prony.toml:3: `cacert` needs `url`
+            keep_alive = false | workloads = ["safe"] | prony.toml:3: field `workloads`: `safe` is requested over TLS, but the server's URL is http://localhost:8080; remove `tls = true`
+            url = | urll = | did you mean `url`?
+            "#,
+        );
+        let none_fits = OUTSIDE.replace(", tls = true", "");
+        let none_fits = read(&none_fits.replace("http:", "https:")).unwrap_err();
+        contains(&none_fits, "add `tls = true` to its request");
     }
 
     #[test]
     fn servers_workloads_and_measures_are_read_in_their_order() {
         let file = read(FILE).unwrap();
-        let ids: Vec<&str> = file.servers.iter().map(|one| one.id.as_str()).collect();
-        assert_eq!(ids, ["web", "old"]);
-        let web = &file.servers[0].started().unwrap().recipe;
+        let [web, old] = &file.servers[..] else {
+            panic!("{:?}", file.servers);
+        };
+        assert_eq!((&*web.id, &*old.id), ("web", "old"));
         let words = |command: &[prony_server::Word]| {
             let words = command.iter().map(ToString::to_string);
             words.collect::<Vec<String>>()
         };
-        assert_eq!(words(&web.build[0]), ["cargo", "build", "--release"]);
-        assert_eq!(words(&web.build[1]), ["touch", "a b"]);
-        assert_eq!(words(&web.run), ["{cargo_target}/release/web", "--quiet"]);
-        assert_eq!(file.servers[0].manifest.workloads, ["home", "about"]);
-        let old = &file.servers[1];
+        let recipe = &web.started().unwrap().recipe;
+        assert_eq!(words(&recipe.build[0]), ["cargo", "build", "--release"]);
+        assert_eq!(words(&recipe.build[1]), ["touch", "a b"]);
+        let run = ["{cargo_target}/release/web", "--quiet"];
+        assert_eq!(words(&recipe.run), run);
+        assert_eq!(web.manifest.workloads, ["home", "about"]);
         assert!(old.folder.ends_with("old"), "{}", old.folder.display());
-        assert_eq!(
-            words(&old.started().unwrap().recipe.run),
-            ["node", "server.js"]
-        );
+        let recipe = &old.started().unwrap().recipe;
+        assert_eq!(words(&recipe.run), ["node", "server.js"]);
         assert_eq!(old.manifest.workloads, ["home"]);
-        assert_eq!(
-            (file.suite.id.as_str(), file.suite.rounds()),
-            ("my-shop", 3)
-        );
         let objectives = file.objectives.map(|objectives| objectives.to_string());
         assert_eq!(objectives.as_deref(), Some("p99<50ms,errors<0.1%"));
-        assert_eq!(file.suite.servers, ["web", "old"]);
-        assert_eq!(file.suite.workloads(), ["home", "about"]);
+        let suite = &file.suite;
+        assert_eq!((suite.id.as_str(), suite.rounds()), ("my-shop", 3));
+        assert_eq!(suite.servers, ["web", "old"]);
+        assert_eq!(suite.workloads(), ["home", "about"]);
     }
 
     #[test]
@@ -619,7 +534,9 @@ response = { status = 200 }
 
     #[test]
     fn faults_are_reported_with_file_line_and_what_to_write() {
-        for [from, to, expected] in rows(
+        refused_changes(
+            FILE,
+            read,
             r#"
             [server.web] | [sever.web] | prony.toml:4: unknown field `sever`
             [server.web] | [sever.web] | did you mean `server`?
@@ -637,14 +554,63 @@ response = { status = 200 }
             [[measure]] | [[measure]]\nworkloads = ["hme"] | there is no workload `hme`; did you mean `home`?
             p99 < 50ms | p99 < 50 | prony.toml:2: field `objectives`: `p99 < 50`
             folder = "old" | folder = "odl" | server `old`: cannot read\u{20}
-        "#,
-        ) {
-            assert!(FILE.contains(from), "{from}");
-            let error = read(&FILE.replace(from, to)).unwrap_err();
-            assert!(error.contains(expected), "{error}\nlacks {expected}");
-        }
-        let error = read("rounds = 3").unwrap_err();
-        assert!(error.contains("it has no server; add one"), "{error}");
+            "#,
+        );
+        refused(read, "rounds = 3 | it has no server; add one");
+    }
+
+    #[test]
+    fn values_of_another_kind_are_reported_in_words_of_toml() {
+        refused_changes(
+            FILE,
+            read,
+            r#"
+            rounds = 3 | rounds = 0 | 1: field `rounds`: it must be at least 1
+            rounds = 3 | rounds = 1.5 | 1: field `rounds`: expected a whole number of at least 1, not the number 1.5
+            rounds = 3 | beside = "a" | 1: field `beside`: expected a list, not the text "a"
+            rounds = 3 | budget = 10 | 1: field `budget`: expected text in quotation marks, not the number 10
+            "p99 < 50ms" | 50 | 2: field `objectives`: expected text in quotation marks, not the number 50
+            run = ["node", "server.js"] | run = 3 | 11: field `run`: expected a command, such as "npm start", or the list of its words, not the number 3
+            ["cargo build --release", "touch 'a b'"] | true | 5: field `build`: expected a command, such as "cargo build", or a list of commands, not `true`
+            ["home"] | "home" | 12: field `workloads`: expected a list, not the text "home"
+            run = ["node", "server.js"] | run = "a"\nkeep_alive = "no" | 12: field `keep_alive`: expected `true` or `false`, not the text "no"
+            run = ["node", "server.js"] | run = "a"\nversion = 2 | 12: field `version`: expected text in quotation marks, or a table with one field
+            { ADDRESS = "{host}:{port}" } | { ADDRESS = 3 } | 7: field `ADDRESS`: expected text
+            [[measure]] | [measure] | 22: field `measure`: expected a list, not a table; the header of a table in a list has two pairs of brackets
+            [server.old]\nfolder = "old"\n | [server]\nold = 3\n[server.more]\n | expected a table, not the number 3
+            connections = 8 | connections = 0 | 23: field `connections`: it must be at least 1
+            connections = 8 | connections = "8" | 23: field `connections`: expected a whole number of at least 1, not the text "8"
+            connections = 8 | connections = 8, streams = -1 | 23: field `streams`: it must be at least 0
+            "closed" | "open" | 23: field `shape`: unknown name `open`, expected one of `closed`,\u{20}
+            { shape = "closed", connections = 8, duration = "1s" } | "closed" | 23: field `load`: expected a table, not the text "closed"
+            status = 200 | status = "ok" | 16: field `status`: expected a whole number, not the text "ok"
+            status = 200 | status = 70000 | 16: field `status`: 70000 is not a final status
+            body = { text = "hi" } | body = 3 | 16: field `body`: expected a table, not the number 3
+            path = "/" } | path = "/", body = {} } | 15: field `body`: the table is empty; it needs one field
+            path = "/" } | path = "/", tls = 1 } | 15: field `tls`: expected `true` or `false`, not the number 1
+            "#,
+        );
+    }
+
+    #[test]
+    fn headers_that_mean_something_else_are_reported_with_what_to_write() {
+        refused_changes(
+            FILE,
+            read,
+            r#"
+            [workload.about] | [workload.home.about] | 18: field `workload.home.about`: because of the dot, `about` is a field of the workload `home`; a workload has no dot in its name: write [workload.home-about]
+            [server.old] | [server.web.old] | a server has no dot in its name: write [server.web-old]
+            [workload.about] | [workload."about.us"] | 18: field `workload."about.us"`: `about.us` is not a valid workload name: use letters, digits, hyphens and underscores, for instance [workload.about-us]
+            [workload.about] | [workload.über] | 18: field `workload.über`: put a name in quotation marks if it has anything else than letters
+            [workload.about] | [workload.""] | `` is not a valid workload name: use letters, digits, hyphens and underscores
+            [workload.about] | [workload] | a workload needs a name: write its header as [workload.NAME]
+            [workload.about] | [workloads.about] | 18: unknown field `workloads`, expected one of
+            [server.web] | [server] | 4: field `server`: a server needs a name: write its header as [server.NAME]
+            [server.old] | [[server.old]] | 9: field `server.old`: write the header with one pair of brackets: [server.old]
+            [server.old] | [server.Old_one] | for instance [server.old-one]
+            [server.old] | [server.old.environ]\nA = "1"\n[server.old] | 9: unknown field `environ`
+            "#,
+        );
     }
 
     #[test]
@@ -660,12 +626,8 @@ response = { status = 200 }
         let mut catalogue = Catalogue::default();
         catalogue.add(file.servers[1].clone());
         let error = file.check_beside(&catalogue).unwrap_err().to_string();
-        assert!(
-            error.ends_with(
-                "prony.toml:2: field `beside`: there is no server `older`; did you mean `old`?"
-            ),
-            "{error}"
-        );
+        let place = "prony.toml:2: field `beside`: there is no server `older`; did you mean `old`?";
+        assert!(error.ends_with(place), "{error}");
         catalogue.servers[0].id = "older".to_owned();
         assert!(file.check_beside(&catalogue).is_ok());
     }
