@@ -113,10 +113,6 @@ counters = { number = 1000 }
 load = { shape = \"closed\", connections = 2, requests = 40, warmup = \"20ms\", warmup_limit = \"0s\" }
 ";
 
-/// What a flow expects of an item, and a wrong item.
-const RIGHT_ITEM: &str = "\"$.id\" == {{item}}";
-const WRONG_ITEM: &str = "\"$.id\" == 7";
-
 /// A project with the shop, whose server has these variables and some of whose files are changed.
 fn shop_with(variables: &str, changes: &[[&str; 3]]) -> Project {
     let command = format!("{:?}", server::command("shop", "server"));
@@ -183,10 +179,8 @@ fn flows_are_verified_measured_and_reported() {
 
 #[test]
 fn a_wrong_response_is_shown_with_its_place_and_without_what_the_server_wrote_of_secrets() {
-    let shop = shop_with(
-        "TELLS = \"all\"",
-        &[["checkout.hurl", RIGHT_ITEM, WRONG_ITEM]],
-    );
+    let changes = [["checkout.hurl", "\"$.id\" == {{item}}", "\"$.id\" == 7"]];
+    let shop = shop_with("TELLS = \"all\"", &changes);
     let why = "checkout.hurl:12:0: Assert failure: actual: integer <1> expected: integer <7>";
     shop.check(&format!(
         "

@@ -263,68 +263,47 @@ fn the_capacity_of_a_server_that_already_runs_is_searched() {
     }
 }
 
-/// Every command must say the same of a server whose URL has the wrong scheme.
-fn blamed_for_its_scheme(project: &Project, advice: &str) {
+/// Every command says the same of a server whose URL has the wrong scheme, and `prony init` writes nothing.
+fn is_corrected(url: &str, workload: &str, right: &str, fault: &str, advice: &str) {
+    let project = Project::of(&format!("[server.shop]\nurl = \"{url}\"\n{workload}"));
+    let message = format!("the server at {url} {fault}");
+    let advised = format!("{message}; write `url = \"{right}\"` in prony.toml, {advice}\\n");
     project.check(&format!(
         "
-        1 | verify | >{advice}
-        1 | {SHORT} | {advice}
-        1 | load shop | {advice}
-        1 | capacity shop | {advice}
+        1 | verify | >{advised}
+        1 | {SHORT} | {advised}
+        1 | load shop | {advised}
+        1 | capacity shop | {advised}
         "
     ));
-}
-
-/// And nothing is written.
-fn refused_by_init(url: &str, advice: &str) {
-    let project = Project::empty();
-    for path in ["", "--path /hello"] {
-        let ended = project.run(&format!("init --url {url} {path}")).with(2);
-        ended.says(advice);
-        assert!(!project.path().join("prony.toml").exists());
-    }
+    let empty = Project::empty();
+    empty.check(&format!(
+        "
+        2 | init --url {url} | {message}; use --url {right}\\n
+        2 | init --url {url} --path /hello | {message}; use --url {right}\\n
+        "
+    ));
+    assert!(!empty.path().join("prony.toml").exists());
 }
 
 #[test]
-fn a_plain_url_of_a_server_over_tls_is_corrected() {
+fn a_url_with_the_wrong_scheme_is_corrected() {
     let certificate = Certificate::new();
-    let shop = shop_over_tls(&certificate);
+    let over_tls = shop_over_tls(&certificate);
     let of_respond = |respond| server_of(&certificate, respond).port();
     let others = [respond as fn(_, _), respond_to_plain, close_plain].map(of_respond);
-    for port in others.into_iter().chain([shop.port]) {
-        let authority = format!("localhost:{port}");
-        let url = format!("http://{authority}");
-        blamed_for_its_scheme(
-            &Project::of(&format!("[server.shop]\nurl = \"{url}\"\n{HELLO}")),
-            &format!(
-                "the server at {url} speaks TLS; write `url = \"https://{authority}\"` in prony.toml, \
-                 and `tls = true` in the requests of its workloads (for a Hurl file: https:// in its URLs, \
-                 and scenario = {{ file = \"…\", tls = true }})\\n"
-            ),
-        );
-        let advice = format!("the server at {url} speaks TLS; use --url https://{authority}\n");
-        refused_by_init(&url, &advice);
+    for port in others.into_iter().chain([over_tls.port]) {
+        let [url, right] = ["http", "https"].map(|scheme| format!("{scheme}://localhost:{port}"));
+        let advice = "and `tls = true` in the requests of its workloads (for a Hurl file: https:// in its URLs, \
+                      and scenario = { file = \"…\", tls = true })";
+        is_corrected(&url, HELLO, &right, "speaks TLS", advice);
     }
-}
-
-#[test]
-fn an_https_url_of_a_plain_server_is_corrected() {
-    let shop = shop();
-    let authority = format!("localhost:{}", shop.port);
-    let url = format!("https://{authority}");
-    let hello = hello_over_tls();
-    blamed_for_its_scheme(
-        &Project::of(&format!(
-            "[server.shop]\nurl = \"{url}\"\ninsecure = true\n{hello}"
-        )),
-        &format!(
-            "the server at {url} does not speak TLS; write `url = \"http://{authority}\"` in prony.toml, \
-             and remove `tls = true` from the requests of its workloads (for a Hurl file: from `scenario`, \
-             and write http:// in its URLs)\\n"
-        ),
-    );
-    let advice = format!("the server at {url} does not speak TLS; use --url http://{authority}\n");
-    refused_by_init(&url, &advice);
+    let plain = shop();
+    let url = plain.url().replace("http:", "https:");
+    let hello = format!("insecure = true\n{}", hello_over_tls());
+    let advice = "and remove `tls = true` from the requests of its workloads (for a Hurl file: from `scenario`, \
+                  and write http:// in its URLs)";
+    is_corrected(&url, &hello, &plain.url(), "does not speak TLS", advice);
 }
 
 /// A server that responds with 404 or 400 still has a right URL.

@@ -179,16 +179,20 @@ fn faults_of_a_workload_are_reported_before_anything_runs() {
         .with(1)
         .says("its header `Authorization` is the environment variable ORDERS_TOKEN, which is not set; set it: export ORDERS_TOKEN=…");
     project.variable = token;
-    let refused = |message: &str| {
-        project.run(verify).with(1).says(message);
-    };
     fs::remove_file(project.path().join("workloads/order.csv")).unwrap();
-    refused("workloads/order.csv, which workload `orders` needs: No such file");
-    workload(&project, "order.csv", "");
-    refused("workloads/order.csv is empty, and workload `orders` sends it");
-    workload(&project, "order.csv", "1,2,3\n");
-    workload(&project, "order.json", "");
-    refused("workloads/order.json is not a JSON Schema, and workload `orders` needs one");
+    project.check(&format!(
+        "1 | {verify} | workloads/order.csv, which workload `orders` needs: No such file"
+    ));
+    for [empty, message] in rows(
+        "
+        order.csv | workloads/order.csv is empty, and workload `orders` sends it
+        order.json | workloads/order.json is not a JSON Schema, and workload `orders` needs one
+        ",
+    ) {
+        workload(&project, "order.csv", "1,2,3\n");
+        workload(&project, empty, "");
+        project.run(verify).with(1).says(message);
+    }
     for [from, to, message] in rows(
         "
         compressed | comprssed | orders.toml:9: unknown field `comprssed`
@@ -199,7 +203,7 @@ fn faults_of_a_workload_are_reported_before_anything_runs() {
     ) {
         let text = format!("{REQUEST}{RESPONSE}").replacen(from, to, 1);
         workload(&project, "orders.toml", &text);
-        refused(message);
+        project.run(verify).with(1).says(message);
     }
 }
 

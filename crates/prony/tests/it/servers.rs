@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::common::project::{Project, manifest, trials};
-use crate::common::{Ended, Running, run};
+use crate::common::{Running, run};
 use prony_testkit::server::{self, Change, hang};
 use prony_testkit::{contains, lacks};
 
@@ -41,24 +41,18 @@ pub const CHANGES: [(&str, Change); 5] = [
     }),
 ];
 
-/// The line that starts with `start`, and everything after it.
-fn from<'a>(ended: &'a Ended, start: &str) -> &'a str {
-    let at = ended.stdout.find(start);
-    let at = at.unwrap_or_else(|| panic!("no `{start}` in {}", ended.report()));
-    &ended.stdout[at..]
-}
-
 #[test]
 fn a_server_that_logs_to_standard_error_is_wrong_and_one_that_warns_there_is_right() {
     let project = Project::new();
     project.server("logs-elsewhere", "logs-elsewhere");
     project.server("also-warns", "also-warns");
-    let ended = project.run("verify --workloads page-log");
-    let ended = ended.with(1).prints("verified also-warns × page-log");
-    let wrong = from(&ended, "WRONG    logs-elsewhere × page-log");
-    let received = "  received 0 lines, and 3 on standard error, which are not counted";
-    contains(wrong, received);
-    contains(wrong, "logs-elsewhere-verify.stderr.log");
+    project
+        .run("verify --workloads page-log")
+        .with(1)
+        .prints("verified also-warns × page-log")
+        .prints("WRONG    logs-elsewhere × page-log")
+        .prints("  received 0 lines, and 3 on standard error, which are not counted")
+        .prints("logs-elsewhere-verify.stderr.log");
 }
 
 /// A server that ends with the output of Node on an error.
@@ -72,8 +66,8 @@ fn a_server_that_ends_at_once_is_reported_with_its_first_lines_and_its_log_is_ke
     let project = Project::new().with(&["ceiling"]);
     project.command("node-like", &["sh", "-c", NODE_LIKE]);
     let verified = project.run("verify node-like").with(1);
-    let failed = "FAILED   node-like: the server ended with exit code 3";
-    let failed = from(&verified, failed);
+    let verified = verified.prints("FAILED   node-like: the server ended with exit code 3");
+    let failed = verified.stdout.as_str();
     for line in ["Error: Cannot find module nope", "at frame9", "…"] {
         contains(failed, &format!("{line}\n"));
     }
@@ -86,11 +80,11 @@ fn a_server_that_ends_at_once_is_reported_with_its_first_lines_and_its_log_is_ke
 
     // The summary of a run says what happened, too.
     let measure = project.measure("node-like,ceiling", "hello", "--rounds 1 --no-ceiling");
-    let ended = run(measure).with(1);
-    let summary = from(&ended, "Not measured").replace("\n  ", " ");
+    let ended = run(measure).with(1).stdout.replace("\n  ", " ");
+    let (_, summary) = ended.split_once("Not measured").unwrap();
     let message = "node-like: start failed: the server ended with exit code 3 before it sent the expected response;";
-    contains(&summary, message);
-    contains(&summary, "… Node.js v20");
+    contains(summary, message);
+    contains(summary, "… Node.js v20");
 }
 
 #[test]
@@ -137,12 +131,14 @@ fn a_server_on_another_port_is_reported_with_that_port() {
 fn a_response_that_is_cut_short_is_reported_with_its_status_and_the_logs() {
     let project = Project::new();
     project.server("breaks", "breaks");
-    let ended = project.run("verify breaks --workloads hello,byte").with(1);
-    let wrong = from(&ended, "WRONG    breaks × byte");
-    let received =
-        "in the middle of a response with status 500, after 8 bytes of its body: `no datab`";
-    contains(wrong, received);
-    let log = wrong.split_once(".log, ").unwrap().1;
+    let ended = project
+        .run("verify breaks --workloads hello,byte")
+        .with(1)
+        .prints("WRONG    breaks × byte")
+        .prints(
+            "in the middle of a response with status 500, after 8 bytes of its body: `no datab`",
+        );
+    let log = ended.stdout.split_once(".log, ").unwrap().1;
     let log = fs::read_to_string(log.lines().next().unwrap()).unwrap();
     contains(&log, "Traceback: no database");
 
