@@ -8,9 +8,8 @@ use prony_load::wire::grpc::CallKind;
 use prony_load::{EventLoopChoice, LoadPlan};
 use prony_model::{LatencyHistogram, Outcome, Protocol};
 
-use super::calls::call;
 use super::server::{CountingServer, FREEZE};
-use super::{ALL, http_request, over_each, plan};
+use super::{ALL, over_each, plan, request};
 use crate::plans::{even, load};
 
 /// One request every 5 ms.
@@ -49,12 +48,7 @@ fn check(
 ) {
     let server = CountingServer::start(protocol);
     let path = format!("freeze/{FROZEN_BY}");
-    let request = if protocol.is_grpc() {
-        let method = (CallKind::Unary, &*format!("/{path}"));
-        call(&server, protocol, method, &[b"\x0a\x01x".to_vec()])
-    } else {
-        http_request(&server, protocol, &path)
-    };
+    let request = request(&server, protocol, CallKind::Unary, &path);
     let result = load(&LoadPlan {
         request: request.into(),
         shape: even(RATE),

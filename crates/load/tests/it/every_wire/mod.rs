@@ -104,15 +104,12 @@ const SHAPES: [(&str, fn(&mut LoadPlan)); 10] = [
     }),
 ];
 
-fn request(server: &CountingServer, protocol: Protocol) -> WireRequest {
+/// A request with that path, or a call of that kind.
+fn request(server: &CountingServer, protocol: Protocol, kind: CallKind, path: &str) -> WireRequest {
     if protocol.is_grpc() {
-        let method = (CallKind::Unary, "/test.Echo/Unary");
+        let method = (kind, &*format!("/{path}"));
         return calls::call(server, protocol, method, &[b"\x0a\x01x".to_vec()]);
     }
-    http_request(server, protocol, "hello")
-}
-
-fn http_request(server: &CountingServer, protocol: Protocol, path: &str) -> WireRequest {
     let set = RequestSet::from(parts(server, protocol, path));
     set.encode(protocol.into()).unwrap()
 }
@@ -132,6 +129,7 @@ fn plan(server: &CountingServer, protocol: Protocol, event_loop: EventLoopChoice
         let offer = Offer::Only(protocol.into());
         settings.client("localhost", offer).unwrap()
     });
+    let request = request(server, protocol, CallKind::Unary, "test.Echo/Unary");
     LoadPlan {
         tls,
         connections: 4,
@@ -140,7 +138,7 @@ fn plan(server: &CountingServer, protocol: Protocol, event_loop: EventLoopChoice
         requests: Some(REQUESTS),
         timeout: Duration::from_secs(20),
         event_loop,
-        ..LoadPlan::new(server.address().into(), "test", request(server, protocol))
+        ..LoadPlan::new(server.address().into(), "test", request)
     }
 }
 

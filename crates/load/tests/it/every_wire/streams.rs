@@ -4,26 +4,15 @@ use std::cell::OnceCell;
 use std::time::Duration;
 
 use prony_load::wire::grpc::CallKind;
-use prony_load::{EventLoopChoice, LoadPlan, WireRequest};
+use prony_load::{EventLoopChoice, LoadPlan};
 use prony_model::{Ended, LoadResult, Outcome, Protocol};
 
-use super::calls::call;
 use super::events::GAP;
 use super::server::CountingServer;
-use super::{GRPC, HTTP, REQUESTS, http_request, in_agents, loops_and_agents, plan};
+use super::{GRPC, HTTP, REQUESTS, in_agents, loops_and_agents, plan, request};
 use crate::parts_of;
 
 const ENDLESS: u64 = u64::MAX;
-
-/// A request whose response has that many events, or messages.
-fn request(server: &CountingServer, protocol: Protocol, events: u64) -> WireRequest {
-    let path = format!("events/{events}");
-    if protocol.is_grpc() {
-        let method = (CallKind::ServerStreaming, &*format!("/{path}"));
-        return call(server, protocol, method, &[b"\x0a\x01x".to_vec()]);
-    }
-    http_request(server, protocol, &path)
-}
 
 /// Runs `check` with a plan for responses of `events` events, over each of these wires and each event loop, for one
 /// process and for several agents.
@@ -32,8 +21,10 @@ fn of_events(protocols: &[Protocol], events: u64, check: impl Fn(&CountingServer
         // TLS does not always go with the same loop.
         for (event_loop, agents) in loops_and_agents(protocol, number / 2) {
             let server = CountingServer::start(protocol);
+            let path = format!("events/{events}");
+            let request = request(&server, protocol, CallKind::ServerStreaming, &path);
             let mut plan = LoadPlan {
-                request: request(&server, protocol, events).into(),
+                request: request.into(),
                 events: true,
                 ..plan(&server, protocol, event_loop)
             };
@@ -55,6 +46,8 @@ fn load(plan: &LoadPlan, name: &str) -> LoadResult {
 /// How many events each response has, and how many responses there are.
 const EVENTS: u64 = 11;
 const RESPONSES: u64 = 12;
+/// A machine may be busy for a moment, but not in every attempt.
+const ATTEMPTS: usize = 5;
 
 fn every_event_counts(protocols: &[Protocol], in_flight: usize) {
     of_events(protocols, EVENTS, |server, plan, name| {
@@ -64,44 +57,47 @@ fn every_event_counts(protocols: &[Protocol], in_flight: usize) {
             first_byte: true,
             ..plan
         };
-        let result = load(&plan, name);
-        assert_eq!(result.outcomes[Outcome::Ok], RESPONSES, "{name}");
-        assert_eq!(server.requests(), RESPONSES, "{name}");
-        check_times(&result, server.streamed_ns(), name);
-        let (events, all) = (result.events.unwrap(), RESPONSES * EVENTS);
-        assert_eq!((events.count, server.events()), (all, all), "{name}");
-        let counted = events.per_s * result.duration_s;
-        assert!((counted - all as f64).abs() < 1e-6, "{name}: {counted}");
+        for attempt in 1.. {
+            let before = [server.requests(), server.events(), server.streamed_ns()];
+            let result = load(&plan, name);
+            assert_eq!(result.outcomes[Outcome::Ok], RESPONSES, "{name}");
+            assert_eq!(server.requests() - before[0], RESPONSES, "{name}");
+            let (events, all) = (result.events.as_ref().unwrap(), RESPONSES * EVENTS);
+            let counts = (events.count, server.events() - before[1]);
+            assert_eq!(counts, (all, all), "{name}");
+            let counted = events.per_s * result.duration_s;
+            assert!((counted - all as f64).abs() < 1e-6, "{name}: {counted}");
+            match check_times(&result, server.streamed_ns() - before[2]) {
+                Ok(()) => return,
+                Err(wrong) => assert!(attempt < ATTEMPTS, "{name}: {wrong}"),
+            }
+        }
     });
 }
 
-/// However busy the machine is, the first event comes after a gap, and the last one no sooner than the server sent it
-/// and no later than the response's end. The server took `streamed_ns` to its last events, all responses together.
-fn check_times(result: &LoadResult, streamed_ns: u64, name: &str) {
+/// The first event comes after a gap, and the last one no sooner than the server sent it and no later than the response's
+/// end. The server took `streamed_ns` to its last events, all responses together.
+fn check_times(result: &LoadResult, streamed_ns: u64) -> Result<(), String> {
     let events = result.events.as_ref().unwrap();
     let (first, gap) = (&events.first_ns, &events.gap_ns);
     let (first, gap) = (first.as_ref().unwrap(), gap.as_ref().unwrap());
     let latency = result.latency_ns.as_ref().unwrap();
     let gaps = |count: u64| count * GAP.as_nanos() as u64;
     let byte = result.first_byte_ns.as_ref().unwrap();
-    // What holds for every request holds for their shortest and their longest.
-    let in_order = [
-        byte.min <= first.min && first.min < latency.min,
-        byte.max <= first.max && first.max < latency.max,
-    ];
-    assert_eq!(
-        in_order, [true; 2],
-        "{name}: {byte:?}, {first:?}, {latency:?}"
-    );
-    let is_late = first.min >= gaps(1) && latency.min >= gaps(EVENTS);
-    assert!(is_late, "{name}: {} {}", first.min, latency.min);
     let last = first.mean + gap.mean * (EVENTS - 1) as f64;
     // An event may be dated by a reading of the clock shortly before it was received.
     let least = (streamed_ns / RESPONSES - gaps(1)) as f64;
     // The histograms' precision.
     let most = latency.mean * 1.01;
-    let is_between = (least..most).contains(&last);
-    assert!(is_between, "{name}: {last} in {least}..{most}");
+    let holds = [
+        // What holds for every request holds for their shortest and their longest.
+        byte.min <= first.min && first.min < latency.min,
+        byte.max <= first.max && first.max < latency.max,
+        first.min >= gaps(1) && latency.min >= gaps(EVENTS),
+        (least..most).contains(&last),
+    ];
+    let figures = || format!("{holds:?}: {byte:?}, {first:?}, {latency:?}, {last}, {streamed_ns}");
+    (holds == [true; 4]).then_some(()).ok_or_else(figures)
 }
 
 #[test]
