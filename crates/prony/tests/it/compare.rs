@@ -52,11 +52,8 @@ fn runs_are_found_in_the_store_and_in_files() {
     // Two rounds may be too few even for this, which is a failure only with --strict.
     let strict = project.run("compare latest:web latest:ceiling --strict");
     assert!([0, 3].map(Some).contains(&strict.code), "{strict:?}");
-    refusals(&project);
-}
 
-/// Runs that cannot be compared have an exit status of their own, and a message that says what to do.
-fn refusals(project: &Project) {
+    // Runs that cannot be compared have an exit status of their own, and a message that says what to do.
     project.write("other.json", "{}");
     project.check(
         "

@@ -234,15 +234,11 @@ fn a_suite_is_run_with_a_driver() {
 fn a_load_that_a_driver_cannot_generate_is_left_out() {
     let project = project(&[]).with(&["ceiling"]);
     add_script(&project, "whole", "word", "echo 50 responses in 1s");
-    for [driver, message] in [
-        [
-            "whole",
-            "left out: hello, which whole cannot load: it only takes durations in whole seconds",
-        ],
-        ["hole", "there is no driver `hole`; did you mean `whole`?"],
-    ] {
-        let more = format!("--rounds 1 --driver {driver}");
-        let ended = run(project.measure("ceiling", "hello", &more));
-        ended.with(2).says(message);
-    }
+    let run = "run --only ceiling --workloads hello --rounds 1 --duration 50ms --driver";
+    project.check(&format!(
+        "
+        2 | {run} whole | left out: hello, which whole cannot load: it only takes durations in whole seconds
+        2 | {run} hole | there is no driver `hole`; did you mean `whole`?
+        "
+    ));
 }

@@ -1,7 +1,7 @@
 //! However Prony ends, no process of a server is left, and its results are kept.
 
 use std::fs;
-use std::path::Path;
+use std::process::Command;
 
 use crate::common::processes::{await_none, token, with};
 use crate::common::project::{Project, manifest, trials};
@@ -135,20 +135,9 @@ fn a_finished_run_leaves_no_processes() {
     project.wrapped("stubborn", STUBBORN, "right", &token);
     run(project.measure("stubborn", "hello", "--rounds 1")).with(0);
     assert_eq!(with(&token), [0; 0]);
-    let logs = logs_below(&project.state("runs"));
-    let verify_only = logs.iter().all(|name| name.contains("verify"));
-    assert!(verify_only, "logs of trials that went well: {logs:?}");
-}
-
-fn logs_below(folder: &Path) -> Vec<String> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            names.extend(logs_below(&path));
-        } else if path.extension().is_some_and(|found| found == "log") {
-            names.push(path.display().to_string());
-        }
-    }
-    names
+    let mut find = Command::new("find");
+    find.arg(project.state("runs")).args(["-name", "*.log"]);
+    let logs = run(find).with(0).stdout;
+    let verify_only = logs.lines().all(|name| name.contains("verify"));
+    assert!(verify_only, "logs of trials that went well: {logs}");
 }

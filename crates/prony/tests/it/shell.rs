@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::common::project::Project;
 use crate::common::{commands_in, leave_out, prony, run};
@@ -12,22 +12,11 @@ fn commands() -> Vec<String> {
     commands_in(&run(prony(["--help"])).with(0).stdout)
 }
 
-fn is_installed(program: &str) -> bool {
-    let mut command = Command::new(program);
-    command.arg("--version").stdout(Stdio::null());
-    command.stderr(Stdio::null()).status().is_ok()
-}
-
 /// What the program says about this file, which must be nothing.
 fn accepts(program: &str, flags: &[&str], file: &Path) {
-    if !is_installed(program) {
+    let Ok(output) = Command::new(program).args(flags).arg(file).output() else {
         return leave_out(program, "it is not installed");
-    }
-    let output = Command::new(program)
-        .args(flags)
-        .arg(file)
-        .output()
-        .unwrap();
+    };
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success() && said.is_empty(),
@@ -50,20 +39,16 @@ fn completion_scripts_name_every_command_and_no_hidden_one() {
 
 #[test]
 fn bash_reads_its_script() {
-    let folder = tempfile::tempdir().unwrap();
-    let script = folder.path().join("prony");
-    let text = run(prony(["completions", "bash"])).with(0).stdout;
-    fs::write(&script, text).unwrap();
+    let folder = Project::empty();
+    let text = folder.run("completions bash").with(0).stdout;
+    let script = folder.write("prony", text);
     accepts("bash", &["-n"], &script);
 
     let complete = "source \"$0\"; COMP_WORDS=(prony comp); COMP_CWORD=1; _prony prony comp prony; echo ${COMPREPLY[@]}";
-    let output = Command::new("bash")
-        .args(["-c", complete])
-        .arg(&script)
-        .output()
-        .unwrap();
-    let offered = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(offered.trim(), "compare completions", "{output:?}");
+    let mut bash = Command::new("bash");
+    bash.args(["-c", complete]).arg(&script);
+    let offered = run(bash).with(0).stdout;
+    assert_eq!(offered.trim(), "compare completions");
 }
 
 #[test]
@@ -78,15 +63,14 @@ fn unknown_shells_and_folders_are_refused() {
 
 #[test]
 fn every_command_has_a_manual_page_that_groff_reads_without_a_warning() {
-    let parent = tempfile::tempdir().unwrap();
-    let folder = parent.path().join("man1");
-    run(prony(["man".as_ref(), folder.as_os_str()])).with(0);
+    let parent = Project::empty();
+    parent.run("man man1").with(0);
     for command in commands() {
-        let page = folder.join(format!("prony-{command}.1"));
-        let text = fs::read_to_string(&page).unwrap();
-        assert!(text.contains(".SH EXAMPLES"), "{command}");
-        assert!(text.contains(".SH \"EXIT STATUS"), "{command}");
+        let page = parent.read(&format!("man1/prony-{command}.1"));
+        assert!(page.contains(".SH EXAMPLES"), "{command}");
+        assert!(page.contains(".SH \"EXIT STATUS"), "{command}");
     }
+    let folder = parent.path().join("man1");
     assert!(folder.join("prony-grpc-describe.1").is_file());
     let mut all = String::new();
     for page in fs::read_dir(&folder).unwrap() {
