@@ -61,15 +61,15 @@ fn a_compressed_body_is_decoded_first() {
     assert_eq!(captured("jsonpath \"$.id\"", given), "5");
     let text = "GET http://a/\nHTTP 200\n[Captures]\nv: body\n";
     let given = "200 + Content-Encoding: gzip + body: no gzip";
-    let told = "WrongBody test.hurl:1:1: expected a body that gzip can decode, got 7 bytes of broken gzip: unexpected end of file";
-    client(text).talk(&[&format!("GET / | {given} | {told}")]);
+    let reason = "WrongBody test.hurl:1:1: expected a body that gzip can decode, got 7 bytes of broken gzip: unexpected end of file";
+    client(text).talk(&[&format!("GET / | {given} | {reason}")]);
 }
 
 #[test]
 fn a_capture_that_finds_nothing_ends_the_flow_with_its_place() {
     let text = "GET http://a/\nHTTP 200\n[Captures]\nv: jsonpath \"$.id\"\nGET http://a/{{v}}\n";
-    let told = "WrongBody test.hurl:4:4: No query result: query didn't return any result";
-    client(text).talk(&[&format!("GET / | 200 + body: {{}} | {told}")]);
+    let reason = "WrongBody test.hurl:4:4: No query result: query didn't return any result";
+    client(text).talk(&[&format!("GET / | 200 + body: {{}} | {reason}")]);
 }
 
 #[test]

@@ -103,7 +103,8 @@ struct Given {
     status: u16,
     http: HttpVersion,
     minor: u8,
-    fields: Vec<(String, Vec<u8>)>,
+    /// A line each.
+    fields: Vec<u8>,
     body: Vec<u8>,
 }
 
@@ -123,7 +124,7 @@ impl From<&str> for Given {
                 ("body", body) => given.body = body.into(),
                 ("http", "1.0") => given.minor = 0,
                 ("http", "2") => given.http = HttpVersion::Http2,
-                (name, value) => given.fields.push((name.into(), value.into())),
+                (name, value) => given = given.field(name, value),
             }
         }
         given
@@ -139,7 +140,8 @@ impl Given {
     }
 
     fn field(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
-        self.fields.push((name.into(), value.as_ref().to_vec()));
+        let line = [name.as_bytes(), b": ", value.as_ref(), b"\r\n"];
+        self.fields.extend(line.concat());
         self
     }
 
@@ -150,14 +152,8 @@ impl Given {
             Keep::All => u64::MAX,
         };
         let mut collect = Collect::of_bodies_up_to(longest);
-        let mut head = format!("HTTP/1.{} {} x\r\n", self.minor, self.status).into_bytes();
-        for (name, value) in &self.fields {
-            head.extend_from_slice(name.as_bytes());
-            head.extend_from_slice(b": ");
-            head.extend_from_slice(value);
-            head.extend_from_slice(b"\r\n");
-        }
-        head.extend_from_slice(b"\r\n");
+        let line = format!("HTTP/1.{} {} x\r\n", self.minor, self.status);
+        let head = [line.as_bytes(), &self.fields, b"\r\n"].concat();
         collect.head(&head);
         collect.body(&self.body);
         Some(collect)
@@ -197,18 +193,14 @@ impl<'a> Client<'a> {
         };
         self.keep = sending.keep;
         let parts = self.user.request().parts();
-        // Every request has these two, unless its entry replaces them.
-        let is_default = |name: &http::HeaderName| name == "accept" || name == "user-agent";
-        let fields = parts.fields().iter().filter(|(name, _)| !is_default(name));
+        let field = |(name, value): &(http::HeaderName, http::HeaderValue)| {
+            format!("{name}: {}", String::from_utf8_lossy(value.as_bytes()))
+        };
         Ok(Some(Sent {
             entry: sending.entry,
             method: parts.method().as_str().into(),
             path: parts.url().path().into(),
-            fields: fields
-                .map(|(name, value)| {
-                    format!("{name}: {}", String::from_utf8_lossy(value.as_bytes()))
-                })
-                .collect(),
+            fields: parts.fields().iter().map(field).collect(),
             body: parts.body().to_vec(),
             pause: sending.pause,
             timeout: sending.timeout,

@@ -174,9 +174,9 @@ fn a_redirect_to_another_server_ends_the_flow() {
         https://a/x | https://a/x is on another server than http://a; a load needs one server
         ftp://a/x | `ftp` is not supported: Prony loads http:// and https:// URLs",
     ) {
-        let told = format!("WrongStatus test.hurl:1:1: the response redirects, but {reason}");
+        let reason = format!("WrongStatus test.hurl:1:1: the response redirects, but {reason}");
         client("GET http://a/\n[Options]\nlocation: true\nGET http://a/2\n").talk(&[
-            &format!("GET / | 302 + location: {location} | {told}"),
+            &format!("GET / | 302 + location: {location} | {reason}"),
             "begin",
             "GET /",
         ]);

@@ -15,6 +15,9 @@ fn every_part_of_a_request_has_values_given_or_captured() {
         b c&d | POST http://a/\n[Form]\nname: {{v}}\nother: 1\n | POST / + content-type: application/x-www-form-urlencoded + body: name=b%20c%26d&other=1
         1 | GET http://a/\n[Cookies]\na: {{v}}\nb: 2\n | GET / + cookie: a=1; b=2
         u | GET http://a/\n[BasicAuth]\n{{v}}: secret\n | GET / + authorization: Basic dTpzZWNyZXQ=
+        // The user of a URL is sent unless the entry has another.
+        u | GET http://bob%40example.com:a:b@a/\n | GET / + authorization: Basic Ym9iQGV4YW1wbGUuY29tOmE6Yg==
+        u | GET http://bob:b@a/\nAuthorization: Bearer x\n | GET / + authorization: Bearer x
         7 | POST http://a/\n{"a": {{v}}, "b": "{{v}}"}\n | POST / + content-type: application/json + body: {"a": 7, "b": "7"}
         7 "q" | POST http://a/\n{"b": "{{v}}"}\n | POST / + content-type: application/json + body: {"b": "7 \\"q\\""}
         7 | POST http://a/\n`text {{v}} {{v}}`\n | POST / + content-type: none + body: text 7 7
@@ -40,6 +43,17 @@ fn every_part_of_a_request_has_values_given_or_captured() {
         };
         assert_eq!(captured, constant, "{entry}");
     }
+}
+
+#[test]
+fn a_request_accepts_anything_and_names_its_client_unless_its_entry_says_otherwise() {
+    let text = "GET http://a/\nGET http://a/\nACCEPT: text/html\n[Options]\nheader: User-Agent: me\n\
+                GET http://a/\n[Options]\nno-header: Accept\nno-header: user-agent\n";
+    let all = sent(text, &[]);
+    let agent = concat!("user-agent: prony/", env!("CARGO_PKG_VERSION"));
+    assert_eq!(all[0].fields, ["accept: */*", agent]);
+    assert_eq!(all[1].fields, ["accept: text/html", "user-agent: me"]);
+    assert_eq!(all[2].fields, [""; 0]);
 }
 
 #[test]

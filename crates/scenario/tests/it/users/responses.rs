@@ -6,7 +6,7 @@ use crate::users::{Given, client};
 
 #[test]
 fn statuses_and_versions_are_exact_or_any() {
-    for [expected, given, told] in rows(
+    for [expected, given, reason] in rows(
         r#"
         // Without a response in the file, 2xx and 3xx are accepted.
         "" | 199 | WrongStatus test.hurl:1:1: expected a status from 200 to 399, got 199
@@ -31,7 +31,7 @@ fn statuses_and_versions_are_exact_or_any() {
     "#,
     ) {
         let text = format!("GET http://a/\n{expected}");
-        let line = format!("GET / | {given} | {told}");
+        let line = format!("GET / | {given} | {reason}");
         client(&text).talk(&[line.trim_end_matches(" | ")]);
     }
 }
@@ -67,9 +67,11 @@ fn fields_bodies_and_asserts_are_checked() {
 #[test]
 fn a_rejection_names_the_first_failure_and_counts_the_others() {
     let text = "GET http://a/\nHTTP 200\n[Asserts]\nheader \"x\" exists\nbody == \"a\"\nbody == \"b\"\nbody == \"c\"\n";
-    let told =
+    let reason =
         "test.hurl:5:0: Assert failure: actual: string <c> expected: string <a> (and 1 more)";
-    client(text).talk(&[&format!("GET / | 200 + x: 1 + body: c | WrongBody {told}")]);
+    client(text).talk(&[&format!(
+        "GET / | 200 + x: 1 + body: c | WrongBody {reason}"
+    )]);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn echoed(secrets: &[&str], body: &str) -> String {
 
 #[test]
 fn a_rejection_has_no_secret() {
-    for (secrets, body, told) in [
+    for (secrets, body, reason) in [
         (&["sesame2"][..], "a sesame2, sesame2", "<a ***, ***>"),
         // The message is one line.
         (&["two  words"], "-two  words-", "<-***->"),
@@ -37,7 +37,7 @@ fn a_rejection_has_no_secret() {
         (&["a b"], "http://a/a%20b?x=a%20b", "<http://a/***?x=***>"),
         (&[""], "abc", "<abc>"),
     ] {
-        contains(&echoed(secrets, body), told);
+        contains(&echoed(secrets, body), reason);
     }
 }
 
@@ -45,8 +45,8 @@ fn a_rejection_has_no_secret() {
 fn a_secret_that_a_long_message_cuts_is_hidden() {
     for before in 340..420 {
         let body = "x".repeat(before) + "0123456789";
-        let told = echoed(&["0123456789"], &body);
-        assert!(!told.contains("01"), "{before}: {told}");
+        let reason = echoed(&["0123456789"], &body);
+        assert!(!reason.contains("01"), "{before}: {reason}");
     }
 }
 
@@ -69,8 +69,8 @@ fn credentials_with_a_secret_are_hidden_in_base64() {
             format!("{entry}HTTP 200\nGET http://a/next\nHTTP 200\n[Asserts]\nbody == \"x\"\n");
         let mut client = Client::new(scenario_of(&text, sources));
         assert_eq!(client.exchange("200").field("authorization"), Some(sent));
-        let told = client.rejects(Given::ok(format!("<{sent}>")));
-        assert!(told.contains("<<Basic ***>>"), "{entry}{told}");
+        let reason = client.rejects(Given::ok(format!("<{sent}>")));
+        assert!(reason.contains("<<Basic ***>>"), "{entry}{reason}");
     }
 }
 
@@ -80,8 +80,8 @@ fn a_part_of_a_variable_is_hidden_if_it_is_a_given_secret() {
     secrets.add("swordfish");
     let sources = secret(&["Bearer swordfish"]);
     let scenario = HurlScenario::hiding(secrets, "a.hurl", ECHO, sources).unwrap();
-    let told = Client::new(scenario).rejects("200 + body: c3dvcmRmaXNo swordfish");
-    contains(&told, "<*** ***>");
+    let reason = Client::new(scenario).rejects("200 + body: c3dvcmRmaXNo swordfish");
+    contains(&reason, "<*** ***>");
 }
 
 #[test]
@@ -102,9 +102,9 @@ fn a_redacted_capture_is_a_secret() {
     for token in ["first-token", "other-token"] {
         let given = format!("200 + body: {{\"token\": \"{token}\"}}");
         let next = format!("GET / + authorization: Bearer {token} | 200 + body: no {token}");
-        let told = "test.hurl:9:0: Assert failure: actual: string <no ***> expected: string <x>";
+        let reason = "test.hurl:9:0: Assert failure: actual: string <no ***> expected: string <x>";
         client.talk(&["begin", &format!("GET / | {given}")]);
-        client.talk(&[&format!("{next} | WrongBody {told}")]);
+        client.talk(&[&format!("{next} | WrongBody {reason}")]);
     }
 }
 
@@ -127,7 +127,7 @@ fn a_file_that_is_refused_says_no_secret() {
         "GET http://a/\n{{s0}}: 1\n",
         "POST http://a/\nfile,{{s0}};\n",
     ] {
-        let told = refusal(text, secret(&["sesame 2"]));
-        assert!(!told.contains("sesame"), "{text}{told}");
+        let reason = refusal(text, secret(&["sesame 2"]));
+        assert!(!reason.contains("sesame"), "{text}{reason}");
     }
 }

@@ -160,8 +160,8 @@ fn a_file_of_rows_has_not_too_many_values() {
 #[test]
 fn bad_rows_are_refused() {
     let refused = |result: Result<(), SourcesError>, expected: &str| {
-        let told = result.unwrap_err().to_string();
-        assert!(told.starts_with(expected), "no `{expected}` in {told}");
+        let reason = result.unwrap_err().to_string();
+        assert!(reason.starts_with(expected), "no `{expected}` in {reason}");
     };
     for [text, expected] in rows(
         r#"
@@ -198,9 +198,9 @@ fn bad_rows_are_refused() {
 #[test]
 fn a_variable_has_a_name_that_placeholders_can_have() {
     let refused = |result: Result<(), SourcesError>, name: &str| {
-        let told = result.unwrap_err().to_string();
+        let reason = result.unwrap_err().to_string();
         let expected = format!("sets `{name}`, which cannot be the name of a variable: ");
-        assert!(told.starts_with(&expected), "{told}");
+        assert!(reason.starts_with(&expected), "{reason}");
     };
     let mut sources = Sources::default();
     refused(sources.add_csv("a,newUuid\n1,2\n".as_bytes()), "newUuid");
@@ -226,8 +226,8 @@ fn a_variable_has_one_source() {
             sources.add_counter("a", 1),
             sources.add_random("a", range(1, 2)),
         ] {
-            let told = twice.unwrap_err().to_string();
-            assert_eq!(told, "sets the variable `a`, which has another source");
+            let reason = twice.unwrap_err().to_string();
+            assert_eq!(reason, "sets the variable `a`, which has another source");
         }
     }
 }
@@ -240,9 +240,9 @@ fn counters_count_the_flows_of_all_users() {
     let expected = [1_i64 << 62, (1 << 62) + 1].map(|number| number.to_string());
     assert_eq!(counted(1 << 62, 2), expected);
     for first in [i64::MIN, i64::MAX, (1 << 62) + 1] {
-        let told = Sources::default().add_counter("n", first).unwrap_err();
+        let reason = Sources::default().add_counter("n", first).unwrap_err();
         let expected = format!("begins with {first}: write a first number between ");
-        assert!(told.to_string().starts_with(&expected), "{told}");
+        assert!(reason.to_string().starts_with(&expected), "{reason}");
     }
 }
 
