@@ -25,14 +25,9 @@ fn main() -> ExitCode {
 
 /// Prints a line for each file, and returns how many differ.
 fn compare_all(folder: &Path) -> io::Result<usize> {
-    let mut files: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        files.push(entry?.path());
-    }
-    files.retain(|file| {
-        file.extension()
-            .is_some_and(|extension| extension == "hurl")
-    });
+    let paths = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut files = paths.collect::<io::Result<Vec<PathBuf>>>()?;
+    files.retain(|file| file.extension().is_some_and(|it| it == "hurl"));
     files.sort();
     let mut differences = 0;
     for file in &files {
@@ -40,17 +35,12 @@ fn compare_all(folder: &Path) -> io::Result<usize> {
         let is_same = expected == actual;
         differences += usize::from(!is_same);
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        println!(
-            "{:<9}  {:<8}  {name}",
-            if is_same { "same" } else { "DIFFERENT" },
-            kind(&actual)
-        );
+        let verdict = if is_same { "same" } else { "DIFFERENT" };
+        let kind = actual.as_ref().map_or("accepted", |_| "refused");
+        println!("{verdict:<9}  {kind:<8}  {name}");
         if !is_same {
-            println!(
-                "--- Hurl\n{}\n--- Prony\n{}\n---",
-                shown(&expected),
-                shown(&actual)
-            );
+            let (hurl, prony) = (shown(&expected), shown(&actual));
+            println!("--- Hurl\n{hurl}\n--- Prony\n{prony}\n---");
         }
     }
     println!("{} files, {differences} different", files.len());
@@ -59,14 +49,6 @@ fn compare_all(folder: &Path) -> io::Result<usize> {
 
 /// The error, if the file is refused.
 type Verdict = Option<String>;
-
-fn kind(verdict: &Verdict) -> &'static str {
-    if verdict.is_some() {
-        "refused"
-    } else {
-        "accepted"
-    }
-}
 
 fn shown(verdict: &Verdict) -> &str {
     verdict.as_deref().unwrap_or("accepted")
@@ -87,14 +69,11 @@ fn actual(file: &Path) -> io::Result<Verdict> {
         Ok(text) => text,
         Err(_) => return Ok(Some("not UTF-8".into())),
     };
-    let part = |path: Option<&Path>| {
-        path.and_then(Path::file_name)
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
-    let name = format!("{}/{}", part(file.parent()), part(Some(file)));
-    Ok(prony_hurl::parse(&text)
-        .err()
-        .map(|error| error.render(&name, &text).trim_end().to_owned()))
+    let folder = file
+        .parent()
+        .and_then(Path::parent)
+        .unwrap_or(Path::new(""));
+    let name = file.strip_prefix(folder).unwrap_or(file).to_string_lossy();
+    let error = prony_hurl::parse(&text).err();
+    Ok(error.map(|error| error.render(&name, &text).trim_end().to_owned()))
 }

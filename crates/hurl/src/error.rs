@@ -249,12 +249,14 @@ fn suggest(actual: &str, valid: &[&str], separator: &str) -> String {
 mod tests {
     use super::*;
 
+    fn error(line: usize, column: usize, kind: ParseErrorKind) -> ParseError {
+        let position = Position { line, column };
+        ParseError { position, kind }
+    }
+
     #[test]
     fn an_error_names_the_place_and_shows_its_line() {
-        let error = ParseError {
-            position: Position { line: 2, column: 3 },
-            kind: ParseErrorKind::Status,
-        };
+        let of_status = error(2, 3, ParseErrorKind::Status);
         let expected = "\
 Parsing status code
   --> a.hurl:2:3
@@ -262,20 +264,14 @@ Parsing status code
  2 |     HTTP ten
    |      ^ HTTP status code is not valid
    |";
-        assert_eq!(error.render("a.hurl", "GET x\n\tHTTP ten\n"), expected);
-        assert_eq!(error.to_string(), "2:3: HTTP status code is not valid");
-    }
-
-    #[test]
-    fn an_error_behind_the_last_line_shows_an_empty_one() {
-        let error = ParseError {
-            position: Position { line: 9, column: 1 },
-            kind: ParseErrorKind::Space,
-        };
+        assert_eq!(of_status.render("a.hurl", "GET x\n\tHTTP ten\n"), expected);
+        let expected = "2:3: HTTP status code is not valid";
+        assert_eq!(of_status.to_string(), expected);
+        // Behind the last line, an empty one is shown.
+        let behind = error(9, 1, ParseErrorKind::Space).render("a", "GET x");
         assert!(
-            error
-                .render("a", "GET x")
-                .contains("\n 9 | \n   | ^ expecting a space\n")
+            behind.contains("\n 9 | \n   | ^ expecting a space\n"),
+            "{behind}"
         );
     }
 

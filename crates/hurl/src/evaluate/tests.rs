@@ -268,7 +268,7 @@ Assert body value
 
 #[test]
 fn fields_bodies_and_captures_are_evaluated() {
-    for [expected, body, told] in rows(
+    for [expected, body, reason] in rows(
         r#"
         // A field is compared with one of its values.
         X-Many: b\nCONTENT-TYPE: application/json; charset=utf-8 | "" | ""
@@ -285,7 +285,7 @@ fn fields_bodies_and_captures_are_evaluated() {
         [Captures]\na: jsonpath "$.a" | <html> | 4: Invalid JSON: HTTP response is not a valid JSON
     "#,
     ) {
-        assert_eq!(faults(expected, body), told, "{expected}");
+        assert_eq!(faults(expected, body), reason, "{expected}");
     }
 }
 
