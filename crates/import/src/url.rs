@@ -165,20 +165,10 @@ mod tests {
 
     #[test]
     fn other_urls_are_refused() {
-        for text in [
-            "",
-            "a",
-            "ws://a/",
-            "data:text/plain,a",
-            "blob:http://a/",
-            "http:/a",
-            "é",
-            "chrome-extension://a/",
-        ] {
-            assert!(
-                matches!(Url::parse(text), Err(UrlError::Scheme(_))),
-                "{text}"
-            );
+        let other = "|a|ws://a/|data:text/plain,a|blob:http://a/|http:/a|é|chrome-extension://a/";
+        for text in other.split('|') {
+            let refused = Url::parse(text);
+            assert!(matches!(refused, Err(UrlError::Scheme(_))), "{text}");
         }
         assert!(matches!(Url::parse("http:///a"), Err(UrlError::NoHost(_))));
         let long = format!("data:{}", "a".repeat(100));

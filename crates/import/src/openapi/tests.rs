@@ -180,43 +180,33 @@ HTTP 204
 #[test]
 fn json_of_version_3_1() {
     let text = r##"{
-        "openapi": "3.1.0",
-        "info": {"title": "Shop", "version": "1"},
+        "openapi": "3.1.0", "info": {"title": "Shop", "version": "1"}, "webhooks": {"order": {"post": {}}},
         "servers": [{"url": "https://{region}.shop.example/v1/", "variables": {"region": {"default": "eu"}}}],
-        "webhooks": {"order": {"post": {}}},
         "paths": {
             "/orders": {"$ref": "#/components/pathItems/Orders"},
-            "/keys": {
-                "get": {
-                    "security": [{"key": []}],
-                    "parameters": [
-                        {"name": "a b", "in": "query", "required": true, "examples": {"one": {"$ref": "#/components/examples/One"}}},
-                        {"name": "filter", "in": "query", "required": true, "content": {"application/json": {"example": {"x": 1}}}}
-                    ],
-                    "responses": {"200": {"description": ""}}
-                }
-            }
+            "/keys": {"get": {
+                "security": [{"key": []}], "responses": {"200": {"description": ""}},
+                "parameters": [
+                    {"name": "a b", "in": "query", "required": true, "examples": {"one": {"$ref": "#/components/examples/One"}}},
+                    {"name": "filter", "in": "query", "required": true, "content": {"application/json": {"example": {"x": 1}}}}
+                ]
+            }}
         },
         "components": {
             "securitySchemes": {"key": {"type": "apiKey", "in": "query", "name": "k&y"}, "bearer": {"type": "http", "scheme": "Bearer"}},
             "examples": {"One": {"value": "1&2"}},
-            "pathItems": {"Orders": {
-                "servers": [{"url": "http://a"}, {"url": "http://b"}],
-                "post": {
-                    "summary": "Order\nsomething",
-                    "security": [{"bearer": []}],
-                    "requestBody": {"content": {"application/vnd.shop+json": {"schema": {
-                        "type": ["object", "null"],
-                        "required": ["count", "next"],
-                        "properties": {
-                            "count": {"type": "integer", "exclusiveMinimum": 3},
-                            "next": {"anyOf": [{"type": "null"}, {"const": "x"}]},
-                            "note": {"type": "string", "examples": ["hello"]}
-                        }
-                    }}}},
-                    "responses": {"201": {"description": ""}, "200": {"description": ""}}
-                }
-            }}
+            "pathItems": {"Orders": {"servers": [{"url": "http://a"}, {"url": "http://b"}], "post": {
+                "summary": "Order\nsomething", "security": [{"bearer": []}],
+                "requestBody": {"content": {"application/vnd.shop+json": {"schema": {
+                    "type": ["object", "null"], "required": ["count", "next"],
+                    "properties": {
+                        "count": {"type": "integer", "exclusiveMinimum": 3},
+                        "next": {"anyOf": [{"type": "null"}, {"const": "x"}]},
+                        "note": {"type": "string", "examples": ["hello"]}
+                    }
+                }}}},
+                "responses": {"201": {"description": ""}, "200": {"description": ""}}
+            }}}
         }
     }"##;
     let expected = r#"# Order something
