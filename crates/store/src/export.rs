@@ -228,9 +228,9 @@ mod tests {
     fn a_failed_trial_keeps_its_line_and_its_message_is_quoted() {
         let text = csv(&[sample::failed("bun", "said \"no\",\nthen died")]);
         assert!(text.contains(",server-exited,\"said \"\"no\"\",\nthen died\","));
-        let asked_for = "0.5,,,,,,,,,,1,,,2,0,false,0";
+        let planned = "0.5,,,,,,,,,,1,,,2,0,false,0";
         let (nothing, nothing_more) = (",".repeat(24), ",".repeat(32));
-        let end = format!(",ab12,{asked_for}{nothing},1,{nothing_more}false\r\n");
+        let end = format!(",ab12,{planned}{nothing},1,{nothing_more}false\r\n");
         assert!(text.ends_with(&end), "{text}");
     }
 }

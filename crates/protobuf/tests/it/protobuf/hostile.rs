@@ -160,11 +160,11 @@ fn names_cannot_control_a_terminal() {
         ..Default::default()
     };
     message.field[0].type_name = odd();
-    let told = error(vec![with_message(message.clone())]);
-    contains(&told, "'A\u{fffd}[2J' is not defined");
+    let reason = error(vec![with_message(message.clone())]);
+    contains(&reason, "'A\u{fffd}[2J' is not defined");
     message.name = odd();
-    let told = error(vec![with_message(message)]);
-    assert_eq!(told, "a.proto: `A\u{fffd}[2J` is not a valid name");
+    let reason = error(vec![with_message(message)]);
+    assert_eq!(reason, "a.proto: `A\u{fffd}[2J` is not a valid name");
     let odd_import = importing("a.proto", &["\u{1b}[2J"], 0);
     let odd_file = importing("\u{1b}[2J", &[], 0);
     for file in [odd_import, odd_file] {
