@@ -53,10 +53,8 @@ mod tests {
 
     #[test]
     fn the_shortest_round_trip_wins() {
-        let (slow, fast) = (
-            ClockOffset::of(ms(0), ms(9), 1),
-            ClockOffset::of(ms(10), ms(12), 2),
-        );
+        let slow = ClockOffset::of(ms(0), ms(9), 1);
+        let fast = ClockOffset::of(ms(10), ms(12), 2);
         assert_eq!(slow.better(Some(fast)), fast);
         assert_eq!(fast.better(Some(slow)), fast);
         assert_eq!(fast.better(None), fast);

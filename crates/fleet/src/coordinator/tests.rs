@@ -1,3 +1,4 @@
+use prony_testkit::contains;
 use proptest::prelude::*;
 
 use super::*;
@@ -24,7 +25,7 @@ impl Lab {
         Self {
             coordinator: Coordinator::new("lab", agents, Limits::default()),
             framers: (0..agents)
-                .map(|agent| Framer::new("lab", agent, agent as u64))
+                .map(|it| Framer::new("lab", it, it as u64))
                 .collect(),
             now: Duration::ZERO,
         }
@@ -38,13 +39,18 @@ impl Lab {
         lab
     }
 
+    /// A fleet whose agents prepare a load.
+    fn preparing(agents: usize) -> Self {
+        let mut lab = Self::launched(agents);
+        lab.coordinator.begin(lab.now, agents, None);
+        lab
+    }
+
     /// A fleet whose load has begun.
     fn running(agents: usize, longest: Option<Duration>) -> Self {
         let mut lab = Self::launched(agents);
-        lab.coordinator.begin(lab.now, lab.agents(), longest);
-        for agent in 0..agents {
-            lab.ready(agent).unwrap();
-        }
+        lab.coordinator.begin(lab.now, agents, longest);
+        (0..agents).for_each(|agent| lab.ready(agent).unwrap());
         lab.reply_until_start();
         lab
     }
@@ -66,16 +72,22 @@ impl Lab {
     }
 
     fn pong(&mut self, agent: usize, number: u64) -> Result<(), FleetError> {
+        self.pong_of(VERSION, agent, number)
+    }
+
+    fn pong_of(&mut self, version: &str, agent: usize, number: u64) -> Result<(), FleetError> {
         let clock_ns = (self.now + offset(agent)).as_nanos() as u64;
-        let host = host(agent, VERSION);
-        self.say(
-            agent,
-            AgentMessage::Pong {
-                number,
-                clock_ns,
-                host,
-            },
-        )
+        let host = Host {
+            name: format!("node-{agent}"),
+            cpus: 4,
+            version: version.into(),
+        };
+        let pong = AgentMessage::Pong {
+            number,
+            clock_ns,
+            host,
+        };
+        self.say(agent, pong)
     }
 
     fn ready(&mut self, agent: usize) -> Result<(), FleetError> {
@@ -96,25 +108,28 @@ impl Lab {
         self.coordinator.take(self.now, event)
     }
 
-    fn tick(&mut self) -> Result<Vec<FleetMessage>, FleetError> {
-        self.coordinator.tick(self.now)
+    fn note(&mut self, agent: Option<usize>, text: &str) {
+        let text = text.into();
+        self.happens(Event::Note { agent, text }).unwrap();
     }
 
     /// Sends what is due; every agent but the silent ones replies to pings. Gives the other messages.
-    fn reply_to_all(&mut self, silent: &[usize]) -> Vec<FleetMessage> {
-        let messages = self.tick().unwrap();
+    fn turn(&mut self, silent: &[usize]) -> Result<Vec<FleetMessage>, FleetError> {
         let mut others = Vec::new();
-        for message in messages {
-            match message {
-                FleetMessage::Ping { number } => {
-                    for agent in (0..self.agents()).filter(|agent| !silent.contains(agent)) {
-                        self.pong(agent, number).unwrap();
-                    }
-                }
-                other => others.push(other),
+        for message in self.coordinator.tick(self.now)? {
+            let FleetMessage::Ping { number } = message else {
+                others.push(message);
+                continue;
+            };
+            for agent in (0..self.agents()).filter(|agent| !silent.contains(agent)) {
+                self.pong(agent, number)?;
             }
         }
-        others
+        Ok(others)
+    }
+
+    fn reply_to_all(&mut self, silent: &[usize]) -> Vec<FleetMessage> {
+        self.turn(silent).unwrap()
     }
 
     fn reply_until_start(&mut self) -> Vec<u64> {
@@ -133,34 +148,17 @@ impl Lab {
         let end = self.now + time;
         while self.now < end {
             self.now += ms(100);
-            for message in self.tick()? {
-                if let FleetMessage::Ping { number } = message {
-                    for agent in (0..self.agents()).filter(|agent| !silent.contains(agent)) {
-                        self.pong(agent, number)?;
-                    }
-                }
-            }
+            self.turn(silent)?;
         }
         Ok(())
     }
 }
 
-fn host(agent: usize, version: &str) -> Host {
-    Host {
-        name: format!("node-{agent}"),
-        cpus: 4,
-        version: version.into(),
-    }
-}
-
+/// It is an error that says all of this.
 #[track_caller]
-fn says(error: &FleetError, text: &str) {
-    assert!(error.to_string().contains(text), "{error}");
-}
-
-#[track_caller]
-fn begins(error: &FleetError, text: &str) {
-    assert!(error.to_string().starts_with(text), "{error}");
+fn fails<T: std::fmt::Debug>(result: Result<T, FleetError>, parts: &[&str]) {
+    let text = result.unwrap_err().to_string();
+    parts.iter().for_each(|part| contains(&text, part));
 }
 
 fn name(index: usize) -> AgentName {
@@ -175,53 +173,31 @@ fn the_fleet_is_there_when_every_agent_has_replied() {
     lab.pass(ms(2000), &[1]).unwrap();
     assert_eq!(lab.coordinator.hosts(), None);
     lab.pass(ms(1000), &[]).unwrap();
-    let hosts = lab.coordinator.hosts().unwrap();
-    assert_eq!(
-        hosts.iter().map(|host| &*host.name).collect::<Vec<_>>(),
-        ["node-0", "node-1", "node-2"]
-    );
+    let hosts = lab.coordinator.hosts().unwrap().into_iter();
+    let names: Vec<String> = hosts.map(|host| host.name.clone()).collect();
+    assert_eq!(names, ["node-0", "node-1", "node-2"]);
 }
 
 #[test]
 fn agents_that_are_not_placed_are_named_with_the_schedulers_words() {
     let mut lab = Lab::new(3);
-    let text = "0/2 nodes are available".into();
-    lab.happens(Event::Note { agent: None, text }).unwrap();
-    let error = lab.pass(ms(70_000), &[1, 2]).unwrap_err();
-    assert!(matches!(error, FleetError::NotPlaced { .. }), "{error}");
-    let text = error.to_string();
-    for part in [
-        "3 agents were started",
-        "agent 1, agent 2 did not reply within 60 s",
-        "0/2 nodes are available",
-    ] {
-        assert!(text.contains(part), "{text}");
-    }
+    lab.note(None, "0/2 nodes are available");
+    let result = lab.pass(ms(70_000), &[1, 2]);
+    assert!(matches!(result, Err(FleetError::NotPlaced { .. })));
+    fails(
+        result,
+        &[
+            "3 agents were started",
+            "agent 1, agent 2 did not reply within 60 s",
+            "0/2 nodes are available",
+        ],
+    );
     assert!(lab.now > ms(60_000));
 }
 
 #[test]
-fn another_version_is_named_with_the_host() {
-    let mut lab = Lab::new(2);
-    let host = host(1, "0.0.7");
-    let error = lab
-        .say(
-            1,
-            AgentMessage::Pong {
-                number: 0,
-                clock_ns: 1,
-                host,
-            },
-        )
-        .unwrap_err();
-    says(&error, "agent 1 on node-1 runs Prony 0.0.7");
-    says(&error, VERSION);
-}
-
-#[test]
 fn no_load_starts_before_every_agent_is_ready() {
-    let mut lab = Lab::launched(3);
-    lab.coordinator.begin(lab.now, lab.agents(), None);
+    let mut lab = Lab::preparing(3);
     for agent in [2, 0] {
         lab.ready(agent).unwrap();
     }
@@ -232,16 +208,10 @@ fn no_load_starts_before_every_agent_is_ready() {
     lab.ready(1).unwrap();
     let at_ns = lab.reply_until_start();
     // Each on its own clock, and all at one instant ahead.
-    let instants: Vec<Duration> = (0..)
-        .zip(at_ns)
-        .map(|(agent, at)| Duration::from_nanos(at) - offset(agent))
-        .collect();
-    assert!(
-        instants
-            .iter()
-            .all(|&at| at == instants[0] && at >= lab.now + LEAD),
-        "{instants:?}"
-    );
+    let instant = |(agent, at)| Duration::from_nanos(at) - offset(agent);
+    let instants: Vec<Duration> = at_ns.into_iter().enumerate().map(instant).collect();
+    assert_eq!(instants, [instants[0]; 3]);
+    assert!(instants[0] >= lab.now + LEAD, "{instants:?}");
 }
 
 #[test]
@@ -258,8 +228,8 @@ fn the_first_agents_share_a_load_and_the_others_stay_in_touch() {
     assert_eq!(lab.coordinator.parts().unwrap().len(), 2);
     // One that is silent is lost also if it has no part of the load.
     lab.coordinator.begin(lab.now, 2, None);
-    let error = lab.pass(ms(20_000), &[2]).unwrap_err();
-    begins(&error, "agent 2 on node-2 has sent nothing");
+    let silent = lab.pass(ms(20_000), &[2]);
+    fails(silent, &["agent 2 on node-2 has sent nothing"]);
 }
 
 #[test]
@@ -267,19 +237,15 @@ fn an_agent_without_a_part_is_neither_awaited_nor_heard() {
     let mut lab = Lab::launched(3);
     lab.coordinator.begin(lab.now, 2, None);
     lab.ready(0).unwrap();
-    let error = lab.pass(ms(100_000), &[]).unwrap_err();
-    begins(&error, "agent 1 on node-1 had not prepared");
-    let error = lab.ready(2).unwrap_err();
-    says(&error, "a ready signal of load 1");
+    let late = lab.pass(ms(100_000), &[]);
+    fails(late, &["agent 1 on node-1 had not prepared"]);
+    fails(lab.ready(2), &["a ready signal of load 1"]);
 }
 
 #[test]
 fn no_load_starts_before_every_clock_is_known() {
-    let mut lab = Lab::launched(2);
-    lab.coordinator.begin(lab.now, lab.agents(), None);
-    for agent in 0..2 {
-        lab.ready(agent).unwrap();
-    }
+    let mut lab = Lab::preparing(2);
+    (0..2).for_each(|agent| lab.ready(agent).unwrap());
     for _ in 0..20 {
         lab.now += ms(50);
         assert!(lab.reply_to_all(&[1]).is_empty());
@@ -294,10 +260,8 @@ fn parts_come_in_the_order_of_the_agents() {
         lab.result(agent, 10 + agent as u64).unwrap();
     }
     let parts = lab.coordinator.parts().unwrap();
-    assert_eq!(
-        parts.iter().map(|it| it.part).collect::<Vec<_>>(),
-        [10, 11, 12]
-    );
+    let numbers: Vec<u64> = parts.iter().map(|it| it.part).collect();
+    assert_eq!(numbers, [10, 11, 12]);
     assert_eq!(parts[2].host, "node-2");
     assert_eq!(parts[2].clock.offset_ns, offset(2).as_nanos() as i64);
     // And the next load gets a number of its own.
@@ -305,92 +269,77 @@ fn parts_come_in_the_order_of_the_agents() {
 }
 
 #[test]
-fn a_second_result_and_one_of_another_load_are_refused() {
+fn messages_that_do_not_belong_to_the_load_are_refused() {
     let mut lab = Lab::running(2, None);
     lab.result(0, 1).unwrap();
-    let error = lab.result(0, 1).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "agent 0 on node-0 sent a second result, which does not belong to this load"
+    fails(
+        lab.result(0, 1),
+        &["agent 0 on node-0 sent a second result, which does not belong to this load"],
     );
-    let mut lab = Lab::running(2, None);
     let (load, part) = (7, Box::new(1));
-    let error = lab.say(0, AgentMessage::Result { load, part }).unwrap_err();
-    assert!(error.to_string().contains("a result of load 7"), "{error}");
+    let of_another = AgentMessage::Result { load, part };
+    let mut lab = Lab::running(2, None);
+    fails(lab.say(0, of_another), &["a result of load 7"]);
+    let early = Lab::preparing(2).result(1, 1);
+    fails(early, &["a result before the load began"]);
 }
 
 #[test]
-fn a_result_before_the_start_is_refused() {
-    let mut lab = Lab::launched(2);
-    lab.coordinator.begin(lab.now, lab.agents(), None);
-    let error = lab.result(1, 1).unwrap_err();
-    says(&error, "a result before the load began");
+fn an_agent_that_cannot_share_the_load_is_named() {
+    let old = Lab::new(2).pong_of("0.0.7", 1, 0);
+    fails(old, &["agent 1 on node-1 runs Prony 0.0.7", VERSION]);
+    let mut lab = Lab::running(2, None);
+    lab.framers[1] = Framer::new("lab", 1, 77);
+    let restarted = "as agent 1: the scheduler restarted it (node-1)";
+    fails(lab.pong(1, 0), &[restarted]);
+    let (load, reason) = (1, "no io_uring".into());
+    let failed = AgentMessage::Failed { load, reason };
+    let failed = Lab::preparing(2).say(1, failed);
+    let expected = "agent 1 on node-1 cannot run its part of the load: no io_uring";
+    assert_eq!(failed.unwrap_err().to_string(), expected);
+}
+
+/// It is an error of a line.
+#[track_caller]
+fn frame_error(result: Result<(), FleetError>) -> FrameError {
+    match result {
+        Err(FleetError::Frame { error, .. }) => error,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
-fn a_damaged_or_missing_line_of_a_result_is_refused() {
+fn a_damaged_missing_or_foreign_line_is_refused() {
     let mut lab = Lab::running(2, None);
     let (load, part) = (1, Box::new(3));
     let line = lab.lines(1, &AgentMessage::Result { load, part }).concat();
     let damaged = line.replace("\"part\":3", "\"part\":4");
     assert_ne!(line, damaged);
-    let error = lab.happens(Event::Line(damaged)).unwrap_err();
-    assert!(matches!(
-        error,
-        FleetError::Frame {
-            error: FrameError::Damaged { agent: 1, .. },
-            ..
-        }
-    ));
-    assert!(error.to_string().contains("node-1"), "{error}");
+    let result = lab.happens(Event::Line(damaged));
+    fails(result.clone(), &["node-1"]);
+    let error = frame_error(result);
+    assert!(matches!(error, FrameError::Damaged { agent: 1, .. }));
+
     let mut lab = Lab::running(2, None);
     lab.lines(1, &AgentMessage::Ready { load: 1 });
-    let error = lab.result(1, 1).unwrap_err();
-    assert!(matches!(
-        error,
-        FleetError::Frame {
-            error: FrameError::MissingMessage { agent: 1, .. },
-            ..
-        }
-    ));
-}
+    let error = frame_error(lab.result(1, 1));
+    assert!(matches!(error, FrameError::MissingMessage { agent: 1, .. }));
 
-#[test]
-fn a_restarted_agent_is_named() {
-    let mut lab = Lab::running(2, None);
-    lab.framers[1] = Framer::new("lab", 1, 77);
-    let error = lab.pong(1, 0).unwrap_err();
-    says(&error, "as agent 1: the scheduler restarted it (node-1)");
-}
-
-#[test]
-fn a_message_of_another_fleet_is_refused() {
     let mut lab = Lab::running(2, None);
     lab.framers[0] = Framer::new("other", 0, 0);
-    let error = lab.ready(0).unwrap_err();
-    assert!(matches!(
-        error,
-        FleetError::Frame {
-            error: FrameError::ForeignFleet { .. },
-            ..
-        }
-    ));
+    let error = frame_error(lab.ready(0));
+    assert!(matches!(error, FrameError::ForeignFleet { .. }));
 }
 
 #[test]
 fn a_silent_agent_is_lost_after_three_seconds() {
-    for (mut lab, when) in [
-        (Lab::launched(3), "idle"),
-        (Lab::running(3, None), "running"),
-    ] {
+    // Idle, and with a load.
+    for mut lab in [Lab::launched(3), Lab::running(3, None)] {
         let began = lab.now;
         let error = lab.pass(ms(20_000), &[1]).unwrap_err();
-        let FleetError::Silent { agent, .. } = &error else {
-            panic!("{when}: {error}");
-        };
-        assert_eq!(*agent, name(1));
+        assert!(matches!(&error, FleetError::Silent { agent, .. } if *agent == name(1)));
         let after = lab.now - began;
-        assert!(after > ms(3000) && after <= ms(3200), "{when}: {after:?}");
+        assert!(after > ms(3000) && after <= ms(3200), "{after:?}");
     }
 }
 
@@ -401,7 +350,7 @@ fn progress_and_lines_of_a_long_result_show_that_an_agent_lives() {
         lab.now += ms(2000);
         lab.pong(0, 0).unwrap();
         lab.progress(1, Progress::default()).unwrap();
-        lab.tick().unwrap();
+        lab.coordinator.tick(lab.now).unwrap();
     }
 }
 
@@ -425,7 +374,7 @@ fn an_agent_is_named_after_a_second_of_silence() {
 fn a_standstill_of_this_process_is_no_silence_of_the_agents() {
     let mut lab = Lab::running(2, None);
     lab.now += ms(20_000);
-    lab.tick().unwrap();
+    lab.coordinator.tick(lab.now).unwrap();
     assert!(lab.pass(ms(10_000), &[0]).is_err());
 }
 
@@ -433,12 +382,12 @@ fn a_standstill_of_this_process_is_no_silence_of_the_agents() {
 fn an_agent_that_hangs_is_noticed_although_this_process_stands_still_again_and_again() {
     let mut lab = Lab::running(2, None);
     lab.now += ms(2000);
-    lab.tick().unwrap();
+    lab.coordinator.tick(lab.now).unwrap();
     lab.pong(0, 0).unwrap();
     lab.now += ms(2000);
-    let noticed = lab.tick().and_then(|_| {
+    let noticed = lab.coordinator.tick(lab.now).and_then(|_| {
         lab.now += ms(2000);
-        lab.tick()
+        lab.coordinator.tick(lab.now)
     });
     let error = noticed.unwrap_err();
     assert!(matches!(error, FleetError::Silent { agent, .. } if agent == name(1)));
@@ -446,13 +395,12 @@ fn an_agent_that_hangs_is_noticed_although_this_process_stands_still_again_and_a
 
 #[test]
 fn a_slow_reply_does_not_hold_up_the_start() {
-    let mut lab = Lab::launched(2);
-    lab.coordinator.begin(lab.now, 2, None);
+    let mut lab = Lab::preparing(2);
     (0..2).for_each(|agent| lab.ready(agent).unwrap());
     // Agent 1 replies to the first ping of the comparison after the fleet has sent another one.
     let mut pings = Vec::new();
     for _ in 0..3 {
-        for message in lab.tick().unwrap() {
+        for message in lab.coordinator.tick(lab.now).unwrap() {
             let FleetMessage::Ping { number } = message else {
                 panic!("only pings are due");
             };
@@ -470,8 +418,7 @@ fn a_slow_reply_does_not_hold_up_the_start() {
 
 #[test]
 fn clocks_that_are_not_compared_in_time_end_the_load() {
-    let mut lab = Lab::launched(2);
-    lab.coordinator.begin(lab.now, 2, None);
+    let mut lab = Lab::preparing(2);
     (0..2).for_each(|agent| lab.ready(agent).unwrap());
     let limit = Limits::default().prepare;
     let mut outcome = Ok(());
@@ -490,45 +437,20 @@ fn clocks_that_are_not_compared_in_time_end_the_load() {
 fn an_agent_that_ends_is_named_with_its_last_words() {
     let mut lab = Lab::running(2, None);
     for number in 0..9 {
-        let text = format!("note {number}");
-        lab.happens(Event::Note {
-            agent: Some(1),
-            text,
-        })
-        .unwrap();
+        lab.note(Some(1), &format!("note {number}"));
     }
     let (agent, reason) = (Some(1), "signal 9".into());
-    let error = lab.happens(Event::Ended { agent, reason }).unwrap_err();
-    begins(
-        &error,
-        "agent 1 on node-1 was lost: signal 9; its last words: note 4 | note 5",
-    );
-}
-
-#[test]
-fn an_agent_that_cannot_run_its_part_is_named() {
-    let mut lab = Lab::launched(2);
-    lab.coordinator.begin(lab.now, lab.agents(), None);
-    let (load, reason) = (1, "no io_uring".into());
-    let error = lab
-        .say(1, AgentMessage::Failed { load, reason })
-        .unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "agent 1 on node-1 cannot run its part of the load: no io_uring"
-    );
+    let ended = lab.happens(Event::Ended { agent, reason });
+    let expected = "agent 1 on node-1 was lost: signal 9; its last words: note 4 | note 5";
+    fails(ended, &[expected]);
 }
 
 #[test]
 fn agents_that_are_not_ready_in_time_are_named() {
-    let mut lab = Lab::launched(3);
-    lab.coordinator.begin(lab.now, lab.agents(), None);
+    let mut lab = Lab::preparing(3);
     lab.ready(1).unwrap();
-    let error = lab.pass(ms(100_000), &[]).unwrap_err();
-    begins(
-        &error,
-        "agent 0 on node-0, agent 2 on node-2 had not prepared the load within 60 s",
-    );
+    let expected = "agent 0 on node-0, agent 2 on node-2 had not prepared the load within 60 s";
+    fails(lab.pass(ms(100_000), &[]), &[expected]);
 }
 
 #[test]
@@ -537,26 +459,18 @@ fn a_result_that_does_not_come_in_time_is_missed() {
     lab.result(0, 1).unwrap();
     let began = lab.now;
     let error = lab.pass(ms(100_000), &[]).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "agent 1 on node-1 sent no result within 30 s of the end of the load"
-    );
+    let expected = "agent 1 on node-1 sent no result within 30 s of the end of the load";
+    assert_eq!(error.to_string(), expected);
     assert!(lab.now - began > ms(35_000));
 }
 
 #[test]
 fn a_stop_is_sent_once_and_its_results_count() {
     // Before the start as well as after it.
-    for mut lab in [Lab::running(2, None), {
-        let mut lab = Lab::launched(2);
-        lab.coordinator.begin(lab.now, lab.agents(), None);
-        lab
-    }] {
+    for mut lab in [Lab::preparing(2), Lab::running(2, None)] {
         lab.coordinator.stop(lab.now);
-        assert!(matches!(
-            lab.reply_to_all(&[])[..],
-            [FleetMessage::Stop { load: 1 }]
-        ));
+        let messages = lab.reply_to_all(&[]);
+        assert!(matches!(messages[..], [FleetMessage::Stop { load: 1 }]));
         lab.coordinator.stop(lab.now);
         assert!(lab.reply_to_all(&[]).is_empty());
         for agent in 0..2 {
@@ -568,45 +482,33 @@ fn a_stop_is_sent_once_and_its_results_count() {
 
 #[test]
 fn progress_is_summed_over_agents() {
-    let mut lab = Lab::running(2, None);
-    for agent in 0..2u64 {
-        let progress = Progress {
-            at_s: 1.0 + agent as f64,
-            measuring: true,
-            ok: 10 + agent,
-            errors: agent,
-            bytes_read: 100,
-            p50_ns: 5 - agent,
-            p99_ns: 7 + agent,
-            ..Progress::default()
-        };
-        lab.progress(agent as usize, progress).unwrap();
-    }
-    let expected = Progress {
-        at_s: 1.5,
+    let progress = |at_s, ok, errors, p50_ns, p99_ns| Progress {
+        at_s,
         measuring: true,
-        ok: 21,
-        errors: 1,
-        bytes_read: 200,
-        p50_ns: 5,
-        p99_ns: 8,
+        ok,
+        errors,
+        bytes_read: 10 * ok,
+        p50_ns,
+        p99_ns,
         ..Progress::default()
     };
+    let mut lab = Lab::running(2, None);
+    lab.progress(0, progress(1.0, 10, 0, 5, 7)).unwrap();
+    lab.progress(1, progress(2.0, 11, 1, 4, 8)).unwrap();
+    let expected = progress(1.5, 21, 1, 5, 8);
     assert_eq!(lab.coordinator.progress(), Some(expected));
 }
 
 #[test]
 fn counts_beyond_any_load_do_not_overflow() {
+    let most = Progress {
+        ok: u64::MAX,
+        errors: u64::MAX - 1,
+        bytes_read: u64::MAX,
+        ..Progress::default()
+    };
     let mut lab = Lab::running(2, None);
-    for agent in 0..2 {
-        let progress = Progress {
-            ok: u64::MAX,
-            errors: u64::MAX - 1,
-            bytes_read: u64::MAX,
-            ..Progress::default()
-        };
-        lab.progress(agent, progress).unwrap();
-    }
+    (0..2).for_each(|agent| lab.progress(agent, most.clone()).unwrap());
     let sum = lab.coordinator.progress().unwrap();
     assert_eq!([sum.ok, sum.errors, sum.bytes_read], [u64::MAX; 3]);
 }
@@ -663,7 +565,7 @@ proptest! {
                     Ok(())
                 }
             };
-            let Ok(messages) = taken.and_then(|()| lab.tick()) else {
+            let Ok(messages) = taken.and_then(|()| lab.coordinator.tick(lab.now)) else {
                 // The fleet is lost, and nothing is reported.
                 return Ok(());
             };

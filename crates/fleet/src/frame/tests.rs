@@ -30,24 +30,17 @@ fn long(letter: &str) -> String {
     letter.repeat(2500 / letter.len())
 }
 
-/// Three lines of one message.
-fn three_lines() -> Vec<String> {
-    let lines = lines(2, &[long("a") + "b"]);
-    assert_eq!(lines.len(), 4);
-    lines
-}
-
 #[test]
 fn a_short_message_is_one_line() {
     let mut framer = Framer::new(FLEET, 3, 0xbeef);
-    let line = framer.lines("{}").unwrap().concat();
-    assert!(line.starts_with("prony k3-fleet 3 beef 0 0/1 "), "{line}");
-    assert!(line.ends_with(" {}\n"), "{line}");
-    let second = framer.lines("{}").unwrap().concat();
-    assert!(
-        second.starts_with("prony k3-fleet 3 beef 1 0/1 "),
-        "{second}"
-    );
+    for number in 0..2 {
+        let line = framer.lines("{}").unwrap().concat();
+        let start = format!("prony k3-fleet 3 beef {number} 0/1 ");
+        assert!(
+            line.starts_with(&start) && line.ends_with(" {}\n"),
+            "{line}"
+        );
+    }
 }
 
 #[test]
@@ -65,125 +58,74 @@ fn lines_of_others_are_notes() {
 }
 
 #[test]
-fn a_message_of_another_fleet_is_an_error() {
-    let line = Framer::new("other", 1, 1).lines("{}").unwrap().concat();
+fn lines_that_do_not_belong_together_are_errors() {
+    let of_process = |fleet, process| Framer::new(fleet, 2, process).lines("{}").unwrap();
+    let texts = ["1", "2", "3"].map(String::from);
+    let (parts, messages) = (lines(2, &[long("a") + "b"]), lines(2, &texts));
+    assert_eq!(parts.len(), 4);
+    let agent = 2;
+    let missing = |expected| FrameError::Missing {
+        agent,
+        sequence: 0,
+        expected,
+    };
+    let repeated = |sequence| FrameError::Repeated {
+        agent,
+        sequence,
+        part: 0,
+    };
+    let damaged = FrameError::Damaged { agent, sequence: 0 };
+    let without_message = FrameError::MissingMessage { agent, expected: 1 };
+    let restarted = FrameError::Restarted { agent };
     let fleet = "other".into();
-    assert_eq!(
-        frames().take(&line),
-        Err(FrameError::ForeignFleet { agent: 1, fleet })
-    );
+    let of_fleet = FrameError::ForeignFleet { agent, fleet };
+    let (agent, agents) = (4, 4);
+    let of_agent = FrameError::ForeignAgent { agent, agents };
+    let next = lines(2, &[long("a"), "{}".into()]);
+    let end = next.len() - 2;
+    for (lines, error) in [
+        (without(&parts, 1), missing(1)),
+        // It shows when the next message begins.
+        (without(&next, end), missing(end)),
+        (without(&messages, 1), without_message),
+        ([&parts[..1], &parts].concat(), repeated(0)),
+        ([&messages[..2], &messages[1..]].concat(), repeated(1)),
+        (mixed(&parts, &lines(2, &[long("c") + "b"])), damaged),
+        (of_process("other", 1), of_fleet),
+        (lines(4, &texts), of_agent),
+        (
+            [of_process(FLEET, 1), of_process(FLEET, 2)].concat(),
+            restarted,
+        ),
+    ] {
+        assert_eq!(joined(&lines), Err(error.clone()), "{error}");
+    }
 }
 
-#[test]
-fn a_message_of_an_agent_that_the_fleet_has_not_is_an_error() {
-    let line = lines(4, &["{}".into()]).concat();
-    let error = FrameError::ForeignAgent {
-        agent: 4,
-        agents: 4,
-    };
-    assert_eq!(frames().take(&line), Err(error));
+fn without(lines: &[String], number: usize) -> Vec<String> {
+    [&lines[..number], &lines[number + 1..]].concat()
 }
 
-#[test]
-fn a_second_process_of_an_agent_is_an_error() {
-    let mut frames = frames();
-    let first = Framer::new(FLEET, 1, 1).lines("{}").unwrap().concat();
-    let second = Framer::new(FLEET, 1, 2).lines("{}").unwrap().concat();
-    assert!(frames.take(&first).is_ok());
-    assert_eq!(
-        frames.take(&second),
-        Err(FrameError::Restarted { agent: 1 })
-    );
-}
-
-#[test]
-fn a_missing_part_is_an_error() {
-    let mut lines = three_lines();
-    lines.remove(1);
-    let (agent, sequence, expected) = (2, 0, 1);
-    let error = FrameError::Missing {
-        agent,
-        sequence,
-        expected,
-    };
-    assert_eq!(joined(&lines), Err(error));
-}
-
-#[test]
-fn a_missing_end_is_an_error_when_the_next_message_begins() {
-    let mut lines = lines(2, &[long("a"), "{}".into()]);
-    let end = lines.len() - 2;
-    lines.remove(end);
-    let (agent, sequence, expected) = (2, 0, end);
-    let error = FrameError::Missing {
-        agent,
-        sequence,
-        expected,
-    };
-    assert_eq!(joined(&lines), Err(error));
-}
-
-#[test]
-fn a_missing_message_is_an_error() {
-    let mut lines = lines(2, &["1".into(), "2".into(), "3".into()]);
-    lines.remove(1);
-    let error = FrameError::MissingMessage {
-        agent: 2,
-        expected: 1,
-    };
-    assert_eq!(joined(&lines), Err(error));
-}
-
-#[test]
-fn a_repeated_part_or_message_is_an_error() {
-    let mut parts = three_lines();
-    parts.insert(1, parts[0].clone());
-    let repeated = |sequence, part| FrameError::Repeated {
-        agent: 2,
-        sequence,
-        part,
-    };
-    assert_eq!(joined(&parts), Err(repeated(0, 0)));
-    let mut messages = lines(2, &["1".into(), "2".into()]);
-    messages.push(messages[1].clone());
-    assert_eq!(joined(&messages), Err(repeated(1, 0)));
-}
-
-#[test]
-fn parts_of_two_messages_do_not_mix() {
-    let (one, other) = (lines(2, &[long("a")]), lines(2, &[long("b")]));
-    let mixed = [&one[..1], &other[1..]].concat();
-    assert_eq!(
-        joined(&mixed),
-        Err(FrameError::Damaged {
-            agent: 2,
-            sequence: 0
-        })
-    );
+/// The first line of one message, and the other lines of another one.
+fn mixed(one: &[String], other: &[String]) -> Vec<String> {
+    [&one[..1], &other[1..]].concat()
 }
 
 #[test]
 fn a_header_cut_short_is_an_error() {
-    let line = &three_lines()[0][..20];
-    assert!(matches!(
-        frames().take(line),
-        Err(FrameError::Unreadable { .. })
-    ));
+    let line = &lines(2, &["{}".into()])[0][..20];
+    let taken = frames().take(line);
+    assert!(matches!(taken, Err(FrameError::Unreadable { .. })));
 }
 
 #[test]
 fn too_many_parts_are_refused_before_they_fill_the_memory() {
-    let line = format!(
-        "prony {FLEET} 1 1 0 0/{} 0123456789abcdef x",
-        MOST_PARTS + 1
-    );
-    assert_eq!(frames().take(&line), Err(FrameError::TooLong { agent: 1 }));
-    let mut framer = Framer::new(FLEET, 1, 1);
+    let parts = MOST_PARTS + 1;
+    let line = format!("prony {FLEET} 1 1 0 0/{parts} 0123456789abcdef x");
+    let too_long = FrameError::TooLong { agent: 1 };
+    assert_eq!(frames().take(&line), Err(too_long.clone()));
     let message = "a".repeat(LONGEST_MESSAGE + 1);
-    assert_eq!(
-        framer.lines(&message),
-        Err(FrameError::TooLong { agent: 1 })
-    );
+    assert_eq!(Framer::new(FLEET, 1, 1).lines(&message), Err(too_long));
 }
 
 /// A text of several lines, with letters of one to four bytes. To draw each of them would take most of the test's time.

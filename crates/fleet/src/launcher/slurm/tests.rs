@@ -1,5 +1,7 @@
 use std::os::unix::process::ExitStatusExt;
 
+use prony_testkit::table::rows;
+
 use super::*;
 
 fn words() -> Words {
@@ -8,10 +10,8 @@ fn words() -> Words {
 
 fn arguments(settings: SlurmSettings) -> Vec<String> {
     let command = Slurm::new(settings).command(3, "prony-f", "true");
-    let arguments = command
-        .get_args()
-        .map(|word| word.to_str().unwrap().to_owned());
-    arguments.collect()
+    let words = command.get_args();
+    words.map(|word| word.to_str().unwrap().into()).collect()
 }
 
 #[test]
@@ -37,35 +37,21 @@ fn settings_become_options_of_srun() {
 #[test]
 fn an_aborted_task_is_an_agent_that_ended_on_a_node() {
     let words = words();
-    let told = |line: &str| words.note(None, line.into());
-    let ended = |agent: usize, reason: &str| Event::Ended {
-        agent: Some(agent),
-        reason: reason.into(),
-    };
-    assert_eq!(
-        told("srun: error: n2: task 1: Killed"),
-        ended(1, "the agent on n2 ended: Killed")
-    );
-    assert_eq!(
-        told("srun: error: n2: task 1: Exited with exit code 137"),
-        ended(1, "the agent on n2 was ended by SIGKILL")
-    );
-    assert_eq!(
-        told("srun: error: n[11-12]: tasks 10-11: Exited with exit code 127"),
-        ended(
-            10,
-            "n[11-12] has no program `/opt/prony`: install Prony there, or set `program` or `copy = true` in \
-             `[fleet.slurm]`"
-        )
-    );
-    let note = "srun: job 7 queued and waiting for resources";
-    assert_eq!(
-        told(note),
-        Event::Note {
-            agent: None,
-            text: note.into()
-        }
-    );
+    for [line, agent, reason] in rows(
+        "srun: error: n2: task 1: Killed | 1 | the agent on n2 ended: Killed
+         srun: error: n2: task 1: Exited with exit code 137 | 1 | the agent on n2 was ended by SIGKILL
+         srun: error: n[11-12]: tasks 10-11: Exited with exit code 127 | 10 | n[11-12] has no program `/opt/prony`: \
+             install Prony there, or set `program` or `copy = true` in `[fleet.slurm]`",
+    ) {
+        let ended = Event::Ended {
+            agent: Some(agent.parse().unwrap()),
+            reason: reason.into(),
+        };
+        assert_eq!(words.note(None, line.into()), ended);
+    }
+    let text = "srun: job 7 queued and waiting for resources".to_owned();
+    let note = words.note(None, text.clone());
+    assert_eq!(note, Event::Note { agent: None, text });
 }
 
 #[test]
@@ -85,32 +71,23 @@ fn the_end_of_the_job_ends_all_agents() {
 #[test]
 fn the_errors_of_srun_say_why_it_ended() {
     let words = words();
-    words.note(
-        None,
-        "srun: error: Unable to allocate resources: Requested nodes are busy".into(),
-    );
-    let reason = words.ended(None, ExitStatus::from_raw(1 << 8));
-    assert_eq!(
-        reason,
-        "srun ended: Unable to allocate resources: Requested nodes are busy"
-    );
+    let reason = "Unable to allocate resources: Requested nodes are busy";
+    words.note(None, format!("srun: error: {reason}"));
+    let ended = words.ended(None, ExitStatus::from_raw(1 << 8));
+    assert_eq!(ended, format!("srun ended: {reason}"));
 }
 
 #[test]
 fn the_queue_tells_why_a_job_waits() {
-    let pending = parse_queue("24|PENDING|PartitionNodeLimit\n");
-    let reason = "PartitionNodeLimit".to_owned();
-    assert_eq!(
-        pending,
-        Some(Queued::Pending {
-            job: "24".into(),
-            reason
-        })
-    );
-    assert_eq!(
-        parse_queue("24|RUNNING|None\n"),
-        Some(Queued::Running { job: "24".into() })
-    );
+    let job = "24".to_owned();
+    let pending = Queued::Pending {
+        job: job.clone(),
+        reason: "PartitionNodeLimit".into(),
+    };
+    let queued = parse_queue("24|PENDING|PartitionNodeLimit\n");
+    assert_eq!(queued, Some(pending));
+    let queued = parse_queue("24|RUNNING|None\n");
+    assert_eq!(queued, Some(Queued::Running { job }));
     assert_eq!(parse_queue(""), None);
     assert!(is_permanent("PartitionNodeLimit") && is_permanent("QOSMaxNodePerUserLimit"));
     assert!(!is_permanent("Resources") && !is_permanent("Priority"));

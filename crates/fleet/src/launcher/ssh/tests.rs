@@ -1,5 +1,7 @@
 use std::os::unix::process::ExitStatusExt;
 
+use prony_testkit::table::rows;
+
 use super::*;
 
 fn ssh(hosts: &[&str], settings: SshSettings) -> Ssh {
@@ -28,14 +30,11 @@ fn more_agents_than_hosts_are_refused() {
         id: "f",
         interrupt: &false.into(),
     };
-    let error = ssh(&["a", "b"], SshSettings::default())
-        .launch(&launch)
-        .err()
-        .unwrap();
-    assert_eq!(
-        error.0,
-        "3 agents need as many hosts, but ssh has 2: each host in the list runs one agent"
-    );
+    let ssh = ssh(&["a", "b"], SshSettings::default());
+    let error = ssh.launch(&launch).err().unwrap();
+    let expected =
+        "3 agents need as many hosts, but ssh has 2: each host in the list runs one agent";
+    assert_eq!(error.0, expected);
 }
 
 #[test]
@@ -45,21 +44,12 @@ fn the_host_comes_after_all_options_and_the_script_is_one_word() {
         ..SshSettings::default()
     };
     let command = ssh(&["me@a"], settings).command("me@a", "'x' y");
-    let words: Vec<_> = command
-        .get_args()
-        .map(|word| word.to_str().unwrap())
-        .collect();
+    let words = command.get_args().map(|word| word.to_str().unwrap());
+    let words: Vec<&str> = words.collect();
     assert!(words.contains(&"BatchMode=yes"), "{words:?}");
-    assert_eq!(
-        words[words.len() - 5..],
-        [
-            "-F",
-            "lab.conf",
-            "--",
-            "me@a",
-            r"exec /bin/sh -c ''\''x'\'' y'"
-        ]
-    );
+    let script = r"exec /bin/sh -c ''\''x'\'' y'";
+    let end = ["-F", "lab.conf", "--", "me@a", script];
+    assert_eq!(words[words.len() - 5..], end);
 }
 
 #[test]
@@ -70,25 +60,17 @@ fn the_words_of_ssh_become_advice() {
         words.note(Some(0), line.into());
         words.ended(Some(0), ExitStatus::from_raw(255 << 8))
     };
-    let denied = said("me@a: Permission denied (publickey).");
-    assert!(
-        denied.starts_with("ssh cannot log in to a without a prompt:"),
-        "{denied}"
-    );
-    assert!(
-        denied.ends_with("(me@a: Permission denied (publickey).)"),
-        "{denied}"
-    );
-    let unknown = said("ssh: Could not resolve hostname a: Name or service not known");
-    assert!(unknown.starts_with("there is no host a (ssh:"), "{unknown}");
-    let refused = said("ssh: connect to host a port 22: Connection refused");
-    assert!(refused.starts_with("ssh cannot reach a (ssh:"), "{refused}");
-    let lost = said("Timeout, server a not responding.");
-    assert_eq!(
-        lost,
-        "the connection to a was lost (Timeout, server a not responding.)"
-    );
-    assert!(said("Host key verification failed.").starts_with("the key of a is unknown"));
+    for [line, advice] in rows(
+        "me@a: Permission denied (publickey). | ssh cannot log in to a without a prompt:
+         ssh: Could not resolve hostname a: Name or service not known | there is no host a (ssh:
+         ssh: connect to host a port 22: Connection refused | ssh cannot reach a (ssh:
+         Timeout, server a not responding. | the connection to a was lost (
+         Host key verification failed. | the key of a is unknown",
+    ) {
+        let reason = said(line);
+        assert!(reason.starts_with(advice), "{reason}");
+        assert!(reason.ends_with(&format!("({line})")), "{reason}");
+    }
 }
 
 #[test]
