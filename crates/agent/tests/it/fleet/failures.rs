@@ -1,6 +1,7 @@
 //! How loads of fleets fail: loudly, and without a trace.
 
 use prony_fleet::{LaunchError, SilentAgent};
+use prony_testkit::processes::{await_none, write_script};
 
 use super::*;
 
@@ -24,14 +25,10 @@ fn after_signal(
         }
         seen = fleet.silent_agent().or(seen.take());
     };
-    let run = fleet.run(
-        &of_all(&fleet, &plan),
-        &AtomicBool::new(false),
-        &mut observe,
-    );
-    let error = fleet_error(run.unwrap_err());
+    let (of_all, never) = (of_all(&fleet, &plan), AtomicBool::new(false));
+    let error = fleet_error(fleet.run(&of_all, &never, &mut observe).unwrap_err());
     // The others are gone before the error is reported.
-    assert_eq!(processes(fleet.id()), []);
+    assert!(processes::with(fleet.id()).is_empty());
     assert_eq!(fleet.silent_agent(), None);
     let again = self::run(&fleet, &plan).unwrap_err();
     assert!(matches!(again, FleetError::Lost(_)), "{again}");
@@ -43,17 +40,13 @@ fn after_signal(
 }
 
 #[test]
-fn a_killed_agent_is_named() {
+fn an_agent_that_a_signal_ends_is_named() {
     for event_loop in LOOPS {
         let (error, _) = after_signal(Signal::SIGKILL, event_loop, patient());
         // It is not its silence that is noticed.
         assert!(matches!(error, FleetError::Ended { .. }), "{error}");
-        assert!(error.to_string().contains("SIGKILL"), "{error}");
+        contains(&error.to_string(), "SIGKILL");
     }
-}
-
-#[test]
-fn an_agent_that_sigterm_ends_is_named() {
     after_signal(Signal::SIGTERM, EventLoopChoice::Epoll, patient());
 }
 
@@ -76,9 +69,9 @@ fn an_agent_that_is_lost_between_loads_fails_the_next_one() {
     let server = TestServer::start();
     let fleet = launch(2);
     signal(fleet.id(), 1, Signal::SIGKILL);
-    until_none_is_left(fleet.id());
+    await_none(fleet.id());
     let error = run(&fleet, &server.plan_of(10)).unwrap_err();
-    assert!(error.to_string().contains("agent 1 on "), "{error}");
+    contains(&error.to_string(), "agent 1 on ");
     assert_eq!(server.count(), 0);
 }
 
@@ -93,7 +86,7 @@ fn a_load_that_an_agent_cannot_run_names_the_reason() {
     };
     let error = run(&fleet, &plan).unwrap_err();
     assert!(matches!(error, FleetError::Failed { .. }), "{error}");
-    assert_eq!(processes(fleet.id()), []);
+    assert!(processes::with(fleet.id()).is_empty());
 }
 
 fn failed_launch(program: &str, within: Duration) -> FleetError {
@@ -116,7 +109,7 @@ fn a_program_that_is_not_there_is_named() {
 fn a_program_that_is_no_agent_is_named_with_its_last_words() {
     let error = failed_launch("/bin/ls", LONG);
     assert!(matches!(error, FleetError::Ended { .. }), "{error}");
-    assert!(error.to_string().contains("its last words: "), "{error}");
+    contains(&error.to_string(), "its last words: ");
 }
 
 #[test]
@@ -124,17 +117,11 @@ fn agents_that_never_reply_are_named() {
     // It reads its input, and says something only on standard error.
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("mute");
-    let text = "#!/bin/sh\necho no nodes are free >&2\nexec cat >/dev/null\n";
-    fs::write(&program, text).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(&program, mode).unwrap();
-    let error = failed_launch(program.to_str().unwrap(), Duration::from_secs(1));
-    let text = error.to_string();
-    assert!(
-        text.contains("2 agents were started, and agent 0, agent 1 did not reply within 1 s"),
-        "{text}"
-    );
-    assert!(text.contains("no nodes are free"), "{text}");
+    write_script(&program, "echo no nodes are free >&2\nexec cat >/dev/null");
+    let error = failed_launch(program.to_str().unwrap(), Duration::from_secs(1)).to_string();
+    let expected = "2 agents were started, and agent 0, agent 1 did not reply within 1 s";
+    contains(&error, expected);
+    contains(&error, "no nodes are free");
 }
 
 #[test]

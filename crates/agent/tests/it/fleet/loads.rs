@@ -11,59 +11,36 @@ use prony_scenario::{HurlScenario, Sources};
 use super::*;
 
 #[test]
-fn counts_equal_the_servers_own() {
-    for event_loop in LOOPS {
-        let server = TestServer::start();
-        let fleet = launch(3);
-        let plan = LoadPlan {
-            threads: 2,
-            requests: Some(3001),
-            event_loop,
-            ..server.plan()
-        };
-        let result = run(&fleet, &plan).unwrap();
-        assert_eq!(result.requests, 3001, "{event_loop}");
-        assert_eq!(result.outcomes[Outcome::Ok], 3001, "{event_loop}");
-        assert_eq!(result.requests, server.count(), "{event_loop}");
-        assert_eq!(result.ended, Ended::Requests);
-        let histogram = LatencyHistogram::from_base64(&result.histogram).unwrap();
-        assert_eq!(histogram.count(), 3001);
+fn a_load_is_divided_and_counts_equal_the_servers_own() {
+    let rate = LoadShape::Rate(Schedule::constant(Arrivals::Even, 1000.0));
+    for (shape, threads, requests) in [(LoadShape::Closed, 2, 3001), (rate, 1, 1000)] {
+        for event_loop in LOOPS {
+            let server = TestServer::start();
+            let plan = LoadPlan {
+                shape: shape.clone(),
+                threads,
+                event_loop,
+                ..server.plan_of(requests)
+            };
+            let result = run(&launch(3), &plan).unwrap();
+            let ok = result.outcomes[Outcome::Ok];
+            let counted = [result.requests, ok, server.count()];
+            assert_eq!(counted, [requests; 3], "{event_loop}");
+            assert_eq!(result.ended, Ended::Requests);
+            let histogram = LatencyHistogram::from_base64(&result.histogram).unwrap();
+            assert_eq!(histogram.count(), requests);
 
-        let fleet = result.fleet.unwrap();
-        assert_eq!(fleet.on, "local");
-        let requests: Vec<u64> = fleet.agents.iter().map(|agent| agent.requests).collect();
-        assert_eq!(requests.len(), 3);
-        assert_eq!(requests.iter().sum::<u64>(), 3001);
-        for agent in &fleet.agents {
-            assert_eq!(agent.connections, 4);
-            assert!(agent.requests.abs_diff(1000) <= 2, "{requests:?}");
-            assert!(!agent.host.is_empty());
-            assert!(agent.round_trip_ns > 0);
-        }
-    }
-}
-
-#[test]
-fn a_rate_is_divided_exactly() {
-    for event_loop in LOOPS {
-        let server = TestServer::start();
-        let fleet = launch(3);
-        let plan = LoadPlan {
-            shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, 1000.0)),
-            requests: Some(1000),
-            event_loop,
-            ..server.plan()
-        };
-        let result = run(&fleet, &plan).unwrap();
-        assert_eq!(result.requests, 1000, "{event_loop}");
-        assert_eq!(server.count(), 1000, "{event_loop}");
-        let agents = result.fleet.unwrap().agents;
-        for agent in &agents {
-            assert!(
-                agent.requests.abs_diff(333) <= 1,
-                "{event_loop}: {}",
-                agent.requests
-            );
+            let fleet = result.fleet.unwrap();
+            assert_eq!((&*fleet.on, fleet.agents.len()), ("local", 3));
+            let of_agents = fleet.agents.iter().map(|agent| agent.requests);
+            assert_eq!(of_agents.sum::<u64>(), requests);
+            for agent in &fleet.agents {
+                assert_eq!(agent.connections, 4);
+                // Each thread rounds its share.
+                let off = agent.requests.abs_diff(requests / 3);
+                assert!(off <= threads as u64, "{event_loop}: {off}");
+                assert!(!agent.host.is_empty() && agent.round_trip_ns > 0);
+            }
         }
     }
 }
@@ -72,20 +49,16 @@ fn a_rate_is_divided_exactly() {
 fn the_same_agents_run_several_loads() {
     let server = TestServer::start();
     let fleet = launch(2);
-    let before = processes(fleet.id());
+    let before = processes::with(fleet.id());
     assert_eq!(before.len(), 2);
     for load in 1..=3 {
-        let plan = LoadPlan {
-            requests: Some(500),
-            ..server.plan()
-        };
-        assert_eq!(run(&fleet, &plan).unwrap().requests, 500);
-        assert_eq!(server.count(), 500 * load);
+        let result = run(&fleet, &server.plan_of(500)).unwrap();
+        assert_eq!((result.requests, server.count()), (500, 500 * load));
     }
-    assert_eq!(processes(fleet.id()), before);
+    assert_eq!(processes::with(fleet.id()), before);
     let id = fleet.id().to_owned();
     drop(fleet);
-    assert_eq!(processes(&id), []);
+    assert!(processes::with(&id).is_empty());
 }
 
 #[test]
@@ -133,15 +106,16 @@ fn the_first_agents_run_a_load_of_fewer() {
                 event_loop,
                 ..server.plan_of(30)
             };
-            let result = fleet.run(&plan, &AtomicBool::new(false), &mut |_| {});
-            let result = result.unwrap();
+            let result = fleet
+                .run(&plan, &AtomicBool::new(false), &mut |_| {})
+                .unwrap();
             total += 30;
             assert_eq!((result.requests, server.count()), (30, total));
             let rows = result.fleet.unwrap().agents;
             let requests: Vec<u64> = rows.iter().map(|agent| agent.requests).collect();
             assert_eq!(requests, vec![30 / agents as u64; agents], "{event_loop}");
         }
-        assert_eq!(processes(fleet.id()).len(), 3);
+        assert_eq!(processes::with(fleet.id()).len(), 3);
     }
 }
 
@@ -154,10 +128,9 @@ fn a_load_of_more_agents_than_there_are_is_refused() {
         ..server.plan_of(10)
     };
     let error = fleet.run(&plan, &AtomicBool::new(false), &mut |_| {});
-    assert_eq!(
-        fleet_error(error.unwrap_err()).to_string(),
-        "the load is for 3 agents, and the fleet has 2: use fewer, or start more"
-    );
+    let error = fleet_error(error.unwrap_err()).to_string();
+    let expected = "the load is for 3 agents, and the fleet has 2: use fewer, or start more";
+    assert_eq!(error, expected);
     // It is not lost.
     assert_eq!(run(&fleet, &server.plan_of(10)).unwrap().requests, 10);
 }
@@ -180,9 +153,8 @@ fn an_interrupt_gives_the_result_so_far() {
                 interrupt.store(true, Ordering::Relaxed);
             }
         };
-        let result = fleet
-            .run(&of_all(&fleet, &plan), &interrupt, &mut observe)
-            .unwrap();
+        let plan = of_all(&fleet, &plan);
+        let result = fleet.run(&plan, &interrupt, &mut observe).unwrap();
         assert_eq!(result.ended, Ended::Interrupted);
         assert!(result.duration_s < 30.0);
         assert!(seen > 0 && result.outcomes[Outcome::Ok] >= seen);
@@ -200,9 +172,8 @@ fn an_interrupt_before_the_start_ends_the_load() {
         duration: Some(LONG),
         ..server.plan()
     };
-    let result = fleet
-        .run(&of_all(&fleet, &plan), &AtomicBool::new(true), &mut |_| {})
-        .unwrap();
+    let (plan, interrupted) = (of_all(&fleet, &plan), AtomicBool::new(true));
+    let result = fleet.run(&plan, &interrupted, &mut |_| {}).unwrap();
     assert_eq!(result.ended, Ended::Interrupted);
     assert_eq!(result.outcomes[Outcome::Ok], server.count());
 }

@@ -17,7 +17,7 @@ use prony_fleet::{Fleet, FleetError, Limits, Local};
 use prony_load::{EventLoopChoice, HttpUrl, LoadError, LoadPlan, LoadRunner, Request};
 use prony_model::LoadResult;
 use prony_testkit::recorder::HttpServer;
-use prony_testkit::until;
+use prony_testkit::{contains, processes, until};
 
 /// Far longer than anything here takes unless there is a fault.
 const LONG: Duration = Duration::from_secs(60);
@@ -33,10 +33,6 @@ impl TestServer {
 
     fn count(&self) -> u64 {
         self.0.count() as u64
-    }
-
-    fn await_response(&self) {
-        until("a response", || (self.count() > 0).then_some(()));
     }
 
     /// A closed loop without an end.
@@ -98,41 +94,11 @@ fn fleet_error(error: LoadError) -> FleetError {
     }
 }
 
-/// The agents of a fleet, by their numbers; `None` for one that has ended.
-fn processes(id: &str) -> Vec<(usize, i32)> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        let Some(pid) = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok())
-        else {
-            continue;
-        };
-        let Ok(line) = fs::read(entry.path().join("cmdline")) else {
-            continue;
-        };
-        let words: Vec<&[u8]> = line.split(|&byte| byte == 0).collect();
-        let after = |word: &str| {
-            let position = words.iter().position(|it| *it == word.as_bytes())?;
-            std::str::from_utf8(words.get(position + 1)?).ok()
-        };
-        if after("--fleet") == Some(id) {
-            found.push((after("--index").unwrap().parse().unwrap(), pid));
-        }
-    }
-    found.sort_unstable();
-    found
-}
-
 fn signal(id: &str, agent: usize, signal: Signal) {
-    let all = processes(id);
-    let (_, pid) = all.iter().find(|(index, _)| *index == agent).unwrap();
-    kill(Pid::from_raw(*pid), signal).unwrap();
-}
-
-fn until_none_is_left(id: &str) {
-    until("the end of every agent", || {
-        processes(id).is_empty().then_some(())
-    });
+    let is_agent = |pid: &i32| {
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap();
+        line.ends_with(&format!("\0--index\0{agent}\0"))
+    };
+    let pid = processes::with(id).into_iter().find(is_agent).unwrap();
+    kill(Pid::from_raw(pid), signal).unwrap();
 }

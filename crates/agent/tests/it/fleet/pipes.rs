@@ -1,27 +1,27 @@
 //! An agent whose fleet is gone ends by itself.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 
 use prony_agent::{AgentError, AllKinds, Limits, Options, run as run_agent};
+use prony_testkit::processes::{Killed, await_none};
 
 use super::*;
 
+/// An agent without a fleet.
 struct Alone {
-    child: Child,
+    child: Killed,
     input: Option<ChildStdin>,
 }
 
 impl Alone {
     fn start() -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_prony-agent"))
-            .args(["agent", "--fleet", "alone", "--index", "0"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prony-agent"));
+        command.args(["agent", "--fleet", "alone", "--index", "0"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take();
+        let child = Killed(child);
         Self { child, input }
     }
 
@@ -32,7 +32,8 @@ impl Alone {
 
     fn next_line(&mut self) -> String {
         let mut line = String::new();
-        BufReader::with_capacity(1, self.child.stdout.as_mut().unwrap())
+        let output = self.child.0.stdout.as_mut().unwrap();
+        BufReader::with_capacity(1, output)
             .read_line(&mut line)
             .unwrap();
         line
@@ -40,22 +41,9 @@ impl Alone {
 
     /// Its exit status and its standard error.
     fn end(mut self) -> (ExitStatus, String) {
-        until("the end", || self.child.try_wait().unwrap());
-        let mut text = String::new();
-        self.child
-            .stderr
-            .as_mut()
-            .unwrap()
-            .read_to_string(&mut text)
-            .unwrap();
-        (self.child.wait().unwrap(), text)
-    }
-}
-
-impl Drop for Alone {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let status = until("the end", || self.child.0.try_wait().unwrap());
+        let errors = io::read_to_string(self.child.0.stderr.take().unwrap());
+        (status, errors.unwrap())
     }
 }
 
@@ -65,14 +53,10 @@ fn a_ping_has_its_reply_at_once() {
     agent.send(r#"{"ping":{"number":7}}"#);
     let line = agent.next_line();
     assert!(line.starts_with("prony alone 0 "), "{line}");
-    assert!(
-        line.contains(r#"{"pong":{"number":7,"clock_ns":"#),
-        "{line}"
-    );
+    contains(&line, r#"{"pong":{"number":7,"clock_ns":"#);
     agent.send(r#""end""#);
     let (status, errors) = agent.end();
-    assert!(status.success(), "{errors}");
-    assert_eq!(errors, "");
+    assert_eq!((status.code(), &*errors), (Some(0), ""));
 }
 
 #[test]
@@ -80,11 +64,8 @@ fn an_agent_whose_input_closes_ends() {
     let mut agent = Alone::start();
     agent.input = None;
     let (status, errors) = agent.end();
-    assert_eq!(status.code(), Some(1));
-    assert_eq!(
-        errors,
-        "error: agent 0: standard input has closed: the fleet is gone\n"
-    );
+    let expected = "error: agent 0: standard input has closed: the fleet is gone\n";
+    assert_eq!((status.code(), &*errors), (Some(1), expected));
 }
 
 /// Long enough for an agent that is heard and read, and short enough for a test.
@@ -108,8 +89,8 @@ fn an_agent_whose_input_is_silent_ends() {
         ..Limits::default()
     };
     assert_eq!(ended(limits, input, output), AgentError::Silent(LIMIT));
-    let usual = AgentError::Silent(Limits::default().silence).to_string();
-    assert!(usual.contains("silent for 10 s"), "{usual}");
+    let usual = AgentError::Silent(Limits::default().silence);
+    contains(&usual.to_string(), "silent for 10 s");
 }
 
 #[test]
@@ -125,8 +106,7 @@ fn an_agent_whose_output_nobody_reads_ends() {
     };
     assert_eq!(ended(limits, input, output), AgentError::Stuck(LIMIT));
     let usual = AgentError::Stuck(Limits::default().stuck).to_string();
-    let expected = "nobody has read standard output for 10 s";
-    assert!(usual.contains(expected), "{usual}");
+    contains(&usual, "nobody has read standard output for 10 s");
     // Its threads end now.
     drop(reader);
     pings.join().unwrap();
@@ -153,7 +133,7 @@ fn sigterm_ends_an_agent() {
     let mut agent = Alone::start();
     agent.send(r#"{"ping":{"number":7}}"#);
     agent.next_line();
-    kill(Pid::from_raw(agent.child.id() as i32), Signal::SIGTERM).unwrap();
+    kill(Pid::from_raw(agent.child.0.id() as i32), Signal::SIGTERM).unwrap();
     let (status, _) = agent.end();
     assert!(!status.success());
 }
@@ -173,7 +153,7 @@ fn when_the_fleet_is_killed_no_agent_is_left() {
         };
         thread::scope(|scope| {
             scope.spawn(|| {
-                server.await_response();
+                until("a response", || (server.count() > 0).then_some(()));
                 fs::write(file, fleet.id()).unwrap();
             });
             let _ = run(&fleet, &plan);
@@ -182,27 +162,19 @@ fn when_the_fleet_is_killed_no_agent_is_left() {
     }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("id");
-    let mut fleet = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            concat!(
-                module_path!(),
-                "::when_the_fleet_is_killed_no_agent_is_left"
-            )
-            .split_once("::")
-            .unwrap()
-            .1,
-        ])
-        .env(ID_FILE, &file)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
+    let test = concat!(
+        module_path!(),
+        "::when_the_fleet_is_killed_no_agent_is_left"
+    );
+    let mut fleet = Command::new(std::env::current_exe().unwrap());
+    fleet.args(["--exact", test.split_once("::").unwrap().1]);
+    fleet.env(ID_FILE, &file).stdout(Stdio::null());
+    let fleet = Killed(fleet.spawn().unwrap());
     let id = until("the load", || {
         let id = fs::read_to_string(&file).ok();
         id.filter(|id| !id.is_empty())
     });
-    assert_eq!(processes(&id).len(), 3);
-    fleet.kill().unwrap();
-    fleet.wait().unwrap();
-    until_none_is_left(&id);
+    assert_eq!(processes::with(&id).len(), 3);
+    drop(fleet);
+    await_none(&id);
 }

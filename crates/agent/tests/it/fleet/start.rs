@@ -1,7 +1,6 @@
 //! Agents start together, by the target's own record, whatever their clocks show.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::process::Command;
 
 use prony_fleet::{Agents, Launch, LaunchError, Launcher, Processes};
@@ -11,7 +10,7 @@ use super::*;
 /// A machine may be busy for a moment, but not in every attempt.
 const ATTEMPTS: usize = 5;
 /// How long after the previous one each agent starts, so how far their clocks are apart.
-const APART_MS: usize = 250;
+const APART_S: f64 = 0.25;
 
 /// Agents that start one after the other.
 struct Staggered;
@@ -23,15 +22,13 @@ impl Launcher for Staggered {
 
     fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
         let commands = (0..launch.agents).map(|index| {
-            let pause = index * APART_MS;
+            let (pause_s, id) = (index as f64 * APART_S, launch.id);
+            let agent = env!("CARGO_BIN_EXE_prony-agent");
+            let agent = format!("{agent} agent --fleet {id} --index {index}");
             let mut command = Command::new("/bin/sh");
-            command.arg("-c").arg(format!(
-                "sleep {}.{:03}; exec {} agent --fleet {} --index {index}",
-                pause / 1000,
-                pause % 1000,
-                env!("CARGO_BIN_EXE_prony-agent"),
-                launch.id
-            ));
+            command
+                .arg("-c")
+                .arg(format!("sleep {pause_s}; exec {agent}"));
             (Some(index), command)
         });
         let grace = Duration::from_secs(1);
@@ -39,24 +36,18 @@ impl Launcher for Staggered {
     }
 }
 
-fn plan(address: SocketAddr, event_loop: EventLoopChoice) -> LoadPlan {
-    let url: HttpUrl = format!("http://{address}/").parse().unwrap();
-    let request = Request::new("GET", &url, &[], b"").unwrap();
-    LoadPlan {
-        connections: 3,
-        requests: Some(30),
-        event_loop,
-        ..LoadPlan::new(address.into(), url.as_str(), request)
-    }
-}
-
 /// How far apart the first requests of agents arrived whose clocks are apart.
 fn spread(fleet: &Fleet, event_loop: EventLoopChoice) -> Duration {
-    let server = HttpServer::start();
-    let result = run(fleet, &plan(server.address, event_loop)).unwrap();
+    let server = TestServer::start();
+    let plan = LoadPlan {
+        connections: 3,
+        event_loop,
+        ..server.plan_of(30)
+    };
+    let result = run(fleet, &plan).unwrap();
     // When the first request of each connection arrived.
     let mut arrivals = BTreeMap::new();
-    for request in server.all() {
+    for request in server.0.all() {
         arrivals.entry(request.peer).or_insert(request.at);
     }
     assert_eq!(arrivals.len(), 3);
@@ -107,11 +98,8 @@ fn an_agent_that_begins_late_is_named() {
     let fleet = launch_within(2, limits);
     let error = run(&fleet, &server.plan_of(10)).unwrap_err();
     assert!(matches!(error, FleetError::LateStart { .. }), "{error}");
-    let text = error.to_string();
-    assert!(
-        text.contains("agent ") && text.contains("after the agreed instant"),
-        "{text}"
-    );
+    contains(&error.to_string(), "agent ");
+    contains(&error.to_string(), "after the agreed instant");
 }
 
 #[test]
@@ -126,10 +114,8 @@ fn agents_that_begin_apart_are_named_in_the_result() {
     let fleet = launch_within(2, limits);
     let result = run(&fleet, &server.plan_of(10)).unwrap();
     let late = result.fleet.unwrap().late_start.unwrap();
-    assert!(
-        late.starts_with("agent ") && late.contains(" ms after agent "),
-        "{late}"
-    );
+    assert!(late.starts_with("agent "), "{late}");
+    contains(&late, " ms after agent ");
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn no_value_in_a_wrong_place_panics() {
     let scenario = Arc::new(scenarios::hurl(&server, folder.path()));
     let request = LoadRequest::Scenario(scenario, HttpVersion::Http1);
     assert!(refused(&plan(&server, "http://a", request), None) > 500);
-    for (at, (response, _)) in scenarios::RESPONSES.into_iter().enumerate() {
+    for (at, [response, _]) in scenarios::responses().into_iter().enumerate() {
         let plan = scenarios::workload_plan(&server, response);
         // The rest of it is that of the first.
         let (part, least) = match at {

@@ -18,6 +18,8 @@ use prony_load::{
     RequestParts, RequestSet, ResponseCheck, SampleChoice, Sampling, run,
 };
 use prony_model::{LoadResult, Outcomes, Protocol};
+use prony_testkit::certificate::Certificate;
+use prony_testkit::contains;
 use recorder::{Recorded, Recorder};
 
 const REQUESTS: u64 = 30;
@@ -89,10 +91,10 @@ fn sampling(check: impl ResponseCheck + 'static) -> Option<Sampling> {
 
 fn secure(server: &Recorder, http: HttpVersion) -> TlsSettings {
     let settings = TlsSettings {
-        trust: Trust::File(server.file("ca.pem")),
+        trust: Trust::File(server.certificate.path("cert.pem")),
         ..TlsSettings::default()
     };
-    assert!(settings.client("server.test", Offer::Only(http)).is_ok());
+    assert!(settings.client("localhost", Offer::Only(http)).is_ok());
     settings
 }
 
@@ -100,28 +102,24 @@ fn secure(server: &Recorder, http: HttpVersion) -> TlsSettings {
 fn mixed(server: &Recorder, protocol: Protocol) -> LoadPlan {
     let http = HttpVersion::from(protocol);
     let scheme = if protocol.is_tls() { "https" } else { "http" };
+    let port = server.address.port();
     let url = |path: &str| -> HttpUrl {
-        format!("{scheme}://server.test:{}{path}", server.address.port())
-            .parse()
-            .unwrap()
+        let text = format!("{scheme}://localhost:{port}{path}");
+        text.parse().unwrap()
     };
     let request = |method: &str, path: &str, line: &str, body: &[u8]| {
         RequestParts::new(method, &url(path), &[line.to_owned()], body).unwrap()
     };
+    let binary = "content-type: application/octet-stream";
     let requests = vec![
         request("GET", "/a?b=%20", "x-a: one", b""),
-        request(
-            "POST",
-            "/p",
-            "content-type: application/octet-stream",
-            &[0, 255, 13, 10],
-        ),
+        request("POST", "/p", binary, &[0, 255, 13, 10]),
         request("DELETE", "/gone", "cookie: a=b", b""),
     ];
     let set = RequestSet::new(requests, Order::Random(vec![5, 3, 1])).unwrap();
     let secure = protocol.is_tls().then(|| secure(server, http));
     LoadPlan {
-        tls: secure.map(|it| it.client("server.test", Offer::Only(http)).unwrap()),
+        tls: secure.map(|it| it.client("localhost", Offer::Only(http)).unwrap()),
         sampling: sampling(Expectation {
             status: Some(200),
             ..Expectation::default()
@@ -141,10 +139,7 @@ fn the_same_requests_are_sent_over_every_version_of_http() {
         let server = Recorder::start(protocol);
         let seen = same(mixed(&server, protocol), &server);
         assert!(seen.requests.iter().any(|it| it.body == [0, 255, 13, 10]));
-        assert!(
-            seen.wrong.expect("a wrong response").contains("404"),
-            "{protocol:?}"
-        );
+        contains(&seen.wrong.unwrap(), "404");
         assert_eq!(seen.requests.len() as u64, REQUESTS);
     }
 }
@@ -155,12 +150,10 @@ fn the_same_calls_are_sent() {
     let message = b"\x0a\x05hello".to_vec();
     let address = server.address.to_string();
     // The bodies of streams have the prefixes of their messages.
-    for (kind, told) in [
+    let longer = "expected a body of 7 bytes, got 12";
+    for (kind, difference) in [
         (CallKind::Unary, "at byte 6: `O`"),
-        (
-            CallKind::ServerStreaming,
-            "expected a body of 7 bytes, got 12",
-        ),
+        (CallKind::ServerStreaming, longer),
     ] {
         let call = Call {
             kind,
@@ -177,8 +170,7 @@ fn the_same_calls_are_sent() {
         };
         let seen = same(plan, &server);
         assert!(seen.requests[0].body.ends_with(&message));
-        let wrong = seen.wrong.expect("a wrong response");
-        assert!(wrong.contains(told), "{wrong}");
+        contains(&seen.wrong.unwrap(), difference);
     }
 }
 
@@ -199,11 +191,12 @@ fn the_same_events_are_counted() {
 
 #[test]
 fn a_client_certificate_and_resumption_travel_without_files() {
-    let server = Recorder::start(Protocol::Https11);
+    let client = Certificate::new();
+    let server = Recorder::requiring(Some(&client), Protocol::Https11);
     let mut settings = secure(&server, HttpVersion::Http1);
     settings.identity = Some(Identity {
-        certificates: server.file("client.pem"),
-        key: server.file("client.key"),
+        certificates: client.path("cert.pem"),
+        key: client.path("key.pem"),
     });
     settings.resumes = true;
     for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
@@ -211,7 +204,7 @@ fn a_client_certificate_and_resumption_travel_without_files() {
             lowest: version,
             highest: version,
         };
-        let client = settings.client("server.test", Offer::Only(HttpVersion::Http1));
+        let client = settings.client("localhost", Offer::Only(HttpVersion::Http1));
         let plan = LoadPlan {
             tls: Some(client.unwrap()),
             requests_per_connection: NonZeroU64::new(10),
@@ -220,12 +213,10 @@ fn a_client_certificate_and_resumption_travel_without_files() {
         let seen = same(plan, &server);
         let first = &seen.requests[0].connection;
         let last = &seen.requests[REQUESTS as usize - 1].connection;
-        assert_eq!(first.server_name.as_deref(), Some("server.test"));
+        assert_eq!(first.server_name.as_deref(), Some("localhost"));
         assert_eq!(first.client_certificates.len(), 1);
-        assert_eq!(
-            (&first.handshake[..], &last.handshake[..]),
-            ("Some(Full)", "Some(Resumed)")
-        );
+        let handshakes = [&first.handshake[..], &last.handshake];
+        assert_eq!(handshakes, ["Some(Full)", "Some(Resumed)"]);
     }
 }
 
@@ -234,7 +225,7 @@ fn a_plan_is_rebuilt_where_its_files_are_not() {
     let server = Recorder::start(Protocol::H2);
     let plan = mixed(&server, Protocol::H2);
     let text = serde_json::to_string(&plan.document().unwrap()).unwrap();
-    std::fs::remove_file(server.file("ca.pem")).unwrap();
+    std::fs::remove_file(server.certificate.path("cert.pem")).unwrap();
     let document: PlanDocument = serde_json::from_str(&text).unwrap();
     let elsewhere = load(&document.plan(&AllKinds).unwrap(), &server);
     assert_eq!(elsewhere, load(&plan, &server));
@@ -244,12 +235,10 @@ fn a_plan_is_rebuilt_where_its_files_are_not() {
 fn the_size_of_a_document_is_that_of_its_content() {
     let server = Recorder::start(Protocol::Http11);
     let (_, text) = rebuilt(&mixed(&server, Protocol::Http11));
-    println!("plain: {} bytes", text.len());
     assert!(text.len() < 2000, "{}", text.len());
-    let settings = TlsSettings::default();
     let offer = Offer::Only(HttpVersion::Http1);
     // A machine may have no root certificates.
-    let Ok(client) = settings.client("server.test", offer) else {
+    let Ok(client) = TlsSettings::default().client("localhost", offer) else {
         return;
     };
     let plan = LoadPlan {
@@ -257,7 +246,6 @@ fn the_size_of_a_document_is_that_of_its_content() {
         ..mixed(&server, Protocol::Http11)
     };
     let (_, text) = rebuilt(&plan);
-    println!("with the machine's root certificates: {} bytes", text.len());
     assert!(text.len() < 2_000_000, "{}", text.len());
 }
 
@@ -267,13 +255,7 @@ fn an_unknown_kind_is_refused() {
     let text = serde_json::to_string(&mixed(&server, Protocol::Http11).document().unwrap());
     let text = text.unwrap().replace("\"expectation\"", "\"new\"");
     let document: PlanDocument = serde_json::from_str(&text).unwrap();
-    let refused = document
-        .plan(&AllKinds)
-        .err()
-        .expect("a refusal")
-        .to_string();
-    assert_eq!(
-        refused,
-        "the plan has a kind of expected response that this agent does not know: `new`; start agents of the same version"
-    );
+    let refused = document.plan(&AllKinds).err().unwrap();
+    let expected = "the plan has a kind of expected response that this agent does not know: `new`; start agents of the same version";
+    assert_eq!(refused.to_string(), expected);
 }

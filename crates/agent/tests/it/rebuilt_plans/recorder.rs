@@ -1,9 +1,7 @@
 //! A server of any protocol, on hyper, that records its requests.
 
 use std::convert::Infallible;
-use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -14,11 +12,8 @@ use hyper::service::service_fn;
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prony_model::Protocol;
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
-use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
-use tempfile::TempDir;
+use prony_testkit::certificate::Certificate;
+use prony_testkit::tls_server;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -46,76 +41,42 @@ pub struct Connection {
 /// The server; it stops when it is dropped.
 pub struct Recorder {
     pub address: SocketAddr,
-    records: Arc<Mutex<Vec<Recorded>>>,
-    /// `ca.pem`; `client.pem` and `client.key`, which it signed.
-    pub folder: TempDir,
+    pub certificate: Certificate,
+    records: Records,
     _runtime: Runtime,
 }
 
 impl Recorder {
     pub fn start(protocol: Protocol) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_io()
-            .build()
-            .unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let acceptor = protocol.is_tls().then(|| acceptor(&folder));
+        Self::requiring(None, protocol)
+    }
+
+    /// One that requires that certificate of its clients, if there is one.
+    pub fn requiring(client: Option<&Certificate>, protocol: Protocol) -> Self {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).enable_io().build().unwrap();
+        let certificate = Certificate::new();
+        let mut config = tls_server::config(&certificate, client);
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let acceptor = protocol.is_tls().then_some(acceptor);
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
         let listener = runtime.block_on(listener).unwrap();
         let address = listener.local_addr().unwrap();
-        let records = Arc::default();
-        runtime.spawn(accept(listener, acceptor, protocol, Arc::clone(&records)));
+        let records = Records::default();
+        runtime.spawn(accept(listener, acceptor, protocol, records.clone()));
         Self {
             address,
+            certificate,
             records,
-            folder,
             _runtime: runtime,
         }
-    }
-
-    pub fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
     }
 
     /// The requests since this was called last, in the order received.
     pub fn take(&self) -> Vec<Recorded> {
         std::mem::take(&mut self.records.lock().unwrap())
     }
-}
-
-/// Accepts clients with a certificate of its authority, and those without one.
-fn acceptor(folder: &TempDir) -> TlsAcceptor {
-    let write = |name: &str, text: String| fs::write(folder.path().join(name), text).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let mut parameters = CertificateParams::new(Vec::new()).unwrap();
-    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = parameters.self_signed(&key).unwrap();
-    write("ca.pem", authority.pem());
-    let issuer = Issuer::new(parameters, key);
-    let signed = |name: &str| {
-        let key = KeyPair::generate().unwrap();
-        let parameters = CertificateParams::new(vec![name.to_owned()]).unwrap();
-        (parameters.signed_by(&key, &issuer).unwrap(), key)
-    };
-    let (client, client_key) = signed("client.test");
-    write("client.pem", client.pem());
-    write("client.key", client_key.serialize_pem());
-    let (server, server_key) = signed("server.test");
-    let mut roots = RootCertStore::empty();
-    roots.add(authority.der().clone()).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider.clone());
-    let verifier = verifier.allow_unauthenticated().build().unwrap();
-    let key = PrivateKeyDer::try_from(server_key.serialize_der()).unwrap();
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_client_cert_verifier(verifier)
-        .with_single_cert(vec![server.der().clone()], key)
-        .unwrap();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    TlsAcceptor::from(Arc::new(config))
 }
 
 type Records = Arc<Mutex<Vec<Recorded>>>;
@@ -153,14 +114,9 @@ async fn serve<S>(stream: S, protocol: Protocol, connection: Connection, records
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let service = service_fn(move |request| {
-        respond(
-            request,
-            protocol.is_grpc(),
-            connection.clone(),
-            records.clone(),
-        )
-    });
+    let is_grpc = protocol.is_grpc();
+    let respond = move |request| respond(request, is_grpc, connection.clone(), records.clone());
+    let service = service_fn(respond);
     let io = TokioIo::new(stream);
     // A client that closes in the middle is none of the server's business.
     let _ = if protocol.is_http1() {
@@ -183,11 +139,10 @@ async fn respond(
     let body = body.collect().await;
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
     let fields = head.headers.iter();
+    let fields = fields.map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()));
     let recorded = Recorded {
         line: format!("{} {} {:?}", head.method, head.uri, head.version),
-        fields: { fields }
-            .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
-            .collect(),
+        fields: fields.collect(),
         body: body.to_vec(),
         connection,
     };

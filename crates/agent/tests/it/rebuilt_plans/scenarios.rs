@@ -6,6 +6,7 @@ use std::path::Path;
 use prony_load::{LoadRequest, Scenario as _};
 use prony_scenario::{HurlScenario, Secrets, Sources};
 use prony_suite::{ExpectedResponse, Files, PreparedRequest, Workload};
+use prony_testkit::table::rows;
 
 use super::*;
 
@@ -36,13 +37,11 @@ fn sources(host: &str, folder: &Path) -> Sources {
     sources.set("fixed", "1.5").unwrap();
     sources.set("name", "body.bin").unwrap();
     sources.set_secret("token", "swordfish").unwrap();
-    sources
-        .add_csv("item,count\npen,1\nink,0.1\ncap,true\n".as_bytes())
-        .unwrap();
+    let rows = "item,count\npen,1\nink,0.1\ncap,true\n";
+    sources.add_csv(rows.as_bytes()).unwrap();
     sources.add_counter("n", 100).unwrap();
-    sources
-        .add_random("r", "1..1000000".parse().unwrap())
-        .unwrap();
+    let range = "1..1000000".parse().unwrap();
+    sources.add_random("r", range).unwrap();
     sources.set_folder(folder.to_owned());
     sources
 }
@@ -62,14 +61,10 @@ fn a_hurl_file_travels_with_its_files_and_values() {
         let server = Recorder::start(protocol);
         let folder = tempfile::tempdir().unwrap();
         let scenario = Arc::new(hurl(&server, folder.path()));
-        let plan = plan(
-            &server,
-            "http://a",
-            LoadRequest::Scenario(scenario, protocol.into()),
-        );
+        let request = LoadRequest::Scenario(scenario, protocol.into());
         let plan = LoadPlan {
             requests: Some(7),
-            ..plan
+            ..plan(&server, "http://a", request)
         };
         // A load goes on with the next row, so the documents are those before it.
         let texts = EVENT_LOOPS.map(|event_loop| {
@@ -81,16 +76,14 @@ fn a_hurl_file_travels_with_its_files_and_values() {
         });
         let here = load(&plan, &server);
         folder.close().unwrap();
-        let all = texts.map(|text| {
+        for text in texts {
             let document: PlanDocument = serde_json::from_str(&text).unwrap();
-            load(&document.plan(&AllKinds).unwrap(), &server)
-        });
-        assert_eq!(all[0], here, "{protocol:?}");
-        assert_eq!(all[1], here, "{protocol:?}");
+            let there = load(&document.plan(&AllKinds).unwrap(), &server);
+            assert_eq!(there, here, "{protocol:?}");
+        }
         assert_eq!(here.requests.len(), 21);
-        let line = |number: usize| here.requests[number * 3].line.clone();
-        assert!(line(0).contains("/login/pen?n=100&r="), "{}", line(0));
-        assert!(line(4).contains("/login/ink?n=104&r="), "{}", line(4));
+        contains(&here.requests[0].line, "/login/pen?n=100&r=");
+        contains(&here.requests[4 * 3].line, "/login/ink?n=104&r=");
         assert_eq!(here.requests[0].body, [0, 159, 146, 150]);
         let wrong = here.wrong.expect("a wrong response");
         assert!(wrong.contains("404") && !wrong.contains("ann"), "{wrong}");
@@ -110,11 +103,7 @@ fn a_scenario_goes_on_with_its_next_row_on_other_hosts() {
     load(&plan, &server);
     let (rebuilt, _) = rebuilt(&plan);
     let seen = load(&rebuilt, &server);
-    assert!(
-        seen.requests[0].line.contains("/login/cap?n=105&"),
-        "{}",
-        seen.requests[0].line
-    );
+    contains(&seen.requests[0].line, "/login/cap?n=105&");
     assert_eq!(load(&plan, &server).requests, seen.requests);
 }
 
@@ -140,10 +129,8 @@ fn files_that_cannot_be_known_before_are_refused() {
     let text = "POST http://{{host}}/\nfile,{{item}};\nHTTP 200\n";
     let sources = sources(&server.address.to_string(), folder.path());
     let scenario = HurlScenario::new("flow.hurl", text, sources).unwrap();
-    assert_eq!(
-        scenario.portable().unwrap_err().to_string(),
-        "a Hurl file that names a file by a value that differs from flow to flow cannot be sent to other hosts"
-    );
+    let expected = "a Hurl file that names a file by a value that differs from flow to flow cannot be sent to other hosts";
+    assert_eq!(scenario.portable().unwrap_err().to_string(), expected);
 }
 
 fn workload(text: &str) -> Workload {
@@ -159,12 +146,10 @@ pub fn workload_plan(server: &Recorder, response: &str) -> LoadPlan {
     let exchange = workload.exchange().unwrap();
     let request = PreparedRequest::new(exchange, &files).unwrap();
     let exchange = workload.exchange().unwrap();
-    let check = ExpectedResponse::new(exchange, &files)
-        .unwrap()
-        .to(&request);
+    let check = ExpectedResponse::new(exchange, &files).unwrap();
     let (url, wire) = request.encode(&server.address.to_string()).unwrap();
     LoadPlan {
-        sampling: sampling(check),
+        sampling: sampling(check.to(&request)),
         ..plan(server, &url, wire)
     }
 }
@@ -188,51 +173,32 @@ keep_cookies = true
 compressed = true
 "#;
 
-/// Expected responses, and the difference from the recorder's.
-pub const RESPONSES: [(&str, Option<&str>); 6] = [
-    (
-        "body = { json = { id = 7, price = 0.1, name = \"ann\" } }",
-        None,
-    ),
-    (
-        "body = { json_path = { \"$.id\" = 8 } }",
-        Some("expected $.id = 8, got $.id = 7"),
-    ),
-    (
-        "body = { schema = { required = [\"x\"] } }",
-        Some("required property"),
-    ),
-    (
-        "body = { matches = \"^x\", size = { max = 99 } }",
-        Some("a body that matches `^x`"),
-    ),
-    (
-        "headers = { X-B = \"c\" }",
-        Some("expected x-b: c, got no x-b"),
-    ),
-    (
-        "content_type = \"text/html\"",
-        Some("expected content-type text/html"),
-    ),
-];
+/// Expected responses, and the difference from the recorder's, if there is one.
+pub fn responses() -> Vec<[&'static str; 2]> {
+    rows(
+        r#"
+        body = { json = { id = 7, price = 0.1, name = "ann" } } | ""
+        body = { json_path = { "$.id" = 8 } } | expected $.id = 8, got $.id = 7
+        body = { schema = { required = ["x"] } } | required property
+        body = { matches = "^x", size = { max = 99 } } | a body that matches `^x`
+        headers = { X-B = "c" } | expected x-b: c, got no x-b
+        content_type = "text/html" | expected content-type text/html
+        "#,
+    )
+}
 
 #[test]
 fn a_request_with_values_and_its_check_travel() {
-    for (response, told) in RESPONSES {
+    for [response, difference] in responses() {
         let server = Recorder::start(Protocol::Http11);
-        let make = || workload_plan(&server, response);
-        let (rebuilt, document) = rebuilt(&make());
-        assert!(document.contains("\"request\""), "{document}");
-        let here = load(&make(), &server);
+        let plan = || workload_plan(&server, response);
+        let (rebuilt, document) = rebuilt(&plan());
+        contains(&document, "\"request\"");
+        let here = load(&plan(), &server);
         assert_eq!(load(&rebuilt, &server), here, "{response}");
-        assert!(
-            here.requests[3].line.starts_with("POST /orders/8/a%20b?q="),
-            "{here:?}"
-        );
-        match (told, here.wrong) {
-            (None, None) => {}
-            (Some(told), Some(wrong)) => assert!(wrong.contains(told), "{wrong}"),
-            (told, wrong) => panic!("{told:?}, {wrong:?}"),
-        }
+        let line = &here.requests[3].line;
+        assert!(line.starts_with("POST /orders/8/a%20b?q="), "{line}");
+        assert_eq!(here.wrong.is_none(), difference.is_empty(), "{here:?}");
+        contains(&here.wrong.unwrap_or_default(), difference);
     }
 }
