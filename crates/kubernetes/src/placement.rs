@@ -193,12 +193,8 @@ mod tests {
         placement.see(sight(3, no_node()), seconds(now, 3)).unwrap();
         placement.check(seconds(now, 5)).unwrap();
         let error = placement.check(seconds(now, 6)).unwrap_err();
-        assert!(
-            error.starts_with(
-                "2 of 4 agents have no node, because each needs one of its own: 0/2 nodes are available."
-            ),
-            "{error}"
-        );
+        let expected = "2 of 4 agents have no node, because each needs one of its own: 0/2 nodes are available.";
+        assert!(error.starts_with(expected), "{error}");
     }
 
     #[test]
@@ -206,15 +202,12 @@ mod tests {
         let now = Instant::now();
         let mut placement = Placement::new(1, LIMITS, now);
         placement.see(sight(0, no_node()), now).unwrap();
-        placement
-            .see(sight(0, State::Waiting), seconds(now, 4))
-            .unwrap();
-        placement.check(seconds(now, 10)).unwrap();
-        placement
-            .see(sight(0, no_node()), seconds(now, 10))
-            .unwrap();
-        placement.check(seconds(now, 14)).unwrap();
-        placement.check(seconds(now, 15)).unwrap_err();
+        let at = |second| seconds(now, second);
+        placement.see(sight(0, State::Waiting), at(4)).unwrap();
+        placement.check(at(10)).unwrap();
+        placement.see(sight(0, no_node()), at(10)).unwrap();
+        placement.check(at(14)).unwrap();
+        placement.check(at(15)).unwrap_err();
     }
 
     #[test]
@@ -234,14 +227,13 @@ mod tests {
     fn an_agent_that_breaks_ends_or_is_restarted_ends_the_start() {
         let now = Instant::now();
         let mut placement = Placement::new(2, LIMITS, now);
-        let error = placement
-            .see(sight(0, State::Broken("ErrImagePull: no".into())), now)
-            .unwrap_err();
-        assert_eq!(error, "agent 0 cannot start: ErrImagePull: no");
-        let error = placement
-            .see(sight(0, State::Ended("it ended".into())), now)
-            .unwrap_err();
-        assert_eq!(error, "agent 0 is lost: it ended");
+        for (state, expected) in [
+            (State::Broken("no".into()), "agent 0 cannot start: no"),
+            (State::Ended("it ended".into()), "agent 0 is lost: it ended"),
+        ] {
+            let error = placement.see(sight(0, state), now).unwrap_err();
+            assert_eq!(error, expected);
+        }
         placement.see(sight(1, State::Running), now).unwrap();
         let again = Sight {
             uid: "another".into(),

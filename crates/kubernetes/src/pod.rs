@@ -158,8 +158,10 @@ fn join(first: &str, second: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use prony_testkit::table::rows;
     use serde_json::{Value, json};
+
+    use super::*;
 
     fn sight(deleted: bool, status: Value) -> Sight {
         let deleted = deleted.then_some("2026-01-01T00:00:00Z");
@@ -184,89 +186,56 @@ mod tests {
 
     #[test]
     fn a_pod_with_a_running_container_is_a_running_agent() {
-        let status = in_container(json!({ "running": {} }));
-        let sight = sight(false, status);
-        assert_eq!((sight.agent, sight.state.clone()), (2, State::Running));
+        let sight = sight(false, in_container(json!({ "running": {} })));
+        assert_eq!((sight.agent, &sight.state), (2, &State::Running));
         assert_eq!(sight.name(), "agent 2 (node kn3)");
     }
 
-    #[test]
-    fn a_pod_that_is_pending_waits() {
-        let pulling = in_container(json!({ "waiting": { "reason": "ContainerCreating" } }));
-        assert_eq!(sight(false, json!({})).state, State::Waiting);
-        assert_eq!(sight(false, pulling).state, State::Waiting);
+    fn assert_state(pod: Sight, expected: &str) {
+        assert_eq!(format!("{:?}", pod.state), expected);
     }
 
     #[test]
-    fn the_words_of_the_scheduler_are_kept() {
-        let message = "0/3 nodes are available: 3 Insufficient cpu.";
-        let status = json!({ "phase": "Pending", "conditions": [
-            { "type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message },
-        ] });
-        assert_eq!(
-            sight(false, status).state,
-            State::Unschedulable(message.into())
-        );
+    fn an_agent_is_in_the_state_of_its_container_and_says_why() {
+        for [container, state] in rows(
+            r#"
+            {"waiting": {"reason": "ContainerCreating"}} | Waiting
+            {"waiting": {"reason": "ErrImagePull", "message": "no such host\\n"}} | Broken("ErrImagePull: no such host")
+            {"terminated": {"exitCode": 2, "message": "one\\nunknown flag\\nprony a 0 1\\n\\n"}} | Ended("it ended with exit code 2: unknown flag")
+            {"terminated": {"exitCode": 137, "reason": "Error", "message": "rest of a message"}} | Ended("it was killed by signal 9")
+            {"terminated": {"exitCode": 137, "reason": "OOMKilled"}} | Ended("it was killed because the node or its own limit had no more memory")
+            "#,
+        ) {
+            let container = in_container(serde_json::from_str(container).unwrap());
+            assert_state(sight(false, container), state);
+        }
     }
 
     #[test]
-    fn an_image_that_cannot_be_pulled_breaks_the_agent() {
-        let waiting =
-            json!({ "waiting": { "reason": "ErrImagePull", "message": "no such host\n" } });
-        assert_eq!(
-            sight(false, in_container(waiting)).state,
-            State::Broken("ErrImagePull: no such host".into())
-        );
-    }
-
-    #[test]
-    fn an_exit_has_its_code_and_last_lines() {
-        let state = json!({ "terminated": { "exitCode": 2, "reason": "Error", "message": "one\nunknown flag\nprony a 0 1\n\n" } });
-        assert_eq!(
-            sight(false, in_container(state)).state,
-            State::Ended("it ended with exit code 2: unknown flag".into())
-        );
-        let state = json!({ "terminated": { "exitCode": 137, "reason": "Error", "message": "rest of a message" } });
-        assert_eq!(
-            sight(false, in_container(state)).state,
-            State::Ended("it was killed by signal 9".into())
-        );
-        let state = json!({ "terminated": { "exitCode": 137, "reason": "OOMKilled" } });
-        let State::Ended(reason) = sight(false, in_container(state)).state else {
-            panic!("not ended");
-        };
-        assert!(reason.contains("memory"), "{reason}");
+    fn an_agent_is_in_the_state_of_its_pod_and_says_why() {
+        for [status, state] in rows(
+            r#"
+            {} | Waiting
+            {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes are available"}]} | Unschedulable("0/3 nodes are available")
+            {"phase": "Failed", "reason": "Evicted", "message": "low on memory"} | Ended("Kubernetes ended its pod: Evicted: low on memory")
+            "#,
+        ) {
+            let status = serde_json::from_str(status).unwrap();
+            assert_state(sight(false, status), state);
+        }
     }
 
     #[test]
     fn a_pod_that_is_deleted_is_lost_although_it_still_runs() {
-        let running = in_container(json!({ "running": {} }));
-        assert_eq!(
-            sight(true, running.clone()).state,
-            State::Ended("its pod is being deleted".into())
-        );
-        let mut drained = running;
-        drained["conditions"] = json!([{
-            "type": "DisruptionTarget", "status": "True",
-            "reason": "DeletionByTaintManager", "message": "Taint manager: deleting due to NoExecute taint",
+        let mut status = in_container(json!({ "running": {} }));
+        let deleted = sight(true, status.clone());
+        assert_state(deleted, r#"Ended("its pod is being deleted")"#);
+        status["conditions"] = json!([{
+            "type": "DisruptionTarget", "status": "True", "reason": "Taint", "message": "deleting due to NoExecute taint",
         }]);
-        assert_eq!(
-            sight(true, drained).state,
-            State::Ended(
-                "Kubernetes ended its pod: DeletionByTaintManager: Taint manager: deleting due to NoExecute taint"
-                    .into()
-            )
-        );
-    }
-
-    #[test]
-    fn an_evicted_pod_says_why() {
-        let status =
-            json!({ "phase": "Failed", "reason": "Evicted", "message": "low on resource: memory" });
-        assert_eq!(
-            sight(false, status).state,
-            State::Ended("Kubernetes ended its pod: Evicted: low on resource: memory".into())
-        );
+        let expected = "Kubernetes ended its pod: Taint: deleting due to NoExecute taint";
+        let drained = sight(true, status);
+        assert_eq!(drained.state, State::Ended(expected.into()));
     }
 
     #[test]
