@@ -99,7 +99,7 @@ fn a_revision_that_does_more_work_is_worse() {
         .prints("worse")
         .prints("tiny@working-tree")
         .says("report ");
-    let json = schema::comparison(&project.read("found.json"));
+    let json = schema::valid("comparison", &project.read("found.json"));
     assert_eq!(json["sessions"], "one");
     let rows = json["cases"][0]["rows"].as_array().unwrap();
     let cpu = rows.iter().find(|row| row["what"] == "cpu").unwrap();
@@ -201,12 +201,10 @@ fn revisions_that_cannot_be_compared_are_reported() {
     // The pull request gets its comment nevertheless.
     let files = "--json found.json --markdown pr.md";
     broken("can no longer be built", 1, &format!("main {files}"));
-    let json = schema::comparison(&project.read("found.json"));
+    let json = schema::valid("comparison", &project.read("found.json"));
     let failure = &json["cases"][0]["rows"][0];
-    assert_eq!(
-        [&failure["what"], &failure["finding"]],
-        ["failure", "worse"]
-    );
+    assert_eq!(failure["what"], "failure");
+    assert_eq!(failure["finding"], "worse");
     let markdown = project.read("pr.md");
     contains(&markdown, "### Prony: worse (1 of 1");
     contains(&markdown, "its build failed");
@@ -295,7 +293,7 @@ fn the_function_that_grew_is_named_with_its_share() {
         .prints("worse")
         .prints("render")
         .prints("not whether the server is slower");
-    let json = schema::comparison(&project.read("found.json"));
+    let json = schema::valid("comparison", &project.read("found.json"));
     let case = &json["cases"][0];
     let row = &case["rows"][0];
     assert_eq!(

@@ -26,7 +26,7 @@ fn runs_are_found_in_the_store_and_in_files() {
         .prints("web")
         .prints("result: ")
         .prints("hello, ");
-    let json = schema::comparison(&project.read("found.json"));
+    let json = schema::valid("comparison", &project.read("found.json"));
     assert_eq!(json["sessions"], "two");
     let cases = json["cases"].as_array().unwrap();
     assert_eq!((cases.len(), cases[0]["base"].as_str()), (1, Some("web")));
@@ -45,7 +45,7 @@ fn runs_are_found_in_the_store_and_in_files() {
         .run(&format!("{compare} base.json:web latest:ceiling --json -"))
         .with(0)
         .says("BASE  web");
-    let json = schema::comparison(&one.stdout);
+    let json = schema::valid("comparison", &one.stdout);
     assert_eq!(json["sessions"], "one");
     assert_eq!(json["cases"][0]["rows"][0]["change"]["basis"], "paired");
 

@@ -97,10 +97,8 @@ fn are_measured(tools: &[&str], rounds: usize) {
     let markdown = project.read("table.md");
     for text in [&ended.stdout, &markdown] {
         let plural = if rounds == 1 { "" } else { "s" };
-        contains(
-            text,
-            &format!("hello, 4 connections; {rounds} round{plural} of 1 s"),
-        );
+        let case = format!("hello, 4 connections; {rounds} round{plural} of 1 s");
+        contains(text, &case);
         contains(text, "Prony 0.");
     }
     contains(&markdown, "| generator | requests/s |");

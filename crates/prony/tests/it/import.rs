@@ -85,10 +85,8 @@ fn an_openapi_document_becomes_a_hurl_file() {
 GET {{host}}/orders/1
 HTTP 200
 ";
-    assert_eq!(
-        (ended.stdout.as_str(), ended.stderr.as_str()),
-        (expected, "")
-    );
+    assert_eq!(ended.stdout, expected);
+    assert_eq!(ended.stderr, "");
 }
 
 #[test]

@@ -98,10 +98,8 @@ fn rounds_are_added_up_to_the_maximum_if_no_interval_is_narrow_enough() {
         .says(" so far, target ±0.001 %), up to ");
     let record = project.export();
     let (run, end) = (&record["run"], end_of(&record));
-    assert_eq!(
-        [&run["rounds"], &run["end"]],
-        [&json!(6), &json!("complete")]
-    );
+    assert_eq!(run["rounds"], 6);
+    assert_eq!(run["end"], "complete");
     assert_eq!(run["adaptive"]["precision"], 0.00001);
     assert_eq!(run["adaptive"]["budget_s"], 1800.0);
     let found = [&end["workload"], &end["rounds"], &end["reason"]];
@@ -153,10 +151,7 @@ fn wrong_baselines_precisions_and_budgets_are_reported() {
         2 | run two --precision 3% --rounds 201 | there can be at most 200 rounds
         ",
     );
-    assert!(
-        !project.state("prony.sqlite").exists(),
-        "nothing was started"
-    );
+    assert!(!project.state("prony.sqlite").exists(), "nothing was begun");
 }
 
 #[test]

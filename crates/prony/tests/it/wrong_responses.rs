@@ -45,11 +45,8 @@ fn wrong_responses_under_load_end_with_status_1() {
     contains(&shown, sentence);
     contains(&shown, "First wrong response of half: wrong_status");
     let mut rows = ended.stdout.lines().map(words);
-    assert!(
-        rows.any(|row| row.starts_with("1 good ")),
-        "{}",
-        ended.stdout
-    );
+    let is_first = rows.any(|row| row.starts_with("1 good "));
+    assert!(is_first, "{}", ended.stdout);
 
     // The same server alone, and right.
     run(project.measure("good", "hello", more)).with(0);

@@ -46,7 +46,3 @@ pub fn load(text: &str) -> Value {
 pub fn capacity(text: &str) -> Value {
     valid("capacity", text)
 }
-
-pub fn comparison(text: &str) -> Value {
-    valid("comparison", text)
-}

@@ -142,10 +142,8 @@ fn a_load_gets_the_definition_of_its_method_from_the_server() {
     assert_eq!(result["load"]["messages"], true);
     assert_eq!(result["events"]["count"], 10);
     let (path, token) = server.calls().pop().unwrap();
-    assert_eq!(
-        (&*path, token.as_deref()),
-        ("/shop.v1.Catalog/Watch", Some("t"))
-    );
+    assert_eq!(path, "/shop.v1.Catalog/Watch");
+    assert_eq!(token.as_deref(), Some("t"));
     let unknown = load("shop.v1.Catalog/Fined").with(2);
     unknown.says("did you mean `shop.v1.Catalog/Find`?");
     let wrong = load("shop.v1.Catalog/Find --data '{\"txt\": 1}'");
@@ -188,11 +186,7 @@ fn who_calls_a_server_without_tls_or_without_http2_over_https_is_advised() {
     for ended in [grpc(&format!("list {url}")), load(&format!("{FIND} {url}"))] {
         let ended = ended.with(1);
         let count = ended.stderr.matches("gRPC needs HTTP/2").count();
-        assert!(
-            count == 1 && !ended.stderr.contains("--http"),
-            "{}",
-            ended.all()
-        );
+        assert!(count == 1 && !ended.stderr.contains("--http"), "{ended:?}");
     }
 }
 
