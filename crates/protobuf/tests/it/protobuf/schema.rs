@@ -27,11 +27,8 @@ fn error(files: &[(&str, &str)], file: &str, import_paths: &[&str]) -> String {
     let path = folder.path().to_owned();
     let import_paths: Vec<_> = import_paths.iter().map(|p| path.join(p)).collect();
     let error = Schema::from_proto_files(&[path.join(file)], &import_paths).unwrap_err();
-    let path = path.display().to_string();
-    error
-        .to_string()
-        .replace(&format!("{path}/"), "")
-        .replace(&path, ".")
+    let (error, path) = (error.to_string(), path.display().to_string());
+    error.replace(&format!("{path}/"), "").replace(&path, ".")
 }
 
 #[test]
@@ -41,10 +38,8 @@ fn the_echo_service_of_the_workloads() {
     assert_eq!(schema.services(), ["prony.echo.v1.Echo"]);
     let method = schema.method("prony.echo.v1.Echo/Unary").unwrap();
     assert_eq!(method.path(), "/prony.echo.v1.Echo/Unary");
-    assert_eq!(
-        method.encode(r#"{"payload":"hello"}"#).unwrap(),
-        [b"\x0a\x05hello"]
-    );
+    let message = method.encode(r#"{"payload":"hello"}"#).unwrap();
+    assert_eq!(message, [b"\x0a\x05hello"]);
 }
 
 #[test]
