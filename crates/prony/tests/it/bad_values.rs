@@ -95,16 +95,10 @@ fn values_of_load() {
     let project = Project::new();
     refuse(&project, LOAD);
     // The short flags behave alike.
-    for (flag, name) in [
-        ("-c", "NO_COUNT"),
-        ("-t", "NO_COUNT"),
-        ("-n", "NO_COUNT"),
-        ("-d", "NO_DURATION"),
-    ] {
-        for line in [
-            format!("load {flag} -1 {URL}"),
-            format!("load {flag}-1 {URL}"),
-        ] {
+    for flag in ["-c", "-t", "-n", "-d"] {
+        let name = ["NO_COUNT", "NO_DURATION"][usize::from(flag == "-d")];
+        for blank in ["", " "] {
+            let line = format!("load {flag}{blank}-1 {URL}");
             project.run(&line).with(2).says(message(name));
         }
     }

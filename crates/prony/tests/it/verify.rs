@@ -144,7 +144,7 @@ fn lie_about_quotes(lie: &str, response: &mut Response) {
     let drawn = quotes().iter().position(is_drawn).unwrap();
     let draws = DRAWS.replace(DRAWS.get() + 1);
     let kept_for = |count| {
-        if draws % count == 0 {
+        if draws.is_multiple_of(count) {
             KEPT.set(drawn);
         }
         KEPT.get()
