@@ -63,8 +63,10 @@ fn rate(plan: &mut LoadPlan, schedule: Schedule) {
     plan.max_connections = 8;
 }
 
-/// Shapes of load, and what they change in a plan.
-const SHAPES: [(&str, fn(&mut LoadPlan)); 10] = [
+/// A shape of load, and what it changes in a plan.
+type Shape = (&'static str, fn(&mut LoadPlan));
+
+const SHAPES: [Shape; 10] = [
     ("closed", |_| {}),
     ("several requests in flight", in_flight),
     ("sequential", |plan| {
