@@ -83,19 +83,6 @@ fn an_unknown_method_suggests_the_nearest() {
 }
 
 #[test]
-fn imports_are_found_beside_the_file() {
-    let folder = folder(&[
-        (
-            "a.proto",
-            "syntax = \"proto3\"; import \"b.proto\"; message A { B b = 1; }",
-        ),
-        ("b.proto", "syntax = \"proto3\"; message B {}"),
-    ]);
-    let files = ["b.proto", "a.proto"].map(|name| folder.path().join(name));
-    Schema::from_proto_files(&files, &[]).unwrap();
-}
-
-#[test]
 fn a_file_is_found_in_an_import_path() {
     let file = PathBuf::from("shop/catalog.proto");
     let schema = Schema::from_proto_files(&[file], &[protos()]).unwrap();
@@ -103,17 +90,16 @@ fn a_file_is_found_in_an_import_path() {
 }
 
 #[test]
-fn public_imports_are_visible_through_others() {
+fn imports_are_found_beside_the_file_and_public_ones_through_others() {
+    let first = "syntax = \"proto3\"; import \"b.proto\"; message A { D d = 1; }";
     let folder = folder(&[
-        (
-            "a.proto",
-            "syntax = \"proto3\"; import \"b.proto\"; message A { D d = 1; }",
-        ),
+        ("a.proto", first),
         ("b.proto", "syntax = \"proto3\"; import public \"c.proto\";"),
         ("c.proto", "syntax = \"proto3\"; import public \"d.proto\";"),
         ("d.proto", "syntax = \"proto3\"; message D {}"),
     ]);
-    Schema::from_proto_files(&[folder.path().join("a.proto")], &[]).unwrap();
+    let files = ["d.proto", "a.proto"].map(|name| folder.path().join(name));
+    Schema::from_proto_files(&files, &[]).unwrap();
 }
 
 #[test]
@@ -128,43 +114,34 @@ fn a_faulty_file_is_refused_with_the_place_of_its_fault() {
     "#,
     ) {
         let other = ("p/b.proto", "syntax = \"proto3\"; message B {}");
-        assert_eq!(
-            error(&[("a.proto", text), other], "a.proto", &["q", "p"]),
-            expected
-        );
+        let error = error(&[("a.proto", text), other], "a.proto", &["q", "p"]);
+        assert_eq!(error, expected);
     }
     let missing = error(&[], "none.proto", &[]);
-    assert!(
-        missing.contains("none.proto") && missing.contains("searched in ."),
-        "{missing}"
-    );
+    contains(&missing, "none.proto");
+    contains(&missing, "searched in .");
 }
 
 #[test]
 fn files_that_are_too_large_are_refused() {
-    let long = " ".repeat(prony_protobuf::MAX_BYTES + 1);
-    assert_eq!(
-        error(&[("a.proto", &long)], "a.proto", &[]),
-        "a.proto: the schema is larger than 16 MiB"
-    );
+    let long = error_of(&" ".repeat(prony_protobuf::MAX_BYTES + 1));
+    assert_eq!(long, "a.proto: the schema is larger than 16 MiB");
     let endless = Schema::from_descriptor_sets(&["/dev/zero".into()]).unwrap_err();
-    assert_eq!(
-        endless.to_string(),
-        "/dev/zero: the schema is larger than 16 MiB"
-    );
+    let expected = "/dev/zero: the schema is larger than 16 MiB";
+    assert_eq!(endless.to_string(), expected);
+}
+
+fn error_of(text: &str) -> String {
+    error(&[("a.proto", text)], "a.proto", &[])
 }
 
 #[test]
 fn deep_files_are_refused() {
-    let messages = "message A {".repeat(100_000) + &"}".repeat(100_000);
-    let deep = format!("syntax = \"proto3\"; {messages}");
-    contains(
-        &error(&[("a.proto", &deep)], "a.proto", &[]),
-        "nested at most",
-    );
-    let value = "{ a: ".repeat(100_000) + &"}".repeat(100_000);
-    let deep = format!("syntax = \"proto3\"; option (x) = {value};");
-    let _ = error(&[("a.proto", &deep)], "a.proto", &[]);
+    let deep = "message A {".repeat(100_000) + &"}".repeat(100_000);
+    let error = error_of(&format!("syntax = \"proto3\"; {deep}"));
+    contains(&error, "nested at most");
+    let deep = "{ a: ".repeat(100_000) + &"}".repeat(100_000);
+    error_of(&format!("syntax = \"proto3\"; option (x) = {deep};"));
 }
 
 /// A file with this descriptor set.
