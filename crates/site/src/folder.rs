@@ -157,16 +157,15 @@ fn listed(marker: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::contains;
 
     #[test]
     fn a_folder_with_other_files_is_refused_unless_forced_and_they_stay() {
         let place = tempfile::tempdir().unwrap();
         let own = place.path().join("thesis.txt");
         fs::write(&own, "years").unwrap();
-        let error = SiteFolder::open(place.path(), false)
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("--force"), "{error}");
+        let refused = SiteFolder::open(place.path(), false).unwrap_err();
+        contains(&refused.to_string(), "--force");
         let mut folder = SiteFolder::open(place.path(), true).unwrap();
         folder.write("runs/a.html", "a").unwrap();
         folder.finish().unwrap();
@@ -182,11 +181,11 @@ mod tests {
     fn parents_are_not_created_and_files_are_not_folders() {
         let place = tempfile::tempdir().unwrap();
         let error = SiteFolder::open(&place.path().join("a/b"), false).unwrap_err();
-        assert!(error.to_string().contains("parent"), "{error}");
+        contains(&error.to_string(), "parent");
         let file = place.path().join("file");
         fs::write(&file, "").unwrap();
         let error = SiteFolder::open(&file, true).unwrap_err();
-        assert!(error.to_string().contains("not a folder"), "{error}");
+        contains(&error.to_string(), "not a folder");
     }
 
     #[test]
@@ -213,6 +212,6 @@ mod tests {
             path: "site/index.html".into(),
             source: io::Error::from(ErrorKind::StorageFull),
         };
-        assert!(full.to_string().contains("free some space"), "{full}");
+        contains(&full.to_string(), "free some space");
     }
 }

@@ -140,10 +140,16 @@ mod tests {
     #[test]
     fn a_query_chooses_two_sides() {
         let chosen = Chosen::of("base=a&new=b%2Fc&new-server=go+x&other=1");
-        assert_eq!((chosen.base.as_str(), chosen.new.as_str()), ("a", "b/c"));
+        let Chosen {
+            base,
+            base_server,
+            new,
+            new_server,
+            ..
+        } = &chosen;
         assert_eq!(
-            (chosen.base_server.as_str(), chosen.new_server.as_str()),
-            ("", "go x")
+            [base, base_server, new, new_server],
+            ["a", "", "b/c", "go x"]
         );
         assert!(chosen.is_complete() && !Chosen::of("base=a").is_complete());
     }

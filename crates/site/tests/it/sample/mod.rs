@@ -1,18 +1,20 @@
 //! A store with several runs over dates, on two machines, with two versions of a server.
-#![allow(dead_code)] // Each test file uses a part of it.
 
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use prony_model::*;
 use prony_site::{Built, SiteFolder, build};
 use prony_store::Store;
+use prony_testkit::table::rows;
+use tempfile::TempDir;
 
 /// A run as the samples need it.
 pub struct Plan {
     pub id: &'static str,
     pub suite: &'static str,
-    pub started_at: &'static str,
+    pub started_at: String,
     pub machine: &'static str,
     pub kernel: &'static str,
     pub version: &'static str,
@@ -26,80 +28,38 @@ pub const HOSTILE: &str = "../<b>x</b>\"&'é";
 
 /// Five runs of a suite: the machine changes before the third, the version of `go` before the fourth. And one of another suite.
 pub fn plans() -> Vec<Plan> {
-    let plan = |id, day, machine, kernel, version, source_hash, rate| Plan {
+    let table = "
+        a1 | 2026-11-01 | Old CPU | 6.1 | 1.25 | aaaa1111 | 40000
+        a2 | 2026-11-02 | Old CPU | 6.1 | 1.25 | aaaa1111 | 40100
+        a3 | 2026-11-03 | New CPU | 6.12 | 1.25 | aaaa1111 | 80000
+        a4 | 2026-11-04 | New CPU | 6.12 | 1.26 | bbbb2222 | 60000
+        a5 | 2026-11-05 | New CPU | 6.12 | 1.26 | bbbb2222 | 60050
+        b1 | 2026-11-06 | New CPU | 6.12 | 1.26 | bbbb2222 | 60000
+    ";
+    let plan = |[id, day, machine, kernel, version, source_hash, rate]: [&'static str; 7]| Plan {
         id,
-        suite: "tour",
-        started_at: day,
+        suite: if id == "b1" { HOSTILE } else { "tour" },
+        started_at: format!("{day}T10:00:00Z"),
         machine,
         kernel,
         version,
         source_hash,
-        rate,
+        rate: rate.parse().unwrap(),
         end: RunEnd::Complete,
     };
-    vec![
-        plan(
-            "a1",
-            "2026-11-01T10:00:00Z",
-            "Old CPU",
-            "6.1",
-            "1.25",
-            "aaaa1111",
-            40_000.0,
-        ),
-        plan(
-            "a2",
-            "2026-11-02T10:00:00Z",
-            "Old CPU",
-            "6.1",
-            "1.25",
-            "aaaa1111",
-            40_100.0,
-        ),
-        plan(
-            "a3",
-            "2026-11-03T10:00:00Z",
-            "New CPU",
-            "6.12",
-            "1.25",
-            "aaaa1111",
-            80_000.0,
-        ),
-        plan(
-            "a4",
-            "2026-11-04T10:00:00Z",
-            "New CPU",
-            "6.12",
-            "1.26",
-            "bbbb2222",
-            60_000.0,
-        ),
-        plan(
-            "a5",
-            "2026-11-05T10:00:00Z",
-            "New CPU",
-            "6.12",
-            "1.26",
-            "bbbb2222",
-            60_050.0,
-        ),
-        Plan {
-            suite: HOSTILE,
-            ..plan(
-                "b1",
-                "2026-11-06T10:00:00Z",
-                "New CPU",
-                "6.12",
-                "1.26",
-                "bbbb2222",
-                60_000.0,
-            )
-        },
-    ]
+    rows(table).into_iter().map(plan).collect()
+}
+
+/// The third run, which goes on.
+pub fn in_progress() -> Plan {
+    Plan {
+        end: RunEnd::Open,
+        ..plans().remove(2)
+    }
 }
 
 /// The servers: two plain ones and one with a hostile id.
-pub const SERVERS: [(&str, f64); 4] = [("ceiling", 2.0), ("go", 1.0), ("bun", 0.7), (HOSTILE, 0.5)];
+const SERVERS: [(&str, f64); 4] = [("ceiling", 2.0), ("go", 1.0), ("bun", 0.7), (HOSTILE, 0.5)];
 
 pub fn run(plan: &Plan) -> Run {
     let server = |id: &str| {
@@ -118,18 +78,13 @@ pub fn run(plan: &Plan) -> Run {
     Run {
         suite: plan.suite.into(),
         title: format!("The suite {}", plan.suite),
-        started_at: plan.started_at.into(),
-        finished_at: (plan.end != RunEnd::Open).then(|| plan.started_at.to_owned()),
+        started_at: plan.started_at.clone(),
+        finished_at: (plan.end != RunEnd::Open).then(|| plan.started_at.clone()),
         end: plan.end,
         rounds: 6,
         machine: Machine {
             cpu_model: plan.machine.into(),
-            cpus: 4,
-            memory_bytes: 8 << 30,
-            os: "Debian".into(),
             kernel: plan.kernel.into(),
-            mitigations: vec!["spectre_v2: Mitigation: Retpolines".into()],
-            tcp_settings: vec!["net.core.somaxconn = 4096".into()],
             ..Machine::default()
         },
         servers,
@@ -138,7 +93,7 @@ pub fn run(plan: &Plan) -> Run {
 }
 
 /// The trial of a server in a round, with a rate a little off the server's own.
-pub fn trial(server: &str, sequence: u32, round: u32, rate: f64) -> TrialRecord {
+fn trial(server: &str, sequence: u32, round: u32, rate: f64) -> TrialRecord {
     let load = LoadSpec {
         connections: 64,
         duration_s: Some(1.0),
@@ -180,24 +135,47 @@ pub fn trials(plan: &Plan) -> Vec<TrialRecord> {
     trials
 }
 
-pub fn record(store: &Store, plan: &Plan) {
-    store.begin_run(&run(plan)).unwrap();
-    for trial in trials(plan) {
-        store.add_trial(plan.id, &trial).unwrap();
+/// A folder with a store and, once it is built, a site.
+pub struct Place {
+    pub folder: TempDir,
+    pub store: PathBuf,
+    pub site: PathBuf,
+}
+
+impl Place {
+    /// A store with these runs.
+    pub fn with(plans: &[Plan]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Self {
+            store: folder.path().join("prony.sqlite"),
+            site: folder.path().join("site"),
+            folder,
+        };
+        place.writer();
+        plans.iter().for_each(|plan| place.record(plan));
+        place
     }
-}
 
-/// A store with these runs.
-pub fn store(folder: &Path, plans: &[Plan]) -> PathBuf {
-    let path = folder.join("prony.sqlite");
-    let store = Store::open(&path).unwrap();
-    plans.iter().for_each(|plan| record(&store, plan));
-    path
-}
+    pub fn writer(&self) -> Store {
+        Store::open(&self.store).unwrap()
+    }
 
-/// The site of a store.
-pub fn site(store: &Path, folder: &Path) -> Built {
-    let store = Store::open_read(store).unwrap();
-    let folder = SiteFolder::open(folder, false).unwrap();
-    build(&store, folder, &mut |_| {}, &AtomicBool::new(false)).unwrap()
+    pub fn record(&self, plan: &Plan) {
+        let store = self.writer();
+        store.begin_run(&run(plan)).unwrap();
+        for trial in trials(plan) {
+            store.add_trial(plan.id, &trial).unwrap();
+        }
+    }
+
+    pub fn build(&self) -> Built {
+        let store = Store::open_read(&self.store).unwrap();
+        let folder = SiteFolder::open(&self.site, false).unwrap();
+        build(&store, folder, &mut |_| {}, &AtomicBool::new(false)).unwrap()
+    }
+
+    /// A page of the site.
+    pub fn page(&self, path: &str) -> String {
+        fs::read_to_string(self.site.join(path)).unwrap()
+    }
 }
