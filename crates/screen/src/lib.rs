@@ -7,6 +7,8 @@ mod run_screen;
 mod screen;
 mod session;
 mod style;
+#[cfg(test)]
+mod tests;
 
 pub use load_screen::{LoadOutline, LoadScreen, LoadUpdate, ServerUse};
 pub use run_screen::{

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use prony_load::Progress;
 use prony_model::{Outcome, Stage};
+use prony_testkit::{contains, lacks};
 use proptest::prelude::*;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::style::Color;
+use ratatui::crossterm::event::KeyCode;
 
 use super::*;
+use crate::tests::{
+    assert_differ_in_colours, assert_help_and_end, at_each_moment, drawn, key, text,
+};
 
 fn outline() -> LoadOutline {
     LoadOutline {
@@ -127,37 +128,9 @@ const MOMENTS: [Moment; 4] = [
     ("nothing-yet", nothing_yet, 0),
 ];
 
-fn drawn(screen: &mut LoadScreen, width: u16, height: u16, at: u64) -> Terminal<TestBackend> {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    let at = Duration::from_secs(at);
-    terminal.draw(|frame| screen.draw(frame, at)).unwrap();
-    terminal
-}
-
-fn text(screen: &mut LoadScreen, width: u16, height: u16, at: u64) -> String {
-    let terminal = drawn(screen, width, height, at);
-    let buffer = terminal.backend().buffer();
-    let lines = buffer.content().chunks(usize::from(width.max(1)));
-    let line = |cells: &[ratatui::buffer::Cell]| {
-        let line: String = cells.iter().map(|cell| cell.symbol()).collect();
-        line.trim_end().to_owned()
-    };
-    lines.map(line).collect::<Vec<_>>().join("\n")
-}
-
-fn key(screen: &mut LoadScreen, code: KeyCode) -> Action {
-    let key = KeyEvent::new(code, KeyModifiers::NONE);
-    screen.key(key, Duration::from_secs(18))
-}
-
 #[test]
 fn the_screen_at_each_moment() {
-    for (name, screen, at) in MOMENTS {
-        for (width, height) in [(80, 24), (120, 40), (40, 10)] {
-            let text = text(&mut screen(), width, height, at);
-            insta::assert_snapshot!(format!("{name}-{width}x{height}"), text);
-        }
-    }
+    at_each_moment(MOMENTS, |name, text| insta::assert_snapshot!(name, text));
 }
 
 #[test]
@@ -165,13 +138,11 @@ fn the_end_of_the_warm_up_starts_the_figures_over() {
     let mut screen = reported(outline(), 4.0, |progress, at_s| {
         respond(progress, at_s, 8_200);
     });
-    let shown = text(&mut screen, 80, 24, 4);
+    let shown = text(&mut screen, (80, 24), 4);
     // 5 reports of 8,200 responses in the warm-up as well as after it.
-    assert!(shown.contains("40.1 k req/s, mean 40.1 k"), "{shown}");
-    assert!(
-        shown.contains("so far") && !shown.contains("warm-up"),
-        "{shown}"
-    );
+    contains(&shown, "40.1 k req/s, mean 40.1 k");
+    contains(&shown, "so far");
+    lacks(&shown, "warm-up");
 }
 
 #[test]
@@ -185,61 +156,41 @@ fn a_number_of_requests_has_an_estimated_end() {
     let mut screen = reported(outline, 5.0, |progress, at_s| {
         respond(progress, at_s, 8_200);
     });
-    let shown = text(&mut screen, 80, 24, 5);
-    assert!(shown.contains("elapsed 5 s, left about 5 s"), "{shown}");
-    assert!(shown.contains("49 %  measuring"), "{shown}");
+    let shown = text(&mut screen, (80, 24), 5);
+    contains(&shown, "elapsed 5 s, left about 5 s");
+    contains(&shown, "49 %  measuring");
 }
 
 #[test]
 fn keys_scale_pause_and_end() {
     let mut screen = rate();
-    let recent = text(&mut screen, 80, 24, 42);
-    assert!(
-        recent.contains("12 s ─") && recent.contains("s whole load"),
-        "{recent}"
-    );
-    key(&mut screen, KeyCode::Char('s'));
-    let whole = text(&mut screen, 80, 24, 42);
-    assert!(
-        whole.contains("0 s ─") && whole.contains("─ 60 s"),
-        "{whole}"
-    );
-    key(&mut screen, KeyCode::Char('d'));
-    assert_ne!(text(&mut screen, 80, 24, 42), whole);
+    let screen = &mut screen;
+    let shown = |screen: &mut LoadScreen, at| text(screen, (80, 24), at);
+    let recent = shown(screen, 42);
+    contains(&recent, "12 s ─");
+    contains(&recent, "s whole load");
+    key(screen, KeyCode::Char('s'), 42);
+    let whole = shown(screen, 42);
+    contains(&whole, "0 s ─");
+    contains(&whole, "─ 60 s");
+    key(screen, KeyCode::Char('d'), 42);
+    assert_ne!(shown(screen, 42), whole);
 
-    key(&mut screen, KeyCode::Char('p'));
+    key(screen, KeyCode::Char('p'), 42);
     screen.update(LoadUpdate::Silent(None), Duration::ZERO);
-    let paused = text(&mut screen, 80, 24, 50);
-    assert!(
-        paused.contains("VIEW PAUSED") && paused.contains("agent 2"),
-        "{paused}"
-    );
-    key(&mut screen, KeyCode::Char(' '));
-    assert!(!text(&mut screen, 80, 24, 50).contains("agent 2"));
-
-    key(&mut screen, KeyCode::Char('?'));
-    assert!(text(&mut screen, 80, 24, 50).contains("pause the view"));
-    assert_eq!(key(&mut screen, KeyCode::Char('x')), Action::None);
-    assert_eq!(key(&mut screen, KeyCode::Char('q')), Action::End);
-    let ctrl_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-    assert_eq!(screen.key(ctrl_c, Duration::ZERO), Action::End);
+    let paused = shown(screen, 50);
+    contains(&paused, "VIEW PAUSED");
+    contains(&paused, "agent 2");
+    key(screen, KeyCode::Char(' '), 50);
+    lacks(&shown(screen, 50), "agent 2");
+    assert_help_and_end(screen, 50);
 }
 
 #[test]
 fn without_colours_the_text_is_the_same() {
-    let (mut coloured, mut plain) = (errors(), errors());
+    let mut plain = errors();
     plain.styles = Styles::new(false);
-    assert_eq!(
-        text(&mut coloured, 100, 30, 18),
-        text(&mut plain, 100, 30, 18)
-    );
-    let colours = |screen: &mut LoadScreen| {
-        let terminal = drawn(screen, 100, 30, 18);
-        let cells = terminal.backend().buffer().content().iter();
-        cells.filter(|cell| cell.fg != Color::Reset).count()
-    };
-    assert!(colours(&mut coloured) > 0);
-    assert_eq!(colours(&mut plain), 0);
+    assert_differ_in_colours(&mut errors(), &mut plain, 18);
 }
 
 proptest! {
@@ -253,10 +204,10 @@ proptest! {
         let mut screen = screen();
         let codes = ['s', 'd', '?', 'p'].map(KeyCode::Char);
         for code in keys {
-            key(&mut screen, codes[code]);
+            key(&mut screen, codes[code], 18);
         }
-        for (width, height) in [(width, height), (1, 1), (height, width), (80, 24)] {
-            drawn(&mut screen, width, height, at);
+        for size in [(width, height), (1, 1), (height, width), (80, 24)] {
+            drawn(&mut screen, size, at);
         }
     }
 }

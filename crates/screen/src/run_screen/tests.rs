@@ -1,14 +1,13 @@
 //! Golden tests of the screen at several moments and sizes, and properties over all sizes.
 
-use std::time::Duration;
-
+use prony_testkit::{contains, lacks};
 use proptest::prelude::*;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::style::Color;
+use ratatui::crossterm::event::KeyCode;
 
 use super::*;
+use crate::tests::{
+    assert_differ_in_colours, assert_help_and_end, at_each_moment, drawn, key, seconds, text,
+};
 
 const SERVERS: [&str; 5] = [
     "ceiling",
@@ -18,25 +17,19 @@ const SERVERS: [&str; 5] = [
     "zig-std",
 ];
 
-fn column(workload: &str, unit: FigureUnit) -> Column {
-    Column {
+fn columns() -> Vec<Column> {
+    let columns = [
+        ("hello", FigureUnit::RequestsPerSecond),
+        ("sse", FigureUnit::RequestsPerSecond),
+        ("paced-orders", FigureUnit::MedianLatency),
+    ];
+    let column = |(workload, unit): (&str, _)| Column {
         workload: workload.into(),
         load: "64 connections".into(),
         unit,
         rounds: Some(6),
-    }
-}
-
-fn columns() -> Vec<Column> {
-    vec![
-        column("hello", FigureUnit::RequestsPerSecond),
-        column("sse", FigureUnit::RequestsPerSecond),
-        column("paced-orders", FigureUnit::MedianLatency),
-    ]
-}
-
-fn seconds(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
+    };
+    columns.map(column).into()
 }
 
 fn at(server: usize, column: usize) -> CellId {
@@ -66,39 +59,21 @@ fn new(servers: &[&str]) -> RunScreen {
 
 fn preparing() -> RunScreen {
     let mut screen = new(&SERVERS);
-    for (id, readiness, since) in [
-        ("ceiling", Readiness::Verified, 1),
-        (
-            "go-nethttp",
-            Readiness::Prepared("built    go-nethttp 1.26.1 in 4.2 s".into()),
-            5,
-        ),
-        (
-            "java-helidon-virtual",
-            Readiness::Preparing("installing its toolchain".into()),
-            3,
-        ),
-        (
-            "python-httpserver",
-            Readiness::Failed("server.py: no such file\nmore".into()),
-            4,
-        ),
-        (
-            "zig-std",
-            Readiness::Skipped("zig >= 0.15 is missing; to install it: apt-get install zig".into()),
-            4,
-        ),
-    ] {
+    let built = "built    go-nethttp 1.26.1 in 4.2 s";
+    let missing = "zig >= 0.15 is missing; to install it: apt-get install zig";
+    let readiness = [
+        (1, Readiness::Verified),
+        (5, Readiness::Prepared(built.into())),
+        (3, Readiness::Preparing("installing its toolchain".into())),
+        (4, Readiness::Failed("server.py: no such file\nmore".into())),
+        (4, Readiness::Skipped(missing.into())),
+    ];
+    for (id, (since, readiness)) in SERVERS.into_iter().zip(readiness) {
         let id = id.to_owned();
         screen.update(RunUpdate::Server { id, readiness }, seconds(since));
     }
-    screen.update(
-        note(
-            RunNoteKind::Failed,
-            "FAILED   python-httpserver: server.py: no such file\nmore",
-        ),
-        seconds(4),
-    );
+    let failed = "FAILED   python-httpserver: server.py: no such file\nmore";
+    screen.update(note(RunNoteKind::Failed, failed), seconds(4));
     screen
 }
 
@@ -137,19 +112,29 @@ fn first_round() -> RunScreen {
     screen
 }
 
+fn over(cell: CellId, round: u32, state: RoundState, figure: Interval) -> RunUpdate {
+    RunUpdate::Over {
+        cell,
+        round,
+        state,
+        figure: (state != RoundState::Failed).then_some(figure),
+    }
+}
+
 fn mid_run() -> RunScreen {
     let mut screen = first_round();
+    let figures = [
+        (0, 0, 150_000.0),
+        (0, 1, 98_000.0),
+        (0, 2, 210_000.0),
+        (1, 0, 61_000.0),
+        (1, 1, 45_300.0),
+        (1, 2, 380_000.0),
+        (4, 0, 1_234.0),
+        (4, 2, 900_000.0),
+    ];
     for round in 1..=3 {
-        for (server, column, figure) in [
-            (0, 0, 150_000.0),
-            (0, 1, 98_000.0),
-            (0, 2, 210_000.0),
-            (1, 0, 61_000.0),
-            (1, 1, 45_300.0),
-            (1, 2, 380_000.0),
-            (4, 0, 1_234.0),
-            (4, 2, 900_000.0),
-        ] {
+        for (server, column, figure) in figures {
             let state = match (server, column, round) {
                 (4, 2, _) => RoundState::Failed,
                 (0, 1, 2) => RoundState::Noisy,
@@ -158,12 +143,7 @@ fn mid_run() -> RunScreen {
             };
             let half = 0.3 / f64::from(round * round);
             let figure = interval(figure, half, round as usize);
-            let update = RunUpdate::Over {
-                cell: at(server, column),
-                round,
-                state,
-                figure: (state != RoundState::Failed).then_some(figure),
-            };
+            let update = over(at(server, column), round, state, figure);
             screen.update(update, seconds(30 * u64::from(round)));
         }
     }
@@ -199,22 +179,10 @@ fn mid_run() -> RunScreen {
 /// Rounds as needed, at the end.
 fn at_the_end() -> RunScreen {
     let mut screen = mid_run();
-    for cell in [
-        at(0, 0),
-        at(0, 1),
-        at(0, 2),
-        at(1, 0),
-        at(1, 1),
-        at(1, 2),
-        at(4, 0),
-    ] {
+    for (server, column) in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (4, 0)] {
+        let figure = interval(50_000.0 + 9_000.0 * server as f64, 0.02, 12);
         for round in 1..=12 {
-            let update = RunUpdate::Over {
-                cell,
-                round,
-                state: RoundState::Done,
-                figure: Some(interval(50_000.0 + 9_000.0 * cell.server as f64, 0.02, 12)),
-            };
+            let update = over(at(server, column), round, RoundState::Done, figure);
             screen.update(update, seconds(300));
         }
     }
@@ -232,23 +200,6 @@ fn at_the_end() -> RunScreen {
     screen
 }
 
-fn drawn(screen: &mut RunScreen, width: u16, height: u16, at: Duration) -> Terminal<TestBackend> {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| screen.draw(frame, at)).unwrap();
-    terminal
-}
-
-fn text(screen: &mut RunScreen, width: u16, height: u16, at: Duration) -> String {
-    let terminal = drawn(screen, width, height, at);
-    let buffer = terminal.backend().buffer();
-    let lines = buffer.content().chunks(usize::from(width.max(1)));
-    let line = |cells: &[ratatui::buffer::Cell]| {
-        let line: String = cells.iter().map(|cell| cell.symbol()).collect();
-        line.trim_end().to_owned()
-    };
-    lines.map(line).collect::<Vec<_>>().join("\n")
-}
-
 type Moment = (&'static str, fn() -> RunScreen, u64);
 
 const MOMENTS: [Moment; 4] = [
@@ -260,52 +211,34 @@ const MOMENTS: [Moment; 4] = [
 
 #[test]
 fn the_screen_at_each_moment() {
-    for (name, screen, at) in MOMENTS {
-        for (width, height) in [(80, 24), (120, 40), (40, 10)] {
-            let text = text(&mut screen(), width, height, seconds(at));
-            insta::assert_snapshot!(format!("{name}-{width}x{height}"), text);
-        }
-    }
-}
-
-fn key(screen: &mut RunScreen, code: KeyCode) -> Action {
-    screen.key(KeyEvent::new(code, KeyModifiers::NONE), seconds(102))
+    at_each_moment(MOMENTS, |name, text| insta::assert_snapshot!(name, text));
 }
 
 #[test]
 fn keys_choose_pause_and_end() {
     let mut screen = mid_run();
-    let shown = |screen: &mut RunScreen, at| text(screen, 80, 24, seconds(at));
-    assert!(shown(&mut screen, 102).contains("hello, 64 connections: req/s"));
-    key(&mut screen, KeyCode::Tab);
-    key(&mut screen, KeyCode::Tab);
-    let latency = shown(&mut screen, 102);
-    assert!(
-        latency.contains("paced-orders, 64 connections"),
-        "{latency}"
-    );
-    assert!(latency.contains("380 µs"), "{latency}");
-    key(&mut screen, KeyCode::Char('f'));
-    assert!(shown(&mut screen, 102).contains("hello, 64 connections"));
+    let screen = &mut screen;
+    let shown = |screen: &mut RunScreen, at| text(screen, (80, 24), at);
+    contains(&shown(screen, 102), "hello, 64 connections: req/s");
+    key(screen, KeyCode::Tab, 102);
+    key(screen, KeyCode::Tab, 102);
+    let latency = shown(screen, 102);
+    contains(&latency, "paced-orders, 64 connections");
+    contains(&latency, "380 µs");
+    key(screen, KeyCode::Char('f'), 102);
+    contains(&shown(screen, 102), "hello, 64 connections");
 
-    key(&mut screen, KeyCode::Char('p'));
+    key(screen, KeyCode::Char('p'), 102);
     screen.update(note(RunNoteKind::Plain, "something new"), seconds(103));
-    let paused = shown(&mut screen, 110);
-    assert!(paused.contains("VIEW PAUSED") && paused.contains("elapsed 1 min 42 s"));
-    assert!(!paused.contains("something new"), "{paused}");
-    key(&mut screen, KeyCode::Char(' '));
-    let on = shown(&mut screen, 110);
-    assert!(
-        on.contains("something new") && on.contains("elapsed 1 min 50 s"),
-        "{on}"
-    );
-
-    key(&mut screen, KeyCode::Char('?'));
-    assert!(shown(&mut screen, 110).contains("pause the view"));
-    assert_eq!(key(&mut screen, KeyCode::Char('x')), Action::None);
-    assert_eq!(key(&mut screen, KeyCode::Char('q')), Action::End);
-    let ctrl_c = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-    assert_eq!(screen.key(ctrl_c, seconds(1)), Action::End);
+    let paused = shown(screen, 110);
+    contains(&paused, "VIEW PAUSED");
+    contains(&paused, "elapsed 1 min 42 s");
+    lacks(&paused, "something new");
+    key(screen, KeyCode::Char(' '), 110);
+    let on = shown(screen, 110);
+    contains(&on, "something new");
+    contains(&on, "elapsed 1 min 50 s");
+    assert_help_and_end(screen, 110);
 }
 
 #[test]
@@ -314,32 +247,22 @@ fn servers_without_room_are_reached_by_scrolling() {
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let mut screen = new(&ids);
     screen.update(RunUpdate::Columns(columns()), seconds(1));
-    assert!(!text(&mut screen, 80, 24, seconds(1)).contains("server-30"));
+    let screen = &mut screen;
+    lacks(&text(screen, (80, 24), 1), "server-30");
     for _ in 0..5 {
-        key(&mut screen, KeyCode::PageDown);
-        text(&mut screen, 80, 24, seconds(1));
+        key(screen, KeyCode::PageDown, 1);
+        text(screen, (80, 24), 1);
     }
-    assert!(text(&mut screen, 80, 24, seconds(1)).contains("server-30"));
-    key(&mut screen, KeyCode::Up);
-    assert!(!text(&mut screen, 80, 24, seconds(1)).contains("server-30"));
+    contains(&text(screen, (80, 24), 1), "server-30");
+    key(screen, KeyCode::Up, 1);
+    lacks(&text(screen, (80, 24), 1), "server-30");
 }
 
 #[test]
 fn without_colours_the_text_is_the_same() {
-    let (mut coloured, mut plain) = (mid_run(), mid_run());
+    let mut plain = mid_run();
     plain.styles = Styles::new(false);
-    let at = seconds(102);
-    assert_eq!(
-        text(&mut coloured, 100, 30, at),
-        text(&mut plain, 100, 30, at)
-    );
-    let colours = |screen: &mut RunScreen| {
-        let terminal = drawn(screen, 100, 30, at);
-        let cells = terminal.backend().buffer().content().iter();
-        cells.filter(|cell| cell.fg != Color::Reset).count()
-    };
-    assert!(colours(&mut coloured) > 0);
-    assert_eq!(colours(&mut plain), 0);
+    assert_differ_in_colours(&mut mid_run(), &mut plain, 102);
 }
 
 proptest! {
@@ -356,10 +279,10 @@ proptest! {
             KeyCode::Char('?'), KeyCode::Char('p'), KeyCode::Char('f'),
         ];
         for code in keys {
-            key(&mut screen, codes[code]);
+            key(&mut screen, codes[code], 102);
         }
-        for (width, height) in [(width, height), (1, 1), (height, width), (80, 24)] {
-            drawn(&mut screen, width, height, seconds(at));
+        for size in [(width, height), (1, 1), (height, width), (80, 24)] {
+            drawn(&mut screen, size, at);
         }
     }
 }
