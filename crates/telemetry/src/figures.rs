@@ -115,7 +115,7 @@ pub(crate) mod tests {
     use prony_model::Outcome;
 
     /// Progress with `ok` responses of 1 ms and `refused` connections.
-    pub(crate) fn progress(measuring: bool, ok: u64, refused: u64) -> Progress {
+    fn progress(measuring: bool, ok: u64, refused: u64) -> Progress {
         let mut progress = Progress {
             measuring,
             bytes_read: 100 * ok,
@@ -130,6 +130,14 @@ pub(crate) mod tests {
         progress.latency.add(1_000_000, ok);
         progress.lag.add(20_000, ok);
         progress
+    }
+
+    /// Those of a load after its warm-up.
+    pub(crate) fn figures() -> Figures {
+        let mut figures = Figures::new(true, true);
+        figures.take(&progress(false, 7, 0));
+        figures.take(&progress(true, 1000, 2));
+        figures
     }
 
     fn ok(figures: &Figures) -> Vec<(&'static str, u64)> {

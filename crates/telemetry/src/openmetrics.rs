@@ -169,8 +169,9 @@ impl<'a, Labels: Iterator<Item = (&'a str, &'a str)> + Clone> Display for Writte
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::tests::progress;
+    use crate::figures::tests::figures;
     use prony_model::Protocol;
+    use prony_testkit::contains;
 
     fn source(url: &str) -> Source {
         Source {
@@ -179,13 +180,6 @@ mod tests {
             url: url.into(),
             protocol: Protocol::Http11,
         }
-    }
-
-    fn figures() -> Figures {
-        let mut figures = Figures::new(true, true);
-        figures.take(&progress(false, 7, 0));
-        figures.take(&progress(true, 1000, 2));
-        figures
     }
 
     fn written(format: Format) -> String {
@@ -264,37 +258,31 @@ mod tests {
 
     #[test]
     fn a_load_without_due_times_has_no_lag() {
-        let text = text(
-            &source("http://h/"),
-            &Figures::new(false, false),
-            Format::OpenMetrics,
-        );
+        let figures = Figures::new(false, false);
+        let text = text(&source("http://h/"), &figures, Format::OpenMetrics);
         assert!(!text.contains("lag") && !text.contains("warmup"), "{text}");
     }
 
     #[test]
     fn labels_are_escaped() {
         let text = text(&source("http://h/\"\\\n"), &figures(), Format::OpenMetrics);
-        assert!(text.contains(r#"url_full="http://h/\"\\\n","#), "{text}");
+        contains(&text, r#"url_full="http://h/\"\\\n","#);
     }
 
     #[test]
     fn the_client_chooses_the_format() {
+        let browser = "text/html,application/xml;q=0.9,*/*;q=0.8";
+        let prometheus =
+            "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
         for (accept, format) in [
             ("", Format::OpenMetrics),
             ("*/*", Format::OpenMetrics),
+            (prometheus, Format::OpenMetrics),
             ("text/plain", Format::Prometheus),
-            (
-                "text/html,application/xml;q=0.9,*/*;q=0.8",
-                Format::Prometheus,
-            ),
+            (browser, Format::Prometheus),
             (
                 "Text/Plain;version=0.0.4;q=0.5, */*;q=0.1",
                 Format::Prometheus,
-            ),
-            (
-                "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-                Format::OpenMetrics,
             ),
         ] {
             assert_eq!(Format::accepted(accept), format, "{accept}");

@@ -91,9 +91,8 @@ mod tests {
         assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{response}");
         let (head, body) = response.split_once("\r\n\r\n").unwrap();
         assert!(head.contains("\r\nContent-Type: application/openmetrics-text; version=1.0.0"));
-        assert!(
-            head.contains("\r\nContent-Length: 12\r\n") && head.contains("\r\nConnection: close")
-        );
+        assert!(head.contains("\r\nContent-Length: 12\r\n"));
+        assert!(head.contains("\r\nConnection: close"));
         assert_eq!(body, "OpenMetrics\n");
     }
 
@@ -124,10 +123,8 @@ mod tests {
             (format!("GET /{long}"), "431"),
         ] {
             let response = told(&request).unwrap();
-            assert!(
-                response.starts_with(&format!("HTTP/1.1 {status} ")),
-                "{response}"
-            );
+            let start = format!("HTTP/1.1 {status} ");
+            assert!(response.starts_with(&start), "{response}");
         }
     }
 }

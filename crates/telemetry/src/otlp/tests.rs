@@ -6,17 +6,14 @@ use opentelemetry_proto::tonic::collector::metrics::v1 as collector;
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value;
-use opentelemetry_proto::tonic::metrics::v1::{AggregationTemporality, Metric};
+use opentelemetry_proto::tonic::metrics::v1::{AggregationTemporality, ResourceMetrics};
 use prony_model::{Outcome, Protocol};
 use prost::Message;
 
 use super::*;
-use crate::figures::tests::progress;
+use crate::figures::tests::figures;
 
-fn sent() -> collector::ExportMetricsServiceRequest {
-    let mut figures = Figures::new(true, true);
-    figures.take(&progress(false, 7, 0));
-    figures.take(&progress(true, 1000, 2));
+fn sent() -> ResourceMetrics {
     let source = Source {
         instance: "6".into(),
         version: "1.2.3".into(),
@@ -24,40 +21,32 @@ fn sent() -> collector::ExportMetricsServiceRequest {
         protocol: Protocol::H2c,
     };
     let begun = UNIX_EPOCH + Duration::from_secs(100);
-    let body = request(&source, &figures, begun, begun + Duration::from_secs(5));
-    collector::ExportMetricsServiceRequest::decode(body.as_slice()).unwrap()
+    let body = request(&source, &figures(), begun, begun + Duration::from_secs(5));
+    let sent = collector::ExportMetricsServiceRequest::decode(body.as_slice()).unwrap();
+    assert_eq!(sent.resource_metrics.len(), 1);
+    sent.resource_metrics.into_iter().next().unwrap()
 }
 
-fn metric(name: &str) -> Metric {
-    let sent = sent();
-    let mut metrics = sent.resource_metrics[0].scope_metrics[0].metrics.iter();
-    metrics.find(|metric| metric.name == name).unwrap().clone()
-}
-
-fn pairs(attributes: &[KeyValue]) -> Vec<(String, String)> {
-    let pairs = attributes.iter().map(|pair| {
-        let value = pair.value.clone().unwrap().value.unwrap();
-        match value {
-            any_value::Value::StringValue(text) => (pair.key.clone(), text),
-            other => panic!("{other:?}"),
-        }
-    });
-    pairs.collect()
+/// The unit and the data of a metric.
+fn metric(name: &str) -> (String, Data) {
+    let mut metrics = sent().scope_metrics.remove(0).metrics.into_iter();
+    let metric = metrics.find(|metric| metric.name == name).unwrap();
+    (metric.unit, metric.data.unwrap())
 }
 
 fn has(attributes: &[KeyValue], expected: &[(&str, &str)]) -> bool {
-    let pairs = pairs(attributes);
-    expected
-        .iter()
-        .all(|(key, value)| pairs.contains(&((*key).into(), (*value).into())))
+    expected.iter().all(|(key, text)| {
+        let text = any_value::Value::StringValue((*text).into());
+        attributes.iter().any(|pair| {
+            let value = pair.value.as_ref().and_then(|value| value.value.as_ref());
+            pair.key == *key && value == Some(&text)
+        })
+    })
 }
 
 #[test]
 fn the_resource_tells_which_load_it_is() {
     let sent = sent();
-    let [of_resource] = sent.resource_metrics.as_slice() else {
-        panic!("{sent:?}")
-    };
     let expected = [
         ("service.name", "prony"),
         ("service.version", "1.2.3"),
@@ -65,69 +54,55 @@ fn the_resource_tells_which_load_it_is() {
         ("url.full", "http://h/"),
         ("prony.protocol", "h2c"),
     ];
-    assert!(has(
-        &of_resource.resource.as_ref().unwrap().attributes,
-        &expected
-    ));
-    let scope = of_resource.scope_metrics[0].scope.as_ref().unwrap();
-    assert_eq!(
-        (scope.name.as_str(), scope.version.as_str()),
-        ("prony", "1.2.3")
-    );
+    assert!(has(&sent.resource.unwrap().attributes, &expected));
+    let scope = sent.scope_metrics[0].scope.as_ref().unwrap();
+    assert_eq!([&scope.name, &scope.version], ["prony", "1.2.3"]);
 }
 
 #[test]
 fn counters_are_cumulative_sums_since_the_start() {
-    let metric = metric("prony.requests");
-    assert_eq!(metric.unit, "{request}");
-    let Some(Data::Sum(sum)) = metric.data else {
-        panic!("{metric:?}")
+    let (unit, Data::Sum(sum)) = metric("prony.requests") else {
+        panic!("it is a sum")
     };
+    assert_eq!(unit, "{request}");
     assert!(sum.is_monotonic);
-    assert_eq!(
-        sum.aggregation_temporality(),
-        AggregationTemporality::Cumulative
-    );
+    let temporality = sum.aggregation_temporality();
+    assert_eq!(temporality, AggregationTemporality::Cumulative);
     assert_eq!(sum.data_points.len(), 2 * Outcome::ALL.len());
-    let value = |phase, outcome| {
+    for (phase, outcome, count) in [
+        ("warmup", "ok", 7),
+        ("measured", "ok", 1000),
+        ("measured", "refused", 2),
+    ] {
         let is_meant = [("phase", phase), ("outcome", outcome)];
         let mut points = sum.data_points.iter();
-        let point = points
-            .find(|point| has(&point.attributes, &is_meant))
-            .unwrap();
-        assert_eq!(point.start_time_unix_nano, 100_000_000_000);
-        assert_eq!(point.time_unix_nano, 105_000_000_000);
-        point.value.unwrap()
-    };
-    assert_eq!(value("warmup", "ok"), Value::AsInt(7));
-    assert_eq!(value("measured", "ok"), Value::AsInt(1000));
-    assert_eq!(value("measured", "refused"), Value::AsInt(2));
+        let point = points.find(|point| has(&point.attributes, &is_meant));
+        let point = point.unwrap();
+        assert_eq!(point.value, Some(Value::AsInt(count)), "{phase} {outcome}");
+        let times = [point.start_time_unix_nano, point.time_unix_nano];
+        assert_eq!(times, [100_000_000_000, 105_000_000_000]);
+    }
 }
 
 #[test]
 fn histograms_have_explicit_buckets() {
-    for (name, sum_s, first_above_ns) in [
-        ("prony.latency", 1.0, 1_000_000.0),
-        ("prony.schedule.lag", 0.02, 20_000.0),
+    for (name, sum_s, first_above_s) in [
+        ("prony.latency", 1.0, 0.001),
+        ("prony.schedule.lag", 0.02, 0.000_02),
     ] {
-        let metric = metric(name);
-        assert_eq!(metric.unit, "s");
-        let Some(Data::Histogram(histogram)) = metric.data else {
-            panic!("{metric:?}")
+        let (unit, Data::Histogram(histogram)) = metric(name) else {
+            panic!("{name} is a histogram")
         };
-        assert_eq!(
-            histogram.aggregation_temporality(),
-            AggregationTemporality::Cumulative
-        );
+        assert_eq!(unit, "s");
+        let temporality = histogram.aggregation_temporality();
+        assert_eq!(temporality, AggregationTemporality::Cumulative);
         let mut points = histogram.data_points.iter();
         let measured = points.find(|point| has(&point.attributes, &[("phase", "measured")]));
         let point = measured.unwrap();
         assert_eq!((point.count, point.sum), (1000, Some(sum_s)));
         assert_eq!(point.bucket_counts.len(), point.explicit_bounds.len() + 1);
         let bounds = point.explicit_bounds.iter();
-        let bucket = bounds
-            .filter(|bound| **bound < first_above_ns / 1e9)
-            .count();
+        let bucket = bounds.filter(|bound| **bound < first_above_s).count();
         assert_eq!(point.bucket_counts[bucket], 1000);
         assert_eq!(point.bucket_counts.iter().sum::<u64>(), 1000);
     }
@@ -136,12 +111,11 @@ fn histograms_have_explicit_buckets() {
 #[test]
 fn gauges_have_one_point() {
     for (name, expected) in [("prony.generator.busy", 0.25), ("prony.measuring", 1.0)] {
-        let metric = metric(name);
-        let Some(Data::Gauge(gauge)) = metric.data else {
-            panic!("{metric:?}")
+        let (_, Data::Gauge(gauge)) = metric(name) else {
+            panic!("{name} is a gauge")
         };
-        assert_eq!(gauge.data_points.len(), 1);
-        assert_eq!(gauge.data_points[0].value, Some(Value::AsDouble(expected)));
+        let values: Vec<_> = gauge.data_points.iter().map(|point| point.value).collect();
+        assert_eq!(values, [Some(Value::AsDouble(expected))], "{name}");
     }
 }
 
@@ -157,11 +131,9 @@ fn a_partial_rejection_is_told() {
         };
         response.encode_to_vec()
     };
-    assert_eq!(
-        rejection(&response(3)).unwrap(),
-        "it rejected 3 data points: too old"
-    );
-    assert_eq!(rejection(&response(0)), None);
-    assert_eq!(rejection(b""), None);
-    assert_eq!(rejection(b"{}"), None);
+    let told = rejection(&response(3)).unwrap();
+    assert_eq!(told, "it rejected 3 data points: too old");
+    for accepted in [&response(0)[..], b"", b"{}"] {
+        assert_eq!(rejection(accepted), None);
+    }
 }
