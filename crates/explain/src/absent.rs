@@ -77,23 +77,21 @@ mod tests {
             why: "the kernel forbids it".into(),
             remedy: remedy.map(str::to_owned),
         };
-        let mut all = [
-            Made::server("a").done(),
-            Made::server("b").done(),
-            Made::server("a").events().done(),
+        let made = [
+            Made::server("a"),
+            Made::server("b"),
+            Made::server("a").events(),
         ];
+        let mut all = made.map(Made::done);
         for one in &mut all {
             one.unavailable
                 .push(reason("system calls by name", Some("sudo x")));
         }
         all[1].unavailable.push(reason("cycles", None));
-        let sentences: Vec<String> = ExplanationSummary::of(&all)
-            .absent
-            .iter()
-            .map(Absent::sentence)
-            .collect();
+        let summary = ExplanationSummary::of(&all);
+        let sentences = summary.absent.iter().map(Absent::sentence);
         assert_eq!(
-            sentences,
+            sentences.collect::<Vec<_>>(),
             [
                 "system calls by name: the kernel forbids it. To allow it: sudo x",
                 "cycles (b): the kernel forbids it",

@@ -197,29 +197,35 @@ mod tests {
     use crate::made::Made;
     use crate::summary::ExplanationSummary;
     use prony_model::{CostFigure, Explanation};
+    use prony_testkit::contains;
 
     fn server(id: &str) -> Explanation {
-        Made::server(id)
-            .with(CostFigure::Cpu, 2e-5)
-            .call("read", 1.0)
-            .done()
+        let made = Made::server(id).with(CostFigure::Cpu, 2e-5);
+        made.call("read", 1.0).done()
     }
 
     fn of(count: usize, medium: Medium) -> Table {
-        let servers: Vec<Explanation> =
-            (0..count).map(|i| server(&format!("server-{i}"))).collect();
+        let servers = (0..count).map(|i| server(&format!("server-{i}")));
+        let servers: Vec<Explanation> = servers.collect();
         table(&ExplanationSummary::of(&servers).workloads[0], medium)
     }
 
     #[test]
     fn servers_are_columns_while_they_fit_and_else_rows() {
-        let columns = |table: &Table| table.heads.iter().any(|head| head.title == "server-0");
-        assert!(columns(&of(3, Medium::Terminal(80))));
-        assert!(!columns(&of(9, Medium::Terminal(80))));
-        assert!(columns(&of(9, Medium::Terminal(200))));
-        assert!(columns(&of(2, Medium::Terminal(40))));
-        assert!(columns(&of(6, Medium::Markdown)) && !columns(&of(7, Medium::Markdown)));
-        assert!(columns(&of(10, Medium::Page)) && !columns(&of(11, Medium::Page)));
+        for (servers, medium, are_columns) in [
+            (3, Medium::Terminal(80), true),
+            (9, Medium::Terminal(80), false),
+            (9, Medium::Terminal(200), true),
+            (2, Medium::Terminal(40), true),
+            (6, Medium::Markdown, true),
+            (7, Medium::Markdown, false),
+            (10, Medium::Page, true),
+            (11, Medium::Page, false),
+        ] {
+            let heads = of(servers, medium).heads;
+            let found = heads.iter().any(|head| head.title == "server-0");
+            assert_eq!(found, are_columns, "{servers}");
+        }
     }
 
     #[test]
@@ -239,9 +245,6 @@ mod tests {
         let one = [one];
         let summary = ExplanationSummary::of(&one);
         let markdown = table(&summary.workloads[0], Medium::Markdown).markdown();
-        assert!(
-            markdown.contains("| CPU time | 20.0\u{a0}µs |"),
-            "{markdown}"
-        );
+        contains(&markdown, "| CPU time | 20.0\u{a0}µs |");
     }
 }

@@ -94,9 +94,8 @@ mod tests {
 
     #[test]
     fn a_figure_is_the_median_of_the_rounds_that_have_it() {
-        let mut one = Made::server("a")
-            .exactly(CostFigure::Cpu, &[3.0, 1.0, 2.0])
-            .done();
+        let made = Made::server("a").exactly(CostFigure::Cpu, &[3.0, 1.0, 2.0]);
+        let mut one = made.done();
         one.rounds.push(CostRound::default());
         let costs = ServerCosts::of(&one);
         let cpu = costs.figure(CostFigure::Cpu).unwrap();
@@ -113,28 +112,18 @@ mod tests {
         }
         one.rounds[4].system_calls.clear();
         let costs = ServerCosts::of(&one);
-        assert_eq!(
-            (
-                costs.call("futex").unwrap().median,
-                costs.call("futex").unwrap().n
-            ),
-            (0.25, 4)
-        );
+        let futex = costs.call("futex").unwrap();
+        assert_eq!((futex.median, futex.n), (0.25, 4));
         assert_eq!(costs.call("read").unwrap().n, 4);
         assert_eq!(costs.call("write"), None);
     }
 
     #[test]
     fn the_share_of_the_kernel_is_that_within_rounds() {
-        let one = Made::server("a")
-            .exactly(CostFigure::CpuUser, &[1.0, 2.0])
-            .exactly(CostFigure::CpuKernel, &[3.0, 6.0])
-            .done();
-        let share = ServerCosts::of(&one).kernel_share.unwrap();
+        let user = || Made::server("a").exactly(CostFigure::CpuUser, &[1.0, 2.0]);
+        let both = user().exactly(CostFigure::CpuKernel, &[3.0, 6.0]).done();
+        let share = ServerCosts::of(&both).kernel_share.unwrap();
         assert_eq!((share.median, share.low, share.high), (0.75, 0.75, 0.75));
-        let none = Made::server("a")
-            .exactly(CostFigure::CpuUser, &[1.0])
-            .done();
-        assert_eq!(ServerCosts::of(&none).kernel_share, None);
+        assert_eq!(ServerCosts::of(&user().done()).kernel_share, None);
     }
 }

@@ -323,41 +323,36 @@ mod tests {
         costs.find(|cost| cost.row.title() == title).unwrap()
     }
 
+    fn cpu(id: &str, rounds: &[f64]) -> Explanation {
+        Made::server(id).exactly(CostFigure::Cpu, rounds).done()
+    }
+
     #[test]
     fn as_many_rounds_are_compared_pairwise_and_others_are_not() {
         // Drift from round to round, which cancels out within pairs.
-        let before = Made::server("a")
-            .exactly(CostFigure::Cpu, &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0])
-            .done();
-        let after = Made::server("b")
-            .exactly(CostFigure::Cpu, &[1.1, 2.2, 4.4, 8.8, 17.6, 35.2])
-            .done();
+        let before = cpu("a", &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]);
+        let mut after = cpu("b", &[1.1, 2.2, 4.4, 8.8, 17.6, 35.2]);
         let found = difference(&before, &after).unwrap();
-        let cpu = change(&found, "CPU time");
-        let paired = cpu.change.unwrap();
-        assert!(paired.paired && cpu.is_clear(), "{paired:?}");
+        let all = change(&found, "CPU time");
+        let paired = all.change.unwrap();
+        assert!(paired.paired && all.is_clear(), "{paired:?}");
         assert!((paired.ratio - 1.1).abs() < 1e-9);
 
-        let mut fewer = after.clone();
-        fewer.rounds.pop();
-        let found = difference(&before, &fewer).unwrap();
-        let cpu = change(&found, "CPU time");
-        assert!(!cpu.change.unwrap().paired && !cpu.is_clear());
+        after.rounds.pop();
+        let found = difference(&before, &after).unwrap();
+        let fewer = change(&found, "CPU time");
+        assert!(!fewer.change.unwrap().paired && !fewer.is_clear());
     }
 
     #[test]
     fn a_call_that_is_new_has_its_figures_and_no_ratio() {
         let before = Made::server("a").call("read", 1.0).done();
-        let after = Made::server("b")
-            .call("read", 1.0)
-            .call("futex", 0.5)
-            .done();
+        let after = Made::server("b").call("read", 1.0).call("futex", 0.5);
+        let after = after.done();
         let found = difference(&before, &after).unwrap();
         let futex = change(&found, "futex");
-        assert_eq!(
-            (futex.before.unwrap().median, futex.after.unwrap().median),
-            (0.0, 0.5)
-        );
+        let medians = [futex.before, futex.after].map(|estimate| estimate.unwrap().median);
+        assert_eq!(medians, [0.0, 0.5]);
         assert_eq!((futex.change, futex.is_clear()), (None, false));
         assert!(futex.is_new() && !futex.is_gone());
         let back = difference(&after, &before).unwrap();
@@ -371,86 +366,62 @@ mod tests {
     #[test]
     fn p_values_are_corrected_for_all_figures() {
         let rounds = |by: f64| [1.0 * by, 1.02 * by, 0.98 * by, 1.01, 0.99 * by, 1.0 * by];
-        let before = Made::server("a")
-            .exactly(CostFigure::Cpu, &rounds(1.0))
-            .done();
-        let after = Made::server("b")
-            .exactly(CostFigure::Cpu, &rounds(1.05))
-            .done();
-        let alone = change(&difference(&before, &after).unwrap(), "CPU time")
-            .change
-            .unwrap()
-            .p_corrected;
-        let more = |one: &Explanation| {
-            let mut one = one.clone();
+        let (mut before, mut after) = (cpu("a", &rounds(1.0)), cpu("b", &rounds(1.05)));
+        let p = |before: &Explanation, after: &Explanation| {
+            let found = difference(before, after).unwrap();
+            change(&found, "CPU time").change.unwrap().p_corrected
+        };
+        let alone = p(&before, &after);
+        for one in [&mut before, &mut after] {
             for (i, round) in one.rounds.iter_mut().enumerate() {
                 round.figures.insert(CostFigure::Bytes, 100.0 + i as f64);
             }
-            one
-        };
-        let (before, after) = (more(&before), more(&after));
-        let found = difference(&before, &after).unwrap();
-        let of_two = change(&found, "CPU time").change.unwrap().p_corrected;
+        }
+        let of_two = p(&before, &after);
         assert!((of_two - 2.0 * alone).abs() < 1e-12, "{alone} {of_two}");
     }
 
     #[test]
     fn only_the_same_workload_load_and_unit_can_be_compared() {
         let one = Made::server("a").done();
-        let mut other = Made::server("b").done();
-        other.workload = "sse".into();
-        assert!(
-            difference(&one, &other)
-                .unwrap_err()
-                .to_string()
-                .contains("different workloads")
-        );
-        let events = Made::server("b").events().done();
-        assert!(matches!(
-            difference(&one, &events),
-            Err(Incomparable::Units { .. })
-        ));
-        let mut loaded = Made::server("b").done();
-        loaded.load.connections += 1;
-        assert!(matches!(
-            difference(&one, &loaded),
-            Err(Incomparable::Loads { .. })
-        ));
+        let mut other = [0; 3].map(|_| Made::server("b").done());
+        other[0].workload = "sse".into();
+        other[1].unit = CostUnit::Event;
+        other[2].load.connections += 1;
+        let errors = other
+            .each_ref()
+            .map(|other| difference(&one, other).unwrap_err());
+        assert!(errors[0].to_string().contains("different workloads"));
+        assert!(matches!(errors[1], Incomparable::Units { .. }));
+        assert!(matches!(errors[2], Incomparable::Loads { .. }));
     }
 
     #[test]
     fn functions_that_grew_are_those_beyond_the_noise_of_their_samples() {
-        let before = Made::server("a")
-            .profile(&[
-                ("same", 400.0),
-                ("noise", 100.0),
-                ("grown::h0123456789abcdef", 100.0),
-                ("gone", 50.0),
-            ])
-            .done();
-        let after = Made::server("b")
-            .profile(&[
-                ("same", 400.0),
-                ("noise", 140.0),
-                ("grown::hfedcba9876543210", 160.0),
-                ("k:new", 30.0),
-            ])
-            .done();
+        let before = [
+            ("same", 400.0),
+            ("noise", 100.0),
+            ("grown::h0123456789abcdef", 100.0),
+            ("gone", 50.0),
+        ];
+        let after = [
+            ("same", 400.0),
+            ("noise", 140.0),
+            ("grown::hfedcba9876543210", 160.0),
+            ("k:new", 30.0),
+        ];
+        let before = Made::server("a").profile(&before).done();
+        let after = Made::server("b").profile(&after).done();
         let found = difference(&before, &after).unwrap();
-        let shown: Vec<(&str, f64)> = found
-            .functions
-            .iter()
-            .map(|one| (one.frame.name.as_str(), (one.difference_s * 1e5).round()))
-            .collect();
+        let shown = found.functions.iter();
+        let shown = shown.map(|it| (it.frame.name.as_str(), (it.difference_s * 1e5).round()));
         // A sample is 10 ms over 1,000 requests. The noise of 100 against 140 samples is 15.5, three times that is more than 40.
-        assert_eq!(
-            shown,
-            [
-                ("grown::hfedcba9876543210", 60.0),
-                ("new", 30.0),
-                ("gone", -50.0)
-            ]
-        );
+        let expected = [
+            ("grown::hfedcba9876543210", 60.0),
+            ("new", 30.0),
+            ("gone", -50.0),
+        ];
+        assert_eq!(shown.collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -458,19 +429,22 @@ mod tests {
         let profiled = Made::server("a").profile(&[("f", 100.0)]).done();
         let plain = Made::server("b").done();
         assert!(difference(&profiled, &plain).unwrap().functions.is_empty());
-        let mut idle = profile(&[]);
-        idle.units = 0.0;
-        let idle = Explanation {
-            on_cpu: Some(idle),
+        let mut idle = Explanation {
+            on_cpu: Some(profile(&[])),
             ..plain
         };
+        idle.on_cpu.as_mut().unwrap().units = 0.0;
         assert!(difference(&idle, &idle).unwrap().functions.is_empty());
     }
 
     #[test]
     fn only_hashes_are_cut_from_names() {
-        assert_eq!(without_hash("a::b::h0123456789abcdef"), "a::b");
-        assert_eq!(without_hash("a::b::hash"), "a::b::hash");
-        assert_eq!(without_hash("a::h0123456789abcdeg"), "a::h0123456789abcdeg");
+        for (name, shown) in [
+            ("a::b::h0123456789abcdef", "a::b"),
+            ("a::b::hash", "a::b::hash"),
+            ("a::h0123456789abcdeg", "a::h0123456789abcdeg"),
+        ] {
+            assert_eq!(without_hash(name), shown);
+        }
     }
 }

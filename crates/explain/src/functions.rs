@@ -120,14 +120,12 @@ mod tests {
             ("main;other;handle", 10.0),
             ("main", 50.0),
         ]);
-        profile.left_out = 10.0;
-        profile.seconds = 1.0;
+        (profile.left_out, profile.seconds) = (10.0, 1.0);
         let found = heaviest(&profile);
-        let shown: Vec<(&str, f64)> = found
+        let shown = found
             .iter()
-            .map(|one| (one.frame.name.as_str(), one.self_share))
-            .collect();
-        assert_eq!(shown, [("main", 0.5), ("handle", 0.4)]);
+            .map(|one| (one.frame.name.as_str(), one.self_share));
+        assert_eq!(shown.collect::<Vec<_>>(), [("main", 0.5), ("handle", 0.4)]);
         // Half of one second over 1,000 requests.
         assert!((found[0].cpu_s - 0.0005).abs() < 1e-12, "{found:?}");
     }
@@ -141,12 +139,8 @@ mod tests {
     #[test]
     fn only_the_ten_heaviest_are_listed_and_equals_by_name() {
         let names: Vec<String> = (10..25).map(|i| format!("f{i}")).collect();
-        let stacks: Vec<(&str, f64)> = names
-            .iter()
-            .rev()
-            .map(|name| (name.as_str(), 1.0))
-            .collect();
-        let profile = profile(&stacks);
+        let stacks = names.iter().rev().map(|name| (name.as_str(), 1.0));
+        let profile = profile(&stacks.collect::<Vec<_>>());
         let found = heaviest(&profile);
         let shown: Vec<&str> = found.iter().map(|one| one.frame.name.as_str()).collect();
         assert_eq!(shown, names[..10]);
@@ -155,10 +149,10 @@ mod tests {
     #[test]
     fn stacks_without_a_known_function_and_profiles_without_requests_are_harmless() {
         let mut profile = profile(&[("main", 1.0)]);
-        profile.stacks[0].frames = vec![7];
-        assert_eq!(heaviest(&profile), []);
-        profile.stacks[0].frames.clear();
-        assert_eq!(heaviest(&profile), []);
+        for unknown in [vec![7], vec![]] {
+            profile.stacks[0].frames = unknown;
+            assert_eq!(heaviest(&profile), []);
+        }
         profile.stacks[0].frames = vec![0];
         profile.units = 0.0;
         assert_eq!(heaviest(&profile)[0].cpu_s, 0.0);

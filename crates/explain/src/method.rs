@@ -162,27 +162,23 @@ mod tests {
 
     #[test]
     fn the_cost_of_counting_calls_is_that_of_the_servers() {
-        let with = |id: &str, cost: Option<f64>| {
-            let mut one = Made::server(id).done();
-            one.rounds
-                .iter_mut()
-                .for_each(|round| round.tracing_cost = cost);
-            one
-        };
-        let of = |servers: &[prony_model::Explanation]| {
-            tracing(&ExplanationSummary::of(servers).workloads[0])
+        let of = |costs: &[Option<f64>]| {
+            let servers = ["a", "b", "c"].iter().zip(costs).map(|(id, cost)| {
+                let mut one = Made::server(id).done();
+                one.rounds
+                    .iter_mut()
+                    .for_each(|round| round.tracing_cost = *cost);
+                one
+            });
+            let servers: Vec<_> = servers.collect();
+            tracing(&ExplanationSummary::of(&servers).workloads[0])
         };
         assert_eq!(
-            of(&[
-                with("a", Some(0.08)),
-                with("b", Some(0.121)),
-                with("c", None)
-            ])
-            .unwrap(),
+            of(&[Some(0.08), Some(0.121), None]).unwrap(),
             "Counting system calls changed the CPU time for a request by +8.0 to +12.1 %; no other figure is from that load."
         );
-        assert!(of(&[with("a", Some(0.08))]).unwrap().contains("by +8.0 %;"));
-        assert_eq!(of(&[with("a", None)]), None);
+        assert!(of(&[Some(0.08)]).unwrap().contains("by +8.0 %;"));
+        assert_eq!(of(&[None]), None);
     }
 
     #[test]
@@ -210,13 +206,8 @@ mod tests {
         let mut short = Made::server("b").done();
         short.rounds.truncate(3);
         let all = [Made::server("a").done(), short];
-        assert_eq!(
-            rounds(&ExplanationSummary::of(&all).workloads[0]).unwrap(),
-            "Fewer rounds: b\u{a0}3."
-        );
-        assert_eq!(
-            rounds(&ExplanationSummary::of(&all[..1]).workloads[0]),
-            None
-        );
+        let of = |servers| rounds(&ExplanationSummary::of(servers).workloads[0]);
+        assert_eq!(of(&all).unwrap(), "Fewer rounds: b\u{a0}3.");
+        assert_eq!(of(&all[..1]), None);
     }
 }

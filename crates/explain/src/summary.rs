@@ -82,11 +82,9 @@ mod tests {
             other_seed,
         ];
         let summary = ExplanationSummary::of(&all);
-        let servers: Vec<Vec<&str>> = summary
-            .workloads
-            .iter()
-            .map(|one| one.servers.iter().map(ServerCosts::server).collect())
-            .collect();
+        let workloads = summary.workloads.iter();
+        let servers = workloads.map(|one| one.servers.iter().map(ServerCosts::server).collect());
+        let servers: Vec<Vec<&str>> = servers.collect();
         assert_eq!(servers, [vec!["a", "d"], vec!["b"], vec!["c"]]);
         assert_eq!(summary.workloads[0].rounds(), 5);
     }

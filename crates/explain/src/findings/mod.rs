@@ -228,27 +228,17 @@ mod tests {
 
     #[test]
     fn at_most_eight_sentences_and_none_without_intervals() {
-        let busy = |id: &str, times: f64| Explanation {
-            on_cpu: Some(profile(&[
-                ("runtime.gcBgMarkWorker", 500.0),
-                ("handle", 500.0),
-            ])),
-            ..server(&format!(
-                "{id} cpu={}e-5 cpu-user={}e-6 cpu-kernel={}e-6 system-calls={} writes={} voluntary-switches={} \
-                 involuntary-switches={} wake-ups={} threads=3 minor-faults={times} heap-growth=100 segments={} \
-                 futex()=2 epoll_ctl()=1",
-                times,
-                2.0 * times,
-                8.0 * times,
-                4.0 * times,
-                2.0 * times,
-                times * times,
-                times * times,
-                2.0 * times,
-                4.0 * times
-            ))
-        };
-        let mut servers = [busy("a", 1.0), busy("b", 3.0)];
+        let mut servers = [
+            "a cpu=1e-5 cpu-user=2e-6 cpu-kernel=8e-6 system-calls=4 writes=2 voluntary-switches=1 involuntary-switches=1 \
+             wake-ups=2 threads=3 minor-faults=1 heap-growth=100 segments=4 futex()=2 epoll_ctl()=1",
+            "b cpu=3e-5 cpu-user=6e-6 cpu-kernel=24e-6 system-calls=12 writes=6 voluntary-switches=9 involuntary-switches=9 \
+             wake-ups=6 threads=3 minor-faults=3 heap-growth=100 segments=12 futex()=2 epoll_ctl()=1",
+        ]
+        .map(server);
+        for server in &mut servers {
+            let stacks = [("runtime.gcBgMarkWorker", 500.0), ("handle", 500.0)];
+            server.on_cpu = Some(profile(&stacks));
+        }
         let of = |servers: &[Explanation]| findings(&ExplanationSummary::of(servers).workloads[0]);
         assert_eq!(of(&servers).len(), MOST, "{:#?}", of(&servers));
         for server in &mut servers {
@@ -260,15 +250,18 @@ mod tests {
 
     #[test]
     fn a_sentence_names_the_highest_and_counts_the_rest() {
-        let names: Vec<String> = (0..7).map(|i| format!("s{i}")).collect();
+        let names = ["s0", "s1", "s2", "s3", "s4", "s5", "s6"];
         let cases = |count: usize| {
-            let cases = names[..count].iter().enumerate();
-            cases
-                .map(|(i, server)| Case {
-                    server,
-                    value: i as f64,
-                    words: i.to_string(),
-                })
+            let case = |(i, server): (usize, &'static str)| Case {
+                server,
+                value: i as f64,
+                words: i.to_string(),
+            };
+            names[..count]
+                .iter()
+                .copied()
+                .enumerate()
+                .map(case)
                 .collect()
         };
         assert!(named(cases(0)).is_none());

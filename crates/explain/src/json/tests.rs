@@ -27,10 +27,7 @@ fn validator() -> Validator {
 }
 
 fn document() -> Value {
-    let explanations = [
-        sample::explanation("bun"),
-        sample::explanation("go-nethttp"),
-    ];
+    let explanations = ["bun", "go-nethttp"].map(sample::explanation);
     let found = difference(&explanations[0], &explanations[1]).unwrap();
     let mut document = json(&Header::from(&sample::run("r")), &explanations, &[found]);
     // The samples are alike, so no function changed.
@@ -64,10 +61,8 @@ fn the_json_matches_the_schema() {
     let document = json(&header, &[least], &[]);
     accept(&document);
     let cpu = &document["workloads"][0]["servers"][0]["figures"]["cpu"];
-    assert_eq!(
-        *cpu,
-        json!({"median": 1.0, "low": null, "high": null, "rounds": 1})
-    );
+    let one_round = json!({"median": 1.0, "low": null, "high": null, "rounds": 1});
+    assert_eq!(*cpu, one_round);
 }
 
 #[test]
@@ -88,12 +83,8 @@ fn every_field_is_bound() {
         let fields = document.pointer(path).unwrap().as_object().unwrap();
         for name in fields.keys() {
             let mut broken = document.clone();
-            broken
-                .pointer_mut(path)
-                .unwrap()
-                .as_object_mut()
-                .unwrap()
-                .remove(name);
+            let fields = broken.pointer_mut(path).unwrap().as_object_mut();
+            fields.unwrap().remove(name);
             assert!(!validator.is_valid(&broken), "valid without {path}/{name}");
         }
         let mut broken = document.clone();
@@ -106,11 +97,11 @@ fn every_field_is_bound() {
 fn figures_keep_the_units_of_the_model() {
     let document = document();
     let growth = 15.0 * 1.05;
-    let costs = document["differences"][0]["costs"].as_array().unwrap();
-    let found = costs
-        .iter()
-        .find(|cost| cost["name"] == "heap-growth")
-        .unwrap();
+    let mut costs = document["differences"][0]["costs"]
+        .as_array()
+        .unwrap()
+        .iter();
+    let found = costs.find(|cost| cost["name"] == "heap-growth").unwrap();
     let median = found["before"]["median"].as_f64().unwrap();
     assert!((median - growth).abs() < 1e-9, "{median}");
 }

@@ -4,9 +4,9 @@
 //! `INSTA_UPDATE=always cargo test -p prony-explain --test it` accepts all of it.
 
 use crate::sample;
-use prony_explain::{Difference, ExplanationSummary, FlameGraphs, difference};
+use prony_explain::{ExplanationSummary, FlameGraphs, difference};
 use prony_model::Explanation;
-use prony_testkit::{golden, page};
+use prony_testkit::{contains, golden, page};
 
 const FLAME: &str = r#"<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"><title>main & more</title></svg>"#;
 
@@ -16,7 +16,7 @@ fn three_servers_with_a_plain_workload_and_an_event_stream() {
     words("three", &explanations, &[80, 120]);
     let summary = ExplanationSummary::of(&explanations);
     let page = summary.html(&sample::header(), drawn, &[]);
-    assert_page(&page, &summary);
+    page::assert_says(&page, &summary.markdown());
     page::assert_has(
         &page,
         &[
@@ -42,12 +42,9 @@ fn what_could_not_be_measured_and_hostile_names() {
     words("least", &explanations, &[40]);
     let summary = ExplanationSummary::of(&explanations);
     let page = summary.html(&sample::header(), |_| FlameGraphs::default(), &[]);
-    assert_page(&page, &summary);
+    page::assert_says(&page, &summary.markdown());
     page::assert_has(&page, &["none", "note", "1 round: 21.3 µs"]);
-    assert!(
-        page.contains("&lt;b&gt;|`x`\u{1b}[31m · Prony</title>"),
-        "{page}"
-    );
+    contains(&page, "&lt;b&gt;|`x`\u{1b}[31m · Prony</title>");
 }
 
 #[test]
@@ -57,24 +54,15 @@ fn nothing_at_all() {
 
 #[test]
 fn the_difference_of_two_revisions() {
-    let [before, after] = sample::revisions();
-    let found = difference(&before, &after).unwrap();
+    let revisions = sample::revisions();
+    let found = difference(&revisions[0], &revisions[1]).unwrap();
     golden!("revisions.80.txt", &found.text(80, false));
-    golden!(
-        "revisions.colours.txt",
-        &found.text(80, true).replace('\u{1b}', "␛"),
-    );
+    let coloured = found.text(80, true).replace('\u{1b}', "␛");
+    golden!("revisions.colours.txt", coloured);
     golden!("revisions.md", &found.markdown());
-    let both = [before.clone(), after.clone()];
-    let summary = ExplanationSummary::of(&both);
-    let drawn_difference: [(Difference<'_>, Option<String>); 1] = [(found, Some(FLAME.into()))];
-    let page = summary.html(&sample::header(), drawn, &drawn_difference);
+    let summary = ExplanationSummary::of(&revisions);
+    let page = summary.html(&sample::header(), drawn, &[(found, Some(FLAME.into()))]);
     golden!("revisions.html", &page::lines(&page));
-}
-
-/// The page is sound, and says what the Markdown says.
-fn assert_page(page: &str, summary: &ExplanationSummary<'_>) {
-    page::assert_says(page, &summary.markdown());
 }
 
 /// Only the first server has flame graphs.

@@ -1,7 +1,6 @@
 //! Made-up explanations of three servers, shaped like real ones: a plain workload by request and an event stream by event.
 #![allow(dead_code)] // Each user takes a part of it.
 
-
 use prony_explain::Header;
 use prony_model::CostFigure::*;
 use prony_model::*;
