@@ -293,14 +293,15 @@ mod tests {
                 ..WarmingFigures::default()
             })
         };
-        assert_eq!(
-            kept_after(Some(3.5)),
-            ["kept running between rounds (took 3.50 s to warm up)"]
-        );
-        assert_eq!(
-            kept_after(Some(0.0)),
-            ["kept running between rounds (warm at once)"]
-        );
-        assert_eq!(kept_after(None), ["kept running between rounds"]);
+        for (seconds, flag) in [
+            (
+                Some(3.5),
+                "kept running between rounds (took 3.50 s to warm up)",
+            ),
+            (Some(0.0), "kept running between rounds (warm at once)"),
+            (None, "kept running between rounds"),
+        ] {
+            assert_eq!(kept_after(seconds), [flag]);
+        }
     }
 }

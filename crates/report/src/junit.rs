@@ -131,58 +131,43 @@ fn case(server: &ServerRecord, name: &str, result: CaseResult) -> Case {
 #[cfg(test)]
 mod tests {
     use prony_model::{Outcome, VerifyResult, sample};
+    use prony_testkit::page;
     use roxmltree::Document;
 
     use super::*;
 
-    /// The name of a server's only case of a kind, and its message.
-    fn messages(xml: &str, kind: &str) -> Vec<(String, String)> {
+    /// Each case of a kind, with its server, its name and its message.
+    fn messages(xml: &str, kind: &str) -> Vec<String> {
         let document = Document::parse(xml).unwrap();
-        let found = document
-            .descendants()
-            .filter(|node| node.has_tag_name(kind));
         let of = |node: roxmltree::Node<'_, '_>| {
             let case = node.parent().unwrap();
             let [class, name] = ["classname", "name"].map(|it| case.attribute(it).unwrap());
             let message = node.attribute("message").unwrap_or_default();
-            (format!("{class} {name}"), message.to_owned())
+            format!("{class} {name}: {message}")
         };
-        found.map(of).collect()
-    }
-
-    fn pair(of: &str, message: &str) -> (String, String) {
-        (of.to_owned(), message.to_owned())
+        page::all(document.root(), kind)
+            .into_iter()
+            .map(of)
+            .collect()
     }
 
     #[test]
     fn each_server_and_workload_has_its_verdict() {
-        let run = sample::run("r");
+        let mut run = sample::run("r");
+        for server in &mut run.servers {
+            server.verified.clear();
+        }
         let good = sample::measured("go-nethttp", 1);
-        let workload = good.trial.workload.clone();
         let mut bad = sample::measured("bun", 1);
         if let TrialResult::Measured(measured) = &mut bad.result {
             measured.load.outcomes[Outcome::WrongBody] = 3;
         }
-        let mut run = run;
-        run.servers.truncate(4);
-        for server in &mut run.servers {
-            server.verified.clear();
-        }
         let xml = junit(&run, &[good, bad]);
-        let failures = messages(&xml, "failure");
-        assert!(
-            failures.contains(&pair(
-                &format!("bun {workload}"),
-                "3 responses wrong under load"
-            )),
-            "{failures:?}"
-        );
-        assert!(
-            failures
-                .iter()
-                .any(|(of, why)| of.ends_with(" build") && why == "the build failed")
-        );
-        assert!(!failures.iter().any(|(of, _)| of.starts_with("go-nethttp")));
+        let expected = [
+            "bun hello: 3 responses wrong under load",
+            "rust-axum build: the build failed",
+        ];
+        assert_eq!(messages(&xml, "failure"), expected);
         assert_eq!(messages(&xml, "skipped").len(), 1);
     }
 
@@ -190,20 +175,25 @@ mod tests {
     fn verification_comes_before_what_was_measured() {
         let mut run = sample::run("r");
         run.servers.truncate(1);
-        run.servers[0].verified = vec![VerifyResult {
-            workload: "w".into(),
-            verdict: VerifyVerdict::Wrong {
-                expected: "a".into(),
-                received: "b".into(),
-            },
-        }];
-        let id = run.servers[0].id.clone();
-        let xml = junit(&run, &[]);
-        let expected = pair(&format!("{id} w"), "the response is not the expected one");
-        assert_eq!(messages(&xml, "failure"), [expected]);
-        run.servers[0].verified[0].verdict = VerifyVerdict::Right;
-        let xml = junit(&run, &[]);
-        let expected = pair(&format!("{id} w"), "it was not measured");
-        assert_eq!(messages(&xml, "skipped"), [expected]);
+        let wrong = VerifyVerdict::Wrong {
+            expected: "a".into(),
+            received: "b".into(),
+        };
+        for (verdict, kind, message) in [
+            (
+                wrong,
+                "failure",
+                "go-nethttp w: the response is not the expected one",
+            ),
+            (
+                VerifyVerdict::Right,
+                "skipped",
+                "go-nethttp w: it was not measured",
+            ),
+        ] {
+            let workload = "w".into();
+            run.servers[0].verified = vec![VerifyResult { workload, verdict }];
+            assert_eq!(messages(&junit(&run, &[]), kind), [message]);
+        }
     }
 }

@@ -338,8 +338,14 @@ mod tests {
 
     #[test]
     fn small_factors_are_percentages() {
-        assert_eq!(factor(1.12), "12 %");
-        assert_eq!(factor(2.4), "2.40 times");
+        assert_eq!([1.12, 2.4].map(factor), ["12 %", "2.40 times"]);
+    }
+
+    /// What 27 trials show that lost 3 % of their CPU time on average.
+    fn lost_a_little() -> Quiet {
+        let mut all = Quiet::default();
+        (all.disturbance.trials, all.disturbance.mean_loss) = (27, 0.03);
+        all
     }
 
     #[test]
@@ -363,8 +369,7 @@ mod tests {
 
     #[test]
     fn a_small_loss_in_every_trial_is_told_without_a_contradiction() {
-        let mut all = Quiet::default();
-        (all.disturbance.trials, all.disturbance.mean_loss) = (27, 0.03);
+        let all = lost_a_little();
         assert_eq!(
             noisy(&all).unwrap(),
             "This machine was noisy: on average other programs and the hypervisor took 3.0 % of the CPU time of server or \
@@ -376,8 +381,7 @@ mod tests {
 
     #[test]
     fn a_noisy_machine_does_not_hide_trials_that_only_warmed_up() {
-        let mut all = Quiet::default();
-        (all.disturbance.trials, all.disturbance.mean_loss) = (27, 0.03);
+        let mut all = lost_a_little();
         (all.noisy, all.by_warm_up, all.again) = (2, 2, 2);
         let trials = "2 of 27 trials, re-runs counted, were noisy (all were re-run): 2 were still warming up.";
         assert!(noisy(&all).unwrap().ends_with(trials));
@@ -386,26 +390,31 @@ mod tests {
 
     #[test]
     fn every_reason_for_the_last_round_is_a_sentence() {
-        let sentence = |reason, widest| {
-            rounds_reached(&RoundsReached {
+        for (reason, widest, sentence) in [
+            (
+                EnoughRounds::Precise,
+                Some(0.021),
+                "every comparison is within ±3 % after 9 rounds",
+            ),
+            (
+                EnoughRounds::Budget,
+                Some(0.051),
+                "the budget of 10 min was used up after 9 rounds, short of ±3 %: the widest interval is ±5.1 %",
+            ),
+            (
+                EnoughRounds::Interrupted,
+                None,
+                "stopped after 9 rounds, short of ±3 %: there was nothing to compare",
+            ),
+        ] {
+            let reached = RoundsReached {
                 precision: 0.03,
                 budget_s: 600.0,
                 rounds: 9,
                 reason,
                 widest,
-            })
-        };
-        assert_eq!(
-            sentence(EnoughRounds::Precise, Some(0.021)),
-            "every comparison is within ±3 % after 9 rounds"
-        );
-        assert_eq!(
-            sentence(EnoughRounds::Budget, Some(0.051)),
-            "the budget of 10 min was used up after 9 rounds, short of ±3 %: the widest interval is ±5.1 %"
-        );
-        assert_eq!(
-            sentence(EnoughRounds::Interrupted, None),
-            "stopped after 9 rounds, short of ±3 %: there was nothing to compare"
-        );
+            };
+            assert_eq!(rounds_reached(&reached), sentence);
+        }
     }
 }

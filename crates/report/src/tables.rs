@@ -245,7 +245,8 @@ fn slug(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn named(workloads: [&str; 2], loads: [usize; 2]) -> Vec<(String, String)> {
+    /// The name and the slug of each table.
+    fn named(workloads: [&str; 2], loads: [usize; 2]) -> Vec<String> {
         let table = |(workload, connections): (&str, usize)| ResultTable {
             workload: workload.into(),
             load: LoadSpec {
@@ -264,31 +265,32 @@ mod tests {
         };
         let mut tables: Vec<ResultTable> = workloads.into_iter().zip(loads).map(table).collect();
         tell_apart(&mut tables);
-        let pair = |table: &ResultTable| (table.name(), table.slug.clone());
-        tables.iter().map(pair).collect()
-    }
-
-    fn pair(name: &str, slug: &str) -> (String, String) {
-        (name.into(), slug.into())
-    }
-
-    #[test]
-    fn tables_are_distinguished_only_within_their_workload() {
-        let names = named(["hello", "page"], [64, 64]);
-        assert_eq!(names, [pair("hello", "hello"), pair("page", "page")]);
-        assert_eq!(
-            named(["byte", "byte"], [1, 64]),
-            [
-                pair("byte, 1 connection", "byte-closed-1"),
-                pair("byte, 64 connections", "byte-closed-64")
-            ]
-        );
+        let words = tables
+            .iter()
+            .map(|table| format!("{} | {}", table.name(), table.slug));
+        words.collect()
     }
 
     #[test]
-    fn slugs_are_file_names_and_unique() {
-        let names = named(["a/b", "a b"], [1, 1]);
-        assert_eq!([&names[0].1, &names[1].1], ["a-b", "a-b-2"]);
+    fn tables_are_distinguished_only_within_their_workload_and_by_file_names() {
+        for (workloads, connections, expected) in [
+            (
+                ["hello", "page"],
+                [64, 64],
+                ["hello | hello", "page | page"],
+            ),
+            (
+                ["byte", "byte"],
+                [1, 64],
+                [
+                    "byte, 1 connection | byte-closed-1",
+                    "byte, 64 connections | byte-closed-64",
+                ],
+            ),
+            (["a/b", "a b"], [1, 1], ["a/b | a-b", "a b | a-b-2"]),
+        ] {
+            assert_eq!(named(workloads, connections), expected);
+        }
         assert_eq!(slug("../x"), "-..-x");
     }
 }

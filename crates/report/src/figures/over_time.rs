@@ -168,10 +168,8 @@ mod tests {
     #[test]
     fn the_median_round_is_shown_after_the_search_that_warmed_its_process_up() {
         let search = |count| {
-            Some(RateCourse {
-                interval_s: 0.5,
-                ok: vec![count; 4],
-            })
+            let (interval_s, ok) = (0.5, vec![count; 4]);
+            Some(RateCourse { interval_s, ok })
         };
         let records = [
             trial(1, 120.0, search(20)),
@@ -184,10 +182,8 @@ mod tests {
         let RoundSearch { round, lasted_s } = shown.search.unwrap();
         assert_eq!((round, lasted_s), (1, 2.0));
         assert_eq!((shown.measured_from_s, shown.ended_s), (2.25, 12.3));
-        assert_eq!(
-            shown.points[..4],
-            [0.25, 0.75, 1.25, 1.75].map(|at| (at, 40.0))
-        );
+        let searched = [0.25, 0.75, 1.25, 1.75].map(|at| (at, 40.0));
+        assert_eq!(shown.points[..4], searched);
         // 0.3 s of warm-up and 10 s.
         assert_eq!(shown.points.len(), 4 + 1 + 25);
         let rates: Vec<f64> = shown.points.iter().map(|(_, rate)| rate.round()).collect();
@@ -206,17 +202,11 @@ mod tests {
     #[test]
     fn rounds_without_a_course_are_not_shown() {
         let mut records = [trial(1, 100.0, None), trial(2, 120.0, None)];
-        let forget = |record: &mut TrialRecord| {
-            if let TrialResult::Measured(one) = &mut record.result {
+        for (forgotten, expected) in [(0, Some((2, None))), (1, None)] {
+            if let TrialResult::Measured(one) = &mut records[forgotten].result {
                 one.load.timeline = None;
             }
-        };
-        forget(&mut records[0]);
-        assert_eq!(
-            of(&records).map(|it| (it.round, it.search)),
-            Some((2, None))
-        );
-        forget(&mut records[1]);
-        assert_eq!(of(&records), None);
+            assert_eq!(of(&records).map(|it| (it.round, it.search)), expected);
+        }
     }
 }

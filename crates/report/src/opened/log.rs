@@ -113,31 +113,19 @@ mod tests {
         assert_eq!(shown(&["a", "b"], &[], 2), [OUTPUT, "b"]);
         assert_eq!(shown(&["<b>"], &[], 10), [OUTPUT, "<b>"]);
         assert_eq!(shown(&[], &["c"], 8), [ERRORS, "c"]);
-        assert_eq!(
-            shown(&["a", "b"], &["c"], 8),
-            [OUTPUT, "a\nb", ERRORS, "c"],
-            "each log has its own lines"
-        );
+        // Each log has its own lines.
+        assert_eq!(shown(&["a", "b"], &["c"], 8), [OUTPUT, "a\nb", ERRORS, "c"]);
     }
 
     #[test]
     fn a_last_line_that_does_not_fit_is_cut() {
-        assert_eq!(
-            shown(&["<b>"], &[], 9),
-            [OUTPUT, "<b…"],
-            "`&lt;b&gt;` has nine characters"
-        );
-        let long = "too long";
-        assert_eq!(
-            shown(&["a", long], &["c"], 14),
-            [OUTPUT, "too…", ERRORS, "c"]
-        );
-        assert_eq!(
-            shown(&["äääää"], &[], 7),
-            [OUTPUT, "ä…"],
-            "no part of a letter"
-        );
-        assert!(shown(&[long], &[], 4).is_empty());
+        // `&lt;b&gt;` has nine characters.
+        assert_eq!(shown(&["<b>"], &[], 9), [OUTPUT, "<b…"]);
+        let both = shown(&["a", "too long"], &["c"], 14);
+        assert_eq!(both, [OUTPUT, "too…", ERRORS, "c"]);
+        // No part of a letter.
+        assert_eq!(shown(&["äääää"], &[], 7), [OUTPUT, "ä…"]);
+        assert!(shown(&["too long"], &[], 4).is_empty());
     }
 
     #[test]

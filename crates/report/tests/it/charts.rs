@@ -5,6 +5,7 @@ use crate::sample::documents::Records;
 use crate::summary::{changed, failing, only, summary, tour};
 use prony_model::{Outcome, ServerRecord, Trial};
 use prony_report::{ChartFile, ChartKind, chart_files, html};
+use prony_testkit::page;
 
 fn charts(records: &Records) -> Vec<ChartFile> {
     chart_files(&summary(records))
@@ -17,14 +18,7 @@ fn named<'c>(charts: &'c [ChartFile], name: &str) -> Option<&'c str> {
 
 /// The texts of a chart.
 fn texts(svg: &str) -> Vec<String> {
-    let tree = roxmltree::Document::parse(svg).unwrap();
-    let texts = tree.descendants().filter(|node| node.has_tag_name("text"));
-    let words = |node: roxmltree::Node<'_, '_>| {
-        let parts = node.descendants().filter(|part| part.is_text());
-        let parts = parts.filter_map(|part| part.text());
-        parts.collect::<Vec<_>>().join(" ")
-    };
-    texts.map(words).collect()
+    page::texts(roxmltree::Document::parse(svg).unwrap().root(), "text")
 }
 
 fn has(svg: &str, words: &str) -> bool {
@@ -36,12 +30,15 @@ fn assert_has(svg: &str, words: &str) {
     assert!(has(svg, words), "no `{words}` in {:?}", texts(svg));
 }
 
+/// The chart with this name.
+fn svg(records: &Records, name: &str) -> String {
+    let charts = charts(records);
+    named(&charts, name).expect(name).to_owned()
+}
+
 /// The chart of the latencies at several rates.
 fn curve_over_rates(records: &Records) -> String {
-    let charts = charts(records);
-    named(&charts, "hello-rate-4k-rates.svg")
-        .expect("a curve")
-        .to_owned()
+    svg(records, "hello-rate-4k-rates.svg")
 }
 
 fn first_rounds(rounds: u32) -> Records {
@@ -51,26 +48,20 @@ fn first_rounds(rounds: u32) -> Records {
 #[test]
 fn rounds_are_shown_from_three_on() {
     assert!(named(&charts(&first_rounds(2)), "hello-rounds.svg").is_none());
-    let three = charts(&first_rounds(3));
-    let svg = named(&three, "hello-rounds.svg").expect("a chart of the rounds");
-    assert!(has(svg, "rust-hyper") && has(svg, "python-httpserver"));
-    assert!(!has(svg, "noisy"), "a legend of what does not occur");
+    let svg = svg(&first_rounds(3), "hello-rounds.svg");
+    assert_has(&svg, "rust-hyper");
+    assert_has(&svg, "python-httpserver");
+    assert!(!has(&svg, "noisy"), "a legend of what does not occur");
 }
 
 #[test]
 fn re_run_trials_are_hollow() {
     let records = sample::noisy::noisy();
-    let charts = charts(&records);
-    let svg = named(&charts, "hello-rounds.svg").unwrap();
-    let noisy = records
-        .1
-        .iter()
-        .filter(|record| record.trial.workload == "hello" && !record.noisy.is_empty());
-    // And one in the legend.
-    assert_eq!(
-        svg.matches("<circle class=\"dot noisy\"").count(),
-        noisy.count() + 1
-    );
+    let svg = svg(&records, "hello-rounds.svg");
+    let of_hello = records.1.iter().filter(|it| it.trial.workload == "hello");
+    let noisy = of_hello.filter(|record| !record.noisy.is_empty()).count();
+    let hollow = svg.matches("<circle class=\"dot noisy\"").count();
+    assert_eq!(hollow, noisy + 1, "and one in the legend");
 }
 
 #[test]
@@ -81,11 +72,8 @@ fn a_line_of_the_spectrum_ends_with_the_percentile_that_the_responses_support() 
         let beyond = row.figures.latency_count as f64 * last.beyond;
         assert!((9.999..16.0).contains(&beyond), "{beyond}");
     }
-    let charts = chart_files(&summary);
-    assert_has(
-        named(&charts, "hello-spectrum.svg").unwrap(),
-        "fewer than ten responses",
-    );
+    let svg = svg(&tour(), "hello-spectrum.svg");
+    assert_has(&svg, "fewer than ten responses");
 }
 
 #[test]
@@ -95,21 +83,19 @@ fn a_spectrum_of_many_servers_says_which_are_left_out() {
     for n in 0..4 {
         for server in servers.iter().filter(|server| server.id != "ceiling") {
             let id = format!("{}-{n}", server.id);
-            for record in own.iter().filter(|record| record.trial.server == server.id) {
-                let mut record = record.clone();
+            let mut own = own.clone();
+            own.retain(|record| record.trial.server == server.id);
+            for record in &mut own {
                 record.trial.server.clone_from(&id);
-                trials.push(record);
             }
-            run.servers.push(ServerRecord {
-                id,
-                ..server.clone()
-            });
+            trials.append(&mut own);
+            let server = server.clone();
+            run.servers.push(ServerRecord { id, ..server });
         }
     }
-    let charts = charts(&(run, trials));
-    let svg = named(&charts, "hello-spectrum.svg").unwrap();
+    let svg = svg(&(run, trials), "hello-spectrum.svg");
     assert_has(
-        svg,
+        &svg,
         "The first 8 servers of the table with enough responses; 17",
     );
     // 8 and the reference server.
@@ -119,8 +105,7 @@ fn a_spectrum_of_many_servers_says_which_are_left_out() {
 #[test]
 fn a_server_with_wrong_responses_has_a_grey_line() {
     let grey = |records: &Records| {
-        let charts = charts(records);
-        let svg = named(&charts, "hello-spectrum.svg").unwrap();
+        let svg = svg(records, "hello-spectrum.svg");
         svg.matches("<polyline class=\"curve grey\"").count()
     };
     assert_eq!(grey(&first_rounds(3)), 1, "the reference server");

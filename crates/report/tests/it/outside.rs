@@ -3,6 +3,7 @@
 use crate::summary::{assert_flagged, changed, row, summary, tour};
 use prony_model::{OutsideProcess, Run};
 use prony_report::{RunSummary, markdown};
+use prony_testkit::contains;
 
 /// The sample with bun at a URL; if its processes are invisible, for this reason.
 fn with_bun_outside(unmeasured: Option<&str>) -> (Run, RunSummary) {
@@ -36,7 +37,7 @@ fn what_differs_is_below_the_table() {
         "bun already ran at http://localhost:3000: Prony did not build, start or pin it",
         "the processes that listen on its port",
     ] {
-        assert!(report.contains(words), "{report}");
+        contains(&report, words);
     }
 }
 
@@ -50,5 +51,5 @@ fn unknown_costs_are_empty_and_not_zero() {
     assert_eq!(bun.cpu_band, None);
     let report = markdown(&run, &summary);
     let why = "Its CPU time and memory are unknown: it runs elsewhere.";
-    assert!(report.contains(why), "{report}");
+    contains(&report, why);
 }

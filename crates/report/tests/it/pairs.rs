@@ -2,7 +2,7 @@
 
 use crate::sample;
 use crate::sample::documents::{self, Records};
-use crate::summary::{only, summary, tour};
+use crate::summary::{hello, only, summary, tour};
 use prony_model::{ServerRecord, TrialRecord};
 use prony_present::page::{Block, Page, Section};
 use prony_present::table::Table;
@@ -93,13 +93,10 @@ fn a_row_ranks_below_those_that_are_ahead_of_it_in_the_matrix() {
 
 #[test]
 fn servers_without_common_rounds_have_a_sign_of_their_own() {
-    let records = only(tour(), |trial| {
-        let has_round = match trial.server.as_str() {
-            "bun" => trial.round <= 2,
-            "go-nethttp" => trial.round > 2,
-            _ => true,
-        };
-        has_round && trial.workload == "hello"
+    let records = only(hello(), |trial| match trial.server.as_str() {
+        "bun" => trial.round <= 2,
+        "go-nethttp" => trial.round > 2,
+        _ => true,
     });
     let page = page(&records.0, &summary(&records));
     let pairs = &page.sections[0];
@@ -120,7 +117,7 @@ fn servers_without_common_rounds_have_a_sign_of_their_own() {
 
 /// 30 servers besides the ceiling, 10 workloads.
 fn large() -> Records {
-    let (run, trials) = only(tour(), |trial| trial.workload == "hello");
+    let (run, trials) = hello();
     let kinds = [
         "rust-hyper",
         "rust-axum",
@@ -148,14 +145,14 @@ fn large() -> Records {
         let own = trials.iter().filter(|record| record.trial.server == kind);
         let mut own: Vec<TrialRecord> = own.cloned().collect();
         let slower = 1.0 + 0.01 * place as f64;
-        sample::each(&mut own, |_, measured| measured.load.rate_per_s /= slower);
-        for record in &mut own {
-            record.trial.server.clone_from(&id);
-            sample::courses::add_to(record, &logged);
-        }
+        sample::each(&mut own, |trial, measured| {
+            measured.load.rate_per_s /= slower;
+            sample::courses::add(measured, trial.round, &logged);
+        });
         for workload in &workloads {
             for mut record in own.iter().cloned() {
                 record.trial.sequence = large.1.len() as u32;
+                record.trial.server.clone_from(&id);
                 record.trial.workload.clone_from(workload);
                 large.1.push(record);
             }

@@ -1,7 +1,7 @@
 //! The standing of each server in a table: rank bands, and reasons for having none. The golden files have reference rows,
 //! the order of the others, and the ranks after a single round.
 
-use crate::summary::{assert_flagged, changed, only, ranks, row, summary, tour};
+use crate::summary::{assert_flagged, assert_ranks, changed, only, ranks, row, summary, tour};
 use prony_model::{Measurement, Outcome, ProcessStart, Trial, WarmUp};
 use prony_report::{RunSummary, Standing, terminal, wrong_responses};
 
@@ -13,19 +13,20 @@ fn compare(change: impl FnMut(&Trial, &mut Measurement)) -> RunSummary {
     summary(&changed(two, change))
 }
 
-/// The summary of two tables with these rates, of a server in a round.
-fn with_rates(rate: impl Fn(&str, f64) -> f64) -> RunSummary {
-    compare(|trial, measured| {
-        measured.load.rate_per_s = rate(&trial.server, f64::from(trial.round));
-    })
+/// Sets the rate of a server that has one of these, and of the others; each rises a little from round to round.
+fn set_rate(trial: &Trial, measured: &mut Measurement, rates: &[(&str, f64)]) {
+    let own = rates.iter().find(|(server, _)| *server == trial.server);
+    let rate = own.map_or(100.0, |(_, rate)| *rate);
+    measured.load.rate_per_s = rate + f64::from(trial.round);
 }
 
 #[test]
 fn bands_show_what_the_rounds_tell_apart() {
     // hyper and axum lie 2 % apart in every round, though both vary by far more from round to round.
-    let comparison = with_rates(|server, round| {
-        let drift = [1.0, 1.3, 0.7, 1.2, 0.9][round as usize - 1];
-        let rate = match server {
+    let comparison = compare(|trial, measured| {
+        let round = f64::from(trial.round);
+        let drift = [1.0, 1.3, 0.7, 1.2, 0.9][trial.round as usize - 1];
+        let rate = match trial.server.as_str() {
             "rust-hyper" => 10_200.0,
             "rust-axum" => 10_000.0 + round,
             "bun" => 5_000.0 * (1.0 + 0.1 * round.sin()),
@@ -33,24 +34,18 @@ fn bands_show_what_the_rounds_tell_apart() {
             "ceiling" => 20_000.0,
             _ => 100.0,
         };
-        rate * drift
+        measured.load.rate_per_s = rate * drift;
     });
-    for (server, expected) in [
-        ("rust-hyper", (1, 1)),
-        ("rust-axum", (2, 2)),
-        ("bun", (3, 4)),
-        ("go-nethttp", (3, 4)),
-        ("python-httpserver", (5, 5)),
-    ] {
-        assert_eq!(
-            ranks(&comparison, "quote", server),
-            Some(expected),
-            "{server}"
-        );
-    }
-    let share = row(&comparison, "quote", "rust-hyper")
-        .share_of_ceiling
-        .unwrap();
+    let expected = [
+        ("rust-hyper", 1, 1),
+        ("rust-axum", 2, 2),
+        ("bun", 3, 4),
+        ("go-nethttp", 3, 4),
+        ("python-httpserver", 5, 5),
+    ];
+    assert_ranks(&comparison, "quote", &expected);
+    let hyper = row(&comparison, "quote", "rust-hyper");
+    let share = hyper.share_of_ceiling.unwrap();
     let (low, high) = share.interval.unwrap();
     assert!((share.ratio - 0.51).abs() < 1e-9 && share.rounds == 5);
     let is_narrow = (low - 0.51).abs() < 1e-6 && (high - 0.51).abs() < 1e-6;
@@ -59,15 +54,13 @@ fn bands_show_what_the_rounds_tell_apart() {
 
 #[test]
 fn a_client_limited_row_is_flagged_and_no_server_is_certainly_ahead_of_it() {
-    let comparison = with_rates(|server, round| {
-        round
-            + match server {
-                "rust-hyper" => 7_000.0, // Client-limited on hello.
-                "ceiling" => 20_000.0,
-                "rust-axum" => 10_000.0,
-                _ => 100.0,
-            }
-    });
+    // hyper is client-limited on hello.
+    let rates = [
+        ("ceiling", 20_000.0),
+        ("rust-axum", 10_000.0),
+        ("rust-hyper", 7_000.0),
+    ];
+    let comparison = compare(|trial, measured| set_rate(trial, measured, &rates));
     let hyper = row(&comparison, "hello", "rust-hyper");
     assert!(matches!(hyper.standing, Standing::AtLeast(Some(_))));
     assert!(!hyper.is_sound() && hyper.may_be_first());
@@ -76,27 +69,23 @@ fn a_client_limited_row_is_flagged_and_no_server_is_certainly_ahead_of_it() {
         "client-limited in 2 of 5 rounds (a thread was 97 % busy): at least 7.00 k req/s"
     );
     assert_eq!(hyper.band().unwrap().worst, 2);
-    assert_eq!(ranks(&comparison, "hello", "rust-axum"), Some((1, 2)));
-    let sound = ranks(&comparison, "quote", "rust-hyper");
-    assert_eq!(sound, Some((2, 2)), "not client-limited there");
+    assert_ranks(&comparison, "hello", &[("rust-axum", 1, 2)]);
+    assert_ranks(&comparison, "quote", &[("rust-hyper", 2, 2)]);
 }
 
 #[test]
 fn rows_at_the_ceiling_are_flagged_and_not_told_apart() {
-    let comparison = with_rates(|server, round| {
-        round
-            + match server {
-                "ceiling" => 10_000.0,
-                "rust-hyper" => 9_900.0,
-                "rust-axum" => 9_100.0,
-                "bun" => 8_900.0,
-                _ => 100.0,
-            }
-    });
+    let rates = [
+        ("ceiling", 10_000.0),
+        ("rust-hyper", 9_900.0),
+        ("rust-axum", 9_100.0),
+        ("bun", 8_900.0),
+    ];
+    let comparison = compare(|trial, measured| set_rate(trial, measured, &rates));
     for server in ["rust-hyper", "rust-axum"] {
         let row = row(&comparison, "quote", server);
         assert!(matches!(row.standing, Standing::AtLeast(_)), "{server}");
-        assert_eq!(ranks(&comparison, "quote", server), Some((1, 2)));
+        assert_ranks(&comparison, "quote", &[(server, 1, 2)]);
         assert_flagged(row, "at the ceiling (9");
     }
     let bun = row(&comparison, "quote", "bun");
@@ -118,19 +107,11 @@ fn requests_per_cpu_second_have_their_own_ranks() {
         let varied = each * (1.0 + 0.001 * f64::from(trial.round));
         (server.cpu_user_s, server.cpu_system_s) = (0.0, responses as f64 * varied);
     });
-    for (server, expected) in [
-        ("python-httpserver", Some((1, 1))),
-        ("rust-axum", Some((5, 5))),
-        ("bun", Some((2, 4))),
-        ("ceiling", None),
-    ] {
-        let band = row(&comparison, "quote", server).cpu_band;
-        assert_eq!(
-            band.map(|band| (band.best, band.worst)),
-            expected,
-            "{server}"
-        );
-    }
+    let bands = ["python-httpserver", "rust-axum", "bun", "ceiling"].map(|server| {
+        let band = row(&comparison, "quote", server).cpu_band?;
+        Some((band.best, band.worst))
+    });
+    assert_eq!(bands, [Some((1, 1)), Some((5, 5)), Some((2, 4)), None]);
     assert!(ranks(&comparison, "quote", "rust-axum").unwrap().0 < 3);
 }
 
@@ -177,25 +158,18 @@ fn the_rate_and_cost_of_a_server_that_is_still_warming_up_are_lower_bounds() {
         time_to_warm_s: None,
         still_improving: true,
     };
+    let rates = [
+        ("ceiling", 20_000.0),
+        ("rust-axum", 10_000.0),
+        ("bun", 3_400.0),
+    ];
     let comparison = compare(|trial, measured| {
-        let rate = match trial.server.as_str() {
-            "ceiling" => 20_000.0,
-            "rust-axum" => 10_000.0,
-            "bun" => 3_400.0,
-            _ => 100.0,
-        };
-        measured.load.rate_per_s = rate + f64::from(trial.round);
+        set_rate(trial, measured, &rates);
         measured.warm_up = (trial.server == "bun").then_some(warm_up);
     });
     let bun = row(&comparison, "quote", "bun");
     assert_eq!(bun.flags()[0], "still warming up: at least 3.40 k req/s");
-    for server in ["bun", "rust-axum"] {
-        assert_eq!(
-            ranks(&comparison, "quote", server),
-            Some((1, 2)),
-            "{server}"
-        );
-    }
+    assert_ranks(&comparison, "quote", &[("bun", 1, 2), ("rust-axum", 1, 2)]);
     assert_eq!(bun.cpu_band.unwrap().best, 1, "none is certainly cheaper");
 }
 
@@ -219,11 +193,7 @@ fn rows_ten_times_apart_are_ranked_by_two_rounds() {
     }));
     for server in fastest_first {
         let rank = place(server).unwrap() + 1;
-        assert_eq!(
-            ranks(&comparison, "quote", server),
-            Some((rank, rank)),
-            "{server}"
-        );
+        assert_ranks(&comparison, "quote", &[(server, rank, rank)]);
     }
 }
 

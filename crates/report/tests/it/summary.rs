@@ -12,6 +12,11 @@ pub fn tour() -> Records {
     (sample::run(), sample::trials())
 }
 
+/// Its first workload.
+pub fn hello() -> Records {
+    only(tour(), |trial| trial.workload == "hello")
+}
+
 /// The records after a change to every measurement.
 pub fn changed(
     (run, mut trials): Records,
@@ -59,6 +64,15 @@ pub fn row<'a>(summary: &'a RunSummary, name: &str, server: &str) -> &'a ServerR
 pub fn ranks(summary: &RunSummary, name: &str, server: &str) -> Option<(usize, usize)> {
     let band = row(summary, name, server).band()?;
     Some((band.best, band.worst))
+}
+
+/// Asserts the best and the worst rank of servers.
+#[track_caller]
+pub fn assert_ranks(summary: &RunSummary, name: &str, expected: &[(&str, usize, usize)]) {
+    for (server, best, worst) in expected {
+        let found = ranks(summary, name, server);
+        assert_eq!(found, Some((*best, *worst)), "{server}");
+    }
 }
 
 /// Asserts that a row has this flag, or one that contains the words.

@@ -24,10 +24,3 @@ pub fn add(measured: &mut Measurement, round: u32, logged: &str) {
     });
     measured.log_tail = LogTail::of(logged, logged, str::to_owned);
 }
-
-/// The same for a trial that was measured.
-pub fn add_to(record: &mut TrialRecord, logged: &str) {
-    if let TrialResult::Measured(measured) = &mut record.result {
-        add(measured, record.trial.round, logged);
-    }
-}

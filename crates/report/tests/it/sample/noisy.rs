@@ -28,20 +28,27 @@ pub fn noisy() -> Records {
         precision: 0.03,
         budget_s: 600.0,
         ends: vec![
-            end("hello", 64, EnoughRounds::Budget, 0.15),
-            end("page", 32, EnoughRounds::Budget, 0.13),
+            end("hello", spec(64), ROUNDS, EnoughRounds::Budget, Some(0.15)),
+            end("page", spec(32), ROUNDS, EnoughRounds::Budget, Some(0.13)),
         ],
     });
     (run, trials.into_iter().flat_map(attempts).collect())
 }
 
-fn end(workload: &str, connections: usize, reason: EnoughRounds, widest: f64) -> RoundsEnd {
+/// Why a workload had no more rounds.
+pub fn end(
+    workload: &str,
+    load: LoadSpec,
+    rounds: u32,
+    reason: EnoughRounds,
+    widest: Option<f64>,
+) -> RoundsEnd {
     RoundsEnd {
         workload: workload.into(),
-        load: spec(connections),
-        rounds: ROUNDS,
+        load,
+        rounds,
         reason,
-        widest: Some(widest),
+        widest,
     }
 }
 

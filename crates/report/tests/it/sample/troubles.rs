@@ -3,6 +3,7 @@
 use prony_model::*;
 
 use super::documents::{ALL, Records, made};
+use super::noisy::end;
 use super::{Noise, failed_with, lag, spec};
 
 const ROUNDS: u32 = 6;
@@ -41,20 +42,25 @@ pub fn troubles() -> Records {
         governor: Some("performance".into()),
         ..Machine::default()
     };
-    let end = |load: LoadSpec, workload: &str, reason, widest| RoundsEnd {
-        workload: workload.into(),
-        load,
-        rounds: ROUNDS,
-        reason,
-        widest,
-    };
     run.adaptive = Some(Adaptive {
         precision: 0.03,
         budget_s: 90.0,
         ends: vec![
-            end(spec(64), "hello", EnoughRounds::MostRounds, Some(0.4)),
-            end(reconnecting, "hello", EnoughRounds::Interrupted, Some(1.3)),
-            end(rate, "page", EnoughRounds::Precise, None),
+            end(
+                "hello",
+                spec(64),
+                ROUNDS,
+                EnoughRounds::MostRounds,
+                Some(0.4),
+            ),
+            end(
+                "hello",
+                reconnecting,
+                ROUNDS,
+                EnoughRounds::Interrupted,
+                Some(1.3),
+            ),
+            end("page", rate, ROUNDS, EnoughRounds::Precise, None),
         ],
     });
     let server = |id: &str| run.servers.iter().position(|one| one.id == id).unwrap();
