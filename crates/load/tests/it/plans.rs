@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::Method;
 use prony_load::wire::h2::StreamRequest;
 use prony_load::{EventLoopChoice, HttpUrl, LoadPlan, Request, WireRequest, run};
-use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Schedule};
+use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Outcomes, Schedule};
 
 /// A load of `requests` requests to the server at that address.
 pub fn plan_to(
@@ -37,13 +37,29 @@ pub fn get_from(event_loop: EventLoopChoice, address: SocketAddr, requests: u64)
     plan_to(event_loop, address, "GET", &[], b"", requests)
 }
 
-/// The same over HTTP/2 in the clear, with GET.
-pub fn http2_plan_to(event_loop: EventLoopChoice, address: SocketAddr, requests: u64) -> LoadPlan {
+/// The same over HTTP/2 in the clear.
+pub fn http2_plan_to(
+    event_loop: EventLoopChoice,
+    address: SocketAddr,
+    method: Method,
+    body: &[u8],
+    requests: u64,
+) -> LoadPlan {
     let authority = address.to_string();
-    let request = StreamRequest::http(&Method::GET, "http", &authority, "/path", &[], b"");
+    let request = StreamRequest::http(&method, "http", &authority, "/path", &[], body);
     LoadPlan {
         request: WireRequest::from(request.unwrap()).into(),
         ..get_from(event_loop, address, requests)
+    }
+}
+
+/// The same over one connection.
+pub fn over_one_connection(plan: LoadPlan) -> LoadPlan {
+    LoadPlan {
+        connections: 1,
+        max_connections: 1,
+        threads: 1,
+        ..plan
     }
 }
 
@@ -52,10 +68,22 @@ pub fn even(per_s: f64) -> LoadShape {
     LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s))
 }
 
+/// One load of each kind; the last three have arrivals or think times of that many seconds on average.
+pub fn shapes(mean_s: f64) -> [LoadShape; 4] {
+    let think_time_s = mean_s;
+    [
+        LoadShape::Closed,
+        even(1.0 / mean_s),
+        LoadShape::UsersClosed { think_time_s },
+        LoadShape::UsersOpen { think_time_s },
+    ]
+}
+
 /// Runs a load, and checks what holds for each.
 pub fn load(plan: &LoadPlan) -> LoadResult {
     let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
     assert_eq!(result.requests, result.outcomes.total());
+    assert!(result.reconnects <= result.connections_opened, "{result:?}");
     result
 }
 
@@ -64,4 +92,18 @@ pub fn load(plan: &LoadPlan) -> LoadResult {
 pub fn assert_outcome(result: &LoadResult, outcome: Outcome, count: u64) {
     let (outcomes, wrong) = (&result.outcomes, &result.first_wrong);
     assert_eq!(outcomes[outcome], count, "{outcomes:?}, {wrong:?}");
+}
+
+/// The outcomes that some requests had: `3 ok and 1 reset`.
+pub fn summary(outcomes: &Outcomes) -> String {
+    let counts = outcomes.iter().filter(|(_, count)| *count > 0);
+    let counts = counts.map(|(outcome, count)| format!("{count} {}", outcome.name()));
+    counts.collect::<Vec<_>>().join(" and ")
+}
+
+/// These are the outcomes of all requests.
+#[track_caller]
+pub fn assert_outcomes(result: &LoadResult, expected: &str) {
+    let wrong = &result.first_wrong;
+    assert_eq!(summary(&result.outcomes), expected, "{wrong:?}");
 }

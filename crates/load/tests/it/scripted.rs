@@ -5,7 +5,11 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use prony_testkit::until;
+
+pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 /// What the server does with one request, given the request's number on its connection.
 pub type Script = dyn Fn(&mut TcpStream, u64) -> After + Send + Sync;
@@ -64,6 +68,20 @@ impl ScriptedServer {
         })
     }
 
+    /// A server that responds to every request with [`HELLO`].
+    pub fn hello() -> ScriptedServer {
+        Self::responding(HELLO, After::Keep)
+    }
+
+    /// The same after a pause.
+    pub fn slow(pause: Duration) -> ScriptedServer {
+        Self::start(move |stream, _| {
+            thread::sleep(pause);
+            let _ = stream.write_all(HELLO);
+            After::Keep
+        })
+    }
+
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -79,12 +97,10 @@ impl ScriptedServer {
 
     /// Waits until it has seen what the client has sent and opened: it may be behind.
     pub fn catch_up(&self, requests: u64, connections: u64) {
-        let give_up = Instant::now() + Duration::from_secs(20);
-        while (self.requests() < requests || self.connections() < connections)
-            && Instant::now() < give_up
-        {
-            thread::sleep(Duration::from_millis(1));
-        }
+        until("what the client has sent", || {
+            let has_all = self.requests() >= requests && self.connections() >= connections;
+            has_all.then_some(())
+        });
     }
 }
 
@@ -124,19 +140,14 @@ fn converse(mut stream: TcpStream, script: &Script, requests: &AtomicU64) {
 fn request_length(bytes: &[u8]) -> Option<usize> {
     let mut headers = [httparse::EMPTY_HEADER; 32];
     let mut request = httparse::Request::new(&mut headers);
-    let head = match request
-        .parse(bytes)
-        .expect("the client sends valid requests")
-    {
-        httparse::Status::Complete(length) => length,
-        httparse::Status::Partial => return None,
+    let parsed = request.parse(bytes);
+    let httparse::Status::Complete(head) = parsed.expect("the client sends valid requests") else {
+        return None;
     };
-    let body: usize = request
-        .headers
-        .iter()
-        .find(|header| header.name.eq_ignore_ascii_case("content-length"))
-        .map_or(0, |header| {
-            std::str::from_utf8(header.value).unwrap().parse().unwrap()
-        });
+    let is_length = |name: &str| name.eq_ignore_ascii_case("content-length");
+    let length = request.headers.iter().find(|it| is_length(it.name));
+    let body = length.map_or(0, |length| {
+        std::str::from_utf8(length.value).unwrap().parse().unwrap()
+    });
     (bytes.len() >= head + body).then_some(head + body)
 }

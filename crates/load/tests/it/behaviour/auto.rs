@@ -5,12 +5,15 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::plans::{self, assert_outcome, even, get_from, plan_to};
-use crate::scripted::{After, ScriptedServer};
 use prony_load::{EventLoopChoice, Expectation, LoadPlan, SampleChoice, Sampling};
 use prony_model::{LoadResult, Outcome};
+use prony_testkit::slow_acceptor::slow_acceptor;
+use prony_testkit::until;
+
+use crate::plans::{self, assert_outcomes, even, get_from, plan_to};
+use crate::scripted::{After, ScriptedServer};
 
 const AUTO: EventLoopChoice = EventLoopChoice::Auto;
 
@@ -57,23 +60,24 @@ fn a_given_loop_or_length_needs_no_response() {
     let (short, long) = (server(5), server(100 * 1024));
     for choice in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
         for server in [&short, &long] {
-            let mut plan = get_from(AUTO, server.address(), 50);
-            plan.event_loop = choice;
-            let result = plans::load(&plan);
+            let result = plans::load(&LoadPlan {
+                event_loop: choice,
+                ..get_from(AUTO, server.address(), 50)
+            });
             assert_eq!(result.generator.event_loop, choice.to_string());
         }
     }
     // All responses are wrong, and shorter than the load expects.
-    let mut plan = get_from(AUTO, short.address(), 50);
-    plan.sampling = Some(Sampling {
-        check: Arc::new(Expectation {
-            length: Some(100 * 1024),
-            ..Expectation::default()
-        }),
-        choice: SampleChoice::AtRandom,
+    let check = Arc::new(Expectation {
+        length: Some(100 * 1024),
+        ..Expectation::default()
     });
-    let result = plans::load(&plan);
-    assert_outcome(&result, Outcome::WrongBody, 50);
+    let choice = SampleChoice::AtRandom;
+    let result = plans::load(&LoadPlan {
+        sampling: Some(Sampling { check, choice }),
+        ..get_from(AUTO, short.address(), 50)
+    });
+    assert_outcomes(&result, "50 wrong_body");
     assert_eq!(result.generator.event_loop, "epoll");
 }
 
@@ -94,10 +98,9 @@ fn exchanges_survive_a_change_of_the_loop() {
         // Head, body and end arrive separately.
         let response = response(60_000);
         let _ = stream.write_all(&response[..10]);
-        let give_up = Instant::now() + Duration::from_secs(10);
-        while !has_changed.load(SeqCst) && Instant::now() < give_up {
-            thread::sleep(Duration::from_millis(1));
-        }
+        until("a second request", || {
+            has_changed.load(SeqCst).then_some(())
+        });
         for piece in [&response[10..30_000], &response[30_000..]] {
             thread::sleep(Duration::from_millis(3));
             let _ = stream.write_all(piece);
@@ -125,22 +128,17 @@ fn connections_may_come_and_go_while_the_loop_changes() {
 #[test]
 fn pending_connects_survive_a_change_of_the_loop() {
     // 100 per second over new connections, of which only some find room in the server's queue.
-    let address = prony_testkit::slow_acceptor::slow_acceptor();
-    let plan = LoadPlan {
+    let closing = &["Connection: close"];
+    let result = plans::load(&LoadPlan {
         shape: even(100.0),
         timeout: Duration::from_millis(300),
         connections: 20,
         max_connections: 40,
         threads: 1,
-        ..plan_to(AUTO, address, "GET", &["Connection: close"], b"", 60)
-    };
-    let result = plans::load(&plan);
+        ..plan_to(AUTO, slow_acceptor(), "GET", closing, b"", 60)
+    });
     assert_eq!(result.requests, 60);
-    let timed_out = result.outcomes[Outcome::TimedOut];
-    assert!(
-        result.outcomes[Outcome::Ok] > 0 && timed_out > 0,
-        "{:?}",
-        result.outcomes
-    );
+    let outcomes = [Outcome::Ok, Outcome::TimedOut].map(|it| result.outcomes[it]);
+    assert!(!outcomes.contains(&0), "{:?}", result.outcomes);
     assert_eq!(result.generator.event_loop, "io_uring");
 }

@@ -1,15 +1,15 @@
 //! Flows of a scenario over real connections. What they do by time is tested in `engine/tests/flows.rs`.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
-use prony_load::{Conversation, EventLoopChoice, Keep, LoadPlan, PlanError};
-use prony_model::{Flows, LoadResult, LoadShape, Outcome};
+use prony_load::{Conversation, EventLoopChoice, Keep, LoadPlan};
+use prony_model::{Flows, LoadResult, Outcome};
 
-use crate::plans::{self, even, get_from};
-use crate::scenarios::{Counts, Step, Steps};
-use crate::scripted::{After, ScriptedServer};
+use crate::plans::{assert_outcomes, even, get_from, load, over_one_connection, shapes, summary};
+use crate::scenarios::{Step, Steps};
+use crate::scripted::{After, HELLO, ScriptedServer};
 
 over_each_loop!(
     a_flow_goes_on_over_the_next_connection_if_the_server_closes,
@@ -20,30 +20,21 @@ over_each_loop!(
     a_long_body_is_kept_whole_if_there_are_few_users
 );
 
-const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi";
-
-/// A load of `flows` flows of these steps.
-fn plan(
+/// Runs a load of `count` flows of these steps, and checks what holds for each.
+fn run(
     event_loop: EventLoopChoice,
     server: &ScriptedServer,
     steps: &[Step],
-    flows: u64,
-) -> (LoadPlan, Arc<Counts>) {
+    count: u64,
+    change: impl FnOnce(LoadPlan) -> LoadPlan,
+) -> (LoadResult, Flows) {
     let url = format!("http://{}/", server.address());
-    let (request, counts) = Steps::of(&url, steps).request();
-    let plan = LoadPlan {
+    let (request, _) = Steps::of(&url, steps).request();
+    let result = load(&change(LoadPlan {
         request,
-        ..get_from(event_loop, server.address(), flows)
-    };
-    (plan, counts)
-}
-
-/// Runs a load, and checks what holds for each.
-fn load(plan: &LoadPlan) -> (LoadResult, Flows) {
-    let result = plans::load(plan);
+        ..get_from(event_loop, server.address(), count)
+    }));
     let flows = result.flows.clone().unwrap();
-    assert_eq!(result.requests, result.outcomes.total());
     for (outcome, count) in result.outcomes.iter() {
         let of_entries = flows.entries.iter().map(|entry| entry.outcomes[outcome]);
         assert_eq!(of_entries.sum::<u64>(), count, "{}", outcome.name());
@@ -55,36 +46,25 @@ fn load(plan: &LoadPlan) -> (LoadResult, Flows) {
     (result, flows)
 }
 
-fn counts(flows: &Flows) -> (u64, u64, u64) {
-    (flows.ok, flows.failed, flows.unfinished)
-}
-
-/// How often each entry had that outcome.
-fn of(flows: &Flows, outcome: Outcome) -> Vec<u64> {
-    let entries = flows.entries.iter();
-    entries.map(|entry| entry.outcomes[outcome]).collect()
-}
-
-/// Every shape, as fast as it gets.
-fn shapes() -> [LoadShape; 4] {
-    let think_time_s = 0.001;
-    [
-        LoadShape::Closed,
-        even(3000.0),
-        LoadShape::UsersClosed { think_time_s },
-        LoadShape::UsersOpen { think_time_s },
-    ]
+/// All flows, of that many entries, succeed.
+#[track_caller]
+fn assert_ok(flows: &Flows, count: u64, entries: usize) {
+    assert_eq!((flows.ok, flows.failed, flows.unfinished), (count, 0, 0));
+    let ok = flows
+        .entries
+        .iter()
+        .map(|entry| entry.outcomes[Outcome::Ok]);
+    assert_eq!(ok.collect::<Vec<_>>(), vec![count; entries]);
 }
 
 fn a_flow_goes_on_over_the_next_connection_if_the_server_closes(event_loop: EventLoopChoice) {
-    for response in [LAST, HELLO] {
+    let announced = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi";
+    for response in [&announced[..], HELLO] {
         let server = ScriptedServer::responding(response, After::Close);
-        let (plan, _) = plan(event_loop, &server, &[Step::GET; 3], 10);
-        let (result, flows) = load(&plan);
-        assert_eq!(counts(&flows), (10, 0, 0), "{:?}", result.first_wrong);
-        assert_eq!(of(&flows, Outcome::Ok), [10, 10, 10]);
-        assert_eq!(result.connections_opened, 30);
-        assert_eq!(server.requests(), 30);
+        let (result, flows) = run(event_loop, &server, &[Step::GET; 3], 10, |plan| plan);
+        assert_ok(&flows, 10, 3);
+        let counted = (result.connections_opened, server.requests());
+        assert_eq!(counted, (30, 30));
     }
 }
 
@@ -96,117 +76,102 @@ fn a_connection_that_is_closed_during_a_pause_is_opened_again(event_loop: EventL
         ..Step::GET
     };
     // Users of a closed loop pause before their first request, too.
-    let (plan, _) = plan(event_loop, &server, &[post; 2], 6);
-    let (result, flows) = load(&plan);
-    assert_eq!(
-        result.outcomes[Outcome::Ok] + result.outcomes[Outcome::Reset],
-        result.requests
-    );
+    let (result, flows) = run(event_loop, &server, &[post; 2], 6, |plan| plan);
+    let ok_or_reset = [Outcome::Ok, Outcome::Reset].map(|it| result.outcomes[it]);
+    assert_eq!(ok_or_reset.iter().sum::<u64>(), result.requests);
     assert_eq!(flows.ok + flows.failed, 6);
 }
 
 fn a_connection_is_replaced_in_the_middle_of_a_flow(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
-    let (mut plan, _) = plan(event_loop, &server, &[Step::GET; 3], 8);
-    (plan.connections, plan.max_connections, plan.threads) = (1, 1, 1);
-    plan.requests_per_connection = std::num::NonZeroU64::new(2);
-    let (result, flows) = load(&plan);
-    assert_eq!(counts(&flows), (8, 0, 0));
+    let server = ScriptedServer::hello();
+    let (result, flows) = run(event_loop, &server, &[Step::GET; 3], 8, |plan| LoadPlan {
+        requests_per_connection: NonZeroU64::new(2),
+        ..over_one_connection(plan)
+    });
+    assert_ok(&flows, 8, 3);
     assert_eq!((result.connections_opened, server.connections()), (12, 12));
 }
 
 fn a_reset_ends_the_flow_and_the_next_one_begins_with_the_first_entry(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::start(|stream, number| match number {
-        0 => {
-            let _ = stream.write_all(HELLO);
-            After::Keep
+    let server = ScriptedServer::start(|stream, number| {
+        if number > 0 {
+            return After::Close;
         }
-        _ => After::Close,
+        let _ = stream.write_all(HELLO);
+        After::Keep
     });
     let post = Step {
         method: "POST",
         body: 3,
         ..Step::GET
     };
-    for shape in shapes() {
-        let (mut plan, _) = plan(event_loop, &server, &[Step::GET, post, Step::GET], 12);
-        plan.shape = shape;
-        let (_, flows) = load(&plan);
-        assert_eq!(counts(&flows), (0, 12, 0), "{:?}", plan.shape);
-        assert_eq!(of(&flows, Outcome::Ok), [12, 0, 0]);
-        assert_eq!(of(&flows, Outcome::Reset), [0, 12, 0]);
+    for shape in shapes(0.001) {
+        let (_, flows) = run(
+            event_loop,
+            &server,
+            &[Step::GET, post, Step::GET],
+            12,
+            |plan| LoadPlan {
+                shape: shape.clone(),
+                ..plan
+            },
+        );
+        let entries = flows.entries.iter().map(|entry| summary(&entry.outcomes));
+        assert_eq!(
+            entries.collect::<Vec<_>>(),
+            ["12 ok", "12 reset", ""],
+            "{shape:?}"
+        );
+        assert_eq!((flows.ok, flows.failed, flows.unfinished), (0, 12, 0));
         assert_eq!(flows.first_failure, None);
     }
 }
 
 #[test]
 fn a_conversation_refuses_flows() {
-    let event_loop = EventLoopChoice::Auto;
-    let server = ScriptedServer::responding(HELLO, After::Keep);
-    let (plan, _) = plan(event_loop, &server, &[Step::GET; 3], 1);
-    let (endpoint, request) = (&plan.endpoint, &plan.request);
-    let mut conversation = Conversation::of(endpoint, request, None, Duration::from_secs(30));
+    let server = ScriptedServer::hello();
+    let url = format!("http://{}/", server.address());
+    let (request, _) = Steps::of(&url, &[Step::GET; 3]).request();
+    let endpoint = server.address().into();
+    let mut conversation = Conversation::of(&endpoint, &request, None, Duration::from_secs(30));
     let error = conversation.request().unwrap_err();
     assert_eq!(error.to_string(), "a flow of several requests needs a load");
     assert_eq!((conversation.connections(), server.requests()), (0, 0));
 }
 
-fn long_body() -> Vec<u8> {
+fn long_body() -> ScriptedServer {
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1200000\r\n\r\n";
-    [&head[..], &vec![b'x'; 1_200_000]].concat()
+    let response = [&head[..], &vec![b'x'; 1_200_000]].concat();
+    ScriptedServer::responding(response, After::Keep)
 }
 
 fn a_body_that_many_users_cannot_keep_is_refused(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(long_body(), After::Keep);
+    let server = long_body();
     for (keep, expected) in [
-        (Keep::All, Outcome::WrongBody),
-        (Keep::Head, Outcome::Ok),
-        (Keep::Status, Outcome::Ok),
+        (Keep::All, "5 wrong_body"),
+        (Keep::Head, "5 ok"),
+        (Keep::Status, "5 ok"),
     ] {
         let step = Step { keep, ..Step::GET };
-        let (mut plan, _) = plan(event_loop, &server, &[step], 5);
-        plan.shape = even(1000.0);
-        // Together they may keep 1 GiB.
-        plan.max_connections = 900;
-        let (result, flows) = load(&plan);
-        assert_eq!(of(&flows, expected), [5], "{:?}", result.first_wrong);
+        let (result, _) = run(event_loop, &server, &[step], 5, |plan| LoadPlan {
+            shape: even(1000.0),
+            // Together they may keep 1 GiB.
+            max_connections: 900,
+            ..plan
+        });
+        assert_outcomes(&result, expected);
         if let Some(wrong) = result.first_wrong {
-            let told = "the body is longer than the 1193046 bytes that Prony keeps for each of this many users";
-            assert_eq!(wrong.detail, told);
+            let detail = "the body is longer than the 1193046 bytes that Prony keeps for each of this many users";
+            assert_eq!(wrong.detail, detail);
         }
     }
 }
 
 fn a_long_body_is_kept_whole_if_there_are_few_users(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(long_body(), After::Keep);
     let step = Step {
         keep: Keep::All,
         ..Step::GET
     };
-    let (plan, _) = plan(event_loop, &server, &[step; 2], 9);
-    let (result, flows) = load(&plan);
-    assert_eq!(counts(&flows), (9, 0, 0), "{:?}", result.first_wrong);
-}
-
-#[test]
-fn what_a_scenario_cannot_be_combined_with_is_refused() {
-    let event_loop = EventLoopChoice::Auto;
-    let server = ScriptedServer::responding(HELLO, After::Keep);
-    let (good, _) = plan(event_loop, &server, &[Step::GET], 1);
-    for (change, one) in [
-        (
-            (|plan| plan.pipeline = 2) as fn(&mut LoadPlan),
-            "pipelining",
-        ),
-        (|plan| plan.streams = 1, "held streams"),
-        (|plan| plan.events = true, "event streams"),
-    ] {
-        let mut plan = good.clone();
-        change(&mut plan);
-        let other = "a scenario";
-        assert_eq!(
-            plan.validate(),
-            Err(PlanError::Contradiction { one, other })
-        );
-    }
+    let (_, flows) = run(event_loop, &long_body(), &[step; 2], 9, |plan| plan);
+    assert_ok(&flows, 9, 2);
 }

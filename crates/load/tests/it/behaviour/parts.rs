@@ -1,7 +1,7 @@
 //! Agents that share a load: when they start, and what they do if they do not.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -10,17 +10,19 @@ use std::time::{Duration, Instant};
 use prony_load::{
     EventLoopChoice, LoadError, LoadPlan, PartResult, PlanError, Start, assemble, run, run_part,
 };
-use prony_model::{Arrivals, Ended, LoadShape, Outcome, Schedule, parse_stages};
+use prony_model::{Arrivals, Ended, LoadShape, Schedule, parse_stages};
+use prony_testkit::connections::serve;
+use prony_testkit::table::rows;
+use prony_testkit::until;
 
 use crate::parts_of::{Together, load, run_parts, through_json};
-use crate::plans::get_from;
+use crate::plans::{assert_outcomes, get_from, summary};
 use crate::scenarios::{Step, Steps};
-use crate::scripted::{After, ScriptedServer};
+use crate::scripted::{After, HELLO, ScriptedServer};
 
 over_each_loop!(
     no_request_leaves_before_the_start,
     every_shape_of_agents_sends_what_the_plan_says,
-    the_shares_of_agents_differ_by_one_request_at_most,
     agents_have_the_arrivals_of_one_process_with_all_their_threads,
     the_next_load_continues_after_the_flows_of_all_agents,
     progress_counts_from_the_start,
@@ -30,7 +32,6 @@ over_each_loop!(
     results_of_other_agents_and_loads_are_recognized
 );
 
-const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
 /// Each has two threads.
 const AGENTS: usize = 3;
 /// Between the arrival of the last agent and the start.
@@ -63,23 +64,16 @@ fn shapes() -> [(&'static str, LoadShape); 6] {
     ]
 }
 
-/// A server that keeps the instants at which it received requests.
-fn timing_server() -> (ScriptedServer, Arc<Mutex<Vec<Instant>>>) {
-    let arrivals = Arc::new(Mutex::new(Vec::new()));
-    let recorded = arrivals.clone();
-    let server = ScriptedServer::start(move |stream, _| {
-        recorded.lock().unwrap().push(Instant::now());
-        let _ = stream.write_all(HELLO);
-        After::Keep
-    });
-    (server, arrivals)
-}
-
 fn no_request_leaves_before_the_start(event_loop: EventLoopChoice) {
-    let (server, arrivals) = timing_server();
     for (name, shape) in shapes() {
         for streams in [0, 6] {
-            arrivals.lock().unwrap().clear();
+            let arrivals = Arc::new(Mutex::new(Vec::new()));
+            let recorded = arrivals.clone();
+            let server = ScriptedServer::start(move |stream, _| {
+                recorded.lock().unwrap().push(Instant::now());
+                let _ = stream.write_all(HELLO);
+                After::Keep
+            });
             let plan = LoadPlan {
                 shape: shape.clone(),
                 streams,
@@ -90,64 +84,44 @@ fn no_request_leaves_before_the_start(event_loop: EventLoopChoice) {
             let start = start.instant().unwrap();
             let first = arrivals.lock().unwrap().iter().min().copied().unwrap();
             assert!(first >= start, "{name}: {:?} early", start - first);
-            for part in &parts {
-                let lag = part.start_lag();
-                // Nobody wakes up at the very instant.
-                assert!(lag > Duration::ZERO, "{name}");
-            }
+            // Nobody wakes up at the very instant.
+            let mut lags = parts.iter().map(PartResult::start_lag);
+            assert!(lags.all(|lag| lag > Duration::ZERO), "{name}");
             let result = assemble(&plan, &parts);
-            assert_eq!(
-                result.outcomes[Outcome::Ok],
-                60,
-                "{name}: {:?}",
-                result.first_wrong
-            );
+            assert_eq!(summary(&result.outcomes), "60 ok", "{name}");
             assert_eq!(result.ended, Ended::Requests, "{name}");
         }
     }
 }
 
 fn every_shape_of_agents_sends_what_the_plan_says(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let server = ScriptedServer::hello();
     for (name, shape) in shapes() {
+        let of = |requests| LoadPlan {
+            shape: shape.clone(),
+            ..plan(event_loop, server.address(), requests)
+        };
         // Fewer than workers, a number that does not divide, and many.
         for requests in [4, 61, 100] {
             let before = server.requests();
-            let plan = LoadPlan {
-                shape: shape.clone(),
-                ..plan(event_loop, server.address(), requests)
-            };
-            let result = load(&vec![plan; AGENTS], name);
-            assert_eq!(result.outcomes[Outcome::Ok], requests, "{name}");
-            assert_eq!(result.requests, requests, "{name}");
+            let result = load(&vec![of(requests); AGENTS], name);
+            let expected = format!("{requests} ok");
+            assert_eq!(summary(&result.outcomes), expected, "{name}");
             assert_eq!(server.requests() - before, requests, "{name}");
             if let Some(open) = result.open {
                 assert_eq!((open.due, open.sent), (requests, requests), "{name}");
             }
         }
-    }
-}
-
-fn the_shares_of_agents_differ_by_one_request_at_most(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
-    for (name, shape) in shapes() {
-        let plan = LoadPlan {
-            shape,
-            ..plan(event_loop, server.address(), 50)
-        };
+        let plan = of(50);
         let parts = run_parts(&vec![plan.clone(); AGENTS], &Together::of(AGENTS, NOTICE));
-        let requests = |part| assemble(&plan, std::slice::from_ref(part)).requests;
-        let requests: Vec<u64> = parts.iter().map(requests).collect();
-        assert_eq!(requests, [17, 17, 16], "{name}");
+        let parts = parts.chunks(1).map(|part| assemble(&plan, part).requests);
+        assert_eq!(parts.collect::<Vec<_>>(), [17, 17, 16], "{name}");
     }
 }
 
 fn agents_have_the_arrivals_of_one_process_with_all_their_threads(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
-    for (name, shape) in shapes() {
-        if !shape.is_open() {
-            continue;
-        }
+    let server = ScriptedServer::hello();
+    for (name, shape) in shapes().into_iter().filter(|(_, it)| it.is_open()) {
         let several = LoadPlan {
             shape,
             seed: 5,
@@ -176,7 +150,7 @@ fn agents_have_the_arrivals_of_one_process_with_all_their_threads(event_loop: Ev
 }
 
 fn the_next_load_continues_after_the_flows_of_all_agents(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let server = ScriptedServer::hello();
     let url = format!("http://{}/", server.address());
     // Each agent has a process, and so a scenario, of its own; none of them is the fleet's.
     let plan = || {
@@ -194,7 +168,7 @@ fn the_next_load_continues_after_the_flows_of_all_agents(event_loop: EventLoopCh
 }
 
 fn progress_counts_from_the_start(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let server = ScriptedServer::hello();
     let plan = LoadPlan {
         duration: Some(Duration::from_millis(100)),
         ..plan(event_loop, server.address(), u64::MAX)
@@ -219,35 +193,24 @@ impl Start for Never {
     }
 }
 
-/// The result of agent 0, who is interrupted after `interrupt_after`.
-fn part_of(plan: &LoadPlan, start: &dyn Start, interrupt_after: Option<Duration>) -> PartResult {
-    let interrupt = &AtomicBool::new(false);
-    thread::scope(|scope| {
-        if let Some(after) = interrupt_after {
-            scope.spawn(move || {
-                thread::sleep(after);
-                interrupt.store(true, SeqCst);
-            });
-        }
-        run_part(plan, 0, start, interrupt, &mut |_| {}).unwrap()
-    })
-}
-
 fn a_load_that_does_not_begin_has_an_empty_result(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
-    let soon = Some(Duration::from_millis(30));
+    let server = ScriptedServer::hello();
     for (name, shape) in shapes() {
-        for (start, interrupt_after) in [
-            (Never(Duration::ZERO), None),
-            (Never(Duration::from_secs(3600)), soon),
-        ] {
+        for start in [Never(Duration::ZERO), Never(Duration::from_secs(3600))] {
             let plan = LoadPlan {
                 shape: shape.clone(),
                 streams: 6,
                 duration: Some(Duration::from_millis(10)),
                 ..plan(event_loop, server.address(), 60)
             };
-            let part = through_json(&part_of(&plan, &start, interrupt_after));
+            let interrupt = AtomicBool::new(false);
+            let part = thread::scope(|scope| {
+                let part = scope.spawn(|| run_part(&plan, 0, &start, &interrupt, &mut |_| {}));
+                thread::sleep(Duration::from_millis(30));
+                interrupt.store(true, SeqCst);
+                part.join().unwrap().unwrap()
+            });
+            let part = through_json(&part);
             let result = assemble(&plan, &[part]);
             assert_eq!(result.ended, Ended::Interrupted, "{name}");
             assert_eq!(result.requests, 0, "{name}");
@@ -260,7 +223,7 @@ fn a_load_that_does_not_begin_has_an_empty_result(event_loop: EventLoopChoice) {
 }
 
 fn a_load_can_be_interrupted_after_the_start(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let server = ScriptedServer::hello();
     let plan = plan(event_loop, server.address(), u64::MAX);
     let start = Never(Duration::from_millis(1));
     let interrupt = AtomicBool::new(false);
@@ -269,39 +232,11 @@ fn a_load_can_be_interrupted_after_the_start(event_loop: EventLoopChoice) {
     });
     let result = assemble(&plan, &[part.unwrap()]);
     assert_eq!(result.ended, Ended::Interrupted);
-    assert!(result.outcomes[Outcome::Ok] > 0, "{:?}", result.outcomes);
-}
-
-/// A server that closes connections over which no request comes, as long as the load has not begun.
-fn impatient_server(begun: Arc<AtomicBool>, closed: Arc<AtomicU64>) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, begun, closed) = (stream.unwrap(), begun.clone(), closed.clone());
-            let patience = Duration::from_millis(20);
-            stream.set_read_timeout(Some(patience)).unwrap();
-            thread::spawn(move || {
-                let mut request = [0; 4096];
-                loop {
-                    match stream.read(&mut request) {
-                        Ok(0) => return,
-                        Ok(_) => stream.write_all(HELLO).unwrap_or(()),
-                        Err(error) if error.kind() != ErrorKind::WouldBlock => return,
-                        Err(_) if begun.load(SeqCst) => {}
-                        Err(_) => {
-                            closed.fetch_add(1, SeqCst);
-                            return;
-                        }
-                    }
-                }
-            });
-        }
-    });
-    address
+    assert!(result.latency_ns.is_some(), "{:?}", result.outcomes);
 }
 
 /// Waits while the server closes connections, and begins when it no longer does.
+#[derive(Clone, Default)]
 struct AfterCloses {
     begun: Arc<AtomicBool>,
     closed: Arc<AtomicU64>,
@@ -309,47 +244,56 @@ struct AfterCloses {
 
 impl Start for AfterCloses {
     fn at(&self, _: &AtomicBool) -> Option<Instant> {
-        let give_up = Instant::now() + Duration::from_secs(20);
-        while self.closed.load(SeqCst) < 6 && Instant::now() < give_up {
-            thread::sleep(Duration::from_millis(5));
-        }
+        until("six closes", || {
+            (self.closed.load(SeqCst) >= 6).then_some(())
+        });
         self.begun.store(true, SeqCst);
         Some(Instant::now() + NOTICE)
     }
 }
 
+/// A server that closes connections over which no request comes, as long as the load has not begun.
+fn impatient_server(start: AfterCloses) -> SocketAddr {
+    serve(move |mut stream| {
+        let patience = Duration::from_millis(20);
+        stream.set_read_timeout(Some(patience)).unwrap();
+        loop {
+            match stream.read(&mut [0; 4096]) {
+                Ok(0) => return,
+                Ok(_) => stream.write_all(HELLO).unwrap_or(()),
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return,
+                Err(_) if start.begun.load(SeqCst) => {}
+                Err(_) => {
+                    start.closed.fetch_add(1, SeqCst);
+                    return;
+                }
+            }
+        }
+    })
+}
+
 fn connections_that_the_server_closes_before_the_start_are_reopened(event_loop: EventLoopChoice) {
-    let (begun, closed) = (
-        Arc::new(AtomicBool::new(false)),
-        Arc::new(AtomicU64::new(0)),
-    );
-    let address = impatient_server(begun.clone(), closed.clone());
+    let start = AfterCloses::default();
     let plan = LoadPlan {
         agents: 1,
         shape: rate(Arrivals::Even, 1000.0),
-        ..plan(event_loop, address, 200)
+        ..plan(event_loop, impatient_server(start.clone()), 200)
     };
-    let start = AfterCloses { begun, closed };
     let part = run_part(&plan, 0, &start, &AtomicBool::new(false), &mut |_| {}).unwrap();
-    assert!(start.closed.load(SeqCst) >= 6, "all were closed");
     let result = assemble(&plan, &[part]);
-    let wrong = &result.first_wrong;
-    assert_eq!(result.outcomes[Outcome::Ok], 200, "{wrong:?}");
-    assert_eq!(result.requests, 200);
+    assert_outcomes(&result, "200 ok");
     assert!(result.reconnects >= 1);
 }
 
 #[test]
 fn a_part_needs_its_agent_and_a_process_cannot_be_several() {
     let event_loop = EventLoopChoice::Auto;
-    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let server = ScriptedServer::hello();
     let plan = plan(event_loop, server.address(), 6);
     let never = AtomicBool::new(false);
     let error = run(&plan, &never, &mut |_| {}).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "one process cannot run a load of 3 agents"
-    );
+    let message = "one process cannot run a load of 3 agents";
+    assert_eq!(error.to_string(), message);
     let start = Never(Duration::ZERO);
     let error = run_part(&plan, 3, &start, &never, &mut |_| {}).unwrap_err();
     let expected = PlanError::NoSuchAgent {
@@ -361,26 +305,23 @@ fn a_part_needs_its_agent_and_a_process_cannot_be_several() {
 }
 
 fn results_of_other_agents_and_loads_are_recognized(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let server = ScriptedServer::hello();
     let plan = plan(event_loop, server.address(), 6);
-    let part = part_of(&plan, &Never(Duration::from_millis(1)), None);
+    let start = Never(Duration::from_millis(1));
+    let part = run_part(&plan, 0, &start, &AtomicBool::new(false), &mut |_| {}).unwrap();
     assert_eq!(part.check(&plan, 0), Ok(()));
-    let foreign = |plan: &LoadPlan, agent| part.check(plan, agent).unwrap_err().to_string();
-    assert_eq!(
-        foreign(&plan, 1),
-        "it is the result of agent 0 of 3, not of agent 1 of 3"
-    );
-    let other = |agents, connections| LoadPlan {
-        agents,
-        connections,
-        ..plan.clone()
-    };
-    assert_eq!(
-        foreign(&other(2, 6), 0),
-        "it is the result of agent 0 of 3, not of agent 0 of 2"
-    );
-    assert_eq!(
-        foreign(&other(3, 7), 0),
-        "it has 2 connections instead of 3"
-    );
+    for [agents, connections, agent, message] in rows(
+        "3 | 6 | 1 | it is the result of agent 0 of 3, not of agent 1 of 3
+         2 | 6 | 0 | it is the result of agent 0 of 3, not of agent 0 of 2
+         3 | 7 | 0 | it has 2 connections instead of 3",
+    ) {
+        let number = |text: &str| text.parse().unwrap();
+        let plan = LoadPlan {
+            agents: number(agents),
+            connections: number(connections),
+            ..plan.clone()
+        };
+        let foreign = part.check(&plan, number(agent)).unwrap_err();
+        assert_eq!(foreign.to_string(), message);
+    }
 }

@@ -4,39 +4,38 @@ use std::io::Write;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
 
-use prony_load::{EventLoopChoice, Expectation, LoadPlan, SampleChoice, Sampling};
+use prony_load::{
+    EventLoopChoice, Expectation, LoadPlan, Mismatch, Response, ResponseCheck, SampleChoice,
+    Sampling,
+};
 use prony_model::{Checked, Outcome};
+use prony_testkit::contains;
 
-use crate::plans::{assert_outcome, get_from, load};
+use crate::plans::{assert_outcomes, get_from, load, over_one_connection};
 use crate::scripted::{After, ScriptedServer};
 
 over_each_loop!(
     every_wrong_short_body_is_found,
     long_bodies_are_sampled_and_the_wrong_share_is_estimated,
-    every_nth_compares_nothing_else,
+    every_nth_is_compared_and_all_lengths_are,
+    even_rare_sampling_covers_the_measured_part,
     without_an_expected_response_nothing_is_compared,
     pipelined_short_bodies_are_all_compared
 );
 
-/// A server whose responses are all as long as `body`. Those whose number, counted over all connections, `is_wrong`
-/// differ in the last byte.
-fn server(body: &[u8], is_wrong: fn(u64) -> bool) -> ScriptedServer {
-    let respond = |body: &[u8]| {
+/// A server that responds with `body`, or with `wrong` if the number of the request, counted over all connections, `is_wrong`.
+fn server(body: &[u8], wrong: &[u8], is_wrong: fn(u64) -> bool) -> ScriptedServer {
+    let responses = [body, wrong].map(|body| {
         let length = body.len();
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
         [head.as_bytes(), body].concat()
-    };
-    let right = respond(body);
-    let wrong = respond(&[&body[..body.len() - 1], b"!"].concat());
+    });
     let number = AtomicU64::new(0);
     ScriptedServer::start(move |stream, _| {
-        let response = if is_wrong(number.fetch_add(1, SeqCst)) {
-            &wrong
-        } else {
-            &right
-        };
-        let _ = stream.write_all(response);
+        let is_wrong = is_wrong(number.fetch_add(1, SeqCst));
+        let _ = stream.write_all(&responses[usize::from(is_wrong)]);
         After::Keep
     })
 }
@@ -47,16 +46,23 @@ fn plan(
     body: &[u8],
     choice: SampleChoice,
 ) -> LoadPlan {
-    let expected = Expectation {
+    let check = Expectation {
         body: Some(body.to_vec()),
         ..Expectation::default()
     };
+    sampled(event_loop, server, 2_000, Arc::new(check), choice)
+}
+
+fn sampled(
+    event_loop: EventLoopChoice,
+    server: &ScriptedServer,
+    requests: u64,
+    check: Arc<dyn ResponseCheck>,
+    choice: SampleChoice,
+) -> LoadPlan {
     LoadPlan {
-        sampling: Some(Sampling {
-            check: Arc::new(expected),
-            choice,
-        }),
-        ..get_from(event_loop, server.address(), 2_000)
+        sampling: Some(Sampling { check, choice }),
+        ..get_from(event_loop, server.address(), requests)
     }
 }
 
@@ -69,72 +75,116 @@ fn after_200(number: u64) -> bool {
 }
 
 const SHORT: &[u8] = b"hello from prony\n";
+/// As long as the other one.
+const WRONG: &[u8] = b"hello from prony!";
 const LONG: &[u8] = &[b'x'; 4096];
 
 fn every_wrong_short_body_is_found(event_loop: EventLoopChoice) {
-    for (is_wrong, wrong) in [
-        (one_in_a_hundred as fn(u64) -> bool, 20),
-        (after_200, 1_800),
+    for (is_wrong, expected) in [
+        (
+            one_in_a_hundred as fn(u64) -> bool,
+            "1980 ok and 20 wrong_body",
+        ),
+        (after_200, "200 ok and 1800 wrong_body"),
     ] {
-        let server = server(SHORT, is_wrong);
+        let server = server(SHORT, WRONG, is_wrong);
         let result = load(&plan(event_loop, &server, SHORT, SampleChoice::AtRandom));
-        assert_outcome(&result, Outcome::WrongBody, wrong);
-        assert_outcome(&result, Outcome::Ok, 2_000 - wrong);
+        assert_outcomes(&result, expected);
         assert!(result.checked.unwrap().every_body);
-        let detail = result.first_wrong.unwrap().detail;
-        assert!(detail.contains(r"at byte 16: `!`"), "{detail}");
+        contains(&result.first_wrong.unwrap().detail, "at byte 16: `!`");
     }
 }
 
 /// Comparing every 1000th only checks the first of each worker.
 fn long_bodies_are_sampled_and_the_wrong_share_is_estimated(event_loop: EventLoopChoice) {
     for is_wrong in [one_in_a_hundred, after_200] {
-        let server = server(LONG, is_wrong);
-        let plan = plan(event_loop, &server, LONG, SampleChoice::AtRandom);
-        let result = load(&plan);
+        let server = server(LONG, &[b'y'; 4096], is_wrong);
+        let result = load(&plan(event_loop, &server, LONG, SampleChoice::AtRandom));
         let checked = result.checked.unwrap();
         let share = checked.wrong as f64 / checked.compared as f64;
         assert_eq!(checked.wrong_share(), Some(share), "{checked:?}");
-        assert_outcome(&result, Outcome::WrongBody, checked.wrong);
+        assert_eq!(result.outcomes[Outcome::WrongBody], checked.wrong);
         assert!(!checked.every_body);
         // How many it compares of a load at which rate is tested with the sampler.
         assert!((1..=2_000).contains(&checked.compared), "{checked:?}");
     }
 }
 
-fn every_nth_compares_nothing_else(event_loop: EventLoopChoice) {
-    let server = server(SHORT, one_in_a_hundred);
-    let hundredth = SampleChoice::EveryNth(NonZeroU64::new(100).unwrap());
-    let mut plan = plan(event_loop, &server, SHORT, hundredth);
-    (plan.connections, plan.threads) = (1, 1);
-    let result = load(&plan);
-    assert_eq!(
-        result.outcomes[Outcome::Ok],
-        2_000,
-        "all sampled responses are correct"
-    );
-    let compared = Checked {
-        compared: 20,
-        wrong: 0,
-        every_body: false,
-    };
-    assert_eq!(result.checked, Some(compared));
+/// Every body must be [`SHORT`]; counts how often it compares one.
+#[derive(Default)]
+struct Counting(AtomicU64);
+
+impl ResponseCheck for Counting {
+    fn check(&self, response: &Response) -> Result<(), Mismatch> {
+        self.0.fetch_add(1, SeqCst);
+        let text = |body| String::from_utf8_lossy(body).into_owned();
+        match &response.body[..] == SHORT {
+            true => Ok(()),
+            false => Err(Mismatch {
+                expected: text(SHORT),
+                received: text(&response.body),
+            }),
+        }
+    }
+
+    fn body_length(&self) -> Option<u64> {
+        Some(SHORT.len() as u64)
+    }
+}
+
+fn every_nth_is_compared_and_all_lengths_are(event_loop: EventLoopChoice) {
+    for (every, second, expected, compared, wrong) in [
+        (1, WRONG, "20 ok and 20 wrong_body", 40, 20),
+        // Only correct responses are compared.
+        (4, WRONG, "40 ok", 10, 0),
+        (4, b"hello".as_slice(), "20 ok and 20 wrong_body", 10, 0),
+    ] {
+        // Every second response is wrong.
+        let server = server(SHORT, second, |number| number % 2 == 1);
+        let choice = SampleChoice::EveryNth(NonZeroU64::new(every).unwrap());
+        let check = Arc::new(Counting::default());
+        let plan = sampled(event_loop, &server, 40, check.clone(), choice);
+        let result = load(&over_one_connection(plan));
+        assert_outcomes(&result, expected);
+        let checked = Checked {
+            compared,
+            wrong,
+            every_body: false,
+        };
+        assert_eq!(result.checked, Some(checked), "every {every}");
+        assert_eq!(check.0.load(SeqCst), compared, "every {every}");
+        if wrong > 0 {
+            let detail = result.first_wrong.unwrap().detail;
+            contains(&detail, "got hello from prony!");
+        }
+    }
+}
+
+fn even_rare_sampling_covers_the_measured_part(event_loop: EventLoopChoice) {
+    let check = Arc::new(Counting::default());
+    let choice = SampleChoice::EveryNth(NonZeroU64::MAX);
+    let server = server(SHORT, WRONG, |_| false);
+    let result = load(&over_one_connection(LoadPlan {
+        warmup: Duration::from_millis(50),
+        ..sampled(event_loop, &server, 5, check.clone(), choice)
+    }));
+    assert_outcomes(&result, "5 ok");
+    assert_eq!(check.0.load(SeqCst), 2);
 }
 
 fn without_an_expected_response_nothing_is_compared(event_loop: EventLoopChoice) {
-    let server = server(SHORT, after_200);
-    let mut plan = plan(event_loop, &server, SHORT, SampleChoice::AtRandom);
-    plan.sampling = None;
-    let result = load(&plan);
-    assert_outcome(&result, Outcome::Ok, 2_000);
+    let server = server(SHORT, WRONG, after_200);
+    let result = load(&get_from(event_loop, server.address(), 2_000));
+    assert_outcomes(&result, "2000 ok");
     assert_eq!(result.checked, None);
 }
 
 fn pipelined_short_bodies_are_all_compared(event_loop: EventLoopChoice) {
-    let server = server(SHORT, one_in_a_hundred);
-    let mut plan = plan(event_loop, &server, SHORT, SampleChoice::AtRandom);
-    (plan.connections, plan.threads, plan.pipeline) = (1, 1, 16);
-    let result = load(&plan);
-    assert_outcome(&result, Outcome::WrongBody, 20);
-    assert_outcome(&result, Outcome::Ok, 1_980);
+    let server = server(SHORT, WRONG, one_in_a_hundred);
+    let plan = plan(event_loop, &server, SHORT, SampleChoice::AtRandom);
+    let result = load(&LoadPlan {
+        pipeline: 16,
+        ..over_one_connection(plan)
+    });
+    assert_outcomes(&result, "1980 ok and 20 wrong_body");
 }

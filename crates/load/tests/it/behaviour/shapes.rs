@@ -8,8 +8,8 @@ use std::thread;
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
 use prony_model::{Arrivals, Ended, LoadShape, Outcome, Schedule};
 
-use crate::plans::{assert_outcome, even, get_from, load};
-use crate::scripted::{After, ScriptedServer};
+use crate::plans::{assert_outcomes, even, get_from, load, over_one_connection};
+use crate::scripted::{After, HELLO, ScriptedServer};
 
 over_each_loop!(
     a_load_works_over_a_unix_socket,
@@ -18,11 +18,11 @@ over_each_loop!(
     the_pipeline_is_filled_to_its_depth,
     a_close_in_a_pipeline_loses_no_request,
     a_connection_is_replaced_after_n_requests,
+    a_connection_that_the_server_closes_between_two_arrivals_is_no_error,
     the_event_loop_and_its_cost_are_reported
 );
 
-const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-
+/// At most fifty connections.
 fn plan(
     event_loop: EventLoopChoice,
     server: &ScriptedServer,
@@ -32,12 +32,13 @@ fn plan(
     LoadPlan {
         shape,
         threads: 1,
+        max_connections: 50,
         ..get_from(event_loop, server.address(), requests)
     }
 }
 
 fn a_rate_sends_requests_when_they_are_due(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
+    let server = ScriptedServer::hello();
     for (arrivals, threads) in [
         (Arrivals::Even, 1),
         (Arrivals::Even, 2),
@@ -45,28 +46,32 @@ fn a_rate_sends_requests_when_they_are_due(event_loop: EventLoopChoice) {
     ] {
         let before = server.requests();
         let shape = LoadShape::Rate(Schedule::constant(arrivals, 1000.0));
-        let mut plan = plan(event_loop, &server, shape, 300);
-        (plan.threads, plan.max_connections) = (threads, 40);
-        let result = load(&plan);
-        assert_outcome(&result, Outcome::Ok, 300);
+        let result = load(&LoadPlan {
+            threads,
+            ..plan(event_loop, &server, shape, 300)
+        });
+        assert_outcomes(&result, "300 ok");
         assert_eq!(server.requests() - before, 300);
         assert_eq!(result.ended, Ended::Requests);
         let open = result.open.unwrap();
         assert_eq!((open.due, open.sent, open.rate_ratio), (300, 300, 1.0));
         assert!(open.schedule_lag_ns.is_some());
-        if arrivals == Arrivals::Even {
-            assert!(result.duration_s > 0.298, "{}", result.duration_s);
-        }
+        let is_even = arrivals == Arrivals::Even;
+        assert!(
+            !is_even || result.duration_s > 0.298,
+            "{}",
+            result.duration_s
+        );
     }
 }
 
 fn busy_waiting_does_not_count_as_work(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
-    let mut plan = plan(event_loop, &server, even(200.0), 60);
-    plan.spin = true;
-    plan.max_connections = 20;
-    let result = load(&plan);
-    assert_outcome(&result, Outcome::Ok, 60);
+    let server = ScriptedServer::hello();
+    let result = load(&LoadPlan {
+        spin: true,
+        ..plan(event_loop, &server, even(200.0), 60)
+    });
+    assert_outcomes(&result, "60 ok");
     let generator = &result.generator;
     assert!(generator.spin_s > 0.0);
     assert!(generator.busy_max < 1.0, "{}", generator.busy_max);
@@ -80,30 +85,27 @@ fn the_pipeline_is_filled_to_its_depth(event_loop: EventLoopChoice) {
         }
         After::Keep
     });
-    let mut plan = plan(event_loop, &server, LoadShape::Closed, 120);
-    plan.pipeline = 4;
-    let result = load(&plan);
-    assert_outcome(&result, Outcome::Ok, 120);
-    assert_eq!(server.requests(), 120);
-    assert_eq!(result.connections_opened, 3);
+    let result = load(&LoadPlan {
+        pipeline: 4,
+        ..plan(event_loop, &server, LoadShape::Closed, 120)
+    });
+    assert_outcomes(&result, "120 ok");
+    assert_eq!((server.requests(), result.connections_opened), (120, 3));
 }
 
 fn a_close_in_a_pipeline_loses_no_request(event_loop: EventLoopChoice) {
     let server = ScriptedServer::start(|stream, number| {
         let _ = stream.write_all(HELLO);
-        if number == 4 {
-            After::Close
-        } else {
-            After::Keep
+        match number {
+            4 => After::Close,
+            _ => After::Keep,
         }
     });
-    let mut plan = plan(event_loop, &server, LoadShape::Closed, 100);
-    plan.pipeline = 3;
-    let result = load(&plan);
-    let (ok, reset) = (
-        result.outcomes[Outcome::Ok],
-        result.outcomes[Outcome::Reset],
-    );
+    let result = load(&LoadPlan {
+        pipeline: 3,
+        ..plan(event_loop, &server, LoadShape::Closed, 100)
+    });
+    let [ok, reset] = [Outcome::Ok, Outcome::Reset].map(|it| result.outcomes[it]);
     // A request lost to two closes in turn is given up.
     assert_eq!(ok + reset, 100, "{:?}", result.outcomes);
     assert!(ok >= 60 && result.resent > 0, "{ok} and {}", result.resent);
@@ -112,14 +114,28 @@ fn a_close_in_a_pipeline_loses_no_request(event_loop: EventLoopChoice) {
 }
 
 fn a_connection_is_replaced_after_n_requests(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
-    let mut plan = plan(event_loop, &server, LoadShape::Closed, 50);
-    (plan.connections, plan.max_connections) = (1, 1);
-    plan.requests_per_connection = NonZeroU64::new(5);
-    let result = load(&plan);
-    assert_outcome(&result, Outcome::Ok, 50);
+    let server = ScriptedServer::hello();
+    let result = load(&LoadPlan {
+        requests_per_connection: NonZeroU64::new(5),
+        ..over_one_connection(plan(event_loop, &server, LoadShape::Closed, 50))
+    });
+    assert_outcomes(&result, "50 ok");
     assert_eq!((result.connections_opened, server.connections()), (10, 10));
     assert_eq!((result.reconnects, result.resent), (9, 0));
+}
+
+fn a_connection_that_the_server_closes_between_two_arrivals_is_no_error(
+    event_loop: EventLoopChoice,
+) {
+    let server = ScriptedServer::responding(HELLO, After::Close);
+    let shape = LoadShape::UsersOpen { think_time_s: 0.02 };
+    let result = load(&LoadPlan {
+        connections: 4,
+        ..plan(event_loop, &server, shape, 60)
+    });
+    assert_outcomes(&result, "60 ok");
+    assert_eq!(server.requests(), 60);
+    assert!(result.reconnects >= 56, "{}", result.reconnects);
 }
 
 fn a_load_works_over_a_unix_socket(event_loop: EventLoopChoice) {
@@ -136,27 +152,24 @@ fn a_load_works_over_a_unix_socket(event_loop: EventLoopChoice) {
         }
         responded
     });
-    let request = prony_load::Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
-    let plan = LoadPlan {
-        requests: Some(100),
-        event_loop,
-        ..LoadPlan::new(Endpoint::Unix(path), "http://a/", request)
-    };
-    let result = load(&plan);
-    assert_outcome(&result, Outcome::Ok, 100);
+    let any = ([127, 0, 0, 1], 1).into();
+    let result = load(&LoadPlan {
+        endpoint: Endpoint::Unix(path),
+        ..over_one_connection(get_from(event_loop, any, 100))
+    });
+    assert_outcomes(&result, "100 ok");
     assert_eq!(server.join().unwrap(), 100);
     assert!(result.target.address.starts_with("unix:"));
 }
 
 fn the_event_loop_and_its_cost_are_reported(event_loop: EventLoopChoice) {
-    let server = ScriptedServer::responding(HELLO, After::Keep);
-    let result = load(&plan(event_loop, &server, LoadShape::Closed, 200));
-    let generator = &result.generator;
+    let server = ScriptedServer::hello();
+    let generator = load(&plan(event_loop, &server, LoadShape::Closed, 200)).generator;
     // The first of these short responses chooses io_uring.
     let ran = match event_loop {
         EventLoopChoice::Auto => EventLoopChoice::IoUring,
         chosen => chosen,
     };
     assert_eq!(generator.event_loop, ran.to_string());
-    assert!(generator.system_calls > 0 && generator.system_calls < 200 * 6);
+    assert!((1..200 * 6).contains(&generator.system_calls));
 }

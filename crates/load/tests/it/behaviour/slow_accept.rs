@@ -5,10 +5,11 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use prony_load::{EventLoopChoice, LoadPlan};
-use prony_model::Outcome;
-
-use crate::plans::{assert_outcome, even, get_from, load};
+use prony_testkit::contains;
 use prony_testkit::slow_acceptor::slow_acceptor;
+
+use crate::plans::{assert_outcomes, even, get_from, load};
+use crate::scripted::ScriptedServer;
 
 over_each_loop!(
     an_overflowing_accept_queue_explains_a_second_of_latency,
@@ -37,23 +38,14 @@ fn an_overflowing_accept_queue_explains_a_second_of_latency(event_loop: EventLoo
     assert!(tcp.accept_queue_overflows > 0, "{tcp:?}");
     assert!(tcp.retransmitted_syns > 0 && tcp.timeouts > 0, "{tcp:?}");
     let because = result.slow_because.unwrap();
-    assert!(
-        because.contains("sent again after waiting 1 s or longer"),
-        "{because}"
-    );
-    assert!(
-        because.contains("the server's accept queue overflowed"),
-        "{because}"
-    );
+    contains(&because, "sent again after waiting 1 s or longer");
+    contains(&because, "the server's accept queue overflowed");
 }
 
 fn a_fast_load_has_counts_and_no_explanation(event_loop: EventLoopChoice) {
-    let server = crate::scripted::ScriptedServer::responding(
-        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
-        crate::scripted::After::Keep,
-    );
+    let server = ScriptedServer::hello();
     let result = load(&get_from(event_loop, server.address(), 30));
-    assert_outcome(&result, Outcome::Ok, 30);
+    assert_outcomes(&result, "30 ok");
     assert!(result.tcp.is_some());
     let latency = result.latency_ns.unwrap();
     // On a busy machine a load may be slow, and other programs may have timeouts.

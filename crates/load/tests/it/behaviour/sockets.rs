@@ -6,27 +6,16 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
-use prony_model::Outcome;
+use prony_testkit::connections::serve;
 use socket2::SockRef;
 
-use crate::plans::{assert_outcome, get_from, load};
+use crate::plans::{assert_outcomes, get_from, load, summary};
+use crate::scripted::HELLO;
 
 over_each_loop!(
     an_immediate_reset_is_a_reset,
     urgent_data_is_ignored_and_stalls_nothing
 );
-
-/// A server that runs `conversation` with every connection, each on its own thread.
-fn server(conversation: fn(TcpStream)) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            thread::spawn(move || conversation(stream.unwrap()));
-        }
-    });
-    address
-}
 
 /// Resets every connection on the thread that accepts it, as early as possible.
 fn resetting() -> SocketAddr {
@@ -44,14 +33,12 @@ fn resetting() -> SocketAddr {
 }
 
 fn an_immediate_reset_is_a_reset(event_loop: EventLoopChoice) {
-    let address = resetting();
-    let plan = LoadPlan {
+    let result = load(&LoadPlan {
         connections: 8,
         max_connections: 8,
-        ..get_from(event_loop, address, 2000)
-    };
-    let result = load(&plan);
-    assert_outcome(&result, Outcome::Reset, 2000);
+        ..get_from(event_loop, resetting(), 2000)
+    });
+    assert_outcomes(&result, "2000 reset");
     assert_eq!(result.connections_opened, 2000);
 }
 
@@ -64,28 +51,24 @@ fn a_server_that_resets_at_once_is_reachable() {
     }
 }
 
-/// Responds to each request in pieces; the last byte of a piece marked `true` is urgent.
-fn in_pieces(mut stream: TcpStream, pieces: &[(&[u8], bool)], pause: Duration) {
+/// Responds to each request in pieces. The exclamation mark is urgent.
+fn in_pieces(mut stream: TcpStream, pieces: &[&[u8]], pause: Duration) -> Option<()> {
     stream.set_nodelay(true).unwrap();
     let mut request = Vec::new();
     let mut buffer = [0; 4096];
     loop {
-        match stream.read(&mut buffer) {
-            Ok(0) | Err(_) => return,
-            Ok(length) => request.extend_from_slice(&buffer[..length]),
-        }
+        let length = stream.read(&mut buffer).ok().filter(|length| *length > 0)?;
+        request.extend_from_slice(&buffer[..length]);
         if !request.ends_with(b"\r\n\r\n") {
             continue;
         }
         request.clear();
-        for (bytes, urgent) in pieces {
-            let sent = match urgent {
-                true => SockRef::from(&stream).send_out_of_band(bytes).map(drop),
-                false => stream.write_all(bytes),
-            };
-            if sent.is_err() {
-                return;
+        for piece in pieces {
+            match *piece {
+                b"!" => SockRef::from(&stream).send_out_of_band(piece).map(drop),
+                _ => stream.write_all(piece),
             }
+            .ok()?;
             thread::sleep(pause);
         }
     }
@@ -93,55 +76,25 @@ fn in_pieces(mut stream: TcpStream, pieces: &[(&[u8], bool)], pause: Duration) {
 
 const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n";
 const HALF: &[u8] = &[b'x'; 100_000];
+const PARTS: (&[u8], &[u8]) = HELLO.split_at(25);
 
 /// The urgent byte is not part of the stream, as in curl and every browser.
 fn urgent_data_is_ignored_and_stalls_nothing(event_loop: EventLoopChoice) {
-    let at_once: [fn(TcpStream); 5] = [
-        |stream| {
-            let pieces: [(&[u8], bool); 3] = [
-                (b"HTTP/1.1 200 OK\r\nContent-Le", false),
-                (b"!", true),
-                (b"ngth: 5\r\n\r\nhello", false),
-            ];
-            in_pieces(stream, &pieces, Duration::ZERO);
-        },
-        |stream| {
-            let pieces: [(&[u8], bool); 2] = [
-                (b"!", true),
-                (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", false),
-            ];
-            in_pieces(stream, &pieces, Duration::ZERO);
-        },
-        |stream| {
-            let pieces: [(&[u8], bool); 2] = [
-                (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", false),
-                (b"!", true),
-            ];
-            in_pieces(stream, &pieces, Duration::ZERO);
-        },
-        |stream| {
-            let pieces = [(HEAD, false), (HALF, false), (b"!", true), (HALF, false)];
-            in_pieces(stream, &pieces, Duration::ZERO);
-        },
-        |stream| {
-            let pieces: [(&[u8], bool); 3] = [
-                (b"HTTP/1.1 200 OK\r\nContent-Le", false),
-                (b"!", true),
-                (b"ngth: 5\r\n\r\nhello", false),
-            ];
-            in_pieces(stream, &pieces, Duration::from_millis(20));
-        },
+    let cases: [(&'static [&'static [u8]], u64); 5] = [
+        (&[PARTS.0, b"!", PARTS.1], 0),
+        (&[b"!", HELLO], 0),
+        (&[HELLO, b"!"], 0),
+        (&[HEAD, HALF, b"!", HALF], 0),
+        (&[PARTS.0, b"!", PARTS.1], 20),
     ];
-    for (case, conversation) in at_once.into_iter().enumerate() {
-        let mut plan = get_from(event_loop, server(conversation), 60);
-        plan.timeout = Duration::from_secs(5);
-        let result = load(&plan);
-        assert_eq!(
-            result.outcomes[Outcome::Ok],
-            60,
-            "{case}: {:?}",
-            result.first_wrong
-        );
+    for (case, (pieces, pause_ms)) in cases.into_iter().enumerate() {
+        let pause = Duration::from_millis(pause_ms);
+        let address = serve(move |stream| in_pieces(stream, pieces, pause));
+        let result = load(&LoadPlan {
+            timeout: Duration::from_secs(5),
+            ..get_from(event_loop, address, 60)
+        });
+        assert_eq!(summary(&result.outcomes), "60 ok", "{case}");
         // It does not poll while it waits.
         let calls = result.generator.system_calls as f64 / 60.0;
         assert!(calls < 200.0, "{case}: {calls} system calls per request");

@@ -1,90 +1,72 @@
-//! HTTP/2 servers that allow no stream: the requests wait, but not for ever.
+//! HTTP/2 connections without room for another stream: at first, for a while, or for ever.
 
 use std::io::Write;
 use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
+use http::Method;
 use prony_load::{EventLoopChoice, LoadPlan};
-use prony_model::{Ended, LoadResult, Outcome};
+use prony_model::{Ended, Outcome};
+use prony_testkit::connections::serve;
+use prony_testkit::until;
 
-use crate::h2_frames::{HEADERS, read_frame, read_preface, server};
-use crate::plans::{self, assert_outcome, even, http2_plan_to};
+use crate::h2_frames::{HEADERS, SETTINGS, converse, go_away, most_streams, ok};
+use crate::plans::{assert_outcomes, even, http2_plan_to, load, over_one_connection};
 
 over_each_loop!(
     a_load_ends_if_the_server_allows_no_more_streams,
     a_request_that_waits_for_a_stream_until_its_deadline_is_shed,
-    requests_wait_until_the_server_allows_streams
+    requests_wait_until_the_server_allows_streams,
+    arrivals_go_to_connections_with_room,
+    a_connection_that_has_room_again_takes_arrivals_again,
+    no_request_times_out_in_line_for_a_stream
 );
 
-/// `:status: 200`, and the end of the stream.
-const RESPONSE: [u8; 2] = [1 | 4, 0x88];
-
-/// Settings that allow no stream, and one after `pause` if there is a pause. The server responds to requests that were
-/// sent before its settings arrived.
-fn converse(mut stream: TcpStream, pause: Option<Duration>) -> Option<()> {
-    let mut writer = stream.try_clone().ok()?;
-    read_preface(&mut stream)?;
-    writer.write_all(&limit(0)).ok()?;
-    if let Some(pause) = pause {
-        let mut writer = stream.try_clone().ok()?;
-        thread::spawn(move || {
-            thread::sleep(pause);
-            writer.write_all(&limit(1))
-        });
-    }
-    loop {
-        let (kind, number) = read_frame(&mut stream)?;
-        if kind == HEADERS {
-            let [flags, block] = RESPONSE;
-            let head = [&[0, 0, 1, HEADERS, flags][..], &number, &[block]].concat();
-            writer.write_all(&head).ok()?;
+/// A server that allows no stream, and one after `pause` if there is a pause. It responds to requests that were sent
+/// before its settings arrived.
+fn without_streams(stream: TcpStream, mut pause: Option<Duration>) -> Option<()> {
+    let writer = stream.try_clone().ok()?;
+    converse(stream, &most_streams(0), |frame| {
+        if let Some(pause) = pause.take() {
+            let mut writer = writer.try_clone().unwrap();
+            thread::spawn(move || {
+                thread::sleep(pause);
+                writer.write_all(&most_streams(1))
+            });
         }
-    }
-}
-
-/// SETTINGS with MAX_CONCURRENT_STREAMS.
-fn limit(streams: u8) -> Vec<u8> {
-    vec![0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, streams]
+        match frame.kind {
+            HEADERS => ok(frame.stream),
+            _ => vec![],
+        }
+    })
 }
 
 /// Ten requests over three connections.
-fn load(event_loop: EventLoopChoice, pause: Option<Duration>, timeout: Duration) -> LoadResult {
-    load_as(event_loop, pause, |plan| LoadPlan { timeout, ..plan })
-}
-
-fn load_as(
-    event_loop: EventLoopChoice,
-    pause: Option<Duration>,
-    change: impl FnOnce(LoadPlan) -> LoadPlan,
-) -> LoadResult {
-    let address = server(move |stream| converse(stream, pause));
-    let plan = change(LoadPlan {
-        ..http2_plan_to(event_loop, address, 10)
-    });
-    plans::load(&plan)
+fn plan(event_loop: EventLoopChoice, pause: Option<Duration>) -> LoadPlan {
+    let address = serve(move |stream| without_streams(stream, pause));
+    http2_plan_to(event_loop, address, Method::GET, b"", 10)
 }
 
 fn a_load_ends_if_the_server_allows_no_more_streams(event_loop: EventLoopChoice) {
-    let result = load(event_loop, None, Duration::from_millis(20));
-    let outcomes = result.outcomes;
+    let result = load(&LoadPlan {
+        timeout: Duration::from_millis(20),
+        ..plan(event_loop, None)
+    });
     assert_eq!(result.ended, Ended::Requests);
-    assert_eq!(outcomes.total(), 10, "{outcomes:?}");
     // Each connection sends a request before it knows the limit.
-    assert!(outcomes[Outcome::TimedOut] >= 7, "{outcomes:?}");
-    assert_eq!(
-        outcomes[Outcome::TimedOut] + outcomes[Outcome::Ok],
-        10,
-        "{outcomes:?}"
-    );
+    let timed_out = result.outcomes[Outcome::TimedOut];
+    assert!(timed_out >= 7, "{:?}", result.outcomes);
+    assert_eq!(timed_out + result.outcomes[Outcome::Ok], 10);
 }
 
 fn a_request_that_waits_for_a_stream_until_its_deadline_is_shed(event_loop: EventLoopChoice) {
-    let shape = even(50.0);
-    let result = load_as(event_loop, None, |plan| LoadPlan {
-        shape,
+    let result = load(&LoadPlan {
+        shape: even(50.0),
         deadline: Some(Duration::from_millis(100)),
-        ..plan
+        ..plan(event_loop, None)
     });
     let outcomes = result.outcomes;
     assert_eq!(outcomes.total(), 10, "{outcomes:?}");
@@ -93,10 +75,79 @@ fn a_request_that_waits_for_a_stream_until_its_deadline_is_shed(event_loop: Even
 }
 
 fn requests_wait_until_the_server_allows_streams(event_loop: EventLoopChoice) {
-    let result = load(
-        event_loop,
-        Some(Duration::from_millis(30)),
-        Duration::from_secs(20),
-    );
-    assert_outcome(&result, Outcome::Ok, 10);
+    let result = load(&plan(event_loop, Some(Duration::from_millis(30))));
+    assert_outcomes(&result, "10 ok");
+}
+
+/// Ten requests over two connections. The server sends `notice` after the first request of the first one, and responds to
+/// that request once the second one has had `others` responses. All requests succeed. Returns how many responses the
+/// first connection has had.
+fn load_of_two(event_loop: EventLoopChoice, notice: &'static [u8], others: u64) -> u64 {
+    let connections = Arc::new(AtomicU64::new(0));
+    let responses: Arc<[AtomicU64; 2]> = Arc::default();
+    let counts = responses.clone();
+    let address = serve(move |stream| {
+        let connection = connections.fetch_add(1, SeqCst) as usize;
+        let mut writer = stream.try_clone().ok()?;
+        converse(stream, &SETTINGS, |frame| {
+            if frame.kind != HEADERS {
+                return vec![];
+            }
+            if connection == 0 && counts[0].load(SeqCst) == 0 {
+                let _ = writer.write_all(notice);
+                until("the responses of the other connection", || {
+                    (counts[1].load(SeqCst) >= others).then_some(())
+                });
+            }
+            counts[connection].fetch_add(1, SeqCst);
+            ok(frame.stream)
+        })
+    });
+    let result = load(&LoadPlan {
+        connections: 2,
+        max_connections: 2,
+        pipeline: 2,
+        threads: 1,
+        timeout: Duration::from_secs(5),
+        // The notice arrives before the third request.
+        shape: even(10.0),
+        ..http2_plan_to(event_loop, address, Method::GET, b"", 10)
+    });
+    assert_outcomes(&result, "10 ok");
+    responses[0].load(SeqCst)
+}
+
+const ONE_STREAM: &[u8] = &most_streams(1);
+/// No stream after the first is processed.
+const GO_AWAY: &[u8] = &go_away(1);
+
+fn arrivals_go_to_connections_with_room(event_loop: EventLoopChoice) {
+    for notice in [GO_AWAY, ONE_STREAM] {
+        // All the other requests, or the first one has no response.
+        load_of_two(event_loop, notice, 9);
+    }
+}
+
+fn a_connection_that_has_room_again_takes_arrivals_again(event_loop: EventLoopChoice) {
+    let of_first = load_of_two(event_loop, ONE_STREAM, 4);
+    assert!(of_first > 1, "{of_first}");
+}
+
+fn no_request_times_out_in_line_for_a_stream(event_loop: EventLoopChoice) {
+    let heads = Arc::new(AtomicU64::new(0));
+    let counted = heads.clone();
+    // A server that reads requests, and never says how many streams it takes.
+    let address = serve(move |stream| {
+        converse(stream, b"", |frame| {
+            counted.fetch_add(u64::from(frame.kind == HEADERS), SeqCst);
+            vec![]
+        })
+    });
+    let result = load(&LoadPlan {
+        pipeline: 300,
+        timeout: Duration::from_millis(200),
+        ..over_one_connection(http2_plan_to(event_loop, address, Method::GET, b"", 300))
+    });
+    assert_outcomes(&result, "300 timed_out");
+    until("each request", || (heads.load(SeqCst) == 300).then_some(()));
 }

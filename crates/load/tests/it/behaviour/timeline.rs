@@ -1,7 +1,6 @@
 //! The timeline of a load, against its totals.
 
 use std::io::Write;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
@@ -9,8 +8,8 @@ use std::time::Duration;
 use prony_load::{EventLoopChoice, LoadPlan};
 use prony_model::{Ended, LoadResult, Outcome, Timeline};
 
-use crate::plans::{self, get_from};
-use crate::scripted::{After, ScriptedServer};
+use crate::plans::{self, assert_outcomes, get_from};
+use crate::scripted::{After, HELLO, ScriptedServer};
 
 over_each_loop!(
     the_intervals_add_up_to_the_outcomes,
@@ -20,9 +19,7 @@ over_each_loop!(
     the_generators_scheduling_is_that_of_its_workers
 );
 
-const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
-
-/// A timed load, with a warm-up, of a server that pauses before each response.
+/// A timed load, with a warm-up.
 fn timed(
     event_loop: EventLoopChoice,
     server: &ScriptedServer,
@@ -44,12 +41,9 @@ fn load(plan: &LoadPlan) -> (LoadResult, Timeline) {
     (result, timeline)
 }
 
+/// A server that pauses before each response.
 fn pausing_server() -> ScriptedServer {
-    ScriptedServer::start(|stream, _| {
-        thread::sleep(Duration::from_micros(200));
-        let _ = stream.write_all(HELLO);
-        After::Keep
-    })
+    ScriptedServer::slow(Duration::from_micros(200))
 }
 
 fn the_intervals_add_up_to_the_outcomes(event_loop: EventLoopChoice) {
@@ -69,11 +63,8 @@ fn the_intervals_add_up_to_the_outcomes(event_loop: EventLoopChoice) {
     let all = warmed_up + result.outcomes[Outcome::Ok];
     let in_intervals: u64 = timeline.ok.iter().sum();
     // The unfinished last interval is left out: with three connections and 0.2 ms per response, it has at most 150.
-    assert!(
-        (all.saturating_sub(150)..=all).contains(&in_intervals),
-        "{in_intervals} of {all}"
-    );
-    assert!(in_intervals > 0);
+    let expected = all.saturating_sub(150).max(1)..=all;
+    assert!(expected.contains(&in_intervals), "{in_intervals} of {all}");
     let before: u64 = timeline.ok[..10].iter().sum();
     assert!(before <= warmed_up, "{before} of {warmed_up}");
     for (&ok, &mean) in timeline.ok.iter().zip(&timeline.latency_mean_ns) {
@@ -98,10 +89,8 @@ fn slow_responses_are_counted_in_the_interval_of_their_arrival(event_loop: Event
 fn the_mean_latency_of_the_intervals_is_that_of_the_load(event_loop: EventLoopChoice) {
     let server = pausing_server();
     let (result, timeline) = load(&timed(event_loop, &server, 0, 200));
-    assert_eq!(
-        (timeline.measured_from_s, timeline.measured().start),
-        (0.0, 0)
-    );
+    let start = (timeline.measured_from_s, timeline.measured().start);
+    assert_eq!(start, (0.0, 0));
     let count: u64 = timeline.ok.iter().sum();
     let means = timeline.ok.iter().zip(&timeline.latency_mean_ns);
     let sum: f64 = means.map(|(&ok, mean)| ok as f64 * mean).sum();
@@ -111,18 +100,13 @@ fn the_mean_latency_of_the_intervals_is_that_of_the_load(event_loop: EventLoopCh
     // histogram has three digits.
     let missing = (all - count) as f64;
     let whole = latency.mean * all as f64;
-    assert!(
-        sum <= 1.001 * (whole - missing * latency.min as f64),
-        "{sum} of {whole}"
-    );
-    assert!(
-        sum >= 0.999 * (whole - missing * latency.max as f64),
-        "{sum} of {whole}"
-    );
+    let without = |each: u64| whole - missing * each as f64;
+    let expected = 0.999 * without(latency.max)..=1.001 * without(latency.min);
+    assert!(expected.contains(&sum), "{sum} of {whole}");
 }
 
 fn a_server_that_becomes_slow_shows(event_loop: EventLoopChoice) {
-    let responded = Arc::new(AtomicU64::new(0));
+    let responded = AtomicU64::new(0);
     let server = ScriptedServer::start(move |stream, _| {
         // The first 100 at once, the others late.
         if responded.fetch_add(1, SeqCst) >= 100 {
@@ -131,21 +115,17 @@ fn a_server_that_becomes_slow_shows(event_loop: EventLoopChoice) {
         let _ = stream.write_all(HELLO);
         After::Keep
     });
-    let mut plan = get_from(event_loop, server.address(), 130);
-    plan.threads = 1;
-    let (result, timeline) = load(&plan);
+    let (result, timeline) = load(&LoadPlan {
+        threads: 1,
+        ..get_from(event_loop, server.address(), 130)
+    });
+    assert_outcomes(&result, "130 ok");
     assert_eq!(result.ended, Ended::Requests);
-    let slow = timeline
-        .latency_mean_ns
-        .iter()
-        .rposition(|&mean| mean > 0.0);
-    assert!(
-        timeline.latency_mean_ns[slow.unwrap()] >= 30e6,
-        "{timeline:?}"
-    );
+    let means = timeline.latency_mean_ns.iter();
+    let last = means.rev().find(|&&mean| mean > 0.0);
+    assert!(*last.unwrap() >= 30e6, "{timeline:?}");
     // Thirty late responses over three connections take 300 ms.
     assert!(timeline.ok.len() >= 29, "{timeline:?}");
-    assert!(result.outcomes[Outcome::Ok] == 130);
 }
 
 fn the_generators_scheduling_is_that_of_its_workers(event_loop: EventLoopChoice) {
