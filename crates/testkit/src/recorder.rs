@@ -1,12 +1,13 @@
 //! A server inside the test that records its requests.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::connections::serve;
+use crate::server::Request;
 
 /// A request as it came.
 #[derive(Clone, Debug)]
@@ -18,7 +19,7 @@ pub struct Received {
     pub peer: SocketAddr,
     /// Of the connections of this server, from 0.
     pub connection: usize,
-    /// When its head had come.
+    /// When it had come.
     pub at: Instant,
 }
 
@@ -74,36 +75,18 @@ fn response(
     connection: usize,
     all: &Mutex<Vec<Received>>,
 ) -> Option<()> {
-    let (mut head, mut length) = (String::new(), 0);
-    loop {
-        let mut line = String::new();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        let line = line.trim_end();
-        if line.is_empty() {
-            break;
-        }
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap();
-        }
-        head.push_str(line);
-        head.push('\n');
-    }
+    let request = Request::read(reader)?;
     let at = Instant::now();
     let peer = reader.get_ref().peer_addr().ok()?;
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    let has = |part| head.to_lowercase().contains(part);
     // Of HTTP/1.0, both sides must say that a connection stays.
-    let header = match has(" http/1.0\n") {
-        true if has("\nconnection: keep-alive\n") => "Connection: keep-alive\r\n",
-        false if !has("\nconnection: close\n") => "",
+    let header = match request.head.contains(" HTTP/1.0\n") {
+        true if request.connection_is("keep-alive") => "Connection: keep-alive\r\n",
+        false if !request.connection_is("close") => "",
         _ => "Connection: close\r\n",
     };
     all.lock().unwrap().push(Received {
-        head,
-        body,
+        head: request.head,
+        body: request.body,
         peer,
         connection,
         at,

@@ -11,6 +11,8 @@ pub struct Request {
     pub method: String,
     /// With its query.
     pub path: String,
+    /// Request line and headers as they came, each with a line feed.
+    pub head: String,
     headers: Vec<(String, String)>,
     pub body: Vec<u8>,
     /// Of the connections of this process, from 0.
@@ -22,27 +24,25 @@ pub struct Request {
 
 impl Request {
     /// `None` at the end, or if it is not one.
-    pub(super) fn read(reader: &mut impl BufRead) -> Option<Self> {
-        let mut line = || {
-            let mut line = String::new();
-            let read = reader.read_line(&mut line).ok()?;
-            (read > 0).then(|| line.trim_end().to_owned())
-        };
-        let first = line()?;
-        let mut words = first.split(' ').map(str::to_owned);
-        let mut request = Self {
-            method: words.next()?,
-            path: words.next()?,
-            ..Self::default()
-        };
+    pub(crate) fn read(reader: &mut impl BufRead) -> Option<Self> {
+        let mut request = Self::default();
         loop {
-            let line = line()?;
-            let Some((name, value)) = line.split_once(':') else {
+            let mut line = String::new();
+            if reader.read_line(&mut line).ok()? == 0 {
+                return None;
+            }
+            let line = line.trim_end();
+            if line.is_empty() {
                 break;
-            };
-            let value = value.trim().to_owned();
-            request.headers.push((name.to_ascii_lowercase(), value));
+            }
+            request.head += &format!("{line}\n");
+            if let Some((name, value)) = line.split_once(':') {
+                let value = value.trim().to_owned();
+                request.headers.push((name.to_ascii_lowercase(), value));
+            }
         }
+        let mut words = request.head.split(' ').map(str::to_owned);
+        (request.method, request.path) = (words.next()?, words.next()?);
         let length = request
             .header("content-length")
             .and_then(|it| it.parse().ok());
@@ -72,9 +72,9 @@ impl Request {
         matches!(peeked, Ok(0))
     }
 
-    pub(super) fn wants_close(&self) -> bool {
-        self.header("connection")
-            .is_some_and(|value| value.eq_ignore_ascii_case("close"))
+    pub(crate) fn connection_is(&self, what: &str) -> bool {
+        let connection = self.header("connection");
+        connection.is_some_and(|value| value.eq_ignore_ascii_case(what))
     }
 }
 

@@ -156,7 +156,7 @@ fn converse<S: Read + Write>(
         if let Some(then) = response.then {
             then();
         }
-        if response.closes || request.wants_close() {
+        if response.closes || request.connection_is("close") {
             return;
         }
     }
