@@ -73,22 +73,6 @@ fn several_workers_respond_as_computed_too() {
 }
 
 #[test]
-fn several_workers_serve_several_clients_at_a_time() {
-    let server = start(&script(8, "fixed:100ms"));
-    let mut clients: Vec<Client> = (0..8).map(|_| server.connect()).collect();
-    for client in &mut clients {
-        client.send(HELLO);
-    }
-    for client in &mut clients {
-        assert_eq!(client.response().status, 200);
-    }
-    // One after the other they would have taken 800 ms.
-    for one in server.responded(8) {
-        assert_eq!(one.due - one.arrived, Duration::from_millis(100));
-    }
-}
-
-#[test]
 fn over_one_connection_no_response_overtakes_another() {
     let times = tempfile::NamedTempFile::new().unwrap();
     fs::write(times.path(), "50ms\n1ms\n").unwrap();
