@@ -6,7 +6,12 @@ use prony_model::{
     Outside, OutsideServer,
 };
 
-use crate::search::{Found, Tried};
+use crate::search::{Found, Precision, Tried};
+
+pub const PRECISION: Precision = Precision {
+    share: 0.1,
+    repeats: 6,
+};
 
 /// A load at its full rate, with ok responses of these latencies in nanoseconds, and this many errors.
 pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadResult {

@@ -26,14 +26,17 @@ struct Simulated {
     tries: Vec<Planned>,
     /// How long a load waits for late responses, in seconds, at a share of the capacity.
     wait_s: fn(f64) -> u64,
-    /// After how many loads the user stops the search.
-    stops_after: usize,
-    /// After how many loads the server stops responding.
-    breaks_after: usize,
+    /// After how many loads no more are sent, and what happens instead.
+    ends: (usize, fn() -> Loaded),
     /// Whether the machine disturbs the load with this number (from 1) and rate, so that the
     /// server breaks the objective.
     is_noisy: fn(usize, f64) -> bool,
     pauses: usize,
+}
+
+/// The server has stopped responding.
+fn unsettled() -> Loaded {
+    Loaded::Unsettled(load([], 1).into())
 }
 
 impl Simulated {
@@ -48,8 +51,7 @@ impl Simulated {
             elapsed: Duration::ZERO,
             tries: Vec::new(),
             wait_s: |_| 0,
-            stops_after: usize::MAX,
-            breaks_after: usize::MAX,
+            ends: (usize::MAX, unsettled),
             is_noisy: |_, _| false,
             pauses: 0,
         }
@@ -69,11 +71,8 @@ impl Generator for Simulated {
     }
 
     fn open_loop(&mut self, planned: &Planned) -> Result<Loaded, Self::Error> {
-        if self.tries.len() == self.stops_after {
-            return Ok(Loaded::Stopped);
-        }
-        if self.tries.len() == self.breaks_after {
-            return Ok(Loaded::Unsettled(load([], 1).into()));
+        if self.tries.len() == self.ends.0 {
+            return Ok((self.ends.1)());
         }
         self.tries.push(*planned);
         let over = planned.rate_per_s / self.capacity;
@@ -110,10 +109,7 @@ impl Generator for Simulated {
 fn question() -> Question {
     Question {
         slo: "p99<10ms".parse().unwrap(),
-        precision: Precision {
-            share: 0.1,
-            repeats: 6,
-        },
+        precision: tests::PRECISION,
         lengths: Lengths {
             warmup: Duration::from_secs(1),
             measured: Duration::from_secs(5),
@@ -133,6 +129,17 @@ fn within(seconds: u64) -> Question {
 
 fn found(question: &Question, server: &mut Simulated) -> CapacityResult {
     find(question, server, &mut |_| {}).unwrap().unwrap()
+}
+
+/// The result, and what else than loads was reported.
+fn watched(server: &mut Simulated) -> (CapacityResult, Vec<String>) {
+    let mut events = Vec::new();
+    let result = find(&question(), server, &mut |event| match event {
+        Event::Guessed(rate) => events.push(format!("guessed {rate}")),
+        Event::Unsettled(received) => events.push(received.to_owned()),
+        Event::Trying(_) | Event::Tried(_) => {}
+    });
+    (result.unwrap().unwrap(), events)
 }
 
 /// Why there is no result.
@@ -246,16 +253,10 @@ fn the_approach_gives_bounds_before_the_first_finding() {
 #[test]
 fn a_server_that_does_not_recover_ends_the_search_without_failing_a_rate() {
     let mut server = Simulated::new(2000.0);
-    server.breaks_after = 9;
-    let mut received = Vec::new();
-    let result = find(&question(), &mut server, &mut |event| {
-        if let Event::Unsettled(what) = event {
-            received.push(what.to_owned());
-        }
-    });
-    let result = result.unwrap().unwrap();
-    assert_eq!((result.ended, received.len()), (Ended::Unsettled, 1));
-    assert_eq!(received[0], "1 timed_out");
+    server.ends = (9, unsettled);
+    let (result, events) = watched(&mut server);
+    assert_eq!(result.ended, Ended::Unsettled);
+    assert_eq!(events, ["guessed 1800", "1 timed_out"]);
     assert_eq!((result.attempts.len(), result.curve.len()), (9, 0));
 }
 
@@ -263,7 +264,7 @@ fn a_server_that_does_not_recover_ends_the_search_without_failing_a_rate() {
 fn a_search_that_the_user_stops_keeps_its_results() {
     for stops_after in [0, 1, 8, 30] {
         let mut server = Simulated::new(2000.0);
-        server.stops_after = stops_after;
+        server.ends = (stops_after, || Loaded::Stopped);
         let result = find(&question(), &mut server, &mut |_| {}).unwrap();
         assert_eq!(result.is_some(), stops_after > 0);
         if let Some(result) = result {
@@ -296,17 +297,6 @@ fn if_the_generator_is_the_limit_the_capacity_is_a_lower_bound() {
     assert!(count(&result, is_limited) >= 2);
 }
 
-#[test]
-fn a_low_rate_is_tried_for_as_long_as_its_percentile_needs() {
-    let mut server = Simulated::new(100.0);
-    found(&question(), &mut server);
-    let search = server.tries.iter().filter(|planned| planned.may_be_cut());
-    for planned in search {
-        let responses = planned.rate_per_s * planned.measured.as_secs_f64();
-        assert!(responses > 999.0, "{planned:?}");
-    }
-}
-
 /// A closed loop of flows, each of which sends 4 requests and takes 3 s.
 fn closed_loop_of_flows() -> LoadResult {
     let closed = LoadResult {
@@ -320,14 +310,8 @@ fn closed_loop_of_flows() -> LoadResult {
 fn the_rates_of_a_scenario_are_those_of_flows() {
     let mut server = Simulated::new(100.0);
     server.closed = closed_loop_of_flows();
-    let mut guessed = Vec::new();
-    let result = find(&question(), &mut server, &mut |event| {
-        if let Event::Guessed(rate) = event {
-            guessed.push(rate);
-        }
-    });
-    let result = result.unwrap().unwrap();
-    assert_eq!(guessed, [10.0]);
+    let (result, events) = watched(&mut server);
+    assert_eq!(events, ["guessed 10"]);
     assert_eq!(result.requests_per_flow, Some(4.0));
     assert!(result.load.flows);
     finds(100.0, &result);
@@ -363,7 +347,7 @@ fn without_a_first_guess_the_error_says_what_came_instead() {
     let outcomes = "no response was as expected: 5 timed_out";
     assert_eq!(failure(&mut server), outcomes);
     let mut broken = Simulated::new(2000.0);
-    broken.breaks_after = 0;
+    broken.ends = (0, unsettled);
     let outcomes = "no response was as expected: 1 timed_out";
     assert_eq!(failure(&mut broken), outcomes);
 }

@@ -3,12 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tests::{capacity, held_if, imprecise};
-
-const PRECISION: Precision = Precision {
-    share: 0.1,
-    repeats: 6,
-};
+use crate::tests::{PRECISION, capacity, held_if, imprecise};
 
 /// A server that sustains a rate with a probability that falls from 1 to 0 around its capacity: the logistic of
 /// the distance, as a share of the capacity, over `blur`.
@@ -293,8 +288,8 @@ fn a_single_finding_is_a_capacity_only_if_one_was_requested() {
     let mut server = Noisy::new(2000.0, 1e-9, 1);
     let mut first_finding = |repeats| {
         let precision = Precision {
-            share: 0.1,
             repeats,
+            ..PRECISION
         };
         let mut search = Search::new(1500.0, precision, 1);
         while search.findings() == 0 {
