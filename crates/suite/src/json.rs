@@ -241,12 +241,12 @@ mod tests {
     use prony_testkit::table::{refused, rows};
     use serde_json::json;
 
-    fn told(expected: &Value, received: &Value) -> String {
+    fn shown(expected: &Value, received: &Value) -> String {
         difference(expected, received, "$").map_or(String::new(), |mismatch| mismatch.to_string())
     }
 
     #[test]
-    fn the_first_difference_is_told_with_its_path() {
+    fn the_first_difference_is_shown_with_its_path() {
         for [expected, received, message] in rows(
             r#"
             {"a": 1} | {"a": 1.0} | ""
@@ -260,9 +260,9 @@ mod tests {
             "#,
         ) {
             let [expected, received] = [expected, received].map(|it| it.parse().unwrap());
-            assert_eq!(told(&expected, &received), message);
+            assert_eq!(shown(&expected, &received), message);
         }
-        let long = told(&json!("x".repeat(1000)), &json!("é".repeat(1000)));
+        let long = shown(&json!("x".repeat(1000)), &json!("é".repeat(1000)));
         assert!(long.chars().count() < 200, "{long}");
     }
 

@@ -4,7 +4,7 @@
 //! `INSTA_UPDATE=always cargo test -p prony-compare --test it` accepts all of it.
 
 use crate::sample;
-use crate::sample::{Made, SERVER, asked, between, closed, made, within};
+use crate::sample::{Made, SERVER, between, closed, compared_by, made, within};
 use prony_compare::{Comparison, junit, markdown, terminal};
 use prony_model::*;
 use prony_testkit::golden;
@@ -117,7 +117,7 @@ fn two_sessions() {
     run.machine.memory_bytes = 16 << 30;
     run.machine.mitigations = vec!["spectre_v2: Mitigation: Retpolines".into()];
     run.end = RunEnd::Interrupted;
-    let found = asked(base.side(None), new.side(None), "", "p99=5%");
+    let found = compared_by(base.side(None), new.side(None), "", "p99=5%");
     golden("two-sessions", &found);
     let coloured = terminal(&found, true).replace('\u{1b}', "␛");
     golden!("two-sessions.colours.txt", coloured);
@@ -136,7 +136,7 @@ fn every_shape() {
         run.measure("b", bare.working(1.5), 6, &load);
     }
     let metrics = "rate cpu instructions p50 p99 memory";
-    let found = asked(run.side("a"), run.side("b"), metrics, "");
+    let found = compared_by(run.side("a"), run.side("b"), metrics, "");
     golden("every-shape", &found);
 }
 

@@ -1,7 +1,7 @@
 //! What the comparison of two runs finds.
 
 use crate::sample;
-use crate::sample::{Made, SERVER, asked, basis, between, closed, finding, made, row};
+use crate::sample::{Made, SERVER, basis, between, closed, compared_by, finding, made, row};
 use prony_compare::{Basis, Comparison, Finding, Question};
 use prony_model::*;
 use prony_testkit::{contains, lacks};
@@ -98,7 +98,7 @@ fn different_conditions_are_reported_and_different_loads_are_not_compared() {
         on: "slurm".into(),
         agents: 12,
     });
-    let comparison = asked(base.side(None), new.side(None), "", "1%");
+    let comparison = compared_by(base.side(None), new.side(None), "", "1%");
     let differences = comparison.differences.join("\n");
     contains(&differences, "kernel: 6.12.0 → 6.13.1");
     contains(&differences, "CPUs of server and generator");

@@ -2,7 +2,7 @@
 
 use crate::sample;
 use crate::sample::{
-    Made, SERVER, asked, between, closed, finding, findings, made, question, row, within,
+    Made, SERVER, between, closed, compared_by, finding, findings, made, question, row, within,
 };
 use prony_compare::{Comparison, Finding, Incomparable, Question};
 use prony_model::*;
@@ -330,7 +330,7 @@ fn a_metric_without_figures_has_a_row_only_if_it_is_requested() {
         .map(|one| one.0)
         .collect();
     assert_eq!(names, ["rate", "cpu"]);
-    let requested = asked(run.side("a"), run.side("b"), "instructions memory", "");
+    let requested = compared_by(run.side("a"), run.side("b"), "instructions memory", "");
     let expected = [
         ("instructions", Finding::Inconclusive),
         ("memory", Finding::NoChangeSeen),

@@ -119,7 +119,7 @@ fn a_multipart_body_has_its_parts() {
 }
 
 #[test]
-fn a_compressed_response_is_asked_for() {
+fn a_compressed_response_is_accepted_if_wanted() {
     let (request, _) = sent("compressed = true");
     contains(&request, "accept-encoding: gzip, br, zstd, deflate\r\n");
     let accepted = |lines: &str| prepare(lines).unwrap().accepted().unwrap().is_none();

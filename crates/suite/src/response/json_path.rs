@@ -234,7 +234,7 @@ mod tests {
         PathRule::new(path.to_owned(), tests)
     }
 
-    fn told(path: &str, tests: &str) -> String {
+    fn shown(path: &str, tests: &str) -> String {
         let body = json!({
             "items": [{"id": 7, "name": "ann"}, {"id": 7.0, "name": "bob"}],
             "none": null,
@@ -273,7 +273,7 @@ mod tests {
             $.x | { matches = "a" } | expected $.x to match `a`, got no $.x
             "#,
         ) {
-            assert_eq!(told(path, tests), message, "{path} {tests}");
+            assert_eq!(shown(path, tests), message, "{path} {tests}");
         }
     }
 

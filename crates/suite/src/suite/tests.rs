@@ -314,8 +314,8 @@ fn faults_in_a_published_table_are_reported_with_their_line() {
 
 #[test]
 fn a_suite_may_add_rounds_until_it_is_precise() {
-    let asked = "precision = \"2.5%\"\nbudget = \"10m\"\nrounds = 6";
-    let suite = read(&TOUR.replace("rounds = 6", asked)).unwrap();
+    let lines = "precision = \"2.5%\"\nbudget = \"10m\"\nrounds = 6";
+    let suite = read(&TOUR.replace("rounds = 6", lines)).unwrap();
     let adaptive = suite.adaptive.unwrap();
     assert_eq!(adaptive.precision.share(), 0.025);
     assert_eq!(adaptive.budget, Duration::from_secs(600));
@@ -336,8 +336,8 @@ fn a_suite_may_add_rounds_until_it_is_precise() {
 
 #[test]
 fn the_note_of_an_adaptive_quick_run_has_no_number_of_rounds() {
-    let asked = "precision = \"3%\"\nrounds = 3\nservers";
-    let text = WHOLE.replacen("rounds = 3\nservers", asked, 1);
+    let lines = "precision = \"3%\"\nrounds = 3\nservers";
+    let text = WHOLE.replacen("rounds = 3\nservers", lines, 1);
     let mut suite = read(&text).unwrap();
     let note = suite.quicken(&Changes::default()).unwrap();
     contains(note, "busy: trials of 1s (in full trials of 20s)");

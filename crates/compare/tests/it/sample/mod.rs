@@ -198,16 +198,16 @@ impl Made {
 
 /// The comparison of two servers of one run.
 pub fn within(run: &Made, base: &str, new: &str) -> Comparison {
-    asked(run.side(base), run.side(new), "", "")
+    compared_by(run.side(base), run.side(new), "", "")
 }
 
 /// The comparison of two runs.
 pub fn between(base: &Made, new: &Made) -> Comparison {
-    asked(base.side(None), new.side(None), "", "")
+    compared_by(base.side(None), new.side(None), "", "")
 }
 
 /// The comparison by some metrics with some thresholds, or the usual ones.
-pub fn asked(base: Side<'_>, new: Side<'_>, metrics: &str, thresholds: &str) -> Comparison {
+pub fn compared_by(base: Side<'_>, new: Side<'_>, metrics: &str, thresholds: &str) -> Comparison {
     Comparison::of(base, new, &question(metrics, thresholds)).unwrap()
 }
 

@@ -86,7 +86,7 @@ fn wrong_responses_are_reported_without_secrets() {
 }
 
 #[test]
-fn an_unasked_coding_and_a_bomb_are_wrong() {
+fn a_coding_that_is_not_accepted_and_a_bomb_are_wrong() {
     let plain = REQUEST.replace("compressed = true", "headers.Accept-Encoding = \"br\"");
     let plain = plain.replace(
         "headers = { X-Team = \"prony\" }",

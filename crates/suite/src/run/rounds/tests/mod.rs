@@ -12,6 +12,8 @@ use super::*;
 use crate::plan::Measure;
 use crate::run::testing;
 
+type More<'a> = dyn FnMut(&TrialAttempt, &mut Measurement) + 'a;
+
 /// Trials of a second each.
 struct FakeRig<'a> {
     rate: Box<dyn FnMut(&TrialAttempt) -> f64 + 'a>,
@@ -20,7 +22,9 @@ struct FakeRig<'a> {
     /// Whether the rate still rises when measuring begins.
     is_cold: &'a dyn Fn(&TrialAttempt) -> bool,
     /// What else an attempt measures.
-    more: Box<dyn FnMut(&TrialAttempt, &mut Measurement) + 'a>,
+    more: Box<More<'a>>,
+    /// Servers that are compared with each other.
+    alike: Vec<String>,
     /// After how many attempts the run is stopped.
     stopped_after: usize,
     clock_s: u64,
@@ -40,6 +44,7 @@ fn made_up<'a>(rate: impl FnMut(&TrialAttempt) -> f64 + 'a) -> FakeRig<'a> {
         foreign: &|_| 0.0,
         is_cold: &|_| false,
         more: Box::new(|_, _| ()),
+        alike: Vec::new(),
         stopped_after: usize::MAX,
         clock_s: 0,
         kept: Vec::new(),
@@ -140,21 +145,12 @@ fn plan(rounds: &[u32]) -> Plan {
 
 /// Runs the rounds and returns how they went.
 fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut FakeRig<'_>) -> Done {
-    go_alike(plan, adaptive, &[], rig)
-}
-
-/// The same if some servers are compared with each other.
-fn go_alike(
-    plan: Plan,
-    adaptive: Option<AdaptiveRounds>,
-    alike: &[String],
-    rig: &mut FakeRig<'_>,
-) -> Done {
+    let alike = std::mem::take(&mut rig.alike);
     let rule = Rule {
         adaptive,
         baseline: None,
         servers: &servers(),
-        alike,
+        alike: &alike,
     };
     let mut done = Done::default();
     run(plan, &rule, rig, &mut done).unwrap();

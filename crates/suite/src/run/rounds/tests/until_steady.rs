@@ -57,12 +57,11 @@ fn trials<'a>(mut measured: impl FnMut(&TrialAttempt) -> ((f64, f64), WarmUp) + 
 
 impl FakeRig<'_> {
     /// Runs the rounds of one measure.
-    fn go(&mut self, rounds: u32, limit_s: f64, alike: &[&str]) {
+    fn go(&mut self, rounds: u32, limit_s: f64) {
         let mut measures = measures(&[rounds]);
         measures[0].warmup_limit_s = limit_s;
         let plan = Plan::interleaved(&servers(), &measures, |_, _| true, 7);
-        let alike: Vec<String> = alike.iter().map(|&id| id.to_owned()).collect();
-        go_alike(plan, None, &alike, self);
+        go(plan, None, self);
     }
 
     /// The process and warm-up of each attempt of a server.
@@ -87,7 +86,7 @@ impl FakeRig<'_> {
 #[test]
 fn the_first_trial_searches_and_later_ones_use_its_result() {
     let mut rig = processes(|_| (1000.0, 0.001));
-    rig.go(3, 20.0, &[]);
+    rig.go(3, 20.0);
     for (server, later) in [
         // The load's own warm-up is longer than it needs.
         ("ceiling", (Fixed, 0.5)),
@@ -102,14 +101,15 @@ fn the_first_trial_searches_and_later_ones_use_its_result() {
 #[test]
 fn without_a_limit_there_is_no_search() {
     let mut rig = processes(|_| (1000.0, 0.001));
-    rig.go(2, 0.0, &[]);
+    rig.go(2, 0.0);
     assert!(rig.attempts.iter().all(|one| one.warming == Fixed));
 }
 
 #[test]
 fn compared_servers_are_kept_together_or_not_at_all() {
     let mut rig = processes(|_| (1000.0, 0.001));
-    rig.go(3, 20.0, &["go", "bun"]);
+    rig.alike = ["go", "bun"].map(str::to_owned).into();
+    rig.go(3, 20.0);
     for (server, later) in [("go", Keep), ("bun", Keep), ("ceiling", Fixed)] {
         let warmings = &rig.warmings(server)[1..];
         assert!(warmings.iter().all(|one| one.0 == later), "{server}");
@@ -123,7 +123,7 @@ fn a_server_called_warm_too_soon_is_recognised_by_its_rounds() {
         (1000.0 * faster, 0.001 / faster)
     };
     let mut rig = processes(gives);
-    rig.go(8, 20.0, &[]);
+    rig.go(8, 20.0);
     let improving = |server| rig.improving(server).into_iter().filter(|&it| it).count();
     assert_eq!(improving("bun"), 4, "from the fifth round on");
     // A restarted process: only the machine can make its rounds differ.
@@ -169,7 +169,7 @@ fn searches_in_virtual_time_decide_what_is_kept_and_until_when_it_warms_up() {
     let quick = |age_s: f64| 500.0 + 500.0 * (age_s / 3.0).min(1.0);
     let slow = |age_s: f64| 10_000.0 * 1.2_f64.powf(age_s.min(30.0));
     let mut rig = in_virtual_time([("ceiling", &warm), ("go", &quick), ("bun", &slow)]);
-    rig.go(12, 20.0, &[]);
+    rig.go(12, 20.0);
     // A new process each time, with the load's own warm-up.
     let ceiling = rig.warm_ups("ceiling");
     assert!(ceiling.iter().all(|one| one.process == ProcessStart::New));
