@@ -148,6 +148,7 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use prony_testkit::page;
     use proptest::prelude::*;
 
     use super::*;
@@ -185,22 +186,15 @@ mod tests {
         ])
         .xml();
         let document = roxmltree::Document::parse(&xml).unwrap();
-        let of = |tag: &str| {
-            document
-                .descendants()
-                .find(|node| node.has_tag_name(tag))
-                .unwrap()
-        };
+        let of = |tag: &str| page::all(document.root(), tag)[0];
         for tag in ["testsuites", "testsuite"] {
-            let counts =
-                ["tests", "failures", "errors", "skipped"].map(|name| of(tag).attribute(name));
+            let names = ["tests", "failures", "errors", "skipped"];
+            let counts = names.map(|name| of(tag).attribute(name));
             assert_eq!(counts, ["3", "1", "0", "1"].map(Some), "{tag}");
         }
         assert_eq!(of("testcase").attribute("time"), Some("1.500"));
-        assert_eq!(
-            of("failure").attribute("message"),
-            Some("p99 < 50ms: 60 ms")
-        );
+        let message = of("failure").attribute("message");
+        assert_eq!(message, Some("p99 < 50ms: 60 ms"));
         assert_eq!(of("failure").text(), Some("a\nb"));
         assert_eq!(of("skipped").attribute("message"), Some("no Go"));
         assert_eq!(of("system-out").text(), Some("more"));

@@ -349,174 +349,138 @@ mod tests {
 
     fn closed() -> LoadSpec {
         LoadSpec {
-            shape: LoadShape::Closed,
             connections: 64,
-            threads: 1,
             duration_s: Some(2.0),
-            requests: None,
             warmup_s: 0.5,
             timeout_s: 2.0,
             ..LoadSpec::default()
         }
     }
 
-    fn rate(stages: &str) -> LoadSpec {
-        LoadSpec {
-            shape: LoadShape::Rate(Schedule {
-                stages: parse_stages(stages).unwrap(),
-                ..Schedule::constant(Arrivals::Poisson, 1.0)
-            }),
-            ..closed()
-        }
-    }
-
-    #[test]
-    fn a_closed_loop_says_when_it_ends() {
+    /// A load of 64 connections after a change.
+    fn with(change: impl FnOnce(&mut LoadSpec)) -> LoadSpec {
         let mut load = closed();
-        (load.requests, load.warmup_s) = (Some(10_000), 0.0);
-        assert_eq!(
-            line(&load),
-            "64 connections, closed loop, 1 thread, 10,000 requests or 2 s"
-        );
-        (load.connections, load.duration_s) = (1, None);
-        assert_eq!(
-            line(&load),
-            "1 connection, closed loop (sequential), 10,000 requests"
-        );
-        (load.requests, load.warmup_s) = (None, 1.0);
-        assert_eq!(
-            line(&load),
-            "1 connection, closed loop (sequential), after 1 s of warm-up"
-        );
+        change(&mut load);
+        load
+    }
+
+    fn schedule(arrivals: Arrivals, burst: u64, stages: &str) -> LoadShape {
+        LoadShape::Rate(Schedule {
+            arrivals,
+            burst,
+            stages: parse_stages(stages).unwrap(),
+        })
+    }
+
+    fn rate(stages: &str) -> LoadSpec {
+        with(|load| load.shape = schedule(Arrivals::Poisson, 1, stages))
     }
 
     #[test]
-    fn an_open_loop_says_when_its_requests_are_due() {
-        let load = rate("20k/s");
-        assert_eq!(
-            line(&load),
-            "20k/s, open loop, Poisson, 64 connections, 1 thread, 2 s after 0.5 s of warm-up"
-        );
-        assert_eq!(
-            (latency(&load), latency(&closed())),
-            ("from the scheduled arrival", "closed loop")
-        );
-        let moving = LoadSpec {
-            shape: LoadShape::Rate(Schedule {
-                arrivals: Arrivals::Even,
-                burst: 10,
-                stages: parse_stages("1k/s:10s,1k/s..5k/s:30s").unwrap(),
-            }),
-            max_connections: Some(500),
-            threads: 2,
-            deadline_s: Some(1.0),
-            spin: true,
-            duration_s: Some(40.0),
-            warmup_s: 0.0,
-            ..closed()
+    fn a_line_says_what_is_sent_when_it_ends_and_what_connections_do() {
+        let ends = |requests, duration_s, warmup_s| {
+            with(|load| {
+                load.connections = if duration_s == Some(2.0) { 64 } else { 1 };
+                (load.requests, load.duration_s, load.warmup_s) = (requests, duration_s, warmup_s);
+            })
         };
-        assert_eq!(
-            line(&moving),
-            "1k/s:10s, 1k/s..5k/s:30s, open loop, evenly spaced, bursts of 10, 64 connections, at most 500 connections, \
-             2 threads, deadline 1 s, busy-waiting generator, 40 s"
-        );
-        assert_eq!(
-            short(&moving),
-            "1k/s:10s, 1k/s..5k/s:30s over 64 connections"
-        );
-        let users = LoadSpec {
-            shape: LoadShape::UsersOpen { think_time_s: 1.0 },
-            connections: 1_500,
-            warmup_s: 0.0,
-            ..closed()
-        };
-        assert_eq!(
-            line(&users),
-            "1,500 users, open loop, think time 1 s, 1 thread, 2 s"
-        );
-        assert_eq!(short(&users), "1,500 users, open loop, think time 1 s");
+        let moving = with(|load| {
+            load.shape = schedule(Arrivals::Even, 10, "1k/s:10s,1k/s..5k/s:30s");
+            (load.max_connections, load.threads, load.spin) = (Some(500), 2, true);
+            (load.deadline_s, load.duration_s, load.warmup_s) = (Some(1.0), Some(40.0), 0.0);
+        });
+        let users = with(|load| {
+            load.shape = LoadShape::UsersOpen { think_time_s: 1.0 };
+            (load.connections, load.warmup_s) = (1_500, 0.0);
+        });
+        let busy = with(|load| {
+            (load.pipeline, load.requests_per_connection, load.streams) = (16, Some(100), 1_000);
+            (load.events, load.first_byte, load.warmup_s) = (true, true, 0.0);
+        });
+        let multiplexed = with(|load| (load.pipeline, load.multiplexed) = (32, true));
+        for (load, expected) in [
+            (
+                &ends(Some(10_000), Some(2.0), 0.0),
+                "64 connections, closed loop, 1 thread, 10,000 requests or 2 s",
+            ),
+            (
+                &ends(Some(10_000), None, 0.0),
+                "1 connection, closed loop (sequential), 10,000 requests",
+            ),
+            (
+                &ends(None, None, 1.0),
+                "1 connection, closed loop (sequential), after 1 s of warm-up",
+            ),
+            (
+                &rate("20k/s"),
+                "20k/s, open loop, Poisson, 64 connections, 1 thread, 2 s after 0.5 s of warm-up",
+            ),
+            (
+                &moving,
+                "1k/s:10s, 1k/s..5k/s:30s, open loop, evenly spaced, bursts of 10, 64 connections, at most 500 connections, \
+                 2 threads, deadline 1 s, busy-waiting generator, 40 s",
+            ),
+            (
+                &users,
+                "1,500 users, open loop, think time 1 s, 1 thread, 2 s",
+            ),
+            (
+                &busy,
+                "64 connections, closed loop, 1 thread, a new connection every 100 requests, pipelined 16 deep, \
+                 beside 1,000 held streams, events counted, first byte timed, 2 s",
+            ),
+            (
+                &multiplexed,
+                "64 connections, closed loop, 1 thread, 32 streams per connection, 2 s after 0.5 s of warm-up",
+            ),
+        ] {
+            assert_eq!(line(load), expected);
+        }
+        for (load, expected) in [
+            (&moving, "1k/s:10s, 1k/s..5k/s:30s over 64 connections"),
+            (&users, "1,500 users, open loop, think time 1 s"),
+            (
+                &busy,
+                "64 connections, pipelined 16 deep, a new connection every 100 requests, beside 1,000 held streams",
+            ),
+            (&multiplexed, "64 connections, 32 streams per connection"),
+        ] {
+            assert_eq!(short(load), expected);
+        }
+        assert_eq!(latency(&rate("20k/s")), "from the scheduled arrival");
+        assert_eq!(latency(&closed()), "closed loop");
     }
 
-    #[test]
-    fn a_load_says_what_its_connections_do() {
-        let load = LoadSpec {
-            pipeline: 16,
-            requests_per_connection: Some(100),
-            streams: 1_000,
-            events: true,
-            first_byte: true,
-            warmup_s: 0.0,
-            ..closed()
-        };
-        assert_eq!(
-            line(&load),
-            "64 connections, closed loop, 1 thread, a new connection every 100 requests, pipelined 16 deep, \
-             beside 1,000 held streams, events counted, first byte timed, 2 s"
-        );
-        assert_eq!(
-            short(&load),
-            "64 connections, pipelined 16 deep, a new connection every 100 requests, beside 1,000 held streams"
-        );
-    }
-
-    #[test]
-    fn requests_in_flight_over_http2_are_streams() {
-        let load = LoadSpec {
-            pipeline: 32,
-            multiplexed: true,
-            ..closed()
-        };
-        assert_eq!(
-            line(&load),
-            "64 connections, closed loop, 1 thread, 32 streams per connection, 2 s after 0.5 s of warm-up"
-        );
-        assert_eq!(short(&load), "64 connections, 32 streams per connection");
-        let names = told_apart(&[closed(), load]);
-        let streams = "closed-64 streams-per-connection-32";
-        assert_eq!(
-            names[1],
-            pair("64 connections, 32 streams per connection", streams)
-        );
-    }
-
-    fn told_apart(loads: &[LoadSpec]) -> Vec<(String, String)> {
+    /// The words and the slug of each load.
+    fn told_apart(loads: &[LoadSpec]) -> Vec<String> {
         let all: Vec<&LoadSpec> = loads.iter().collect();
         let of = |load: &&LoadSpec| {
             let Distinction { words, slug } = distinction(load, &all);
-            (words, slug)
+            format!("{words} | {slug}")
         };
         all.iter().map(of).collect()
     }
 
-    fn pair(words: &str, slug: &str) -> (String, String) {
-        (words.into(), slug.into())
-    }
-
     #[test]
     fn names_of_similar_loads_show_only_the_difference() {
-        let longer = LoadSpec {
-            duration_s: Some(10.0),
-            ..closed()
-        };
+        let longer = with(|load| load.duration_s = Some(10.0));
         assert_eq!(
             told_apart(&[closed(), longer]),
             [
-                pair("64 connections, 2 s", "closed-64 2s"),
-                pair("64 connections, 10 s", "closed-64 10s")
+                "64 connections, 2 s | closed-64 2s",
+                "64 connections, 10 s | closed-64 10s"
             ]
         );
-        let even = LoadSpec {
-            shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, 20_000.0)),
-            ..closed()
-        };
-        let wider = LoadSpec {
-            max_connections: Some(500),
-            ..rate("20k/s")
-        };
+        let even = with(|load| load.shape = schedule(Arrivals::Even, 1, "20k/s"));
+        let mut wider = rate("20k/s");
+        wider.max_connections = Some(500);
         let names = told_apart(&[rate("20k/s"), even, wider]);
-        let names: Vec<&str> = names.iter().map(|(words, _)| words.as_str()).collect();
+        let words: Vec<&str> = names
+            .iter()
+            .filter_map(|name| name.split(" | ").next())
+            .collect();
         assert_eq!(
-            names,
+            words,
             [
                 "20k/s, open loop, Poisson",
                 "20k/s, open loop, evenly spaced",
@@ -527,14 +491,10 @@ mod tests {
 
     #[test]
     fn loads_are_distinguished_by_shape_rate_and_traits() {
-        let with = |change: fn(&mut LoadSpec)| {
-            let mut load = closed();
-            change(&mut load);
-            load
-        };
         let names = told_apart(&[
             closed(),
             with(|load| load.pipeline = 16),
+            with(|load| (load.pipeline, load.multiplexed) = (32, true)),
             with(|load| load.requests_per_connection = Some(1)),
             with(|load| load.shape = LoadShape::UsersClosed { think_time_s: 1.0 }),
             rate("40k/s"),
@@ -543,18 +503,13 @@ mod tests {
         assert_eq!(
             names,
             [
-                pair("64 connections", "closed-64"),
-                pair("64 connections, pipelined 16 deep", "closed-64 pipeline-16"),
-                pair(
-                    "64 connections, a new connection for each request",
-                    "closed-64 reconnect-1"
-                ),
-                pair("64 users, closed loop", "users-closed-64"),
-                pair("40k/s, open loop", "rate-40k"),
-                pair(
-                    "1k/s:10s, 1k/s..5k/s:30s, open loop",
-                    "rate-1k-10s-1k..5k-30s"
-                ),
+                "64 connections | closed-64",
+                "64 connections, pipelined 16 deep | closed-64 pipeline-16",
+                "64 connections, 32 streams per connection | closed-64 streams-per-connection-32",
+                "64 connections, a new connection for each request | closed-64 reconnect-1",
+                "64 users, closed loop | users-closed-64",
+                "40k/s, open loop | rate-40k",
+                "1k/s:10s, 1k/s..5k/s:30s, open loop | rate-1k-10s-1k..5k-30s",
             ]
         );
     }

@@ -285,92 +285,73 @@ fn decimals(value: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::rows;
     use proptest::prelude::*;
 
+    /// Asserts how figures are shown, in rows of: figure | text.
+    #[track_caller]
+    fn assert_shown(show: impl Fn(f64) -> String, table: &str) {
+        for [figure, text] in rows(table) {
+            assert_eq!(show(figure.parse().unwrap()), text, "{figure}");
+        }
+    }
+
     #[test]
-    fn changes_have_a_sign_unless_they_are_zero() {
-        let shown = [1.0, 0.9997, 1.023, 0.8761, 2.31].map(change);
-        assert_eq!(shown, ["±0.0 %", "±0.0 %", "+2.3 %", "−12.4 %", "+131 %"]);
+    fn counts_have_three_digits_and_a_unit() {
+        assert_shown(
+            count,
+            "
+            0 | 0
+            0.256 | 0.26
+            7 | 7
+            99.97 | 100
+            512 | 512
+            999.4 | 999
+            999.7 | 1.00 k
+            1200 | 1.20 k
+            45312 | 45.3 k
+            999600 | 1.00 M
+            1234567 | 1.23 M
+            NaN | –
+            ",
+        );
+        assert_eq!(rate(45_312.0), "45.3 k req/s");
+        assert_eq!([0, 100, 1_234_567].map(exact), ["0", "100", "1,234,567"]);
         let rates = [1_234_567.8, 100.0, 12.34].map(exact_rate);
         assert_eq!(rates, ["1,234,568/s", "100/s", "12.3/s"]);
     }
 
     #[test]
-    fn a_server_that_needs_no_warm_up_is_warm_at_once() {
-        let shown = [0.0, 2.5e8].map(time_to_warm);
-        assert_eq!(shown, ["at once", "250 ms"]);
-        assert_eq!(interval(0.0, 0.0, time_to_warm), "at once");
-        assert_eq!(interval(0.0, 1.2e9, time_to_warm), "at once–1.20 s");
-    }
-
-    #[test]
-    fn counts_have_three_digits_and_a_unit() {
-        let cases = [
-            (0.0, "0"),
-            (0.256, "0.26"),
-            (7.0, "7"),
-            (99.97, "100"),
-            (512.0, "512"),
-            (999.4, "999"),
-            (999.7, "1.00 k"),
-            (1_200.0, "1.20 k"),
-            (45_312.0, "45.3 k"),
-            (999_600.0, "1.00 M"),
-            (1_234_567.0, "1.23 M"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(count(value), text);
-        }
-        assert_eq!(rate(45_312.0), "45.3 k req/s");
-        assert_eq!(exact(1_234_567), "1,234,567");
-        assert_eq!((exact(0), exact(100)), ("0".into(), "100".into()));
-    }
-
-    #[test]
     fn durations_pick_their_unit() {
-        let cases = [
-            (512.0, "512 ns"),
-            (512_000.0, "512 µs"),
-            (3_400_000.0, "3.40 ms"),
-            (999_999.0, "1.00 ms"),
-            (61_000_000_000.0, "61.0 s"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(duration(value), text);
-        }
+        let shown = [512.0, 512e3, 3.4e6, 999_999.0, 61e9, f64::INFINITY].map(duration);
         assert_eq!(
-            (seconds(10.0), seconds(0.5)),
-            ("10 s".into(), "0.5 s".into())
+            shown,
+            ["512 ns", "512 µs", "3.40 ms", "1.00 ms", "61.0 s", NONE]
         );
+        assert_eq!([10.0, 0.5].map(seconds), ["10 s", "0.5 s"]);
+        let shown = [59_400, 59_600].map(|ms| minutes(Duration::from_millis(ms)));
+        assert_eq!(shown, ["59 s", "1 min 00 s"]);
+    }
+
+    #[test]
+    fn a_server_that_needs_no_warm_up_is_warm_at_once() {
+        assert_eq!([0.0, 2.5e8].map(time_to_warm), ["at once", "250 ms"]);
+        let intervals = [0.0, 1.2e9].map(|high| interval(0.0, high, time_to_warm));
+        assert_eq!(intervals, ["at once", "at once–1.20 s"]);
     }
 
     #[test]
     fn sizes_are_binary() {
-        assert_eq!(bytes(640.0), "640 B");
-        assert_eq!(bytes(13_316_915.0), "12.7 MiB");
-        assert_eq!(bytes(1023.9 * 1024.0), "1.00 MiB");
-        assert_eq!(bytes(1016.0 * 1024.0), "0.99 MiB");
+        let shown = [640.0, 13_316_915.0, 1023.9 * 1024.0, 1016.0 * 1024.0].map(bytes);
+        assert_eq!(shown, ["640 B", "12.7 MiB", "1.00 MiB", "0.99 MiB"]);
         assert_eq!(transfer(851_443_712.0), "812 MiB/s");
-        assert_eq!([joules(0.000_045_3), joules(2.0)], ["45.3 µJ", "2.00 J"]);
+        assert_eq!([0.000_045_3, 2.0].map(joules), ["45.3 µJ", "2.00 J"]);
     }
 
     #[test]
-    fn rare_events_stay_visible_and_differences_have_a_sign() {
-        let shown = [3.4, 1.0, 0.95, 0.0537, 0.0012, 1e-7, 0.0].map(times);
-        assert_eq!(
-            shown,
-            [
-                "3.40",
-                "1.00",
-                "0.95",
-                "0.054",
-                "0.0012",
-                "<\u{a0}0.0001",
-                "0"
-            ]
-        );
-        let shown = [3.4, 21.0, 0.96, 0.0537, 412.6].map(about_times);
-        assert_eq!(shown, ["3.4", "21.0", "1.0", "0.054", "413"]);
+    fn differences_have_a_sign_unless_they_are_zero() {
+        let shown = [1.0, 0.9997, 1.023, 0.8761, 2.31].map(change);
+        assert_eq!(shown, ["±0.0 %", "±0.0 %", "+2.3 %", "−12.4 %", "+131 %"]);
         let shown = [3_355_443.2, -640.0, 0.0].map(growth);
         assert_eq!(shown, ["+3.20 MiB", "−640 B", "0 B"]);
         let shown = [1.2e-6, -3.4e-7, 0.0].map(more_or_less_time);
@@ -378,76 +359,74 @@ mod tests {
     }
 
     #[test]
-    fn small_shares_stay_visible() {
-        let cases = [
-            (0.823, "82 %"),
-            (0.042, "4.2 %"),
-            (0.0005, "0.05 %"),
-            (0.0, "0 %"),
-            (1e-7, "< 0.01 %"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(share(value), text);
-        }
-    }
-
-    #[test]
-    fn ratios_keep_two_digits_however_small_they_are() {
-        let cases = [
-            (1.0, "1.00"),
-            (0.786, "0.79"),
-            (0.0993, "0.099"),
-            (0.00537, "0.0054"),
-            (12.44, "12.4"),
-            (20_077.4, "20077"),
-            (0.0, "0"),
-        ];
-        for (value, text) in cases {
-            assert_eq!(ratio(value), text);
-        }
-        assert_eq!(ratio(f64::NAN), NONE);
+    fn rare_events_small_shares_and_small_ratios_stay_visible() {
+        assert_shown(
+            times,
+            "
+            3.4 | 3.40
+            1 | 1.00
+            0.95 | 0.95
+            0.0537 | 0.054
+            0.0012 | 0.0012
+            1e-7 | <\u{a0}0.0001
+            0 | 0
+            ",
+        );
+        let shown = [3.4, 21.0, 0.96, 0.0537, 412.6].map(about_times);
+        assert_eq!(shown, ["3.4", "21.0", "1.0", "0.054", "413"]);
+        let shown = [0.823, 0.042, 0.0005, 0.0, 1e-7].map(share);
+        assert_eq!(shown, ["82 %", "4.2 %", "0.05 %", "0 %", "< 0.01 %"]);
+        assert_shown(
+            ratio,
+            "
+            1 | 1.00
+            0.786 | 0.79
+            0.0993 | 0.099
+            0.00537 | 0.0054
+            12.44 | 12.4
+            20077.4 | 20077
+            0 | 0
+            NaN | –
+            ",
+        );
     }
 
     #[test]
     fn the_units_of_an_interval_are_unambiguous() {
-        let cases = [
-            (44_900.0, 46_000.0, "44.9–46.0 k"),
-            (6_900.0, 217_000.0, "6.90–217 k"),
-            (22_500.0, 174e6, "22.5 k–174 M"),
-            (22.5, 174e6, "0.0225 k–174 M"),
-            (990.0, 1_100.0, "0.990–1.10 k"),
-            (0.0, 1_100.0, "0–1.10 k"),
-            (12.0, 15.0, "12–15"),
-            (500.0, 500.0, "500"),
-            (f64::NAN, 500.0, NONE),
-        ];
-        for (low, high, text) in cases {
-            assert_eq!(interval(low, high, count), text);
+        for [unit, low, high, text] in rows(
+            "
+            count | 44900 | 46000 | 44.9–46.0 k
+            count | 6900 | 217000 | 6.90–217 k
+            count | 22500 | 174e6 | 22.5 k–174 M
+            count | 22.5 | 174e6 | 0.0225 k–174 M
+            count | 990 | 1100 | 0.990–1.10 k
+            count | 0 | 1100 | 0–1.10 k
+            count | 12 | 15 | 12–15
+            count | 500 | 500 | 500
+            count | NaN | 500 | –
+            duration | 3.1e6 | 3.4e6 | 3.10–3.40 ms
+            duration | 8.1e5 | 3.4e6 | 810 µs–3.40 ms
+            share | 0.041 | 0.12 | 4.1–12 %
+            ratio | 0.77 | 12.44 | 0.77–12.4
+            transfer | 1e6 | 1e9 | 977 KiB/s–954 MiB/s
+            ",
+        ) {
+            let [low, high] = [low, high].map(|figure| figure.parse().unwrap());
+            let show: fn(f64) -> String = match unit {
+                "count" => count,
+                "duration" => duration,
+                "share" => share,
+                "ratio" => ratio,
+                _ => transfer,
+            };
+            assert_eq!(interval(low, high, show), text);
         }
-        assert_eq!(interval(3.1e6, 3.4e6, duration), "3.10–3.40 ms");
-        assert_eq!(interval(8.1e5, 3.4e6, duration), "810 µs–3.40 ms");
-        assert_eq!(interval(0.041, 0.12, share), "4.1–12 %");
-        assert_eq!(interval(0.77, 12.44, ratio), "0.77–12.4");
-        assert_eq!(interval(1e6, 1e9, transfer), "977 KiB/s–954 MiB/s");
     }
 
     #[test]
     fn short_figures_lose_only_trailing_zeros() {
-        let cases = [
-            ("50.0 k", "50 k"),
-            ("2.50 ms", "2.5 ms"),
-            ("100", "100"),
-            ("0 B", "0 B"),
-        ];
-        for (figure, text) in cases {
-            assert_eq!(short(figure), text);
-        }
-    }
-
-    #[test]
-    fn infinity_and_nan_are_shown_as_no_figure() {
-        assert_eq!(count(f64::NAN), NONE);
-        assert_eq!(duration(f64::INFINITY), NONE);
+        let shown = ["50.0 k", "2.50 ms", "100", "0 B"].map(short);
+        assert_eq!(shown, ["50 k", "2.5 ms", "100", "0 B"]);
     }
 
     proptest! {
@@ -484,11 +463,5 @@ mod tests {
                 prop_assert!(exact(read(b_number, b_unit), high), "{text} {high}");
             }
         }
-    }
-
-    #[test]
-    fn durations_from_one_minute_on_are_in_minutes() {
-        assert_eq!(minutes(Duration::from_millis(59_400)), "59 s");
-        assert_eq!(minutes(Duration::from_millis(59_600)), "1 min 00 s");
     }
 }

@@ -437,6 +437,7 @@ fn term(item: &str) -> Option<(&str, &str)> {
 mod tests {
     use super::*;
     use crate::table::{Cell, Head, Row};
+    use prony_testkit::{contains, lacks};
 
     #[test]
     fn the_script_cannot_end_its_own_element_and_loads_nothing() {
@@ -457,11 +458,10 @@ mod tests {
         };
         let html = page.html();
         let inner = "srcdoc=\"&lt;svg id=&quot;a&quot;&gt;&lt;/svg&gt;&lt;script&gt;alert('&amp;')&lt;/script&gt;\"";
-        assert!(html.contains(inner), "{html}");
-        assert!(html.contains(r#"sandbox="allow-scripts" loading="lazy"></iframe>"#));
-        assert!(!page.markdown().contains("alert"));
-        let terminal = page.terminal(80, Paint { colour: false });
-        assert!(!terminal.contains("alert"));
+        contains(&html, inner);
+        contains(&html, r#"sandbox="allow-scripts" loading="lazy"></iframe>"#);
+        lacks(&page.markdown(), "alert");
+        lacks(&page.terminal(80, Paint { colour: false }), "alert");
     }
 
     #[test]
@@ -474,12 +474,10 @@ mod tests {
             }],
             ..Table::default()
         };
+        let opened = vec![vec![Block::Text("1.26".into())]];
         let section = |id: &str| Section {
             id: id.into(),
-            blocks: vec![Block::OpenTable(
-                table.clone(),
-                vec![vec![Block::Text("1.26".into())]],
-            )],
+            blocks: vec![Block::OpenTable(table.clone(), opened.clone())],
             ..Section::default()
         };
         let page = Page {
@@ -492,11 +490,10 @@ mod tests {
             ..Page::default()
         };
         let html = page.html();
-        assert!(html.contains(r#"<a href="../index.html">Runs</a>"#));
-        assert!(html.contains(r#"<tr id="hello.go">"#) && html.contains(r#"<tr id="sse.go">"#));
-        assert!(
-            !html.contains("<h2></h2>"),
-            "a section without a title has no heading"
-        );
+        let trail = r#"<a href="../index.html">Runs</a>"#;
+        for part in [trail, r#"<tr id="hello.go">"#, r#"<tr id="sse.go">"#] {
+            contains(&html, part);
+        }
+        lacks(&html, "<h2></h2>"); // A section without a title.
     }
 }

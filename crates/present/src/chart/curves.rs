@@ -336,6 +336,7 @@ mod tests {
     use super::*;
     use crate::chart::{Scale, percentile};
     use crate::number;
+    use prony_testkit::page;
 
     #[test]
     fn higher_is_longer_and_farther_right_is_more() {
@@ -362,24 +363,19 @@ mod tests {
             let node = tree.descendants().find(|node| node.text() == Some(tick));
             node.and_then(|node| node.attribute("text-anchor"))
         };
-        assert_eq!(
-            (anchor("99.99"), anchor("99")),
-            (Some("end"), Some("middle"))
-        );
+        assert_eq!(["99.99", "99"].map(anchor), [Some("end"), Some("middle")]);
     }
 
     #[test]
     fn no_two_lines_look_alike() {
-        let classes: std::collections::HashSet<String> =
-            (0..Line::MOST).map(|n| Line::Nth(n).class()).collect();
+        let class = |n| Line::Nth(n).class();
+        let classes: std::collections::HashSet<String> = (0..Line::MOST).map(class).collect();
         assert_eq!(classes.len(), Line::MOST);
         // Blue and purple are alike without red, blue and green nearly so without blue.
-        let dash = |n| Line::Nth(n).class().rsplit(' ').next().unwrap().to_owned();
-        assert!(
-            [0, 4]
-                .iter()
-                .all(|blue| [3, 7].iter().all(|purple| dash(*blue) != dash(*purple)))
-        );
+        let dash = |n| class(n).rsplit(' ').next().unwrap().to_owned();
+        for (blue, purple) in [(0, 3), (0, 7), (4, 3), (4, 7)] {
+            assert_ne!(dash(blue), dash(purple), "{blue} {purple}");
+        }
     }
 
     #[test]
@@ -399,27 +395,19 @@ mod tests {
         };
         let svg = chart.draw().document();
         let tree = roxmltree::Document::parse(&svg).unwrap();
-        let texts: Vec<_> = tree
-            .descendants()
-            .filter(|node| node.has_tag_name("text"))
-            .collect();
-        let height: f64 = tree
-            .root_element()
-            .attribute("height")
-            .unwrap()
-            .parse()
-            .unwrap();
-        for text in &texts {
-            let y: f64 = text.attribute("y").unwrap().parse().unwrap();
-            assert!(y < height, "{svg}");
-        }
-        let has = |words: &str| {
-            texts
-                .iter()
-                .filter(|text| text.text().is_some_and(|text| text.contains(words)))
-                .count()
+        let number = |node: roxmltree::Node<'_, '_>, name| -> f64 {
+            node.attribute(name).unwrap().parse().unwrap()
         };
+        let height = number(tree.root_element(), "height");
+        for text in page::all(tree.root(), "text") {
+            assert!(number(text, "y") < height, "{svg}");
+        }
         assert_eq!(svg.matches("<title>server-").count(), 3, "{svg}");
-        assert_eq!(has("Three of nine"), 1, "{svg}");
+        let below = page::texts(tree.root(), "text").into_iter();
+        assert_eq!(
+            below.filter(|text| text.contains("Three of nine")).count(),
+            1,
+            "{svg}"
+        );
     }
 }

@@ -259,22 +259,13 @@ mod tests {
         for (one, other) in plots.iter().zip(&plots[1..]) {
             assert!(one.left + PLOT < other.left || one.bottom + NAME <= other.top);
         }
-        let heights: Vec<f64> = plots
-            .iter()
-            .map(|plot| plot.bottom - chart.at(*plot, 1.0, 0.1).1)
-            .collect();
-        assert!(
-            heights
-                .iter()
-                .all(|height| (height - heights[0]).abs() < 0.11)
-        );
+        let height = |plot: &Plot| plot.bottom - chart.at(*plot, 1.0, 0.1).1;
+        let first = height(&plots[0]);
+        assert!(plots.iter().all(|plot| (height(plot) - first).abs() < 0.11));
         let svg = chart.draw().document();
         for hollow in ["dot noisy", "warming"] {
-            assert_eq!(
-                svg.matches(&format!("circle class=\"{hollow}\"")).count(),
-                5,
-                "{svg}"
-            );
+            let circle = format!("circle class=\"{hollow}\"");
+            assert_eq!(svg.matches(&circle).count(), 5, "{svg}");
         }
         assert_eq!(svg.matches("<path class=\"dots\"").count(), 1, "{svg}");
     }

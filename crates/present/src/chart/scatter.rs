@@ -198,6 +198,7 @@ mod tests {
     use super::*;
     use crate::chart::Scale;
     use crate::number;
+    use prony_testkit::page;
 
     fn chart(points: usize) -> ScatterChart {
         let point = |n: usize| ScatterPoint {
@@ -210,11 +211,7 @@ mod tests {
         ScatterChart {
             title: "Throughput and memory: hello".into(),
             x: Axis::new("peak memory", Scale::log([5e5, 2e6]), number::bytes),
-            y: Axis::new(
-                "ok responses per second",
-                Scale::linear(110.0, 4),
-                number::count,
-            ),
+            y: Axis::new("rate", Scale::linear(110.0, 4), number::count),
             points: (0..points).map(point).collect(),
             ..ScatterChart::default()
         }
@@ -226,11 +223,8 @@ mod tests {
             let svg = chart(points).draw().document();
             let tree = roxmltree::Document::parse(&svg).unwrap();
             let tips = svg.matches("<title>server-").count();
-            let names = tree
-                .descendants()
-                .filter(|node| node.has_tag_name("text"))
-                .filter(|node| node.text().is_some_and(|text| text.starts_with("server-")))
-                .count();
+            let names = page::texts(tree.root(), "text").into_iter();
+            let names = names.filter(|text| text.starts_with("server-")).count();
             assert_eq!(names + tips, points, "{svg}");
             assert_eq!(svg.contains("without a name"), tips > 0, "{svg}");
             assert_eq!(svg.matches("class=\"dot grey\"").count(), 1, "{svg}");

@@ -127,6 +127,7 @@ mod tests {
     use super::*;
     use crate::chart::Scale;
     use crate::number;
+    use prony_testkit::contains;
 
     fn spark(points: Vec<(f64, f64)>) -> Spark {
         Spark {
@@ -150,16 +151,10 @@ mod tests {
     #[test]
     fn the_words_have_the_figures_and_the_drawing_is_hidden() {
         let html = spark(vec![(0.0, 1.0), (9.0, 9.0)]).inline().into_string();
-        assert!(html.contains(r#"aria-hidden="true""#), "{html}");
-        assert!(html.contains("<figcaption>a &lt; b</figcaption>"), "{html}");
-        assert!(
-            html.contains("<rect x=34 y=6 width=92 height=52 />"),
-            "{html}"
-        );
-        assert!(
-            html.contains(r#"<path class=on d="M126 58H219"/>"#),
-            "{html}"
-        );
+        contains(&html, r#"aria-hidden="true""#);
+        contains(&html, "<figcaption>a &lt; b</figcaption>");
+        contains(&html, "<rect x=34 y=6 width=92 height=52 />");
+        contains(&html, r#"<path class=on d="M126 58H219"/>"#);
     }
 
     #[test]

@@ -233,6 +233,7 @@ fn flags(row: &Row) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::{contains, lacks};
 
     fn table() -> Table {
         let row = |name: &str, order| Row {
@@ -261,17 +262,11 @@ mod tests {
     #[test]
     fn rows_have_what_a_page_sorts_filters_and_links_by() {
         let html = table().html().into_string();
-        assert!(
-            html.contains(r#"data-facets="language=C%2B%2B %26 C""#),
-            "{html}"
-        );
-        assert!(
-            html.contains(r#"<td data-order="45000" title="5 rounds"#),
-            "{html}"
-        );
-        assert!(html.contains("&quot;quoted&quot;"), "{html}");
-        assert!(html.contains(r#"<a href="a.html">45 k</a>"#), "{html}");
-        assert!(!html.contains("details"), "{html}");
+        contains(&html, r#"data-facets="language=C%2B%2B %26 C""#);
+        contains(&html, r#"<td data-order="45000" title="5 rounds"#);
+        contains(&html, "&quot;quoted&quot;");
+        contains(&html, r#"<a href="a.html">45 k</a>"#);
+        lacks(&html, "details");
     }
 
     #[test]
@@ -283,11 +278,9 @@ mod tests {
         let opened = [html! { p { "first" } }, html! { p { "second" } }];
         let html = table().opening(&anchors, &opened).into_string();
         let below = r#"<tr class="more"><td colspan="2"><details><summary>Details of a &lt;b&gt;</summary><div><p>first</p>"#;
-        assert!(html.contains(below), "{html}");
-        assert!(
-            html.find("first") < html.find(r#"<tr id="hello.a--b-.2""#),
-            "{html}"
-        );
+        contains(&html, below);
+        let second = html.find(r#"<tr id="hello.a--b-.2""#);
+        assert!(html.find("first") < second, "{html}");
     }
 
     #[test]
@@ -295,12 +288,10 @@ mod tests {
         let mut table = table();
         table.rows[0].cells[0].text = "</td>".into();
         let html = table.html().into_string();
-        assert!(html.contains("45 k</a><tr"), "{html}");
+        contains(&html, "45 k</a><tr");
         assert!(html.ends_with("45 k</a></tbody></table></div>"), "{html}");
-        assert!(
-            html.contains("&lt;/td&gt;") && !html.contains("</td>"),
-            "{html}"
-        );
+        contains(&html, "&lt;/td&gt;");
+        lacks(&html, "</td>");
     }
 
     #[test]
@@ -315,24 +306,25 @@ mod tests {
 
     #[test]
     fn a_print_makes_room_for_many_columns() {
-        let html = |columns| {
+        for (columns, class) in [
+            (WIDE, "<table><thead>"),
+            (WIDE + 1, r#"<table class="wide">"#),
+            (DENSE + 1, r#"<table class="wide dense">"#),
+        ] {
             let heads = vec![Head::figure("req/s"); columns];
             let table = Table {
                 heads,
                 ..Table::default()
             };
-            table.html().into_string()
-        };
-        assert!(html(WIDE).contains("<table><thead>"));
-        assert!(html(WIDE + 1).contains(r#"<table class="wide">"#));
-        assert!(html(DENSE + 1).contains(r#"<table class="wide dense">"#));
+            contains(&table.html().into_string(), class);
+        }
     }
 
     #[test]
     fn only_a_long_table_scrolls_in_its_box() {
         let mut long = table();
-        assert!(!long.html().into_string().contains("tall"));
+        lacks(&long.html().into_string(), "tall");
         long.rows = vec![Row::default(); TALL + 1];
-        assert!(long.html().into_string().contains(r#"class="scroll tall""#));
+        contains(&long.html().into_string(), r#"class="scroll tall""#);
     }
 }
