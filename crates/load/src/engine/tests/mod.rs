@@ -1,6 +1,7 @@
 //! What the engine decides by time, in simulated time: no test takes any, and all figures are exact.
 
 mod deadlines;
+mod events;
 mod flows;
 mod phases;
 mod rates;
@@ -65,8 +66,11 @@ fn responding(
     after_ms: impl Fn(&Arrival<'_>) -> Option<u64> + 'static,
 ) -> (SimulatedServer, Clock) {
     SimulatedServer::new(Box::new(move |arrival| {
-        let after = after_ms(arrival)? * MS;
-        Some(Answer { after, bytes: OK })
+        let whole = |after| Answer {
+            after: after * MS,
+            bytes: OK,
+        };
+        after_ms(arrival).map(whole).into_iter().collect()
     }))
 }
 

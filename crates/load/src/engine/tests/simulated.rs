@@ -11,7 +11,7 @@ use crate::engine::clock::{Clock, Nanoseconds};
 use crate::engine::event_loop::{Chunk, ChunkBytes, ReadNext, SocketEvent};
 use crate::target::Endpoint;
 
-/// A whole response, and how long after its request it arrives.
+/// A part of a response, and how long after its request it arrives.
 pub struct Answer {
     pub after: Nanoseconds,
     pub bytes: &'static [u8],
@@ -31,8 +31,8 @@ pub struct Arrival<'a> {
     pub head: &'a str,
 }
 
-/// What the server does about each request; `None` for nothing.
-pub type Script = Box<dyn FnMut(&Arrival<'_>) -> Option<Answer>>;
+/// The server's response to each request, in parts.
+pub type Script = Box<dyn FnMut(&Arrival<'_>) -> Vec<Answer>>;
 
 /// It sees no request before its connection is established, and responds as its script says.
 pub struct SimulatedServer {
@@ -111,7 +111,7 @@ impl SimulatedServer {
         let text = str::from_utf8(bytes).expect("requests without a body");
         for head in text.split_terminator("\r\n\r\n") {
             let number = self.requests;
-            if let Some(Answer { after, bytes }) = (self.script)(&Arrival { number, head }) {
+            for Answer { after, bytes } in (self.script)(&Arrival { number, head }) {
                 self.cause(slot, after, SimulatedEvent::Received(bytes));
             }
             self.requests += 1;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
@@ -28,7 +28,6 @@ pub struct EventBody {
     is_grpc: bool,
     /// The second half of the event whose first half was sent.
     rest: Option<Bytes>,
-    begun: Instant,
     pause: Pin<Box<Sleep>>,
     counts: Arc<Counts>,
 }
@@ -40,7 +39,6 @@ impl EventBody {
             events,
             is_grpc,
             rest: None,
-            begun: Instant::now(),
             pause: Box::pin(sleep(GAP)),
             counts,
         }
@@ -55,10 +53,6 @@ impl EventBody {
         };
         self.number += 1;
         self.counts.events.fetch_add(1, Relaxed);
-        if self.number == self.events {
-            let took = self.begun.elapsed().as_nanos() as u64;
-            self.counts.streamed_ns.fetch_add(took, Relaxed);
-        }
         let text = "x".repeat(length);
         if self.is_grpc {
             let mut message = Bytes::from([&prefix(length)[..], text.as_bytes()].concat());

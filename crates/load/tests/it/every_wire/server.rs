@@ -45,8 +45,6 @@ pub struct Counts {
     requests: AtomicU64,
     /// Events, or messages of a stream, whose sending has begun.
     pub events: AtomicU64,
-    /// From the begin of a response to its last event, for all responses together.
-    pub streamed_ns: AtomicU64,
     /// Messages received in requests.
     messages: AtomicU64,
     /// When the freeze ends, once it has begun.
@@ -98,11 +96,6 @@ impl CountingServer {
     /// How many events it has sent, or begun to send.
     pub fn events(&self) -> u64 {
         self.counts.events.load(Relaxed)
-    }
-
-    /// How long the responses were under way to their last events, together.
-    pub fn streamed_ns(&self) -> u64 {
-        self.counts.streamed_ns.load(Relaxed)
     }
 
     /// How many messages it has received in calls.

@@ -7,7 +7,6 @@ use prony_load::wire::grpc::CallKind;
 use prony_load::{EventLoopChoice, LoadPlan};
 use prony_model::{Ended, LoadResult, Outcome, Protocol};
 
-use super::events::GAP;
 use super::server::CountingServer;
 use super::{GRPC, HTTP, REQUESTS, in_agents, loops_and_agents, plan, request};
 use crate::parts_of;
@@ -46,8 +45,6 @@ fn load(plan: &LoadPlan, name: &str) -> LoadResult {
 /// How many events each response has, and how many responses there are.
 const EVENTS: u64 = 11;
 const RESPONSES: u64 = 12;
-/// A machine may be busy for a moment, but not in every attempt.
-const ATTEMPTS: usize = 5;
 
 fn every_event_counts(protocols: &[Protocol], in_flight: usize) {
     of_events(protocols, EVENTS, |server, plan, name| {
@@ -57,47 +54,22 @@ fn every_event_counts(protocols: &[Protocol], in_flight: usize) {
             first_byte: true,
             ..plan
         };
-        for attempt in 1.. {
-            let before = [server.requests(), server.events(), server.streamed_ns()];
-            let result = load(&plan, name);
-            assert_eq!(result.outcomes[Outcome::Ok], RESPONSES, "{name}");
-            assert_eq!(server.requests() - before[0], RESPONSES, "{name}");
-            let (events, all) = (result.events.as_ref().unwrap(), RESPONSES * EVENTS);
-            let counts = (events.count, server.events() - before[1]);
-            assert_eq!(counts, (all, all), "{name}");
-            let counted = events.per_s * result.duration_s;
-            assert!((counted - all as f64).abs() < 1e-6, "{name}: {counted}");
-            match check_times(&result, server.streamed_ns() - before[2]) {
-                Ok(()) => return,
-                Err(wrong) => assert!(attempt < ATTEMPTS, "{name}: {wrong}"),
-            }
-        }
+        let before = [server.requests(), server.events()];
+        let result = load(&plan, name);
+        assert_eq!(result.outcomes[Outcome::Ok], RESPONSES, "{name}");
+        assert_eq!(server.requests() - before[0], RESPONSES, "{name}");
+        let (events, all) = (result.events.as_ref().unwrap(), RESPONSES * EVENTS);
+        let counts = (events.count, server.events() - before[1]);
+        assert_eq!(counts, (all, all), "{name}");
+        let counted = events.per_s * result.duration_s;
+        assert!((counted - all as f64).abs() < 1e-6, "{name}: {counted}");
+        // `engine/tests/events.rs` has exact times.
+        let first_bytes = result.first_byte_ns.as_ref().unwrap();
+        assert!(
+            first_bytes.min <= events.first_ns.as_ref().unwrap().min,
+            "{name}"
+        );
     });
-}
-
-/// The first event comes after a gap, and the last one no sooner than the server sent it and no later than the response's
-/// end. The server took `streamed_ns` to its last events, all responses together.
-fn check_times(result: &LoadResult, streamed_ns: u64) -> Result<(), String> {
-    let events = result.events.as_ref().unwrap();
-    let (first, gap) = (&events.first_ns, &events.gap_ns);
-    let (first, gap) = (first.as_ref().unwrap(), gap.as_ref().unwrap());
-    let latency = result.latency_ns.as_ref().unwrap();
-    let gaps = |count: u64| count * GAP.as_nanos() as u64;
-    let byte = result.first_byte_ns.as_ref().unwrap();
-    let last = first.mean + gap.mean * (EVENTS - 1) as f64;
-    // An event may be dated by a reading of the clock shortly before it was received.
-    let least = (streamed_ns / RESPONSES - gaps(1)) as f64;
-    // The histograms' precision.
-    let most = latency.mean * 1.01;
-    let holds = [
-        // What holds for every request holds for their shortest and their longest.
-        byte.min <= first.min && first.min < latency.min,
-        byte.max <= first.max && first.max < latency.max,
-        first.min >= gaps(1) && latency.min >= gaps(EVENTS),
-        (least..most).contains(&last),
-    ];
-    let figures = || format!("{holds:?}: {byte:?}, {first:?}, {latency:?}, {last}, {streamed_ns}");
-    (holds == [true; 4]).then_some(()).ok_or_else(figures)
 }
 
 #[test]
@@ -166,9 +138,8 @@ fn streams_are_held_open_beside_the_load() {
         let enough = own >= connections && held >= 5;
         assert!(enough, "{name}: {own} {held}");
         assert!(own + held <= server.events(), "{name}: {own} {held}");
-        let first = streams.events.first_ns.unwrap();
-        assert!(first.min >= GAP.as_nanos() as u64, "{name}: {first:?}");
-        assert!(streams.events.gap_ns.is_some(), "{name}");
+        let times = (streams.events.first_ns, streams.events.gap_ns);
+        assert!(times.0.is_some() && times.1.is_some(), "{name}: {times:?}");
     });
 }
 

@@ -1,0 +1,50 @@
+//! When the events of a stream arrive.
+
+use prony_model::LatencySummary;
+
+use super::*;
+
+const HEAD: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
+const EVENT: &[u8] = b"9\r\ndata: x\n\n\r\n";
+const END: &[u8] = b"0\r\n\r\n";
+
+/// Within the 0.1 % of a histogram.
+#[track_caller]
+fn assert_time(found: Option<&LatencySummary>, expected_ms: f64) {
+    let found = found.unwrap();
+    for time in [found.min as f64, found.max as f64, found.mean] {
+        assert!(
+            (time / (expected_ms * 1e6) - 1.0).abs() < 0.001,
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn the_first_byte_the_first_event_and_the_gaps_are_timed() {
+    let plan = LoadPlan {
+        events: true,
+        first_byte: true,
+        requests: Some(10),
+        ..plan(LoadShape::Closed, 2, ms(10_000))
+    };
+    let server = SimulatedServer::new(Box::new(|_| {
+        let parts = [(5, HEAD), (10, EVENT), (30, EVENT), (50, EVENT), (60, END)];
+        parts
+            .map(|(at, bytes)| Answer {
+                after: at * MS,
+                bytes,
+            })
+            .into()
+    }));
+    let result = run(&plan, server);
+    assert_eq!(outcomes(&result), [(Outcome::Ok, 10)]);
+    assert_eq!(result.duration_s, 0.3);
+    assert_latencies(&result, 60, 60);
+    assert_time(result.first_byte_ns.as_ref(), 5.0);
+    let events = result.events.as_ref().unwrap();
+    assert_eq!((events.count, events.per_s), (30, 100.0));
+    assert_time(events.first_ns.as_ref(), 10.0);
+    assert_time(events.gap_ns.as_ref(), 20.0);
+}
