@@ -37,11 +37,11 @@ pub fn text(screen: &mut impl Screen, size: (u16, u16), at: u64) -> String {
     lines.map(line).collect::<Vec<_>>().join("\n")
 }
 
+/// Its name, what leads to it, and when it is.
+pub type Moment<S> = (&'static str, fn() -> S, u64);
+
 /// Draws all combinations of a moment and a size, and gives each its name.
-pub fn at_each_moment<S: Screen>(
-    moments: [(&str, fn() -> S, u64); 4],
-    check: impl Fn(String, String),
-) {
+pub fn at_each_moment<S: Screen>(moments: [Moment<S>; 4], check: impl Fn(String, String)) {
     for (name, screen, at) in moments {
         for (width, height) in [(80, 24), (120, 40), (40, 10)] {
             let text = text(&mut screen(), (width, height), at);

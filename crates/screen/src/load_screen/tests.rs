@@ -10,7 +10,7 @@ use ratatui::crossterm::event::KeyCode;
 
 use super::*;
 use crate::tests::{
-    assert_differ_in_colours, assert_help_and_end, at_each_moment, drawn, key, text,
+    Moment, assert_differ_in_colours, assert_help_and_end, at_each_moment, drawn, key, text,
 };
 
 fn outline() -> LoadOutline {
@@ -119,9 +119,7 @@ fn nothing_yet() -> LoadScreen {
     LoadScreen::new(LoadOutline::default(), true)
 }
 
-type Moment = (&'static str, fn() -> LoadScreen, u64);
-
-const MOMENTS: [Moment; 4] = [
+const MOMENTS: [Moment<LoadScreen>; 4] = [
     ("warm-up", warm_up, 2),
     ("errors", errors, 18),
     ("rate", rate, 42),

@@ -6,7 +6,8 @@ use ratatui::crossterm::event::KeyCode;
 
 use super::*;
 use crate::tests::{
-    assert_differ_in_colours, assert_help_and_end, at_each_moment, drawn, key, seconds, text,
+    Moment, assert_differ_in_colours, assert_help_and_end, at_each_moment, drawn, key, seconds,
+    text,
 };
 
 const SERVERS: [&str; 5] = [
@@ -200,9 +201,7 @@ fn at_the_end() -> RunScreen {
     screen
 }
 
-type Moment = (&'static str, fn() -> RunScreen, u64);
-
-const MOMENTS: [Moment; 4] = [
+const MOMENTS: [Moment<RunScreen>; 4] = [
     ("preparing", preparing, 8),
     ("first-round", first_round, 24),
     ("mid-run", mid_run, 102),
