@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Once;
+use std::sync::{Once, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::common::project::{Project, trials};
 use crate::common::{Running, processes};
@@ -18,13 +18,12 @@ pub const CHANGES: [(&str, Change); 4] = [
     ("speeds-up-and-ends", |request, _| {
         static WATCH: Once = Once::new();
         speed_up(request);
-        // Verification and the first probes take fewer requests.
-        if request.number > 20 {
+        if request.number > LOADED {
             WATCH.call_once(|| drop(thread::spawn(end_under_the_other_s_load)));
         }
     }),
     ("says-when-it-is-under-load", |request, _| {
-        if request.number > 20 {
+        if request.number > LOADED {
             fs::write(UNDER_LOAD, "").unwrap();
         }
     }),
@@ -33,11 +32,17 @@ pub const CHANGES: [(&str, Change); 4] = [
     }),
 ];
 
-/// The rate of a load over four connections triples in 300 ms again and again, for as long as any machine can follow. It
-/// takes no CPU time.
+/// Verification and the first probes take fewer requests than this.
+const LOADED: usize = 20;
+
+/// A load gets much faster after 0.9 s, in the last quarter of the longest search for the warm-up: a busy machine cannot
+/// hide that. It takes no CPU time.
 fn speed_up(request: &Request) {
-    let delay = Duration::from_millis(1092) / u32::try_from(request.number).unwrap();
-    thread::sleep(delay.min(Duration::from_millis(150)));
+    static LOADED_SINCE: OnceLock<Instant> = OnceLock::new();
+    if request.number > LOADED {
+        let is_fast = LOADED_SINCE.get_or_init(Instant::now).elapsed() > Duration::from_millis(900);
+        thread::sleep(Duration::from_millis(if is_fast { 2 } else { 150 }));
+    }
 }
 
 /// Some nanoseconds of CPU time for each step.
@@ -61,26 +66,26 @@ fn end_under_the_other_s_load() {
     }
 }
 
-/// Few connections, so that even a slow server responds often on each.
-const FEW: &str = r#"
-title = "A few connections"
+/// Enough connections that a slow server responds often.
+const SUITE: &str = r#"
+title = "Slow servers"
 about = "What these tests measure."
 rounds = 3
 servers = ["slow"]
 
 [[measure]]
 workloads = ["hello"]
-load = { shape = "closed", connections = 4, duration = "100ms", warmup = "10ms", timeout = "10s" }
+load = { shape = "closed", connections = 32, duration = "100ms", warmup = "10ms", timeout = "10s" }
 "#;
 
 /// Before it, `speeds-up` is still speeding up.
-const RUN: &str = "run few --warmup-limit 1200ms";
+const RUN: &str = "run slow --warmup-limit 1200ms";
 
 /// A project with a server `slow` and a suite for it.
 fn project(change: &str, suite: &str) -> Project {
     let project = Project::new();
     project.server("slow", change);
-    project.suite("few", suite);
+    project.suite("slow", suite);
     project
 }
 
@@ -110,9 +115,9 @@ fn startups(results: &[Value]) -> Vec<bool> {
 #[ignore = "full check: the server needs seconds of CPU time to be warm"]
 fn a_jit_compiled_server_is_measured_warm_and_kept() {
     // A workload with log lines, whose count must still be right.
-    let suite = FEW.replace("hello", "page-log");
+    let suite = SUITE.replace("hello", "page-log");
     let project = project("is-compiled", &suite);
-    let ended = project.run("run few --warmup-limit 60s");
+    let ended = project.run("run slow --warmup-limit 60s");
     let ended = ended.with(0).says("slow × page-log, round 1: took ");
     ended.says("Prony keeps it running");
     let slow = measured(&project);
@@ -131,7 +136,7 @@ fn a_jit_compiled_server_is_measured_warm_and_kept() {
 #[test]
 fn a_server_that_keeps_getting_faster_is_marked_at_the_limit_and_kept() {
     // A workload with log lines, whose count must still be right.
-    let suite = FEW.replace("hello", "page-log");
+    let suite = SUITE.replace("hello", "page-log");
     let project = project("speeds-up", &suite);
     project
         .run(&format!("{RUN} --rounds 2"))
@@ -149,9 +154,9 @@ fn a_server_that_keeps_getting_faster_is_marked_at_the_limit_and_kept() {
 #[test]
 fn a_server_without_a_warm_up_restarts_for_each_trial() {
     // At a constant rate only CPU time per response shows whether the server gets faster, and so few responses show little.
-    let suite = FEW.replace("shape = \"closed\"", "shape = \"rate\", rate = \"40/s\"");
+    let suite = SUITE.replace("shape = \"closed\"", "shape = \"rate\", rate = \"40/s\"");
     let project = project("right", &suite);
-    project.run("run few --warmup-limit 400ms").with(0);
+    project.run("run slow --warmup-limit 400ms").with(0);
     let fast = measured(&project);
     assert_eq!(each(&fast, "process"), ["new", "new", "new"]);
     assert_eq!(startups(&fast), [true; 3]);
@@ -164,15 +169,15 @@ fn a_server_without_a_warm_up_restarts_for_each_trial() {
 
 #[test]
 fn a_cold_load_stays_cold_and_an_exact_warm_up_exact() {
-    let project = project("speeds-up", FEW);
-    project.suite("cold", &FEW.replace("\"10ms\"", "\"0s\""));
+    let project = project("speeds-up", SUITE);
+    project.suite("cold", &SUITE.replace("\"10ms\"", "\"0s\""));
     project.run("run cold").with(0);
     let cold = measured(&project);
     assert_eq!(cold.len(), 3);
     assert!(cold.iter().all(|one| one["warm_up"].is_null()));
     assert_eq!(startups(&cold), [true; 3], "a process for each trial");
 
-    project.run("run few --warmup 50ms").with(0);
+    project.run("run slow --warmup 50ms").with(0);
     let exact = measured(&project);
     assert_eq!(each(&exact, "searched_s"), [0.0, 0.0, 0.0]);
     assert_eq!(each(&exact, "process"), ["new", "new", "new"]);
@@ -180,7 +185,7 @@ fn a_cold_load_stays_cold_and_an_exact_warm_up_exact() {
 
 #[test]
 fn a_kept_server_that_ends_is_restarted_and_warmed_up() {
-    let suite = FEW.replace("[\"slow\"]", "[\"slow\", \"other\"]");
+    let suite = SUITE.replace("[\"slow\"]", "[\"slow\", \"other\"]");
     let project = project("right", &suite);
     let script = format!("rm -f {UNDER_LOAD}; exec \"$0\" \"$@\"");
     project.wrapped("slow", &script, "speeds-up-and-ends", "server");
@@ -206,7 +211,7 @@ fn a_kept_server_that_ends_is_restarted_and_warmed_up() {
 #[test]
 fn no_kept_server_outlives_an_interrupt_or_the_run() {
     for interrupted in [true, false] {
-        let project = project("right", FEW);
+        let project = project("right", SUITE);
         let token = processes::token();
         project.command("slow", &server::command("speeds-up", &token));
         // It must not end by itself before the signal, however slow the machine is.
