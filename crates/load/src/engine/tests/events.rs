@@ -32,7 +32,7 @@ fn the_first_byte_the_first_event_and_the_gaps_are_timed() {
     let server = SimulatedServer::new(Box::new(|_| {
         let parts = [(5, HEAD), (10, EVENT), (30, EVENT), (50, EVENT), (60, END)];
         parts
-            .map(|(at, bytes)| Answer {
+            .map(|(at, bytes)| ResponsePart {
                 after: at * MS,
                 bytes,
             })

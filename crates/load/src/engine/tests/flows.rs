@@ -19,7 +19,7 @@ fn flows_of(steps: &[Step], shape: LoadShape, duration: Duration) -> (LoadPlan, 
     (plan, counts)
 }
 
-/// A load of so many of them.
+/// A load of this number of them.
 fn of_number(steps: &[Step], shape: LoadShape, flows: u64) -> (LoadPlan, Arc<Counts>) {
     let (mut plan, counts) = flows_of(steps, shape, HOUR);
     plan.requests = Some(flows);
@@ -219,7 +219,7 @@ fn a_wrong_status_ends_the_flow_there() {
         let not_found = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
         let server = SimulatedServer::new(Box::new(|it| {
             let bytes: &[u8] = if is_of_entry(1, it) { not_found } else { OK };
-            vec![Answer { after: MS, bytes }]
+            vec![ResponsePart { after: MS, bytes }]
         }));
         let result = run(&plan, server);
         assert_eq!(counts(&result), (0, 20, 0), "{:?}", plan.shape);

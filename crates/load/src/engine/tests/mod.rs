@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use prony_model::{Arrivals, LoadResult, LoadShape, OpenLoop, Outcome, Schedule};
 
-use self::simulated::{Answer, Arrival, SimulatedServer};
+use self::simulated::{Arrival, ResponsePart, SimulatedServer};
 use super::Unwired;
 use super::clock::Clock;
 use super::event_loop::EventLoop;
@@ -61,12 +61,12 @@ fn users_closed(think_time_s: f64) -> LoadShape {
     LoadShape::UsersClosed { think_time_s }
 }
 
-/// A server that responds after so many milliseconds; `None` never does.
+/// A server that responds after this number of milliseconds; `None` never does.
 fn responding(
     after_ms: impl Fn(&Arrival<'_>) -> Option<u64> + 'static,
 ) -> (SimulatedServer, Clock) {
     SimulatedServer::new(Box::new(move |arrival| {
-        let whole = |after| Answer {
+        let whole = |after| ResponsePart {
             after: after * MS,
             bytes: OK,
         };
@@ -74,7 +74,7 @@ fn responding(
     }))
 }
 
-/// Responds to every request after so many milliseconds.
+/// Responds to every request after this number of milliseconds.
 fn load(plan: &LoadPlan, after_ms: u64) -> LoadResult {
     run(plan, responding(move |_| Some(after_ms)))
 }

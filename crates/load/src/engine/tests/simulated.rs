@@ -12,7 +12,7 @@ use crate::engine::event_loop::{Chunk, ChunkBytes, ReadNext, SocketEvent};
 use crate::target::Endpoint;
 
 /// A part of a response, and how long after its request it arrives.
-pub struct Answer {
+pub struct ResponsePart {
     pub after: Nanoseconds,
     pub bytes: &'static [u8],
 }
@@ -32,7 +32,7 @@ pub struct Arrival<'a> {
 }
 
 /// The server's response to each request, in parts.
-pub type Script = Box<dyn FnMut(&Arrival<'_>) -> Vec<Answer>>;
+pub type Script = Box<dyn FnMut(&Arrival<'_>) -> Vec<ResponsePart>>;
 
 /// It sees no request before its connection is established, and responds as its script says.
 pub struct SimulatedServer {
@@ -111,7 +111,7 @@ impl SimulatedServer {
         let text = str::from_utf8(bytes).expect("requests without a body");
         for head in text.split_terminator("\r\n\r\n") {
             let number = self.requests;
-            for Answer { after, bytes } in (self.script)(&Arrival { number, head }) {
+            for ResponsePart { after, bytes } in (self.script)(&Arrival { number, head }) {
                 self.cause(slot, after, SimulatedEvent::Received(bytes));
             }
             self.requests += 1;

@@ -61,7 +61,7 @@ fn assert_malformed(plan: &LoadPlan, least: u64) {
 
 fn excess_bytes_after_a_response_make_the_next_request_malformed(event_loop: EventLoopChoice) {
     let late = server(b"!!", After::Keep);
-    // The engine skips so long a body.
+    // The engine skips a body of this length.
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n";
     let skipped = [&head[..], &[b'x'; 200_002]].concat();
     for server in [late, ScriptedServer::responding(skipped, After::Keep)] {

@@ -29,7 +29,7 @@ use prony_testkit::table::rows;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Where nothing listens.
+/// Nothing listens at this URL.
 const NOWHERE: &str = "http://127.0.0.1:1/";
 
 /// A folder in which `prony load` runs.
@@ -88,8 +88,8 @@ impl Folder {
         self.result().holds(values);
     }
 
-    /// Each row is a command line that ends with this exit status before there is a load, and what it says; `URL` is one
-    /// where nothing listens.
+    /// Each row is a command line that ends with this exit status before there is a load, and what it says; `URL` is the URL
+    /// of no server.
     #[track_caller]
     fn refuses(&self, status: i32, table: &str) {
         for [line, said] in rows(table) {

@@ -212,7 +212,7 @@ fn damage() -> impl Strategy<Value = Damage> {
     prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)
 }
 
-fn spoil(bytes: &mut [u8], damage: &Damage) {
+fn apply(bytes: &mut [u8], damage: &Damage) {
     for (index, byte) in damage {
         bytes[index.index(bytes.len())] = *byte;
     }
@@ -228,7 +228,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..50),
     ) {
         let mut set = descriptor_set(name);
-        spoil(&mut set, &damage);
+        apply(&mut set, &damage);
         use_if_accepted(&set, &bytes);
     }
 
@@ -237,7 +237,7 @@ proptest! {
         // Only the file itself: the damage is where the kinds of fields are.
         let set = FileDescriptorSet::decode(descriptor_set("shop/catalog.proto").as_slice()).unwrap();
         let mut files: Vec<_> = set.file.iter().map(Message::encode_to_vec).collect();
-        spoil(files.last_mut().unwrap(), &damage);
+        apply(files.last_mut().unwrap(), &damage);
         let mut set = Vec::new();
         for file in files {
             prost::encoding::bytes::encode(1, &file, &mut set);
