@@ -139,7 +139,6 @@ pub(super) fn decode(coded: &[u8], into: &mut Vec<u8>) -> Result<(), HpackError>
     }
 }
 
-/// Encodes, for tests: requests are sent uncoded.
 /// A code and its length in bits.
 #[cfg(test)]
 fn code(symbol: u16) -> (u32, u8) {
@@ -149,6 +148,7 @@ fn code(symbol: u16) -> (u32, u8) {
     (code + number.unwrap() as u32, length)
 }
 
+/// Encodes, for tests: requests are sent uncoded.
 #[cfg(test)]
 pub(super) fn encode(text: &[u8]) -> Vec<u8> {
     let (mut coded, mut bits, mut count) = (Vec::new(), 0u64, 0);
