@@ -250,7 +250,7 @@ mod tests {
 
     use flate2::Compression;
     use flate2::read::{DeflateEncoder, GzEncoder, ZlibEncoder};
-    use prony_testkit::contains;
+    use prony_testkit::{contains, starts_with};
     use proptest::prelude::*;
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
@@ -338,10 +338,8 @@ mod tests {
         ] {
             for broken in [&body[..body.len() - 3], TEXT] {
                 let error = decoded(coding, broken, 1000).unwrap_err();
-                contains(
-                    &error,
-                    &format!("expected a body that {coding} can decode, got "),
-                );
+                let expected = format!("expected a body that {coding} can decode, got ");
+                starts_with(&error, &expected);
                 contains(&error, &format!(" bytes of broken {coding}: "));
             }
             for end in 1..body.len() {
@@ -401,7 +399,11 @@ mod tests {
                 "zstd",
                 "expected a content-encoding that the request accepts (gzip, br), got content-encoding zstd",
             ),
-            (Accepted::all(), "compress", "got content-encoding compress"),
+            (
+                Accepted::all(),
+                "compress",
+                "expected a content-encoding that the request accepts (gzip, br, zstd, deflate), got content-encoding compress",
+            ),
             (
                 Accepted::all(),
                 "gzip, gzip, gzip, gzip, gzip",
@@ -409,7 +411,7 @@ mod tests {
             ),
         ] {
             let refused = accepted.decoded(&response(coding, b"x"), 10).unwrap_err();
-            contains(&refused.to_string(), refusal);
+            starts_with(&refused.to_string(), refusal);
         }
         let identity = response("identity", b"x");
         assert!(Accepted::default().decoded(&identity, 10).is_ok());

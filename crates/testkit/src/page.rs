@@ -158,6 +158,15 @@ pub fn values(node: Node<'_, '_>, attribute: &str) -> Vec<String> {
     found.map(str::to_owned).collect()
 }
 
+/// Asserts that a page is well-formed.
+///
+/// # Panics
+///
+/// If it is not.
+pub fn assert_well_formed(page: &str) {
+    Document::parse(&xml(page)).expect("a well-formed page");
+}
+
 /// Asserts what holds for every page: it is well-formed, runs one script and loads nothing, an id occurs once, every
 /// link in it leads somewhere, and every chart has a title and a description.
 ///

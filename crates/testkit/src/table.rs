@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 /// The rows of a table: one a line, with cells between ` | `. A cell is written as in a string literal of Rust, but for its
-/// quotes; an empty one is `""`. A line that begins with `//` is a comment.
+/// quotes; an empty one is `""`. A line that begins with `// ` is a comment.
 ///
 /// # Panics
 ///
@@ -11,7 +11,7 @@ use std::fmt::Display;
 #[track_caller]
 pub fn rows<const N: usize>(table: &str) -> Vec<[&'static str; N]> {
     let lines = table.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("// "));
     let row = |line: &str| -> [&'static str; N] {
         let cells: Vec<&str> = line.split(" | ").map(cell).collect();
         let count = cells.len();

@@ -1,4 +1,4 @@
-use prony_testkit::contains;
+use prony_testkit::{contains, starts_with};
 use proptest::prelude::*;
 
 use super::*;
@@ -154,11 +154,14 @@ impl Lab {
     }
 }
 
-/// It is an error that says all of this.
+/// It is an error that says all of this, beginning with the agents if it names any.
 #[track_caller]
 fn fails<T: std::fmt::Debug>(result: Result<T, FleetError>, parts: &[&str]) {
     let text = result.unwrap_err().to_string();
     parts.iter().for_each(|part| contains(&text, part));
+    if parts[0].starts_with("agent ") {
+        starts_with(&text, parts[0]);
+    }
 }
 
 fn name(index: usize) -> AgentName {

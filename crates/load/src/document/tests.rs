@@ -411,7 +411,7 @@ pub(crate) fn places(value: &Value, most: usize) -> Vec<String> {
     let parts: Vec<(String, &Value)> = match value {
         Value::Object(members) => members
             .iter()
-            .map(|(name, one)| (name.clone(), one))
+            .map(|(name, one)| (name.replace('~', "~0").replace('/', "~1"), one))
             .collect(),
         Value::Array(elements) => {
             let numbered = elements.iter().enumerate().take(most);

@@ -51,6 +51,7 @@ fn every_link_leads_to_a_page_of_the_site_also_in_a_subfolder() {
     let mut linked = Vec::new();
     for page in &pages {
         let html = fs::read_to_string(page).unwrap();
+        prony_testkit::page::assert_well_formed(&html);
         for href in [values(&html, "href"), values(&html, "src")].concat() {
             let at = format!("{}: {href}", page.display());
             if let Some(anchor) = href.strip_prefix('#') {

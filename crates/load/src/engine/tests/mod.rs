@@ -12,10 +12,10 @@ pub(super) mod simulated;
 mod users;
 
 use std::net::SocketAddr;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_model::{Arrivals, LoadResult, LoadShape, OpenLoop, Outcome, Schedule};
+use prony_model::{Arrivals, LatencyHistogram, LoadResult, LoadShape, OpenLoop, Outcome, Schedule};
 
 use self::simulated::{Arrival, ResponsePart, SimulatedServer};
 use super::Unwired;
@@ -76,7 +76,20 @@ fn responding(
 
 /// Responds to every request after this number of milliseconds.
 fn load(plan: &LoadPlan, after_ms: u64) -> LoadResult {
-    run(plan, responding(move |_| Some(after_ms)))
+    let (server, clock) = responding(move |_| Some(after_ms));
+    let arrived = server.requests();
+    let result = run(plan, (server, clock));
+    let warmup = result.warmup.as_ref();
+    let warmup = warmup.map_or(0, |warmup| warmup.outcomes.total());
+    let unsent = result.open.as_ref().map_or(0, |open| open.due - open.sent);
+    let sent = result.requests - unsent + result.resent;
+    assert_eq!(
+        arrived.load(Relaxed),
+        sent + warmup,
+        "{:?}",
+        result.outcomes
+    );
+    result
 }
 
 fn run(plan: &LoadPlan, (server, clock): (SimulatedServer, Clock)) -> LoadResult {
@@ -97,6 +110,8 @@ fn run(plan: &LoadPlan, (server, clock): (SimulatedServer, Clock)) -> LoadResult
     let part = PartResult::of(plan, 0, vec![result], HostEvents::since(None));
     let result = assemble(plan, &[part]);
     assert_eq!(result.requests, result.outcomes.total());
+    let latencies = LatencyHistogram::from_base64(&result.histogram).unwrap();
+    assert_eq!(latencies.count(), result.outcomes[Outcome::Ok]);
     result
 }
 

@@ -1,6 +1,6 @@
 //! Schedules: what is due when, and what waits for a connection.
 
-use prony_model::Stage;
+use prony_model::{Ended, Stage};
 
 use super::*;
 
@@ -44,6 +44,7 @@ fn a_rate_goes_through_its_stages() {
     let result = load(&plan(LoadShape::Rate(schedule), 50, ms(600)), 1);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 70)]);
     assert_eq!((open(&result).due, result.duration_s), (70, 0.6));
+    assert_eq!(result.ended, Ended::Duration);
 }
 
 #[test]
@@ -113,6 +114,7 @@ fn a_rate_that_ends_by_time_waits_for_its_late_responses() {
     };
     let result = load(&plan, 200);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 30)]);
+    assert_eq!(result.ended, Ended::Duration);
     // The last one is due at 290 ms. The wait is part of the time.
     assert_eq!(
         (result.duration_s, open(&result).most_connections),
@@ -132,6 +134,6 @@ fn unsent_requests_are_counted_when_the_time_is_up() {
         let due = open(&result).due;
         // Six standard deviations.
         assert!(due.abs_diff(50_000_000) <= most_off, "{due}");
-        assert_eq!(result.requests, due);
+        assert_eq!((result.requests, result.ended), (due, Ended::Duration));
     }
 }

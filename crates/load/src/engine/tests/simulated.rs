@@ -39,7 +39,8 @@ pub struct SimulatedServer {
     time: &'static AtomicU64,
     script: Script,
     connect: Option<Connect>,
-    requests: usize,
+    /// How many requests have arrived.
+    requests: &'static AtomicU64,
     /// What will happen to which slot, by its time and in the order of its causes.
     events: BTreeMap<(Nanoseconds, usize), (usize, SimulatedEvent)>,
     /// How many events there have been.
@@ -69,7 +70,7 @@ impl SimulatedServer {
                 after: 0,
                 result: Ok(()),
             }),
-            requests: 0,
+            requests: Box::leak(Box::default()),
             events: BTreeMap::new(),
             caused: 0,
             ready: VecDeque::new(),
@@ -77,6 +78,11 @@ impl SimulatedServer {
             looks: 0,
         };
         (server, Clock::simulated(time))
+    }
+
+    /// How many requests have arrived, also when the load has ended.
+    pub fn requests(&self) -> &'static AtomicU64 {
+        self.requests
     }
 
     /// The same whose attempts to connect end so; `None` if they never end.
@@ -110,11 +116,10 @@ impl SimulatedServer {
     pub fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
         let text = str::from_utf8(bytes).expect("requests without a body");
         for head in text.split_terminator("\r\n\r\n") {
-            let number = self.requests;
+            let number = self.requests.fetch_add(1, Relaxed) as usize;
             for ResponsePart { after, bytes } in (self.script)(&Arrival { number, head }) {
                 self.cause(slot, after, SimulatedEvent::Received(bytes));
             }
-            self.requests += 1;
         }
         Ok(bytes.len())
     }
@@ -123,8 +128,12 @@ impl SimulatedServer {
     #[expect(clippy::unnecessary_wraps, reason = "as a real event loop has it")]
     pub fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         self.looks = if longest == 0 { self.looks + 1 } else { 0 };
-        assert!(self.looks < MOST_LOOKS, "the worker no longer waits");
-        let latest = self.time.load(Relaxed) + longest;
+        let now = self.time.load(Relaxed);
+        assert!(
+            self.looks < MOST_LOOKS,
+            "the worker no longer waits at {now} ns"
+        );
+        let latest = now.saturating_add(longest);
         let next = self.events.first_key_value().map(|(&(at, _), _)| at);
         let now = next.map_or(latest, |next| next.min(latest));
         self.time.store(now, Relaxed);

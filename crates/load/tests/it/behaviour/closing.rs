@@ -78,7 +78,10 @@ fn only_an_idempotent_request_that_crossed_a_close_is_resent_and_only_once(
         let result = plans::load(&plan);
         assert_outcomes(&result, expected);
         assert_eq!(result.resent, resent, "{expected}");
-        assert!(result.reconnects >= resent, "{}", result.reconnects);
+        match resent {
+            29 => assert_eq!(result.reconnects, 29),
+            _ => assert!(result.reconnects >= resent, "{}", result.reconnects),
+        }
         assert_eq!(server.requests() - before, 30 + resent, "{expected}");
     }
 }

@@ -13,6 +13,7 @@ use prony_testkit::table::rows;
 use socket2::{Domain, Socket, Type};
 
 use crate::plans::{assert_outcomes, get_from, load, plan_to, shapes};
+use crate::scenarios::{Step, Steps};
 use crate::scripted::{After, HELLO, ScriptedServer};
 
 over_each_loop!(
@@ -24,7 +25,7 @@ over_each_loop!(
     a_missing_response_times_out,
     requests_in_flight_at_the_end_are_unfinished,
     with_no_listener_every_request_is_refused_and_the_load_ends,
-    the_warm_up_is_counted_separately,
+    the_warm_up_of_several_threads_is_counted_separately,
     an_interrupt_ends_the_load_and_keeps_its_result,
     the_last_figures_that_an_observer_sees_are_those_of_the_result,
     uneven_shares_add_up_to_all_connections_and_requests
@@ -193,17 +194,37 @@ fn with_no_listener_every_request_is_refused_and_the_load_ends(event_loop: Event
     }
 }
 
-fn the_warm_up_is_counted_separately(event_loop: EventLoopChoice) {
+fn the_warm_up_of_several_threads_is_counted_separately(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
-    let plan = LoadPlan {
-        warmup: Duration::from_millis(100),
-        ..plan(event_loop, &server, 100)
-    };
-    let result = load_and_reconcile(&plan, &server);
-    assert_eq!(result.requests, 100);
-    let warmup = result.warmup.unwrap();
-    assert!(warmup.outcomes[Outcome::Ok] > 0);
-    assert!(warmup.duration_s >= 0.1);
+    let url = format!("http://{}/", server.address());
+    for shape in shapes(0.005) {
+        for entries in [None, Some([Step::GET; 2])] {
+            let mut plan = LoadPlan {
+                shape: shape.clone(),
+                warmup: Duration::from_millis(100),
+                ..plan(event_loop, &server, 40)
+            };
+            if let Some(steps) = &entries {
+                plan.request = Steps::of(&url, steps).request().0;
+            }
+            let before = server.requests();
+            let result = load(&plan);
+            let case = format!(
+                "{:?}, {} entries",
+                plan.shape,
+                entries.map_or(1, |it| it.len())
+            );
+            let warmup = result.warmup.unwrap();
+            assert!(warmup.outcomes[Outcome::Ok] > 0, "{case}");
+            assert!(warmup.duration_s >= 0.1, "{case}");
+            match result.flows {
+                None => assert_eq!(result.requests, 40, "{case}"),
+                Some(flows) => assert_eq!(flows.ok, 40, "{case}"),
+            }
+            let counted = server.requests() - before;
+            assert_eq!(counted, result.requests + warmup.outcomes.total(), "{case}");
+        }
+    }
 }
 
 fn an_interrupt_ends_the_load_and_keeps_its_result(event_loop: EventLoopChoice) {

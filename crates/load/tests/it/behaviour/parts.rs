@@ -206,8 +206,11 @@ fn a_load_that_does_not_begin_has_an_empty_result(event_loop: EventLoopChoice) {
             let interrupt = AtomicBool::new(false);
             let part = thread::scope(|scope| {
                 let part = scope.spawn(|| run_part(&plan, 0, &start, &interrupt, &mut |_| {}));
-                thread::sleep(Duration::from_millis(30));
-                interrupt.store(true, SeqCst);
+                // The one that is called off ends by itself.
+                if !start.0.is_zero() {
+                    thread::sleep(Duration::from_millis(30));
+                    interrupt.store(true, SeqCst);
+                }
                 part.join().unwrap().unwrap()
             });
             let part = through_json(&part);

@@ -81,6 +81,7 @@ fn plans_beyond_any_machine_are_refused() {
              there are 4: use more of them, or fewer agents
          agents=3 threads=1 connections=2 | 3 agents with 1 thread each need at least 3 connections or users, but \
              there are 2: use more of them, or fewer agents
+         agents=10001 threads=1 connections=20000 | 10001 agents are too many: at most 10000
          burst=1000001 | 1000001 requests in a burst are too many: at most 1000000
          stages=1001 | 1001 stages are too many: at most 1000
          rate=1.1e9 | 0 to 1,000 million

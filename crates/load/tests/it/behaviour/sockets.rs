@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
 use prony_testkit::connections::serve;
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::plans::{assert_outcomes, get_from, load, summary};
+use crate::plans::{assert_outcomes, even, get_from, load, summary};
 use crate::scripted::HELLO;
 
 over_each_loop!(
     an_immediate_reset_is_a_reset,
+    a_connection_that_the_kernel_never_accepts_times_out,
     urgent_data_is_ignored_and_stalls_nothing
 );
 
@@ -99,4 +100,28 @@ fn urgent_data_is_ignored_and_stalls_nothing(event_loop: EventLoopChoice) {
         let calls = result.generator.system_calls as f64 / 60.0;
         assert!(calls < 200.0, "{case}: {calls} system calls per request");
     }
+}
+
+fn a_connection_that_the_kernel_never_accepts_times_out(event_loop: EventLoopChoice) {
+    // A queue of one that nobody empties: the kernel does not respond to later connects.
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    listener
+        .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+        .unwrap();
+    listener.listen(0).unwrap();
+    let address = listener.local_addr().unwrap().as_socket().unwrap();
+    let _queued = TcpStream::connect(address).unwrap();
+    let result = load(&LoadPlan {
+        shape: even(100.0),
+        threads: 1,
+        connections: 2,
+        max_connections: 2,
+        timeout: Duration::from_millis(100),
+        ..get_from(event_loop, address, 5)
+    });
+    assert_outcomes(&result, "5 timed_out");
+    assert_eq!(
+        result.first_wrong.unwrap().detail,
+        "no connection within 100ms"
+    );
 }
