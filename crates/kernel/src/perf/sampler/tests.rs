@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -240,16 +241,23 @@ fn every_thread_of_the_machine_is_sampled_with_the_right_to_it() {
     let Some(mut sampler) = unless_forbidden(Sampler::system_wide(&[event], RING_BYTES)) else {
         return;
     };
+    // Another program may fill the ring again and again, so this thread goes on until one of its calls is seen.
+    static IS_SEEN: AtomicBool = AtomicBool::new(false);
     let (send, receive) = channel();
     let child = thread::spawn(move || {
-        receive.recv().unwrap();
-        gettid().as_raw()
+        send.send(gettid().as_raw()).unwrap();
+        while !IS_SEEN.load(Relaxed) {
+            std::hint::black_box(nix::unistd::getppid());
+        }
     });
-    send.send(()).unwrap();
-    let child = child.join().unwrap();
-    sampler.stop();
-    let seen = Seen::all(&mut sampler);
-    assert!(seen.samples.contains_key(&child), "{seen:?}");
+    let tid = receive.recv().unwrap();
+    let mut seen = Seen::default();
+    until("a call of the other thread", || {
+        seen.read(&mut sampler);
+        seen.samples.contains_key(&tid).then_some(())
+    });
+    IS_SEEN.store(true, Relaxed);
+    child.join().unwrap();
 }
 
 #[test]
