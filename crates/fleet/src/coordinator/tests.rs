@@ -154,14 +154,15 @@ impl Lab {
     }
 }
 
-/// It is an error that says all of this, beginning with the agents if it names any.
+fn error<T: std::fmt::Debug>(result: Result<T, FleetError>) -> String {
+    result.unwrap_err().to_string()
+}
+
+/// It is an error that says all of this.
 #[track_caller]
 fn fails<T: std::fmt::Debug>(result: Result<T, FleetError>, parts: &[&str]) {
-    let text = result.unwrap_err().to_string();
+    let text = error(result);
     parts.iter().for_each(|part| contains(&text, part));
-    if parts[0].starts_with("agent ") {
-        starts_with(&text, parts[0]);
-    }
 }
 
 fn name(index: usize) -> AgentName {
@@ -232,7 +233,7 @@ fn the_first_agents_share_a_load_and_the_others_stay_in_touch() {
     // One that is silent is lost also if it has no part of the load.
     lab.coordinator.begin(lab.now, 2, None);
     let silent = lab.pass(ms(20_000), &[2]);
-    fails(silent, &["agent 2 on node-2 has sent nothing"]);
+    starts_with(&error(silent), "agent 2 on node-2 has sent nothing");
 }
 
 #[test]
@@ -241,7 +242,7 @@ fn an_agent_without_a_part_is_neither_awaited_nor_heard() {
     lab.coordinator.begin(lab.now, 2, None);
     lab.ready(0).unwrap();
     let late = lab.pass(ms(100_000), &[]);
-    fails(late, &["agent 1 on node-1 had not prepared"]);
+    starts_with(&error(late), "agent 1 on node-1 had not prepared");
     fails(lab.ready(2), &["a ready signal of load 1"]);
 }
 
@@ -275,10 +276,8 @@ fn parts_come_in_the_order_of_the_agents() {
 fn messages_that_do_not_belong_to_the_load_are_refused() {
     let mut lab = Lab::running(2, None);
     lab.result(0, 1).unwrap();
-    fails(
-        lab.result(0, 1),
-        &["agent 0 on node-0 sent a second result, which does not belong to this load"],
-    );
+    let expected = "agent 0 on node-0 sent a second result, which does not belong to this load";
+    starts_with(&error(lab.result(0, 1)), expected);
     let (load, part) = (7, Box::new(1));
     let of_another = AgentMessage::Result { load, part };
     let mut lab = Lab::running(2, None);
@@ -290,7 +289,9 @@ fn messages_that_do_not_belong_to_the_load_are_refused() {
 #[test]
 fn an_agent_that_cannot_share_the_load_is_named() {
     let old = Lab::new(2).pong_of("0.0.7", 1, 0);
-    fails(old, &["agent 1 on node-1 runs Prony 0.0.7", VERSION]);
+    let old = error(old);
+    starts_with(&old, "agent 1 on node-1 runs Prony 0.0.7");
+    contains(&old, VERSION);
     let mut lab = Lab::running(2, None);
     lab.framers[1] = Framer::new("lab", 1, 77);
     let restarted = "as agent 1: the scheduler restarted it (node-1)";
@@ -445,7 +446,7 @@ fn an_agent_that_ends_is_named_with_its_last_words() {
     let (agent, reason) = (Some(1), "signal 9".into());
     let ended = lab.happens(Event::Ended { agent, reason });
     let expected = "agent 1 on node-1 was lost: signal 9; its last words: note 4 | note 5";
-    fails(ended, &[expected]);
+    starts_with(&error(ended), expected);
 }
 
 #[test]
@@ -453,7 +454,7 @@ fn agents_that_are_not_ready_in_time_are_named() {
     let mut lab = Lab::preparing(3);
     lab.ready(1).unwrap();
     let expected = "agent 0 on node-0, agent 2 on node-2 had not prepared the load within 60 s";
-    fails(lab.pass(ms(100_000), &[]), &[expected]);
+    starts_with(&error(lab.pass(ms(100_000), &[])), expected);
 }
 
 #[test]

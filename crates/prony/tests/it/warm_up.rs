@@ -19,7 +19,7 @@ pub const CHANGES: [(&str, Change); 4] = [
         static WATCH: Once = Once::new();
         speed_up(request);
         if request.number > LOADED {
-            WATCH.call_once(|| drop(thread::spawn(end_under_the_other_s_load)));
+            WATCH.call_once(|| drop(thread::spawn(end_while_the_other_is_loaded)));
         }
     }),
     ("says-when-it-is-under-load", |request, _| {
@@ -57,7 +57,7 @@ const UNDER_LOAD: &str = "../../under-load";
 
 /// Ends the process with exit code 3 when another server has been under load since it was started: then it is idle. It
 /// does so once.
-fn end_under_the_other_s_load() {
+fn end_while_the_other_is_loaded() {
     while !Path::new(UNDER_LOAD).exists() {
         thread::sleep(Duration::from_millis(1));
     }

@@ -51,15 +51,9 @@ fn is_of_entry(entry: usize, arrival: &Arrival<'_>) -> bool {
     arrival.head.starts_with(&format!("GET /flow/{entry}?"))
 }
 
-/// Every shape, as fast as it gets.
+/// Every shape, fast.
 fn shapes() -> [LoadShape; 4] {
-    let think_time_s = 0.001;
-    [
-        LoadShape::Closed,
-        even(3000.0),
-        LoadShape::UsersClosed { think_time_s },
-        LoadShape::UsersOpen { think_time_s },
-    ]
+    every_shape(3000.0, 0.001)
 }
 
 #[test]

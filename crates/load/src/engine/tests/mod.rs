@@ -61,6 +61,16 @@ fn users_closed(think_time_s: f64) -> LoadShape {
     LoadShape::UsersClosed { think_time_s }
 }
 
+/// A load of every shape, with that rate and that mean think time.
+fn every_shape(per_s: f64, think_time_s: f64) -> [LoadShape; 4] {
+    [
+        LoadShape::Closed,
+        even(per_s),
+        LoadShape::UsersClosed { think_time_s },
+        LoadShape::UsersOpen { think_time_s },
+    ]
+}
+
 /// A server that responds after this number of milliseconds; `None` never does.
 fn responding(
     after_ms: impl Fn(&Arrival<'_>) -> Option<u64> + 'static,

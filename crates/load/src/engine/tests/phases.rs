@@ -19,13 +19,7 @@ fn the_warm_up_of_a_rate_is_separate() {
 
 #[test]
 fn no_more_requests_are_measured_than_planned() {
-    let think_time_s = 0.005;
-    for shape in [
-        LoadShape::Closed,
-        even(200.0),
-        LoadShape::UsersClosed { think_time_s },
-        LoadShape::UsersOpen { think_time_s },
-    ] {
+    for shape in every_shape(200.0, 0.005) {
         // All twelve connections wait for a response when the warm-up ends.
         let plan = LoadPlan {
             pipeline: if shape == LoadShape::Closed { 2 } else { 1 },

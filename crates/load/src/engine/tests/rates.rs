@@ -4,6 +4,14 @@ use prony_model::{Ended, Stage};
 
 use super::*;
 
+/// It begins with one connection and opens up to `most`.
+fn growing(shape: LoadShape, most: usize, duration: Duration) -> LoadPlan {
+    LoadPlan {
+        connections: 1,
+        ..plan(shape, most, duration)
+    }
+}
+
 #[test]
 fn a_closed_loop_sends_the_next_request_when_a_response_has_arrived() {
     let result = load(&plan(LoadShape::Closed, 2, ms(1000)), 10);
@@ -51,11 +59,7 @@ fn a_rate_goes_through_its_stages() {
 fn a_burst_is_sent_at_once() {
     let mut schedule = Schedule::constant(Arrivals::Even, 50.0);
     schedule.burst = 10;
-    let plan = LoadPlan {
-        connections: 1,
-        ..plan(LoadShape::Rate(schedule), 100, ms(400))
-    };
-    let result = load(&plan, 100);
+    let result = load(&growing(LoadShape::Rate(schedule), 100, ms(400)), 100);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 20)]);
     assert_eq!(open(&result).most_connections, 10);
     assert_latencies(&result, 100, 100);
@@ -63,11 +67,7 @@ fn a_burst_is_sent_at_once() {
 
 #[test]
 fn connections_are_opened_as_a_rate_needs_them() {
-    let plan = LoadPlan {
-        connections: 1,
-        ..plan(even(200.0), 200, ms(300))
-    };
-    let result = load(&plan, 50);
+    let result = load(&growing(even(200.0), 200, ms(300)), 50);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 60)]);
     assert_eq!(
         (open(&result).most_connections, result.connections_opened),
@@ -78,11 +78,7 @@ fn connections_are_opened_as_a_rate_needs_them() {
 
 #[test]
 fn arrivals_wait_for_a_connection_if_all_are_busy() {
-    let plan = LoadPlan {
-        connections: 1,
-        ..plan(even(200.0), 2, ms(200))
-    };
-    let result = load(&plan, 50);
+    let result = load(&growing(even(200.0), 2, ms(200)), 50);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 40)]);
     let open = open(&result);
     assert_eq!(
@@ -108,11 +104,7 @@ fn a_stall_is_latency_of_all_requests_that_were_due_meanwhile() {
 
 #[test]
 fn a_rate_that_ends_by_time_waits_for_its_late_responses() {
-    let plan = LoadPlan {
-        connections: 1,
-        ..plan(even(100.0), 60, ms(300))
-    };
-    let result = load(&plan, 200);
+    let result = load(&growing(even(100.0), 60, ms(300)), 200);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 30)]);
     assert_eq!(result.ended, Ended::Duration);
     // The last one is due at 290 ms. The wait is part of the time.

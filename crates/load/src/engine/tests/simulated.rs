@@ -1,9 +1,9 @@
 //! A server without sockets, in the time of its test: the event loop of a worker.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::{fmt, io};
 
 use nix::errno::Errno;
 
@@ -173,11 +173,5 @@ impl SimulatedServer {
 
     pub fn system_calls(&self) -> u64 {
         0
-    }
-}
-
-impl fmt::Debug for SimulatedServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SimulatedServer")
     }
 }

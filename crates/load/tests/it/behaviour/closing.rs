@@ -66,22 +66,32 @@ fn only_an_idempotent_request_that_crossed_a_close_is_resent_and_only_once(
         thread::sleep(Duration::from_millis(5));
         After::Close
     });
-    for (server, method, expected, resent) in [
+    for (server, method, expected, resent, expected_reconnects) in [
         // Only the first one needs no new connection.
-        (&one_per_connection, "GET", "30 ok", 29),
-        (&one_per_connection, "POST", "15 ok and 15 reset", 0),
-        (&only_one, "GET", "1 ok and 29 reset", 1),
-        (&truncating, "GET", "15 ok and 15 truncated", 0),
+        (&one_per_connection, "GET", "30 ok", 29, 29..=29),
+        (
+            &one_per_connection,
+            "POST",
+            "15 ok and 15 reset",
+            0,
+            0..=u64::MAX,
+        ),
+        (&only_one, "GET", "1 ok and 29 reset", 1, 1..=u64::MAX),
+        (
+            &truncating,
+            "GET",
+            "15 ok and 15 truncated",
+            0,
+            0..=u64::MAX,
+        ),
     ] {
         let before = server.requests();
         let plan = over_one_connection(plan(event_loop, server, method, 30));
         let result = plans::load(&plan);
         assert_outcomes(&result, expected);
         assert_eq!(result.resent, resent, "{expected}");
-        match resent {
-            29 => assert_eq!(result.reconnects, 29),
-            _ => assert!(result.reconnects >= resent, "{}", result.reconnects),
-        }
+        let reconnects = result.reconnects;
+        assert!(expected_reconnects.contains(&reconnects), "{reconnects}");
         assert_eq!(server.requests() - before, 30 + resent, "{expected}");
     }
 }
