@@ -7,7 +7,7 @@ use std::fmt::Display;
 ///
 /// # Panics
 ///
-/// If a row has another number of cells, or an escape is not one of Rust's.
+/// If there is no row, a row has another number of cells, or an escape is not one of Rust's.
 #[track_caller]
 pub fn rows<const N: usize>(table: &str) -> Vec<[&'static str; N]> {
     let lines = table.lines().map(str::trim);
@@ -19,7 +19,9 @@ pub fn rows<const N: usize>(table: &str) -> Vec<[&'static str; N]> {
             .try_into()
             .unwrap_or_else(|_| panic!("{count} cells instead of {N}: {line}"))
     };
-    lines.map(row).collect()
+    let rows: Vec<_> = lines.map(row).collect();
+    assert!(!rows.is_empty(), "a table without rows");
+    rows
 }
 
 /// Reads the first cell of each row, and expects an error that contains the second.
@@ -121,6 +123,12 @@ mod tests {
     #[should_panic(expected = "1 cells instead of 2: a")]
     fn a_row_that_is_too_short_is_refused() {
         let _: Vec<[&str; 2]> = rows("a");
+    }
+
+    #[test]
+    #[should_panic(expected = "a table without rows")]
+    fn a_table_without_rows_is_refused() {
+        let _: Vec<[&str; 2]> = rows("// Nothing | else");
     }
 
     #[test]

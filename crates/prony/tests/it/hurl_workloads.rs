@@ -276,26 +276,22 @@ fn ab_loads_flows_without_a_measure_of_them() {
 #[test]
 fn faults_are_reported_before_anything_starts() {
     // Both commands read the files alike.
-    for (number, [file, from, to, expected]) in rows(
+    for [command, file, from, to, expected] in rows(
         r#"
-        prony.toml | checkout.hurl | check-out.hurl | check-out.hurl, which workload `checkout` needs: No such file
-        checkout.hurl | HTTP 201 | HTTP x | checkout.hurl:17:6 & 17 \x7c HTTP x\n   \x7c      ^
-        checkout.hurl | [Form] | [Options]\noutput: x\n[Form] | checkout.hurl:3:1 & 3 \x7c output: x\n   \x7c ^
-        checkout.hurl | items/{{item}} | items/{{itm}} | checkout.hurl:9: & `itm` & values = { variables = { itm =
-        checkout.hurl | http://{{host}}/orders | http://other:80/orders | checkout.hurl:14:6 & http://{{host}}
-        checkout.hurl | http: | https: | write scenario = { file = "checkout.hurl", tls = true }
-        prony.toml | scenario = "checkout.hurl" | scenario = { file = "checkout.hurl", tls = true } | begin with http:// & `tls = true`
-        prony.toml | connections = 2 | connections = 2, pipeline = 4 | prony.toml:16: field `load` & `pipeline` & `checkout`
-        prony.toml | rows = "users.csv" | rows = "user.csv" | user.csv, which workload `checkout` needs: No such file
+        verify | prony.toml | checkout.hurl | check-out.hurl | check-out.hurl, which workload `checkout` needs: No such file
+        run --no-ceiling | checkout.hurl | HTTP 201 | HTTP x | checkout.hurl:17:6 & 17 \x7c HTTP x\n   \x7c      ^
+        verify | checkout.hurl | [Form] | [Options]\noutput: x\n[Form] | checkout.hurl:3:1 & 3 \x7c output: x\n   \x7c ^
+        run --no-ceiling | checkout.hurl | items/{{item}} | items/{{itm}} | checkout.hurl:9: & `itm` & values = { variables = { itm =
+        verify | checkout.hurl | http://{{host}}/orders | http://other:80/orders | checkout.hurl:14:6 & http://{{host}}
+        run --no-ceiling | checkout.hurl | http: | https: | write scenario = { file = "checkout.hurl", tls = true }
+        verify | prony.toml | scenario = "checkout.hurl" | scenario = { file = "checkout.hurl", tls = true } | begin with http:// & `tls = true`
+        run --no-ceiling | prony.toml | connections = 2 | connections = 2, pipeline = 4 | prony.toml:16: field `load` & `pipeline` & `checkout`
+        verify | prony.toml | rows = "users.csv" | rows = "user.csv" | user.csv, which workload `checkout` needs: No such file
         "#,
-    )
-    .into_iter()
-    .enumerate()
-    {
+    ) {
         let started = "\nrun = [\"echo\", \"started\", ";
         let changes = [["prony.toml", "\nrun = [", started], [file, from, to]];
         let shop = shop_with("", &changes);
-        let command = ["verify", "run --no-ceiling"][number % 2];
         let ended = shop.run(command).with(1).lacks("started");
         for text in expected.split(" & ") {
             contains(&ended.stderr, text);

@@ -117,32 +117,26 @@ fn output_that_is_lost_is_an_error_and_a_reader_that_goes_away_is_none() {
 fn files_that_cannot_be_written_are_reported_before_anything_is_sent() {
     let (project, server) = (with_drivers(with_a_run()), HttpServer::start());
     fs::create_dir(project.path().join("folder")).unwrap();
-    let faults = [
-        ("no/such/result", "there is no folder `no/such`"),
-        ("folder", "cannot write `folder`: it is a folder"),
-        (
-            "servers/ceiling/none/x",
-            "there is no folder `servers/ceiling/none`",
-        ),
-    ];
     // Each command meets one of the faults.
-    for ([words, code], (file, message)) in rows(
+    for [words, file, code] in rows(
         "
-        load -n20 -c1 URL --json | 1
-        load --find-capacity --budget=10s URL --json | 1
-        load --find-capacity --budget=10s URL --chart | 1
-        generators --tools=prony --cases=hello:1 --json | 1
-        generators --tools=prony --cases=hello:1 --markdown | 1
-        calibrate --quick --json | 1
-        compare latest latest --json | 2
-        compare latest latest --markdown | 2
-        export --output | 1
-        report --out | 1
+        load -n20 -c1 URL --json | no/such/result | 1
+        load --find-capacity --budget=10s URL --json | folder | 1
+        load --find-capacity --budget=10s URL --chart | servers/ceiling/none/x | 1
+        generators --tools=prony --cases=hello:1 --json | no/such/result | 1
+        generators --tools=prony --cases=hello:1 --markdown | folder | 1
+        calibrate --quick --json | servers/ceiling/none/x | 1
+        compare latest latest --json | no/such/result | 2
+        compare latest latest --markdown | folder | 2
+        export --output | servers/ceiling/none/x | 1
+        report --out | no/such/result | 1
         ",
-    )
-    .into_iter()
-    .zip(faults.into_iter().cycle())
-    {
+    ) {
+        let message = match file {
+            "folder" => "cannot write `folder`: it is a folder",
+            "no/such/result" => "there is no folder `no/such`",
+            _ => "there is no folder `servers/ceiling/none`",
+        };
         let words = format!("{words} {file}").replace("URL", &server.url());
         let ended = project.run(&words).with(code.parse().unwrap());
         let ended = ended.says(message).lacks("measuring");
