@@ -4,14 +4,20 @@
 # The program that parts run.
 release() { cargo build --locked --release --quiet; }
 
-# Uses the Zig that Prony installed in this project, if any, otherwise the system's.
+# The Zig that Prony installed in this project, if any.
+installed_zig() {
+  local folder=$PWD/.prony/tools/zig/lib
+  [[ ! -e $folder ]] || find "$folder" -path '*/ziglang/zig' -type f | head -n 1
+}
+
+# Uses that Zig, otherwise the system's.
 part_zig() {
   local zig cache=$work/zig-cache file
-  zig=$(find "$PWD/.prony/tools/zig/lib" -path '*/ziglang/zig' -type f 2>/dev/null | head -n 1)
+  zig=$(installed_zig)
   if [[ -z $zig ]] && ! has zig; then
     release
     target/release/prony verify zig-std --require-toolchains
-    zig=$(find "$PWD/.prony/tools/zig/lib" -path '*/ziglang/zig' -type f | head -n 1)
+    zig=$(installed_zig)
   fi
   zig=${zig:-zig}
   "$zig" fmt --check servers/zig-*/*.zig benches/verdicts/instructions/servers/zig/*.zig
@@ -145,7 +151,7 @@ part_verdicts() {
   local folder=$work/verdicts
   release
   rm -rf "$folder"
-  benches/verdicts/verdicts.py --folder "$folder" prepare --rounds 1 --seconds 0.2
+  benches/verdicts/verdicts.py --folder "$folder" prepare --rounds 1 --truth-rounds 1 --seconds 0.2
   benches/verdicts/verdicts.py --folder "$folder" collect --runs 1 --rounds 3 --other-program -- --no-ceiling
   benches/verdicts/verdicts.py --folder "$folder" judge || [[ $? == 1 ]]
 }

@@ -37,8 +37,9 @@ class Tally:
     def called(self, *verdicts: str) -> int:
         return sum(self.verdicts[verdict] for verdict in verdicts)
 
-    def share_of_intervals_with(self, truth: float) -> str:
-        hits = sum(low <= truth <= high for low, high in self.intervals)
+    def share_of_intervals_with(self, least: float, most: float) -> str:
+        """The share of intervals that hold a value which is known to be between two."""
+        hits = sum(low <= most and least <= high for low, high in self.intervals)
         return share(hits, len(self.intervals))
 
 

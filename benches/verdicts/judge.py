@@ -14,8 +14,9 @@ from comparisons import DIFFERENT, Tally, compare, parts
 from place import Place, progress
 from shares import share
 
-# The servers that are compared with the base, and by how much they are truly slower, in percent.
-AGAINST_BASE = {"twin": 0, "slower-3": 3, "slower-5": 5}
+TWIN = "twin"
+# The servers that are compared with the base.
+AGAINST_BASE = (TWIN, "slower-3", "slower-5")
 # The metrics that fall if a server is slower; all others rise.
 FALLS = ("rate",)
 # What is reported beside the figures. Reporting it for the twin is false, but not reporting it is no
@@ -56,6 +57,8 @@ class Evidence:
     """What all runs of one kind show."""
 
     has_other: bool
+    # How much more CPU time a request costs each server than the base: the ends of what is known.
+    true_ratios: dict[str, tuple[float, float]]
     runs: int = 0
     # Differs from `runs` if they are cut into parts.
     judged: int = 0
@@ -95,7 +98,7 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
 
 def weigh(place: Place, arguments: argparse.Namespace, has_other: bool) -> Evidence:
     folders = place.collected(has_other)
-    evidence = Evidence(has_other, runs=len(folders))
+    evidence = Evidence(has_other, true_ratios(place), runs=len(folders))
     evidence.said_noisy = sum(says(folder, arguments.noisy) for folder in folders)
     files = [folder / "run.json" for folder in folders]
     with tempfile.TemporaryDirectory() as scratch:
@@ -123,7 +126,7 @@ def judge(place: Place, evidence: Evidence, file: Path, flags: list[str]) -> Non
             evidence.comparisons.append({**about, **comparison})
         verdicts = {comparison["verdict"] for comparison in found}
         evidence.worse[server] += "worse" in verdicts
-        if AGAINST_BASE[server] == 0:
+        if server == TWIN:
             evidence.twin_different += not verdicts.isdisjoint(DIFFERENT)
 
 
@@ -139,11 +142,17 @@ def table(evidence: Evidence) -> str:
         "|---|---|" + "---:|" * 8,
     ]
     for server, metrics in evidence.tallies.items():
-        lines += [row(server, metric, tally) for metric, tally in metrics.items()]
+        slower = evidence.true_ratios[server]
+        lines += [
+            row(server, metric, tally, truth(server, metric, slower))
+            for metric, tally in metrics.items()
+        ]
     return "\n".join(lines) + "\n"
 
 
-def row(server: str, metric: str, tally: Tally) -> str:
+def row(
+    server: str, metric: str, tally: Tally, true_ratio: tuple[float, float] | None
+) -> str:
     counts = [
         str(tally.called(verdict))
         for verdict in (
@@ -158,20 +167,27 @@ def row(server: str, metric: str, tally: Tally) -> str:
     middle, covered = "", ""
     if tally.ratios:
         middle = f"{statistics.median(tally.ratios):.4f}"
-        truth = true_ratio(server, metric)
-        covered = "" if truth is None else tally.share_of_intervals_with(truth)
+        if true_ratio is not None:
+            covered = tally.share_of_intervals_with(*true_ratio)
     cells = [server, metric, *counts, different, middle, covered]
     return "| " + " | ".join(cells) + " |"
 
 
-def true_ratio(server: str, metric: str) -> float | None:
-    """Known if nothing differs, and for rate and CPU time as precisely as the steps are calibrated."""
-    slower = 1 + AGAINST_BASE[server] / 100
-    if slower == 1:
-        return 1.0
+def true_ratios(place: Place) -> dict[str, tuple[float, float]]:
+    prepared = json.loads(place.prepared.read_text())
+    measured = prepared["true_ratios"].items()
+    slower = {f"slower-{percent}": (low, high) for percent, (_, low, high) in measured}
+    return {TWIN: (1.0, 1.0), **slower}
+
+
+def truth(
+    server: str, metric: str, slower: tuple[float, float]
+) -> tuple[float, float] | None:
+    """Known if nothing differs, and for rate and CPU time as precisely as `prepare` measured it."""
+    low, high = slower
     if metric in FALLS:
-        return 1 / slower
-    return slower if metric == "cpu" else None
+        return 1 / high, 1 / low
+    return slower if metric == "cpu" or server == TWIN else None
 
 
 def promises(evidence: Evidence) -> tuple[str, bool]:
@@ -184,7 +200,7 @@ def promises(evidence: Evidence) -> tuple[str, bool]:
         mark = {True: ": kept", False: ": not kept", None: ""}[kept]
         lines.append(f"- {what}: {share(hits, count)}{mark}")
 
-    twins = evidence.tallies["twin"].items()
+    twins = evidence.tallies[TWIN].items()
     false = sum(tally.called(*DIFFERENT) for _, tally in twins)
     count = sum(tally.count for metric, tally in twins if metric not in FAILURES)
     what = "the twin called different, at most 5 % of all comparisons with it"

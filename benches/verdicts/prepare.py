@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from place import Place, link, progress
+from shares import at_most
 
 HERE = Path(__file__).resolve().parent
 # How much slower the slower servers are, in percent of the whole CPU time of a request.
@@ -32,6 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument(
+        "--truth-rounds",
+        type=int,
+        default=60,
+        help="rounds that measure how much slower the slower servers truly are [60]",
+    )
+    parser.add_argument(
         "--seconds", type=float, default=0.5, help="length of each load [0.5]"
     )
 
@@ -45,10 +52,11 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
     if shutil.which("taskset") is None:
         sys.exit("taskset is missing; on Debian: apt-get install util-linux")
     print(f"server on CPU {place.server_cpu}, load on CPU {place.load_cpu}", flush=True)
-    first = costs(place, arguments, [SOME_STEPS, 2 * SOME_STEPS])
+    rounds = arguments.rounds
+    first = costs(place, arguments, rounds, [SOME_STEPS, 2 * SOME_STEPS])
     steps = round(arguments.work * 1e3 / step_ns(first, SOME_STEPS), -2)
     base = int(max(steps, 100))
-    costs_of_base = costs(place, arguments, [base, 2 * base])
+    costs_of_base = costs(place, arguments, rounds, [base, 2 * base])
     step = step_ns(costs_of_base, base)
     cost = statistics.median(costs_of_base[base])
     slower = {percent: base + round(cost * percent / 100 / step) for percent in SLOWER}
@@ -56,14 +64,15 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
         f"a request costs {cost / 1e3:.2f} µs of CPU time, of which {base * step / 1e3:.2f} µs are "
         f"{base} steps of {step:.3f} ns"
     )
-    check = costs(place, arguments, [base, *slower.values()])
-    measured = {
-        percent: ratio(check[steps], check[base]) for percent, steps in slower.items()
+    rounds = arguments.truth_rounds
+    found = costs(place, arguments, rounds, [base, *slower.values()])
+    true_ratios = {
+        percent: ratio(found[steps], found[base]) for percent, steps in slower.items()
     }
-    for percent, (middle, least, most) in measured.items():
+    for percent, (middle, low, high) in true_ratios.items():
         print(
-            f"{percent} % slower: {slower[percent]} steps; measured {percents(middle)} "
-            f"({percents(least)} to {percents(most)} over {arguments.rounds} rounds)"
+            f"{percent} % slower: {slower[percent]} steps; truly {percents(middle)} "
+            f"({percents(low)} to {percents(high)}, 95 % interval of {rounds} rounds)"
         )
     write(place, base, slower)
     place.prepared.write_text(
@@ -73,9 +82,7 @@ def run(place: Place, arguments: argparse.Namespace) -> int:
                 "slower_steps": slower,
                 "request_ns": cost,
                 "step_ns": step,
-                "measured_ratio": {
-                    percent: found[0] for percent, found in measured.items()
-                },
+                "true_ratios": true_ratios,
             },
             indent=2,
         )
@@ -90,8 +97,14 @@ def percents(ratio: float) -> str:
 
 
 def ratio(above: list[float], below: list[float]) -> tuple[float, float, float]:
-    ratios = [a / b for a, b in zip(above, below, strict=True)]
-    return statistics.median(ratios), min(ratios), max(ratios)
+    """The median of the rounds' ratios with its 95 % interval, or all that was seen if there are too few for one."""
+    ratios = sorted(a / b for a, b in zip(above, below, strict=True))
+    outside = 0
+    while at_most(outside, len(ratios), 0.5) <= 0.025:
+        outside += 1
+    # As many ratios lie below the interval, and as many above it.
+    outside = max(outside - 1, 0)
+    return statistics.median(ratios), ratios[outside], ratios[-1 - outside]
 
 
 def step_ns(found: dict[int, list[float]], steps: int) -> float:
@@ -102,13 +115,13 @@ def step_ns(found: dict[int, list[float]], steps: int) -> float:
 
 
 def costs(
-    place: Place, arguments: argparse.Namespace, all_steps: list[int]
+    place: Place, arguments: argparse.Namespace, rounds: int, all_steps: list[int]
 ) -> dict[int, list[float]]:
     """CPU time per request in nanoseconds: for each number of steps, a value per round."""
     found: dict[int, list[float]] = {steps: [] for steps in all_steps}
     order = random.Random(len(all_steps))
-    for number in range(arguments.rounds):
-        progress(f"round {number + 1} of {arguments.rounds}")
+    for number in range(rounds):
+        progress(f"round {number + 1} of {rounds}")
         for steps in order.sample(all_steps, len(all_steps)):
             with Server(place, steps) as server:
                 found[steps].append(server.cost_ns(place, arguments.seconds))
