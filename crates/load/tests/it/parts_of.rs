@@ -1,11 +1,11 @@
 //! Runs a load as its agents do, each in a thread of its own, and sends their results through JSON.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Barrier, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{LoadPlan, PartResult, Start, assemble, run, run_part};
+use prony_load::{LoadPlan, PartResult, Progress, Start, assemble, run, run_part};
 use prony_model::{LatencyHistogram, LoadResult, Outcomes};
 
 /// Between the arrival of the last agent and the start.
@@ -44,18 +44,23 @@ impl Start for Together {
 
 /// Runs the parts of a load: agent `i` has the `i`th plan, which is another only if agents must not share a scenario.
 pub fn run_parts(plans: &[LoadPlan], start: &dyn Start) -> Vec<PartResult> {
-    run_parts_until(plans, start, &AtomicBool::new(false))
+    run_parts_until(plans, start, &AtomicBool::new(false), &|_, _| {})
 }
+
+/// Sees the progress of each agent.
+type Observe<'a> = &'a (dyn Fn(usize, Progress) + Sync);
 
 fn run_parts_until(
     plans: &[LoadPlan],
     start: &dyn Start,
     interrupt: &AtomicBool,
+    observe: Observe<'_>,
 ) -> Vec<PartResult> {
     thread::scope(|scope| {
         let agents: Vec<_> = (plans.iter().enumerate())
             .map(|(agent, plan)| {
-                scope.spawn(move || run_part(plan, agent, start, interrupt, &mut |_| {}).unwrap())
+                let mut observe = move |progress| observe(agent, progress);
+                scope.spawn(move || run_part(plan, agent, start, interrupt, &mut observe).unwrap())
             })
             .collect();
         agents
@@ -72,38 +77,58 @@ pub fn through_json(part: &PartResult) -> PartResult {
 
 /// Runs a load in one process, or in as many agents as there are plans, and checks that their parts add up to the whole.
 pub fn load(plans: &[LoadPlan], name: &str) -> LoadResult {
-    load_until(plans, name, &AtomicBool::new(false))
+    load_until(plans, name, &AtomicBool::new(false), &|_, _| {})
 }
 
-/// The same, interrupted when `is_enough` says so.
+/// The same, of one thread per agent, interrupted when `is_enough` has said so and the agents have received what they could
+/// at that time: each has published its progress twice since then.
 pub fn interrupted_load(
     plans: &[LoadPlan],
     name: &str,
     is_enough: impl Fn() -> bool + Send,
 ) -> LoadResult {
+    assert!(plans.iter().all(|plan| plan.threads == 1));
     let (interrupt, is_over) = (&AtomicBool::new(false), &AtomicBool::new(false));
+    let published: Vec<AtomicU64> = plans.iter().map(|_| AtomicU64::new(0)).collect();
+    let published = &published;
+    let now = move || -> Vec<u64> { published.iter().map(|at| at.load(SeqCst)).collect() };
+    let observe = |agent: usize, progress: Progress| {
+        published[agent].store(progress.at_s.to_bits(), SeqCst);
+    };
     thread::scope(|scope| {
         scope.spawn(move || {
             let give_up = Instant::now() + Duration::from_secs(60);
-            while !is_over.load(SeqCst) && !is_enough() && Instant::now() < give_up {
-                thread::sleep(Duration::from_millis(1));
+            let wait_until = |holds: &dyn Fn() -> bool| {
+                while !is_over.load(SeqCst) && !holds() && Instant::now() < give_up {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            };
+            wait_until(&is_enough);
+            for _ in 0..2 {
+                let before = now();
+                wait_until(&|| before.iter().zip(now()).all(|(before, now)| *before != now));
             }
             interrupt.store(true, SeqCst);
         });
-        let result = load_until(plans, name, interrupt);
+        let result = load_until(plans, name, interrupt, &observe);
         is_over.store(true, SeqCst);
         result
     })
 }
 
-fn load_until(plans: &[LoadPlan], name: &str, interrupt: &AtomicBool) -> LoadResult {
+fn load_until(
+    plans: &[LoadPlan],
+    name: &str,
+    interrupt: &AtomicBool,
+    observe: Observe<'_>,
+) -> LoadResult {
     let plan = &plans[0];
     if plan.agents == 1 {
-        return run(plan, interrupt, &mut |_| {}).unwrap();
+        return run(plan, interrupt, &mut |progress| observe(0, progress)).unwrap();
     }
     assert_eq!(plans.len(), plan.agents, "{name}");
     let start = Together::of(plan.agents, NOTICE);
-    let parts = run_parts_until(plans, &start, interrupt);
+    let parts = run_parts_until(plans, &start, interrupt, observe);
     let parts: Vec<_> = parts.iter().map(through_json).collect();
     for (agent, part) in parts.iter().enumerate() {
         assert_eq!(part.check(plan, agent), Ok(()), "{name}");

@@ -131,6 +131,7 @@ fn streaming(streams: u64, seen: impl Fn() -> (u64, u64)) -> impl Fn() -> bool {
 fn streams_are_held_open_beside_the_load() {
     of_events(&HTTP, ENDLESS, |server, plan, name| {
         let plan = LoadPlan {
+            threads: 1,
             streams: 5,
             requests: None,
             duration: Some(Duration::from_secs(60)),
