@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::common::processes::{await_none, token, with};
 use crate::common::project::{Project, trials};
-use crate::common::{Ended, Running, leave_out, repository, run, until};
+use crate::common::{Ended, Running, leave_out, repository, until};
 use nix::sys::signal::Signal;
 use prony_testkit::contains;
 use prony_testkit::table::rows;
@@ -209,9 +209,14 @@ echo 50 responses in 1s";
 #[test]
 fn a_suite_is_run_with_a_driver() {
     let project = project(&["prony"]).with(&["ceiling"]);
-    let more = "--rounds 1 --duration 500ms --driver prony";
-    let ended = run(project.measure("ceiling", "hello,sse", more));
-    ended.with(0).says("generated the load, not Prony");
+    // Long enough for a response even on a busy machine.
+    let load = "--rounds 1 --duration 2s --warmup 500ms --driver prony";
+    project
+        .run(&format!(
+            "run tour --only ceiling --workloads hello,sse {load}"
+        ))
+        .with(0)
+        .says("generated the load, not Prony");
     let record = project.export();
     let measured = trials(&record, "ceiling", "measured");
     assert_eq!(measured.len(), 2, "{record}");
