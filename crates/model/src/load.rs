@@ -346,6 +346,14 @@ pub struct OpenLoop {
     /// `sent` / `due`: 1 if the generator kept the rate.
     #[serde(default)]
     pub rate_ratio: f64,
+    /// How many of these began before the last of them was due, or before the measured time was over, and were ok. In a
+    /// load of flows they are the ok requests of such flows.
+    #[serde(default)]
+    pub completed: u64,
+    /// How long requests were due, in seconds: the measured time without the wait for the last responses. If a number of
+    /// requests ended the load, until the next one would have been due. 0 in older records.
+    #[serde(default)]
+    pub due_s: f64,
     /// Ok requests that were already due when their user (or, at a rate, any connection) became free.
     pub queued: u64,
     /// The generator's own delay: from when a request was due and its user free until it was sent; `None` if none was
@@ -508,7 +516,7 @@ pub struct LoadResult {
     pub load: LoadSpec,
     /// Why it ended.
     pub ended: Ended,
-    /// How long was measured, in seconds.
+    /// How long was measured, in seconds, with the wait for the last responses of an open loop.
     pub duration_s: f64,
     /// All requests of the measured part: the sum of `outcomes`.
     pub requests: u64,
@@ -516,7 +524,7 @@ pub struct LoadResult {
     pub outcomes: Outcomes,
     /// The warm-up, if there was one.
     pub warmup: Option<WarmupResult>,
-    /// Ok responses per second.
+    /// Ok responses per second (see [`Throughput`](crate::Throughput)).
     pub rate_per_s: f64,
     /// Bytes received in the measured part, heads included.
     pub bytes_read: u64,
@@ -609,11 +617,7 @@ impl LoadResult {
 
     /// Bytes received per second in the measured part, heads included; 0 if nothing was measured.
     pub fn bytes_read_per_s(&self) -> f64 {
-        if self.duration_s > 0.0 {
-            self.bytes_read as f64 / self.duration_s
-        } else {
-            0.0
-        }
+        self.per_s(self.bytes_read)
     }
 }
 

@@ -142,6 +142,8 @@ fn a_trial_recorded_before_rates_existed_is_read() {
             "due",
             "sent",
             "rate_ratio",
+            "completed",
+            "due_s",
             "schedule_lag_histogram",
             "most_connections",
             "bound_hits",

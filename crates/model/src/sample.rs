@@ -444,6 +444,8 @@ pub fn load_result() -> LoadResult {
             due: 110,
             sent: 99,
             rate_ratio: 0.9,
+            completed: 100,
+            due_s: 1.000_000_1,
             queued: 7,
             schedule_lag_ns: histogram.summary(),
             schedule_lag_histogram: histogram.to_base64(),

@@ -200,19 +200,32 @@ impl Schedule {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateText(pub f64);
 
+/// A rate below one per second is written per minute or hour if it would take more digits than this.
+const LONG_RATE: usize = 8;
+
 impl fmt::Display for RateText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rate = self.0;
+        let plain = rate.to_string();
+        // A slow one per minute or hour, if that says it in fewer digits.
+        let per_time = |seconds: f64, name| {
+            let number = (rate * seconds * 1e9).round() / 1e9;
+            let text = format!("{number}/{name}");
+            let is_exact = rate_or_zero(&text).is_ok_and(|read| read == rate);
+            (rate < 1.0 && plain.len() > LONG_RATE && is_exact).then_some(text)
+        };
+        if let Some(text) = per_time(60.0, "m").or_else(|| per_time(3600.0, "h")) {
+            return f.write_str(&text);
+        }
         // In thousands or millions if that is shorter and still exact.
         let in_units = |unit: f64, name| {
             let short = (rate / unit).to_string();
             let exact = rate_or_zero(&format!("{short}{name}")).is_ok_and(|read| read == rate);
-            (rate >= unit && exact && short.len() < rate.to_string().len())
-                .then(|| format!("{short}{name}/s"))
+            (rate >= unit && exact && short.len() < plain.len()).then(|| format!("{short}{name}/s"))
         };
         match in_units(1e6, "M").or_else(|| in_units(1e3, "k")) {
             Some(text) => f.write_str(&text),
-            None => write!(f, "{rate}/s"),
+            None => write!(f, "{plain}/s"),
         }
     }
 }
@@ -260,6 +273,16 @@ mod tests {
         ] {
             assert_eq!(parse_rate(text), Ok(rate), "{text}");
         }
+    }
+
+    #[test]
+    fn slow_rates_are_written_as_briefly_as_they_were_read() {
+        for text in ["1/h", "7/h", "1/m", "20/m", "0.7/m", "0.5/s", "0.01/s"] {
+            let rate = parse_rate(text).unwrap();
+            assert_eq!(RateText(rate).to_string(), text);
+        }
+        let third = RateText(1.000_000_1 / 3.0).to_string();
+        assert_eq!(parse_rate(&third), Ok(1.000_000_1 / 3.0), "{third}");
     }
 
     #[test]

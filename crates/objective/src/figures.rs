@@ -1,6 +1,6 @@
 //! The figures of a load that objectives look at.
 
-use prony_model::{Ended, HistogramError, LatencyHistogram, LoadResult, Outcome};
+use prony_model::{Ended, HistogramError, LatencyHistogram, LoadResult, Outcome, Throughput};
 
 use crate::objective::Objective;
 
@@ -13,8 +13,8 @@ pub struct LoadFigures {
     pub ok: u64,
     /// Requests without an expected response, and flows that failed although none of their requests had.
     pub errors: u64,
-    /// How long was measured, in seconds.
-    pub seconds: f64,
+    /// What their rate is.
+    pub throughput: Throughput,
 }
 
 impl LoadFigures {
@@ -27,7 +27,7 @@ impl LoadFigures {
             latency: LatencyHistogram::from_base64(&load.histogram)?,
             ok: load.outcomes[Outcome::Ok],
             errors: load.outcomes.errors() + load.failed_without_request() + without_response(load),
-            seconds: load.duration_s,
+            throughput: load.throughput(),
         })
     }
 
@@ -36,7 +36,7 @@ impl LoadFigures {
         self.latency.merge(&other.latency);
         self.ok += other.ok;
         self.errors += other.errors;
-        self.seconds += other.seconds;
+        self.throughput.merge(&other.throughput);
     }
 
     /// The errors as a share (0 to 1) of all requests and of the flows that failed without one.
@@ -50,7 +50,9 @@ impl LoadFigures {
         match objective {
             Objective::Latency { statistic, .. } => statistic.of(&self.latency),
             Objective::Errors { .. } => Some(self.error_share()),
-            Objective::Rate { .. } if self.seconds > 0.0 => Some(self.ok as f64 / self.seconds),
+            Objective::Rate { .. } if self.throughput.seconds > 0.0 => {
+                Some(self.throughput.per_s())
+            }
             Objective::Rate { .. } => None,
         }
     }

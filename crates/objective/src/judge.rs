@@ -3,7 +3,9 @@
 //! The figure of the whole load alone may be luck: one stall more or less. So the verdict also depends on how the figure
 //! varied over the load, as the 95 % interval that batches of its time give.
 
-use prony_model::{HistogramError, LatencyHistogram, LoadResult, Timeline};
+use std::ops::Range;
+
+use prony_model::{HistogramError, LatencyHistogram, LoadResult, Throughput, Timeline};
 use prony_stats::{Interval, ratio_of_sums, share_of};
 use serde::Serialize;
 
@@ -91,11 +93,21 @@ pub fn is_missed(judged: &[Judged]) -> bool {
 /// If the load's histogram cannot be read.
 pub fn judge(objectives: &Objectives, load: &LoadResult) -> Result<Vec<Judged>, HistogramError> {
     let figures = LoadFigures::of(load)?;
-    let batches = BATCHES.map(|count| timeline_batches(load, count));
+    let in_window = |window: fn(&LoadResult, &Timeline) -> Range<usize>| {
+        BATCHES.map(|count| timeline_batches(load, window, count))
+    };
+    let measured = in_window(|_, timeline| timeline.measured());
+    let of_due = in_window(responses_to_due);
     let all = objectives.all().iter();
     let client_limited = load.generator.client_limited;
     Ok(all
-        .map(|objective| judged(objective, &figures, &batches, client_limited))
+        .map(|objective| {
+            let batches = match objective {
+                Objective::Rate { .. } => &of_due,
+                _ => &measured,
+            };
+            judged(objective, &figures, batches, client_limited)
+        })
         .collect())
 }
 
@@ -137,7 +149,7 @@ const LEAST_BATCH_S: f64 = 0.05;
 /// What happened in a part of a load.
 #[derive(Clone, Debug, Default)]
 struct Batch {
-    seconds: f64,
+    throughput: Throughput,
     ok: u64,
     errors: u64,
     /// The sum of all latencies.
@@ -151,7 +163,7 @@ impl Batch {
         let mean = Statistic::Mean.of(&figures.latency).unwrap_or(0.0);
         let slow = slow_from_ns.iter();
         Self {
-            seconds: figures.seconds,
+            throughput: figures.throughput,
             ok: figures.ok,
             errors: figures.errors,
             latency_ns: mean * figures.ok as f64,
@@ -182,7 +194,10 @@ impl Batch {
                 ..
             } => None,
             Objective::Errors { .. } => Some((self.errors as f64, ok + self.errors as f64)),
-            Objective::Rate { .. } => Some((ok, self.seconds)),
+            Objective::Rate { .. } => {
+                let Throughput { completed, seconds } = self.throughput;
+                Some((completed as f64, seconds))
+            }
         }
     }
 }
@@ -192,12 +207,28 @@ fn count_from(latency: &LatencyHistogram, from_ns: u64) -> u64 {
     slow.map(|(_, count)| count).sum()
 }
 
-/// The measured part of a load in at most `count` batches of equal length.
-fn timeline_batches(load: &LoadResult, count: usize) -> Vec<Batch> {
+/// The intervals in which the responses arrive to what is due in the measured time: later than that by the mean latency.
+fn responses_to_due(load: &LoadResult, timeline: &Timeline) -> Range<usize> {
+    let measured = timeline.measured();
+    let (Some(_), Some(latency)) = (&load.open, &load.latency_ns) else {
+        return measured;
+    };
+    let intervals = |seconds: f64| (seconds / timeline.interval_s + 1e-9) as usize;
+    let first = measured.start + intervals(latency.mean / 1e9);
+    let end = first + intervals(load.throughput().seconds);
+    first.min(measured.end)..end.min(measured.end)
+}
+
+/// A part of a load in at most `count` batches of equal length.
+fn timeline_batches(
+    load: &LoadResult,
+    window: impl Fn(&LoadResult, &Timeline) -> Range<usize>,
+    count: usize,
+) -> Vec<Batch> {
     let Some(timeline) = &load.timeline else {
         return Vec::new();
     };
-    let measured = timeline.measured();
+    let measured = window(load, timeline);
     let intervals = measured.len();
     let most = (intervals as f64 * timeline.interval_s / LEAST_BATCH_S + 1e-9) as usize;
     let count = count.min(most).min(intervals);
@@ -211,7 +242,7 @@ fn timeline_batches(load: &LoadResult, count: usize) -> Vec<Batch> {
     batches
 }
 
-fn timeline_batch(timeline: &Timeline, intervals: std::ops::Range<usize>) -> Batch {
+fn timeline_batch(timeline: &Timeline, intervals: Range<usize>) -> Batch {
     let sum = |counts: &[u64]| {
         counts
             .iter()
@@ -224,9 +255,13 @@ fn timeline_batch(timeline: &Timeline, intervals: std::ops::Range<usize>) -> Bat
         Some(ok * timeline.latency_mean_ns.get(interval)?)
     });
     let slow = timeline.slow.iter();
+    let ok = sum(&timeline.ok);
     Batch {
-        seconds: intervals.len() as f64 * timeline.interval_s,
-        ok: sum(&timeline.ok),
+        throughput: Throughput {
+            completed: ok,
+            seconds: intervals.len() as f64 * timeline.interval_s,
+        },
+        ok,
         errors: sum(&timeline.errors),
         latency_ns: latencies.sum(),
         slow: slow.map(|slow| (slow.from_ns, sum(&slow.count))).collect(),
@@ -316,9 +351,11 @@ impl Evidence {
             Objective::Rate { .. } => (self.low > self.limit, self.high < self.limit),
             _ => (self.high < self.limit, self.low > self.limit),
         };
-        match holds {
-            true if right => Verdict::Met,
-            false if wrong => Verdict::Missed,
+        match objective {
+            _ if holds && right => Verdict::Met,
+            // The responses never kept up with what was due: that all came in the end makes no rate.
+            Objective::Rate { .. } if wrong => Verdict::Missed,
+            _ if !holds && wrong => Verdict::Missed,
             _ => Verdict::NotClear,
         }
     }

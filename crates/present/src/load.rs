@@ -217,9 +217,10 @@ fn arrivals(load: &LoadSpec) -> Vec<Part> {
             let most = load.max_connections.unwrap_or(count);
             let burst = schedule.burst;
             let of_what = if load.flows { "flows at " } else { "" };
-            // `rate-20k`, `rate-1k-10s-1k..5k-30s`.
+            // `rate-20k`, `rate-1-per-h`, `rate-1k-10s-1k..5k-30s`.
             let slug = stages
                 .replace("/s", "")
+                .replace('/', "-per-")
                 .replace(", ", "-")
                 .replace(':', "-");
             let at_most = format!("at most {}", plural(most, "connection"));
@@ -498,6 +499,7 @@ mod tests {
             with(|load| load.requests_per_connection = Some(1)),
             with(|load| load.shape = LoadShape::UsersClosed { think_time_s: 1.0 }),
             rate("40k/s"),
+            rate("1/h"),
             rate("1k/s:10s,1k/s..5k/s:30s"),
         ]);
         assert_eq!(
@@ -509,6 +511,7 @@ mod tests {
                 "64 connections, a new connection for each request | closed-64 reconnect-1",
                 "64 users, closed loop | users-closed-64",
                 "40k/s, open loop | rate-40k",
+                "1/h, open loop | rate-1-per-h",
                 "1k/s:10s, 1k/s..5k/s:30s, open loop | rate-1k-10s-1k..5k-30s",
             ]
         );

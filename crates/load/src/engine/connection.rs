@@ -47,6 +47,8 @@ pub(super) struct InFlight {
     pub(super) deadline: Nanoseconds,
     /// Whether it was due before its user became free.
     pub(super) queued: bool,
+    /// Whether it began only after the time of its phase was over.
+    pub(super) began_late: bool,
     /// Whether it was sent before, over a connection that the server then closed.
     pub(super) resent: bool,
     /// Whether it is the last one that its connection may carry.

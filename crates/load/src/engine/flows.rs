@@ -8,6 +8,7 @@ use prony_model::Outcome;
 use super::clock::{Nanoseconds, nanoseconds};
 use super::judge::Sample;
 use super::pacer::{exponential, random_source};
+use super::phase::Phase;
 use super::tally::FlowTally;
 use super::worker_number::WorkerNumber;
 use crate::plan::LoadPlan;
@@ -65,6 +66,8 @@ struct FlowUser<'a> {
 #[derive(Default)]
 struct Flow {
     began: Nanoseconds,
+    /// Whether it began only after the time of its phase was over.
+    began_late: bool,
     /// The start of the first request's latency, if that is due and not sent.
     first_from: Option<Nanoseconds>,
     /// Whether a request was sent.
@@ -159,7 +162,13 @@ impl<'a> Flows<'a> {
     }
 
     /// Begins a flow, which was due at `from` if it was due at all.
-    pub(super) fn begin(&mut self, user: usize, from: Option<Nanoseconds>, now: Nanoseconds) {
+    pub(super) fn begin(
+        &mut self,
+        user: usize,
+        from: Option<Nanoseconds>,
+        now: Nanoseconds,
+        began_late: bool,
+    ) {
         while self.users.len() <= user {
             let WorkerNumber { worker, workers } = self.worker;
             let number = (worker + self.users.len() * workers) as u64;
@@ -175,6 +184,7 @@ impl<'a> Flows<'a> {
         user.user.begin();
         user.flow = Some(Flow {
             began: from.unwrap_or(now),
+            began_late,
             first_from: from,
             ..Flow::default()
         });
@@ -182,8 +192,20 @@ impl<'a> Flows<'a> {
         self.begun += 1;
     }
 
+    /// Whether the flow that the user is in counts for the rate.
+    pub(super) fn counts(&self, user: usize, phase: &Phase) -> bool {
+        let flow = self.users[user].flow.as_ref();
+        flow.is_some_and(|flow| phase.counts(flow.began, flow.began_late))
+    }
+
     /// What a user who is in a flow, and has no request in flight, does next.
-    pub(super) fn step(&mut self, user: usize, now: Nanoseconds, tally: &mut FlowTally) -> Step {
+    pub(super) fn step(
+        &mut self,
+        user: usize,
+        now: Nanoseconds,
+        phase: &Phase,
+        tally: &mut FlowTally,
+    ) -> Step {
         let FlowUser { user, flow, .. } = &mut self.users[user];
         let Some(running) = flow else {
             return Step::Ended;
@@ -209,7 +231,10 @@ impl<'a> Flows<'a> {
         };
         let has_sent = running.has_sent;
         match failure {
-            None => tally.ok(now.saturating_sub(running.began)),
+            None => tally.ok(
+                now.saturating_sub(running.began),
+                phase.counts(running.began, running.began_late),
+            ),
             Some(reason) => tally.failed_without_request(reason),
         }
         *flow = None;

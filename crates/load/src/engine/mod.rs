@@ -293,7 +293,8 @@ fn share_and_pacer<'a>(
             connections.most_connections = number.share(plan.max_connections as u64) as usize;
             let random = number.random(plan.seed);
             let schedule = schedule.clone();
-            Box::new(Rate::new(schedule, number, budget, has_warmup, random))
+            let phases = (has_warmup, plan.duration.is_some());
+            Box::new(Rate::new(schedule, number, budget, phases, random))
         }
         LoadShape::UsersClosed { think_time_s } => {
             let (first, mean) = (first_user(), mean(*think_time_s));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
 use super::encoded::{Encoded, MOST_COUNTED, some_seconds};
-use super::phase::PhaseResult;
+use super::phase::{DueTime, PhaseResult};
 use super::tally::Tally;
 use super::tcp_events::HostEvents;
 use super::timeline::WorkerTimeline;
@@ -36,6 +36,7 @@ pub struct PartResult {
     start_lag: Nanoseconds,
     pub(super) ended: Ended,
     pub(super) duration: Nanoseconds,
+    pub(super) due: DueTime,
     pub(super) measured: Tally<Encoded>,
     pub(super) warmup: Option<WarmupPart>,
     pub(super) connections: ConnectionCounts,
@@ -139,6 +140,7 @@ impl PartResult {
                 .unwrap_or(0),
             ended: ended(workers.iter().map(|worker| worker.ended)),
             duration: measured().map(|phase| phase.duration).max().unwrap_or(0),
+            due: DueTime::merged(measured().map(|phase| phase.due)),
             measured: tally.encoded(),
             warmup: WarmupPart::merged(
                 workers

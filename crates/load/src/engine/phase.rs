@@ -1,7 +1,11 @@
 //! The phases of a load: the warm-up, whose figures are reported separately, and the measured part.
 
+use prony_model::Ended;
+use serde::{Deserialize, Serialize};
+
 use super::clock::{Nanoseconds, nanoseconds};
 use super::cost::WorkerCost;
+use super::pacer::DueInstants;
 use super::tally::Tally;
 use crate::plan::LoadPlan;
 
@@ -21,7 +25,39 @@ pub(super) struct Phase {
 pub(super) struct PhaseResult {
     pub(super) tally: Tally,
     pub(super) duration: Nanoseconds,
+    pub(super) due: DueTime,
     pub(super) cost: WorkerCost,
+}
+
+/// How long requests of an open loop were due, from the start of the phase.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct DueTime {
+    /// The latest instant at which one was due.
+    last: Nanoseconds,
+    /// The earliest at which another would have been: `n` requests take `n` intervals.
+    next: Nanoseconds,
+}
+
+impl DueTime {
+    pub(super) fn until(end: Nanoseconds) -> Self {
+        Self {
+            last: end,
+            next: end,
+        }
+    }
+
+    /// Of several workers or agents, who take the arrivals in turn, but perhaps not in order.
+    pub(super) fn merged(times: impl Iterator<Item = Self>) -> Self {
+        let both = |one: Self, other: Self| Self {
+            last: one.last.max(other.last),
+            next: one.next.min(other.next),
+        };
+        times.reduce(both).unwrap_or_default()
+    }
+
+    pub(super) fn nanoseconds(&self) -> Nanoseconds {
+        self.last.max(self.next)
+    }
 }
 
 impl Phase {
@@ -55,12 +91,61 @@ impl Phase {
         self.ends != Nanoseconds::MAX && at > self.began + (self.ends - self.began) / 2
     }
 
+    /// Whether a request that was due at `due` counts for the rate: if it was due in the phase and begun in it.
+    #[inline]
+    pub(super) fn counts(&self, due: Nanoseconds, began_late: bool) -> bool {
+        due >= self.began && !began_late
+    }
+
     pub(super) fn close(&self, now: Nanoseconds, cost: WorkerCost, tally: Tally) -> PhaseResult {
         PhaseResult {
             tally,
             // An interrupt may come before a rate begins.
             duration: now.saturating_sub(self.began),
+            due: DueTime::default(),
             cost: cost.since(&self.cost),
+        }
+    }
+
+    /// How long requests were due in it. It ended at `now`, and the pacer had `due`.
+    pub(super) fn due_time(&self, now: Nanoseconds, ended: Ended, due: DueInstants) -> DueTime {
+        let planned = match self.ends {
+            Nanoseconds::MAX => Nanoseconds::MAX,
+            ends => ends - self.began,
+        };
+        let lasted = now.saturating_sub(self.began).min(planned);
+        let in_phase = |at: Nanoseconds| at.saturating_sub(self.began).min(planned);
+        match (ended, due.next) {
+            (Ended::Duration, _) => DueTime::until(planned),
+            (Ended::Interrupted, _) | (Ended::Requests, Nanoseconds::MAX) => DueTime::until(lasted),
+            (Ended::Requests, next) => DueTime {
+                last: in_phase(due.last),
+                next: in_phase(next),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// When requests were due, of a worker that took arrivals until `last` and would take the next at `next`.
+    fn taken(last: Nanoseconds, next: Nanoseconds) -> DueTime {
+        DueTime { last, next }
+    }
+
+    #[test]
+    fn workers_share_the_intervals_of_a_schedule() {
+        for (case, workers, expected) in [
+            ("one", vec![taken(900, 1000)], 1000),
+            ("in turn", vec![taken(900, 1100), taken(800, 1000)], 1000),
+            ("one was late", vec![taken(900, 1000), taken(100, 300)], 900),
+            ("both to the end", vec![DueTime::until(700); 2], 700),
+            ("none", vec![], 0),
+        ] {
+            let merged = DueTime::merged(workers.into_iter());
+            assert_eq!(merged.nanoseconds(), expected, "{case}");
         }
     }
 }

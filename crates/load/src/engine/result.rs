@@ -2,11 +2,12 @@
 
 use prony_model::{
     Checked, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams, LatencyHistogram,
-    LoadResult, OpenLoop, Outcome, TlsResult, WarmupResult,
+    LoadResult, OpenLoop, Throughput, TlsResult, WarmupResult,
 };
 
 use super::clock::{Nanoseconds, seconds};
 use super::part::{PartResult, WarmupPart, ended};
+use super::phase::DueTime;
 use super::tally::{EntryTally, EventTally, FlowTally, HandshakeTally, ScheduleTally, Tally};
 use super::tcp_events;
 use super::timeline::WorkerTimeline;
@@ -38,7 +39,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
         requests: tally.outcomes.total(),
         outcomes: tally.outcomes,
         warmup: warmup.map(warmup_result),
-        rate_per_s: per(tally.outcomes[Outcome::Ok] as f64, measured.duration_s),
+        rate_per_s: 0.0,
         bytes_read: tally.bytes_read,
         bytes_written: tally.bytes_written,
         connections_opened: counts.opened,
@@ -47,9 +48,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
         port_waits: counts.port_waits,
         open: open_loop(plan, &measured),
         first_byte_ns: tally.first_byte.summary(),
-        events: plan
-            .events
-            .then(|| events(&tally.events, measured.duration_s)),
+        events: plan.events.then(|| events(&tally.events, 0.0)),
         streams: held_streams(plan, &measured),
         flows: flows(plan, &measured),
         statuses: tally.statuses(),
@@ -70,6 +69,11 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
         tcp: None,
         slow_because: None,
     };
+    result.rate_per_s = result.throughput().per_s();
+    let events_per_s = result.per_s(tally.events.count);
+    if let Some(events) = &mut result.events {
+        events.per_s = events_per_s;
+    }
     tcp_events::add_to(
         &mut result,
         parts.iter().filter_map(|part| part.tcp.as_ref()),
@@ -83,6 +87,8 @@ fn open_loop(plan: &LoadPlan, merged: &Merged) -> Option<OpenLoop> {
         due: schedule.due,
         sent: schedule.sent,
         rate_ratio: per(schedule.sent as f64, schedule.due as f64),
+        completed: schedule.completed,
+        due_s: seconds(merged.due.nanoseconds()),
         queued: schedule.queued,
         schedule_lag_ns: schedule.lag.summary(),
         schedule_lag_histogram: schedule.lag.to_base64(),
@@ -122,12 +128,25 @@ fn flows(plan: &LoadPlan, merged: &Merged) -> Option<Flows> {
         failed: tally.failed,
         failed_without_request: tally.failed_without_request,
         unfinished: tally.unfinished,
-        rate_per_s: per(tally.ok as f64, merged.duration_s),
+        rate_per_s: flows_throughput(plan, tally, merged).per_s(),
         duration_ns: tally.duration.summary(),
         histogram: tally.duration.to_base64(),
         first_failure: tally.first_failure.clone(),
         entries: entries.collect(),
     })
+}
+
+fn flows_throughput(plan: &LoadPlan, tally: &FlowTally, merged: &Merged) -> Throughput {
+    match plan.shape.is_open() {
+        true => Throughput {
+            completed: tally.completed,
+            seconds: seconds(merged.due.nanoseconds()),
+        },
+        false => Throughput {
+            completed: tally.ok,
+            seconds: merged.duration_s,
+        },
+    }
 }
 
 fn tls(tally: &HandshakeTally, parts: &[PartResult]) -> TlsResult {
@@ -161,6 +180,7 @@ struct Merged {
     tally: Tally,
     duration: Nanoseconds,
     duration_s: f64,
+    due: DueTime,
     connections: ConnectionCounts,
 }
 
@@ -172,6 +192,7 @@ fn merge(parts: &[PartResult]) -> Merged {
         merged.duration = merged.duration.max(part.duration);
     }
     merged.duration_s = seconds(merged.duration);
+    merged.due = DueTime::merged(parts.iter().map(|part| part.due));
     merged
 }
 

@@ -50,6 +50,8 @@ pub(super) struct Tally<H = LatencyHistogram> {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct FlowTally<H = LatencyHistogram> {
     pub(super) ok: u64,
+    /// Those of them that count for the rate.
+    pub(super) completed: u64,
     pub(super) failed: u64,
     /// Those of them in which no request failed.
     pub(super) failed_without_request: u64,
@@ -119,6 +121,8 @@ pub(super) struct ScheduleTally<H = LatencyHistogram> {
     /// Requests that were due in the phase, and how many of them were begun.
     pub(super) due: u64,
     pub(super) sent: u64,
+    /// Ok requests that count for the rate.
+    pub(super) completed: u64,
     /// Ok requests that were due before their user became free.
     pub(super) queued: u64,
     /// Requests that found every connection busy when no more could be opened.
@@ -154,10 +158,26 @@ pub(super) struct StreamTally<H = LatencyHistogram> {
     pub(super) events: EventTally<H>,
 }
 
+/// A request that is ok.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OkResponse {
+    pub(super) latency: Nanoseconds,
+    /// Whether it was due before its user became free.
+    pub(super) queued: bool,
+    /// Whether it counts for the rate of an open loop.
+    pub(super) counts: bool,
+}
+
 impl Tally {
     #[inline]
-    pub(super) fn ok(&mut self, latency: Nanoseconds, queued: bool, slow_from: &[Nanoseconds]) {
+    pub(super) fn ok(&mut self, response: &OkResponse, slow_from: &[Nanoseconds]) {
+        let OkResponse {
+            latency,
+            queued,
+            counts,
+        } = *response;
         self.outcomes[Outcome::Ok] += 1;
+        self.schedule.completed += u64::from(counts);
         self.schedule.queued += u64::from(queued);
         self.latency.record(latency);
         self.latency_sum = self.latency_sum.wrapping_add(latency);
@@ -290,8 +310,9 @@ impl<H> Tally<H> {
 
 impl FlowTally {
     /// Counts a flow that is ok.
-    pub(super) fn ok(&mut self, took: Nanoseconds) {
+    pub(super) fn ok(&mut self, took: Nanoseconds, counts: bool) {
         self.ok += 1;
+        self.completed += u64::from(counts);
         self.duration.record(took);
     }
 
@@ -341,6 +362,7 @@ impl FlowTally {
 
     fn merge<H: Latencies>(&mut self, other: &FlowTally<H>) {
         add(&mut self.ok, other.ok);
+        add(&mut self.completed, other.completed);
         add(&mut self.failed, other.failed);
         add(
             &mut self.failed_without_request,
@@ -369,6 +391,7 @@ impl FlowTally {
         });
         FlowTally {
             ok: self.ok,
+            completed: self.completed,
             failed: self.failed,
             failed_without_request: self.failed_without_request,
             unfinished: self.unfinished,
@@ -392,6 +415,7 @@ impl ScheduleTally {
     fn merge<H: Latencies>(&mut self, other: &ScheduleTally<H>) {
         add(&mut self.due, other.due);
         add(&mut self.sent, other.sent);
+        add(&mut self.completed, other.completed);
         add(&mut self.queued, other.queued);
         add(&mut self.bound_hits, other.bound_hits);
         self.behind_by = self.behind_by.max(other.behind_by);
@@ -406,6 +430,7 @@ impl ScheduleTally {
         ScheduleTally {
             due: self.due,
             sent: self.sent,
+            completed: self.completed,
             queued: self.queued,
             bound_hits: self.bound_hits,
             behind_by: self.behind_by,

@@ -291,6 +291,7 @@ fn halve(intervals: &mut Vec<Responses>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::tally::OkResponse;
 
     const MS: Nanoseconds = 1_000_000;
     const BEGAN: Nanoseconds = 5 * MS;
@@ -316,7 +317,14 @@ mod tests {
                 if self.recorder.is_over(now) {
                     self.recorder.take(now, &self.tally);
                 }
-                self.tally.ok(latency, false, &SLOW_FROM);
+                self.tally.ok(
+                    &OkResponse {
+                        latency,
+                        queued: false,
+                        counts: true,
+                    },
+                    &SLOW_FROM,
+                );
             }
         }
 

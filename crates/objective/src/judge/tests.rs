@@ -1,4 +1,4 @@
-use prony_model::{Ended, LatencyHistogram, Outcome, Outcomes, SlowResponses, sample};
+use prony_model::{Ended, LatencyHistogram, OpenLoop, Outcome, Outcomes, SlowResponses, sample};
 
 use super::*;
 
@@ -203,4 +203,36 @@ fn a_load_at_the_limit_rarely_has_a_clear_verdict() {
         let wrong = wrong_verdicts(burst);
         assert!(wrong <= 0.08, "bursts of {burst}: {wrong}");
     }
+}
+
+/// 100 a second of 2 s each for 6 s, whose responses arrive so in each interval.
+fn slow_responses(arriving: impl Fn(usize) -> u64, rate: &str) -> (Verdict, bool) {
+    let objectives: Objectives = rate.parse().unwrap();
+    let interval = |at| Interval {
+        ok: arriving(at),
+        ..QUICK
+    };
+    let intervals: Vec<Interval> = (0..80).map(interval).collect();
+    let mut load = load(&intervals, &objectives);
+    let mut latency = LatencyHistogram::new();
+    latency.record(2000 * MS);
+    load.latency_ns = latency.summary();
+    load.open = Some(OpenLoop {
+        due: 600,
+        completed: 600,
+        due_s: 6.0,
+        ..OpenLoop::default()
+    });
+    let judged = judge(&objectives, &load).unwrap();
+    assert_eq!(judged[0].figure, Some(100.0));
+    (judged[0].verdict, judged[0].is_missed())
+}
+
+#[test]
+fn the_rate_of_slow_responses_is_judged_while_they_arrive() {
+    let steady = |at| if at < 20 { 0 } else { 10 };
+    assert_eq!(slow_responses(steady, "rate>95/s"), (Verdict::Met, false));
+    // They all arrive in the end, but never as fast as they are due.
+    let late = |at| if at < 2 { 0 } else { 8 };
+    assert_eq!(slow_responses(late, "rate>95/s"), (Verdict::Missed, true));
 }

@@ -4,8 +4,9 @@ use prony_model::{LoadResult, Outcome};
 use prony_objective::Judged;
 use prony_present::junit::{Case, CaseResult, Report, Suite};
 use prony_present::markdown::{escaped, fenced};
-use prony_present::number::{duration, exact, exact_rate, seconds};
+use prony_present::number::{duration, exact, exact_rate};
 
+use super::load_summary::time_measured;
 use super::objectives::{figure, interval, overall, reason};
 use super::requested;
 
@@ -51,7 +52,7 @@ fn figures(result: &LoadResult) -> String {
         "{} ok responses and {} errors in {}, {}",
         exact(ok),
         exact(errors),
-        seconds(result.duration_s),
+        time_measured(result),
         exact_rate(result.rate_per_s)
     );
     if let Some(latency) = &result.latency_ns {

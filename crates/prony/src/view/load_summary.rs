@@ -39,7 +39,8 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     let mut lines = conditions(result, shown);
     lines.extend(latency(result, shown.distribution));
     lines.extend(result.open.iter().flat_map(|open| schedule(result, open)));
-    lines.push(format!("  {requests} in {measured}, {received} received"));
+    let time = time_measured(result);
+    lines.push(format!("  {requests} in {time}, {received} received"));
     lines.extend(outcomes(result));
     lines.extend({
         let advice = shown.advice.map(words::capital);
@@ -70,6 +71,22 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
         ));
     }
     fitted(&lines.join("\n"), width)
+}
+
+/// The least share of the measured time for which the wait for the last responses is worth a word.
+const LEAST_WAIT: f64 = 0.01;
+
+/// How long requests were due, and how long the last responses took from then on: the rate counts the former.
+pub(super) fn time_measured(result: &LoadResult) -> String {
+    let (due_s, waited_s) = (result.throughput().seconds, result.waited_s());
+    match waited_s > LEAST_WAIT * due_s {
+        true => format!(
+            "{} (and {} until the last response)",
+            seconds(due_s),
+            seconds(waited_s)
+        ),
+        false => seconds(due_s),
+    }
 }
 
 /// The load, and the warm-up.

@@ -53,7 +53,7 @@ impl FlowFigures {
         let entries: Vec<FlowEntry> = rounds.iter().filter_map(|round| entry(round)).collect();
         let rate = over(rounds, |round| {
             let ok = entry(round)?.outcomes[Outcome::Ok];
-            Some(ok as f64 / round.load.duration_s)
+            Some(round.load.per_s(ok))
         })?;
         let name = entries.first()?.name.clone();
         let sent = entries.iter().map(|entry| entry.requests).sum();

@@ -44,6 +44,24 @@ pub(super) enum Arrival {
     },
 }
 
+/// The instants of a schedule that decide how long it lasted, if a number of requests ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DueInstants {
+    /// The latest at which a request was due and begun.
+    pub(super) last: Nanoseconds,
+    /// The earliest at which another would be due; the end of time if none would.
+    pub(super) next: Nanoseconds,
+}
+
+impl Default for DueInstants {
+    fn default() -> Self {
+        Self {
+            last: 0,
+            next: Nanoseconds::MAX,
+        }
+    }
+}
+
 /// Decides when the next request is due.
 pub(super) trait Pacer {
     /// Whether connections must be open before it starts: arrivals of a shared schedule go to any open connection.
@@ -69,6 +87,11 @@ pub(super) trait Pacer {
 
     /// Whether nothing will ever be due again.
     fn exhausted(&self) -> bool;
+
+    /// When requests were due. Only an open loop has such instants.
+    fn due(&self) -> DueInstants {
+        DueInstants::default()
+    }
 
     /// Called at the end of a load: counts the requests that were due by `now` but never begun, because their users
     /// were waiting for earlier responses. The phase that ends began at `began`.

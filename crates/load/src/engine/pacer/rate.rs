@@ -6,7 +6,7 @@ use super::budget::Budget;
 use super::overdue::{Overdue, Walk};
 use super::random::exponential;
 use super::stages::Stages;
-use super::{Next, Pacer, SharedBudget};
+use super::{DueInstants, Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
 use crate::engine::worker_number::WorkerNumber;
 
@@ -20,6 +20,8 @@ pub(in crate::engine) struct Rate<'a> {
     number: WorkerNumber,
     random: fastrand::Rng,
     budget: Budget<'a>,
+    /// Whether time ends the load: until then it lasts, also if nothing more is due.
+    ends_by_time: bool,
     started: bool,
     stages: Stages,
     /// When the stages begin.
@@ -29,6 +31,7 @@ pub(in crate::engine) struct Rate<'a> {
     next: Nanoseconds,
     /// How many more are due at that instant.
     in_burst: u64,
+    due: DueInstants,
 }
 
 impl<'a> Rate<'a> {
@@ -37,7 +40,7 @@ impl<'a> Rate<'a> {
         schedule: Schedule,
         number: WorkerNumber,
         budget: &'a SharedBudget,
-        has_warmup: bool,
+        (has_warmup, ends_by_time): (bool, bool),
         random: fastrand::Rng,
     ) -> Self {
         let stages = match has_warmup {
@@ -49,12 +52,14 @@ impl<'a> Rate<'a> {
             number,
             random,
             budget: Budget::new(budget, has_warmup),
+            ends_by_time,
             started: false,
             stages: Stages::new(stages),
             origin: 0,
             position: 0.0,
             next: Nanoseconds::MAX,
             in_burst: 0,
+            due: DueInstants::default(),
         }
     }
 
@@ -83,6 +88,7 @@ impl<'a> Rate<'a> {
 
     fn schedule_next(&mut self) {
         self.next = instant(&mut self.stages, self.origin, self.position);
+        self.due.next = self.next;
         self.in_burst = self.schedule.burst;
     }
 
@@ -189,13 +195,19 @@ impl Pacer for Rate<'_> {
             self.next = Nanoseconds::MAX;
             return false;
         }
+        self.due.last = self.next;
         self.advance();
         true
     }
 
     fn exhausted(&self) -> bool {
-        let is_over = self.next == Nanoseconds::MAX || self.budget.is_spent();
+        let never_due = self.next == Nanoseconds::MAX && !self.ends_by_time;
+        let is_over = never_due || self.budget.is_spent();
         self.started && self.budget.is_measuring() && is_over
+    }
+
+    fn due(&self) -> DueInstants {
+        self.due
     }
 
     fn overdue(&mut self, now: Nanoseconds, _: Nanoseconds) -> Overdue {
@@ -231,7 +243,7 @@ mod tests {
             schedule,
             WorkerNumber { worker, workers },
             budget,
-            false,
+            (false, false),
             random,
         );
         pacer.start(SECOND);
@@ -399,7 +411,7 @@ mod tests {
             worker: 0,
             workers: 1,
         };
-        let mut pacer = Rate::new(schedule, part, &budget, true, random);
+        let mut pacer = Rate::new(schedule, part, &budget, (true, false), random);
         pacer.start(0);
         assert_eq!(
             arrivals(&mut pacer, SECOND - 1).len(),

@@ -3,7 +3,7 @@
 use super::budget::Budget;
 use super::overdue::{Overdue, Walk};
 use super::random::{exponential, source};
-use super::{Arrival, Next, Pacer, SharedBudget};
+use super::{Arrival, DueInstants, Next, Pacer, SharedBudget};
 use crate::engine::clock::Nanoseconds;
 
 /// Users, closed or open.
@@ -13,6 +13,8 @@ pub(in crate::engine) struct Users<'a, U> {
     /// The mean think time, or time between two arrivals.
     mean: Nanoseconds,
     budget: Budget<'a>,
+    /// The latest arrival that was taken.
+    last_due: Nanoseconds,
 }
 
 /// Thinks for a random time, sends a request and waits for its response.
@@ -68,6 +70,7 @@ impl<'a, U: From<fastrand::Rng>> Users<'a, U> {
             users: numbers.map(|number| source(seed, number).into()).collect(),
             mean,
             budget: Budget::new(budget, has_warmup),
+            last_due: 0,
         }
     }
 }
@@ -153,6 +156,7 @@ impl Pacer for Users<'_, OpenUser> {
             return Next::Never;
         }
         let waited = std::mem::take(&mut user.waits);
+        self.last_due = self.last_due.max(at);
         user.schedule_next(self.mean);
         Next::Now(Arrival::Scheduled {
             at,
@@ -162,6 +166,14 @@ impl Pacer for Users<'_, OpenUser> {
 
     fn exhausted(&self) -> bool {
         self.budget.is_spent()
+    }
+
+    fn due(&self) -> DueInstants {
+        let arrivals = self.users.iter().map(|user| user.next_arrival);
+        DueInstants {
+            last: self.last_due,
+            next: arrivals.min().unwrap_or(Nanoseconds::MAX),
+        }
     }
 
     fn overdue(&mut self, now: Nanoseconds, began: Nanoseconds) -> Overdue {

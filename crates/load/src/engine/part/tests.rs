@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::assemble;
 use super::super::cost::{ThreadCpu, WorkerCost};
+use super::super::tally::OkResponse;
 use super::super::timeline::TimelineRecorder;
 use super::*;
 use crate::document::tests::places;
@@ -36,7 +37,14 @@ fn worker(latencies: &[Nanoseconds], seconds: u64, busy: f64) -> WorkerResult {
         if recorder.is_over(now) {
             recorder.take(now, &tally);
         }
-        tally.ok(latency, false, &SLOW_FROM);
+        tally.ok(
+            &OkResponse {
+                latency,
+                queued: false,
+                counts: true,
+            },
+            &SLOW_FROM,
+        );
         tally.status(200);
         tally.connect.record(latency / 2);
         tally
@@ -57,6 +65,7 @@ fn worker(latencies: &[Nanoseconds], seconds: u64, busy: f64) -> WorkerResult {
         measured: PhaseResult {
             tally,
             duration: end,
+            due: DueTime::until(end),
             cost: WorkerCost {
                 cpu,
                 ..WorkerCost::default()

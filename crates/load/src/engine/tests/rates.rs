@@ -87,6 +87,8 @@ fn arrivals_wait_for_a_connection_if_all_are_busy() {
     );
     // The second connection begins 5 ms after the first one, and has 20 requests of 50 ms. The last was due at 195 ms.
     assert_eq!(result.duration_s, 1.005);
+    // 8 of them began in time: that is what the server can do.
+    assert_eq!((open.completed, result.rate_per_s), (8, 40.0));
     assert_latencies(&result, 50, 810);
     // The server causes that wait, not the generator.
     assert!(open.schedule_lag_ns.as_ref().unwrap().max <= 1);
@@ -107,11 +109,84 @@ fn a_rate_that_ends_by_time_waits_for_its_late_responses() {
     let result = load(&growing(even(100.0), 60, ms(300)), 200);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 30)]);
     assert_eq!(result.ended, Ended::Duration);
-    // The last one is due at 290 ms. The wait is part of the time.
+    // The last one is due at 290 ms.
     assert_eq!(
         (result.duration_s, open(&result).most_connections),
         (0.49, 20)
     );
+}
+
+#[test]
+fn the_rate_of_slow_responses_is_that_of_what_was_due() {
+    let none = Duration::ZERO;
+    for (warmup, requests, duration, ended) in [
+        (none, None, ms(6000), Ended::Duration),
+        // Its 200 responses that arrive in the measured part are not of what was due in it.
+        (ms(3000), None, ms(6000), Ended::Duration),
+        (none, Some(600), ms(60_000), Ended::Requests),
+    ] {
+        let plan = LoadPlan {
+            warmup,
+            requests,
+            ..growing(even(100.0), 300, duration)
+        };
+        let result = load(&plan, 2000);
+        let case = format!("{warmup:?} {requests:?}");
+        let open = open(&result);
+        assert_eq!((open.due, result.ended), (600, ended), "{case}");
+        assert_eq!((open.completed, open.due_s), (600, 6.0), "{case}");
+        assert_eq!(result.rate_per_s, 100.0, "{case}");
+        assert!((result.waited_s() - 1.99).abs() < 1e-9, "{case}");
+    }
+}
+
+#[test]
+fn a_number_of_requests_takes_as_many_intervals() {
+    for (requests, duration) in [(10, Some(ms(60_000))), (1, Some(ms(60_000))), (10, None)] {
+        let plan = LoadPlan {
+            requests: Some(requests),
+            duration,
+            ..plan(even(10.0), 1, ms(1))
+        };
+        let result = load(&plan, 1);
+        assert_eq!((result.requests, result.rate_per_s), (requests, 10.0));
+    }
+}
+
+#[test]
+fn a_load_lasts_as_long_as_its_stages_or_its_duration_even_if_nothing_more_is_due() {
+    for (stages, seconds, due) in [
+        ("20/s:1s,0/s:2s", 3, 20),
+        ("40/s..0/s:2s", 2, 40),
+        ("40/s..0/s:2s", 4, 40),
+        ("0/s:1s,0/s..40/s:1s,40/s..0/s:1s,0/s:1s", 4, 40),
+    ] {
+        let shape = LoadShape::Rate(Schedule {
+            arrivals: Arrivals::Even,
+            burst: 1,
+            stages: prony_model::parse_stages(stages).unwrap(),
+        });
+        let result = load(&plan(shape.clone(), 4, ms(1000 * seconds)), 1);
+        let seconds = seconds as f64;
+        assert_eq!(
+            (result.requests, result.ended),
+            (due, Ended::Duration),
+            "{stages}"
+        );
+        assert_eq!(
+            (result.duration_s, open(&result).due_s),
+            (seconds, seconds),
+            "{stages}"
+        );
+        assert_eq!(result.rate_per_s, due as f64 / seconds, "{stages}");
+        // Without a time, nothing else ends it.
+        let endless = LoadPlan {
+            duration: None,
+            requests: Some(1000),
+            ..plan(shape, 4, ms(1))
+        };
+        assert_eq!(load(&endless, 1).ended, Ended::Requests, "{stages}");
+    }
 }
 
 #[test]

@@ -35,6 +35,8 @@ fn the_budget_is_spent_at_the_rate_of_the_schedules() {
     assert_eq!(outcomes(&result), [(Outcome::Ok, 5000)]);
     assert_eq!(result.ended, Ended::Requests);
     let open = open(&result);
+    assert_eq!(open.completed, 5000);
+    assert!((open.due_s - result.duration_s).abs() < 0.02, "{open:?}");
     assert_eq!((open.due, open.sent, open.rate_ratio), (5000, 5000, 1.0));
     let lags = LatencyHistogram::from_base64(&open.schedule_lag_histogram).unwrap();
     assert_eq!(lags.count(), 5000);

@@ -207,7 +207,7 @@ impl<W: Wire> Worker<'_, W> {
         let Some(flows) = &mut self.flows else {
             return true;
         };
-        match flows.step(user, self.now, self.tally.flows()) {
+        match flows.step(user, self.now, &self.phase, self.tally.flows()) {
             Step::Send { entry, from } => {
                 self.begin_request(index, entry, from, false);
                 true
@@ -244,7 +244,10 @@ impl<W: Wire> Worker<'_, W> {
                 let number = self.mix.next();
                 self.begin_request(index, number, from, queued);
             }
-            Some(flows) => flows.begin(index - self.share.streams, from, self.now),
+            Some(flows) => {
+                let late = self.now >= self.phase.ends;
+                flows.begin(index - self.share.streams, from, self.now, late);
+            }
         }
     }
 
@@ -273,6 +276,7 @@ impl<W: Wire> Worker<'_, W> {
             from,
             deadline,
             queued,
+            began_late: self.now >= self.phase.ends,
             last: most.is_some_and(|most| connection.requests >= most.get()),
             traced,
             ..InFlight::default()

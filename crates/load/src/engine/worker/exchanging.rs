@@ -10,7 +10,7 @@ use crate::engine::clock::{Nanoseconds, nanoseconds};
 use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::{Chunk, ReadNext};
 use crate::engine::judge::{Kept, Sample};
-use crate::engine::tally::Tally;
+use crate::engine::tally::{OkResponse, Tally};
 use crate::wire::h1::Collect;
 use crate::wire::{Eaten, End, Ended, Fault, Responses, Which, Whole, Wire};
 
@@ -305,8 +305,12 @@ impl<W: Wire> Worker<'_, W> {
             }),
             Ok(()) if is_load => {
                 self.in_flight -= 1;
-                let slow_from = &self.shared.plan.slow_from_ns;
-                self.tally.ok(latency, request.queued, slow_from);
+                let response = OkResponse {
+                    latency,
+                    queued: request.queued,
+                    counts: self.counts(index, &request),
+                };
+                self.tally.ok(&response, &self.shared.plan.slow_from_ns);
                 if self.flows.is_some() {
                     self.tally.flows().entry_ok(request.number, latency);
                 }
@@ -319,6 +323,15 @@ impl<W: Wire> Worker<'_, W> {
         if compared {
             // The next response is not charged the time of the comparison.
             self.read_clock();
+        }
+    }
+
+    /// Whether a request counts for the rate, or the flow that it belongs to.
+    #[inline]
+    fn counts(&self, index: usize, request: &InFlight) -> bool {
+        match &self.flows {
+            None => (self.phase).counts(request.from.unwrap_or(self.now), request.began_late),
+            Some(flows) => flows.counts(index - self.share.streams, &self.phase),
         }
     }
 

@@ -508,9 +508,8 @@ impl<'a, W: Wire> Worker<'a, W> {
     }
 
     /// When the time of an open loop is up, waits for the requests that have begun, or should have, at most as long as
-    /// a response may take. Without them the slowest responses would be missing from the figures. The wait is part of
-    /// the measured time: otherwise an overloaded server would seem to have responded at the requested rate. A closed
-    /// loop just ends.
+    /// a response may take. Without them the slowest responses would be missing from the figures. A closed loop just
+    /// ends.
     fn wait_for_late_responses(&mut self) -> Option<Ended> {
         if !self.shared.plan.shape.is_open() {
             return (!self.is_in_overtime()).then_some(Ended::Duration);
@@ -589,7 +588,11 @@ impl<'a, W: Wire> Worker<'a, W> {
         let timeline = self.timeline.end(self.now, &self.tally);
         let times = (self.start, self.now);
         let records = self.recorder.end(times, &self.phase, &self.tally.latency);
-        let last = self.phase.close(self.now, cost, self.tally);
+        let due = (self.phase).due_time(self.now, ended, self.pacer.due());
+        let last = PhaseResult {
+            due,
+            ..self.phase.close(self.now, cost, self.tally)
+        };
         // An interrupt during the warm-up leaves nothing measured.
         let (warmup, measured) = if self.phase.measuring {
             (self.warmup, last)

@@ -72,6 +72,18 @@ fn rate() -> LoadResult {
     rate
 }
 
+/// In an open loop of 2 s whose last response came 3 s later.
+fn slow() -> LoadResult {
+    let mut slow = rate();
+    slow.duration_s = 5.0;
+    slow.open = slow.open.map(|open| OpenLoop {
+        completed: 1000,
+        due_s: 2.0,
+        ..open
+    });
+    slow
+}
+
 /// In an open loop with stages, of which not all was sent.
 fn missed() -> LoadResult {
     let mut missed = rate();
@@ -287,6 +299,7 @@ fn summaries_are_the_golden_ones() {
         ("closed loop, --latency", closed(), &all),
         ("all that can happen", troubled(), &all),
         ("rate", rate(), &plain),
+        ("rate of slow responses", slow(), &plain),
         ("stages, not all sent", missed(), &plain),
         ("nothing sent", nothing_sent, &plain),
         ("users", users(open), &plain),

@@ -267,6 +267,8 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                     due: (rate * seconds).round() as u64,
                     sent: (rate * seconds).round() as u64,
                     rate_ratio: 1.0,
+                    completed: outcomes[Outcome::Ok],
+                    due_s: seconds,
                     queued: (3.0 / kind.speed) as u64 + u64::from(trial.round),
                     schedule_lag_ns: lag.summary(),
                     schedule_lag_histogram: lag.to_base64(),
