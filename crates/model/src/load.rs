@@ -553,7 +553,7 @@ pub struct LoadResult {
     /// From the send of a request (in a load with a schedule: from its scheduled arrival) to the last
     /// byte of its response, ok responses only; `None` if there was none.
     pub latency_ns: Option<LatencySummary>,
-    /// From the same instant to the first byte of the response, if that was measured.
+    /// From the same instant to the first byte of the response, ok responses only, if that was measured.
     #[serde(default)]
     pub first_byte_ns: Option<LatencySummary>,
     /// The events of the responses, if they were read as event streams.

@@ -134,7 +134,8 @@ impl Figures {
         let attempted: Vec<&Measurement> = by_round.attempted().collect();
         let rate = over(rounds, |round| Some(round.load.work().rate_per_s))?;
         let merged = Merged::of(rounds.iter().map(|round| round.load.work().histogram));
-        let (histogram, draws) = (&merged.histogram, merged.draws());
+        let histogram = &merged.histogram;
+        let [p50_interval, p99_interval] = merged.draws().intervals([0.5, 0.99]);
         let mut outcomes = Outcomes::default();
         for round in rounds {
             outcomes.merge(&round.load.outcomes);
@@ -143,8 +144,8 @@ impl Figures {
         Some(Figures {
             rate,
             headline: by_round.by_round(Measurement::headline),
-            p50_interval: draws.interval(0.5),
-            p99_interval: draws.interval(0.99),
+            p50_interval,
+            p99_interval,
             latency: histogram.summary(),
             spectrum: spectrum::spectrum(histogram),
             within_stdev: (histogram.count() > 0).then(|| histogram.share_within_one_stdev()),

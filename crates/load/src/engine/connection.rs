@@ -55,6 +55,10 @@ pub(super) struct InFlight {
     pub(super) last: bool,
     /// Whether the first byte of its response has arrived.
     pub(super) response_begun: bool,
+    /// How long after `from` that was, if it is measured.
+    pub(super) first_byte: Option<Nanoseconds>,
+    /// Bytes that arrived over its connection before it began, and belong to no response.
+    pub(super) excess: Option<Box<Fault>>,
     /// When the last event of its event stream arrived.
     pub(super) last_event: Option<Nanoseconds>,
     /// Keeps the response for comparison.
@@ -68,6 +72,7 @@ impl InFlight {
     pub(super) fn prepare_resend(&mut self) {
         self.resent = true;
         self.response_begun = false;
+        self.first_byte = None;
         self.last_event = None;
         self.sample = None;
     }
@@ -99,8 +104,8 @@ pub(super) struct Connection<W> {
     pub(super) refusals: u32,
     /// Whether it was ever connected.
     pub(super) was_connected: bool,
-    /// Bytes that arrived while no response was due: the next request over it fails with this.
-    pub(super) excess: Option<Fault>,
+    /// Bytes that arrived while no response was due: the next request over it is not ok because of them.
+    pub(super) excess: Option<Box<Fault>>,
     /// Whether it has carried the last request that it may.
     pub(super) is_used_up: bool,
     /// Since when it has waited for an arrival of the shared schedule.

@@ -26,7 +26,7 @@ pub(super) struct Tally<H = LatencyHistogram> {
     pub(super) slow: [u64; MOST_SLOW],
     pub(super) connect: H,
     pub(super) handshakes: HandshakeTally<H>,
-    /// The time to the first byte of each response, if measured.
+    /// The time to the first byte of each ok response, if measured.
     pub(super) first_byte: H,
     pub(super) schedule: ScheduleTally<H>,
     /// The events of the load's responses.

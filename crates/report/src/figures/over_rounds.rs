@@ -146,9 +146,25 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// The 95 % interval of a quantile (0 to 1) of all rounds merged, over the rounds; `None` for fewer than two rounds.
-    pub fn interval(&self, quantile: f64) -> Option<(f64, f64)> {
-        bootstrap(self.up_to.len(), |drawn| self.value_at(quantile, drawn))
+    /// The 95 % intervals of quantiles (0 to 1, ascending) of all rounds merged, over the rounds; `None` for fewer than two
+    /// rounds.
+    ///
+    /// No quantile is below a lower one. So its interval does not begin below that of a lower one, nor end above that of a
+    /// higher one: a p99 of few rounds is uncertain, but not whether it is above the p50.
+    pub fn intervals<const N: usize>(&self, quantiles: [f64; N]) -> [Option<(f64, f64)>; N] {
+        let mut intervals =
+            quantiles.map(|of| bootstrap(self.up_to.len(), |drawn| self.value_at(of, drawn)));
+        let mut lowest = f64::NEG_INFINITY;
+        for (low, _) in intervals.iter_mut().flatten() {
+            *low = low.max(lowest);
+            lowest = *low;
+        }
+        let mut highest = f64::INFINITY;
+        for (_, high) in intervals.iter_mut().rev().flatten() {
+            *high = high.min(highest);
+            highest = *high;
+        }
+        intervals
     }
 
     /// The least value that at least `quantile` of the resampled rounds' responses do not exceed.
@@ -197,6 +213,17 @@ mod tests {
         }
 
         #[test]
+        fn intervals_of_quantiles_are_in_their_order(
+            rounds in prop::collection::vec(prop::collection::vec(1u64..1_000_000_000, 1..20), 2..6),
+        ) {
+            let texts: Vec<String> = rounds.iter().map(|round| encoded(round)).collect();
+            let draws = Merged::of(texts.iter().map(String::as_str)).draws();
+            let [p50, p99] = draws.intervals([0.5, 0.99]).map(Option::unwrap);
+            prop_assert!(p50.0 <= p99.0 && p50.1 <= p99.1, "{:?} {:?}", p50, p99);
+            prop_assert!(p50.0 <= p50.1 && p99.0 <= p99.1, "{:?} {:?}", p50, p99);
+        }
+
+        #[test]
         fn a_round_drawn_twice_counts_twice(
             one in prop::collection::vec(1u64..1_000_000, 1..60),
             other in prop::collection::vec(1u64..1_000_000, 1..60),
@@ -214,6 +241,9 @@ mod tests {
         let nothing = encoded(&[]);
         let merged = Merged::of([nothing.as_str(), nothing.as_str(), "none"]);
         assert_eq!(merged.draws().value_at(0.5, &[0, 1]), None);
-        assert_eq!((merged.draws().interval(0.5), merged.unreadable), (None, 1));
+        assert_eq!(
+            (merged.draws().intervals([0.5]), merged.unreadable),
+            ([None], 1)
+        );
     }
 }

@@ -48,3 +48,32 @@ fn the_first_byte_the_first_event_and_the_gaps_are_timed() {
     assert_time(events.first_ns.as_ref(), 10.0);
     assert_time(events.gap_ns.as_ref(), 20.0);
 }
+
+#[test]
+fn the_first_bytes_of_ok_responses_are_timed_as_their_latency_is() {
+    const WRONG: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n";
+    let plan = LoadPlan {
+        first_byte: true,
+        requests: Some(10),
+        ..plan(LoadShape::Closed, 1, ms(10_000))
+    };
+    let server = SimulatedServer::new(Box::new(|it| {
+        let parts = match it.number % 2 {
+            0 => [(5, HEAD), (60, END)],
+            _ => [(1, WRONG), (2, b"no")],
+        };
+        parts
+            .map(|(at, bytes)| ResponsePart {
+                after: at * MS,
+                bytes,
+            })
+            .into()
+    }));
+    let result = run(&plan, server);
+    assert_eq!(
+        outcomes(&result),
+        [(Outcome::Ok, 5), (Outcome::WrongStatus, 5)]
+    );
+    assert_latencies(&result, 60, 60);
+    assert_time(result.first_byte_ns.as_ref(), 5.0);
+}

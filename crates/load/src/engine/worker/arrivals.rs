@@ -277,13 +277,13 @@ impl<W: Wire> Worker<'_, W> {
             deadline,
             queued,
             began_late: self.now >= self.phase.ends,
+            excess: connection.excess.take(),
             last: most.is_some_and(|most| connection.requests >= most.get()),
             traced,
             ..InFlight::default()
         });
         connection.is_used_up = most.is_some_and(|most| connection.requests >= most.get());
         match connection.activity {
-            _ if connection.excess.is_some() => self.fail_for_excess(index),
             Activity::Open if connection.wire.room() > 0 => self.pass_to_wire(index),
             Activity::Closed => self.open(index),
             Activity::Open

@@ -303,6 +303,11 @@ impl<W: Wire> Worker<'_, W> {
             Ok(()) if !was_sent => self.count(index, &mut request, Outcome::Malformed, || {
                 "the full response arrived before the request was fully sent".into()
             }),
+            Ok(()) if request.excess.is_some() => {
+                if let Some(fault) = request.excess.take() {
+                    self.count(index, &mut request, fault.outcome(), || fault.to_string());
+                }
+            }
             Ok(()) if is_load => {
                 self.in_flight -= 1;
                 let response = OkResponse {
@@ -311,6 +316,9 @@ impl<W: Wire> Worker<'_, W> {
                     counts: self.counts(index, &request),
                 };
                 self.tally.ok(&response, &self.shared.plan.slow_from_ns);
+                if let Some(first_byte) = request.first_byte {
+                    self.tally.first_byte.record(first_byte);
+                }
                 if self.flows.is_some() {
                     self.tally.flows().entry_ok(request.number, latency);
                 }
@@ -413,7 +421,7 @@ impl Responses for Receiving<'_> {
         match self.role {
             Role::Load if self.first_byte => {
                 let from = request.from.unwrap_or(self.now);
-                self.tally.first_byte.record(self.now.saturating_sub(from));
+                request.first_byte = Some(self.now.saturating_sub(from));
             }
             Role::Load => {}
             // From here on it may take any time.

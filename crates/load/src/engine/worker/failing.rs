@@ -116,27 +116,19 @@ impl<W: Wire> Worker<'_, W> {
         self.failed(index, fault.outcome(), || fault.to_string());
     }
 
-    /// Bytes arrived while no response was due. Unless they are an orderly end, the next request over the connection
-    /// fails: had it been sent already, as in a closed loop, its response would start with them.
+    /// Bytes arrived while no response was due. Unless they are an orderly end, the next request is sent over a new
+    /// connection and is not ok, whatever its response: had it been sent already, its response would start with them.
     fn faulty_while_idle(&mut self, index: usize, fault: Fault) {
         self.close(index, Activity::Closed);
         let connection = &mut self.connections[index];
         if connection.role == Role::Stream || matches!(fault, Fault::Ended(_)) {
             return;
         }
-        connection.excess = Some(fault);
+        connection.excess = Some(Box::new(fault));
         if connection.waiting_since.is_some() {
             // It takes the next arrival: after its turn the load might be over.
             self.idle.retain(|&waiting| waiting != index);
             self.idle.push_front(index);
-        }
-    }
-
-    /// Fails the first request of a connection that received unexpected bytes before.
-    #[cold]
-    pub(super) fn fail_for_excess(&mut self, index: usize) {
-        if let Some(fault) = self.connections[index].excess.take() {
-            self.failed(index, fault.outcome(), || fault.to_string());
         }
     }
 

@@ -52,8 +52,11 @@ fn excess_bytes_with_a_response_make_it_malformed(event_loop: EventLoopChoice) {
 
 /// At least as many are malformed, and the others are ok.
 #[track_caller]
-fn assert_malformed(plan: &LoadPlan, least: u64) {
+fn assert_malformed(plan: &LoadPlan, server: &ScriptedServer, least: u64) {
+    let before = server.requests();
     let result = load(plan);
+    // Each of them was a request.
+    assert_eq!(server.requests() - before, 12);
     let malformed = result.outcomes[Outcome::Malformed];
     assert!((least..=12).contains(&malformed), "{result:?}");
     assert_eq!(malformed + result.outcomes[Outcome::Ok], 12);
@@ -68,7 +71,7 @@ fn excess_bytes_after_a_response_make_the_next_request_malformed(event_loop: Eve
         for shape in shapes(MEAN_S) {
             // Every other request finds the excess of the one before it. If some of it is read together with the
             // response, there are more.
-            assert_malformed(&plan(event_loop, &server, shape), 6);
+            assert_malformed(&plan(event_loop, &server, shape), &server, 6);
         }
     }
 }
@@ -81,7 +84,7 @@ fn excess_bytes_are_noticed_although_other_connections_are_free(event_loop: Even
         ..plan(event_loop, &server, even(40.0))
     };
     // Half of them, but a busy machine may delay some of the excess until after the next arrival.
-    assert_malformed(&plan, 3);
+    assert_malformed(&plan, &server, 3);
 }
 
 fn a_408_on_an_idle_connection_is_no_outcome(event_loop: EventLoopChoice) {
