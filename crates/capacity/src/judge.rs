@@ -1,7 +1,7 @@
 //! Whether a server sustained a rate.
 
-use prony_model::{HistogramError, LatencyHistogram, LoadResult, OpenLoop, Outcome, Timeline};
-use prony_objective::{LoadFigures, Objective};
+use prony_model::{HistogramError, LoadResult, OpenLoop, Outcome, Timeline};
+use prony_objective::LoadFigures;
 use prony_stats::grows;
 use serde::Serialize;
 
@@ -11,8 +11,6 @@ use crate::unit::Unit;
 
 /// The least share of the due requests that must have been sent for the rate to count as reached.
 const SENT: f64 = 0.99;
-/// If the generator's schedule lag is at least this share of a bound, it may be what broke the bound.
-const OWN_LAG: f64 = 0.5;
 /// If connections spend at least this share of the time in pauses of flows, it is not the server that keeps them busy.
 const PAUSED: f64 = 0.5;
 
@@ -27,7 +25,7 @@ pub enum Judgement {
         /// Each bound that it broke.
         why: Vec<String>,
     },
-    /// The generator did not reach the rate, or may itself have broken a bound, so the server cannot be judged.
+    /// The rate was not sustained, but the generator may be the cause, so the server cannot be judged.
     Limited {
         /// The evidence.
         why: Vec<String>,
@@ -61,64 +59,54 @@ impl Judgement {
 pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement, HistogramError> {
     let figures = LoadFigures::of(load)?;
     let open = load.open.clone().unwrap_or_default();
-    if let Some(why) = not_sent(load, &open) {
-        return Ok(Judgement::Limited { why: vec![why] });
-    }
     let broken = slo.broken_by(&figures);
     let mut why: Vec<String> = broken.iter().map(Broken::to_string).collect();
     if figures.latency.count() == 0 && broken.is_empty() {
         why.push("no response came during the trial; make it longer (-d)".into());
     }
-    why.extend(all_connections_busy(load, &open));
+    why.extend(waited(load, &open));
     why.extend(grown(load, resolution));
     if why.is_empty() {
         return Ok(Judgement::Held);
     }
-    let own = own_lag(&broken, load, &open)?;
-    let by_generator = { load.generator.client_limited_by.clone() }
-        .or(own)
-        .or_else(|| all_connections_pause(load, &open));
+    let by_generator =
+        by_generator(&figures, &broken).or_else(|| all_connections_pause(load, &open));
     Ok(match by_generator {
         Some(by) => Judgement::Limited { why: vec![by] },
         None => Judgement::Failed { why },
     })
 }
 
-/// The evidence against the generator, if it left requests unsent although connections were free.
-fn not_sent(load: &LoadResult, open: &OpenLoop) -> Option<String> {
-    let are_all_sent = open.due == 0 || open.rate_ratio >= SENT;
-    if are_all_sent || all_connections_busy(load, open).is_some() {
-        return None;
-    }
-    let by = load.generator.client_limited_by.as_deref();
-    let what = match Unit::of(&load.load) {
-        Unit::Requests => "requests were sent",
-        Unit::Flows => "flows began",
-    };
-    Some(format!(
-        "only {:.1} % of the due {what}{}",
-        open.rate_ratio * 100.0,
-        by.map_or(String::new(), |by| format!(": {by}"))
-    ))
+/// The evidence that the generator may have broken every bound that was broken.
+fn by_generator(figures: &LoadFigures, broken: &[Broken]) -> Option<String> {
+    let limited = figures.client_limited_by().map(str::to_owned);
+    limited.or_else(|| {
+        let because = broken
+            .iter()
+            .map(|one| figures.missed_because(&one.objective));
+        let because: Option<Vec<String>> = because.collect();
+        because?.into_iter().next()
+    })
 }
 
-/// The evidence against the server, if every connection was busy when requests or flows were due.
-fn all_connections_busy(load: &LoadResult, open: &OpenLoop) -> Option<String> {
-    let connections = open.most_connections;
-    match Unit::of(&load.load) {
-        Unit::Requests => (open.due > 0 && open.rate_ratio < SENT && open.bound_hits > 0).then(|| {
-            format!(
-                "only {:.1} % of the due requests could be sent: all {connections} connections waited for responses",
-                open.rate_ratio * 100.0
-            )
-        }),
-        Unit::Flows => share_that_waited(open).map(|share| {
-            format!(
-                "{:.1} % of the flows had to wait: all {connections} connections were in a flow",
-                share * 100.0
-            )
-        }),
+/// How many requests or flows were not sent, or had to wait for a connection. Every connection was busy or being set up: if the
+/// generator could not send them, it shows in the generator itself.
+fn waited(load: &LoadResult, open: &OpenLoop) -> Option<String> {
+    let (unit, most) = (Unit::of(&load.load), open.most_connections);
+    let waited = Some(unit).filter(|unit| *unit == Unit::Flows);
+    if let Some(share) = waited.and_then(|_| share_that_waited(open)) {
+        return Some(format!(
+            "{:.1} % of the flows had to wait: all {most} connections were in a flow",
+            share * 100.0
+        ));
     }
+    (open.due > 0 && open.rate_ratio < SENT).then(|| {
+        format!(
+            "only {:.1} % of the due {} could be sent: no connection was free, and {most} were open at most",
+            open.rate_ratio * 100.0,
+            unit.plural()
+        )
+    })
 }
 
 /// The share (0 to 1) of flows that were due when every connection was in a flow, if it is too large. Their wait is part
@@ -156,36 +144,6 @@ fn grown(load: &LoadResult, resolution: f64) -> Option<String> {
     ))
 }
 
-/// The evidence against the generator, if its schedule lag alone may have broken every bound that was broken.
-fn own_lag(
-    broken: &[Broken],
-    load: &LoadResult,
-    open: &OpenLoop,
-) -> Result<Option<String>, HistogramError> {
-    if broken.is_empty() || open.schedule_lag_histogram.is_empty() {
-        return Ok(None);
-    }
-    let mut lag = LatencyHistogram::from_base64(&open.schedule_lag_histogram)?;
-    if Unit::of(&load.load) == Unit::Flows {
-        // Only the first request of a flow has a due time.
-        lag.record_nothing(load.requests.saturating_sub(lag.count()));
-    }
-    let own = |one: &Broken| match one.objective {
-        Objective::Latency { statistic, .. } => {
-            let (lag_ns, below_ns) = (statistic.of(&lag).unwrap_or(0.0), one.objective.limit());
-            (lag_ns >= OWN_LAG * below_ns && one.was - lag_ns < below_ns).then(|| {
-                let (objective, ms) = (one.objective, lag_ns / 1e6);
-                format!(
-                    "the generator's own schedule lag ({statistic} {ms:.1} ms) is too large to judge {objective}"
-                )
-            })
-        }
-        Objective::Errors { .. } | Objective::Rate { .. } => None,
-    };
-    let all: Option<Vec<String>> = broken.iter().map(own).collect();
-    Ok(all.and_then(|all| all.into_iter().next()))
-}
-
 /// A trend needs at least this many intervals.
 const LEAST_INTERVALS: usize = 6;
 
@@ -219,6 +177,8 @@ fn rise(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use prony_model::LatencyHistogram;
+
     use super::*;
     use crate::tests::{load, of_flows};
 
@@ -268,16 +228,27 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_was_not_reached_is_inconclusive_unless_all_connections_wait() {
-        for one in [fast(), slow()] {
-            let one = with_open(one, |open| open.rate_ratio = 0.98);
-            assert_eq!(verdict(&one).tried(), Tried::Limited);
+    fn a_rate_that_was_not_reached_fails_unless_it_shows_in_the_generator() {
+        // Connections that are being set up are as little free as those that wait for responses.
+        for bound_hits in [0, 7] {
+            let unsent = with_open(fast(), |open| {
+                (open.rate_ratio, open.bound_hits, open.most_connections) = (0.5, bound_hits, 15);
+            });
+            let waited = "only 50.0 % of the due requests could be sent: no connection was free, and 15 were open at most";
+            assert_eq!(verdict(&unsent), failed(&[waited]));
+            let ports = "connections waited 1152 times for a free local port";
+            for evidence in ["a thread was 99 % busy", ports] {
+                assert_eq!(
+                    verdict(&limited_load(unsent.clone(), evidence)),
+                    limited(evidence)
+                );
+            }
         }
-        let full = with_open(fast(), |open| {
-            (open.rate_ratio, open.bound_hits, open.most_connections) = (0.5, 7, 1000);
-        });
-        let waited = "only 50.0 % of the due requests could be sent: all 1000 connections waited for responses";
-        assert_eq!(verdict(&full), failed(&[waited]));
+    }
+
+    fn limited_load(mut load: LoadResult, evidence: &str) -> LoadResult {
+        load.generator.limited_by(evidence);
+        load
     }
 
     /// A load of 1000 requests of that latency, in flows of five, whose pauses take this long; half of them found all
@@ -318,17 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_of_flows_that_was_not_reached_is_inconclusive_if_hardly_any_waited() {
-        let flows = || of_flows(fast(), 200, MS);
-        let unsent = with_open(flows(), |open| open.rate_ratio = 0.98);
-        let begun = "only 98.0 % of the due flows began";
-        assert_eq!(verdict(&unsent), limited(begun));
-        let few = with_open(flows(), |open| {
+    fn a_rate_of_flows_that_was_not_reached_fails_even_if_hardly_any_waited() {
+        let few = with_open(of_flows(fast(), 200, MS), |open| {
             open.rate_ratio = 0.95;
             (open.bound_hits, open.most_connections) = (open.due / 200, 40);
         });
         assert!(few.open.as_ref().unwrap().bound_hits > 0);
-        assert_eq!(verdict(&few), limited("only 95.0 % of the due flows began"));
+        let unsent = "only 95.0 % of the due flows could be sent: no connection was free, and 40 were open at most";
+        assert_eq!(verdict(&few), failed(&[unsent]));
     }
 
     #[test]
@@ -345,11 +313,7 @@ mod tests {
 
     #[test]
     fn a_busy_generator_makes_a_failure_inconclusive_but_not_a_success() {
-        let busy = |mut load: LoadResult| {
-            load.generator.client_limited = true;
-            load.generator.client_limited_by = Some("a thread was 99 % busy".into());
-            load
-        };
+        let busy = |load| limited_load(load, "a thread was 99 % busy");
         assert_eq!(verdict(&busy(fast())), Judgement::Held);
         assert_eq!(verdict(&busy(slow())).tried(), Tried::Limited);
     }

@@ -315,9 +315,9 @@ fn merged(
         (Some(first), 1..) => Some(format!("{first} (the table names the others)")),
         (first, _) => first,
     };
-    if limited.is_some() {
-        result.generator.client_limited = true;
-        result.generator.client_limited_by = limited;
+    if let Some(limited) = limited {
+        result.generator.client_limited_by = None;
+        result.generator.limited_by(&limited);
     }
     result.fleet = Some(FleetResult {
         on: on.into(),

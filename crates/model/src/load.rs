@@ -273,8 +273,8 @@ pub struct GeneratorCost {
     pub event_loop: String,
     /// Whether the generator may have been the bottleneck. Whether the server was busy too is not known here.
     pub client_limited: bool,
-    /// The evidence for that: a thread was more than 90 % busy, or the generator fell further and further behind its
-    /// schedule.
+    /// All evidence for that: a thread was more than 90 % busy, the generator was behind its schedule and its threads
+    /// waited for a CPU, or connections waited for a free local port.
     #[serde(default)]
     pub client_limited_by: Option<String>,
     /// The CPUs that the workers were pinned to; empty if they were not.
@@ -282,6 +282,17 @@ pub struct GeneratorCost {
     /// How the kernel scheduled the workers, summed, measured part only; `None` if it does not report that.
     #[serde(default)]
     pub scheduling: Option<Scheduling>,
+}
+
+impl GeneratorCost {
+    /// Adds evidence that the generator may have been the bottleneck. Every verdict on a load asks for that evidence alone.
+    pub fn limited_by(&mut self, evidence: &str) {
+        self.client_limited = true;
+        match &mut self.client_limited_by {
+            Some(before) => *before += &format!("; {evidence}"),
+            none => *none = Some(evidence.into()),
+        }
+    }
 }
 
 /// How the kernel scheduled some threads.

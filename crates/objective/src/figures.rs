@@ -4,6 +4,9 @@ use prony_model::{Ended, HistogramError, LatencyHistogram, LoadResult, Outcome, 
 
 use crate::objective::Objective;
 
+/// If the generator's schedule lag is at least this share of a limit, it may be why the limit was missed.
+const OWN_LAG: f64 = 0.5;
+
 /// The figures of one load, or of several together.
 #[derive(Clone, Debug, Default)]
 pub struct LoadFigures {
@@ -15,6 +18,10 @@ pub struct LoadFigures {
     pub errors: u64,
     /// What their rate is.
     pub throughput: Throughput,
+    /// The schedule lag of the generator; 0 for requests without a due time. Empty if nothing was scheduled.
+    lag: LatencyHistogram,
+    /// The evidence that the generator may have been the bottleneck.
+    client_limited_by: Option<String>,
 }
 
 impl LoadFigures {
@@ -28,6 +35,8 @@ impl LoadFigures {
             ok: load.outcomes[Outcome::Ok],
             errors: load.outcomes.errors() + load.failed_without_request() + without_response(load),
             throughput: load.throughput(),
+            lag: lag(load)?,
+            client_limited_by: load.generator.client_limited_by.clone(),
         })
     }
 
@@ -37,6 +46,36 @@ impl LoadFigures {
         self.ok += other.ok;
         self.errors += other.errors;
         self.throughput.merge(&other.throughput);
+        self.lag.merge(&other.lag);
+        if self.client_limited_by.is_none() {
+            self.client_limited_by.clone_from(&other.client_limited_by);
+        }
+    }
+
+    /// The evidence that the generator may have been the bottleneck.
+    pub fn client_limited_by(&self) -> Option<&str> {
+        self.client_limited_by.as_deref()
+    }
+
+    /// The evidence that the generator, and not the server, may be why an objective was missed: that it was the bottleneck, or
+    /// that its schedule lag alone makes the difference.
+    pub fn missed_because(&self, objective: &Objective) -> Option<String> {
+        let limited = self.client_limited_by.clone();
+        limited.or_else(|| self.own_lag(objective))
+    }
+
+    fn own_lag(&self, objective: &Objective) -> Option<String> {
+        let Objective::Latency { statistic, .. } = objective else {
+            return None;
+        };
+        let (was_ns, lag_ns) = (self.figure(objective)?, statistic.of(&self.lag)?);
+        let below_ns = objective.limit();
+        (lag_ns >= OWN_LAG * below_ns && was_ns - lag_ns < below_ns).then(|| {
+            let ms = lag_ns / 1e6;
+            format!(
+                "the generator's own schedule lag ({statistic} {ms:.1} ms) is too large to judge {objective}"
+            )
+        })
     }
 
     /// The errors as a share (0 to 1) of all requests and of the flows that failed without one.
@@ -56,6 +95,20 @@ impl LoadFigures {
             Objective::Rate { .. } => None,
         }
     }
+}
+
+/// How late the generator began each request.
+fn lag(load: &LoadResult) -> Result<LatencyHistogram, HistogramError> {
+    let histogram = load.open.as_ref().map(|open| &open.schedule_lag_histogram);
+    let Some(histogram) = histogram.filter(|histogram| !histogram.is_empty()) else {
+        return Ok(LatencyHistogram::default());
+    };
+    let mut lag = LatencyHistogram::from_base64(histogram)?;
+    if load.load.flows {
+        // Only the first request of a flow has a due time.
+        lag.record_nothing(load.requests.saturating_sub(lag.count()));
+    }
+    Ok(lag)
 }
 
 /// The requests of an open loop that were due and had no response within the time allowed. In a closed loop a request in

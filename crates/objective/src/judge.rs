@@ -53,6 +53,8 @@ pub struct Judged {
     pub evidence: Option<Evidence>,
     /// Whether the generator may have been the bottleneck, so that the server may do better.
     pub client_limited: bool,
+    /// The evidence that the generator, and not the server, is why the figure is on the wrong side; `None` if there is none.
+    pub missed_because: Option<String>,
 }
 
 /// The 95 % interval of a figure. For a percentile it is that of the share of responses that are on the wrong side of the
@@ -99,14 +101,13 @@ pub fn judge(objectives: &Objectives, load: &LoadResult) -> Result<Vec<Judged>, 
     let measured = in_window(|_, timeline| timeline.measured());
     let of_due = in_window(responses_to_due);
     let all = objectives.all().iter();
-    let client_limited = load.generator.client_limited;
     Ok(all
         .map(|objective| {
             let batches = match objective {
                 Objective::Rate { .. } => &of_due,
                 _ => &measured,
             };
-            judged(objective, &figures, batches, client_limited)
+            judged(objective, &figures, batches)
         })
         .collect())
 }
@@ -126,17 +127,9 @@ pub fn judge_rounds(
         figures.merge(&of_load);
         batches.push(Batch::of(&of_load, &objectives.slow_from_ns()));
     }
-    let client_limited = loads.iter().any(|load| load.generator.client_limited);
     let all = objectives.all().iter();
     Ok(all
-        .map(|objective| {
-            judged(
-                objective,
-                &figures,
-                std::slice::from_ref(&batches),
-                client_limited,
-            )
-        })
+        .map(|objective| judged(objective, &figures, std::slice::from_ref(&batches)))
         .collect())
 }
 
@@ -268,12 +261,7 @@ fn timeline_batch(timeline: &Timeline, intervals: Range<usize>) -> Batch {
     }
 }
 
-fn judged(
-    objective: &Objective,
-    figures: &LoadFigures,
-    batches: &[Vec<Batch>],
-    client_limited: bool,
-) -> Judged {
+fn judged(objective: &Objective, figures: &LoadFigures, batches: &[Vec<Batch>]) -> Judged {
     let figure = figures.figure(objective);
     let holds = figure.is_some_and(|figure| objective.is_met_by(figure));
     let evidence = batches
@@ -294,7 +282,8 @@ fn judged(
         holds,
         verdict,
         evidence,
-        client_limited,
+        client_limited: figures.client_limited_by().is_some(),
+        missed_because: figures.missed_because(objective).filter(|_| !holds),
     }
 }
 

@@ -87,6 +87,7 @@ impl Generator for Simulated {
         let mut load = if over > 1.0 || is_noisy { slow } else { fast }.clone();
         if planned.rate_per_s > self.generator_limit {
             load.open.as_mut().unwrap().rate_ratio = self.generator_limit / planned.rate_per_s;
+            load.generator.limited_by("a thread was 99 % busy");
         }
         if self.closed.flows.is_some() {
             load = of_flows(load, 500, 3000 * MS);

@@ -71,6 +71,10 @@ pub(super) struct PartCost {
     /// The busiest worker's.
     #[serde(deserialize_with = "some_seconds")]
     pub(super) busy_max: f64,
+    /// The share (0 to 1) of the time for which a worker was ready to run and waited for a CPU, of the one that waited
+    /// most; 0 if the kernel does not report it.
+    #[serde(deserialize_with = "some_seconds")]
+    pub(super) waited_max: f64,
     pub(super) spun: Nanoseconds,
     pub(super) system_calls: u64,
     /// Cycles and instructions; `None` unless all workers counted them.
@@ -274,15 +278,17 @@ impl PartCost {
         let PhaseResult { cost, duration, .. } = &worker.measured;
         // Busy-waiting was requested, and gives way to work at once.
         let worked_s = cost.cpu.total_s() - seconds(cost.spun);
-        let busy = match *duration {
+        let share = |of_s: f64| match *duration {
             0 => 0.0,
-            duration => worked_s / seconds(duration),
+            duration => (of_s / seconds(duration)).clamp(0.0, 1.0),
         };
+        let waited_s = cost.scheduling.map_or(0.0, |it| it.run_queue_wait_s);
         let counted = |it: CounterValues| (it.cycles, it.instructions);
         Self {
             cpu_user_s: cost.cpu.user_s,
             cpu_system_s: cost.cpu.system_s,
-            busy_max: busy.clamp(0.0, 1.0),
+            busy_max: share(worked_s),
+            waited_max: share(waited_s),
             spun: cost.spun,
             system_calls: cost.system_calls,
             counted: cost.counted.map(counted),
@@ -300,6 +306,7 @@ impl PartCost {
             cpu_user_s: self.cpu_user_s + other.cpu_user_s,
             cpu_system_s: self.cpu_system_s + other.cpu_system_s,
             busy_max: self.busy_max.max(other.busy_max),
+            waited_max: self.waited_max.max(other.waited_max),
             spun: add(self.spun, other.spun),
             system_calls: add(self.system_calls, other.system_calls),
             counted: self.counted.zip(other.counted).map(both),

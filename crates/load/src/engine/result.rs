@@ -21,6 +21,8 @@ const CLIENT_LIMITED_ABOVE: f64 = 0.90;
 const LONG_ENOUGH: Nanoseconds = 100_000_000;
 /// A schedule lag grows if it has more than doubled, by at least this much.
 const LAG_GROWTH_NS: f64 = 1e6;
+/// A generator that is behind its schedule lacked CPU time if a thread waited for it for more than this share of the time.
+const WAITED_ABOVE: f64 = 0.10;
 
 /// Merges parts into the result of the load: all of them, or that of one agent to see its share. Each should have passed
 /// [`PartResult::check`].
@@ -63,7 +65,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
             every_body: plan.body_compared_always().is_some(),
             ..tally.checked
         }),
-        generator: generator(plan, parts, &measured),
+        generator: generator(plan, parts),
         fleet: None,
         timeline: Some(timeline.result(measured_from, &plan.slow_from_ns)),
         tcp: None,
@@ -209,13 +211,12 @@ fn warmup_result(warmup: WarmupPart) -> WarmupResult {
     }
 }
 
-fn generator(plan: &LoadPlan, parts: &[PartResult], merged: &Merged) -> GeneratorCost {
+fn generator(plan: &LoadPlan, parts: &[PartResult]) -> GeneratorCost {
     let costs = parts.iter().map(|part| part.cost.clone());
     let cost = costs
         .reduce(|sum, cost| sum.plus(&cost))
         .unwrap_or_default();
-    let limited_by = client_limited_by(plan, parts, merged, cost.busy_max);
-    GeneratorCost {
+    let mut generator = GeneratorCost {
         cpu_user_s: cost.cpu_user_s,
         cpu_system_s: cost.cpu_system_s,
         busy_max: cost.busy_max,
@@ -224,67 +225,76 @@ fn generator(plan: &LoadPlan, parts: &[PartResult], merged: &Merged) -> Generato
         cycles: cost.counted.map(|(cycles, _)| cycles),
         instructions: cost.counted.map(|(_, instructions)| instructions),
         event_loop: cost.event_loop(),
-        client_limited: limited_by.is_some(),
-        client_limited_by: limited_by,
+        client_limited: false,
+        client_limited_by: None,
         cpus: plan.cpus.clone(),
         scheduling: cost.scheduling.map(Into::into),
+    };
+    for evidence in client_limited_by(plan, parts) {
+        generator.limited_by(&evidence);
     }
+    generator
 }
 
 /// Evidence that the generator may have been the bottleneck. If there are several agents, it names the first one that
 /// was.
-fn client_limited_by(
-    plan: &LoadPlan,
-    parts: &[PartResult],
-    merged: &Merged,
-    busy_max: f64,
-) -> Option<String> {
-    let of_all = || evidence(merged.duration, busy_max, &merged.tally.schedule);
-    if parts.len() < 2 {
-        return of_all();
-    }
-    let of_part = |part: &PartResult| {
-        let evidence = evidence(part.duration, part.cost.busy_max, &part.measured.schedule)?;
-        Some((part.agent, evidence))
-    };
-    let mut limited = parts.iter().filter_map(of_part);
+fn client_limited_by(plan: &LoadPlan, parts: &[PartResult]) -> Vec<String> {
+    let mut limited = parts
+        .iter()
+        .map(|part| (part.agent, evidence(part)))
+        .filter(|(_, evidence)| !evidence.is_empty());
     let Some((agent, evidence)) = limited.next() else {
-        return of_all();
+        return Vec::new();
     };
-    Some(match limited.count() {
+    if parts.len() < 2 {
+        return evidence;
+    }
+    let evidence = evidence.join("; ");
+    vec![match limited.count() {
         0 => format!("agent {agent} of {}: {evidence}", plan.agents),
         others => format!(
             "agent {agent} and {others} more of {}: {evidence}",
             plan.agents
         ),
-    })
+    }]
 }
 
-fn evidence<H>(
-    duration: Nanoseconds,
-    busy_max: f64,
-    schedule: &ScheduleTally<H>,
-) -> Option<String> {
-    if duration < LONG_ENOUGH {
-        return None;
-    }
-    if busy_max > CLIENT_LIMITED_ABOVE {
-        return Some(format!("a thread was {:.0} % busy", busy_max * 100.0));
-    }
+/// What shows in the generator itself. That it was behind its schedule shows only that something was slow.
+fn evidence(part: &PartResult) -> Vec<String> {
+    let busy = Some(part.cost.busy_max).filter(|busy| *busy > CLIENT_LIMITED_ABOVE);
+    let busy = busy.map(|busy| format!("a thread was {:.0} % busy", busy * 100.0));
+    let waited = Some(part.cost.waited_max).filter(|waited| *waited > WAITED_ABOVE);
+    let starved = waited
+        .zip(behind(&part.measured.schedule))
+        .map(|(waited, behind)| {
+            format!(
+                "a thread waited for a CPU for {:.0} % of the time, and was {behind}",
+                waited * 100.0
+            )
+        });
+    let ports = Some(part.connections.port_waits).filter(|waits| *waits > 0);
+    let ports = ports.map(|waits| match waits {
+        1 => "a connection waited for a free local port".into(),
+        waits => format!("connections waited {waits} times for a free local port"),
+    });
+    let timed = busy.or(starved).filter(|_| part.duration >= LONG_ENOUGH);
+    timed.into_iter().chain(ports).collect()
+}
+
+/// How far the generator was behind its schedule, if it was.
+fn behind<H>(schedule: &ScheduleTally<H>) -> Option<String> {
     let behind_by = schedule.behind_by as f64;
     if behind_by > LAG_GROWTH_NS {
         let behind = match behind_by / 1e9 {
             s if s < 1.0 => format!("{:.0} ms", s * 1e3),
             s => format!("{s:.1} s"),
         };
-        return Some(format!(
-            "it was {behind} behind schedule at the end, although connections were free"
-        ));
+        return Some(format!("{behind} behind schedule at the end"));
     }
     let [first, second] = schedule.mean_lag_by_half()?;
     (second > 2.0 * first + LAG_GROWTH_NS).then(|| {
         format!(
-            "it could not keep its schedule: {:.1} ms behind in the first half, {:.1} ms in the second",
+            "{:.1} ms behind schedule in the first half, {:.1} ms in the second",
             first / 1e6,
             second / 1e6
         )

@@ -176,6 +176,39 @@ fn each_round_is_a_batch() {
     assert!(few[1].holds && few[1].evidence.is_none());
 }
 
+#[test]
+fn a_missed_objective_names_what_shows_in_the_generator() {
+    let objectives: Objectives = "p99<50ms,mean<5ms,max<1s".parse().unwrap();
+    let slow = Interval { slow: 50, ..QUICK };
+    let mut limited = load(&[slow; 50], &objectives);
+    limited.generator = prony_model::GeneratorCost::default();
+    let lag = |ms: u64| {
+        let mut lag = LatencyHistogram::new();
+        (0..5000).for_each(|_| lag.record(ms * MS));
+        let schedule_lag_histogram = lag.to_base64();
+        Some(prony_model::OpenLoop {
+            schedule_lag_histogram,
+            ..prony_model::OpenLoop::default()
+        })
+    };
+    let because = |load: &LoadResult| {
+        let judged = judge(&objectives, load).unwrap();
+        judged.into_iter().take(3).map(|one| one.missed_because)
+    };
+    assert!(because(&limited).all(|because| because.is_none()));
+    limited.open = lag(60);
+    let p99 = "the generator's own schedule lag (p99 60.0 ms) is too large to judge p99<50ms";
+    let mean = "the generator's own schedule lag (mean 60.0 ms) is too large to judge mean<5ms";
+    let expected = [Some(p99.to_owned()), Some(mean.to_owned()), None];
+    assert!(because(&limited).eq(expected));
+    let ports = "connections waited 1152 times for a free local port";
+    limited.generator.limited_by(ports);
+    let expected = [Some(ports.to_owned()), Some(ports.to_owned()), None];
+    assert!(because(&limited).eq(expected));
+    let judged = judge_rounds(&objectives, &[&limited; 2]).unwrap();
+    assert!(judged[0].client_limited && judged[0].missed_because.as_deref() == Some(ports));
+}
+
 /// The share of loads with a verdict other than "not clear" if the true share of slow responses is exactly the allowed
 /// one, so that each such verdict is wrong. Slow responses come in bursts of about `burst`.
 fn wrong_verdicts(burst: u64) -> f64 {

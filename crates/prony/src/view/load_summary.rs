@@ -370,7 +370,7 @@ fn delays(result: &LoadResult) -> Vec<String> {
     if result.port_waits > 0 {
         let waits = counted(result.port_waits, "wait");
         lines.push(format!(
-            "  {waits} for a free local port: the system has too few for this many connections"
+            "  {waits} for a free local port: connect from more addresses (--source), or open fewer new connections"
         ));
     }
     lines
@@ -510,9 +510,13 @@ fn generator(result: &LoadResult) -> Vec<String> {
     if generator.client_limited {
         let evidence = generator.client_limited_by.as_deref();
         let evidence = evidence.map_or(String::new(), |evidence| format!(" ({evidence})"));
+        let more = match result.port_waits {
+            0 => "threads (-t) or CPUs",
+            _ => "local addresses (--source), threads (-t) or CPUs",
+        };
         lines.push(format!(
             "  CLIENT-LIMITED{evidence}: the generator may have been the bottleneck, not the server. Give it more \
-             threads (-t) or CPUs; the server may be faster than shown."
+             {more}; the server may be faster than shown."
         ));
     }
     lines

@@ -46,8 +46,9 @@ pub fn reason(judged: &Judged) -> String {
             (Some(_), false) => "; the figure of the whole load counts as missed",
         };
     }
-    if judged.is_missed() && judged.client_limited && depends_on_the_generator(&judged.objective) {
-        text += "; the generator may have been the bottleneck (CLIENT-LIMITED), so the server may be faster";
+    let because = judged.missed_because.as_ref();
+    if let Some(because) = because.filter(|_| depends_on_the_generator(&judged.objective)) {
+        text += &format!("; the generator may be the cause, and the server faster: {because}");
     }
     text
 }
@@ -146,6 +147,7 @@ mod tests {
                 batches: 20,
             }),
             client_limited: false,
+            missed_because: None,
         }
     }
 
@@ -153,6 +155,7 @@ mod tests {
     fn each_objective_has_a_line_with_figure_limit_and_verdict() {
         let limited = Judged {
             client_limited: true,
+            missed_because: Some("connections waited 3 times for a free local port".into()),
             ..judged("mean<1ms", 2e6, Verdict::Missed, 1.9e6, 2.1e6)
         };
         let short = Judged {
@@ -169,8 +172,8 @@ mod tests {
 Objectives:   2 of 4 missed
   met        p99 < 50ms: 42.0 ms (0.4 % took 50ms or longer, 95 % interval 0.3 % to 0.5 %, allowed 1 %)
   not clear  errors <= 0.1%: 0.105 % (95 % interval 0 % to 0.2 %); the figure of the whole load counts as missed
-  missed     mean < 1ms: 2.00 ms (95 % interval 1.90 ms to 2.10 ms); the generator may have been the bottleneck \
-         (CLIENT-LIMITED), so the server may be faster
+  missed     mean < 1ms: 2.00 ms (95 % interval 1.90 ms to 2.10 ms); the generator may be the cause, and the server \
+         faster: connections waited 3 times for a free local port
   not clear  rate > 5k/s: 5,100/s; too little was measured for an interval";
         assert_eq!(lines(&all).join("\n"), expected.replace("          ", " "));
         assert!(lines(&[]).is_empty());

@@ -285,22 +285,19 @@ impl Drive<'_> {
         } else {
             0.0
         };
-        GeneratorCost {
+        let mut cost = GeneratorCost {
             cpu_user_s: usage.cpu_user_s,
             cpu_system_s: usage.cpu_system_s,
             busy_max: busy,
             event_loop: self.tool.name_and_version(),
-            client_limited: busy > BUSY,
-            client_limited_by: (busy > BUSY).then(|| {
-                format!(
-                    "{} was {:.0} % busy",
-                    self.tool.manifest.title,
-                    busy * 100.0
-                )
-            }),
             cpus: self.cpus.to_vec(),
             ..GeneratorCost::default()
+        };
+        if busy > BUSY {
+            let (title, percent) = (&self.tool.manifest.title, busy * 100.0);
+            cost.limited_by(&format!("{title} was {percent:.0} % busy"));
         }
+        cost
     }
 }
 

@@ -237,3 +237,33 @@ fn nonsense_is_an_error_or_a_number_but_never_a_panic() {
     }
     assert!(read > 50, "{read}");
 }
+
+#[test]
+fn only_what_shows_in_the_generator_limits_it() {
+    let plan = plan(1);
+    let busy = "a thread was 95 % busy";
+    let ports = "connections waited 1152 times for a free local port";
+    let starved =
+        "a thread waited for a CPU for 30 % of the time, and was 315 ms behind schedule at the end";
+    for (cpu, waited_s, behind_ms, port_waits, evidence) in [
+        (0.5, 0.0, 0, 0, None),
+        // A saturated server, whatever the schedule says.
+        (0.15, 0.05, 315, 0, None),
+        (0.95, 0.0, 0, 0, Some(busy)),
+        // It kept its schedule.
+        (0.15, 0.3, 0, 0, None),
+        (0.15, 0.3, 315, 0, Some(starved)),
+        (0.15, 0.0, 0, 1152, Some(ports)),
+        (0.95, 0.3, 315, 1152, Some(&*format!("{busy}; {ports}"))),
+    ] {
+        let mut worker = worker(&[1000, 1000], 1, cpu);
+        worker.measured.tally.schedule.behind_by = behind_ms * 1_000_000;
+        worker.measured.cost.scheduling = Some(Scheduling {
+            run_queue_wait_s: waited_s,
+            ..Scheduling::default()
+        });
+        worker.connections.port_waits = port_waits;
+        let generator = assemble(&plan, &[part(&plan, 0, vec![worker])]).generator;
+        assert_eq!(generator.client_limited_by.as_deref(), evidence);
+    }
+}

@@ -95,6 +95,19 @@ fn arrivals_wait_for_a_connection_if_all_are_busy() {
 }
 
 #[test]
+fn requests_that_a_saturated_server_keeps_waiting_do_not_count_against_the_generator() {
+    // A connection becomes free at 300 ms, when the load gives up on requests that were due up to 240 ms before.
+    let plan = LoadPlan {
+        timeout: ms(100),
+        ..growing(even(200.0), 2, ms(200))
+    };
+    let result = load(&plan, 50);
+    let open = open(&result);
+    assert!(open.sent < open.due, "{open:?}");
+    assert_eq!(result.generator.client_limited_by, None);
+}
+
+#[test]
 fn a_stall_is_latency_of_all_requests_that_were_due_meanwhile() {
     let stalls = responding(|it| Some(if it.number == 20 { 500 } else { 1 }));
     let result = run(&plan(even(100.0), 1, ms(1000)), stalls);

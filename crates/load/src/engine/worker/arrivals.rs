@@ -188,6 +188,11 @@ impl<W: Wire> Worker<'_, W> {
         }
     }
 
+    /// Since when a connection has waited for an arrival, if one does.
+    fn free_since(&self) -> Option<Nanoseconds> {
+        self.connections[*self.idle.front()?].waiting_since
+    }
+
     /// Adds a connection.
     fn grow(&mut self) -> usize {
         let connection = Connection::new((self.new_wire)(), Role::Load);
@@ -342,7 +347,7 @@ impl<W: Wire> Worker<'_, W> {
     pub(super) fn count_overdue(&mut self) {
         let horizon = self.horizon();
         self.drop_lost_idle();
-        let lacked_none = self.can_take_arrival();
+        let free_since = self.free_since();
         let overdue = self.pacer.overdue(horizon, self.phase.began);
         self.count_unfinished(0, overdue.count);
         if self.flows.is_some() {
@@ -350,8 +355,9 @@ impl<W: Wire> Worker<'_, W> {
         }
         let schedule = &mut self.tally.schedule;
         schedule.due += overdue.in_phase;
-        if lacked_none {
-            schedule.behind_by = horizon.saturating_sub(overdue.first);
+        if let Some(since) = free_since {
+            // Before that the server kept all connections.
+            schedule.behind_by = horizon.saturating_sub(overdue.first.max(since));
         } else {
             schedule.bound_hits += overdue.count;
         }
