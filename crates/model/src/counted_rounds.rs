@@ -91,6 +91,12 @@ impl<'a> CountedRounds<'a> {
             .filter(|record| !record.noisy.is_empty())
     }
 
+    /// Whether a round counts with a noisy attempt.
+    pub fn is_noisy(&self, round: u32) -> bool {
+        let counted = self.counted.get(&round);
+        counted.is_some_and(|record| !record.noisy.is_empty())
+    }
+
     /// The rounds with figures, ascending.
     pub fn measured(&self) -> impl Iterator<Item = (u32, &'a Measurement)> + '_ {
         let rounds = self.counted.iter();

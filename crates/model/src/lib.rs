@@ -60,7 +60,7 @@ pub use protocol::Protocol;
 pub use published::{Published, PublishedFigure, PublishedRow, PublishedTable, RoundSummary};
 pub use rate_course::RateCourse;
 pub use run::{
-    Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, OutsideProcess, RoundsEnd, Run,
+    AB, Adaptive, CEILING, CpuAssignment, EnoughRounds, Machine, OutsideProcess, RoundsEnd, Run,
     RunEnd, RunFleet, ServerRecord, ServerStatus, VerifyResult, VerifyVerdict, baseline,
 };
 pub use schedule::{Arrivals, Schedule, Stage};
@@ -68,8 +68,8 @@ pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};
 pub use text::{RateError, RateText, exact, parse_percent, parse_rate, parse_stages, percentage};
 pub use throughput::Throughput;
 pub use trial::{
-    FailureKind, LogLines, Measurement, ProcessStart, ServerCost, Trial, TrialRecord, TrialResult,
-    WarmUp, attempt_that_counts,
+    AttemptWeight, FailureKind, LogLines, Measurement, ProcessStart, ServerCost, Trial,
+    TrialRecord, TrialResult, WarmUp, attempt_that_counts,
 };
 pub use user_instructions::{
     CountedBatches, CountedBy, FunctionInstructions, MeasuredBy, UnemulatedCost, UserInstructions,

@@ -35,6 +35,14 @@ impl NoiseCause {
         !matches!(self, NoiseCause::WarmUp { .. })
     }
 
+    /// The share (0 to 1) of CPU time that it took from server or generator; 0 for a warm-up.
+    pub const fn lost(&self) -> f64 {
+        match *self {
+            NoiseCause::Steal { share } | NoiseCause::OtherPrograms { share } => share,
+            NoiseCause::WarmUp { .. } => 0.0,
+        }
+    }
+
     /// The name used in JSON and CSV.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -9,6 +9,9 @@ use crate::{FleetResult, LoadSpec, Published};
 /// The id of the built-in reference server, which does the least possible work.
 pub const CEILING: &str = "ceiling";
 
+/// The suite of the runs of `prony ab`, which compare two revisions of a server.
+pub const AB: &str = "ab";
+
 /// One run of a suite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
@@ -52,6 +55,20 @@ pub struct Run {
     /// How the number of rounds was decided, if rounds were added as needed; `None` if it was fixed.
     #[serde(default)]
     pub adaptive: Option<Adaptive>,
+}
+
+impl Run {
+    /// The two servers that the run was made to compare, the baseline first; `None` if it was made to rank servers.
+    pub fn compared(&self) -> Option<[&str; 2]> {
+        let base = self.baseline.as_deref().filter(|_| self.suite == AB)?;
+        let servers = self.servers.iter().filter(|server| !server.is_ceiling());
+        let ids: Vec<&str> = servers.map(|server| server.id.as_str()).collect();
+        match ids[..] {
+            [one, new] if one == base => Some([base, new]),
+            [new, other] if other == base => Some([base, new]),
+            _ => None,
+        }
+    }
 }
 
 /// The agents that generated the loads of a run together.

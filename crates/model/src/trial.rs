@@ -1,5 +1,7 @@
 //! A trial and its measurement.
 
+use std::cmp::Reverse;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -277,36 +279,76 @@ impl LogLines {
     }
 }
 
-/// The attempt at a round that counts: the last undisturbed one, or if all were noisy the last one. `None` if there are no
-/// attempts.
+/// What decides which attempt at a round counts: the greatest one does. Never a figure, which would favour a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AttemptWeight {
+    is_quiet: bool,
+    /// The CPU time that noise took, in millionths of what server or generator could have had.
+    lost: Reverse<u64>,
+    attempt: u32,
+    sequence: u32,
+}
+
+impl AttemptWeight {
+    /// Whether the attempt was not noisy.
+    pub const fn is_quiet(self) -> bool {
+        self.is_quiet
+    }
+}
+
+impl TrialRecord {
+    /// Its weight against other attempts at the same round: one that was not noisy comes before noisy ones, of which the one
+    /// that lost the least CPU time comes first. The later one of equals does.
+    pub fn weight(&self) -> AttemptWeight {
+        let lost: f64 = self.noisy.iter().map(NoiseCause::lost).sum();
+        AttemptWeight {
+            is_quiet: self.noisy.is_empty(),
+            lost: Reverse((lost * 1e6) as u64),
+            attempt: self.attempt,
+            sequence: self.trial.sequence,
+        }
+    }
+}
+
+/// The attempt at a round that counts: the last one that was not noisy, or if all were noisy the one that lost the least CPU
+/// time. `None` if there are no attempts.
 pub fn attempt_that_counts<'a>(
     attempts: impl IntoIterator<Item = &'a TrialRecord>,
 ) -> Option<&'a TrialRecord> {
-    let weight = |one: &&TrialRecord| (one.noisy.is_empty(), one.attempt, one.trial.sequence);
-    attempts.into_iter().max_by_key(weight)
+    attempts.into_iter().max_by_key(|one| one.weight())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NoiseCause;
+    use crate::NoiseCause::{OtherPrograms, Steal, WarmUp};
     use crate::sample::failed;
 
     #[test]
-    fn the_last_undisturbed_attempt_counts() {
-        let attempt = |number, is_noisy: bool| TrialRecord {
-            attempt: number,
-            noisy: is_noisy
-                .then_some(NoiseCause::Steal { share: 0.5 })
-                .into_iter()
-                .collect(),
-            ..failed("bun", "")
-        };
-        let counts =
-            |attempts: &[TrialRecord]| attempt_that_counts(attempts).map(|one| one.attempt);
-        assert_eq!(counts(&[]), None);
-        assert_eq!(counts(&[attempt(1, true), attempt(2, true)]), Some(2));
-        assert_eq!(counts(&[attempt(1, false), attempt(2, true)]), Some(1));
-        assert_eq!(counts(&[attempt(2, false), attempt(1, true)]), Some(2));
+    fn a_quiet_attempt_counts_or_else_the_least_disturbed_one() {
+        let steal = |share| vec![Steal { share }];
+        let both = vec![Steal { share: 0.2 }, OtherPrograms { share: 0.2 }];
+        let warm_up = vec![WarmUp { rise: 0.9 }];
+        for (noisy, expected) in [
+            (vec![], None),
+            (vec![steal(0.5), steal(0.5)], Some(2)),
+            (vec![vec![], steal(0.5)], Some(1)),
+            (vec![vec![], vec![]], Some(2)),
+            // A re-run while the machine stood still.
+            (vec![steal(0.1), steal(0.9)], Some(1)),
+            (vec![steal(0.3), both, steal(0.31)], Some(1)),
+            (vec![steal(0.1), warm_up, steal(0.06)], Some(2)),
+        ] {
+            let attempts = noisy.into_iter().zip(1..);
+            let attempts: Vec<TrialRecord> = attempts
+                .map(|(noisy, attempt)| TrialRecord {
+                    attempt,
+                    noisy,
+                    ..failed("bun", "")
+                })
+                .collect();
+            let counts = attempt_that_counts(attempts.iter().rev());
+            assert_eq!(counts.map(|one| one.attempt), expected, "{attempts:?}");
+        }
     }
 }

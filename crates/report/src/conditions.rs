@@ -1,7 +1,7 @@
 //! The conditions under which a run was measured.
 
-use prony_model::{Adaptive, Run, RunEnd, percentage};
-use prony_present::number::{bytes, seconds};
+use prony_model::{Adaptive, CEILING, Run, RunEnd, baseline, percentage};
+use prony_present::number::{NONE, bytes, seconds};
 use prony_present::words::{command_line, plural};
 
 /// The conditions of a run: names and values. What Prony could not see is shown as unknown.
@@ -54,15 +54,22 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
             "Rounds",
             rounds.map_or_else(|| run.rounds.to_string(), adaptive),
         ),
-        (
-            "Baseline",
-            or(&run.baseline, "the ceiling (reference server)"),
-        ),
+        ("Baseline", baseline_of(run)),
         ("Order seed", run.seed.to_string()),
         ("Started", run.started_at.clone()),
         ("Finished", or(&run.finished_at, "not finished")),
         ("Run", run.id.clone()),
     ]
+}
+
+/// What ratios are to.
+fn baseline_of(run: &Run) -> String {
+    let ids = run.servers.iter().map(|server| server.id.as_str());
+    match baseline(run.baseline.as_deref(), ids, |id| run.server(id).is_some()) {
+        None => NONE.to_owned(),
+        Some(CEILING) => "the ceiling (reference server)".to_owned(),
+        Some(id) => id.to_owned(),
+    }
 }
 
 /// How the number of rounds was decided.

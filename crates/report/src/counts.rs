@@ -11,7 +11,7 @@ use prony_present::number::{NONE, duration, precise_change, share, whole};
 use prony_present::page::{Block, Section};
 use prony_present::table::{Cell, Head, Row, Table};
 use prony_present::words::plural;
-use prony_stats::{Estimate, Ratio, common_rounds, median};
+use prony_stats::{Estimate, Ratio, median};
 
 /// How many of a server's functions are shown.
 const FUNCTIONS: usize = 5;
@@ -38,7 +38,7 @@ pub struct CountRow {
     pub server: String,
     /// Instructions per request: the median over the rounds with its interval; `None` if no round has any.
     pub per_request: Option<Estimate>,
-    /// The ratio to the baseline over common rounds; `None` for the baseline itself, and without common rounds.
+    /// The ratio to the baseline, of all rounds of both; `None` for the baseline itself, and for fewer than two rounds.
     pub to_baseline: Option<Ratio>,
     /// How many rounds counted.
     pub rounds: usize,
@@ -82,12 +82,12 @@ impl CountTable {
         let ids = run.servers.iter().map(|server| server.id.as_str());
         let has_values = |id: &str| rounds.get(id).is_some_and(|own| !values(own).is_empty());
         let base = baseline(run.baseline.as_deref(), ids.clone(), has_values);
+        let list = |id: &str| Some(values(rounds.get(id)?).into_values().collect::<Vec<f64>>());
+        let base_list = base.and_then(list);
         let row = |id: &str| {
             let own = rounds.get(id)?;
-            let figures = values(own);
-            let list: Vec<f64> = figures.values().copied().collect();
-            let to = base.filter(|base| *base != id);
-            let to = to.map(|base| common_rounds(&figures, &values(&rounds[base])));
+            let list = list(id)?;
+            let base_list = base_list.as_ref().filter(|_| base != Some(id));
             let counted =
                 || { own.measured() }.filter_map(|(_, one)| one.user_instructions.as_ref());
             let cpu: Vec<f64> = counted()
@@ -100,7 +100,8 @@ impl CountTable {
             Some(CountRow {
                 server: id.to_owned(),
                 per_request: Estimate::of(&list),
-                to_baseline: to.and_then(|pairs| Ratio::paired(&pairs)),
+                // As the comparison does: instructions do not depend on the round.
+                to_baseline: base_list.and_then(|base| Ratio::unpaired(&list, base)),
                 rounds: list.len(),
                 batches: counted().map(|one| one.batches).sum(),
                 last: counted().last().cloned(),

@@ -184,8 +184,8 @@ fn attempts(attempts: &Attempts) -> Vec<Flag> {
         let n = attempts.rounds_on_noisy as u64;
         let rounds = counted(
             n,
-            "round rests on a noisy trial",
-            "rounds rest on noisy trials",
+            "round rests on its least noisy trial",
+            "rounds rest on their least noisy trials",
         );
         flags.push(warning(format!(
             "{rounds} ({})",

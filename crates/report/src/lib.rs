@@ -36,9 +36,9 @@ pub use figures::{
 };
 pub use junit::junit;
 pub use notes::wrong as wrong_responses;
-pub use pages::{html, markdown, page, terminal};
+pub use pages::{document, html, markdown, page, terminal};
 pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};
 pub use quiet::{Quiet, Seen};
 pub use summary::RunSummary;
 pub use table::{RateOrder, ResultTable, RoundsReached, ServerRow, Standing};
-pub use verdict::verdict;
+pub use verdict::{verdict, verdicts};

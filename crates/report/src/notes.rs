@@ -274,8 +274,8 @@ pub fn beside_noisy(quiet: &Quiet) -> Vec<String> {
 }
 
 fn basis(quiet: &Quiet) -> Option<String> {
-    let basis = "Figures rest on trials that were not noisy; if every attempt at a round was, they rest on the last one, and the \
-                 row says so.";
+    let basis = "Figures rest on trials that were not noisy; if every attempt at a round was, they rest on the one that lost the \
+                 least CPU time, and the row says so.";
     (quiet.noisy > 0).then(|| basis.to_owned())
 }
 

@@ -21,7 +21,7 @@ use crate::published::{Document, DocumentTable, tables, words};
 use crate::reading::{self, RANK, RATIOS};
 use crate::summary::RunSummary;
 use crate::table::ResultTable;
-use crate::verdict::{servers, verdict};
+use crate::verdict::{servers, verdict, verdicts};
 
 /// The whole report as one self-contained HTML page, light or dark like the reader's system.
 pub fn html(run: &Run, summary: &RunSummary) -> String {
@@ -182,7 +182,7 @@ fn pairs_section(pairs: &Pairs<'_>) -> Section {
 }
 
 /// The report as every medium shows it.
-fn document(run: &Run, summary: &RunSummary) -> Page {
+pub fn document(run: &Run, summary: &RunSummary) -> Page {
     let machine = &run.machine;
     let cpu = if machine.cpu_model.is_empty() {
         "an unknown CPU"
@@ -190,9 +190,7 @@ fn document(run: &Run, summary: &RunSummary) -> Page {
         &machine.cpu_model
     };
     let mut intro = Vec::new();
-    let verdicts: Vec<String> = { summary.tables.iter().map(verdict) }
-        .chain(summary.counts.iter().filter_map(CountTable::sentence))
-        .collect();
+    let verdicts = verdicts(summary);
     if !verdicts.is_empty() {
         intro.push(Block::List(verdicts));
     }
@@ -224,12 +222,15 @@ fn document(run: &Run, summary: &RunSummary) -> Page {
     sections.extend(rates(summary));
     sections.extend(noise(summary));
     sections.extend(absences(summary));
-    sections.push(Section {
-        id: "reading".into(),
-        title: "How to read this".into(),
-        blocks: vec![Block::List(reading::reading(summary))],
-        ..Section::default()
-    });
+    let reading = reading::reading(summary);
+    if !reading.is_empty() {
+        sections.push(Section {
+            id: "reading".into(),
+            title: "How to read this".into(),
+            blocks: vec![Block::List(reading)],
+            ..Section::default()
+        });
+    }
     sections.push(conditions_section(run));
     Page {
         kicker: format!("Prony · {}", run.suite),
@@ -518,6 +519,12 @@ fn overview(summary: &RunSummary) -> Section {
         true => " Open loops show the median latency, because the load sets the rate.",
         false => "",
     };
+    let ceiling = match summary.has_ceiling() {
+        true => {
+            " The ceiling is the reference server, which shows what this machine can do at all."
+        }
+        false => "",
+    };
     let heads = summary.tables.iter().map(|table| match table.is_open() {
         true => Head::figure(format!("{}, median latency", table.name())),
         false => Head::figure(table.name()),
@@ -562,9 +569,8 @@ fn overview(summary: &RunSummary) -> Section {
         title: "At a glance".into(),
         lead: format!(
             "Requests per second, median of the rounds, and the rank, or a range such as 1–2 if the data leave the order open. \
-             A bar is the share of the highest rate in its column; the ceiling is the reference server, which shows what this \
-             machine can do at all. The verdict's ratios are taken round by round, so they may differ from those of the \
-             medians.{open}"
+             A bar is the share of the highest rate in its column.{ceiling} The verdict's ratios are taken round by round, so they \
+             may differ from those of the medians.{open}"
         ),
         blocks: vec![Block::Table(table)],
         ..Section::default()

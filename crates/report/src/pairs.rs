@@ -181,8 +181,8 @@ impl<'a> Pairs<'a> {
             };
         };
         let text = match pair.told {
-            Ordering::Greater => format!("▲ {}", times(pair.ratio)),
-            Ordering::Less => format!("▼ {}", times(pair.ratio)),
+            Ordering::Greater => format!("▲ {}", times(pair.ratio.ratio)),
+            Ordering::Less => format!("▼ {}", times(pair.ratio.ratio)),
             Ordering::Equal => "≈".to_owned(),
         };
         Cell {
@@ -202,12 +202,12 @@ impl<'a> Pairs<'a> {
         if !self.has_tips() {
             return String::new();
         }
-        let interval = pair.interval.map(|(low, high)| {
+        let interval = pair.interval().map(|(low, high)| {
             let interval = number::interval(low, high, number::ratio);
             format!("95 % interval {interval}")
         });
-        let rounds = plural(pair.rounds, "round");
-        let ratio = times(pair.ratio);
+        let rounds = plural(pair.ratio.n, "round");
+        let ratio = times(pair.ratio.ratio);
         if self.rows.len() > MOST_WITH_WORDS {
             let ratio = std::iter::once(ratio).chain(interval);
             return ratio.collect::<Vec<_>>().join(", ");

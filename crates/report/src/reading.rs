@@ -23,11 +23,18 @@ pub fn reading(summary: &RunSummary) -> Vec<String> {
     let has = |cost: fn(&CostFigures) -> Option<Estimate>| {
         summary.rows().any(|row| cost(&row.figures.costs).is_some())
     };
+    let has_tables = !summary.tables.is_empty();
+    let has_ceiling = summary.has_ceiling();
     let if_so =
         |is_so: bool, paragraphs: &'static [&'static str]| if is_so { paragraphs } else { &[] };
     let paragraphs = [
         if_so(summary.published.is_some(), &PUBLISHED),
-        &RANKS,
+        if_so(has_tables, &[RANKS]),
+        if_so(
+            has_ceiling,
+            &[CEILING, BOUNDS_WITH_CEILING, BOUND_RANKS_WITH_CEILING],
+        ),
+        if_so(has_tables && !has_ceiling, &[BOUNDS, BOUND_RANKS]),
         if_so(summary.has_closed(), &[CLOSED]),
         if_so(summary.has_saturated(), &[SATURATED]),
         if_so(summary.has_users_closed(), &[USERS_CLOSED]),
@@ -40,16 +47,16 @@ pub fn reading(summary: &RunSummary) -> Vec<String> {
             summary.tables.iter().any(|table| table.load.flows),
             &[FLOWS],
         ),
-        &[PERCENTILES],
-        &CPU,
+        if_so(has_tables, &[PERCENTILES]),
+        if_so(has_tables, &CPU),
         if_so(
             has(|costs| costs.instructions_per_request.or(costs.cycles_per_request)),
             &[COUNTERS],
         ),
         if_so(has(|costs| costs.growth_per_connection), &[GROWTH]),
         if_so(has(|costs| costs.joules_per_request), &[ENERGY]),
-        &[TRANSFER, GENERATOR],
-        &NOISE,
+        if_so(has_tables, &[TRANSFER, GENERATOR]),
+        if_so(has_tables, &NOISE),
     ];
     let paragraphs = paragraphs.concat().into_iter().map(str::to_owned);
     paragraphs
@@ -69,19 +76,26 @@ const PUBLISHED: [&str; 2] = [
      responses.",
 ];
 
-const RANKS: [&str; 4] = [
-    "Rank: the range of ranks that the data allow. 2–4: one server is clearly faster (95 %), and this one could be anywhere from 2nd \
-     to 4th. Every two rows are compared by their ratio within the rounds that both have, so drift from round to round cancels out. \
-     The comparisons are corrected for their number (Holm), so the probability that any row of a table is misplaced is at most 5 %. \
-     Servers whose ranges overlap are listed by median; that order alone does not mean that one is faster.",
-    "Ceiling: the built-in reference server does the least work that still responds correctly. It shows what this machine can do \
-     and is never ranked. The share of the ceiling is the ratio within the rounds that both have.",
-    "Lower bounds: a server may be better than shown. Client-limited: the load generator was the bottleneck. Still warming up: the \
-     server was still getting faster when its warm-up reached its limit. At the ceiling: within 10 % of the reference server, so the \
-     machine may be the bottleneck; the server may be faster than shown, and none is ranked above it.",
-    "A row that is client-limited or still warming up in more than a quarter of its rounds, or at the ceiling, still ranks above the \
-     rows that are clearly slower; no row ranks above it.",
-];
+const RANKS: &str = "Rank: the range of ranks that the data allow. 2–4: one server is clearly faster (95 %), and this one could be anywhere \
+     from 2nd to 4th. Every two rows are compared by their ratio within the rounds that both have, so drift from round to round cancels \
+     out. The comparisons are corrected for their number (Holm), so the probability that any row of a table is misplaced is at most 5 %. \
+     Servers whose ranges overlap are listed by median; that order alone does not mean that one is faster.";
+
+const CEILING: &str = "Ceiling: the built-in reference server does the least work that still responds correctly. It shows what this machine \
+     can do and is never ranked. The share of the ceiling is the ratio within the rounds that both have.";
+
+const BOUNDS: &str = "Lower bounds: a server may be better than shown. Client-limited: the load generator was the bottleneck. Still warming \
+     up: the server was still getting faster when its warm-up reached its limit.";
+
+const BOUNDS_WITH_CEILING: &str = "Lower bounds: a server may be better than shown. Client-limited: the load generator was the bottleneck. \
+     Still warming up: the server was still getting faster when its warm-up reached its limit. At the ceiling: within 10 % of the reference \
+     server, so the machine may be the bottleneck; the server may be faster than shown, and none is ranked above it.";
+
+const BOUND_RANKS: &str = "A row that is client-limited or still warming up in more than a quarter of its rounds still ranks above the rows \
+     that are clearly slower; no row ranks above it.";
+
+const BOUND_RANKS_WITH_CEILING: &str = "A row that is client-limited or still warming up in more than a quarter of its rounds, or at the \
+     ceiling, still ranks above the rows that are clearly slower; no row ranks above it.";
 
 const CLOSED: &str = "Latency: from the send of a request to the last byte of its response, ok responses only, from the histograms \
      of all rounds merged. Each connection waits for a full response before it sends again (closed loop), so a server that stalls \

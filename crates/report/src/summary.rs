@@ -64,6 +64,11 @@ impl RunSummary {
         wrong.map(|row| row.server.id.as_str()).collect()
     }
 
+    /// Whether the reference server took part.
+    pub(crate) fn has_ceiling(&self) -> bool {
+        self.tables.iter().any(|table| table.ceiling().is_some())
+    }
+
     /// Whether a table is of a closed loop.
     pub fn has_closed(&self) -> bool {
         self.tables.iter().any(|table| !table.is_open())

@@ -5,6 +5,7 @@ use prony_present::number::{self, count, duration};
 use prony_present::words::list;
 use prony_stats::Known;
 
+use crate::counts::CountTable;
 use crate::figures::Percentile;
 use crate::notes::{exact_pairs, too_few_rounds};
 use crate::pairs::times;
@@ -32,8 +33,19 @@ pub fn verdict(table: &ResultTable) -> String {
     format!("{}: {}", table.name(), sentences.join(" "))
 }
 
+/// The verdict on each workload and load of a run, and what its counts of instructions say.
+pub fn verdicts(summary: &RunSummary) -> Vec<String> {
+    let ranked = summary.tables.iter().map(verdict);
+    let counted = summary.counts.iter().filter_map(CountTable::sentence);
+    ranked.chain(counted).collect()
+}
+
 /// How many servers of each kind there are: `6 ranked, 1 reference, 2 skipped`.
 pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) -> String {
+    let counted = |id: &str| {
+        let mut rows = summary.counts.iter().flat_map(|table| &table.rows);
+        rows.any(|row| row.server == id && row.per_request.is_some())
+    };
     let mut kinds: Vec<(&str, usize)> = ["ranked", "unranked", "reference"]
         .map(|kind| (kind, 0))
         .into();
@@ -44,6 +56,7 @@ pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) 
             Some(row) if row.is_reference() => "reference",
             Some(_) if rows().any(|row| row.band().is_some()) => "ranked",
             Some(_) => "unranked",
+            None if counted(id) => "counted",
             None => absences
                 .find(|absence| absence.server.id == *id)
                 .map_or("not tried", |absence| absence.why.label()),
@@ -144,15 +157,15 @@ fn ahead_of_next(table: &ResultTable, fastest: &ServerRow) -> String {
         return String::new();
     };
     let least = if fastest.is_sound() { "" } else { "at least " };
-    let interval = pair.interval.filter(|_| fastest.is_sound());
+    let interval = pair.interval().filter(|_| fastest.is_sound());
     let interval = interval.map(|(low, high)| number::interval(low, high, number::ratio));
-    let interval = interval.filter(|interval| *interval != number::ratio(pair.ratio));
+    let interval = interval.filter(|interval| *interval != number::ratio(pair.ratio.ratio));
     let interval = interval.map_or(String::new(), |interval| {
         format!(" (95 % interval {interval})")
     });
     format!(
         ", {least}{}{interval} the rate of {}, the next",
-        times(pair.ratio),
+        times(pair.ratio.ratio),
         next.server.id
     )
 }

@@ -20,14 +20,14 @@ mod steady;
 mod variance;
 mod verdict;
 
-pub use batches::{Interval, LEAST_BATCHES, ratio_of_sums, share_of};
+pub use batches::{Interval, LEAST_BATCHES, cases_to_show, ratio_of_sums, share_of};
 pub use correlation::spearman;
 pub use draws::{binomial, goodness_of_fit, independence};
 pub use median::{Estimate, TARGET_COVERAGE, median};
 pub use order::{Band, Beside, Competitor, Known, Order, bands, stands};
 pub use pairwise::holm;
 pub use percentile::{LEAST_BEYOND, bootstrap, bootstrap_of, supports_percentile};
-pub use ratio::{LEAST_ROUNDS, Ratio, common_rounds, enough, enough_after};
+pub use ratio::{LEAST_ROUNDS, LEAST_VERDICT_ROUNDS, Ratio, common_rounds, enough, enough_after};
 pub use series::{grows, knee, warm_up_rise};
 pub use steady::{Course, Pace, Reading, Round, Warmth, improved, improves_over_rounds};
 pub use verdict::{Better, Verdict, judge, judge_at};

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::pairwise::{PairTest, compare, corrected};
+use crate::ratio::Ratio;
 
 /// The ranks that a competitor may have; 1 is the best. Competitors that the data cannot tell apart share ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,13 +58,18 @@ pub struct Competitor {
 pub struct Beside {
     /// `Greater` if it is certainly better, `Less` if it is certainly worse, `Equal` if the data leave it open.
     pub told: Ordering,
-    /// The geometric mean of the ratios of its values to the other's within rounds.
-    pub ratio: f64,
-    /// The 95 % interval of that ratio, this pair alone; `None` if it excludes 1 although the data leave the order open, or
-    /// the reverse: the order allows for the number of pairs and for lower bounds.
-    pub interval: Option<(f64, f64)>,
-    /// The number of rounds that both have.
-    pub rounds: usize,
+    /// The ratio of its values to the other's within rounds, of this pair alone.
+    pub ratio: Ratio,
+}
+
+impl Beside {
+    /// The 95 % interval of the ratio; `None` if it excludes 1 although the data leave the order open, or the reverse: the
+    /// order allows for the number of pairs and for lower bounds, and rests on the noise of the whole table.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let Ratio { low, high, .. } = self.ratio;
+        let excludes_one = low > 1.0 || high < 1.0;
+        (excludes_one == (self.told != Ordering::Equal)).then_some((low, high))
+    }
 }
 
 /// The band of each competitor, in the order given.
@@ -111,25 +117,16 @@ impl Order {
     /// What the rounds tell about one beside another; `None` if they were not compared (see [`Order::compares`]).
     pub fn beside(&self, one: usize, other: usize) -> Option<Beside> {
         let pair = self.pair(one, other)?;
-        let (told, is_larger) = (self.is_told(pair), pair.larger == one);
-        let (low, high) = pair.interval(LEVEL);
-        let turned = |(low, high): (f64, f64)| match is_larger {
-            true => (low, high),
-            false => (1.0 / high, 1.0 / low),
+        let (ratio, told) = match pair.larger == one {
+            true => (pair.ratio, Ordering::Greater),
+            false => (pair.ratio.inverse(), Ordering::Less),
         };
         Some(Beside {
-            told: match (told, is_larger) {
-                (false, _) => Ordering::Equal,
-                (true, true) => Ordering::Greater,
-                (true, false) => Ordering::Less,
+            told: match self.is_told(pair) {
+                true => told,
+                false => Ordering::Equal,
             },
-            ratio: if is_larger {
-                pair.ratio
-            } else {
-                1.0 / pair.ratio
-            },
-            interval: ((low > 1.0) == told).then(|| turned((low, high))),
-            rounds: pair.rounds,
+            ratio,
         })
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::distribution::{LEAST_P, student_miss, student_reach};
-use crate::ratio::common_rounds;
-use crate::variance::{Prior, Variance, mean, squares};
+use crate::distribution::{LEAST_P, MISS, student_miss, student_reach};
+use crate::ratio::{Ratio, common_rounds};
+use crate::variance::{Prior, Variance};
 
 /// A pair, and how certainly the two differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,12 +13,11 @@ pub struct PairTest {
     pub larger: usize,
     /// The index of the other.
     pub smaller: usize,
-    /// The geometric mean of their ratios within rounds: at least 1.
-    pub ratio: f64,
-    /// The two-sided p-value: the chance of a ratio at least this far from 1 if they are equal.
+    /// The ratio of the larger to the smaller one, of this pair alone: at least 1.
+    pub ratio: Ratio,
+    /// The two-sided p-value with the noise of the whole table: the chance of a ratio at least this far from 1 if they are
+    /// equal.
     pub p: f64,
-    /// The number of rounds that both have.
-    pub rounds: usize,
     /// The variance of the logarithm of their ratio in a round.
     noise: Variance,
 }
@@ -26,10 +25,13 @@ pub struct PairTest {
 /// Compares every pair by its values in each round. Pairs that share fewer than two rounds, or have a value there that
 /// is not positive, are left out.
 ///
-/// A pair's noise is the variance of its log ratios. A few rounds estimate it badly, but a table has many pairs: each
-/// variance is moved towards the common one, the more so the more alike the pairs are (Smyth 2004), but never below its
-/// own; Student's test then has the degrees of freedom of both. The common variance counts at most as much as the pair's
-/// own rounds, and less in a table of three or four rows, which cannot show whether one row is noisier than the others.
+/// The ratio of a pair is that of [`Ratio::paired`], as everywhere else, and its noise is the variance with which Student's
+/// interval would end where this ratio's does, on the side of 1: so one round far off hardly changes either, and two rows
+/// alone are told apart exactly if the interval excludes 1. A few rounds estimate a variance badly, but a table has many
+/// pairs: each variance is moved towards the common one, the more so the more alike the pairs are (Smyth 2004), but never
+/// below its own; Student's test then has the degrees of freedom of both. The common variance counts at most as much as
+/// the pair's own rounds, and less in a table of three or four rows, which cannot show whether one row is noisier than the
+/// others.
 pub fn compare(rounds: &[&BTreeMap<u32, f64>]) -> Vec<PairTest> {
     let own: Vec<Own> = (0..rounds.len())
         .flat_map(|one| (one + 1..rounds.len()).map(move |other| (one, other)))
@@ -56,47 +58,38 @@ pub fn corrected(pairs: Vec<PairTest>) -> Vec<PairTest> {
 
 /// A pair on its own, before moderation.
 struct Own {
-    one: usize,
-    other: usize,
-    /// The mean of the log ratios.
-    mean: f64,
+    larger: usize,
+    smaller: usize,
+    ratio: Ratio,
     noise: Variance,
-    rounds: usize,
 }
 
 impl Own {
     fn of(one: usize, other: usize, rounds: &[&BTreeMap<u32, f64>]) -> Option<Self> {
-        let logs: Vec<f64> = common_rounds(rounds[one], rounds[other])
-            .into_iter()
-            .map(|(a, b)| (a / b).ln())
-            .collect();
-        if logs.len() < 2 || logs.iter().any(|log| !log.is_finite()) {
-            return None;
-        }
-        let freedom = logs.len() as f64 - 1.0;
+        let ratio = Ratio::paired(&common_rounds(rounds[one], rounds[other]))?;
+        let (larger, smaller, ratio) = match ratio.ratio > 1.0 {
+            true => (one, other, ratio),
+            false => (other, one, ratio.inverse()),
+        };
+        let freedom = ratio.n as f64 - 1.0;
+        let error = (ratio.ratio / ratio.low).ln() / student_reach(MISS, freedom);
         Some(Self {
-            one,
-            other,
-            mean: mean(&logs),
+            larger,
+            smaller,
+            ratio,
             noise: Variance {
-                value: squares(&logs) / freedom,
+                value: ratio.n as f64 * error * error,
                 freedom,
             },
-            rounds: logs.len(),
         })
     }
 
     fn test(self, noise: Variance) -> PairTest {
-        let (larger, smaller) = match self.mean > 0.0 {
-            true => (self.one, self.other),
-            false => (self.other, self.one),
-        };
         PairTest {
-            larger,
-            smaller,
-            ratio: self.mean.abs().exp(),
-            p: p_value(self.mean.abs(), noise, self.rounds),
-            rounds: self.rounds,
+            larger: self.larger,
+            smaller: self.smaller,
+            ratio: self.ratio,
+            p: p_value(self.ratio.ratio, noise, self.ratio.n),
             noise,
         }
     }
@@ -106,31 +99,25 @@ impl PairTest {
     /// The p-value that this ratio would have with this noise and another number of rounds.
     pub fn p_in(&self, rounds: usize) -> f64 {
         let noise = Variance {
-            freedom: self.noise.freedom * (rounds as f64 - 1.0) / (self.rounds as f64 - 1.0),
+            freedom: self.noise.freedom * (rounds as f64 - 1.0) / (self.ratio.n as f64 - 1.0),
             ..self.noise
         };
-        p_value(self.ratio.ln(), noise, rounds)
-    }
-
-    /// The interval of this ratio that misses with the chance `level`, not corrected for the number of pairs.
-    pub fn interval(&self, level: f64) -> (f64, f64) {
-        let reach = self.least_ratio(level);
-        (self.ratio / reach, self.ratio * reach)
+        p_value(self.ratio.ratio, noise, rounds)
     }
 
     /// The smallest ratio that has a p-value below `level` with this noise and these rounds.
     pub fn least_ratio(&self, level: f64) -> f64 {
-        let error = (self.noise.value / self.rounds as f64).sqrt();
+        let error = (self.noise.value / self.ratio.n as f64).sqrt();
         (student_reach(level, self.noise.freedom) * error).exp()
     }
 }
 
-fn p_value(mean: f64, noise: Variance, rounds: usize) -> f64 {
-    if mean == 0.0 {
+fn p_value(ratio: f64, noise: Variance, rounds: usize) -> f64 {
+    if ratio == 1.0 {
         return 1.0;
     }
     let error = (noise.value / rounds as f64).sqrt();
-    student_miss(mean / error, noise.freedom).max(LEAST_P)
+    student_miss(ratio.ln() / error, noise.freedom).max(LEAST_P)
 }
 
 /// The mean correlation of the log variances of two pairs: 1/4 for pairs that share a competitor, else 0.

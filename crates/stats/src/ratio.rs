@@ -43,6 +43,16 @@ impl Ratio {
         )?))
     }
 
+    /// The ratio of the baseline to the value.
+    pub fn inverse(self) -> Ratio {
+        Ratio {
+            ratio: 1.0 / self.ratio,
+            low: 1.0 / self.high,
+            high: 1.0 / self.low,
+            ..self
+        }
+    }
+
     /// Half the interval's width as a share of its middle: 0.03 for ±3 %.
     pub fn half_width(&self) -> f64 {
         (self.high / self.low).sqrt() - 1.0
@@ -69,6 +79,10 @@ pub fn common_rounds(one: &BTreeMap<u32, f64>, other: &BTreeMap<u32, f64>) -> Ve
 fn log(value: f64) -> Option<f64> {
     (value.is_finite() && value > 0.0).then(|| value.ln())
 }
+
+/// The least number of rounds that a verdict on times needs, not counting those that were noisy in every attempt: from six
+/// rounds on an interval is distribution-free.
+pub const LEAST_VERDICT_ROUNDS: usize = 6;
 
 /// The least number of rounds before a narrow interval may end the measuring.
 ///

@@ -14,7 +14,7 @@ pub struct Attempts {
     pub noisy: usize,
     /// Trials that were re-run after a noisy one.
     pub again: usize,
-    /// Rounds in which every attempt was noisy: their figures are those of the last one.
+    /// Rounds in which every attempt was noisy: their figures are those of the least disturbed one.
     pub rounds_on_noisy: usize,
     /// What disturbed these rounds, without duplicates.
     pub causes: Vec<&'static str>,

@@ -91,3 +91,17 @@ fn the_interval_covers_the_true_ratio() {
     let share = f64::from(covered) / f64::from(loads);
     assert!((0.925..=0.97).contains(&share), "{share}");
 }
+
+#[test]
+fn as_many_cases_as_are_needed_show_a_limit_and_one_less_does_not() {
+    assert_eq!(
+        [0.001, 0.01, 0.5].map(cases_to_show),
+        [Some(3838), Some(381), Some(4)]
+    );
+    assert_eq!([0.0, 1.0].map(cases_to_show), [None; 2]);
+    for limit in [0.0001, 0.001, 0.02, 0.3] {
+        let needed = cases_to_show(limit).unwrap();
+        assert!(share_of(0, needed).high < limit, "{limit}");
+        assert!(share_of(0, needed - 1).high >= limit, "{limit}");
+    }
+}

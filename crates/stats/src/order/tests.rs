@@ -211,11 +211,13 @@ proptest! {
                     continue;
                 };
                 prop_assert_eq!(there.told, back.told.reverse());
-                prop_assert_eq!((there.rounds, there.interval.is_some()), (back.rounds, back.interval.is_some()));
-                prop_assert!((there.ratio * back.ratio - 1.0).abs() < 1e-9);
-                prop_assert!(there.told == Ordering::Equal || (there.ratio > 1.0) == (there.told == Ordering::Greater));
-                if let (Some((low, high)), Some((back_low, back_high))) = (there.interval, back.interval) {
-                    prop_assert!(low <= there.ratio * (1.0 + 1e-9) && there.ratio <= high * (1.0 + 1e-9));
+                let ratio = there.ratio.ratio;
+                prop_assert_eq!(there.ratio.n, back.ratio.n);
+                prop_assert_eq!(there.interval().is_some(), back.interval().is_some());
+                prop_assert!((ratio * back.ratio.ratio - 1.0).abs() < 1e-9);
+                prop_assert!(there.told == Ordering::Equal || (ratio > 1.0) == (there.told == Ordering::Greater));
+                if let (Some((low, high)), Some((back_low, back_high))) = (there.interval(), back.interval()) {
+                    prop_assert!(low <= ratio * (1.0 + 1e-9) && ratio <= high * (1.0 + 1e-9));
                     prop_assert!((low * back_high - 1.0).abs() < 1e-9 && (high * back_low - 1.0).abs() < 1e-9);
                     prop_assert_eq!(low > 1.0 || high < 1.0, there.told != Ordering::Equal);
                 }

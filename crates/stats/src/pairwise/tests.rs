@@ -43,15 +43,47 @@ fn equals_are_rarely_told_apart_even_if_one_is_far_noisier() {
 }
 
 #[test]
-fn two_rows_alone_are_compared_by_students_test() {
-    // t = 3 / (2 / √3) with 2 degrees of freedom.
-    let one: Row = (0..).zip([5_f64, 3.0, 1.0].map(f64::exp)).collect();
-    let other: Row = (0..).zip([0.0_f64; 3].map(f64::exp)).collect();
-    let pairs = compare(&[&one, &other]);
-    assert_eq!((pairs.len(), pairs[0].larger, pairs[0].rounds), (1, 0, 3));
-    assert!((pairs[0].ratio - 3_f64.exp()).abs() < 1e-9);
-    let expected = student_miss(3.0 / (2.0 / 3_f64.sqrt()), 2.0);
-    assert!((pairs[0].p - expected).abs() < 1e-12, "{}", pairs[0].p);
+fn two_rows_alone_are_told_apart_as_their_ratio_says() {
+    let mut random = fastrand::Rng::with_seed(4);
+    for rounds in 2..12 {
+        for _ in 0..40 {
+            let [one, other] = [1.0, 1.06].map(|step| {
+                let trial = |round| {
+                    (
+                        round,
+                        step * Noise::Contaminated.trial(1.0, 0.04, &mut random),
+                    )
+                };
+                (0..rounds).map(trial).collect::<Row>()
+            });
+            let [pair] = compare(&[&one, &other])[..] else {
+                panic!("two rows are one pair");
+            };
+            let ratio = Ratio::paired(&common_rounds(&one, &other)).unwrap();
+            let larger = if pair.larger == 0 {
+                ratio
+            } else {
+                ratio.inverse()
+            };
+            assert_eq!((pair.ratio, pair.ratio.ratio >= 1.0), (larger, true));
+            assert_eq!(pair.p < 0.05, ratio.p < 0.05, "{pair:?} {ratio:?}");
+        }
+    }
+}
+
+#[test]
+fn a_round_far_off_hardly_changes_how_a_pair_is_ordered() {
+    let base: Row = (0..6).map(|round| (round, 1.0)).collect();
+    let of = |last: f64| -> Row { (0..).zip([3.48, 5.83, 4.04, 3.31, 3.66, last]).collect() };
+    let third = |last: f64| compare(&[&base, &of(last)])[0];
+    // With the last round as it was at first, and as the machine's standstill left it.
+    let (first, stood_still) = (third(4.1), third(228.7));
+    assert!((3.5..4.5).contains(&first.ratio.ratio), "{first:?}");
+    assert!(
+        (3.5..4.5).contains(&stood_still.ratio.ratio),
+        "{stood_still:?}"
+    );
+    assert!(first.p < 0.01 && stood_still.p < 0.01, "{stood_still:?}");
 }
 
 #[test]
@@ -65,7 +97,7 @@ fn pairs_that_cannot_be_compared_are_left_out() {
     let pairs = compare(&[&one, &two, &none, &zero]);
     let places: Vec<_> = pairs
         .iter()
-        .map(|pair| (pair.larger, pair.smaller, pair.rounds))
+        .map(|pair| (pair.larger, pair.smaller, pair.ratio.n))
         .collect();
     // The last row is 0 only in a round that the second does not have.
     assert_eq!(places, [(1, 0, 2), (1, 3, 2)]);

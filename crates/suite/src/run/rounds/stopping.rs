@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prony_model::{EnoughRounds, MeasuredBy, Measurement, RoundsEnd, TrialRecord, baseline};
-use prony_stats::{LEAST_ROUNDS, Ratio, common_rounds, enough_after};
+use prony_model::{
+    AttemptWeight, EnoughRounds, MeasuredBy, Measurement, RoundsEnd, TrialRecord, baseline,
+};
+use prony_stats::{LEAST_ROUNDS, LEAST_VERDICT_ROUNDS, Ratio, common_rounds, enough_after};
 
 use crate::adaptive::AdaptiveRounds;
 use crate::plan::Measure;
@@ -103,12 +105,15 @@ impl<'a> Stopping<'a> {
         let rounds = self.rounds;
         for watched in self.measures.iter_mut().filter(|one| one.goes_on()) {
             let by = watched.measure.load.by;
-            let ratios = { &watched.figures }.ratios(self.baseline, self.servers, rounds, by);
+            let compared = { &watched.figures }.compared(self.baseline, self.servers, rounds, by);
+            let ratios: Vec<Ratio> = compared.iter().map(|one| one.ratio).collect();
             let widths = ratios.iter().map(|ratio| ratio.half_width());
             watched.widest = widths.reduce(f64::max);
             let least = least_rounds(&watched.measure);
             let precision = self.rule.precision.share();
-            if rounds as usize >= least && enough_after(least, &ratios, precision) {
+            let may_be_judged = compared.iter().all(|one| one.may_be_judged(by));
+            if rounds as usize >= least && may_be_judged && enough_after(least, &ratios, precision)
+            {
                 watched.state = State::Ended(rounds, EnoughRounds::Precise);
             } else if rounds >= watched.measure.rounds {
                 watched.state = State::Ended(rounds, EnoughRounds::MostRounds);
@@ -188,46 +193,90 @@ impl Watched {
     }
 }
 
-/// The figure of each server in each round of one measure.
+/// The figure of each server in each round of one measure, by the attempt that counts.
 #[derive(Debug, Default)]
-pub struct Figures(BTreeMap<String, BTreeMap<u32, f64>>);
+pub struct Figures(BTreeMap<String, BTreeMap<u32, Counted>>);
+
+/// A server compared with the baseline.
+struct Compared {
+    ratio: Ratio,
+    /// How many rounds were quiet for both.
+    quiet_rounds: usize,
+}
+
+impl Compared {
+    /// Whether a verdict on times may rest on it.
+    fn may_be_judged(&self, by: MeasuredBy) -> bool {
+        by == MeasuredBy::Instructions || self.quiet_rounds >= LEAST_VERDICT_ROUNDS
+    }
+}
+
+/// The attempt at a round that counts so far.
+#[derive(Debug, PartialEq)]
+struct Counted {
+    weight: AttemptWeight,
+    figure: Option<f64>,
+}
 
 impl Figures {
-    /// Takes a trial's figure, which replaces those of earlier attempts: a trial is re-run only if it was noisy, and if
-    /// all attempts were noisy the last one counts.
-    pub fn take(&mut self, record: &TrialRecord) {
+    /// Takes a trial's figure, if the trial counts more than earlier attempts at its round.
+    fn take(&mut self, record: &TrialRecord) {
         let trial = &record.trial;
         let rounds = self.0.entry(trial.server.clone()).or_default();
-        let figure = record.measurement().and_then(Measurement::headline);
-        match figure {
-            Some(figure) => rounds.insert(trial.round, figure),
-            None => rounds.remove(&trial.round),
+        let (weight, figure) = (
+            record.weight(),
+            record.measurement().and_then(Measurement::headline),
+        );
+        if rounds
+            .get(&trial.round)
+            .is_none_or(|counted| counted.weight < weight)
+        {
+            rounds.insert(trial.round, Counted { weight, figure });
+        }
+    }
+
+    /// The figures of a server by round.
+    fn of(&self, server: &str) -> BTreeMap<u32, f64> {
+        let rounds = self.0.get(server).into_iter().flatten();
+        let figures = rounds.filter_map(|(round, counted)| Some((*round, counted.figure?)));
+        figures.collect()
+    }
+
+    /// How many rounds of two servers count with attempts that were not noisy.
+    fn quiet_rounds(&self, one: &str, other: &str) -> usize {
+        let (Some(one), Some(other)) = (self.0.get(one), self.0.get(other)) else {
+            return 0;
         };
+        let is_quiet = |counted: &Counted| counted.figure.is_some() && counted.weight.is_quiet();
+        let both = one
+            .iter()
+            .filter(|(round, counted)| is_quiet(counted) && other.get(round).is_some_and(is_quiet));
+        both.count()
     }
 
     /// The ratio of each server to the baseline over the rounds that both have. Servers that share fewer than two
     /// rounds, or fewer than half of `rounds`, with the baseline are left out, and no such server becomes the baseline:
     /// Prony does not add rounds for servers that mostly fail.
-    pub fn ratios(
+    fn compared(
         &self,
         chosen: Option<&str>,
         servers: &[String],
         rounds: u32,
         by: MeasuredBy,
-    ) -> Vec<Ratio> {
+    ) -> Vec<Compared> {
         let is_enough = |count: usize| count * 2 >= rounds as usize;
         let measured = |id: &str| {
-            let own = self.0.get(id);
-            own.is_some_and(|own| !own.is_empty() && is_enough(own.len()))
+            let own = self.of(id);
+            !own.is_empty() && is_enough(own.len())
         };
         let ids = servers.iter().map(String::as_str);
         let Some(base_id) = baseline(chosen, ids, measured) else {
             return Vec::new();
         };
-        let base = &self.0[base_id];
-        let others = self.0.iter().filter(|(id, _)| *id != base_id);
-        let ratio = |(_, of_rounds): (&String, &BTreeMap<u32, f64>)| {
-            let pairs = common_rounds(of_rounds, base);
+        let base = self.of(base_id);
+        let others = self.0.keys().filter(|id| *id != base_id);
+        let ratio = |id: &String| {
+            let pairs = common_rounds(&self.of(id), &base);
             let ratio = match by {
                 MeasuredBy::Time => Ratio::paired(&pairs),
                 // As the comparison does: instructions do not depend on the round.
@@ -236,7 +285,10 @@ impl Figures {
                     Ratio::unpaired(&values, &base)
                 }
             };
-            ratio.filter(|_| is_enough(pairs.len()))
+            Some(Compared {
+                ratio: ratio.filter(|_| is_enough(pairs.len()))?,
+                quiet_rounds: self.quiet_rounds(id, base_id),
+            })
         };
         others.filter_map(ratio).collect()
     }
@@ -251,7 +303,8 @@ mod tests {
     /// The ratios of these servers to a baseline after some rounds.
     fn ratios(of: &Figures, baseline: Option<&str>, ids: &[&str], rounds: u32) -> Vec<Ratio> {
         let ids: Vec<String> = ids.iter().map(|&id| id.to_owned()).collect();
-        of.ratios(baseline, &ids, rounds, MeasuredBy::Time)
+        let compared = of.compared(baseline, &ids, rounds, MeasuredBy::Time);
+        compared.into_iter().map(|one| one.ratio).collect()
     }
 
     fn figures(rows: &[(&str, &[f64])]) -> Figures {
@@ -279,18 +332,33 @@ mod tests {
     }
 
     #[test]
-    fn a_re_run_trial_counts_with_its_last_attempt() {
-        let mut figures = figures(&[("a", &[10.0, 10.0]), ("b", &[10.0, 10.0])]);
-        let mut again = record("b", 2, 20.0);
-        again.noisy = vec![NoiseCause::Steal { share: 0.2 }];
-        figures.take(&again);
-        assert_eq!(figures.0["b"], BTreeMap::from([(1, 10.0), (2, 20.0)]));
-        again.result = TrialResult::Failed {
-            kind: FailureKind::Load,
-            message: String::new(),
+    fn a_re_run_trial_counts_with_its_least_disturbed_attempt() {
+        let noisy = |number: u32, rate: f64, share: f64| TrialRecord {
+            attempt: number,
+            noisy: vec![NoiseCause::Steal { share }],
+            ..record("b", 2, rate)
         };
-        figures.take(&again);
-        assert_eq!(figures.0["b"], BTreeMap::from([(1, 10.0)]));
+        let mut figures = figures(&[("a", &[10.0, 10.0]), ("b", &[10.0])]);
+        for (attempt, counts) in [
+            (noisy(1, 20.0, 0.2), 20.0),
+            // The machine stood still.
+            (noisy(2, 0.4, 0.9), 20.0),
+            (noisy(3, 30.0, 0.1), 30.0),
+        ] {
+            figures.take(&attempt);
+            assert_eq!(figures.of("b"), BTreeMap::from([(1, 10.0), (2, counts)]));
+        }
+        let failed = TrialRecord {
+            attempt: 4,
+            noisy: Vec::new(),
+            result: TrialResult::Failed {
+                kind: FailureKind::Load,
+                message: String::new(),
+            },
+            ..record("b", 2, 0.0)
+        };
+        figures.take(&failed);
+        assert_eq!(figures.of("b"), BTreeMap::from([(1, 10.0)]));
         // One common round is too few to compare.
         assert!(ratios(&figures, None, &["a", "b"], 2).is_empty());
     }

@@ -121,3 +121,14 @@ fn a_measure_without_servers_has_no_reason_to_end() {
     let workloads: Vec<&str> = done.ends.iter().map(|end| &*end.workload).collect();
     assert_eq!(workloads, ["w1"]);
 }
+
+/// A verdict on them would be inconclusive.
+#[test]
+fn rounds_that_are_noisy_in_every_attempt_do_not_make_a_measure_precise() {
+    let busy_at_first = |attempt: &TrialAttempt| f64::from(attempt.trial.round <= 10);
+    let mut rig = made_up(steady);
+    rig.foreign = &busy_at_first;
+    let done = go(plan(&[200]), adaptive(3600, 200), &mut rig);
+    let end = &done.ends[0];
+    assert_eq!((end.reason, end.rounds), (EnoughRounds::Precise, 16));
+}
