@@ -1,5 +1,7 @@
 //! One server with one workload under one load: its rounds on both sides, and the lines they give.
 
+use std::collections::BTreeSet;
+
 use prony_model::CountedRounds;
 use prony_present::number::{share, short};
 use prony_stats::{Ratio, common_rounds, judge_at};
@@ -46,7 +48,6 @@ impl<'a> CaseRounds<'a> {
             [&self.base, &self.ceilings.base],
             [&self.new, &self.ceilings.new],
         );
-        let noisy = self.noisy();
         let mut rows: Vec<MetricRow> = [
             failures::failed_rounds(&self.base, &self.new),
             failures::errors(&self.base, &self.new),
@@ -59,10 +60,13 @@ impl<'a> CaseRounds<'a> {
                 continue;
             };
             row.notes.extend(limits.notes(metric));
-            row.notes.extend(noisy.iter().cloned());
             rows.push(row);
         }
-        let case = Case { rows, ..case };
+        let case = Case {
+            rows,
+            notes: self.noisy().into_iter().collect(),
+            ..case
+        };
         OpenCase { case, limits }
     }
 
@@ -92,7 +96,10 @@ impl<'a> CaseRounds<'a> {
             finding: Finding::Inconclusive,
             base: middle(&base),
             new: middle(&new),
-            change: ratio.map(|ratio| Change::of(ratio, threshold, basis)),
+            change: ratio.map(|ratio| {
+                let quiet_rounds = self.quiet_rounds(&base, &new, basis);
+                Change::of(ratio, quiet_rounds, threshold, basis)
+            }),
             notes,
         })
     }
@@ -121,16 +128,31 @@ impl<'a> CaseRounds<'a> {
         (Ratio::unpaired(&list(new), &list(base)), Basis::Unpaired)
     }
 
-    /// How many rounds rest on noisy attempts, for each side that has any.
-    fn noisy(&self) -> Vec<String> {
+    /// How many of the compared rounds were not noisy in every attempt, on both sides.
+    fn quiet_rounds(&self, base: &Values, new: &Values, basis: Basis) -> usize {
+        let quiet = |values: &Values, rounds: &CountedRounds<'_>| -> BTreeSet<u32> {
+            let all = values.keys().copied();
+            all.filter(|round| !rounds.is_noisy(*round)).collect()
+        };
+        let (base, new) = (quiet(base, &self.base), quiet(new, &self.new));
+        match basis {
+            Basis::Paired => base.intersection(&new).count(),
+            Basis::ToCeiling | Basis::Unpaired | Basis::Starts => base.len().min(new.len()),
+        }
+    }
+
+    /// How many rounds rest on noisy attempts: `noisy in every attempt, so the least disturbed counts: 1 of 7 rounds of base`.
+    fn noisy(&self) -> Option<String> {
         let sides = [("base", &self.base), ("new", &self.new)].into_iter();
-        let noisy_sides = sides.filter(|(_, rounds)| rounds.noisy().next().is_some());
-        noisy_sides
-            .map(|(side, rounds)| {
-                let (noisy, all) = (rounds.noisy().count(), rounds.len());
-                format!("{side}: {noisy} of {all} rounds were noisy in every attempt")
-            })
-            .collect()
+        let noisy = sides.filter_map(|(side, rounds)| {
+            let (noisy, all) = (rounds.noisy().count(), rounds.len());
+            (noisy > 0).then(|| format!("{noisy} of {all} rounds of {side}"))
+        });
+        let noisy: Vec<String> = noisy.collect();
+        (!noisy.is_empty()).then(|| {
+            let noisy = noisy.join(", ");
+            format!("noisy in every attempt, so the least disturbed counts: {noisy}")
+        })
     }
 }
 
@@ -162,7 +184,11 @@ impl OpenCase {
                 change.threshold,
                 metric.better(),
             );
-            row.finding = self.limits.leave(metric, verdict.into());
+            let verdict = match change.has_enough_rounds(metric) {
+                true => verdict.into(),
+                false => Finding::Inconclusive,
+            };
+            row.finding = self.limits.leave(metric, verdict);
             if row.finding == Finding::NoChangeSeen && change.p_corrected < metric.significance() {
                 let threshold = short(&share(change.threshold));
                 row.notes.push(format!(

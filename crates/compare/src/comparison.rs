@@ -1,6 +1,6 @@
 //! The comparison of two sides.
 
-use prony_model::{LoadSpec, ServerRecord, ServerStatus};
+use prony_model::{LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord};
 use prony_stats::holm;
 use serde::Serialize;
 
@@ -110,6 +110,17 @@ impl Comparison {
         Ok(comparer.conclude(found))
     }
 
+    /// The comparison that a run was made for, as `prony ab` runs are; `None` for other runs, and if there is nothing to
+    /// compare.
+    pub fn of_run(run: &Run, trials: &[TrialRecord]) -> Option<Self> {
+        let [base, new] = run.compared()?.map(|id| Side {
+            run,
+            trials,
+            server: Some(id),
+        });
+        Self::of(base, new, &Question::of_command(&run.command)).ok()
+    }
+
     /// The result if NEW cannot be built and BASE can, so nothing was measured.
     pub fn without_new<'a>(
         base: Named,
@@ -152,8 +163,18 @@ impl Comparison {
 
     /// Whether a comparison is inconclusive, not comparable or missing.
     pub fn is_open(&self) -> bool {
-        let mut rows = self.cases.iter().flat_map(|case| &case.rows);
-        !self.left_out.is_empty() || rows.any(|row| row.finding.is_open())
+        self.open() > 0
+    }
+
+    /// How many comparisons are inconclusive, not comparable or missing.
+    pub fn open(&self) -> usize {
+        let rows = self.cases.iter().flat_map(|case| &case.rows);
+        self.left_out.len() + rows.filter(|row| row.finding.is_open()).count()
+    }
+
+    /// How many comparisons there are, missing ones included.
+    pub fn total(&self) -> usize {
+        self.left_out.len() + self.tally.total()
     }
 }
 

@@ -36,18 +36,20 @@ pub fn junit(comparison: &Comparison, strict: bool) -> String {
 
 fn of_row(case: &Case, row: &MetricRow, strict: bool) -> TestCase {
     let text = [row.finding.name().to_owned(), change_in_words(row)];
-    let texts = text
-        .iter()
-        .chain(&row.notes)
-        .filter(|text| !text.is_empty());
-    let text = texts.cloned().collect::<Vec<_>>().join("; ");
-    let result = match row.finding {
-        Finding::Worse => failed(text.clone()),
-        Finding::Inconclusive | Finding::Limited => open(text.clone(), strict),
-        Finding::Improved | Finding::NoChangeSeen => CaseResult::Passed,
+    let texts = { text.iter() }.chain(&row.notes).chain(&case.notes);
+    let texts: Vec<&str> = texts
+        .map(String::as_str)
+        .filter(|text| !text.is_empty())
+        .collect();
+    let text = texts.join("; ");
+    // Once: as the message, or else as the output.
+    let (result, output) = match row.finding {
+        Finding::Worse => (failed(text), String::new()),
+        Finding::Inconclusive | Finding::Limited => (open(text, strict), String::new()),
+        Finding::Improved | Finding::NoChangeSeen => (CaseResult::Passed, text),
     };
     TestCase {
-        output: text,
+        output,
         ..test_case(&case.place(&case.new), row.what.name(), result)
     }
 }
@@ -71,7 +73,7 @@ fn open(message: String, strict: bool) -> CaseResult {
 
 fn failed(message: String) -> CaseResult {
     CaseResult::Failed {
-        details: message.clone(),
         message,
+        details: String::new(),
     }
 }

@@ -28,7 +28,7 @@ pub use instructions::{CpuBeside, FunctionChange, InstructionDetails};
 pub use junit::junit;
 pub use metric::{Metric, UnknownMetric};
 pub use noise::Noise;
-pub use pages::{markdown, page, terminal};
+pub use pages::{markdown, page, result, terminal, with_verdict};
 pub use question::{Question, Sessions, ThresholdError, Thresholds};
 pub use row::{Basis, Case, Change, MetricRow, What};
 pub use side::{Named, Side};

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use prony_model::{FigureKind, LatencyHistogram, LoadSpec, MeasuredBy, Measurement};
 use prony_present::number;
-use prony_stats::{Better, supports_percentile};
+use prony_stats::{Better, LEAST_VERDICT_ROUNDS, supports_percentile};
 use serde::Serialize;
 
 prony_model::named! {
@@ -97,6 +97,14 @@ impl Metric {
         match self {
             Metric::UserInstructions => 0.01,
             _ => 0.05,
+        }
+    }
+
+    /// The least number of rounds that a verdict needs, not counting those that were noisy in every attempt.
+    pub const fn least_rounds(self) -> usize {
+        match self {
+            Metric::UserInstructions => 2,
+            _ => LEAST_VERDICT_ROUNDS,
         }
     }
 

@@ -6,6 +6,7 @@ use prony_present::number::{self, share};
 use prony_present::page::{Block, Page, Section};
 use prony_present::table::{Cell, Colour, Facet, Head, Row, Table, Weight};
 use prony_present::terminal::Paint;
+use prony_present::words::{capital, plural};
 use prony_stats::Better;
 
 use crate::comparison::Comparison;
@@ -30,7 +31,8 @@ pub fn terminal(comparison: &Comparison, colour: bool) -> String {
         );
         let table = table.terminal(usize::MAX / 2, Paint { colour });
         lines.extend(table.into_iter().map(|line| format!("  {line}")));
-        lines.extend(counting(case).into_iter().map(|line| format!("  {line}")));
+        let notes = case.notes.iter().cloned().chain(counting(case));
+        lines.extend(notes.map(|line| format!("  {line}")));
         if let Some(functions) = functions(case) {
             lines.push(format!("  {WHERE}"));
             let functions = functions.terminal(usize::MAX / 2, Paint { colour });
@@ -39,6 +41,7 @@ pub fn terminal(comparison: &Comparison, colour: bool) -> String {
         lines.push(String::new());
     }
     lines.extend(bases(comparison).map(str::to_owned));
+    lines.extend(too_few_rounds(comparison));
     match counts_only(comparison) {
         true => lines.push(INSTRUCTIONS.to_owned()),
         false => lines.push(comparison.noise.sentence()),
@@ -77,6 +80,9 @@ pub fn markdown(comparison: &Comparison) -> String {
         out += &table(comparison, important.into_iter(), Medium::Summary).markdown();
         out.push('\n');
     }
+    if let Some(sentence) = too_few_rounds(comparison) {
+        out += &format!("{sentence}\n\n");
+    }
     for case in &comparison.cases {
         if let Some(functions) = functions(case) {
             let place = escaped(&case_name(comparison, case));
@@ -112,6 +118,7 @@ pub fn markdown(comparison: &Comparison) -> String {
             .map(|come| format!("only in NEW: {come}")),
     );
     conditions.extend(comparison.differences.iter().cloned());
+    conditions.extend(notes_by_case(comparison));
     conditions.extend(counted(comparison));
     if !counts_only(comparison) {
         conditions.push(comparison.noise.sentence());
@@ -167,6 +174,7 @@ pub fn page(comparison: &Comparison) -> Page {
         sections.push(titled(&id, title, vec![Block::List(lines.clone())]));
     }
     let mut conditions = comparison.differences.clone();
+    conditions.extend(notes_by_case(comparison));
     conditions.extend(counted(comparison));
     if !counts_only(comparison) {
         conditions.push(comparison.noise.sentence());
@@ -183,10 +191,7 @@ pub fn page(comparison: &Comparison) -> Page {
         let text = "The conditions of the two sessions differ, so a change may be theirs and not the server's: see “Conditions”.";
         Block::Callout(Weight::Warning, text.to_owned())
     });
-    let result = Block::Text(format!(
-        "{}.",
-        prony_present::words::capital(&tally(&comparison.tally))
-    ));
+    let result = Block::Text(format!("{}.", capital(&tally(&comparison.tally))));
     Page {
         kicker: "Prony · comparison".to_owned(),
         title: match (&comparison.base.server, &comparison.new.server) {
@@ -200,11 +205,57 @@ pub fn page(comparison: &Comparison) -> Page {
             .map(|(name, of)| (name, format!("{}, {}", side(of), of.started_at)))
             .into(),
         intro: std::iter::once(result)
+            .chain(too_few_rounds(comparison).map(Block::Text))
             .chain(warnings)
             .chain(differ)
             .collect(),
         sections,
         ..Page::default()
+    }
+}
+
+/// The result in a sentence: `Worse: x@1111111 (base) → x@2222222 (new): 1 worse, 3 no change seen.`
+pub fn result(comparison: &Comparison) -> String {
+    let name = |side: &Named| side.server.clone().unwrap_or_else(|| side.run.clone());
+    format!(
+        "{}: {} (base) → {} (new): {}.",
+        capital(comparison.tally.overall().name()),
+        name(&comparison.base),
+        name(&comparison.new),
+        tally(&comparison.tally)
+    )
+}
+
+/// The report of a run that was made for a comparison, with the comparison before everything else.
+pub fn with_verdict(report: Page, comparison: &Comparison) -> Page {
+    let compared = page(comparison);
+    let weight = match comparison.tally.overall() {
+        Finding::Worse => Weight::Bad,
+        Finding::Inconclusive | Finding::Limited => Weight::Warning,
+        Finding::Improved | Finding::NoChangeSeen => Weight::Note,
+    };
+    let verdict = Block::Callout(weight, result(comparison));
+    // The report's own first line ranks the two by another rule: each table by itself.
+    let is_ranking = |block: &Block| matches!(block, Block::List(_));
+    let report_intro = report.intro.into_iter().skip_while(is_ranking);
+    let conditions = |section: &Section| section.id == "conditions";
+    Page {
+        intro: std::iter::once(verdict)
+            .chain(compared.intro.into_iter().skip(1))
+            .chain(report_intro)
+            .collect(),
+        sections: { compared.sections.into_iter() }
+            .map(|section| match conditions(&section) {
+                true => Section {
+                    id: "compared".into(),
+                    title: "How they were compared".into(),
+                    ..section
+                },
+                false => section,
+            })
+            .chain(report.sections)
+            .collect(),
+        ..report
     }
 }
 
@@ -223,6 +274,29 @@ fn rule(comparison: &Comparison) -> String {
         true => RULE.replace("0.05", "0.01"),
         false => RULE.to_owned(),
     }
+}
+
+/// Why comparisons that have figures have no verdict, if any lacks the rounds.
+fn too_few_rounds(comparison: &Comparison) -> Option<String> {
+    let rows = comparison.cases.iter().flat_map(|case| &case.rows);
+    let mut compared = rows.filter_map(|row| match row.what {
+        What::Metric(metric) => Some((metric, row.change?)),
+        What::Errors | What::Failure => None,
+    });
+    let (metric, _) = compared.find(|(metric, change)| !change.has_enough_rounds(*metric))?;
+    Some(format!(
+        "A verdict needs at least {} quiet rounds, which are not noisy in every attempt; with fewer, a comparison is inconclusive.",
+        metric.least_rounds()
+    ))
+}
+
+/// The remarks on each case, with its place.
+fn notes_by_case(comparison: &Comparison) -> impl Iterator<Item = String> + '_ {
+    comparison.cases.iter().flat_map(|case| {
+        let place = case_name(comparison, case);
+        let notes = case.notes.iter();
+        notes.map(move |note| format!("{place}: {note}"))
+    })
 }
 
 /// Whether all its loads count instructions.
@@ -453,7 +527,7 @@ fn figure(case: &Case, row: &MetricRow, value: Option<f64>) -> String {
         }
         (What::Metric(metric), Some(value)) => metric.text(value),
         (What::Errors, Some(of)) => share(of),
-        (What::Failure, Some(rounds)) => format!("{rounds} rounds"),
+        (What::Failure, Some(rounds)) => plural(rounds as usize, "round"),
     }
 }
 
@@ -511,12 +585,17 @@ fn bases(comparison: &Comparison) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// `p 0.003, 12 rounds, threshold 2 %`.
+/// `p 0.003, 12 rounds (10 quiet), threshold 2 %`.
 fn grounds(change: &Change) -> String {
     let p = match change.p_corrected {
         p if p < 0.001 => "p < 0.001".to_owned(),
         p => format!("p {p:.3}"),
     };
     let threshold = number::short(&share(change.threshold));
-    format!("{p}, {} rounds, threshold {threshold}", change.rounds)
+    let quiet = match change.quiet_rounds {
+        quiet if quiet == change.rounds => String::new(),
+        quiet => format!(" ({quiet} quiet)"),
+    };
+    let rounds = plural(change.rounds, "round");
+    format!("{p}, {rounds}{quiet}, threshold {threshold}")
 }

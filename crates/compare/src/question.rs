@@ -18,6 +18,27 @@ pub struct Question {
 }
 
 impl Question {
+    /// What a recorded command line compares: its `--metrics` and `--threshold`, as far as they can be read.
+    pub fn of_command(command: &[String]) -> Self {
+        let value = |flag: &str| {
+            let with_value = format!("{flag}=");
+            let mut words = command.iter();
+            words
+                .find_map(|word| word.strip_prefix(&with_value))
+                .or_else(|| {
+                    let at = command.iter().position(|word| word == flag)?;
+                    command.get(at + 1).map(String::as_str)
+                })
+        };
+        let metrics = value("--metrics").map(|ids| ids.split(',').map(str::parse).collect());
+        Self {
+            metrics: metrics.and_then(Result::ok).unwrap_or_default(),
+            thresholds: { value("--threshold") }
+                .and_then(|text| text.parse().ok())
+                .unwrap_or_default(),
+        }
+    }
+
     pub(crate) fn metrics(&self, load: &LoadSpec) -> Vec<Metric> {
         match self.metrics.is_empty() {
             true => Metric::usual(load).to_vec(),
@@ -142,6 +163,29 @@ fn share(text: &str) -> Result<f64, ThresholdError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_recorded_command_line_says_what_it_compares() {
+        for (command, metrics, rate) in [
+            ("prony ab main", vec![], 0.02),
+            (
+                "prony ab main --threshold=3% --metrics cpu,p99",
+                vec![Metric::Cpu, Metric::P99],
+                0.03,
+            ),
+            (
+                "prony ab --metrics=rate main --threshold rate=5%",
+                vec![Metric::Rate],
+                0.05,
+            ),
+            ("prony ab main --metrics speed --threshold", vec![], 0.02),
+        ] {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            let question = Question::of_command(&words);
+            assert_eq!(question.metrics, metrics, "{command}");
+            assert_eq!(question.thresholds.of(Metric::Rate, Sessions::One), rate);
+        }
+    }
 
     #[test]
     fn one_for_all_and_one_for_each() {

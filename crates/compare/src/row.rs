@@ -22,6 +22,8 @@ pub struct Case {
     pub load: LoadSpec,
     /// A row for each metric.
     pub rows: Vec<MetricRow>,
+    /// Remarks on all of these rows.
+    pub notes: Vec<String>,
     /// What lies behind a change of the instructions per request; `None` for loads that measure time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<InstructionDetails>,
@@ -40,6 +42,7 @@ impl Case {
                 ..load.clone()
             },
             rows: Vec::new(),
+            notes: Vec::new(),
             instructions: None,
         }
     }
@@ -119,6 +122,8 @@ pub struct Change {
     pub p_corrected: f64,
     /// The number of rounds.
     pub rounds: usize,
+    /// How many of them were quiet on both sides: a verdict needs a least number of these ([`Metric::least_rounds`]).
+    pub quiet_rounds: usize,
     /// The least change that matters, as a share.
     pub threshold: f64,
     /// How the rounds were compared.
@@ -126,7 +131,7 @@ pub struct Change {
 }
 
 impl Change {
-    pub(crate) fn of(ratio: Ratio, threshold: f64, basis: Basis) -> Self {
+    pub(crate) fn of(ratio: Ratio, quiet_rounds: usize, threshold: f64, basis: Basis) -> Self {
         Self {
             ratio: ratio.ratio,
             low: ratio.low,
@@ -135,9 +140,15 @@ impl Change {
             // Corrected once all comparisons are known.
             p_corrected: ratio.p,
             rounds: ratio.n,
+            quiet_rounds,
             threshold,
             basis,
         }
+    }
+
+    /// Whether there are enough rounds for a verdict.
+    pub fn has_enough_rounds(&self, metric: Metric) -> bool {
+        self.quiet_rounds >= metric.least_rounds()
     }
 
     /// How far the interval's ends are from its middle, as a share of it: 0.03 for ±3 %.

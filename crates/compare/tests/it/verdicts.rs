@@ -4,7 +4,7 @@ use crate::sample;
 use crate::sample::{
     Made, SERVER, between, closed, compared_by, finding, findings, made, question, row, within,
 };
-use prony_compare::{Comparison, Finding, Incomparable, Question};
+use prony_compare::{Comparison, Finding, Incomparable, Question, markdown, terminal};
 use prony_model::*;
 use prony_testkit::contains;
 
@@ -294,15 +294,71 @@ fn the_last_attempt_that_was_not_noisy_counts_as_the_round() {
     assert_eq!((noise.attempts, noise.noisy), (36, 12));
     assert_eq!(noise.foreign_share, Some(0.4));
 
-    // If every attempt was noisy, the last one counts, with a note.
+    // If every attempt was noisy, the least disturbed one counts, with a note.
     for record in run.of(NEW).filter(|record| record.trial.round < 3) {
-        record.noisy = vec![NoiseCause::Steal { share: 0.1 }];
+        let share = if record.attempt == 1 { 0.4 } else { 0.1 };
+        record.noisy = vec![NoiseCause::Steal { share }];
     }
     let comparison = compared(&run);
     let rate = row(&comparison, "rate");
     assert_eq!(rate.finding, Finding::NoChangeSeen);
-    let note = "new: 2 of 12 rounds were noisy in every attempt";
-    assert_eq!(rate.notes, [note]);
+    let change = rate.change.unwrap();
+    assert_eq!((change.rounds, change.quiet_rounds), (12, 10));
+    let note = "noisy in every attempt, so the least disturbed counts: 2 of 12 rounds of new";
+    assert_eq!(comparison.cases[0].notes, [note]);
+    let texts = [terminal(&comparison, false), markdown(&comparison)];
+    for text in texts {
+        assert_eq!(text.matches("noisy in every attempt").count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn a_verdict_needs_rounds_that_were_not_noisy_in_every_attempt() {
+    let slow = SERVER.working(1.2);
+    for (rounds, noisy, expected) in [
+        (2, 0, Finding::Inconclusive),
+        (5, 0, Finding::Inconclusive),
+        (6, 0, Finding::Worse),
+        (7, 2, Finding::Inconclusive),
+        (8, 2, Finding::Worse),
+    ] {
+        let mut run = made("r", QUIET)
+            .with(BASE, SERVER, rounds)
+            .with(NEW, slow, rounds);
+        // One round of each side.
+        for (id, round) in [(BASE, 1), (NEW, 2)] {
+            for record in run
+                .of(id)
+                .filter(|one| noisy > 0 && one.trial.round == round)
+            {
+                record.noisy = vec![NoiseCause::OtherPrograms { share: 0.4 }];
+            }
+        }
+        let comparison = compared(&run);
+        let rate = row(&comparison, "rate");
+        assert_eq!(rate.finding, expected, "{rounds}, {noisy}");
+        assert_eq!(rate.change.unwrap().quiet_rounds as u32, rounds - noisy);
+        assert_eq!(comparison.is_worse(), expected == Finding::Worse);
+        let told = terminal(&comparison, false).contains("A verdict needs at least 6");
+        assert_eq!(told, expected == Finding::Inconclusive);
+    }
+}
+
+/// A comparison of equals is wrong if any metric of any workload is called different, so p-values are corrected for all.
+#[test]
+fn comparisons_of_equals_with_many_metrics_are_seldom_wrong() {
+    let wrong = (0..60).filter(|run| {
+        let id = format!("equals-{run}");
+        let mut run = made(&id, 0.1).with(BASE, SERVER, 7).with(NEW, SERVER, 7);
+        for load in [closed(8), closed(1)] {
+            run.measure(BASE, SERVER, 7, &load);
+            run.measure(NEW, SERVER, 7, &load);
+        }
+        let tally = compared(&run).tally;
+        tally.worse + tally.improved > 0
+    });
+    let wrong = wrong.count();
+    assert!(wrong <= 6, "{wrong} of 60");
 }
 
 #[test]

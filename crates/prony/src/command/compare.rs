@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use prony_compare::{Comparison, Metric, Question, Side, Thresholds, junit, markdown, terminal};
+use prony_present::words::plural;
 use serde::Serialize;
 
 use super::flags::{JunitFlag, ResultFlags, StoreFlag};
@@ -37,6 +38,10 @@ instructions, p50 and p99 of open ones. The default thresholds:
                 rate  cpu  instructions  p50   p99   memory
   in one run    2 %   1 %  1 %           5 %   10 %  5 %
   in two runs   5 %   5 %  2 %           10 %  20 %  10 %
+
+A verdict takes at least six rounds that were not noisy in every attempt; with fewer it is \
+inconclusive. If nothing changed, any metric of any workload is called worse or improved in \
+at most 5 of 100 invocations.
 
 Of loads that count instructions, the metric is user-instructions, with the thresholds \
 0.2 % in one run and 0.3 % in two.
@@ -162,9 +167,12 @@ impl Judging {
             (true, _) => WORSE,
             (false, true) if self.strict => INCONCLUSIVE,
             (false, true) => {
+                let (open, total) = (comparison.open(), comparison.total());
+                let are = if open == 1 { "is" } else { "are" };
                 errln!(
-                    "warning: nothing is worse, but a comparison is inconclusive, not comparable or missing \
-                     (`--strict` would exit with {INCONCLUSIVE})"
+                    "warning: nothing is worse, but {open} of {} {are} inconclusive, not comparable or missing \
+                     (`--strict` would exit with {INCONCLUSIVE})",
+                    plural(total, "comparison")
                 );
                 0
             }
