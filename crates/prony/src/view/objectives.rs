@@ -3,6 +3,7 @@
 use prony_model::percentage;
 use prony_objective::{Evidence, Judged, Objective, Verdict};
 use prony_present::number::{self, duration, exact_rate};
+use prony_stats::cases_to_show;
 
 /// A heading, and a line for each objective.
 pub fn lines(judged: &[Judged]) -> Vec<String> {
@@ -37,13 +38,17 @@ pub fn reason(judged: &Judged) -> String {
         text += &format!(" ({interval})");
     }
     if judged.verdict == Verdict::NotClear {
-        text += match (&judged.evidence, judged.holds) {
-            (None, true) => "; too little was measured for an interval",
+        let needed = judged.evidence.as_ref().and_then(|it| needed(judged, it));
+        text += &match (&judged.evidence, judged.holds) {
+            (None, true) => "; too little was measured for an interval".to_owned(),
             (None, false) => {
                 "; too little was measured for an interval, and its figure counts as missed"
+                    .to_owned()
             }
-            (Some(_), true) => "; a longer load narrows the interval",
-            (Some(_), false) => "; the figure of the whole load counts as missed",
+            (Some(_), true) => {
+                needed.unwrap_or_else(|| "; a longer load narrows the interval".to_owned())
+            }
+            (Some(_), false) => "; the figure of the whole load counts as missed".to_owned(),
         };
     }
     let because = judged.missed_because.as_ref();
@@ -51,6 +56,23 @@ pub fn reason(judged: &Judged) -> String {
         text += &format!("; the generator may be the cause, and the server faster: {because}");
     }
     text
+}
+
+/// How many requests it takes to show a share below the limit, if none of them was on the wrong side.
+fn needed(judged: &Judged, evidence: &Evidence) -> Option<String> {
+    let limit = share(evidence.limit);
+    let needed = cases_to_show(evidence.limit).filter(|_| evidence.estimate == 0.0)?;
+    let needed = number::exact(needed);
+    match judged.objective {
+        Objective::Errors { .. } => Some(format!(
+            "; too few requests: it takes {needed} without an error to show that less than {limit} fail"
+        )),
+        Objective::Latency { .. } => Some(format!(
+            "; too few responses: it takes {needed}, none of {}, to show that less than {limit} take that long",
+            too_long(&judged.objective)
+        )),
+        Objective::Rate { .. } => None,
+    }
 }
 
 fn depends_on_the_generator(objective: &Objective) -> bool {
@@ -177,6 +199,28 @@ Objectives:   2 of 4 missed
   not clear  rate > 5k/s: 5,100/s; too little was measured for an interval";
         assert_eq!(lines(&all).join("\n"), expected.replace("          ", " "));
         assert!(lines(&[]).is_empty());
+    }
+
+    #[test]
+    fn without_any_error_it_says_how_many_requests_it_takes() {
+        for (text, figure, expected) in [
+            (
+                "errors<0.1%",
+                0.0,
+                "0 % (95 % interval 0 % to 0.151 %); too few requests: it takes 3,838 without an error to show that less than \
+                 0.1 % fail",
+            ),
+            (
+                "p99.9<50ms",
+                42e6,
+                "42.0 ms (0 % took 50ms or longer, 95 % interval 0 % to 0.151 %, allowed 0.1 %); too few responses: it takes \
+                 3,838, none of 50ms or longer, to show that less than 0.1 % take that long",
+            ),
+        ] {
+            let mut unclear = judged(text, figure, Verdict::NotClear, 0.0, 0.001_514);
+            unclear.evidence.as_mut().unwrap().estimate = 0.0;
+            assert_eq!(reason(&unclear), expected);
+        }
     }
 
     #[test]
