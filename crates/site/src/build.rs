@@ -6,7 +6,7 @@ use prony_model::RunEnd;
 use prony_present::page::Page;
 use prony_store::{RunSummary as Listed, Store};
 
-use crate::catalog::{self, Catalog, Compared, LeftOut};
+use crate::catalog::{self, Catalog, Compared, LeftOut, Summarized};
 use crate::digest::{Recorded, RunChange};
 use crate::error::SiteError;
 use crate::folder::SiteFolder;
@@ -116,7 +116,9 @@ impl Builder<'_> {
             };
             let latest = latest.as_ref().filter(|_| i >= far);
             self.run(&recorded, previous.as_ref(), latest)?;
-            if complete.is_some_and(|complete| complete.id == listed.id) {
+            if let Some([base, new]) = recorded.run.compared() {
+                self.pair(&recorded, base, new, "revisions of a run")?;
+            } else if complete.is_some_and(|complete| complete.id == listed.id) {
                 self.servers(&recorded)?;
             }
             previous = Some(recorded);
@@ -137,7 +139,11 @@ impl Builder<'_> {
         previous: Option<&Recorded>,
         latest: Option<&Recorded>,
     ) -> Result<(), SiteError> {
-        let (mut digest, summary) = catalog::digest(recorded);
+        let Summarized {
+            mut digest,
+            summary,
+            verdict,
+        } = catalog::summarize(recorded);
         let run = &recorded.run;
         if let Some(previous) = previous {
             digest.change = self.runs(previous, recorded, "with the run before")?;
@@ -154,7 +160,7 @@ impl Builder<'_> {
             change: digest.change.as_ref(),
             latest,
         };
-        let page = page::run(run, &summary, links);
+        let page = page::run(run, &summary, verdict.as_ref(), links);
         self.write(&Place::Run(run.id.clone()), &page)?;
         self.catalog.runs.push(digest);
         Ok(())
@@ -214,27 +220,40 @@ impl Builder<'_> {
         for (i, base) in shown.iter().enumerate() {
             for new in &shown[i + 1..] {
                 self.check()?;
-                let sides = [base, new].map(|id| catalog::side(recorded, Some(id)));
-                let comparison = match catalog::compare_sides(sides[0], sides[1]) {
-                    Ok(comparison) => comparison,
-                    Err(error) => {
-                        let line = format!("{base} and {new}: {}", catalog::why_not(&error));
-                        self.catalog.incomparable.push(line);
-                        continue;
-                    }
-                };
-                let place = Place::Servers(run.id.clone(), (*base).to_owned(), (*new).to_owned());
-                self.write(&place, &page::of_servers(&comparison, &place))?;
-                self.catalog.comparisons.push(Compared {
-                    place,
-                    suite: run.suite.clone(),
-                    kind: "servers of a run",
-                    base: (*base).to_owned(),
-                    new: (*new).to_owned(),
-                    tally: comparison.tally,
-                });
+                self.pair(recorded, base, new, "servers of a run")?;
             }
         }
+        Ok(())
+    }
+
+    /// The page of two servers of a run, if they have something to compare.
+    fn pair(
+        &mut self,
+        recorded: &Recorded,
+        base: &str,
+        new: &str,
+        kind: &'static str,
+    ) -> Result<(), SiteError> {
+        let sides = [base, new].map(|id| catalog::side(recorded, Some(id)));
+        let comparison = match catalog::compare_sides(sides[0], sides[1]) {
+            Ok(comparison) => comparison,
+            Err(error) => {
+                let line = format!("{base} and {new}: {}", catalog::why_not(&error));
+                self.catalog.incomparable.push(line);
+                return Ok(());
+            }
+        };
+        let run = &recorded.run;
+        let place = Place::Servers(run.id.clone(), base.to_owned(), new.to_owned());
+        self.write(&place, &page::of_servers(&comparison, &place))?;
+        self.catalog.comparisons.push(Compared {
+            place,
+            suite: run.suite.clone(),
+            kind,
+            base: base.to_owned(),
+            new: new.to_owned(),
+            tally: comparison.tally,
+        });
         Ok(())
     }
 
@@ -278,5 +297,6 @@ impl Builder<'_> {
     }
 }
 
-const LIMITS: &str = "This is a static site. It has a page for each run against the one before of its suite and against the latest, and \
-for pairs of servers in the latest complete run of each suite; “prony serve” and “prony compare” compare any two.";
+const LIMITS: &str = "This is a static site. It has a page for each run against the one before of its suite and against the latest, \
+for the two revisions of each run of “prony ab”, and for pairs of servers in the latest complete run of each other suite; “prony serve” \
+and “prony compare” compare any two.";

@@ -118,10 +118,25 @@ pub fn read(store: &Store, id: &str) -> Result<Recorded, StoreError> {
     })
 }
 
-/// A run's digest with its summary.
-pub fn digest(recorded: &Recorded) -> (RunDigest, RunSummary) {
+/// What a run's page shows.
+pub struct Summarized {
+    /// The digest.
+    pub digest: RunDigest,
+    /// The summary of its tables.
+    pub summary: RunSummary,
+    /// The comparison that it was made for, if it was made for one.
+    pub verdict: Option<Comparison>,
+}
+
+/// Summarizes a run.
+pub fn summarize(recorded: &Recorded) -> Summarized {
     let summary = RunSummary::of(&recorded.run, &recorded.trials);
-    (RunDigest::of(recorded, &summary), summary)
+    let verdict = Comparison::of_run(&recorded.run, &recorded.trials);
+    Summarized {
+        digest: RunDigest::of(recorded, &summary, verdict.as_ref()),
+        summary,
+        verdict,
+    }
 }
 
 /// Compares two runs by the rules of `prony compare`.
@@ -137,7 +152,14 @@ pub fn compare(base: &Recorded, new: &Recorded) -> Result<Comparison, Incomparab
 /// # Errors
 /// If there is nothing to compare, or a run lacks its server.
 pub fn compare_sides(base: Side<'_>, new: Side<'_>) -> Result<Comparison, Incomparable> {
-    Comparison::of(base, new, &Question::default())
+    let pair = base.server.zip(new.server).map(|(base, new)| [base, new]);
+    let is_its_own = base.run.id == new.run.id && pair.is_some() && pair == base.run.compared();
+    // A run that was made for this comparison says how its figures are to be judged.
+    let question = match is_its_own {
+        true => Question::of_command(&base.run.command),
+        false => Question::default(),
+    };
+    Comparison::of(base, new, &question)
 }
 
 /// A side of a comparison.

@@ -2,8 +2,10 @@
 
 use prony_compare::{Comparison, Finding, Metric, Tally, What};
 use prony_model::{LoadSpec, MeasuredBy, Run, RunEnd, ServerRecord, TrialRecord};
-use prony_present::number::{count, duration};
-use prony_report::{Percentile, ResultTable, RunSummary, ServerRow, Standing, verdict};
+use prony_present::number::{count, duration, whole};
+use prony_report::{
+    CountTable, Percentile, ResultTable, RunSummary, ServerRow, Standing, verdicts,
+};
 
 /// A run with its trials.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub struct RunDigest {
     pub entries: Vec<Entry>,
     /// Which servers have none, and why.
     pub absences: Vec<AbsentServer>,
+    /// How many comparisons have each finding, if the run was made for a comparison of two revisions.
+    pub own: Option<Tally>,
     /// How it compares with the run before it of its suite; `None` for the first.
     pub change: Option<RunChange>,
 }
@@ -113,7 +117,7 @@ pub struct FigureChange {
 
 impl RunDigest {
     /// What to keep of a run.
-    pub fn of(recorded: &Recorded, summary: &RunSummary) -> Self {
+    pub fn of(recorded: &Recorded, summary: &RunSummary, verdict: Option<&Comparison>) -> Self {
         let mut run = recorded.run.clone();
         run.published = None;
         let absences = summary.absences.iter().map(|absence| AbsentServer {
@@ -124,9 +128,15 @@ impl RunDigest {
         Self {
             run,
             trials: recorded.trials.len(),
-            verdicts: summary.tables.iter().map(verdict).collect(),
-            entries: summary.tables.iter().flat_map(entries).collect(),
+            verdicts: match verdict {
+                Some(verdict) => vec![prony_compare::result(verdict)],
+                None => verdicts(summary),
+            },
+            entries: { summary.tables.iter().flat_map(entries) }
+                .chain(summary.counts.iter().flat_map(counted))
+                .collect(),
             absences: absences.collect(),
+            own: verdict.map(|verdict| verdict.tally),
             change: None,
         }
     }
@@ -194,6 +204,23 @@ fn entries(table: &ResultTable) -> impl Iterator<Item = Entry> + '_ {
     })
 }
 
+/// The figures of a load that counts instructions.
+fn counted(table: &CountTable) -> impl Iterator<Item = Entry> + '_ {
+    table.rows.iter().map(|row| Entry {
+        server: row.server.clone(),
+        workload: table.workload.clone(),
+        load: table.load.clone(),
+        figure: row.per_request.map(|per_request| Figure {
+            value: per_request.median,
+            interval: (per_request.n > 1).then_some((per_request.low, per_request.high)),
+        }),
+        p99: None,
+        memory_bytes: None,
+        rounds: row.rounds,
+        trust: Trust::Sound,
+    })
+}
+
 fn trust(row: &ServerRow) -> Trust {
     match row.standing {
         Standing::WrongResponses => Trust::Wrong,
@@ -209,6 +236,9 @@ fn trust(row: &ServerRow) -> Trust {
 impl Entry {
     /// What the figure is, with its unit.
     pub fn figure_name(&self) -> &'static str {
+        if self.load.by == MeasuredBy::Instructions {
+            return "user-space instructions per request";
+        }
         match (self.load.shape.is_open(), self.load.flows) {
             (true, false) => "median latency",
             (true, true) => "median time of a flow",
@@ -219,9 +249,10 @@ impl Entry {
 
     /// How its figure is written.
     pub fn written(&self) -> fn(f64) -> String {
-        match self.load.shape.is_open() {
-            true => duration,
-            false => count,
+        match self.load.by {
+            MeasuredBy::Instructions => whole,
+            MeasuredBy::Time if self.load.shape.is_open() => duration,
+            MeasuredBy::Time => count,
         }
     }
 

@@ -1,9 +1,11 @@
 //! `prony report [RUN]`: a recorded run again.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use prony_compare::Comparison;
 use prony_present::words::plural;
 use prony_report::RunSummary;
 use prony_store::{Store, StoreError};
@@ -71,6 +73,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let is_ranked = !recorded.trials.is_empty() || recorded.explanations.is_empty();
     if is_ranked {
         report_files::show(&recorded.run, &comparison);
+    }
+    if let Some(verdict) = Comparison::of_run(&recorded.run, &recorded.trials) {
+        let colour = std::io::stdout().is_terminal() && console::colors_enabled();
+        out!("\n{}", prony_compare::terminal(&verdict, colour));
     }
     files?;
     explanation_files::again(&folder, &recorded.run, &recorded.explanations)?;

@@ -6,8 +6,9 @@ use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use prony_compare::Comparison;
 use prony_model::{Explanation, Run, TrialRecord};
-use prony_report::{RunSummary, chart_files, end_of_run, html, markdown, terminal};
+use prony_report::{RunSummary, chart_files, document, end_of_run, page, terminal};
 use prony_server::Layout;
 use prony_store::{Store, export_json};
 use prony_suite::run::Finished;
@@ -105,8 +106,16 @@ pub fn write(
     fs::create_dir_all(&charts)
         .map_err(|error| format!("cannot create {}: {error}", charts.display()))?;
     let put = |path: &Path, text: String| ResultFile::open(path)?.write(&text);
-    put(&files.markdown, markdown(run, comparison))?;
-    put(&files.html, html(run, comparison))?;
+    let verdict = Comparison::of_run(run, trials);
+    let with_verdict = |page| match &verdict {
+        Some(verdict) => prony_compare::with_verdict(page, verdict),
+        None => page,
+    };
+    put(
+        &files.markdown,
+        with_verdict(document(run, comparison)).markdown(),
+    )?;
+    put(&files.html, with_verdict(page(run, comparison)).html())?;
     for chart in chart_files(comparison) {
         put(&charts.join(chart.name), chart.svg)?;
     }

@@ -114,6 +114,12 @@ fn a_revision_that_does_more_work_is_worse() {
         assert_eq!(trials(&record, server, "measured").len(), 6, "{server}");
     }
     project.run("report").with(0).prints("tiny@working-tree");
+    let id = record["run"]["id"].as_str().unwrap();
+    for name in ["report.html", "report.md"] {
+        let path = project.state("runs").join(id).join(name);
+        let report = fs::read_to_string(path).unwrap();
+        contains(&report, "Worse: tiny@");
+    }
     let base = json["base"]["server"].as_str().unwrap();
     let sides = format!("latest:{base} latest:tiny@working-tree");
     let again = format!("compare {sides} --metrics cpu");

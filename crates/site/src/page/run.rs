@@ -1,5 +1,6 @@
 //! A run: its report, with links to the rest of the site.
 
+use prony_compare::Comparison;
 use prony_model::Run;
 use prony_present::page::{Block, Page};
 use prony_report::RunSummary;
@@ -18,10 +19,18 @@ pub struct RunLinks<'a> {
     pub latest: Option<&'a str>,
 }
 
-/// The page of a run: its report.
-pub fn run(run: &Run, summary: &RunSummary, links: RunLinks<'_>) -> Page {
+/// The page of a run: its report, with its `verdict` if it was made for a comparison.
+pub fn run(
+    run: &Run,
+    summary: &RunSummary,
+    verdict: Option<&Comparison>,
+    links: RunLinks<'_>,
+) -> Page {
     let here = Place::Run(run.id.clone());
     let mut page = prony_report::page(run, summary);
+    if let Some(verdict) = verdict {
+        page = prony_compare::with_verdict(page, verdict);
+    }
     page.trail = trail(&here);
     let servers = run.servers.iter();
     let servers = servers.map(|server| {
@@ -38,6 +47,10 @@ pub fn run(run: &Run, summary: &RunSummary, links: RunLinks<'_>) -> Page {
     if let Some(latest) = links.latest {
         let place = Place::Runs(run.id.clone(), latest.to_owned());
         others.push(place.link(format!("Compared with the latest run ({latest})"), &here));
+    }
+    if let Some([base, new]) = run.compared().filter(|_| verdict.is_some()) {
+        let place = Place::Servers(run.id.clone(), base.to_owned(), new.to_owned());
+        others.push(place.link(format!("The comparison of {base} and {new}"), &here));
     }
     let machine = MachineKey::of(run).name;
     others.push(Place::Machine(machine.clone()).link(format!("The machine: {machine}"), &here));

@@ -1,7 +1,7 @@
 //! A server: its figures over all runs, and its versions.
 
 use prony_compare::differences;
-use prony_model::{LoadSpec, RunEnd, ServerRecord};
+use prony_model::{LoadSpec, MeasuredBy, RunEnd, ServerRecord};
 use prony_present::chart::{Axis, HistoryChart, HistoryPoint, Scale};
 use prony_present::load;
 use prony_present::number::{self, NONE, bytes, duration};
@@ -250,6 +250,7 @@ fn written(entry: &Entry, figure: &Figure) -> String {
 fn table(id: &str, history: &[Measured<'_>], here: &Place) -> Table {
     let entry = history[0].entry;
     let figure = match entry.load.shape.is_open() {
+        _ if entry.load.by == MeasuredBy::Instructions => "instructions/req",
         true => "p50",
         false if entry.load.flows => "flows/s",
         false => "req/s",

@@ -8,11 +8,10 @@ use percent_encoding::percent_decode_str;
 use prony_model::RunEnd;
 use prony_present::page::{Block, Page, Section};
 use prony_present::table::Weight;
-use prony_report::RunSummary;
 use prony_store::{RunSummary as Listed, Store, StoreError};
 
 use super::live::{self, Chosen};
-use crate::catalog::{self, Catalog, Compared, LeftOut};
+use crate::catalog::{self, Catalog, Compared, LeftOut, Summarized};
 use crate::digest::{Recorded, RunDigest};
 use crate::page::{self, RunLinks};
 use crate::place::{Place, trail};
@@ -170,7 +169,7 @@ impl Pages {
                 return before.unwrap_or_else(|| here(None));
             }
         };
-        let (mut digest, _) = catalog::digest(&recorded);
+        let mut digest = catalog::summarize(&recorded).digest;
         let previous = before.and_then(|before| match before.recorded {
             Some(recorded) => Some(recorded),
             None if self.catalog.run(&before.id).is_some() => catalog::read(store, &before.id).ok(),
@@ -183,16 +182,26 @@ impl Pages {
 
     fn list_comparisons(&mut self) {
         let runs = self.catalog.runs.iter().rev();
-        let comparisons = runs.filter_map(|digest| {
-            let change = digest.change.as_ref()?;
-            Some(Compared {
-                place: Place::Runs(change.base.clone(), digest.run.id.clone()),
-                suite: digest.run.suite.clone(),
+        let comparisons = runs.flat_map(|digest| {
+            let run = &digest.run;
+            let with_before = digest.change.as_ref().map(|change| Compared {
+                place: Place::Runs(change.base.clone(), run.id.clone()),
+                suite: run.suite.clone(),
                 kind: "with the run before",
                 base: change.base.clone(),
-                new: digest.run.id.clone(),
+                new: run.id.clone(),
                 tally: change.tally,
-            })
+            });
+            let own = run.compared().zip(digest.own);
+            let own = own.map(|([base, new], tally)| Compared {
+                place: Place::Servers(run.id.clone(), base.to_owned(), new.to_owned()),
+                suite: run.suite.clone(),
+                kind: "revisions of a run",
+                base: base.to_owned(),
+                new: new.to_owned(),
+                tally,
+            });
+            own.into_iter().chain(with_before)
         });
         self.catalog.comparisons = comparisons.collect();
         self.catalog.limits = vec!["The form above compares any two.".to_owned()];
@@ -265,7 +274,9 @@ impl Pages {
             Ok(recorded) => recorded,
             Err(reply) => return reply,
         };
-        let summary = RunSummary::of(&recorded.run, &recorded.trials);
+        let Summarized {
+            summary, verdict, ..
+        } = catalog::summarize(&recorded);
         let place = Place::Run(id.to_owned());
         let digest = self.catalog.run(id);
         let latest = self.catalog.latest();
@@ -281,7 +292,7 @@ impl Pages {
             change: digest.and_then(|digest| digest.change.as_ref()),
             latest: latest.map(|latest| latest.run.id.as_str()),
         };
-        let mut page = page::run(&recorded.run, &summary, links);
+        let mut page = page::run(&recorded.run, &summary, verdict.as_ref(), links);
         if recorded.run.end == RunEnd::Open {
             let text = "This page follows the run: it loads again when a trial was recorded.";
             page.intro

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::sample::{Place, plans};
+use prony_model::MeasuredBy;
 use prony_site::{Progress, SiteError, SiteFolder, build};
 use prony_store::Store;
 use prony_testkit::{contains, lacks};
@@ -117,6 +118,39 @@ fn verdicts_are_those_of_the_regression_check() {
     // Of a2 to a5; only a3 was measured on another machine.
     let counts = ["other conditions", "worse", "no change seen"].map(cells);
     assert_eq!(counts, [1, 1, 2]);
+}
+
+#[test]
+fn each_run_of_two_revisions_has_its_verdict_first_and_a_page() {
+    let place = Place::with(&[]);
+    place.record_pair("c1", MeasuredBy::Time);
+    place.record_pair("c2", MeasuredBy::Instructions);
+    place.build();
+    for (run, how) in [("c1", "By time"), ("c2", "By instructions")] {
+        let worse = "Worse: go (base) → bun (new): ";
+        let report = place.page(&format!("runs/{run}.html"));
+        let verdict = report.find(worse).expect(how);
+        assert!(verdict < report.find("<main").unwrap(), "{how}");
+        lacks(&report, "is fastest at");
+        contains(&place.page(&format!("compare/{run}~go~bun.html")), "worse");
+        contains(
+            &place.page("compare.html"),
+            &format!("compare/{run}~go~bun.html"),
+        );
+    }
+    let counted = place.page("runs/c2.html");
+    contains(&counted, "2 counted");
+    for words in ["eiling", "Rank:", "not tried"] {
+        lacks(&counted, words);
+    }
+    contains(&place.page("runs/c1.html"), "Ceiling:");
+    let front = place.page("index.html");
+    contains(&front, "go (base) → bun (new): ");
+    lacks(&front, "no figures");
+    contains(
+        &place.page("servers/bun.html"),
+        "user-space instructions per request",
+    );
 }
 
 #[test]

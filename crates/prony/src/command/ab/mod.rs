@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use clap::Args;
 use prony_compare::{Comparison, Named, Side};
-use prony_model::{CEILING, RunEnd, ServerRecord, ServerStatus};
+use prony_model::{AB, CEILING, RunEnd, ServerRecord, ServerStatus};
 use prony_report::RunSummary;
 use prony_server::{Catalogue, FreePorts, Freshness, Layout, Server};
 use prony_stats::LEAST_ROUNDS;
@@ -47,8 +47,8 @@ Examples:
 
 Prony checks out the revisions below .prony/ab (without submodules), but uses the \
 working tree in place. It builds and verifies both, and measures them interleaved with \
-the ceiling (reference server) in one run, which it records and reports like any other. \
-Then it compares the two as `prony compare` does.
+the ceiling (reference server) in one run, which it records. Then it compares the two as \
+`prony compare` does; the run's report begins with that comparison.
 
 With --by instructions Prony counts the user-space instructions of 1000 requests over one \
 connection, with hardware counters or else with valgrind, in at most 60 s. That shows \
@@ -58,6 +58,10 @@ system calls, caches, memory and waiting: CPU time is shown beside it.
 By default Prony measures a server of prony.toml as that file says. For any other server \
 it measures the first three HTTP workloads that both revisions serve, over 64 connections \
 for 1 s each, after a warm-up of 500 ms once the server has stopped getting faster.
+
+A verdict takes at least six rounds that were not noisy in every attempt; with fewer it is \
+inconclusive. If nothing changed, any metric of any workload is called worse or improved in \
+at most 5 of 100 invocations.
 
 Exit status:
   0    nothing is worse
@@ -305,8 +309,8 @@ impl RevisionSession<'_> {
     fn suite(&self, servers: &[&Server]) -> Suite {
         let [base, new] = self.pair;
         Suite::made_up(
-            "ab",
-            format!("{} and {}", base.id, new.id),
+            AB,
+            title(&base.id, &new.id),
             vec![format!(
                 "Two revisions of one server, measured interleaved: {} (base) and {} (new).",
                 base.id, new.id
@@ -346,6 +350,16 @@ impl RevisionSession<'_> {
     }
 }
 
+/// What a run is called, with the server once: `shop: 4f2a1b3 → working-tree`.
+fn title(base: &str, new: &str) -> String {
+    match (base.rsplit_once('@'), new.rsplit_once('@')) {
+        (Some((server, base)), Some((same, new))) if server == same => {
+            format!("{server}: {base} → {new}")
+        }
+        _ => format!("{base} → {new}"),
+    }
+}
+
 /// The comparison if only BASE could be built; `run` is the id that the run would have had.
 fn new_is_broken(run: &str, base: &str, new: &ServerRecord, measures: &Measures) -> Comparison {
     let side = |server: &str| Named {
@@ -360,4 +374,19 @@ fn new_is_broken(run: &str, base: &str, new: &ServerRecord, measures: &Measures)
 
 fn not_built(id: &str) -> Box<dyn Error> {
     format!("nothing can be compared: {id} could not be built").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::title;
+
+    #[test]
+    fn a_run_names_its_server_once() {
+        assert_eq!(
+            title("shop@4f2a1b3", "shop@working-tree"),
+            "shop: 4f2a1b3 → working-tree"
+        );
+        assert_eq!(title("go@fast@1", "go@fast@2"), "go@fast: 1 → 2");
+        assert_eq!(title("a", "b@1"), "a → b@1");
+    }
 }

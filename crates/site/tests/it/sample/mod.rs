@@ -135,6 +135,22 @@ pub fn trials(plan: &Plan) -> Vec<TrialRecord> {
     trials
 }
 
+/// What 1,000 requests cost a server.
+fn counted(server: &str) -> UserInstructions {
+    let each = if server == "go" { 10_000 } else { 10_500 };
+    UserInstructions {
+        requests: 1000,
+        instructions: 1000 * each,
+        counted_by: CountedBy::Counters,
+        batches: CountedBatches::default(),
+        warm_up_requests: 4000,
+        functions: Vec::new(),
+        settings: Vec::new(),
+        processes: 1,
+        unemulated: None,
+    }
+}
+
 /// A folder with a store and, once it is built, a site.
 pub struct Place {
     pub folder: TempDir,
@@ -165,6 +181,33 @@ impl Place {
         store.begin_run(&run(plan)).unwrap();
         for trial in trials(plan) {
             store.add_trial(plan.id, &trial).unwrap();
+        }
+    }
+
+    /// Records a run of `prony ab` of `go` and `bun`, without the ceiling if it counts instructions.
+    pub fn record_pair(&self, id: &'static str, by: MeasuredBy) {
+        let plan = Plan {
+            id,
+            suite: AB,
+            ..plans().remove(2)
+        };
+        let by_time = by == MeasuredBy::Time;
+        let takes_part = |id: &str| ["go", "bun"].contains(&id) || (by_time && id == "ceiling");
+        let mut run = run(&plan);
+        run.servers.retain(|server| takes_part(&server.id));
+        run.baseline = Some("go".into());
+        let store = self.writer();
+        store.begin_run(&run).unwrap();
+        for mut record in trials(&plan) {
+            if !takes_part(&record.trial.server) {
+                continue;
+            }
+            record.trial.load.by = by;
+            if let TrialResult::Measured(measured) = &mut record.result {
+                measured.load.load.by = by;
+                measured.user_instructions = (!by_time).then(|| counted(&record.trial.server));
+            }
+            store.add_trial(id, &record).unwrap();
         }
     }
 
