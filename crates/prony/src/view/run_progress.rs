@@ -288,17 +288,27 @@ impl RunProgress {
         self.over_since = self.now;
         self.last_expected_round = trials.last().map_or(0, |trial| trial.round);
         self.come_to(0.0);
-        let (count, about) = (trials.len(), minutes(self.time_left.left(None)));
-        self.view.print(RunNoteKind::Plain, &match &self.adaptive {
-            None => format!("{count} trials, about {about}"),
-            Some(adaptive) => format!(
-                "{} first: {count} trials, about {about}; then more until every comparison is within \
+        // A run that only explains has no trials.
+        if trials.is_empty() {
+            return;
+        }
+        let (count, about) = (
+            plural(trials.len(), "trial"),
+            minutes(self.time_left.left(None)),
+        );
+        self.view.print(
+            RunNoteKind::Plain,
+            &match &self.adaptive {
+                None => format!("{count}, about {about}"),
+                Some(adaptive) => format!(
+                    "{} first: {count}, about {about}; then more until every comparison is within \
                  ±{}. The budget of {} may end it earlier.",
-                plural(self.last_expected_round as usize, "round"),
-                adaptive.precision,
-                minutes(adaptive.budget),
-            ),
-        });
+                    plural(self.last_expected_round as usize, "round"),
+                    adaptive.precision,
+                    minutes(adaptive.budget),
+                ),
+            },
+        );
     }
 
     fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial> + Clone) {
@@ -629,14 +639,15 @@ fn readiness(server: &ServerRecord, ready: impl Fn(String) -> Readiness) -> Read
     }
 }
 
-/// `9 servers, 3 workloads, 6 rounds`.
+/// `9 servers, 3 workloads, 6 rounds`; a run that only explains has no rounds.
 pub(super) fn planned_text(request: &RunRequest<'_>) -> String {
-    format!(
-        "{}, {}, {}",
+    let rounds = (request.rounds() > 0).then(|| rounds(request));
+    let parts = [
         plural(request.servers.len(), "server"),
         plural(request.tasks.len(), "workload"),
-        rounds(request),
-    )
+    ];
+    let parts: Vec<String> = parts.into_iter().chain(rounds).collect();
+    parts.join(", ")
 }
 
 /// `3 rounds`, `3 to 20 rounds` if measures differ, or `rounds until ±3 %`.
@@ -666,10 +677,11 @@ fn prepared(server: &ServerRecord) -> String {
 
 fn ready(server: &ServerRecord) -> String {
     let id = &server.id;
-    let version = server.version.as_deref().unwrap_or("");
+    let version = server.version.iter().map(|version| format!(" {version}"));
+    let version: String = version.collect();
     match server.build_s {
-        Some(seconds) => format!("built    {id} {version} in {}", tenths(seconds)),
-        None => format!("ready    {id} {version}"),
+        Some(seconds) => format!("built    {id}{version} in {}", tenths(seconds)),
+        None => format!("ready    {id}{version}"),
     }
 }
 
@@ -794,4 +806,25 @@ fn warm_up_text(warm_up: &WarmUp) -> Option<(&'static str, String)> {
 
 fn tenths(seconds: f64) -> String {
     number::seconds((seconds * 10.0).round() / 10.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_model::sample::plain_server;
+
+    use super::*;
+
+    #[test]
+    fn a_server_without_a_known_version_has_no_blank_for_it() {
+        let line = |version: Option<&str>, build_s| {
+            ready(&ServerRecord {
+                version: version.map(str::to_owned),
+                build_s,
+                ..plain_server("shop")
+            })
+        };
+        assert_eq!(line(None, None), "ready    shop");
+        assert_eq!(line(Some("1.2"), None), "ready    shop 1.2");
+        assert_eq!(line(None, Some(4.21)), "built    shop in 4.2 s");
+    }
 }
