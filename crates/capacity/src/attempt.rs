@@ -49,7 +49,8 @@ pub struct RateAttempt {
     pub noise: Option<AttemptNoise>,
     /// What the kernel's TCP had to repair; `None` if the kernel does not report it.
     pub tcp: Option<TcpEvents>,
-    /// Hint from `tcp` about requests that took 0.2 s or longer; `None` if it gives none.
+    /// How its CPU quota stopped the server, or else what `tcp` says about requests that took 0.2 s or longer; `None` if
+    /// neither explains anything.
     pub slow_because: Option<String>,
 }
 
@@ -94,7 +95,9 @@ impl RateAttempt {
                 .outside
                 .map(|outside| AttemptNoise::of(outside, load)),
             tcp: load.tcp,
-            slow_because: load.slow_because.clone(),
+            slow_because: { load.server_stopped() }
+                .map(|throttled| format!("the server's {throttled}"))
+                .or_else(|| load.slow_because.clone()),
         })
     }
 

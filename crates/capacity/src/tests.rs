@@ -55,7 +55,11 @@ pub fn outside(steal_share: f64, foreign_share: f64, server: OutsideServer) -> O
         load_cpus,
         ..MachineNoise::default()
     };
-    Outside { noise, server }
+    Outside {
+        noise,
+        server,
+        throttled: None,
+    }
 }
 
 pub fn held_if(is_held: bool) -> Tried {

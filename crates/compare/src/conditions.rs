@@ -1,6 +1,6 @@
 //! How the conditions of two sessions differ.
 
-use prony_model::{CountedRounds, Machine, Run, RunEnd};
+use prony_model::{CountedRounds, Machine, Run, RunEnd, quota};
 use prony_present::number::{NONE, change};
 use prony_stats::Ratio;
 
@@ -39,12 +39,13 @@ pub fn differences(base: &Run, new: &Run) -> Vec<String> {
     lines
 }
 
-fn conditions(run: &Run) -> [(&'static str, String); 10] {
+fn conditions(run: &Run) -> [(&'static str, String); 11] {
     let machine = &run.machine;
     [
         ("Prony", run.prony_version.clone()),
         ("CPU", machine.cpu_model.clone()),
         ("number of CPUs", machine.cpus.to_string()),
+        ("CPU quota", or_none(&machine.cpu_quota.map(quota))),
         ("memory", memory(machine)),
         ("system", machine.os.clone()),
         ("kernel", machine.kernel.clone()),

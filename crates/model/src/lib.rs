@@ -29,6 +29,7 @@ pub mod sample;
 mod schedule;
 mod tcp;
 mod text;
+mod throttled;
 mod throughput;
 mod trial;
 mod user_instructions;
@@ -66,6 +67,7 @@ pub use run::{
 pub use schedule::{Arrivals, Schedule, Stage};
 pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};
 pub use text::{RateError, RateText, exact, parse_percent, parse_rate, parse_stages, percentage};
+pub use throttled::{Throttled, quota};
 pub use throughput::Throughput;
 pub use trial::{
     AttemptWeight, FailureKind, LogLines, Measurement, ProcessStart, ServerCost, Trial,

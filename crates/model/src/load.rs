@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     Checked, LatencySummary, MeasuredBy, Outcome, Outcomes, Protocol, Schedule, TcpEvents,
+    Throttled,
 };
 
 /// The arrivals of a load.
@@ -282,6 +283,10 @@ pub struct GeneratorCost {
     /// How the kernel scheduled the workers, summed, measured part only; `None` if it does not report that.
     #[serde(default)]
     pub scheduling: Option<Scheduling>,
+    /// How its CPU quota stopped it, warm-up included: of several agents the one that was stopped longest. `None` without
+    /// a quota, and in older records.
+    #[serde(default)]
+    pub throttled: Option<Throttled>,
 }
 
 impl GeneratorCost {
@@ -593,6 +598,10 @@ pub struct LoadResult {
     pub checked: Option<Checked>,
     /// What the load cost the generator.
     pub generator: GeneratorCost,
+    /// How its CPU quota stopped the server, warm-up included; `None` without a quota, if its processes are invisible,
+    /// and in older records.
+    #[serde(default)]
+    pub server_throttled: Option<Throttled>,
     /// The agents that generated it; `None` if this process did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<FleetResult>,
@@ -619,6 +628,22 @@ impl LoadResult {
     pub fn is_any_ok(&self) -> bool {
         let flows = self.flows.as_ref();
         self.outcomes[Outcome::Ok] > 0 && flows.is_none_or(|flows| flows.ok > 0)
+    }
+
+    /// Records how its CPU quota stopped the generator, which may have been the bottleneck if the figures show that.
+    pub fn stop_generator(&mut self, throttled: Option<Throttled>) {
+        let loaded_s = self.loaded_s();
+        let generator = &mut self.generator;
+        generator.throttled = throttled;
+        if let Some(evidence) = throttled.and_then(|it| it.evidence(loaded_s)) {
+            generator.client_limited = true;
+            generator.client_limited_by = Some(evidence);
+        }
+    }
+
+    /// How its CPU quota stopped the server, if the figures show that.
+    pub fn server_stopped(&self) -> Option<Throttled> {
+        { self.server_throttled }.filter(|throttled| throttled.is_noticeable(self.loaded_s()))
     }
 
     /// How long it took, warm-up included, in seconds.

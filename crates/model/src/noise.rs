@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{LoadResult, Scheduling};
+use crate::{LoadResult, Scheduling, Throttled};
 
 /// What disturbed a trial. The machine and the course of the load decide, not whether a figure is high or low, so
 /// re-running a trial favours no server.
@@ -136,6 +136,8 @@ pub struct Outside {
     pub noise: MachineNoise,
     /// Where the server was.
     pub server: OutsideServer,
+    /// How its CPU quota stopped it; `None` without a quota, or if its processes are invisible.
+    pub throttled: Option<Throttled>,
 }
 
 /// Where a server is that Prony did not start.
@@ -215,7 +217,11 @@ mod tests {
             load_cpus,
             ..MachineNoise::default()
         };
-        Outside { noise, server }
+        Outside {
+            noise,
+            server,
+            throttled: None,
+        }
     }
 
     /// A load of one second whose generator waited this long.

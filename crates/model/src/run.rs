@@ -180,12 +180,15 @@ impl CpuAssignment {
 }
 
 /// The machine of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// The CPU's model name.
     pub cpu_model: String,
     /// How many CPUs the system has on line.
     pub cpus: usize,
+    /// How much CPU time a quota leaves Prony's process, in CPUs; `None` without a quota, and in older records.
+    #[serde(default)]
+    pub cpu_quota: Option<f64>,
     /// Memory in bytes.
     pub memory_bytes: u64,
     /// Operating system, for instance `Debian GNU/Linux 12 (bookworm)`.

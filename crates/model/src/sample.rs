@@ -21,6 +21,7 @@ pub fn run(id: &str) -> Run {
         machine: Machine {
             cpu_model: "Fast 9000".into(),
             cpus: 2,
+            cpu_quota: Some(1.5),
             memory_bytes: 1 << 32,
             virtualization: Some("virtual machine".into()),
             ..Machine::default()
@@ -358,6 +359,7 @@ pub fn plain_load(load: LoadSpec, rate_per_s: f64, latencies: &LatencyHistogram)
             event_loop: "epoll".into(),
             ..GeneratorCost::default()
         },
+        server_throttled: None,
         fleet: None,
         timeline: None,
         tcp: None,
@@ -486,7 +488,9 @@ pub fn load_result() -> LoadResult {
             client_limited_by: Some("a thread was 91 % busy".into()),
             cpus: vec![1],
             scheduling: Some(scheduling()),
+            throttled: Some(throttled()),
         },
+        server_throttled: Some(throttled()),
         timeline: Some(Timeline {
             interval_s: 0.1,
             measured_from_s: 0.5,
@@ -504,6 +508,15 @@ pub fn load_result() -> LoadResult {
         }),
         slow_because: Some("2 SYNs were sent again".into()),
         ..plain_load(load_spec(), 100.0, &histogram)
+    }
+}
+
+fn throttled() -> Throttled {
+    Throttled {
+        quota_cpus: 1.5,
+        periods: 40,
+        throttled_periods: 4,
+        throttled_s: 0.25,
     }
 }
 

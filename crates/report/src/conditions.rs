@@ -1,6 +1,6 @@
 //! The conditions under which a run was measured.
 
-use prony_model::{Adaptive, CEILING, Run, RunEnd, baseline, percentage};
+use prony_model::{Adaptive, CEILING, Run, RunEnd, baseline, percentage, quota};
 use prony_present::number::{NONE, bytes, seconds};
 use prony_present::words::{command_line, plural};
 
@@ -24,11 +24,14 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
         false => "",
     };
     let (model, online) = (known(&machine.cpu_model), plural(machine.cpus, "CPU"));
+    let quota = { machine.cpu_quota }.map_or(String::new(), |cpus| {
+        format!(" (CPU quota of {})", quota(cpus))
+    });
     let rounds = run.adaptive.as_ref();
     vec![
         (
             "Machine",
-            format!("{model}, {online} online, {memory} memory"),
+            format!("{model}, {online} online{quota}, {memory} memory"),
         ),
         (
             "Virtualization",

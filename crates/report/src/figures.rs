@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use prony_model::{
     Bound, CountedRounds, LatencySummary, LogTail, Measurement, Outcome, Outcomes, Protocol,
+    Throttled,
 };
 use prony_stats::{Estimate, spearman, supports_percentile};
 
@@ -68,6 +69,8 @@ pub struct Figures {
     pub resent: u64,
     /// How often a connection had to wait for a free local port, in all rounds.
     pub port_waits: u64,
+    /// How its CPU quota stopped the server in the worst round; `None` if the figures do not show that.
+    pub throttled: Option<Throttled>,
     /// How the schedule was kept; `None` for a closed loop.
     pub open: Option<OpenFigures>,
     /// Whether the connections of a closed loop were always waiting for responses; `None` for the other shapes.
@@ -163,6 +166,9 @@ impl Figures {
             reconnects_per_request: reconnects_per_request(rounds),
             resent: rounds.iter().map(|round| round.load.resent).sum(),
             port_waits: rounds.iter().map(|round| round.load.port_waits).sum(),
+            throttled: { rounds.iter() }
+                .filter_map(|round| round.load.server_stopped())
+                .reduce(Throttled::worse),
             open: OpenFigures::of(rounds),
             awaiting: Awaiting::of(rounds, reconnects_per_request(rounds)),
             first_byte: WorstRound::of(rounds, |load| load.first_byte_ns.as_ref()),

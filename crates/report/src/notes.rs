@@ -21,7 +21,7 @@ pub fn asides(table: &ResultTable) -> Vec<String> {
             .as_ref()
             .map(|enough| format!("Rounds: {}.", rounds_reached(enough))),
     );
-    for of in [outside, resent, port_waits, held, first_wrong] {
+    for of in [outside, resent, port_waits, throttled, held, first_wrong] {
         sentences.extend(table.rows.iter().filter_map(of));
     }
     sentences
@@ -173,6 +173,14 @@ fn port_waits(row: &ServerRow) -> Option<String> {
             row.server.id,
         )
     })
+}
+
+fn throttled(row: &ServerRow) -> Option<String> {
+    let throttled = row.figures.throttled?;
+    Some(format!(
+        "{}: its {throttled} (worst round), so its figures are those of the quota.",
+        row.server.id,
+    ))
 }
 
 /// What the streams delivered that were held beside the load.

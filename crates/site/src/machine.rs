@@ -1,6 +1,6 @@
 //! Machines: which runs were on the same one, as far as the records tell.
 
-use prony_model::{Machine, Run};
+use prony_model::{Machine, Run, quota};
 use prony_present::number::bytes;
 use prony_present::words::plural;
 
@@ -20,6 +20,8 @@ impl MachineKey {
             false => &machine.cpu_model,
         };
         let mut parts = vec![model.to_owned(), plural(machine.cpus, "CPU")];
+        let limit = machine.cpu_quota;
+        parts.extend(limit.map(|cpus| format!("CPU quota of {}", quota(cpus))));
         parts.extend(memory(machine));
         parts.extend(machine.virtualization.clone());
         Self {

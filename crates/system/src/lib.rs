@@ -4,6 +4,7 @@
 mod cpus;
 mod machine;
 mod programs;
+mod quota;
 
 use nix::time::{ClockId, clock_gettime};
 
@@ -13,6 +14,7 @@ pub use cpus::{
 };
 pub use machine::detect_machine;
 pub use programs::{is_program, on_path, path_folders};
+pub use quota::{ThrottleMeter, cpu_quota, load_threads};
 
 /// Nanoseconds of CLOCK_MONOTONIC: the same in every process of this machine.
 pub fn monotonic_ns() -> u64 {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use prony_model::Machine;
 
 use crate::cpus::parse_cpu_list;
+use crate::quota::quota_under;
 
 /// The settings under `/proc/sys` that affect the figures.
 const SYSCTLS: [&str; 17] = [
@@ -47,6 +48,7 @@ impl Files {
         Machine {
             cpu_model: self.cpu_model(&cpuinfo),
             cpus: self.cpus(&cpuinfo),
+            cpu_quota: quota_under(&self.0),
             memory_bytes: self.memory_bytes(),
             os: self.os(),
             kernel: self.read("proc/sys/kernel/osrelease").unwrap_or_default(),
@@ -245,11 +247,15 @@ mod tests {
             proc/cmdline | quiet mitigations=off\n
             proc/sys/net/ipv4/tcp_rmem | 4096\t131072\t6291456\n
             sys/class/net/lo/mtu | 65536\n
+            proc/self/mountinfo | 30 23 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n
+            proc/self/cgroup | 0::/\n
+            sys/fs/cgroup/cpu.max | 150000 100000\n
         "#,
         );
         let expected = Machine {
             cpu_model: "Fast 9000".into(),
             cpus: 4,
+            cpu_quota: Some(1.5),
             memory_bytes: 2 << 20,
             os: "Some Linux 1".into(),
             kernel: "6.1.0".into(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::LatencyHistogram;
+use prony_model::{LatencyHistogram, Throttled};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -103,9 +103,24 @@ pub(super) mod pairs {
 
 /// Reads seconds, or a share: at least 0, and small enough that no sum of them is infinite.
 pub(super) fn some_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let seconds = f64::deserialize(deserializer)?;
+    possible(f64::deserialize(deserializer)?)
+}
+
+/// Reads what a CPU quota did, whose figures are of the same size.
+pub(super) fn possibly_throttled<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Throttled>, D::Error> {
+    let throttled = Option::<Throttled>::deserialize(deserializer)?;
+    if let Some(throttled) = &throttled {
+        possible::<D::Error>(throttled.quota_cpus)?;
+        possible::<D::Error>(throttled.throttled_s)?;
+    }
+    Ok(throttled)
+}
+
+fn possible<E: Error>(seconds: f64) -> Result<f64, E> {
     match (0.0..1e12).contains(&seconds) {
         true => Ok(seconds),
-        false => Err(D::Error::custom("a time is below 0 or impossibly long")),
+        false => Err(E::custom("a time is below 0 or impossibly long")),
     }
 }

@@ -37,6 +37,7 @@ use nix::errno::Errno;
 use nix::sys::prctl::set_timerslack;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use prony_model::{LoadResult, LoadShape};
+use prony_system::ThrottleMeter;
 
 use clock::{Clock, nanoseconds};
 use event_loop::{EventLoop, LONG_BODY};
@@ -185,7 +186,7 @@ fn run_workers(
     let progress: Vec<WorkerProgress> = (0..plan.threads)
         .map(|_| WorkerProgress::default())
         .collect();
-    let tcp_before = tcp_events::now();
+    let (tcp_before, quota) = (tcp_events::now(), ThrottleMeter::own());
     let (clock, origin) = (Clock::start(), SystemTime::now());
     let budget = SharedBudget::new(plan.requests.map(|all| share_of_agent(plan, agent, all)));
     let start_line = StartLine::new(clock, plan.threads, start.is_some());
@@ -227,7 +228,9 @@ fn run_workers(
     let tcp = HostEvents::since(tcp_before);
     let recorded = results.iter_mut().filter_map(|it| it.records.take());
     let records = Records::merged(plan, recording, recorded.collect(), origin);
-    Ok((PartResult::of(plan, agent, results, tcp), records))
+    let mut part = PartResult::of(plan, agent, results, tcp);
+    part.throttled = quota.throttled();
+    Ok((part, records))
 }
 
 /// How many sockets an agent may have open at a time.

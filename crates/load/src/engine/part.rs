@@ -5,11 +5,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use prony_kernel::CounterValues;
-use prony_model::{Ended, Outcomes, Scheduling};
+use prony_model::{Ended, Outcomes, Scheduling, Throttled};
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
-use super::encoded::{Encoded, MOST_COUNTED, some_seconds};
+use super::encoded::{Encoded, MOST_COUNTED, possibly_throttled, some_seconds};
 use super::phase::{DueTime, PhaseResult};
 use super::tally::Tally;
 use super::tcp_events::HostEvents;
@@ -44,6 +44,9 @@ pub struct PartResult {
     pub(super) cost: PartCost,
     pub(super) timeline: WorkerTimeline,
     pub(super) tcp: Option<HostEvents>,
+    /// How its CPU quota stopped it.
+    #[serde(default, deserialize_with = "possibly_throttled")]
+    pub(super) throttled: Option<Throttled>,
 }
 
 /// The warm-up of an agent.
@@ -156,6 +159,7 @@ impl PartResult {
             cost: PartCost::of(&workers),
             timeline: WorkerTimeline::merged(workers.into_iter().map(|worker| worker.timeline)),
             tcp,
+            throttled: None,
         }
     }
 

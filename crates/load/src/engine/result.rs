@@ -2,7 +2,7 @@
 
 use prony_model::{
     Checked, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams, LatencyHistogram,
-    LoadResult, OpenLoop, Throughput, TlsResult, WarmupResult,
+    LoadResult, OpenLoop, Throttled, Throughput, TlsResult, WarmupResult,
 };
 
 use super::clock::{Nanoseconds, seconds};
@@ -66,6 +66,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
             ..tally.checked
         }),
         generator: generator(plan, parts),
+        server_throttled: None,
         fleet: None,
         timeline: Some(timeline.result(measured_from, &plan.slow_from_ns)),
         tcp: None,
@@ -229,6 +230,7 @@ fn generator(plan: &LoadPlan, parts: &[PartResult]) -> GeneratorCost {
         client_limited_by: None,
         cpus: plan.cpus.clone(),
         scheduling: cost.scheduling.map(Into::into),
+        throttled: throttled(parts),
     };
     for evidence in client_limited_by(plan, parts) {
         generator.limited_by(&evidence);
@@ -259,6 +261,19 @@ fn client_limited_by(plan: &LoadPlan, parts: &[PartResult]) -> Vec<String> {
     }]
 }
 
+/// How their CPU quota stopped the agents: the one that was stopped longest.
+fn throttled(parts: &[PartResult]) -> Option<Throttled> {
+    let throttled = parts.iter().filter_map(|part| part.throttled);
+    throttled.reduce(Throttled::worse)
+}
+
+/// The evidence that its CPU quota limited an agent.
+fn of_quota(part: &PartResult) -> Option<String> {
+    let warmup = part.warmup.map_or(0, |warmup| warmup.duration);
+    let loaded = part.duration.saturating_add(warmup);
+    part.throttled?.evidence(seconds(loaded))
+}
+
 /// What shows in the generator itself. That it was behind its schedule shows only that something was slow.
 fn evidence(part: &PartResult) -> Vec<String> {
     let busy = Some(part.cost.busy_max).filter(|busy| *busy > CLIENT_LIMITED_ABOVE);
@@ -278,7 +293,7 @@ fn evidence(part: &PartResult) -> Vec<String> {
         waits => format!("connections waited {waits} times for a free local port"),
     });
     let timed = busy.or(starved).filter(|_| part.duration >= LONG_ENOUGH);
-    timed.into_iter().chain(ports).collect()
+    of_quota(part).into_iter().chain(timed).chain(ports).collect()
 }
 
 /// How far the generator was behind its schedule, if it was.

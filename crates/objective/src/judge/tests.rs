@@ -49,6 +49,7 @@ fn load(intervals: &[Interval], objectives: &Objectives) -> LoadResult {
         outcomes,
         open: None,
         histogram: latency.to_base64(),
+        server_throttled: None,
         fleet: None,
         timeline: Some(Timeline {
             interval_s: 0.1,

@@ -14,6 +14,7 @@ use prony_server::{Catalogue, FreePorts, Layout, Server};
 use prony_store::Store;
 use prony_suite::run::{ExplainPlan, Finished, Generator, ProfilePlan, RunRequest};
 use prony_suite::{Measure, Suite, WARMUP_LIMIT};
+use prony_system::load_threads;
 
 use super::flags::{BuildFlags, CpuFlags, ResultFlags, StoreFlag, TrialFlags};
 use crate::arguments;
@@ -179,7 +180,7 @@ impl Arguments {
     }
 
     fn measure(&self, workload: &str) -> Result<Measure, Box<dyn Error>> {
-        let threads = self.cpus.assign()?.load.len().clamp(1, self.connections);
+        let threads = load_threads(self.cpus.assign()?.load.len()).min(self.connections);
         let warmup = self.trials.warmup.unwrap_or(WARMUP);
         Ok(Measure {
             workload: workload.to_owned(),

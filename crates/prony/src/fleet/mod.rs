@@ -20,7 +20,7 @@ use prony_model::LoadResult;
 use prony_present::terminal::cut;
 use prony_present::words::plural;
 use prony_suite::run::{Agents, Generator};
-use prony_system::{allowed_cpus, numa_nodes};
+use prony_system::{allowed_cpus, load_threads, numa_nodes};
 
 pub use self::place::Place;
 use self::settings::Settings;
@@ -235,7 +235,7 @@ impl FleetPlan {
         match self.is_here() {
             true => {
                 let cpus = allowed_cpus().map_or(1, |cpus| cpus.len());
-                (cpus.div_ceil(2) / self.agents).max(1)
+                (load_threads(cpus.div_ceil(2)) / self.agents).max(1)
             }
             false => least_cpus(hosts),
         }

@@ -30,6 +30,11 @@ pub fn markdown(result: &LoadResult, judged: &[Judged], summary: &str) -> String
     if result.generator.client_limited {
         out += "**CLIENT-LIMITED:** the generator may have been the bottleneck, so the server may be faster than shown.\n\n";
     }
+    if let Some(throttled) = result.server_stopped() {
+        out += &format!(
+            "**SERVER THROTTLED:** its {throttled}. The figures are those of the quota.\n\n"
+        );
+    }
     let summary = fenced(summary);
     out + &format!("<details><summary>Summary</summary>\n\n{summary}\n</details>\n")
 }

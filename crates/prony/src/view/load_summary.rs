@@ -510,15 +510,21 @@ fn generator(result: &LoadResult) -> Vec<String> {
     if generator.client_limited {
         let evidence = generator.client_limited_by.as_deref();
         let evidence = evidence.map_or(String::new(), |evidence| format!(" ({evidence})"));
-        let more = match result.port_waits {
-            0 => "threads (-t) or CPUs",
-            _ => "local addresses (--source), threads (-t) or CPUs",
+        let advice = match generator.throttled {
+            Some(quota) if quota.is_noticeable(result.loaded_s()) => "Raise its CPU quota",
+            _ if result.port_waits > 0 => {
+                "Give it more local addresses (--source), threads (-t) or CPUs"
+            }
+            _ => "Give it more threads (-t) or CPUs",
         };
         lines.push(format!(
-            "  CLIENT-LIMITED{evidence}: the generator may have been the bottleneck, not the server. Give it more \
-             {more}; the server may be faster than shown."
+            "  CLIENT-LIMITED{evidence}: the generator may have been the bottleneck, not the server. {advice}; the \
+             server may be faster than shown."
         ));
     }
+    lines.extend(result.server_stopped().map(|throttled| {
+        format!("  SERVER THROTTLED: its {throttled}. The figures are those of the quota.")
+    }));
     lines
 }
 

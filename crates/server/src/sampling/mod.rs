@@ -14,7 +14,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use prony_kernel::TreeCounters;
-use prony_model::{CpuAssignment, MachineNoise, ServerCost};
+use prony_model::{CpuAssignment, MachineNoise, ServerCost, Throttled};
+use prony_system::ThrottleMeter;
 
 use hardware::{CPU_FOLDER, EnergyMeter, Frequencies, POWERCAP_FOLDER};
 use noise::NoiseMeter;
@@ -34,6 +35,7 @@ pub struct Sampler {
     figures: Option<ThreadFigures>,
     counters: Option<TreeCounters>,
     cpu: CpuTime,
+    quota: ThrottleMeter,
     noise: NoiseMeter,
     finish: Sender<()>,
     thread: JoinHandle<Samples>,
@@ -44,6 +46,8 @@ pub struct Sampler {
 pub struct Sampled {
     /// What the load cost the server.
     pub server: ServerCost,
+    /// How its CPU quota stopped the server; `None` without a quota.
+    pub throttled: Option<Throttled>,
     /// What else happened on the machine.
     pub noise: MachineNoise,
 }
@@ -84,6 +88,7 @@ impl Sampler {
         let thread = thread::Builder::new()
             .name("sampler".to_owned())
             .spawn(move || sample(sampled, samples, interval, &finished))?;
+        let quota = ThrottleMeter::of(&pids);
         // Last, so as not to include the work done here.
         let cpu = tree.cpu(&pids)?;
         Ok(Sampler {
@@ -93,6 +98,7 @@ impl Sampler {
             figures,
             counters,
             cpu,
+            quota,
             noise: NoiseMeter::start(cpus.clone(), cpu.total_s())?,
             finish,
             thread,
@@ -143,6 +149,7 @@ impl Sampler {
                     .zip(self.figures)
                     .and_then(|(after, before)| after.since(&before, cpu_user_s + cpu_system_s)),
             },
+            throttled: self.quota.throttled(),
             noise: MachineNoise {
                 frequency_mhz: samples.frequencies.range_mhz(),
                 energy_j: samples.energy.map(|energy| energy.used_j()),

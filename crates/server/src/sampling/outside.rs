@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 use prony_model::{CpuAssignment, Outside, OutsideServer};
-use prony_system::{allowed_cpus, parse_cpu_list};
+use prony_system::{ThrottleMeter, allowed_cpus, parse_cpu_list};
 
 use super::noise::NoiseMeter;
 use super::process::{CpuTime, Stat, value_of_line};
@@ -20,6 +20,7 @@ use crate::port::listeners_on;
 #[derive(Debug)]
 pub struct OutsideMeter {
     server: Server,
+    quota: ThrottleMeter,
     noise: NoiseMeter,
 }
 
@@ -69,17 +70,31 @@ impl OutsideMeter {
             some => some.to_vec(),
         };
         let server = address.map_or(Server::Unseen, find);
-        let (cpus, cpu_s) = match &server {
-            Server::Seen(processes) => (processes.cpus.clone(), processes.cpu_s),
-            Server::Elsewhere | Server::Unseen => (Vec::new(), 0.0),
+        let (cpus, cpu_s, pids) = match &server {
+            Server::Seen(it) => (it.cpus.clone(), it.cpu_s, &it.pids[..]),
+            Server::Elsewhere | Server::Unseen => (Vec::new(), 0.0, &[][..]),
         };
+        let quota = ThrottleMeter::of(pids);
         let cpus = CpuAssignment { server: cpus, load };
         let noise = NoiseMeter::start(cpus, cpu_s)?;
-        Ok(OutsideMeter { server, noise })
+        Ok(OutsideMeter {
+            server,
+            quota,
+            noise,
+        })
     }
 
-    /// The noise since the start.
+    /// The noise since the start, and how its CPU quota stopped the server.
     pub fn finish(self) -> io::Result<Outside> {
+        let throttled = self.quota.throttled();
+        let outside = self.outside()?;
+        Ok(Outside {
+            throttled,
+            ..outside
+        })
+    }
+
+    fn outside(self) -> io::Result<Outside> {
         let before = match self.server {
             Server::Seen(before) => before,
             Server::Elsewhere => return self.noise.outside(0.0, OutsideServer::Elsewhere),
@@ -101,7 +116,11 @@ impl OutsideMeter {
 impl NoiseMeter {
     fn outside(self, server_cpu_s: f64, server: OutsideServer) -> io::Result<Outside> {
         let noise = self.finish(server_cpu_s)?;
-        Ok(Outside { noise, server })
+        Ok(Outside {
+            noise,
+            server,
+            throttled: None,
+        })
     }
 }
 
@@ -126,6 +145,11 @@ impl LocalServer {
         }
         let roots = listeners_on(address.port());
         (!with_descendants(roots.clone()).is_empty()).then_some(LocalServer { roots })
+    }
+
+    /// Starts watching the CPU quotas of its processes.
+    pub fn quota(&self) -> ThrottleMeter {
+        ThrottleMeter::of(&with_descendants(self.roots.clone()))
     }
 
     /// What it uses now, with its descendants; `None` if it has ended. Reads all of `/proc`, which takes about a

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use prony_model::{CpuAssignment, MachineNoise, ServerCost};
+use prony_model::{CpuAssignment, MachineNoise, ServerCost, Throttled};
 use prony_server::{OutsideMeter, Sampler};
 
 use super::process::Process;
@@ -32,15 +32,36 @@ impl Meter {
     }
 
     /// Ends after the load, which lasted `loaded_s` seconds.
-    pub fn finish(self, loaded_s: f64) -> io::Result<(Option<ServerCost>, MachineNoise)> {
+    pub fn finish(self, loaded_s: f64) -> io::Result<Metered> {
         match self {
             Self::Both(sampler) => {
                 let sampled = sampler.finish(loaded_s)?;
-                Ok((Some(sampled.server), sampled.noise))
+                Ok(Metered {
+                    server: Some(sampled.server),
+                    throttled: sampled.throttled,
+                    noise: sampled.noise,
+                })
             }
-            Self::Machine(meter) => Ok((None, meter.finish()?.noise)),
+            Self::Machine(meter) => {
+                let outside = meter.finish()?;
+                Ok(Metered {
+                    server: None,
+                    throttled: outside.throttled,
+                    noise: outside.noise,
+                })
+            }
         }
     }
+}
+
+/// What was measured beside a load.
+pub struct Metered {
+    /// What the load cost the server; `None` if its processes are invisible.
+    pub server: Option<ServerCost>,
+    /// How its CPU quota stopped the server; `None` without a quota.
+    pub throttled: Option<Throttled>,
+    /// What else happened on the machine.
+    pub noise: MachineNoise,
 }
 
 #[cfg(test)]
@@ -65,9 +86,9 @@ mod tests {
         let mut process = Process::Outside(found.unwrap());
         let cpus = default_assignment().unwrap();
         let meter = Meter::start(&process, &cpus).unwrap();
-        let (cost, noise) = meter.finish(1.0).unwrap();
-        assert_eq!(cost, None);
-        assert!(noise.load_cpus.is_some());
+        let metered = meter.finish(1.0).unwrap();
+        assert_eq!(metered.server, None);
+        assert!(metered.noise.load_cpus.is_some());
         assert!(process.tree().is_none() && process.exited().is_none());
         assert!(process.log_lines().is_err());
     }

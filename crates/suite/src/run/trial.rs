@@ -15,6 +15,7 @@ use prony_model::{
     Outcome, ProcessStart, TrialRecord, TrialResult, WarmUp,
 };
 use prony_server::{PortSource, Probe, Wrapper};
+use prony_system::ThrottleMeter;
 
 use super::bench::{Bench, Task, TaskContent, now};
 use super::driven::Drive;
@@ -23,7 +24,7 @@ use super::instructions::{Instructions, WarmUpRequests, longest_load};
 use super::instrument::Instrument;
 use super::kept::Running;
 use super::process::{Access, Process, Target};
-use super::sampling::Meter;
+use super::sampling::{Meter, Metered};
 use super::verify::{RESPONSE_TIMEOUT, probe, settle_log};
 use super::warming::{Server, WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
@@ -136,7 +137,12 @@ impl TrialSetup<'_> {
             // After `reconcile`, which must not count these responses: their lines are already in `lines_before`.
             searched.add_wrong_to(&mut load);
         }
-        let (mut server, noise) = sampled.map_err(failed(FailureKind::Load))?;
+        let Metered {
+            mut server,
+            throttled,
+            noise,
+        } = sampled.map_err(failed(FailureKind::Load))?;
+        load.server_throttled = throttled;
         if let (Some(server), Some(before)) = (&mut server, running.memory_before_bytes) {
             server.memory_before_bytes = Some(before);
         }
@@ -312,10 +318,13 @@ impl TrialSetup<'_> {
             host: self.target(server)?.authority,
             cpus: &self.bench.cpus.load,
         };
+        let quota = ThrottleMeter::own();
         let result = drive.run(&self.bench.interrupt);
         self.fail_if_stopped(server)?;
         let result = result.map_err(|error| format!("{}: {error}", tool.manifest.title));
-        result.map_err(failed(FailureKind::Load))
+        let mut load = result.map_err(failed(FailureKind::Load))?;
+        load.stop_generator(quota.throttled());
+        Ok(load)
     }
 
     /// How many requests a tool may have sent without reporting them: its warm-up, and those in flight at the end.

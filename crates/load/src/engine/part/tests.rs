@@ -1,7 +1,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 
-use prony_model::{LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule};
+use prony_model::{LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule, Throttled};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -180,6 +180,30 @@ fn the_limited_agent_is_named() {
     assert_eq!(with([0.5, 0.95, 0.5]), (one, [false, true, false]));
     let two = Some("agent 0 and 1 more of 3: a thread was 93 % busy".to_owned());
     assert_eq!(with([0.93, 0.5, 0.99]), (two, [true, false, true]));
+}
+
+#[test]
+fn an_agent_that_its_cpu_quota_stopped_is_named() {
+    let plan = plan(2);
+    let mut parts = [0, 1].map(|at| part(&plan, at, vec![worker(&[1000], 1, 0.15)]));
+    let mut stop_for = |throttled_s| {
+        parts[1].throttled = Some(Throttled {
+            quota_cpus: 0.15,
+            periods: 10,
+            throttled_periods: 9,
+            throttled_s,
+        });
+        assemble(&plan, &parts).generator
+    };
+    let limited = stop_for(0.6);
+    let evidence =
+        "agent 1 of 2: a CPU quota of 0.15 CPUs stopped it in 9 of 10 periods, for 600 ms";
+    assert_eq!(limited.client_limited_by.as_deref(), Some(evidence));
+    assert_eq!(limited.throttled.unwrap().throttled_periods, 9);
+    // Too short a time to show in the figures.
+    let free = stop_for(0.005);
+    assert_eq!(free.client_limited_by, None);
+    assert!(free.throttled.is_some());
 }
 
 #[test]

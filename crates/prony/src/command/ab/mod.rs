@@ -21,6 +21,7 @@ use prony_suite::Suite;
 use prony_suite::run::{
     Bench, Counter, ExplainPlan, Finished, Generator, Prepared, RunRequest, prepare,
 };
+use prony_system::load_threads;
 
 use self::git::{Repository, Shelf};
 use self::measures::{By, MeasureFlags, Measures};
@@ -232,7 +233,7 @@ impl RevisionSession<'_> {
         let arguments = self.arguments;
         let cpus = arguments.cpus.assign()?;
         let measures = &arguments.measures;
-        let chosen = measures.choose(self.project, self.pair, cpus.load.len())?;
+        let chosen = measures.choose(self.project, self.pair, load_threads(cpus.load.len()))?;
         let counts = measures.by == By::Instructions;
         let ceiling = self
             .ceiling

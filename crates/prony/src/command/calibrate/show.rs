@@ -1,5 +1,6 @@
 //! The calibration on the terminal.
 
+use prony_model::quota;
 use prony_present::number::{NONE, count, duration, exact, exact_rate, share};
 use prony_present::table::{Cell, Flag, Head, Row, Table, Weight};
 use prony_present::terminal::{Paint, wrapped};
@@ -206,6 +207,7 @@ fn conditions(seen: &Conditions, engine: Option<&Engine>, width: usize) -> Strin
             "CPU",
             format!("{}, {} online", machine.cpu_model, machine.cpus),
         ),
+        ("CPU quota", machine.cpu_quota.map_or("none".into(), quota)),
         ("server on CPU", format_cpu_list(&seen.cpus.server)),
         ("generator on CPU", format_cpu_list(&seen.cpus.load)),
         ("kernel", machine.kernel.clone()),

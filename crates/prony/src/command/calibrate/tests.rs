@@ -74,6 +74,7 @@ pub fn all() -> Calibration {
             machine: Machine {
                 cpu_model: "Example CPU 3000".into(),
                 cpus: 2,
+                cpu_quota: None,
                 kernel: "6.12.0".into(),
                 virtualization: Some("virtual machine (KVM)".into()),
                 governor: Some("performance".into()),

@@ -252,11 +252,12 @@ impl Generator for SearchLoads<'_> {
         let plan = self.open(planned);
         let mut is_cut = false;
         let meter = self.meter();
-        let load = self.run(&plan, |progress| {
+        let mut load = self.run(&plan, |progress| {
             is_cut |= planned.may_be_cut() && self.is_hopeless(&plan, planned.requests, progress);
             is_cut || self.is_out_of_time(planned)
         })?;
         let outside = meter.and_then(|meter| meter.finish().ok());
+        load.server_throttled = outside.as_ref().and_then(|outside| outside.throttled);
         let ended = load.ended;
         let observed = Box::new(Observed { load, outside });
         Ok(match ended {

@@ -5,11 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::thread;
 use std::time::Duration;
 
 use clap::Args;
 use prony_load::{Endpoint, HttpUrl, TargetError};
+use prony_system::{allowed_cpus, load_threads};
 
 use crate::arguments;
 use crate::exit::usage;
@@ -157,12 +157,13 @@ fn check_families(sources: &[IpAddr], endpoint: &Endpoint) -> Result<(), String>
     }
 }
 
-/// One thread for each given CPU; else for half of the CPUs, since a server on this machine needs some.
+/// One thread for each given CPU, else for half of the CPUs, since a server on this machine needs some; fewer if a quota
+/// limits them.
 fn default_threads(cpus_given: usize) -> usize {
-    match cpus_given {
-        0 => thread::available_parallelism().map_or(1, |cpus| cpus.get().div_ceil(2)),
+    load_threads(match cpus_given {
+        0 => allowed_cpus().map_or(1, |cpus| cpus.len().div_ceil(2)),
         given => given,
-    }
+    })
 }
 
 /// Addresses to use instead of those that a name resolves to.

@@ -25,6 +25,7 @@ use prony_model::{Ended, LatencyHistogram, LoadResult, LoadShape};
 use prony_objective::{Judged, Objectives, is_missed, judge};
 use prony_server::LocalServer;
 use prony_store::write_hgrm;
+use prony_system::ThrottleMeter;
 use serde::Serialize;
 
 use self::advice::advice;
@@ -341,6 +342,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let server_cpus = { described.server.as_ref() }.map_or(&[][..], ReadyServer::own_cpus);
     let cpus = cpus_beside(&described.plan.cpus, server_cpus);
     let telemetry = outlets.start(&described.plan, &cpus)?;
+    let server_quota = server_quota(&described.plan.endpoint, watched.as_ref());
     let shown = ShownLoad {
         plan: &described.plan,
         server: watched,
@@ -358,8 +360,9 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let loaded = loads.run_recording(&described.plan, recording, &interrupt, show);
     view.finish();
     let last_push = telemetry.end();
-    let (result, recorded) = loaded?;
+    let (mut result, recorded) = loaded?;
     drop(loads);
+    result.server_throttled = server_quota.and_then(|quota| quota.throttled());
     if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {
         errln!("ENDED    {ended}");
     }
@@ -383,6 +386,15 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     }
     written?;
     Ok(exit_code(&result, &judged))
+}
+
+/// Watches the CPU quotas of the server, if it runs on this machine and its processes are visible.
+fn server_quota(endpoint: &Endpoint, named: Option<&LocalServer>) -> Option<ThrottleMeter> {
+    match (named, endpoint) {
+        (Some(server), _) => Some(server.quota()),
+        (None, Endpoint::Tcp(address)) => Some(LocalServer::at(*address)?.quota()),
+        (None, Endpoint::Unix(_)) => None,
+    }
 }
 
 /// Writes the result as JSON, as Markdown, as JUnit XML and as percentiles, and what was recorded beside it. An error in

@@ -13,6 +13,7 @@ use prony_model::{CEILING, CpuAssignment};
 use prony_server::{Catalogue, Layout, Origin, SelectError, Server};
 use prony_suite::run::{Task, cannot_drive, driver_note};
 use prony_suite::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads};
+use prony_system::load_threads;
 
 use crate::arguments;
 use crate::command::flags::{BuildFlags, CpuFlags, JunitFlag, LiveFlags, StoreFlag, TrialFlags};
@@ -369,8 +370,9 @@ impl<'a> Ground<'a> {
         workloads
             .select(chosen.iter().map(String::as_str))
             .map_err(usage)?;
-        let load_cpus = NonZeroUsize::new(self.cpus.load.len()).unwrap_or(NonZeroUsize::MIN);
-        let mut measures = suite.measures_on(load_cpus);
+        let threads = load_threads(self.cpus.load.len());
+        let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
+        let mut measures = suite.measures_on(threads);
         measures.retain(|measure| chosen.is_empty() || chosen.contains(&measure.workload));
         for measure in &mut measures {
             let workload = workloads.get(&measure.workload)?;

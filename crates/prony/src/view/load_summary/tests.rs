@@ -2,8 +2,8 @@
 
 use prony_model::{
     Arrivals, Checked, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams,
-    LatencyHistogram, LoadShape, LoadSpec, OpenLoop, Outcomes, Protocol, Schedule, TlsResult,
-    WarmupResult, WrongResponse, parse_stages, sample,
+    LatencyHistogram, LoadShape, LoadSpec, OpenLoop, Outcomes, Protocol, Schedule, Throttled,
+    TlsResult, WarmupResult, WrongResponse, parse_stages, sample,
 };
 
 use super::*;
@@ -144,6 +144,12 @@ fn troubled() -> LoadResult {
         client_limited_by: Some("a thread was 99 % busy".into()),
         ..troubled.generator
     };
+    troubled.server_throttled = Some(Throttled {
+        quota_cpus: 0.5,
+        periods: 20,
+        throttled_periods: 18,
+        throttled_s: 0.9,
+    });
     troubled.slow_because = Some("37 retransmission timeouts of 0.2 s or longer".into());
     troubled.latency_ns = times(230_000_000);
     troubled

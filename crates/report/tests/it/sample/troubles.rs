@@ -153,6 +153,12 @@ fn trouble(record: &mut TrialRecord, noise: &mut Noise) {
             super::noisy::lose(measured, 0.01 * f64::from(round));
             measured.load.rate_per_s *= 1.0 - 0.1 * f64::from(round);
             measured.load.resent = u64::from(round == 1);
+            measured.load.server_throttled = Some(Throttled {
+                quota_cpus: 0.5,
+                periods: 50,
+                throttled_periods: round.into(),
+                throttled_s: 0.08 * f64::from(round),
+            });
         }
         "python-httpserver" => measured.load.port_waits = u64::from(round == 1),
         _ => {}

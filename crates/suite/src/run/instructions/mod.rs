@@ -193,7 +193,7 @@ impl TrialSetup<'_> {
         let log_lines = (logged > 0)
             .then(|| self.reconcile(running, lines_before, &load))
             .transpose()?;
-        let (_, noise) = sampled.map_err(failed(FailureKind::Load))?;
+        let noise = sampled.map_err(failed(FailureKind::Load))?.noise;
         let measurement = Measurement {
             // What an emulator uses is not the server's cost, and the warm-up is in it.
             server: None,
@@ -265,7 +265,7 @@ impl TrialSetup<'_> {
         self.fail_if_stopped(server)?;
         let result = result.map_err(failed(FailureKind::Load))?;
         let cost = meter.finish(result.loaded_s());
-        let (cost, _) = cost.map_err(failed(FailureKind::Load))?;
+        let cost = cost.map_err(failed(FailureKind::Load))?.server;
         let cost = cost.unwrap_or_default();
         running.stop();
         Ok(UnemulatedCost {
