@@ -47,6 +47,12 @@ pub enum SourcesError {
     Unnamed(usize),
     #[error("has no names in line {0}")]
     Nameless(usize),
+    #[error("has no number in line {line}, column `{column}`: `{}`", .text.escape_default())]
+    NoNumber {
+        line: u64,
+        column: String,
+        text: String,
+    },
     #[error("has no rows")]
     Empty,
     #[error("is longer than {} MiB", LONGEST_DATA / 1024 / 1024)]
@@ -128,6 +134,37 @@ impl Data {
     fn row(&self, flow: u64) -> &[Value] {
         let row = (flow % self.rows() as u64) as usize;
         &self.values[row * self.names.len()..][..self.names.len()]
+    }
+}
+
+/// A column of a CSV file.
+struct Column {
+    name: String,
+    is_number: bool,
+}
+
+impl Column {
+    /// The column with this name in the first line, which may end in `:number`.
+    fn declared(name: &str) -> Self {
+        let number = name.strip_suffix(":number");
+        Self {
+            name: number.unwrap_or(name).to_owned(),
+            is_number: number.is_some(),
+        }
+    }
+
+    fn value(&self, cell: &str, line: u64) -> Result<Value, SourcesError> {
+        if !self.is_number {
+            return Ok(Value::Text(cell.to_owned()));
+        }
+        match serde_json::from_str::<serde_json::Number>(cell) {
+            Ok(number) => Ok(Value::Number(Number::from(&number))),
+            Err(_) => Err(SourcesError::NoNumber {
+                line,
+                column: self.name.clone(),
+                text: cell.to_owned(),
+            }),
+        }
     }
 }
 
@@ -262,24 +299,30 @@ impl Sources {
         }
     }
 
-    /// Gives each flow the next row of a CSV file, whose first line names the variables. After the last row comes the
-    /// first one again.
+    /// Gives each flow the next row of a CSV file, whose first line names the variables: `item,price:number`. A cell is a
+    /// text, unless its column is declared as a number. After the last row comes the first one again.
     ///
     /// # Errors
     ///
-    /// If the text is no CSV, has no rows or too many values, or a variable cannot have its name or has another source.
+    /// If the text is no CSV, has no rows, no number in a cell that must be one, or too many values, or a variable cannot
+    /// have its name or has another source.
     pub fn add_csv(&mut self, text: impl Read) -> Result<(), SourcesError> {
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::Headers)
             .from_reader(Bounded::new(text));
-        let names: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
+        let columns: Vec<Column> = reader.headers()?.iter().map(Column::declared).collect();
+        let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
         if let Some(unnamed) = names.iter().position(String::is_empty) {
             return Err(SourcesError::Unnamed(unnamed + 1));
         }
         self.claim_all(&names)?;
         let mut values = Vec::new();
         for record in reader.records() {
-            add_row(&mut values, record?.iter().map(value_of))?;
+            let record = record?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let cells =
+                { columns.iter().zip(&record) }.map(|(column, cell)| column.value(cell, line));
+            add_row(&mut values, cells.collect::<Result<Vec<_>, _>>()?)?;
         }
         self.add_rows(names, values)
     }

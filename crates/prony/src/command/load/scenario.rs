@@ -25,8 +25,8 @@ pub struct ScenarioArguments {
     /// Set a variable that no output shows; repeatable
     #[arg(long = "secret", value_name = "NAME=VALUE", hide_short_help = true)]
     secrets: Vec<String>,
-    /// Give each flow the next row of this file, whose columns are variables: CSV with a line of names,
-    /// or JSON lines (.jsonl, .ndjson)
+    /// Give each flow the next row of this file, whose columns are variables: CSV with a line of names
+    /// (NAME:number if its cells are numbers, not text), or JSON lines (.jsonl, .ndjson)
     #[arg(long, value_name = "FILE")]
     rows: Vec<PathBuf>,
     /// Give each flow the next whole number in this variable, from 1 or FIRST on
@@ -104,10 +104,17 @@ impl ScenarioArguments {
 
     fn sources(&self) -> Result<Sources, Box<dyn Error>> {
         let mut sources = Sources::default();
-        for (name, value) in std::env::vars() {
-            if let Some(name) = name.strip_prefix(FROM_ENVIRONMENT) {
-                { sources.set(name, &value) }
-                    .map_err(refused(FROM_ENVIRONMENT.to_owned() + name))?;
+        for (variable, value) in std::env::vars_os() {
+            let variable = variable.to_string_lossy();
+            if let Some(name) = variable.strip_prefix(FROM_ENVIRONMENT) {
+                let value = value.into_string().map_err(|_| {
+                    usage(format!(
+                        "{variable} is not text in UTF-8; set another value"
+                    ))
+                })?;
+                sources
+                    .set(name, &value)
+                    .map_err(refused(variable.to_string()))?;
             }
         }
         for text in &self.variables {

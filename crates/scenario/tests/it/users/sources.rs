@@ -6,7 +6,7 @@ use prony_load::{FlowShare, Scenario, User};
 use prony_scenario::{HurlScenario, RandomRange, Sources, SourcesError};
 use prony_testkit::table::rows;
 
-use crate::users::{Client, client_with, paths, scenario_of, sources};
+use crate::users::{Client, Given, client_with, paths, scenario_of, sources};
 
 /// The paths of as many flows of a user whose file has one entry.
 fn paths_of(mut user: Box<dyn User + '_>, flows: usize) -> Vec<String> {
@@ -51,6 +51,37 @@ fn rows_come_in_order_and_then_again() {
         first_paths("{{name}}-{{id}}", json_lines(text), 3),
         expected
     );
+}
+
+#[test]
+fn a_cell_is_sent_as_it_is_unless_its_column_is_a_number() {
+    let cells = [
+        "10.00",
+        "1.10",
+        "0.1000",
+        "2026.10",
+        "1.00000000000000000001",
+        "007",
+        "1e5",
+        "true",
+    ];
+    let text = format!("price\n{}\n", cells.join("\n"));
+    assert_eq!(first_paths("{{price}}", csv(&text), cells.len()), cells);
+    let numbers = "n:number,id\n1.50,1.50\n-7,x\n\" 1e2 \",y\n";
+    let expected = ["1.5-1.50", "-7-x", "100.0-y"];
+    assert_eq!(first_paths("{{n}}-{{id}}", csv(numbers), 3), expected);
+    let file = "GET http://a/\nHTTP 200\n[Asserts]\njsonpath \"$.a\" == {{a}}\n";
+    for (header, body, is_ok) in [
+        ("a", r#"{"a": "7"}"#, true),
+        ("a", r#"{"a": 7}"#, false),
+        ("a:number", r#"{"a": 7}"#, true),
+        ("a:number", r#"{"a": 7.0}"#, true),
+    ] {
+        let mut client = Client::new(scenario_of(file, csv(&format!("{header}\n7\n"))));
+        client.sends();
+        let accepted = client.respond(Given::ok(body));
+        assert_eq!(accepted.is_ok(), is_ok, "{header} {body}");
+    }
 }
 
 #[test]
@@ -164,6 +195,9 @@ fn bad_rows_are_refused() {
         csv | a,,c\n1,2,3\n | has no name in column 2
         csv | a,a\n1,2\n | sets the variable `a`, which has another source
         csv | a,b\n1,2\n3\n | has 1 instead of 2 columns in line 3
+        csv | n:number\n1\nx\n | has no number in line 3, column `n`: `x`
+        csv | n:number\n007\n | has no number in line 2, column `n`: `007`
+        csv | n:text\n007\n | sets `n:text`, which cannot be the name of a variable: use letters, digits, hyphens and underscores, and neither `newUuid` nor `newDate`
         csv | a,b\n1,2,3\n | has 3 instead of 2 columns in line 2
         json | "" | has no rows
         json | \n\x20\n | has no rows
