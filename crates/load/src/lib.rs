@@ -39,7 +39,8 @@ pub use plan::{
     SampleChoice, Sampling,
 };
 pub use request::{
-    LoadRequest, Order, Request, RequestError, RequestParts, RequestSet, WireRequest, header_field,
+    Field, LoadRequest, Order, Request, RequestError, RequestParts, RequestSet, WireRequest,
+    add_field, add_user, header_fields,
 };
 pub use request_file::{LONGEST_REQUEST_FILE, RequestFile, RequestFileError};
 pub use response::{
@@ -51,4 +52,4 @@ pub use scenario::{
     Entry, FlowShare, Keep, Rejection, Reply, Scenario, ScenarioRequest, Sending, Turn, User,
 };
 pub use segments::{Segments, SegmentsError, segments_of};
-pub use target::{Endpoint, HttpUrl, Scheme, TargetError};
+pub use target::{Endpoint, HttpUrl, NOT_IN_URLS, Scheme, TargetError};

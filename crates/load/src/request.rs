@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use http::uri::InvalidUri;
-use http::{HeaderName, HeaderValue, Method};
+use http::{HeaderName, HeaderValue, Method, header};
 
 use crate::response::excerpt;
 use crate::scenario::{Entry, Scenario};
@@ -27,6 +27,8 @@ pub enum RequestError {
     HeaderValue(String),
     #[error("header `{0}` frames the body: Prony sets it itself, so leave it out")]
     Framing(String),
+    #[error("a request has one header `Host`: remove the other one")]
+    Hosts,
     #[error("{} is not the path of a URL: {reason}", excerpt(path.as_bytes(), 0))]
     Path { path: String, reason: InvalidUri },
     #[error("CONNECT opens a tunnel, which no further request can use")]
@@ -39,13 +41,17 @@ pub enum RequestError {
     Weights,
 }
 
+/// A header field.
+pub type Field = (HeaderName, HeaderValue);
+
 /// A request, before it is encoded for a version of HTTP.
 #[derive(Clone, Debug)]
 pub struct RequestParts {
     method: Method,
     url: HttpUrl,
-    fields: Vec<(HeaderName, HeaderValue)>,
-    body: Vec<u8>,
+    fields: Vec<Field>,
+    /// Shared by the clones: it may be long.
+    body: Arc<Vec<u8>>,
 }
 
 impl RequestParts {
@@ -56,43 +62,34 @@ impl RequestParts {
         headers: &[String],
         body: &[u8],
     ) -> Result<Self, RequestError> {
-        Ok(Self {
-            method: Method::from_bytes(method.as_bytes())
-                .map_err(|_| RequestError::Method(method.into()))?,
-            url: url.clone(),
-            fields: headers
-                .iter()
-                .map(|line| header_field(line))
-                .collect::<Result<_, _>>()?,
-            body: body.to_vec(),
-        })
+        Self::of_fields(method, url.clone(), header_fields(headers)?, body.to_vec())
     }
 
-    /// A request of these fields, none of which frames the body.
+    /// A request of these fields, none of which frames the body. The user of the URL is sent, unless the fields have
+    /// another.
     pub fn of_fields(
         method: &str,
         url: HttpUrl,
-        fields: Vec<(HeaderName, HeaderValue)>,
+        mut fields: Vec<Field>,
         body: Vec<u8>,
     ) -> Result<Self, RequestError> {
+        add_user(&mut fields, &url);
         Ok(Self {
             method: Method::from_bytes(method.as_bytes())
                 .map_err(|_| RequestError::Method(method.into()))?,
             url,
             fields,
-            body,
+            body: Arc::new(body),
         })
     }
 
     /// The request for HTTP/1.1. `Host` and `Content-Length` are added if they are missing.
     pub fn http1(&self) -> Request {
-        let (mut encoded, mut encoded_closing) = (Vec::new(), Vec::new());
+        let mut encoded = Vec::new();
         self.encode_http1(false, &mut encoded);
-        self.encode_http1(true, &mut encoded_closing);
         Request {
             kind: RequestKind::of(&self.method),
             method: self.method.clone(),
-            encoded_closing,
             encoded,
             closes: self.fields.iter().any(closes),
         }
@@ -100,6 +97,12 @@ impl RequestParts {
 
     /// Appends the request for HTTP/1.1 to `encoded`; `closing` adds `Connection: close`, unless it has that.
     pub(crate) fn encode_http1(&self, closing: bool, encoded: &mut Vec<u8>) {
+        self.encode_http1_head(closing, encoded);
+        encoded.extend_from_slice(&self.body);
+    }
+
+    /// The same without the body.
+    pub(crate) fn encode_http1_head(&self, closing: bool, encoded: &mut Vec<u8>) {
         let Self { method, fields, .. } = self;
         let mut add = |parts: &[&[u8]]| {
             for part in parts {
@@ -122,7 +125,6 @@ impl RequestParts {
             let _ = write!(encoded, "Content-Length: {}\r\n", self.body.len());
         }
         encoded.extend_from_slice(b"\r\n");
-        encoded.extend_from_slice(&self.body);
     }
 
     /// The request for HTTP/2.
@@ -146,7 +148,7 @@ impl RequestParts {
             url.host_header(),
             url.path(),
             &self.fields,
-            &self.body,
+            Arc::clone(&self.body),
         )
     }
 
@@ -161,7 +163,7 @@ impl RequestParts {
     }
 
     /// The header fields, without those that the encoding adds.
-    pub fn fields(&self) -> &[(HeaderName, HeaderValue)] {
+    pub fn fields(&self) -> &[Field] {
         &self.fields
     }
 
@@ -169,7 +171,7 @@ impl RequestParts {
         self.method = Method::GET;
     }
 
-    pub(crate) fn fields_mut(&mut self) -> &mut Vec<(HeaderName, HeaderValue)> {
+    pub(crate) fn fields_mut(&mut self) -> &mut Vec<Field> {
         &mut self.fields
     }
 
@@ -178,8 +180,12 @@ impl RequestParts {
         &self.body
     }
 
+    pub(crate) fn shared_body(&self) -> &Arc<Vec<u8>> {
+        &self.body
+    }
+
     pub(crate) fn body_mut(&mut self) -> &mut Vec<u8> {
-        &mut self.body
+        Arc::make_mut(&mut self.body)
     }
 
     pub(crate) fn set_path(&mut self, path: &str) -> Result<(), RequestError> {
@@ -206,8 +212,6 @@ pub struct Request {
     method: Method,
     kind: RequestKind,
     encoded: Vec<u8>,
-    /// The same with `Connection: close`.
-    encoded_closing: Vec<u8>,
     closes: bool,
 }
 
@@ -227,17 +231,14 @@ impl Request {
     /// these are not the bytes of a request.
     pub(crate) fn of_bytes(encoded: Vec<u8>, closes: bool) -> Option<Self> {
         let first_line = memchr::memmem::find(&encoded, b"\r\n")?;
-        let end = first_line + 2;
         let mut words = encoded[..first_line].split(|&byte| byte == b' ');
         let method = Method::from_bytes(words.next()?).ok()?;
         words.next().filter(|path| path.starts_with(b"/"))?;
         let is_request =
             words.eq([b"HTTP/1.1"]) && memchr::memmem::find(&encoded, b"\r\n\r\n").is_some();
-        let closing = if closes { &b""[..] } else { CLOSE };
         is_request.then(|| Self {
             kind: RequestKind::of(&method),
             method,
-            encoded_closing: [&encoded[..end], closing, &encoded[end..]].concat(),
             encoded,
             closes,
         })
@@ -248,9 +249,20 @@ impl Request {
         &self.encoded
     }
 
-    /// The same, with `Connection: close`.
-    pub fn closing_bytes(&self) -> &[u8] {
-        &self.encoded_closing
+    /// Appends the same, with `Connection: close`: few requests are the last ones of their connections, and a body may be
+    /// long.
+    pub(crate) fn add_closing(&self, bytes: &mut Vec<u8>) {
+        let end = memchr::memmem::find(&self.encoded, b"\r\n").map_or(0, |at| at + b"\r\n".len());
+        let (first_line, rest) = self.encoded.split_at(end);
+        let closing = if self.closes { &b""[..] } else { CLOSE };
+        [first_line, closing, rest]
+            .iter()
+            .for_each(|part| bytes.extend_from_slice(part));
+    }
+
+    /// How many bytes it may take until it is sent.
+    fn queued_bytes(&self) -> usize {
+        self.encoded.len() + CLOSE.len()
     }
 
     /// The method's name.
@@ -421,7 +433,7 @@ impl WireRequest {
     /// How many bytes of memory each request in flight may take until it is sent.
     pub(crate) fn longest_bytes(&self) -> u64 {
         let longest = match self {
-            Self::Http1(set) => set.requests.iter().map(|it| it.closing_bytes().len()).max(),
+            Self::Http1(set) => set.requests.iter().map(Request::queued_bytes).max(),
             Self::Http2(set) => set.requests.iter().map(StreamRequest::queued_bytes).max(),
             Self::Grpc(call) => Some(call.queued_bytes()),
         };
@@ -549,30 +561,55 @@ fn name(method: &str, path: &str) -> String {
     format!("{method} {path}")
 }
 
-/// The field of a `Name: value` line.
+/// The fields of `Name: value` lines.
 ///
 /// # Errors
 ///
-/// If it is none, or one that frames the body.
-pub fn header_field(line: &str) -> Result<(HeaderName, HeaderValue), RequestError> {
-    let (name, value) = line
-        .split_once(':')
-        .ok_or_else(|| RequestError::HeaderShape(line.into()))?;
-    let name = name.trim();
-    if matches!(
-        name.to_ascii_lowercase().as_str(),
-        "content-length" | "transfer-encoding"
-    ) {
-        return Err(RequestError::Framing(name.into()));
+/// If a line is none, or [`add_field`] refuses it.
+pub fn header_fields(lines: &[String]) -> Result<Vec<Field>, RequestError> {
+    let mut fields = Vec::with_capacity(lines.len());
+    for line in lines {
+        let (name, value) = line
+            .split_once(':')
+            .ok_or_else(|| RequestError::HeaderShape(line.into()))?;
+        add_field(&mut fields, name.trim(), value.trim())?;
     }
-    let value =
-        HeaderValue::from_str(value.trim()).map_err(|_| RequestError::HeaderValue(name.into()))?;
-    let name = HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| RequestError::HeaderName(name.into()))?;
-    Ok((name, value))
+    Ok(fields)
 }
 
-fn closes((name, value): &(HeaderName, HeaderValue)) -> bool {
+/// Adds a field to those of a request.
+///
+/// # Errors
+///
+/// If it is none, frames the body, or is another `Host` (RFC 9112, section 3.2).
+pub fn add_field(fields: &mut Vec<Field>, name: &str, value: &str) -> Result<(), RequestError> {
+    let parsed = HeaderName::from_bytes(name.as_bytes())
+        .map_err(|_| RequestError::HeaderName(name.into()))?;
+    if matches!(parsed, header::CONTENT_LENGTH | header::TRANSFER_ENCODING) {
+        return Err(RequestError::Framing(name.into()));
+    }
+    if parsed == header::HOST && has(fields, &parsed) {
+        return Err(RequestError::Hosts);
+    }
+    let value = HeaderValue::from_str(value).map_err(|_| RequestError::HeaderValue(name.into()))?;
+    fields.push((parsed, value));
+    Ok(())
+}
+
+/// Sends the user of a URL, unless the fields have another, as curl does.
+pub fn add_user(fields: &mut Vec<Field>, url: &HttpUrl) {
+    if let Some(value) = url.authorization()
+        && !has(fields, &header::AUTHORIZATION)
+    {
+        fields.push((header::AUTHORIZATION, value.clone()));
+    }
+}
+
+fn has(fields: &[Field], name: &HeaderName) -> bool {
+    fields.iter().any(|(field, _)| field == name)
+}
+
+fn closes((name, value): &Field) -> bool {
     name == "connection"
         && value
             .as_bytes()
@@ -622,10 +659,32 @@ mod tests {
                 GET | a b: c | HeaderName(
                 GET | a: b\nc: d | HeaderValue(
                 GET | Content-length: 3 | Framing(
+                GET | Transfer-Encoding: chunked | Framing(
             ",
         ) {
             let refused = format!("{:?}", encode(method, &[header], b"").unwrap_err());
             assert!(refused.starts_with(error), "{refused}");
+        }
+    }
+
+    #[test]
+    fn there_is_one_host_and_one_user() {
+        let twice = encode("GET", &["Host: a", "x: y", "hOST: b"], b"").unwrap_err();
+        assert_eq!(
+            twice.to_string(),
+            "a request has one header `Host`: remove the other one"
+        );
+        let url: HttpUrl = "http://me:secret@h/".parse().unwrap();
+        for (headers, expected) in [
+            (vec![], "authorization: Basic bWU6c2VjcmV0\r\n"),
+            (
+                vec!["Authorization: mine".to_owned()],
+                "authorization: mine\r\n",
+            ),
+        ] {
+            let request = Request::new("GET", &url, &headers, b"").unwrap();
+            let text = String::from_utf8(request.encoded).unwrap();
+            assert_eq!(text, format!("GET / HTTP/1.1\r\nHost: h\r\n{expected}\r\n"));
         }
     }
 

@@ -100,9 +100,10 @@ fn request(
 ) -> Result<RequestParts, String> {
     let fields = object(line)?;
     let url = url(&fields, server.as_ref())?;
-    let method = text(&fields, "method")?.unwrap_or("GET");
     let headers = merged(own_headers(&fields)?, headers);
     let body = body(&fields)?;
+    let default = if body.is_empty() { "GET" } else { "POST" };
+    let method = text(&fields, "method")?.unwrap_or(default);
     let request =
         RequestParts::new(method, &url, &headers, &body).map_err(|error| wrong(&error))?;
     server.get_or_insert(url);

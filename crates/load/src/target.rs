@@ -2,15 +2,19 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, SocketAddrV6, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use http::Uri;
-use http::uri::{Authority, InvalidUri, PathAndQuery};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
+use http::uri::{InvalidUri, PathAndQuery};
 use nix::errno::Errno;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use prony_model::{Authority, AuthorityError};
 use serde::{Deserialize, Serialize};
 
 /// Why a target is unusable.
@@ -35,6 +39,12 @@ pub enum TargetError {
     Syntax { url: String, reason: String },
     #[error("the host `{host}` cannot be resolved: {source}; is it spelled correctly?")]
     Unresolved { host: String, source: io::Error },
+    #[error(
+        "cannot connect to {0}: a link-local address needs the interface that leads to it; write it behind the address, for \
+         instance http://[{ip}%25eth0]:{port}/ (`ip link` lists the interfaces)",
+        ip = .0.ip(), port = .0.port()
+    )]
+    NoInterface(SocketAddrV6),
     #[error("cannot connect to {endpoint}: {source}; is the server running and listening there?")]
     Unreachable {
         endpoint: Endpoint,
@@ -81,6 +91,12 @@ pub(crate) fn was_reset(error: &io::Error) -> bool {
 impl Endpoint {
     /// Returns itself if it accepts a connection within `timeout`, whatever the server does next.
     pub fn connectable(self, timeout: Duration) -> Result<Self, TargetError> {
+        if let Self::Tcp(SocketAddr::V6(address)) = self
+            && address.ip().is_unicast_link_local()
+            && address.scope_id() == 0
+        {
+            return Err(TargetError::NoInterface(address));
+        }
         let connected = match &self {
             Self::Tcp(address) => TcpStream::connect_timeout(address, timeout).map(drop),
             Self::Unix(path) => UnixStream::connect(path).map(drop),
@@ -129,14 +145,28 @@ impl Scheme {
     }
 }
 
+/// What the path and the query of a URL do not have as it is (RFC 3986): at least what browsers encode.
+pub const NOT_IN_URLS: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'`')
+    .add(b'{')
+    .add(b'}')
+    .add(b'^')
+    .add(b'|')
+    .add(b'\\');
+
 /// An `http://` or `https://` URL.
 #[derive(Clone, Debug)]
 pub struct HttpUrl {
     text: String,
+    /// Where the path begins in the text.
+    origin_end: usize,
     scheme: Scheme,
-    host: String,
-    port: u16,
-    host_header: String,
+    authority: Authority,
+    authorization: Option<HeaderValue>,
     path: String,
 }
 
@@ -148,7 +178,12 @@ impl HttpUrl {
 
     /// The value of the `Host` header.
     pub fn host_header(&self) -> &str {
-        &self.host_header
+        self.authority.header()
+    }
+
+    /// The value of the `Authorization` header for the user in the URL, if it has one.
+    pub fn authorization(&self) -> Option<&HeaderValue> {
+        self.authorization.as_ref()
     }
 
     /// The scheme.
@@ -156,19 +191,25 @@ impl HttpUrl {
         self.scheme
     }
 
-    /// The URL as it was given, or with the path that it was changed to.
+    /// The URL as it was given, without a user, or with the path that it was changed to. The path is encoded.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The host, without the brackets of an IPv6 address.
+    /// The scheme, the host and the port, as they were given.
+    pub fn origin(&self) -> &str {
+        &self.text[..self.origin_end]
+    }
+
+    /// The host, without the brackets of an IPv6 address, but with its zone.
     pub fn host(&self) -> &str {
-        &self.host
+        self.authority.host()
     }
 
     /// The port.
     pub fn port(&self) -> u16 {
-        self.port
+        let port = self.authority.port();
+        port.unwrap_or(self.scheme.default_port())
     }
 
     /// The URL of another path (with its query) on the same server.
@@ -177,10 +218,15 @@ impl HttpUrl {
     ///
     /// If no URL may have that path.
     pub fn with_path(&self, path: &str) -> Result<Self, TargetError> {
-        format!("{}://{}{path}", self.scheme.name(), self.host_header).parse()
+        let mut url = self.clone();
+        url.set_path(path).map_err(|error| TargetError::Syntax {
+            url: url.text.clone(),
+            reason: error.to_string(),
+        })?;
+        Ok(url)
     }
 
-    /// Goes to another path (with its query) on the same server.
+    /// Goes to another path (with its query) on the same server. What no URL has is encoded.
     ///
     /// # Errors
     ///
@@ -191,27 +237,26 @@ impl HttpUrl {
         if !path.starts_with('/') {
             self.path.push('/');
         }
-        self.path.push_str(path);
-        self.text.clear();
-        let parts = [self.scheme.name(), "://", &self.host_header, &self.path];
-        parts.iter().for_each(|part| self.text.push_str(part));
+        self.path.extend(utf8_percent_encode(path, NOT_IN_URLS));
+        self.text.truncate(self.origin_end);
+        self.text.push_str(&self.path);
         PathAndQuery::try_from(self.path.as_str()).map(drop)
     }
 
     /// Whether both name the same server: the same scheme, the same host, ignoring case, and the same port.
     pub fn is_same_server(&self, other: &Self) -> bool {
         self.scheme == other.scheme
-            && self.host.eq_ignore_ascii_case(&other.host)
-            && self.port == other.port
+            && self.host().eq_ignore_ascii_case(other.host())
+            && self.port() == other.port()
     }
 
     /// The first of the host's addresses that accepts a connection within `timeout`.
     pub fn connectable_endpoint(&self, timeout: Duration) -> Result<Endpoint, TargetError> {
         let unresolved = |source| TargetError::Unresolved {
-            host: self.host.clone(),
+            host: self.host().to_owned(),
             source,
         };
-        let addresses = (self.host.as_str(), self.port)
+        let addresses = (self.host(), self.port())
             .to_socket_addrs()
             .map_err(unresolved)?;
         let mut failure = unresolved(io::Error::other("it has no address"));
@@ -229,63 +274,85 @@ impl FromStr for HttpUrl {
     type Err = TargetError;
 
     fn from_str(text: &str) -> Result<Self, TargetError> {
-        let syntax = |reason: &str| TargetError::Syntax {
-            url: text.into(),
-            reason: reason.into(),
-        };
-        let Some((scheme, rest)) = text.split_once("://") else {
+        let text = text.trim_matches(|character| character <= ' ');
+        let Some((scheme_name, rest)) = text.split_once("://") else {
             return Err(without_scheme(text));
         };
-        let scheme = Scheme::of_name(scheme).ok_or_else(|| TargetError::Scheme {
-            scheme: scheme.into(),
+        let scheme = Scheme::of_name(scheme_name).ok_or_else(|| TargetError::Scheme {
+            scheme: without_user(scheme_name),
         })?;
-        if rest.is_empty() || rest.starts_with(['/', '?', '#']) {
-            return Err(no_host(text));
-        }
-        let without_fragment = text.split('#').next().unwrap_or(text);
-        let uri: Uri = without_fragment
-            .parse()
-            .map_err(|error: http::uri::InvalidUri| syntax(&error.to_string()))?;
-        let authority = uri.authority().ok_or_else(|| no_host(text))?;
-        if authority.as_str().contains('@') {
-            return Err(syntax(
-                "Prony does not send the user name in it; use -H 'Authorization: …'",
-            ));
-        }
-        if authority.host().is_empty() {
-            return Err(no_host(text));
-        }
-        let port =
-            port_of(authority, scheme).ok_or_else(|| syntax("its port is not 1 to 65535"))?;
-        let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        Ok(Self {
-            text: text.into(),
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (authority, rest) = rest.split_at(end);
+        let (user, host) = match authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, authority),
+        };
+        let authority = host.parse().map_err(|error| wrong_host(text, &error))?;
+        let origin = format!("{scheme_name}://{host}");
+        let mut url = Self {
+            origin_end: origin.len(),
+            text: origin,
             scheme,
-            host: authority.host().trim_matches(['[', ']']).into(),
-            port,
-            host_header: authority.as_str().into(),
-            path: if path.starts_with('/') {
-                path.into()
-            } else {
-                format!("/{path}")
-            },
-        })
+            authority,
+            authorization: user.map(basic),
+            path: String::new(),
+        };
+        url.set_path(rest).map_err(|error| TargetError::Syntax {
+            url: without_user(text),
+            reason: error.to_string(),
+        })?;
+        // As it was given, without a slash that is only implied.
+        url.text.truncate(url.origin_end);
+        url.text.extend(utf8_percent_encode(rest, NOT_IN_URLS));
+        Ok(url)
     }
+}
+
+/// The value of `Authorization` for the user of a URL, as curl sends it: without a password, that is empty.
+fn basic(user: &str) -> HeaderValue {
+    let mut decoded: Vec<u8> = percent_decode_str(user).collect();
+    if !user.contains(':') {
+        decoded.push(b':');
+    }
+    let value = format!("Basic {}", STANDARD.encode(decoded));
+    let mut value = HeaderValue::from_str(&value).expect("base64 is visible ASCII");
+    value.set_sensitive(true);
+    value
+}
+
+/// A URL in a message, which must not show a password.
+fn without_user(url: &str) -> String {
+    let Some((before, rest)) = url.rsplit_once('@') else {
+        return url.to_owned();
+    };
+    let scheme = before.split_once("://").map(|(scheme, _)| scheme);
+    let scheme = scheme.map_or(String::new(), |scheme| format!("{scheme}://"));
+    format!("{scheme}***@{rest}")
 }
 
 fn no_host(url: &str) -> TargetError {
     TargetError::Syntax {
-        url: url.into(),
+        url: without_user(url),
         reason: "it names no host; write for instance http://localhost:8080/".into(),
+    }
+}
+
+fn wrong_host(url: &str, error: &AuthorityError) -> TargetError {
+    match error {
+        AuthorityError::NoHost => no_host(url),
+        error => TargetError::Syntax {
+            url: without_user(url),
+            reason: error.to_string(),
+        },
     }
 }
 
 /// Why a text without `://` is not a URL.
 fn without_scheme(text: &str) -> TargetError {
-    let url = text.to_owned();
-    if text.trim().is_empty() {
+    if text.is_empty() {
         return TargetError::Empty;
     }
+    let url = without_user(text);
     let named = text.split_once(':');
     let Some((scheme, rest)) = named.and_then(|(name, rest)| Some((Scheme::of_name(name)?, rest)))
     else {
@@ -294,27 +361,17 @@ fn without_scheme(text: &str) -> TargetError {
     match rest.trim_start_matches('/') {
         "" => no_host(text),
         rest => TargetError::Slashes {
-            rest: rest.to_owned(),
+            rest: without_user(rest),
             scheme: scheme.name(),
             url,
         },
     }
 }
 
-/// The port of an authority without a user name; that of the scheme by default.
-fn port_of(authority: &Authority, scheme: Scheme) -> Option<u16> {
-    match authority.as_str().strip_prefix(authority.host())? {
-        "" => Some(scheme.default_port()),
-        port => port
-            .strip_prefix(':')?
-            .parse()
-            .ok()
-            .filter(|&port| port > 0),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use prony_testkit::table::rows;
+
     use super::*;
 
     fn error(text: &str) -> String {
@@ -324,14 +381,75 @@ mod tests {
     #[test]
     fn a_url_has_its_parts() {
         let url: HttpUrl = "http://[::1]:8080/a/b?c=d#e".parse().unwrap();
-        assert_eq!((url.host.as_str(), url.port), ("::1", 8080));
+        assert_eq!((url.host(), url.port()), ("::1", 8080));
         assert_eq!((url.host_header(), url.path()), ("[::1]:8080", "/a/b?c=d"));
         let url: HttpUrl = "HTTP://example.test".parse().unwrap();
-        assert_eq!((url.port, url.path()), (80, "/"));
+        assert_eq!((url.port(), url.path()), (80, "/"));
         let url: HttpUrl = "http://example.test?x".parse().unwrap();
         assert_eq!((url.scheme(), url.path()), (Scheme::Http, "/?x"));
         let url: HttpUrl = "https://example.test/".parse().unwrap();
-        assert_eq!((url.scheme(), url.port), (Scheme::Https, 443));
+        assert_eq!((url.scheme(), url.port()), (Scheme::Https, 443));
+        let url: HttpUrl = "http://[fe80::1%25eth0]:81/a".parse().unwrap();
+        assert_eq!(
+            (url.host(), url.host_header()),
+            ("fe80::1%eth0", "[fe80::1]:81")
+        );
+        assert_eq!(url.with_path("/b").unwrap().host(), "fe80::1%eth0");
+    }
+
+    #[test]
+    fn what_no_url_has_is_encoded() {
+        for [url, path, shown] in rows(
+            r#"
+            http://a/ü | /%C3%BC | http://a/%C3%BC
+            http://a/a b?q=a|b"c' | /a%20b?q=a%7Cb%22c' | http://a/a%20b?q=a%7Cb%22c'
+            http://bücher.test/<%20{>%zz | /%3C%20%7B%3E%zz | http://bücher.test/%3C%20%7B%3E%zz
+            \x20http://a/b\n | /b | http://a/b
+            http://a | / | http://a
+            http://a?ü#ö | /?%C3%BC | http://a?%C3%BC#%C3%B6
+            "#,
+        ) {
+            let url: HttpUrl = url.parse().unwrap();
+            assert_eq!((url.path(), url.as_str()), (path, shown));
+            let again: HttpUrl = url.as_str().parse().unwrap();
+            assert_eq!(again.path(), path);
+        }
+        let url: HttpUrl = "http://bücher.test:81/".parse().unwrap();
+        assert_eq!(url.host_header(), "xn--bcher-kva.test:81");
+        assert!(url.is_same_server(&"http://XN--BCHER-KVA.test:81".parse().unwrap()));
+    }
+
+    #[test]
+    fn a_user_becomes_basic_and_is_not_shown() {
+        for [url, expected] in rows(
+            r"
+            http://me:secret@a/b | me:secret
+            http://me@a/b | me:
+            http://m%40e:s%3A%20@a/b | m@e:s:\x20
+            http://a/@b | none
+            ",
+        ) {
+            let url: HttpUrl = url.parse().unwrap();
+            let value = { url.authorization() }.map(|value| value.to_str().unwrap().to_owned());
+            let basic = format!("Basic {}", STANDARD.encode(expected));
+            assert_eq!(value, (expected != "none").then_some(basic));
+            assert!(!url.as_str().contains("me") && !format!("{url:?}").contains("bWU"));
+            assert!(url.with_path("/c").unwrap().authorization() == url.authorization());
+        }
+        for wrong in [
+            "http://me:secret@",
+            "http://me:secret@a b",
+            "http://me:secret@a:0/",
+            "http://me:sec/secret@a/",
+            "http://me:a?secret@a/",
+            "me:secret@a/",
+            "http:/me:secret@a/",
+            "ftp:me:secret@a",
+            "me:secret@a://b",
+        ] {
+            let error = error(wrong);
+            assert!(!error.contains("secret"), "{error}");
+        }
     }
 
     #[test]
@@ -347,7 +465,8 @@ mod tests {
             secure.with_path("/b").unwrap().as_str(),
             "https://[::1]:8080/b"
         );
-        assert!(url.with_path("/a b").is_err());
+        assert_eq!(url.with_path("/a b").unwrap().path(), "/a%20b");
+        assert!(url.with_path(&format!("/{}", "a".repeat(70_000))).is_err());
         let mut changed = url.clone();
         changed.set_path("/c?d#e").unwrap();
         assert_eq!((changed.as_str(), changed.path()), (other.as_str(), "/c?d"));
@@ -365,14 +484,36 @@ mod tests {
         assert!(error("").contains("the URL is empty; write for instance http://"));
         assert!(error("http:/127.0.0.1/x").contains("did you mean `http://127.0.0.1/x`?"));
         assert!(error("HTTP:a").contains("did you mean `http://a`?"));
-        for no_host in ["http:", "http:/", "http://", "http:///x", "http://?"] {
+        for no_host in [
+            "http:",
+            "http:/",
+            "http://",
+            "http:///x",
+            "http://?",
+            "http://:80/",
+        ] {
             assert!(error(no_host).contains("it names no host"), "{no_host}");
         }
-        assert!(error("http://:80/").contains("is not a URL"));
-        assert!(error("http://a:99999/").contains("is not a URL"));
-        assert!(error("http://a:0/").contains("1 to 65535"));
-        assert!(error("http://me:secret@a/").contains("Authorization"));
-        assert!(error("http://a b/").contains("is not a URL"));
+        for port in ["http://a:99999/", "http://a:0/"] {
+            assert!(error(port).contains("is not a URL: its port is not 1 to 65535"));
+        }
+        let expected = "`http://a b/` is not a URL: its host has a blank, which no host has";
+        assert_eq!(error("http://a b/"), expected);
+    }
+
+    #[test]
+    fn a_link_local_address_needs_its_interface() {
+        let url: HttpUrl = "http://[fe80::1]:8080/".parse().unwrap();
+        let error = url
+            .connectable_endpoint(Duration::from_secs(5))
+            .unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains(
+                "write it behind the address, for instance http://[fe80::1%25eth0]:8080/"
+            ),
+            "{error}"
+        );
     }
 
     #[test]

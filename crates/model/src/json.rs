@@ -9,13 +9,19 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-/// Reads a text in which no object has a key twice.
+/// Reads a text in which no object has a key twice. A byte order mark before it is skipped.
 ///
 /// # Errors
 /// If it is not JSON, has a key twice, or is not a `T`.
 pub fn from_json<T: DeserializeOwned>(text: impl AsRef<[u8]>) -> serde_json::Result<T> {
-    serde_json::from_slice::<UniqueKeys>(text.as_ref())?;
-    serde_json::from_slice(text.as_ref())
+    let text = without_mark(text.as_ref());
+    serde_json::from_slice::<UniqueKeys>(text)?;
+    serde_json::from_slice(text)
+}
+
+/// A text without the byte order mark with which editors and exporters of Windows begin UTF-8.
+pub fn without_mark(text: &[u8]) -> &[u8] {
+    text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
 /// Any JSON whose objects have each key once; its values are not kept.
@@ -102,6 +108,7 @@ mod tests {
         let text = text.replace("e400", "e40");
         let expected = json!({"a": [1, -2, 3.5, "x", null, true, {"a": {}}], "b": {"a": 1e40}});
         assert_eq!(from_json::<Value>(&text).unwrap(), expected);
+        assert_eq!(from_json::<Value>("\u{feff}[1]").unwrap(), json!([1]));
         let told = from_json::<Value>("{\"a\": }").unwrap_err().to_string();
         assert!(told.contains("line 1 column 7"), "{told}");
         assert!(from_json::<Value>(b"\xff").is_err());

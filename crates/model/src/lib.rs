@@ -4,6 +4,7 @@
 //! or writes these types.
 #![forbid(unsafe_code)]
 
+mod authority;
 mod bound;
 mod counted_rounds;
 mod disturbance;
@@ -34,6 +35,7 @@ mod throughput;
 mod trial;
 mod user_instructions;
 
+pub use authority::{Authority, AuthorityError};
 pub use bound::{Bound, Cause, FigureKind};
 pub use counted_rounds::CountedRounds;
 pub use disturbance::Disturbance;
@@ -44,7 +46,7 @@ pub use explanation::{
 pub use headline::Work;
 pub use histogram::{HistogramError, LatencyHistogram, LatencySummary};
 pub use interval_latencies::{IntervalLatencies, IntervalLatency};
-pub use json::from_json;
+pub use json::{from_json, without_mark};
 pub use load::{
     AgentResult, Ended, Events, FleetResult, FlowEntry, Flows, GeneratorCost, Handshakes,
     HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop, Scheduling, SlowResponses, Target,

@@ -8,11 +8,11 @@ use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use clap::Args;
-use http::{HeaderName, HeaderValue};
 use prony_load::tls::TlsClient;
 use prony_load::wire::grpc::{Call, CallKind, PREFIX, Status};
 use prony_load::{
-    Endpoint, ExchangeError, HttpUrl, Response, Scheme, WireRequest, exchange, header_field,
+    Endpoint, ExchangeError, Field, HttpUrl, Response, Scheme, WireRequest, add_user, exchange,
+    header_fields,
 };
 use prony_protobuf::{CallError, Reflection, ReflectionError, Schema};
 use prony_suite::run::other_scheme;
@@ -57,18 +57,20 @@ impl SchemaFlags {
     }
 }
 
-/// The fields of `Name: value` lines as metadata. The value of a name that ends with `-bin` must be base64.
-pub fn metadata(lines: &[String]) -> Result<Vec<(HeaderName, HeaderValue)>, Box<dyn Error>> {
-    let fields = lines.iter().map(|line| {
-        let (name, value) = header_field(line).map_err(usage)?;
-        match name.as_str().ends_with("-bin") && BASE64.decode(&value).is_err() {
-            true => Err(usage(format!(
-                "the value of `{name}` is not base64, which a name with -bin needs"
-            ))),
-            false => Ok((name, value)),
-        }
-    });
-    fields.collect()
+/// The fields of `Name: value` lines as metadata, and the user of the URL. The value of a name that ends with `-bin` must
+/// be base64.
+pub fn metadata(lines: &[String], url: &HttpUrl) -> Result<Vec<Field>, Box<dyn Error>> {
+    let mut fields = header_fields(lines).map_err(usage)?;
+    add_user(&mut fields, url);
+    let mut fields_in_base64 = fields
+        .iter()
+        .filter(|(name, _)| name.as_str().ends_with("-bin"));
+    match fields_in_base64.find(|(_, value)| BASE64.decode(value).is_err()) {
+        Some((name, _)) => Err(usage(format!(
+            "the value of `{name}` is not base64, which a name with -bin needs"
+        ))),
+        None => Ok(fields),
+    }
 }
 
 /// gRPC allows base64 with and without padding.
@@ -90,7 +92,7 @@ pub fn check_url(url: &HttpUrl) -> Result<(), Box<dyn Error>> {
 
 /// The URL of the server alone.
 pub fn server_of(url: &HttpUrl) -> String {
-    format!("{}://{}/", url.scheme().name(), url.host_header())
+    format!("{}/", url.origin())
 }
 
 /// A gRPC server to ask for its schema.
@@ -100,7 +102,7 @@ pub struct GrpcServer {
     pub tls: Option<TlsClient>,
     /// Whether there is a certificate to present if the server requests one.
     pub has_certificate: bool,
-    pub metadata: Vec<(HeaderName, HeaderValue)>,
+    pub metadata: Vec<Field>,
     pub timeout: Duration,
 }
 
@@ -180,17 +182,25 @@ fn failed(error: impl Into<Box<dyn Error + Send + Sync>>) -> CallError {
 
 #[cfg(test)]
 mod tests {
+    use prony_testkit::contains;
+
     use super::*;
 
     #[test]
     fn binary_metadata_is_base64() {
         let lines = ["X-Token: t", "key-bin: AAE", "b-bin: AA=="].map(String::from);
-        let fields = metadata(&lines).unwrap();
+        let url = "http://me@a".parse().unwrap();
+        let fields = metadata(&lines, &url).unwrap();
         assert_eq!(fields[0].0, "x-token");
         assert_eq!(fields[1].1, "AAE");
-        let error = metadata(&["key-bin: ?".into()]).unwrap_err().to_string();
-        assert!(error.contains("`key-bin` is not base64"), "{error}");
-        assert!(metadata(&["nothing".into()]).is_err());
+        let (name, value) = &fields[3];
+        assert_eq!(
+            (name.as_str(), value.as_bytes()),
+            ("authorization", &b"Basic bWU6"[..])
+        );
+        let error = metadata(&["key-bin: ?".into()], &url).unwrap_err();
+        contains(&error.to_string(), "`key-bin` is not base64");
+        assert!(metadata(&["nothing".into()], &url).is_err());
     }
 
     #[test]

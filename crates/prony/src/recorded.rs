@@ -83,7 +83,7 @@ fn exported(file: &Path) -> Result<Recorded, Box<dyn Error>> {
     }
     let name = file.display();
     let text = fs::read_to_string(file).map_err(|error| format!("cannot read {name}: {error}"))?;
-    let head: Result<Head, _> = serde_json::from_str(&text);
+    let head: Result<Head, _> = serde_json::from_str(text.trim_start_matches('\u{feff}'));
     if !head.is_ok_and(|head| head.schema == RUN_SCHEMA) {
         return Err(format!(
             "{name} is not a run of Prony ({RUN_SCHEMA}); write one with `prony export --output {name}`"

@@ -1,5 +1,6 @@
 //! Messages from and to JSON.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use prony_manifest::{did_you_mean, nearest};
@@ -56,6 +57,43 @@ fn parse(
     if json.len() > MAX_JSON {
         return Err(MessageError::LongJson);
     }
+    let json = json.strip_prefix('\u{feff}').unwrap_or(json);
+    let mut text = Cow::Borrowed(json);
+    let mut before: Option<MessageError> = None;
+    loop {
+        let error = match parse_text(input, &text, streams) {
+            Ok(messages) => return Ok(messages),
+            Err(error) => error,
+        };
+        // Without its quotes, what failed there is no better.
+        let place = error.place();
+        if let Some(before) = before.filter(|before| place <= before.place()) {
+            return Err(before);
+        }
+        match place.and_then(|place| without_quotes(&text, place)) {
+            Some(changed) => text = changed.into(),
+            None => return Err(error),
+        }
+        before = Some(error);
+    }
+}
+
+/// The JSON without the quotes of the number with an exponent that ends at a line and a column. An integer may be such a
+/// number, `"1e2"`, which prost-reflect reads only without quotes.
+fn without_quotes(json: &str, (line, column): (usize, usize)) -> Option<String> {
+    let before = json.split_inclusive('\n').take(line - 1);
+    let end = before.map(str::len).sum::<usize>() + column;
+    let text = json.get(..end)?.strip_suffix('"')?;
+    let (start, number) = text.rsplit_once('"')?;
+    let is_number = number.contains(['e', 'E']) && serde_json::from_str::<f64>(number).is_ok();
+    is_number.then(|| format!("{start} {number} {}", &json[end..]))
+}
+
+fn parse_text(
+    input: &MessageDescriptor,
+    json: &str,
+    streams: bool,
+) -> Result<Vec<DynamicMessage>, MessageError> {
     let begin = json.trim_start();
     if begin.is_empty() {
         return Ok(match streams {
@@ -275,6 +313,14 @@ fn of_message(index: Option<usize>) -> String {
 }
 
 impl MessageError {
+    /// The line and the column, if it has them.
+    fn place(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Json { line, column, .. } => Some((*line, *column)),
+            _ => None,
+        }
+    }
+
     /// An error of the JSON parser in the field at a path of a message.
     fn json(error: &serde_json::Error, place: Option<(&MessageDescriptor, &Path)>) -> Self {
         let (line, column) = (error.line(), error.column());

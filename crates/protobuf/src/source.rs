@@ -143,7 +143,7 @@ impl Sources {
         let text = String::from_utf8(bytes)
             .map_err(|_| SchemaError::Invalid("the file is not UTF-8".into()).in_file(&path))?;
         self.paths.insert(name.to_owned(), path);
-        let added = match protox_parse::parse(name, &text) {
+        let added = match protox_parse::parse(name, text.trim_start_matches('\u{feff}')) {
             Ok(file) => self.descriptors.add(file.encode_to_vec()).map(drop),
             Err(error) => Err(unparsed(&error)),
         };

@@ -23,7 +23,7 @@ use crate::placeholders::check_variables;
 use crate::request::{RequestFailure, Server, blank, render};
 use crate::secrets::Secrets;
 use crate::sources::Sources;
-use crate::target::Target;
+use crate::target;
 use crate::user::{HurlUser, in_a_line};
 
 /// A Hurl file, ready to be run by any number of users.
@@ -357,11 +357,10 @@ fn server(
                 }
             }
         };
-        let target = Target::parse(&url, false).map_err(|error| ScenarioError::Invalid {
+        let url = target::parse(&url, false).map_err(|error| ScenarioError::Invalid {
             place: place(),
             reason: error.to_string(),
         })?;
-        let url = target.url;
         match &server {
             None => server = Some(url),
             Some(server) if server.is_same_server(&url) => {}

@@ -30,12 +30,11 @@ pub(crate) fn resolved(base: &HttpUrl, location: &str) -> String {
     let (target, rest) = location.split_at(end);
     // As in browsers.
     let target = target.replace('\\', "/");
-    let scheme = base.scheme().name();
     if has_scheme(&target) {
         return format!("{target}{rest}");
     }
     if target.starts_with("//") {
-        return format!("{scheme}:{target}{rest}");
+        return format!("{}:{target}{rest}", base.scheme().name());
     }
     let path = base.path();
     let without_query = path.split('?').next().unwrap_or(path);
@@ -45,7 +44,7 @@ pub(crate) fn resolved(base: &HttpUrl, location: &str) -> String {
         target if target.starts_with('/') => "",
         _ => &without_query[..without_query.rfind('/').map_or(0, |at| at + 1)],
     };
-    format!("{scheme}://{}{folder}{target}{rest}", base.host_header())
+    format!("{}{folder}{target}{rest}", base.origin())
 }
 
 fn has_scheme(target: &str) -> bool {
@@ -89,14 +88,14 @@ fn gives_content_type(entry: &Request) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Target;
+    use crate::target;
 
     /// What a location is from `http://h:81/a/b/c?d=/e/f`, with what the URL parser makes of it.
     fn from_base(location: &str) -> String {
         let base: HttpUrl = "http://h:81/a/b/c?d=/e/f".parse().expect("a URL");
         let text = resolved(&base, location);
-        match Target::parse(&text, false) {
-            Ok(target) => target.url.as_str().to_owned(),
+        match target::parse(&text, false) {
+            Ok(target) => target.as_str().to_owned(),
             Err(_) => format!("no URL: {text}"),
         }
     }
@@ -136,8 +135,8 @@ mod tests {
     fn a_fragment_stays_with_the_client() {
         let base: HttpUrl = "http://h/a?b#c".parse().expect("a URL");
         for (location, path) in [("/x#y", "/x"), ("#y", "/a?b"), ("x?z#/y", "/x?z")] {
-            let target = Target::parse(&resolved(&base, location), false).expect("a URL");
-            assert_eq!(target.url.path(), path, "{location}");
+            let target = target::parse(&resolved(&base, location), false).expect("a URL");
+            assert_eq!(target.path(), path, "{location}");
         }
     }
 
@@ -153,8 +152,8 @@ mod tests {
             locations = locations.iter().flat_map(longer).collect();
         }
         for location in locations {
-            if let Ok(target) = Target::parse(&resolved(&base, &location), false) {
-                let path = target.url.path();
+            if let Ok(target) = target::parse(&resolved(&base, &location), false) {
+                let path = target.path();
                 let segments = path.split(['?', '#']).next().unwrap_or_default().split('/');
                 let is_dots = |segment: &str| segment == "." || segment == "..";
                 let has_dots = segments.clone().any(is_dots);

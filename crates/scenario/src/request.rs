@@ -5,11 +5,14 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, HeaderValue, header};
 use prony_hurl::ast::{EntryOption, OptionValue, Request, Template, TextOption};
 use prony_hurl::evaluate::{Failure, Rendered, Scope};
-use prony_load::{ALL_CODINGS, HttpUrl, RequestError, RequestParts, ScenarioRequest, TargetError};
+use prony_load::{
+    ALL_CODINGS, Field, HttpUrl, RequestError, RequestParts, ScenarioRequest, TargetError,
+    add_field, add_user,
+};
 
 use crate::options::EntryOptions;
 use crate::redirect;
-use crate::target::Target;
+use crate::target;
 
 /// What a request has unless its entry sets or removes it, as requests of Hurl do.
 const DEFAULT_FIELDS: [(HeaderName, HeaderValue); 2] = [
@@ -33,8 +36,6 @@ pub(crate) enum RequestFailure {
     OtherServer { url: String, server: String },
 }
 
-type Field = (HeaderName, HeaderValue);
-
 /// A request of that method without fields or body, for [`render`].
 pub(crate) fn blank(method: &str, server: &HttpUrl) -> Result<ScenarioRequest, RequestError> {
     let parts = RequestParts::of_fields(method, server.clone(), Vec::new(), Vec::new())?;
@@ -53,15 +54,15 @@ pub(crate) fn render(
     let Rendered {
         url, headers, body, ..
     } = scope.request(request)?;
-    let user = match server.path_of(&url) {
-        Some(path) if is_plain(path) => {
+    let other = match server.path_of(&url) {
+        Some(path) if !path.contains("/.") => {
             rendered.set_path(path)?;
             None
         }
         _ => {
-            let Target { url, user } = server.target_of(&url, options.keeps_dots)?;
-            rendered.set_path(url.path())?;
-            user
+            let target = server.target_of(&url, options.keeps_dots)?;
+            rendered.set_path(target.path())?;
+            Some(target)
         }
     };
     let fields = rendered.fields_mut();
@@ -78,7 +79,9 @@ pub(crate) fn render(
     for (option, text) in &texts {
         apply(*option, text, fields)?;
     }
-    add_user(fields, user)?;
+    if let Some(target) = other {
+        add_user(fields, &target);
+    }
     for (name, value) in DEFAULT_FIELDS {
         if !has(fields, &name) && !texts.iter().any(|it| is_without(it, &name)) {
             fields.push((name, value));
@@ -91,13 +94,14 @@ pub(crate) fn render(
 /// Makes `next` the request that follows a redirect to `target`, which is on the same server.
 pub(crate) fn follow(
     next: &mut ScenarioRequest,
-    target: Target,
+    target: &HttpUrl,
     status: u16,
     entry: &Request,
 ) -> Result<(), RequestError> {
     redirect::change_method(next, status, entry);
-    next.set_path(target.url.path())?;
-    add_user(next.fields_mut(), target.user)
+    next.set_path(target.path())?;
+    add_user(next.fields_mut(), target);
+    Ok(())
 }
 
 /// The one server of a scenario.
@@ -110,7 +114,7 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(url: HttpUrl) -> Self {
-        let prefix = format!("{}://{}", url.scheme().name(), url.host_header());
+        let prefix = url.origin().to_owned();
         Self { url, prefix }
     }
 
@@ -121,24 +125,16 @@ impl Server {
     }
 
     /// Parses a URL, which must be on this server.
-    pub(crate) fn target_of(&self, url: &str, keeps_dots: bool) -> Result<Target, RequestFailure> {
-        let target = Target::parse(url, keeps_dots)?;
-        match target.url.is_same_server(&self.url) {
+    pub(crate) fn target_of(&self, url: &str, keeps_dots: bool) -> Result<HttpUrl, RequestFailure> {
+        let target = target::parse(url, keeps_dots)?;
+        match target.is_same_server(&self.url) {
             true => Ok(target),
             false => Err(RequestFailure::OtherServer {
-                url: target.url.as_str().to_owned(),
+                url: target.as_str().to_owned(),
                 server: self.prefix.clone(),
             }),
         }
     }
-}
-
-/// Whether a path and query have only what URLs have as it is, and surely no segments of dots.
-fn is_plain(path: &str) -> bool {
-    !path.contains("/.")
-        && path
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && !b"\"<>`{}^|\\#".contains(&byte))
 }
 
 fn as_text(EntryOption { value, .. }: &EntryOption) -> Option<(TextOption, &Template)> {
@@ -153,16 +149,8 @@ fn is_without((option, text): &(TextOption, String), name: &HeaderName) -> bool 
     *option == TextOption::NoHeader && text.trim().eq_ignore_ascii_case(name.as_str())
 }
 
-fn authorization(user: impl AsRef<[u8]>) -> String {
+fn authorization(user: &str) -> String {
     format!("Basic {}", STANDARD.encode(user))
-}
-
-/// Sends the user of a URL, unless the request has another.
-fn add_user(fields: &mut Vec<Field>, user: Option<Vec<u8>>) -> Result<(), RequestError> {
-    match user.filter(|_| !has(fields, &header::AUTHORIZATION)) {
-        Some(user) => add_field(fields, "authorization", &authorization(&user)),
-        None => Ok(()),
-    }
 }
 
 fn apply(option: TextOption, text: &str, fields: &mut Vec<Field>) -> Result<(), RequestError> {
@@ -188,18 +176,6 @@ fn apply(option: TextOption, text: &str, fields: &mut Vec<Field>) -> Result<(), 
 
 fn has(fields: &[Field], name: &HeaderName) -> bool {
     fields.iter().any(|(field, _)| field == name)
-}
-
-fn add_field(fields: &mut Vec<Field>, name: &str, value: &str) -> Result<(), RequestError> {
-    let parsed = HeaderName::from_bytes(name.as_bytes())
-        .map_err(|_| RequestError::HeaderName(name.to_owned()))?;
-    if matches!(parsed, header::CONTENT_LENGTH | header::TRANSFER_ENCODING) {
-        return Err(RequestError::Framing(name.to_owned()));
-    }
-    let value =
-        HeaderValue::from_str(value).map_err(|_| RequestError::HeaderValue(name.to_owned()))?;
-    fields.push((parsed, value));
-    Ok(())
 }
 
 /// The cookies that a request has by its entry.

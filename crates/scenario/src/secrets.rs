@@ -9,7 +9,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use prony_load::ScenarioRequest;
 use serde::{Deserialize, Serialize};
 
-use crate::target::{IN_PATHS, NOT_IN_URLS, UNRESERVED};
+use prony_load::NOT_IN_URLS;
+
+use crate::target::{IN_PATHS, UNRESERVED};
 
 /// What stands for a secret.
 pub const HIDDEN: &str = "***";

@@ -215,7 +215,7 @@ impl<'a> HurlUser<'a> {
             false => given_cookies(&entry.request),
         };
         let mut next = sent.clone();
-        follow(&mut next, target, reply.status, &entry.entry.request)
+        follow(&mut next, &target, reply.status, &entry.entry.request)
             .map_err(|error| refused(error.into()))?;
         let url = next.parts().url();
         let kept = self.cookies.field(&server.url, url.path());

@@ -10,11 +10,12 @@ use crate::port::{holders_of, inodes_at};
 use crate::sampling::{ProcessTree, cpus_of};
 
 /// Programs that pass connections on to a server: what they use is not what the server uses.
-const FORWARDERS: [&str; 8] = [
+const FORWARDERS: [&str; 9] = [
     "docker-proxy",
     "rootlessport",
     "conmon",
     "slirp4netns",
+    "passt",
     "pasta",
     "kubectl",
     "ssh",
@@ -184,7 +185,13 @@ fn processes_at(address: SocketAddr) -> Result<ProcessTree, Unmeasured> {
 fn forwarder(pid: i32) -> Option<String> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     let name = name.trim_end();
-    FORWARDERS.contains(&name).then(|| name.to_owned())
+    is_forwarder(name).then(|| name.to_owned())
+}
+
+/// Whether a program of this name passes connections on. passt runs itself again as `pasta.avx2` on CPUs that have it.
+fn is_forwarder(name: &str) -> bool {
+    let (name, _) = name.split_once('.').unwrap_or((name, ""));
+    FORWARDERS.contains(&name)
 }
 
 #[cfg(test)]
@@ -198,6 +205,13 @@ mod tests {
         let server = ListeningServer::at("192.0.2.1:80".parse().unwrap());
         assert_eq!(server.tree(), Err(&Unmeasured::Elsewhere));
         assert!(server.cpus().is_empty() && !server.has_ended());
+    }
+
+    #[test]
+    fn forwarders_are_known_by_their_names() {
+        let all = ["docker-proxy", "pasta", "pasta.avx2", "passt.avx2"];
+        assert!(all.into_iter().all(is_forwarder));
+        assert!(!["node", "pastad", ".pasta"].into_iter().any(is_forwarder));
     }
 
     #[test]

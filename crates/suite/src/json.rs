@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use prony_load::{Mismatch, excerpt};
+use prony_model::without_mark;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -119,7 +120,7 @@ pub(crate) fn from_toml(value: toml::Value) -> Result<Value, String> {
 
 /// Reads a body as JSON.
 pub(crate) fn parsed(body: &[u8]) -> Result<Value, Mismatch> {
-    serde_json::from_slice(body).map_err(|error| Mismatch {
+    serde_json::from_slice(without_mark(body)).map_err(|error| Mismatch {
         expected: "a JSON body".to_owned(),
         received: format!(
             "{} bytes that are not JSON ({error}): {}",

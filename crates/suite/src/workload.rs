@@ -406,8 +406,10 @@ body = { message = { 1 = "r" } }
 
     #[test]
     fn a_call_is_read_and_its_faults_are_reported() {
+        let with_dot = read(&CALL.replace("Echo/Unary", "Echo.Unary")).unwrap();
         let call = read(CALL).unwrap();
         let call = call.exchange().unwrap();
+        assert_eq!(with_dot.exchange().unwrap().request, call.request);
         let Request::Grpc { path, message, .. } = call.request else {
             panic!("{:?}", call.request);
         };
@@ -419,7 +421,7 @@ body = { message = { 1 = "r" } }
             CALL,
             read,
             r#"
-            Echo/Unary | Echo.Unary | sse.toml:5: `prony.echo.v1.Echo.Unary` is not a call
+            prony.echo.v1.Echo/Unary | Unary | sse.toml:5: `Unary` is not a call
             message = { 1 = "r" }\n[ | [ | has `grpc` and `message`
             grpc = | path = "/"\ngrpc = | neither `method` nor `path`
             grpc = "prony.echo.v1.Echo/Unary" | method = "GET"\npath = "/" | name the call with `grpc`

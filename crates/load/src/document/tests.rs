@@ -136,7 +136,9 @@ fn a_request_of_the_connection_that_closes_has_its_field_once() {
         panic!("another request");
     };
     for (number, request) in set.requests().iter().enumerate() {
-        let text = String::from_utf8_lossy(request.closing_bytes()).to_lowercase();
+        let mut closing = Vec::new();
+        request.add_closing(&mut closing);
+        let text = String::from_utf8_lossy(&closing).to_lowercase();
         assert_eq!(text.matches("connection: close\r\n").count(), 1);
         assert_eq!(request.closes(), number == 0);
     }

@@ -27,6 +27,7 @@ pub(crate) use cipher_suite::iana_name;
 pub(crate) use parts::TlsParts;
 use parts::{IdentityParts, PartsError, Trusted};
 pub use pem::LONGEST_PEM_FILE;
+pub(crate) use verifier::is_authority;
 
 /// How to set up TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

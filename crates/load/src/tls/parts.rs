@@ -62,7 +62,9 @@ impl TlsParts {
     ///
     /// If a part is unusable.
     pub(crate) fn client(self) -> Result<TlsClient, PartsError> {
-        let name = ServerName::try_from(self.server_name.clone());
+        // The zone of an address is this machine's own.
+        let name = self.server_name.split('%').next().unwrap_or_default();
+        let name = ServerName::try_from(name.to_owned());
         let server_name = name.map_err(|_| TlsError::ServerName(self.server_name.clone()))?;
         let versions = self.versions.supported()?;
         let provider = Arc::new(CryptoProvider {
@@ -125,7 +127,9 @@ impl Trusted {
         }
         let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider);
         let verifier = verifier.build();
-        Ok(verifier.map_err(|error| TlsError::Rejected(error.to_string()))?)
+        let verifier = verifier.map_err(|error| TlsError::Rejected(error.to_string()))?;
+        let trusted = decoded(certificates).collect();
+        Ok(verifier::trusted_itself(verifier, trusted))
     }
 }
 

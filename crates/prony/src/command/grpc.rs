@@ -144,7 +144,7 @@ impl Source {
             .parse()
             .map_err(usage)?;
         check_url(&url)?;
-        let metadata = metadata(&self.headers)?;
+        let metadata = metadata(&self.headers, &url)?;
         let tls = self.tls.of(&url, None).map_err(usage)?;
         let has_certificate = tls.as_ref().is_some_and(Tls::has_certificate);
         let tls = tls.map(|tls| tls.client(Offer::Only(HttpVersion::Http2)));

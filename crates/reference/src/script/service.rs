@@ -45,6 +45,7 @@ impl Service {
             source,
         })?;
         let times = text
+            .trim_start_matches('\u{feff}')
             .lines()
             .map(str::trim)
             .enumerate()

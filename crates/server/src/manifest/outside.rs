@@ -4,8 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use http::Uri;
-use http::uri::Authority;
+use prony_model::{Authority, AuthorityError};
 
 /// A server that already runs, as `prony.toml` describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,36 +59,32 @@ pub enum CertificateTrust {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUrl {
     scheme: &'static str,
-    host: String,
-    port: u16,
-    has_port: bool,
-    authority: String,
+    authority: Authority,
 }
 
 impl ServerUrl {
     /// Its host, without the brackets of an IPv6 address.
     pub fn host(&self) -> &str {
-        &self.host
+        self.authority.host()
     }
 
     /// Its port.
     pub fn port(&self) -> u16 {
-        self.port
+        let default = if self.is_tls() { 443 } else { 80 };
+        self.authority.port().unwrap_or(default)
     }
 
     /// Its host and port as in a `Host` header.
     pub fn authority(&self) -> &str {
-        &self.authority
+        self.authority.header()
     }
 
     /// The same URL with another scheme. It has the same port: without one, it would have the default port of its scheme.
     pub fn with_scheme(&self, scheme: &str) -> String {
-        let Self {
-            authority, port, ..
-        } = self;
-        match self.has_port {
-            true => format!("{scheme}://{authority}"),
-            false => format!("{scheme}://{authority}:{port}"),
+        let authority = self.authority();
+        match self.authority.port() {
+            Some(_) => format!("{scheme}://{authority}"),
+            None => format!("{scheme}://{authority}:{}", self.port()),
         }
     }
 
@@ -101,7 +96,7 @@ impl ServerUrl {
 
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}", self.scheme, self.authority)
+        write!(f, "{}://{}", self.scheme, self.authority())
     }
 }
 
@@ -135,18 +130,10 @@ impl FromStr for ServerUrl {
                 ));
             }
         };
-        let uri: Result<Uri, _> = format!("{scheme}://{rest}").parse();
-        let uri = uri.map_err(|error| format!("`{text}` is not a URL: {error}; {EXAMPLE}"))?;
-        let authority = uri.authority().filter(|it| !it.host().is_empty());
-        let authority = authority.ok_or_else(|| format!("`{text}` has no host; {EXAMPLE}"))?;
-        let port = port_of(authority, scheme);
-        Ok(Self {
-            scheme,
-            host: authority.host().trim_matches(['[', ']']).to_owned(),
-            port: port.ok_or_else(|| format!("the port of `{text}` is not 1 to 65535"))?,
-            has_port: authority.port().is_some(),
-            authority: authority.as_str().to_owned(),
-        })
+        let authority: Result<Authority, AuthorityError> = rest.parse();
+        let authority =
+            authority.map_err(|error| format!("`{text}` is not a URL: {error}; {EXAMPLE}"))?;
+        Ok(Self { scheme, authority })
     }
 }
 
@@ -172,18 +159,6 @@ fn scheme_of(text: &str) -> Result<(&'static str, &str), String> {
     }
 }
 
-/// The port of an authority without a user name; that of the scheme by default.
-fn port_of(authority: &Authority, scheme: &str) -> Option<u16> {
-    match authority.as_str().strip_prefix(authority.host())? {
-        "" if scheme == HTTPS => Some(443),
-        "" => Some(80),
-        port => {
-            let port = port.strip_prefix(':')?.parse();
-            port.ok().filter(|&port| port > 0)
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use prony_testkit::table::{refused, rows};
@@ -196,6 +171,8 @@ mod tests {
             "
             http://localhost:8080 | http://localhost:8080 | localhost | 8080 | https | https://localhost:8080
             HTTPS://shop.test/ | https://shop.test | shop.test | 443 | http | http://shop.test:443
+            http://bücher.test:81 | http://xn--bcher-kva.test:81 | xn--bcher-kva.test | 81 | https | https://xn--bcher-kva.test:81
+            http://[fe80::1%25eth0]:81 | http://[fe80::1]:81 | fe80::1%eth0 | 81 | https | https://[fe80::1]:81
             http://[::1]:81/ | http://[::1]:81 | ::1 | 81 | https | https://[::1]:81
             http://shop.test | http://shop.test | shop.test | 80 | https | https://shop.test:80
             http://shop.test:443/ | http://shop.test:443 | shop.test | 443 | https | https://shop.test:443

@@ -8,7 +8,7 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use prony_load::header_field;
+use prony_load::header_fields;
 use prony_model::Protocol;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -290,7 +290,7 @@ fn headers<'de, D: Deserializer<'de>>(
         };
         // A name with a colon would become another name.
         let name = name.replace(':', " ");
-        header_field(&format!("{name}: {value}")).map_err(D::Error::custom)?;
+        header_fields(&[format!("{name}: {value}")]).map_err(D::Error::custom)?;
         let name = name.to_ascii_lowercase();
         if names.contains(&name) {
             return Err(D::Error::custom(format_args!(
@@ -307,7 +307,8 @@ fn cookies<'de, D: Deserializer<'de>>(
 ) -> Result<BTreeMap<String, Value>, D::Error> {
     let cookies = BTreeMap::<String, Value>::deserialize(deserializer)?;
     // The names of cookies and of headers have the same characters.
-    let is_name = |name: &str| !name.contains(':') && header_field(&format!("{name}: x")).is_ok();
+    let is_name =
+        |name: &str| !name.contains(':') && header_fields(&[format!("{name}: x")]).is_ok();
     match cookies.keys().find(|name| !is_name(name)) {
         None => Ok(cookies),
         Some(name) => Err(D::Error::custom(format_args!(
@@ -346,11 +347,18 @@ fn call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
         let parts = call.split_once('/');
         parts.is_some_and(|(service, method)| is_name(service) && is_name(method))
     };
-    checked(
-        deserializer,
-        is_call,
-        "a call; write one like `package.Service/Method`",
-    )
+    let call = String::deserialize(deserializer)?;
+    // As `prony load --grpc` takes it, too: with a dot before the method.
+    let call = match call.rsplit_once('.') {
+        Some((service, method)) if !call.contains('/') => format!("{service}/{method}"),
+        _ => call,
+    };
+    match is_call(&call) {
+        true => Ok(Some(call)),
+        false => Err(D::Error::custom(format_args!(
+            "`{call}` is not a call; write one like `package.Service/Method`"
+        ))),
+    }
 }
 
 fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

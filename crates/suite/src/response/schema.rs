@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jsonschema::{PatternOptions, Validator};
 use prony_load::Mismatch;
+use prony_model::without_mark;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -88,7 +89,7 @@ impl Schema {
             }
             SchemaSource::File(name) => {
                 let file = files.file(workload, name)?;
-                let schema = serde_json::from_slice(&file.content);
+                let schema = serde_json::from_slice(without_mark(&file.content));
                 let schema = schema.map_err(|error| fault(file.path.clone(), error.to_string()))?;
                 (file.path, format!("the schema {name}"), schema)
             }

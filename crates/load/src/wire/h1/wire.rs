@@ -1,6 +1,7 @@
 //! HTTP/1.1 as a [`Wire`].
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::head::{other_protocol, status_line};
 use super::{Collect, Ignore, Keep, Malformed, ReadBytes, RequestKind, ResponseReader};
@@ -31,8 +32,13 @@ struct Outgoing<'a> {
     one: &'a [u8],
     /// Several requests, if more were added before the last one was sent.
     several: Vec<u8>,
+    /// A long body behind these, which is not copied.
+    body: Option<Arc<Vec<u8>>>,
     sent: usize,
 }
+
+/// Longer bodies of users' requests are not copied: there are as many as connections.
+const LONG_BODY: usize = 64 * 1024;
 
 /// A response that is due.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +74,7 @@ impl<'a> H1Wire<'a> {
     fn ended(&mut self, mut whole: Whole) -> Ended {
         let request_bytes = self.due.pop_front().map_or(0, |due| due.request_bytes);
         self.due_bytes -= request_bytes;
-        let was_sent = self.outgoing.unsent().len() <= self.due_bytes;
+        let was_sent = self.outgoing.unsent_bytes() <= self.due_bytes;
         // The server could not tell the rest of this request from the next one.
         whole.keep_alive &= was_sent;
         self.expect_next();
@@ -147,24 +153,43 @@ impl<'a> Outgoing<'a> {
         Self {
             one: &[],
             several: Vec::new(),
+            body: None,
             sent: 0,
         }
     }
 
+    /// What is sent before a body of its own.
     #[inline]
-    fn unsent(&self) -> &[u8] {
-        let all = if self.several.is_empty() {
+    fn begin(&self) -> &[u8] {
+        if self.several.is_empty() {
             self.one
         } else {
             &self.several
-        };
-        &all[self.sent..]
+        }
+    }
+
+    /// A piece of what is unsent; empty if nothing is.
+    #[inline]
+    fn unsent(&self) -> &[u8] {
+        let begin = self.begin();
+        match &self.body {
+            Some(body) if self.sent >= begin.len() => &body[self.sent - begin.len()..],
+            _ => &begin[self.sent..],
+        }
+    }
+
+    /// How much is unsent.
+    #[inline]
+    fn unsent_bytes(&self) -> usize {
+        let body = self.body.as_ref().map_or(0, |body| body.len());
+        self.begin().len() + body - self.sent
     }
 
     #[inline]
     fn add(&mut self, request: &'a [u8]) {
-        if self.unsent().is_empty() {
+        if self.unsent_bytes() == 0 {
             self.several.clear();
+            self.body = None;
             (self.one, self.sent) = (request, 0);
             return;
         }
@@ -172,16 +197,34 @@ impl<'a> Outgoing<'a> {
         self.several.extend_from_slice(request);
     }
 
-    /// Adds a request that must be encoded, and returns how many bytes it has.
-    fn encode(&mut self, request: &RequestParts, last: bool) -> usize {
+    /// Adds a request of its own, which `append` writes, and returns how many bytes it has.
+    fn copy(&mut self, append: impl FnOnce(&mut Vec<u8>)) -> usize {
         self.collect();
         let before = self.several.len();
-        request.encode_http1(last, &mut self.several);
+        append(&mut self.several);
         self.several.len() - before
+    }
+
+    /// Adds a user's request, and returns how many bytes it has.
+    fn add_own(&mut self, request: &RequestParts, last: bool) -> usize {
+        let body = request.shared_body();
+        if body.len() < LONG_BODY {
+            return self.copy(|bytes| request.encode_http1(last, bytes));
+        }
+        let begin = self.copy(|bytes| request.encode_http1_head(last, bytes));
+        self.body = Some(Arc::clone(body));
+        begin + body.len()
     }
 
     /// Gets ready to add to the bytes of several requests. Sent bytes are not kept for ever.
     fn collect(&mut self) {
+        if self.unsent_bytes() == 0 {
+            self.several.clear();
+            (self.one, self.body, self.sent) = (&[], None, 0);
+        }
+        if let Some(body) = self.body.take() {
+            self.several.extend_from_slice(&body);
+        }
         if self.several.is_empty() {
             self.several.extend_from_slice(&self.one[self.sent..]);
             (self.one, self.sent) = (&[], 0);
@@ -207,17 +250,19 @@ impl Wire for H1Wire<'_> {
     #[inline]
     fn request(&mut self, which: Which) {
         let request = &self.requests[which.number];
-        let bytes = match which.last {
-            true => request.closing_bytes(),
-            false => request.bytes(),
+        let length = match which.last && !request.closes() {
+            true => self.outgoing.copy(|bytes| request.add_closing(bytes)),
+            false => {
+                self.outgoing.add(request.bytes());
+                request.bytes().len()
+            }
         };
-        self.outgoing.add(bytes);
-        self.expect(request.kind(), bytes.len());
+        self.expect(request.kind(), length);
     }
 
     fn request_own(&mut self, request: &ScenarioRequest, last: bool) {
         let parts = request.parts();
-        let length = self.outgoing.encode(parts, last);
+        let length = self.outgoing.add_own(parts, last);
         self.expect(RequestKind::of(parts.method()), length);
     }
 
@@ -232,7 +277,7 @@ impl Wire for H1Wire<'_> {
     }
 
     fn unsent_requests(&self) -> usize {
-        let mut unsent = self.outgoing.unsent().len();
+        let mut unsent = self.outgoing.unsent_bytes();
         let is_unsent = |due: &&Due| match unsent.checked_sub(due.request_bytes) {
             Some(rest) => {
                 unsent = rest;

@@ -37,7 +37,7 @@ pub struct StreamRequest {
     block: Vec<u8>,
     /// Shorter header blocks, for a connection that repeats this request alone.
     repeated: Repeated,
-    body: Arc<[u8]>,
+    body: Arc<Vec<u8>>,
 }
 
 impl StreamRequest {
@@ -59,7 +59,10 @@ impl StreamRequest {
     ) -> Result<Self, StreamRequestError> {
         match method == Method::CONNECT {
             true => Err(StreamRequestError::Connect),
-            false => Ok(Self::plain(method, scheme, authority, path, fields, body)),
+            false => {
+                let body = Arc::new(body.to_vec());
+                Ok(Self::plain(method, scheme, authority, path, fields, body))
+            }
         }
     }
 
@@ -70,10 +73,10 @@ impl StreamRequest {
         authority: &str,
         path: &str,
         fields: &[(HeaderName, HeaderValue)],
-        body: &[u8],
+        body: Arc<Vec<u8>>,
     ) -> Self {
         let mut head = head(method, scheme, authority, path, fields);
-        if expects_length(method, body) {
+        if expects_length(method, &body) {
             head.push((b"content-length".to_vec(), body.len().to_string().into()));
         }
         Self::encode(method, path, None, &head, body)
@@ -92,6 +95,7 @@ impl StreamRequest {
         if !head.iter().any(|(name, _)| name == b"te") {
             head.push((b"te".to_vec(), b"trailers".to_vec()));
         }
+        let body = Arc::new(body.to_vec());
         Self::encode(&Method::POST, path, Some(kind), &head, body)
     }
 
@@ -100,7 +104,7 @@ impl StreamRequest {
         path: &str,
         call: Option<CallKind>,
         head: &[Field],
-        body: &[u8],
+        body: Arc<Vec<u8>>,
     ) -> Self {
         let mut block = Vec::new();
         hpack::encode(head, &mut block);
@@ -111,7 +115,7 @@ impl StreamRequest {
             call,
             block,
             repeated: Repeated::new(head),
-            body: body.into(),
+            body,
         }
     }
 
@@ -137,7 +141,7 @@ impl StreamRequest {
         };
         let is_possible = method != Method::CONNECT && (call.is_none() || method == Method::POST);
         (is_possible && head[4..].iter().all(is_regular))
-            .then(|| Self::encode(&method, path, call, &head, body))
+            .then(|| Self::encode(&method, path, call, &head, Arc::new(body.to_vec())))
     }
 
     /// The method's name.

@@ -8,7 +8,7 @@ use rustls::{
     AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved,
 };
 
-use crate::tls::HttpVersion;
+use crate::tls::{HttpVersion, is_authority};
 
 /// Why there is no TLS connection, or none any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -204,9 +204,7 @@ fn of_certificate(error: CertificateError) -> Failure {
         CertificateError::BadSignature => {
             Failure::InvalidCertificate("the issuer that it names did not sign it".into())
         }
-        CertificateError::Other(error) if error.to_string().contains("CaUsedAsEndEntity") => {
-            Failure::AuthorityAsServer
-        }
+        error if is_authority(&error) => Failure::AuthorityAsServer,
         error => Failure::InvalidCertificate(error.to_string()),
     }
 }

@@ -7,7 +7,7 @@ use prony_load::wire::Wire;
 use prony_load::wire::h1::{Collect, H1Wire};
 use prony_load::wire::tls::{Failure, FoundBy};
 use prony_testkit::contains;
-use rcgen::{BasicConstraints, IsCa};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::ContentType;
 use rustls::version::{TLS12, TLS13};
 
@@ -42,8 +42,40 @@ fn an_untrusted_certificate_has_a_reason() {
     let unknown = failure(&trusted(&Certificate::new()), server(&Certificate::new()));
     assert_eq!(unknown, Failure::UnknownIssuer);
 
-    let authority = changed(|params| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained));
-    assert_eq!(refused(&authority), Failure::AuthorityAsServer);
+    let authority = || changed(|params| params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained));
+    let of_another = failure(&trusted(&authority()), server(&authority()));
+    assert_eq!(of_another, Failure::AuthorityAsServer);
+}
+
+/// As plain `openssl req -x509` makes it: that of a certificate authority, without a name of a server.
+#[test]
+fn a_certificate_that_is_itself_trusted_is_accepted() {
+    let authority = |names: &[&str], change: fn(&mut CertificateParams)| {
+        Certificate::of(&KeyPair::generate().unwrap(), names, |params| {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            change(params);
+        })
+    };
+    for names in [&[][..], &["localhost"]] {
+        let itself = authority(names, |_| {});
+        Pair::new(&trusted(&itself), server(&itself))
+            .shake()
+            .unwrap();
+    }
+    let other = authority(&["a.test"], |_| {});
+    let refused = failure(&trusted(&other), server(&other)).to_string();
+    assert_eq!(
+        refused,
+        "the server's certificate is not for localhost but for a.test"
+    );
+    let expired = authority(&[], |params| {
+        params.not_after = rcgen::date_time_ymd(2020, 1, 1)
+    });
+    let refused = failure(&trusted(&expired), server(&expired));
+    assert!(
+        matches!(refused, Failure::CertificateExpired(_)),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -67,7 +67,8 @@ fn id_of_folder(folder: &Path) -> String {
 
 fn text(file: &Path) -> Option<String> {
     let is_small = fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
-    is_small.then(|| fs::read_to_string(file).ok()).flatten()
+    let text = is_small.then(|| fs::read_to_string(file).ok()).flatten()?;
+    Some(text.trim_start_matches('\u{feff}').to_owned())
 }
 
 /// What a tool of the language prints about the folder. Says why if it fails.

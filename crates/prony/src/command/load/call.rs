@@ -4,10 +4,9 @@ use std::error::Error;
 use std::time::Duration;
 
 use clap::Args;
-use http::{HeaderName, HeaderValue};
 use prony_load::tls::TlsClient;
 use prony_load::wire::grpc::{Call, CallKind};
-use prony_load::{Endpoint, HttpUrl, WireRequest};
+use prony_load::{Endpoint, Field, HttpUrl, WireRequest};
 use prony_protobuf::{Method, Schema};
 
 use crate::arguments;
@@ -64,7 +63,7 @@ impl CallArguments {
         let call = GrpcCall {
             name: method.to_owned(),
             server: url.clone(),
-            metadata: metadata(headers)?,
+            metadata: metadata(headers, url)?,
             timeout: self.grpc_timeout,
             message: match encoded {
                 Some(message) => Message::Encoded(message),
@@ -91,7 +90,7 @@ pub struct GrpcCall {
     /// The method's name, as the user wrote it.
     name: String,
     server: HttpUrl,
-    metadata: Vec<(HeaderName, HeaderValue)>,
+    metadata: Vec<Field>,
     timeout: Option<Duration>,
     message: Message,
     /// The method, if its definition is at hand.

@@ -1,7 +1,7 @@
 //! The connections of a load: how many, for how long, from where and to where.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_load::{Endpoint, HttpUrl, TargetError};
+use prony_model::Authority;
 use prony_system::{allowed_cpus, load_threads};
 
 use crate::arguments;
@@ -172,7 +173,7 @@ struct Resolve {
     host: String,
     port: u16,
     /// At least one.
-    addresses: Vec<IpAddr>,
+    addresses: Vec<SocketAddr>,
 }
 
 impl Resolve {
@@ -182,9 +183,7 @@ impl Resolve {
 
     /// The first address that accepts a connection, or why the last did not.
     fn connectable(&self, timeout: Duration) -> Result<Endpoint, TargetError> {
-        let connect = |&address: &IpAddr| {
-            Endpoint::Tcp(SocketAddr::new(address, self.port)).connectable(timeout)
-        };
+        let connect = |&address: &SocketAddr| Endpoint::Tcp(address).connectable(timeout);
         let (last, before) = self
             .addresses
             .split_last()
@@ -206,26 +205,37 @@ impl FromStr for Resolve {
             )
         };
         // The host of an IPv6 URL contains colons, within brackets.
-        let (host, rest) = match text.strip_prefix('[') {
-            Some(bracketed) => bracketed.split_once("]:").ok_or_else(wrong)?,
-            None => text.split_once(':').ok_or_else(wrong)?,
+        let host_end = match text.starts_with('[') {
+            true => text.find("]:").ok_or_else(wrong)? + 1,
+            false => text.find(':').ok_or_else(wrong)?,
         };
-        let (port, addresses) = rest.split_once(':').ok_or_else(wrong)?;
-        let port: u16 = port.parse().map_err(|_| wrong())?;
-        let addresses: Vec<IpAddr> = addresses
-            .split(',')
-            .map(|address| address.trim_matches(['[', ']']).parse())
-            .collect::<Result<_, _>>()
-            .map_err(|_| wrong())?;
-        if host.is_empty() || port == 0 {
-            return Err(wrong());
-        }
+        let port_length = text[host_end + 1..].find(':').ok_or_else(wrong)?;
+        let (server, addresses) = text.split_at(host_end + 1 + port_length);
+        let server: Authority = server.parse().map_err(|_| wrong())?;
+        let port = server.port().ok_or_else(wrong)?;
+        let addresses = addresses[1..].split(',');
+        let addresses = addresses.map(|address| {
+            let bare = address.trim_matches(['[', ']']);
+            let (ip, zone) = bare.split_once('%').unwrap_or((bare, ""));
+            let ip: IpAddr = ip.parse().map_err(|_| wrong())?;
+            match zone {
+                "" => Ok(SocketAddr::new(ip, port)),
+                zone => in_zone(bare, port)
+                    .ok_or_else(|| format!("`{zone}` in `{text}` is not a network interface here")),
+            }
+        });
         Ok(Self {
-            host: host.into(),
+            host: server.host().to_owned(),
             port,
-            addresses,
+            addresses: addresses.collect::<Result<_, String>>()?,
         })
     }
+}
+
+/// An IPv6 address with the interface that leads to it, which the system looks up: `fe80::1%eth0`.
+fn in_zone(address: &str, port: u16) -> Option<SocketAddr> {
+    let url: Authority = format!("[{address}]").parse().ok()?;
+    (url.host(), port).to_socket_addrs().ok()?.next()
 }
 
 #[cfg(test)]
@@ -237,11 +247,28 @@ mod tests {
     fn an_address_is_written_as_in_curl() {
         let read: Resolve = "example.com:80:127.0.0.1".parse().unwrap();
         assert_eq!((read.host.as_str(), read.port), ("example.com", 80));
-        assert_eq!(read.addresses, [IpAddr::from([127, 0, 0, 1])]);
+        assert_eq!(read.addresses, [SocketAddr::from(([127, 0, 0, 1], 80))]);
         assert!(read.is_of(&"http://EXAMPLE.com/x".parse().unwrap()));
         assert!(!read.is_of(&"http://example.com:81/".parse().unwrap()));
         let read: Resolve = "[::1]:8080:[::1],127.0.0.1".parse().unwrap();
         assert_eq!((read.host.as_str(), read.addresses.len()), ("::1", 2));
+        let read: Resolve = "[fe80::1%25lo]:80:[fe80::2%lo],[fe80::3%25lo]"
+            .parse()
+            .unwrap();
+        assert!(read.is_of(&"http://[fe80::1%lo]/".parse().unwrap()));
+        let zones = read.addresses.iter().map(|it| match it {
+            SocketAddr::V6(address) => address.scope_id(),
+            SocketAddr::V4(_) => 0,
+        });
+        assert!(
+            zones.eq([1, 1]),
+            "the loopback interface is the first: {read:?}"
+        );
+        let no_interface = "a:80:fe80::1%none0".parse::<Resolve>().unwrap_err();
+        contains(
+            &no_interface,
+            "`none0` in `a:80:fe80::1%none0` is not a network interface here",
+        );
         let wrong = "; a; a:80; a:80:; a:x:127.0.0.1; a:0:127.0.0.1; :80:127.0.0.1; a:80:b; a:99999:127.0.0.1; [::1:80:127.0.0.1";
         for wrong in wrong.split("; ") {
             let message = wrong.parse::<Resolve>().unwrap_err();

@@ -78,6 +78,31 @@ fn messages_are_those_of_the_protobuf_specification() {
 }
 
 #[test]
+fn an_integer_may_have_an_exponent_in_quotes_or_without() {
+    let plain = encode(
+        "Import",
+        r#"[{"id": 100, "stock": "-20"}, {"id": 3, "note": "1e2"}]"#,
+    );
+    for json in [
+        r#"[{"id": 1e2, "stock": -2e1}, {"id": 3, "note": "1e2"}]"#,
+        r#"[{"id": "1e2", "stock": "-2.0E+1"}, {"id": "30e-1", "note": "1e2"}]"#,
+        "\u{feff}[{\"id\": \"1e2\",\n \"stock\": \"-20\"}, {\"id\": 3, \"note\": \"1e2\"}]",
+    ] {
+        assert_eq!(encode("Import", json), plain, "{json}");
+    }
+    for (json, message) in [
+        (
+            r#"{"size": "1e2"}"#,
+            "line 1, column 14: field `size`: unrecognized enum value",
+        ),
+        (r#"{"id": "1e-1"}"#, "line 1, column 13: field `id`: "),
+        (r#"{"id": "1e2x"}"#, "line 1, column 13: field `id`: "),
+    ] {
+        contains(&error("Import", json), message);
+    }
+}
+
+#[test]
 fn errors_name_field_line_and_column() {
     for [name, json, expected] in rows(
         r#"

@@ -45,6 +45,51 @@ fn a_request_is_sent_in_pieces_and_repeatedly() {
     }
 }
 
+/// Sends pieces of at most this many bytes, and returns what was sent.
+fn drain(wire: &mut H1Wire<'_>, most: usize, until: usize) -> Vec<u8> {
+    let mut all = Vec::new();
+    while all.len() < until && !wire.unsent().is_empty() {
+        let piece = wire.unsent();
+        let length = piece.len().min(most).min(until - all.len());
+        all.extend_from_slice(&piece[..length]);
+        wire.sent(length);
+    }
+    all
+}
+
+#[test]
+fn a_long_body_of_a_user_is_sent_whole_and_is_not_copied() {
+    let url = "http://a/".parse().unwrap();
+    let body: Vec<u8> = (0..LONG_BODY + 7).map(|number| number as u8).collect();
+    let own = |body: &[u8]| {
+        let parts = RequestParts::new("POST", &url, &[], body).unwrap();
+        (
+            parts.http1().bytes().to_vec(),
+            ScenarioRequest::new(parts).unwrap(),
+        )
+    };
+    let ((long, long_own), (short, short_own)) = (own(&body), own(b"short"));
+    let mut wire = H1Wire::new(&[], false);
+    for _ in 0..2 {
+        wire.request_own(&long_own, false);
+        assert_eq!(drain(&mut wire, 1000, usize::MAX), long);
+        assert!(wire.outgoing.several.capacity() < 1000);
+    }
+    // Another one may follow before it is sent.
+    for sent in [0, 1, long.len() - 1, long.len()] {
+        wire.request_own(&long_own, false);
+        let begin = drain(&mut wire, usize::MAX, sent);
+        for own in [&short_own, &long_own, &short_own] {
+            wire.request_own(own, false);
+        }
+        let rest = drain(&mut wire, 10_000, usize::MAX);
+        assert_eq!(
+            [begin, rest].concat(),
+            [&long[..], &short, &long, &short].concat()
+        );
+    }
+}
+
 #[test]
 fn a_request_is_unsent_until_its_first_byte_is() {
     let set = set(&["GET"]);
