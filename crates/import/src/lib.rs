@@ -20,8 +20,8 @@ pub use curl::{CurlError, Files, NoFiles, curl};
 pub use har::{HarError, HarOptions, har};
 pub use openapi::{OpenApiError, openapi};
 pub use scenario::{
-    Content, Entry, Method, MethodError, Options, Part, Scenario, Status, Text, Variable,
-    VariableName, Version,
+    Content, Entry, Method, MethodError, Options, Part, Redirects, Scenario, Status, Text,
+    Variable, VariableName, Version,
 };
 pub use shell::ShellError;
 pub use url::UrlError;

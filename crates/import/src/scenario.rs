@@ -52,6 +52,27 @@ pub struct Options {
     pub insecure: bool,
     /// The version of HTTP, if it is not the server's choice.
     pub version: Option<Version>,
+    /// How redirects are followed, if they are.
+    pub redirects: Option<Redirects>,
+    /// Whether the body was to be sent in chunks, which Prony does not do.
+    pub chunked: bool,
+}
+
+impl Options {
+    /// What differs if the body was to be sent in chunks.
+    pub fn note_on_chunks(&self) -> Option<&'static str> {
+        let note = "Transfer-Encoding: the request has its length, and is not sent in chunks";
+        self.chunked.then_some(note)
+    }
+}
+
+/// How redirects are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Redirects {
+    /// The user's password is sent to the first server alone.
+    Followed,
+    /// The user's password is sent to every server.
+    Trusted,
 }
 
 /// A version of HTTP.

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::scenario::{
-    Content, Entry, Options, Part, Piece, Scenario, Status, Text, Version, has_header,
+    Content, Entry, Options, Part, Piece, Redirects, Scenario, Status, Text, Version, has_header,
 };
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -124,7 +124,11 @@ fn comment(text: &str, out: &mut String) {
 }
 
 fn write_options(options: &Options, out: &mut String) {
-    if *options == Options::default() {
+    if (Options {
+        chunked: false,
+        ..*options
+    }) == Options::default()
+    {
         return;
     }
     out.push_str("[Options]\n");
@@ -133,6 +137,11 @@ fn write_options(options: &Options, out: &mut String) {
     }
     if options.insecure {
         out.push_str("insecure: true\n");
+    }
+    match options.redirects {
+        Some(Redirects::Followed) => out.push_str("location: true\n"),
+        Some(Redirects::Trusted) => out.push_str("location-trusted: true\n"),
+        None => {}
     }
     match options.version {
         Some(Version::Http11) => out.push_str("http1.1: true\n"),

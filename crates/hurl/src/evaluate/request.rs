@@ -159,7 +159,9 @@ impl Scope<'_> {
             Some(content_type) => self.text(content_type)?,
             None => type_of_file(&file).to_owned(),
         };
-        let (name, file) = (quoted(&name), quoted(&file));
+        // Without folders (RFC 7578, section 4.2), as curl and browsers send it.
+        let file = file.rsplit('/').next().unwrap_or_default();
+        let (name, file) = (quoted(&name), quoted(file));
         let head = format!("{name}; filename={file}\r\ncontent-type: {content_type}\r\n\r\n");
         body.extend_from_slice(head.as_bytes());
         body.extend(self.file(&part.file)?);

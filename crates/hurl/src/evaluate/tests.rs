@@ -23,7 +23,7 @@ impl Environment for Fixed {
 
     fn file(&mut self, name: &str) -> Result<Vec<u8>, FileError> {
         match name {
-            "data.bin" => Ok(vec![1, 2]),
+            "data.bin" | "folder/data.bin" => Ok(vec![1, 2]),
             "../secret" => Err(FileError::Forbidden),
             _ => Err(FileError::Unreadable("not found".into())),
         }
@@ -392,8 +392,9 @@ fn sections_become_header_fields_the_query_and_the_body() {
 
 #[test]
 fn parts_are_between_boundaries() {
-    let request = rendered("POST http://host\n[Multipart]\na: {{name}}\nb: file,data.bin;\n")
-        .expect("a request");
+    let request =
+        rendered("POST http://host\n[Multipart]\na: {{name}}\nb: file,folder/data.bin;\n")
+            .expect("a request");
     let boundary = "-".repeat(24) + &"f".repeat(32);
     assert_eq!(
         request.headers[0].1,

@@ -108,6 +108,15 @@ impl<'a> Scanner<'_, 'a> {
     fn document_type(&mut self) -> Option<()> {
         let mut is_inside = false;
         loop {
+            // Quotes and brackets in comments and instructions mean nothing.
+            if self.skip("<!--") {
+                self.until("-->")?;
+                continue;
+            }
+            if self.skip("<?") {
+                self.until("?>")?;
+                continue;
+            }
             match self.read()? {
                 '[' => is_inside = true,
                 ']' => is_inside = false,
@@ -313,6 +322,7 @@ mod tests {
             "<a b='>' c=\"'\"></a >",
             "<?xml version=\"1.0\" encoding='utf-8'?>\n<!-- c --><!DOCTYPE a [<!ENTITY e \"v\">]><a><b/>&lt;&#65;</a>",
             "<a><![CDATA[ <>& ]]> x > y<?pi ?></a>",
+            "<!DOCTYPE a [<!-- it's ] --><?pi \"]> ?><!ENTITY e ']>'>]><a/>",
         ];
         for text in whole {
             assert_eq!(

@@ -41,6 +41,10 @@ pub enum CurlError {
     TooLong,
     #[error("the command must begin with `curl`, not with `{0}`")]
     NotCurl(String),
+    #[error(
+        "this is a command for PowerShell; copy it from the browser as cURL (bash) or cURL (POSIX)"
+    )]
+    PowerShell,
     #[error(transparent)]
     Shell(#[from] ShellError),
     #[error("{option} of curl: {advice}")]
@@ -91,16 +95,22 @@ pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, CurlError>
     if command.len() > MAX_INPUT_BYTES {
         return Err(CurlError::TooLong);
     }
-    let words = shell::words(command.trim_start_matches('\u{feff}'))?;
+    let command = command.trim_start_matches('\u{feff}');
+    if is_for_powershell(command) {
+        return Err(CurlError::PowerShell);
+    }
+    let words = shell::words(command)?;
     let (program, words) = words.split_first().ok_or(CurlError::Empty)?;
     let program = text(program)?;
     if !matches!(program.rsplit('/').next(), Some("curl" | "curl.exe")) {
         return Err(CurlError::NotCurl(program));
     }
     let entry = request::entry(options::read(words)?, files)?;
-    let notes = files_of(&entry.content)
-        .map(|name| format!("the request reads the file {name} from the folder of the Hurl file"))
-        .collect();
+    let of_file =
+        |name| format!("the request reads the file {name} from the folder of the Hurl file");
+    let chunked = entry.options.note_on_chunks().map(str::to_owned);
+    let notes = { chunked.into_iter() }.chain(files_of(&entry.content).map(of_file));
+    let notes = notes.collect();
     Ok(Imported {
         scenario: Scenario {
             entries: vec![entry],
@@ -108,6 +118,19 @@ pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, CurlError>
         },
         notes,
     })
+}
+
+/// Whether a command begins as browsers copy it for PowerShell, or has lines that a backquote continues.
+fn is_for_powershell(command: &str) -> bool {
+    let begin = command.trim_start().to_ascii_lowercase();
+    let begins = ["$", "invoke-", "iwr ", "irm "];
+    let before_last = command
+        .trim_end()
+        .rsplit_once('\n')
+        .map(|(before, _)| before);
+    let is_continued = |line: &str| line.trim_end().ends_with(" `");
+    begins.iter().any(|name| begin.starts_with(name))
+        || before_last.is_some_and(|before| before.lines().all(is_continued))
 }
 
 /// The files that stay files.

@@ -21,6 +21,8 @@ pub(super) enum Flag {
     Http2PriorKnowledge,
     GlobOff,
     PathAsIs,
+    Location,
+    LocationTrusted,
 }
 
 /// Options with a value.
@@ -59,8 +61,6 @@ use Kind::{IgnoredFlag, IgnoredValue, Refused};
 
 const REMOVE: &str = "Prony cannot do what it asks for; remove it from the command";
 const OF_LOAD: &str = "remove it from the command; `prony load` has a flag of its own for that";
-const REDIRECTS: &str =
-    "Prony does not follow redirects; remove it, and request the URL that the redirect names";
 const UPLOAD: &str = "write -X PUT and --data-binary @FILE instead";
 const SEVERAL: &str = "Prony reads one request from a command; import each command";
 
@@ -127,8 +127,8 @@ const OPTIONS: &[(&str, Option<u8>, Kind)] = &[
     ("json", None, Kind::Value(Value::Json)),
     ("keepalive-time", None, IgnoredValue),
     ("key", None, Refused(OF_LOAD)),
-    ("location", Some(b'L'), Refused(REDIRECTS)),
-    ("location-trusted", None, Refused(REDIRECTS)),
+    ("location", Some(b'L'), Kind::Flag(Flag::Location)),
+    ("location-trusted", None, Kind::Flag(Flag::LocationTrusted)),
     ("max-redirs", None, IgnoredValue),
     ("max-time", Some(b'm'), IgnoredValue),
     (
@@ -291,9 +291,7 @@ mod tests {
     #[test]
     fn other_options_are_refused_by_name() {
         for (words, message) in [
-            (&["-sSL"][..], "-L of curl: Prony does not follow redirects"),
-            (&["--location"], "--location of curl: Prony does not follow"),
-            (&["--proxy", "a"], "--proxy of curl: Prony cannot do"),
+            (&["--proxy", "a"][..], "--proxy of curl: Prony cannot do"),
             (&["--no-such"], "--no-such of curl"),
             (&["-Z"], "-Z of curl"),
             (&["-T", "a"], "-T of curl: write -X PUT"),

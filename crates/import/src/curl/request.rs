@@ -5,7 +5,9 @@ use percent_encoding::percent_decode_str;
 use super::data::{self, Data};
 use super::options::{Flag, Given, Value};
 use super::{CurlError, Files, text};
-use crate::scenario::{Content, Entry, Method, Options, Part, Text, Version, has_header};
+use crate::scenario::{
+    Content, Entry, Method, Options, Part, Redirects, Text, Version, has_header,
+};
 use crate::url::Url;
 
 /// The content codings that `--compressed` of curl accepts.
@@ -31,6 +33,8 @@ struct Command {
     user_agent: Option<String>,
     referer: Option<String>,
     flags: Vec<Flag>,
+    /// Whether curl is to send the body in chunks.
+    is_chunked: bool,
 }
 
 /// The entry of a command, with an expected status of any kind.
@@ -107,7 +111,8 @@ impl Command {
         match value {
             "" => self.removed.push(lower),
             // The client frames bodies and keeps connections itself.
-            _ if matches!(lower.as_str(), "content-length" | "transfer-encoding") => {}
+            _ if lower == "content-length" => {}
+            _ if lower == "transfer-encoding" => self.is_chunked = true,
             _ if lower == "connection" && value.eq_ignore_ascii_case("keep-alive") => {}
             value => self.headers.push((name.into(), value.into())),
         }
@@ -155,6 +160,8 @@ impl Command {
                 delay: None,
                 insecure: self.has(Flag::Insecure),
                 version: self.version(),
+                redirects: self.redirects(),
+                chunked: self.is_chunked,
             },
             headers: self.headers,
             basic_auth,
@@ -264,6 +271,13 @@ impl Command {
             || self.removed.iter().any(|it| it.eq_ignore_ascii_case(name));
         if let Some(value) = value.filter(|value| !is_set && !value.is_empty()) {
             self.headers.push((name.into(), value.into()));
+        }
+    }
+
+    fn redirects(&self) -> Option<Redirects> {
+        match self.has(Flag::LocationTrusted) {
+            true => Some(Redirects::Trusted),
+            false => self.has(Flag::Location).then_some(Redirects::Followed),
         }
     }
 

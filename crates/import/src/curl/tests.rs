@@ -61,12 +61,25 @@ fn files_are_read_unless_one_is_the_whole_body() {
     let imported = curl("curl localhost -F a=@b.png", &mut Lines).expect("a command");
     let note = "the request reads the file b.png from the folder of the Hurl file";
     assert_eq!(imported.notes, [note]);
+    let chunked = "curl localhost -H 'Transfer-Encoding: chunked' -d a";
+    let notes = curl(chunked, &mut Lines).expect("a command").notes;
+    assert_eq!(
+        notes,
+        ["Transfer-Encoding: the request has its length, and is not sent in chunks"]
+    );
 }
 
 #[test]
 fn options_of_the_connection_are_options_of_the_entry() {
     let expected = "GET https://a/\n[Options]\ninsecure: true\nhttp1.1: true\n";
     assert_eq!(hurl("curl -sSk --http2 --http1.1 https://a"), expected);
+    let expected = "GET https://a/\n[Options]\nlocation: true\n";
+    assert_eq!(
+        hurl("curl --location --request GET 'https://a' --max-redirs 3"),
+        expected
+    );
+    let expected = "GET https://a/\n[Options]\nlocation-trusted: true\n";
+    assert_eq!(hurl("curl -sSL --location-trusted https://a"), expected);
     let expected = "GET https://a/\n[Options]\nhttp2-prior-knowledge: true\n";
     assert_eq!(hurl("curl --http2-prior-knowledge https://a"), expected);
 }
@@ -86,7 +99,9 @@ fn what_prony_cannot_send_is_refused() {
         curl 'http://a/{b,c}' | curl expands the brackets
         curl 'http://a/[1-3]' | curl expands the brackets
         curl -X get http://a | the method `get` is not supported
-        curl -L http://a | does not follow redirects
+        Invoke-WebRequest -UseBasicParsing -Uri "http://a" | this is a command for PowerShell; copy it
+        $session = New-Object Microsoft.PowerShell.Commands.WebRequestSession\nInvoke-WebRequest -Uri "http://a" | this is a command for PowerShell
+        curl.exe "http://a" `\r\n  -H "b: c" | this is a command for PowerShell
         curl -H nothing http://a | the header `nothing` has no colon
         curl -H @file http://a | does not read headers from files
         curl -b jar.txt http://a | does not read cookies from files

@@ -1,6 +1,13 @@
 //! The parts of HAR 1.2 that say what was requested.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+
+/// A field that may be missing. Some exporters write null for what they do not know.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
+}
 
 #[derive(Deserialize)]
 pub(super) struct Har {
@@ -9,13 +16,14 @@ pub(super) struct Har {
 
 #[derive(Deserialize)]
 pub(super) struct Log {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) pages: Vec<Page>,
     pub(super) entries: Vec<HarEntry>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Page {
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) id: String,
 }
 
@@ -38,7 +46,7 @@ pub(super) struct HarEntry {
 pub(super) struct HarRequest {
     pub(super) method: String,
     pub(super) url: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) headers: Vec<Header>,
     pub(super) post_data: Option<PostData>,
     /// How long the body was, or -1.
@@ -48,19 +56,20 @@ pub(super) struct HarRequest {
 #[derive(Deserialize)]
 pub(super) struct Header {
     pub(super) name: String,
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) value: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PostData {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) mime_type: String,
     pub(super) text: Option<String>,
     /// `base64`, which HAR 1.2 has for responses alone.
     #[serde(alias = "_encoding")]
     pub(super) encoding: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) params: Vec<Parameter>,
 }
 
@@ -75,15 +84,15 @@ pub(super) struct Parameter {
 
 #[derive(Deserialize)]
 pub(super) struct HarResponse {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) status: i64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) content: HarContent,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct HarContent {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(super) mime_type: String,
 }

@@ -35,7 +35,7 @@ pub enum HarError {
     #[error("the file is longer than {} MiB; export it without content", MAX_INPUT_BYTES >> 20)]
     TooLong,
     #[error("this is not a HAR file: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(#[from] serde_path_to_error::Error<serde_json::Error>),
     #[error(
         "the file has no requests; reload the page while the network tab is open, and export it again"
     )]
@@ -63,7 +63,8 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, HarError> {
     if text.trim().is_empty() {
         return Err(HarError::Empty);
     }
-    let Har { log } = serde_json::from_str(text)?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let Har { log } = serde_path_to_error::deserialize(&mut json)?;
     if log.entries.is_empty() {
         return Err(HarError::NoEntries);
     }

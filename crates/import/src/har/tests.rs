@@ -186,6 +186,21 @@ fn bodies_of_every_kind() {
 }
 
 #[test]
+fn null_is_as_good_as_nothing() {
+    let text = r#"{"log": {"version": "1.2", "pages": null, "entries": [{"pageref": null, "time": null,
+        "startedDateTime": null, "_resourceType": null, "request": {"method": "POST", "url": "http://a/n",
+        "headers": null, "bodySize": null, "postData": {"mimeType": null, "text": "a=1", "encoding": null, "params": null}},
+        "response": {"status": 200, "content": {"mimeType": null}}}, {"request": {"method": "GET", "url": "http://a/",
+        "headers": [{"name": "x-a", "value": null}], "postData": null}, "response": {"status": 200, "content": null}}]}}"#;
+    let (text, notes) = hurl(text, HarOptions::default());
+    assert_eq!(
+        text,
+        "POST http://a/n\n`a=1`\nHTTP 200\n\nGET http://a/\nx-a:\nHTTP 200\n"
+    );
+    assert!(notes.is_empty(), "{notes:?}");
+}
+
+#[test]
 fn other_files_are_refused() {
     for [text, message] in rows(
         r#"
@@ -195,6 +210,8 @@ fn other_files_are_refused() {
         [] | this is not a HAR file
         {} | missing field `log`
         {"openapi": "3.0.0"} | missing field `log`
+        {"log": {"entries": null}} | this is not a HAR file: log.entries: invalid type: null
+        {"log": {"entries": [{"request": {"method": "GET", "url": 1}}]}} | this is not a HAR file: log.entries[0].request.url: invalid type
         {"log": {"entries": []}} | the file has no requests
         {"log": {"entries": [{"request": {"method": "GET", "url": "ws://a/"}}]}} | no request is left: left out 1 of 1 requests: 1 not over HTTP
         {"log": {"entries": [{"request": {"method": "M-SEARCH", "url": "http://a/"}}]}} | entry 1, http://a/: the method `M-SEARCH` is not supported

@@ -1,9 +1,10 @@
 //! The body of an operation.
 
 use super::OpenApiError;
+use super::check;
 use super::document::Document;
 use super::node::Node;
-use super::parameter::joined;
+use super::parameter::{Style, joined};
 use super::sample::Sampler;
 use super::variables::Variables;
 use crate::scenario::{Content, Part, Text};
@@ -13,12 +14,14 @@ pub(super) struct Body {
     pub(super) content: Content,
     /// The media type, unless the content implies it.
     pub(super) media_type: Option<String>,
+    /// Why the schema does not allow it, a sentence.
+    pub(super) unmet: Option<String>,
 }
 
 /// The body that an operation describes: JSON if there is a choice.
-pub(super) fn body(
-    document: &Document,
-    operation: &Node,
+pub(super) fn body<'a>(
+    document: &'a Document,
+    operation: &'a Node,
     variables: &mut Variables,
 ) -> Result<Option<Body>, OpenApiError> {
     let Some(body) = document.member(operation, "requestBody")? else {
@@ -32,14 +35,17 @@ pub(super) fn body(
     let media = document.resolve(media)?;
     let value = Sampler::new(document).described(media)?;
     let kind = Kind::of(name);
+    let value = value.or((kind == Kind::Json).then(|| Node::Map(Vec::new())));
+    let unmet = match (kind, media.get("schema"), &value) {
+        // Only the file has the value.
+        (Kind::Bytes, ..) | (_, None, _) | (_, _, None) => None,
+        (_, Some(schema), Some(value)) => check::unmet(document, schema, value),
+    };
     let content = match (kind, value) {
-        (Kind::Json, value) => {
-            let value = value.unwrap_or(Node::Map(Vec::new()));
-            Content::Bytes(json(&value).into_bytes())
-        }
+        (Kind::Json, Some(value)) => Content::Bytes(json(&value).into_bytes()),
         (Kind::Form, Some(Node::Map(fields))) => {
-            let field = |(name, value): (String, Node)| (name.into(), joined(&value).into());
-            Content::Form(fields.into_iter().map(field).collect())
+            let fields = fields.iter();
+            Content::Form(fields.flat_map(|field| form_fields(media, field)).collect())
         }
         (Kind::Multipart, Some(Node::Map(fields))) => {
             Content::Multipart(parts(document, media, fields, variables)?)
@@ -51,6 +57,7 @@ pub(super) fn body(
     Ok(Some(Body {
         content,
         media_type: (!is_implied).then(|| concrete(name).to_owned()),
+        unmet: unmet.map(|reason| format!("The body may not meet its schema: {reason}")),
     }))
 }
 
@@ -107,6 +114,24 @@ fn json(value: &Node) -> String {
     text.unwrap_or_default()
 }
 
+/// The fields of a property of a form: a list has one for each item, unless the media type says otherwise.
+fn form_fields(media: &Node, (name, value): &(String, Node)) -> Vec<(Text, Text)> {
+    let own = media.get("encoding").and_then(|all| all.get(name));
+    let own = own.filter(|encoding| encoding.get("style").is_some());
+    let style = Style::of(own.unwrap_or(&Node::Null), "form");
+    match value {
+        // JSON, as for any object in a form.
+        Node::Map(_) if own.is_none() => vec![(name.as_str().into(), joined(value).into())],
+        value => {
+            let fields = style.fields(name, value, str::to_owned);
+            let fields = fields.iter().filter_map(|field| field.split_once('='));
+            fields
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect()
+        }
+    }
+}
+
 fn parts(
     document: &Document,
     media: &Node,
@@ -121,13 +146,16 @@ fn parts(
             Some(property) => Some(document.resolve(property)?),
             None => None,
         };
-        parts.push(match property.is_some_and(is_file) {
-            true => {
+        match (property.is_some_and(is_file), value) {
+            (true, _) => {
                 let file = Text::variable(variables.file(&name));
-                Part::File(name.into(), file, None)
+                parts.push(Part::File(name.into(), file, None));
             }
-            false => Part::Value(name.into(), joined(&value).into()),
-        });
+            (false, Node::List(items)) => parts.extend(
+                { items.iter() }.map(|item| Part::Value(name.as_str().into(), joined(item).into())),
+            ),
+            (false, value) => parts.push(Part::Value(name.into(), joined(&value).into())),
+        }
     }
     Ok(parts)
 }

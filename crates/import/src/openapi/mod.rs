@@ -1,9 +1,11 @@
 //! The operations of an OpenAPI document, version 3.0 or 3.1.
 
 mod body;
+mod check;
 mod document;
 mod node;
 mod parameter;
+mod pattern;
 mod sample;
 mod security;
 #[cfg(test)]
@@ -129,6 +131,9 @@ impl Operation<'_> {
         let parameters = Parameters::of(self.document, self.path, self.item, self.operation)?;
         let credentials = Credentials::of(self.document, self.operation, variables)?;
         let body = body(self.document, self.operation, variables)?;
+        let mut comments = self.comments();
+        comments.extend(parameters.unmet);
+        comments.extend(body.as_ref().and_then(|body| body.unmet.clone()));
         let mut headers = parameters.headers;
         headers.extend(credentials.headers);
         let cookies = parameters.cookies.into_iter().map(Text::from);
@@ -154,7 +159,7 @@ impl Operation<'_> {
             url = url.then(if number == 0 { "?" } else { "&" }).then(field);
         }
         Ok(Entry {
-            comments: self.comments(),
+            comments,
             method,
             url,
             headers,

@@ -3,6 +3,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::OpenApiError;
+use super::check::unmet;
 use super::document::Document;
 use super::node::Node;
 use super::sample::Sampler;
@@ -25,15 +26,17 @@ pub(super) struct Parameters {
     pub(super) headers: Vec<(Text, Text)>,
     /// `name=value`
     pub(super) cookies: Vec<String>,
+    /// What their schemas do not allow, a sentence each.
+    pub(super) unmet: Vec<String>,
 }
 
 impl Parameters {
     /// Those of an operation and of its path; of two with the same name and place, the operation's counts.
-    pub(super) fn of(
-        document: &Document,
+    pub(super) fn of<'a>(
+        document: &'a Document,
         path: &str,
-        path_item: &Node,
-        operation: &Node,
+        path_item: &'a Node,
+        operation: &'a Node,
     ) -> Result<Self, OpenApiError> {
         let mut known: Vec<(&str, &str)> = Vec::new();
         let mut found = Self {
@@ -60,72 +63,179 @@ impl Parameters {
         Ok(found)
     }
 
-    fn add(
+    fn add<'a>(
         &mut self,
-        document: &Document,
-        parameter: &Node,
+        document: &'a Document,
+        parameter: &'a Node,
         name: &str,
         place: &str,
     ) -> Result<(), OpenApiError> {
-        let value = value(document, parameter)?;
+        // These are described elsewhere in the document.
+        let others = ["accept", "content-type", "authorization"];
+        let is_other = |other: &&str| name.eq_ignore_ascii_case(other);
+        if place == "header" && others.iter().any(|other| is_other(other)) {
+            return Ok(());
+        }
+        let (schema, value) = value(document, parameter)?;
+        let reason = schema.and_then(|schema| unmet(document, schema, &value));
+        self.unmet.extend(
+            reason
+                .map(|reason| format!("The parameter `{name}` may not meet its schema: {reason}")),
+        );
+        let default = match place {
+            "query" | "cookie" => "form",
+            _ => "simple",
+        };
+        let style = match parameter.get("content") {
+            // A media type, JSON, says how it is written.
+            Some(_) => Style {
+                name: "json",
+                is_exploded: false,
+            },
+            None => Style::of(parameter, default),
+        };
         match place {
             "path" => {
-                let text = encoded(&joined(&value));
+                let text = style.in_path(name, &value);
                 self.path = self.path.replace(&format!("{{{name}}}"), &text);
             }
-            "query" => {
-                let name = encoded(name);
-                let is_exploded = !matches!(parameter.get("explode"), Some(Node::Bool(false)));
-                match &value {
-                    Node::List(items) if is_exploded => {
-                        let field = |item| format!("{name}={}", encoded(&joined(item)));
-                        self.query.extend(items.iter().map(field));
-                    }
-                    value => self
-                        .query
-                        .push(format!("{name}={}", encoded(&joined(value)))),
-                }
-            }
+            "query" => self.query.extend(style.fields(name, &value, encoded)),
             "header" => {
-                // These are described elsewhere in the document.
-                let is_other = ["accept", "content-type", "authorization"]
-                    .iter()
-                    .any(|other| name.eq_ignore_ascii_case(other));
-                if !is_other {
-                    self.headers.push((name.into(), joined(&value).into()));
-                }
+                let text = style.joined(&value, &str::to_owned);
+                self.headers.push((name.into(), text.into()));
             }
-            "cookie" => self.cookies.push(format!("{name}={}", joined(&value))),
+            "cookie" => self
+                .cookies
+                .extend(style.fields(name, &value, str::to_owned)),
             _ => {}
         }
         Ok(())
     }
 }
 
-/// The value of a parameter, which a schema or a media type describes.
-fn value(document: &Document, parameter: &Node) -> Result<Node, OpenApiError> {
+/// The value of a parameter, which a schema or a media type describes, and its schema.
+fn value<'a>(
+    document: &'a Document,
+    parameter: &'a Node,
+) -> Result<(Option<&'a Node>, Node), OpenApiError> {
     let mut sampler = Sampler::new(document);
+    let content = parameter.get("content").map_or(&[][..], Node::members);
+    let media = content.first().map(|(_, media)| media);
+    let schema = [Some(parameter), media].into_iter().flatten();
+    let schema = { schema }.find_map(|owner| owner.get("schema"));
     let mut value = sampler.described(parameter)?;
-    if value.is_none() {
-        let content = parameter.get("content").map_or(&[][..], Node::members);
-        if let Some((_, media)) = content.first() {
-            value = sampler.described(media)?;
-        }
+    if let (None, Some(media)) = (&value, media) {
+        value = sampler.described(media)?;
     }
-    Ok(match value {
+    let value = match value {
         None => Node::Text("text".into()),
         // A list of no items would be no parameter.
         Some(Node::List(items)) if items.is_empty() => {
-            let schema = document.member(parameter, "schema")?;
-            let items = schema.and_then(|schema| schema.get("items"));
-            let item = match items {
+            let list = schema.map(|schema| document.resolve(schema)).transpose()?;
+            let item = match list.and_then(|list| list.get("items")) {
                 Some(items) => sampler.schema(items, 0)?,
                 None => None,
             };
             Node::List(vec![item.unwrap_or_else(|| Node::Text("text".into()))])
         }
         Some(value) => value,
-    })
+    };
+    Ok((schema, value))
+}
+
+/// How a value becomes text (OpenAPI 3.0, Parameter Object, Style Values).
+#[derive(Clone, Copy)]
+pub(super) struct Style<'a> {
+    name: &'a str,
+    is_exploded: bool,
+}
+
+impl<'a> Style<'a> {
+    /// That of a parameter, or of a property of a form.
+    pub(super) fn of(node: &'a Node, default: &'a str) -> Self {
+        let name = node.text_of("style").unwrap_or(default);
+        Self {
+            name,
+            is_exploded: match node.get("explode") {
+                Some(Node::Bool(explode)) => *explode,
+                _ => name == "form",
+            },
+        }
+    }
+
+    /// `name=value` each, as in a query.
+    pub(super) fn fields(
+        self,
+        name: &str,
+        value: &Node,
+        encode: impl Fn(&str) -> String,
+    ) -> Vec<String> {
+        let field =
+            |name: &str, value: &Node| format!("{}={}", encode(name), encode(&joined(value)));
+        match value {
+            Node::Map(members) if self.name == "deepObject" => { members.iter() }
+                .map(|(member, value)| {
+                    let value = encode(&joined(value));
+                    format!("{}[{}]={value}", encode(name), encode(member))
+                })
+                .collect(),
+            Node::Map(members) if self.is_exploded => { members.iter() }
+                .map(|(member, value)| field(member, value))
+                .collect(),
+            Node::List(items) if self.is_exploded => {
+                items.iter().map(|item| field(name, item)).collect()
+            }
+            value => vec![format!("{}={}", encode(name), self.joined(value, &encode))],
+        }
+    }
+
+    /// The text in a path.
+    fn in_path(self, name: &str, value: &Node) -> String {
+        match self.name {
+            "label" => {
+                let between = if self.is_exploded { "." } else { "," };
+                format!(".{}", self.joined_by(between, value, &encoded))
+            }
+            "matrix" => match value {
+                Node::List(_) | Node::Map(_) if self.is_exploded => {
+                    { self.fields(name, value, encoded) }
+                        .iter()
+                        .map(|field| format!(";{field}"))
+                        .collect()
+                }
+                value => format!(";{}={}", encoded(name), self.joined(value, &encoded)),
+            },
+            _ => self.joined(value, &encoded),
+        }
+    }
+
+    /// The items of a list, or the names and values of an object, with what the style has between them.
+    fn joined(self, value: &Node, encode: &dyn Fn(&str) -> String) -> String {
+        let between = match self.name {
+            "spaceDelimited" => "%20",
+            "pipeDelimited" => "|",
+            _ => ",",
+        };
+        self.joined_by(between, value, encode)
+    }
+
+    fn joined_by(self, between: &str, value: &Node, encode: &dyn Fn(&str) -> String) -> String {
+        let texts: Vec<String> = match value {
+            Node::List(items) if self.name != "json" => {
+                items.iter().map(|item| encode(&joined(item))).collect()
+            }
+            Node::Map(members) if self.name != "json" => {
+                let equals = if self.is_exploded { "=" } else { between };
+                { members.iter() }
+                    .map(|(name, value)| {
+                        format!("{}{equals}{}", encode(name), encode(&joined(value)))
+                    })
+                    .collect()
+            }
+            value => vec![encode(&json_or_text(value))],
+        };
+        texts.join(between)
+    }
 }
 
 /// A value as a text: lists with commas, objects as JSON.
@@ -135,11 +245,13 @@ pub(super) fn joined(value: &Node) -> String {
             let items: Vec<String> = items.iter().map(joined).collect();
             items.join(",")
         }
-        value => match value.scalar() {
-            Some(text) => text,
-            None => serde_json::to_string(value).unwrap_or_default(),
-        },
+        value => json_or_text(value),
     }
+}
+
+fn json_or_text(value: &Node) -> String {
+    let json = || serde_json::to_string(value).unwrap_or_default();
+    value.scalar().unwrap_or_else(json)
 }
 
 fn encoded(text: &str) -> String {

@@ -1,16 +1,23 @@
 //! A value that a schema allows: its example, or a small one.
 
+use std::collections::{HashMap, HashSet};
+use std::ptr;
+
 use serde_json::Number;
 
 use super::OpenApiError;
 use super::document::Document;
 use super::node::Node;
+use super::pattern::Matching;
 
 /// How deep the values of schemas may be nested.
 const MOST_NESTING: usize = 16;
 
 /// How many values a sample may have: schemas that name each other may describe very many.
 const MOST_VALUES: usize = 2_000;
+
+/// How many schemas may apply to one value.
+const MOST_PARTS: usize = 64;
 
 /// How long a list or a text of a sample may be.
 const LONGEST: usize = 1_000;
@@ -19,6 +26,9 @@ const LONGEST: usize = 1_000;
 pub(super) struct Sampler<'a> {
     document: &'a Document,
     left: usize,
+    /// Whether a value is missing because the sample would be too large.
+    is_cut: bool,
+    matching: Matching,
 }
 
 impl<'a> Sampler<'a> {
@@ -26,11 +36,13 @@ impl<'a> Sampler<'a> {
         Self {
             document,
             left: MOST_VALUES,
+            is_cut: false,
+            matching: Matching::default(),
         }
     }
 
     /// The example of a media type or a parameter, or a value that its schema allows.
-    pub(super) fn described(&mut self, node: &Node) -> Result<Option<Node>, OpenApiError> {
+    pub(super) fn described(&mut self, node: &'a Node) -> Result<Option<Node>, OpenApiError> {
         if let Some(example) = node.get("example") {
             return Ok(Some(example.clone()));
         }
@@ -50,145 +62,455 @@ impl<'a> Sampler<'a> {
     /// A value that a schema allows; `None` if it would be too large.
     pub(super) fn schema(
         &mut self,
-        schema: &Node,
+        schema: &'a Node,
         depth: usize,
     ) -> Result<Option<Node>, OpenApiError> {
+        let all = self.all_of(&[schema])?;
+        self.value(all, depth)
+    }
+
+    /// What applies to a value that all of these schemas allow.
+    fn all_of(&self, schemas: &[&'a Node]) -> Result<AllOf<'a>, OpenApiError> {
+        let mut all = AllOf::default();
+        schemas
+            .iter()
+            .try_for_each(|schema| self.add(schema, &mut all))?;
+        Ok(all)
+    }
+
+    fn add(&self, schema: &'a Node, all: &mut AllOf<'a>) -> Result<(), OpenApiError> {
+        all.reference = schema.text_of("$ref");
+        self.add_part(schema, all)
+    }
+
+    /// Adds a schema behind those in its `allOf`.
+    fn add_part(&self, schema: &'a Node, all: &mut AllOf<'a>) -> Result<(), OpenApiError> {
+        let schema = self.document.resolve(schema)?;
+        let is_known = all.seen.iter().any(|part| ptr::eq(*part, schema));
+        if is_known || all.seen.len() == MOST_PARTS {
+            return Ok(());
+        }
+        all.seen.push(schema);
+        for part in schema.get("allOf").map_or(&[][..], Node::items) {
+            self.add_part(part, all)?;
+        }
+        all.parts.push(schema);
+        let choices = ["anyOf", "oneOf"].into_iter();
+        let choices = choices.filter_map(|name| schema.get(name).map(Node::items));
+        all.choices
+            .extend(choices.filter(|choices| !choices.is_empty()));
+        Ok(())
+    }
+
+    fn value(&mut self, mut all: AllOf<'a>, depth: usize) -> Result<Option<Node>, OpenApiError> {
         if depth >= MOST_NESTING || self.left == 0 {
+            self.is_cut = true;
             return Ok(None);
         }
         self.left -= 1;
-        let schema = self.document.resolve(schema)?;
-        if let Some(value) = given(schema) {
-            return Ok(Some(value));
+        if let Some(value) = all.given() {
+            return Ok(Some(value.clone()));
         }
-        let mut value = None;
-        for part in schema.get("allOf").map_or(&[][..], Node::items) {
-            let part = self.schema(part, depth + 1)?;
-            value = merged(value, part);
+        if let Some((name, subtype)) = self.subtype(&all) {
+            self.add_part(subtype, &mut all)?;
+            all.reference = Some(name);
         }
-        let choices = ["oneOf", "anyOf"]
-            .into_iter()
-            .filter_map(|name| schema.get(name));
-        for choices in choices {
-            let chosen = self.first_choice(choices.items(), depth)?;
-            value = merged(value, chosen);
+        match all.choices.pop() {
+            Some(choices) => self.first_choice(choices, &all, depth),
+            None => self.of_type(&all, depth),
         }
-        // A schema without a type of its own only says more about its parts.
-        let own = match (type_of(schema), &value) {
-            (None, Some(_)) => None,
-            (kind, _) => self.of_type(kind.unwrap_or("object"), schema, depth)?,
-        };
-        Ok(merged(value, own))
     }
 
+    /// The first choice whose value is not cut, or else the first one that has a value.
     fn first_choice(
         &mut self,
-        choices: &[Node],
+        choices: &'a [Node],
+        all: &AllOf<'a>,
         depth: usize,
     ) -> Result<Option<Node>, OpenApiError> {
+        let (mut found, mut may_be_null) = (None, false);
         for choice in choices {
-            match self.schema(choice, depth + 1)? {
-                None | Some(Node::Null) => {}
-                some => return Ok(some),
+            if self.document.resolve(choice)?.text_of("type") == Some("null") {
+                may_be_null = true;
+                continue;
             }
+            let mut with = all.clone();
+            self.add(choice, &mut with)?;
+            let was_cut = std::mem::take(&mut self.is_cut);
+            let value = self.value(with, depth + 1)?;
+            let is_whole = value.is_some() && !self.is_cut;
+            self.is_cut |= was_cut;
+            if is_whole {
+                return Ok(value);
+            }
+            found = found.or(value);
         }
-        Ok(None)
+        match found {
+            None if may_be_null => Ok(Some(Node::Null)),
+            found => Ok(found),
+        }
     }
 
-    fn of_type(
-        &mut self,
-        kind: &str,
-        schema: &Node,
-        depth: usize,
-    ) -> Result<Option<Node>, OpenApiError> {
-        Ok(match kind {
-            "object" => Some(self.object(schema, depth)?),
-            "array" => self.list(schema, depth)?,
-            "string" => Some(Node::Text(text(schema))),
-            "integer" | "number" => Some(Node::Number(number(schema))),
+    /// A schema that a discriminator of a base schema names, or that has the base in its `allOf`, with its name.
+    fn subtype(&self, all: &AllOf<'a>) -> Option<(&'a str, &'a Node)> {
+        let reference = all.reference?;
+        let base = *all.parts.last()?;
+        let discriminator = base.get("discriminator")?;
+        let has_choices = base.get("oneOf").or(base.get("anyOf")).is_some();
+        let schemas = self.document.root.at("/components/schemas")?.members();
+        let mapped = discriminator.get("mapping").map_or(&[][..], Node::members);
+        let mapped = mapped.iter().filter_map(|(_, target)| target.text());
+        let names_base = |part: &Node| part.text_of("$ref") == Some(reference);
+        let extends = |schema: &Node| {
+            let parts = schema.get("allOf").map_or(&[][..], Node::items);
+            parts.iter().any(names_base)
+        };
+        let name = mapped.map(last_segment).next().or_else(|| {
+            let mut schemas = schemas.iter();
+            schemas.find_map(|(name, schema)| extends(schema).then_some(name.as_str()))
+        });
+        let name = name.filter(|name| !has_choices && *name != last_segment(reference))?;
+        let (_, schema) = schemas.iter().find(|(known, _)| known == name)?;
+        Some((name, schema))
+    }
+
+    fn of_type(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Option<Node>, OpenApiError> {
+        Ok(match all.type_name() {
+            "object" => Some(self.object(all, depth)?),
+            "array" => self.list(all, depth)?,
+            "string" => Some(Node::Text(self.text(all))),
+            "integer" | "number" => Some(Node::Number(number(all))),
             "boolean" => Some(Node::Bool(true)),
             _ => Some(Node::Null),
         })
     }
 
-    /// The required properties, and those with an example.
-    fn object(&mut self, schema: &Node, depth: usize) -> Result<Node, OpenApiError> {
-        let required = schema.get("required").map_or(&[][..], Node::items);
-        let mut members = Vec::new();
-        for (name, property) in schema.get("properties").map_or(&[][..], Node::members) {
-            let is_required = required.iter().any(|it| it.text() == Some(name));
-            let property = self.document.resolve(property)?;
+    /// The required properties, those with an example, and as many more as there must be.
+    fn object(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Node, OpenApiError> {
+        let mut members = Members::default();
+        let properties = all.properties();
+        let required: HashSet<&str> = all.names("required").collect();
+        let least = all.most_of("minProperties").unwrap_or(0);
+        let discriminator = all.discriminator();
+        let described: HashSet<&str> = properties.iter().map(|(name, _)| *name).collect();
+        let mut optional = Vec::new();
+        for (name, schemas) in properties {
+            let property = self.all_of(&schemas)?;
             // The server sets these.
-            if property.is_true("readOnly") || !is_required && given(property).is_none() {
+            if property.parts.iter().any(|part| part.is_true("readOnly")) {
+                members.read_only.insert(name);
                 continue;
             }
-            if let Some(value) = self.schema(property, depth + 1)? {
-                members.push((name.clone(), value));
+            let example = all.examples().find_map(|example| example.get(name));
+            let named = { discriminator.as_ref() }.filter(|(of, _)| *of == name);
+            if let Some(example) = example {
+                members.add(name, Some(example.clone()));
+            } else if let Some((_, value)) = named.filter(|_| !property.has_given()) {
+                members.add(name, Some(Node::Text((*value).to_owned())));
+            } else if required.contains(name) || property.has_given() {
+                let value = self.value(property, depth + 1)?;
+                self.is_cut |= value.is_none();
+                members.add(name, value);
+            } else {
+                optional.push((name, property));
             }
         }
-        Ok(Node::Map(members))
+        for (name, value) in all.examples().flat_map(Node::members) {
+            members.add(name, Some(value.clone()));
+        }
+        if let Some((name, value)) = discriminator {
+            members.add(name, Some(Node::Text(value.to_owned())));
+        }
+        for name in all.names("required") {
+            if !described.contains(name) {
+                let value = self.additional(all, depth)?;
+                members.add(name, value);
+            }
+        }
+        for (name, property) in optional {
+            if members.all.len() < least || all.depends(&members, name) {
+                let value = self.value(property, depth + 1)?;
+                members.add(name, value);
+            }
+        }
+        for number in members.all.len()..least.min(LONGEST) {
+            let value = self.additional(all, depth)?;
+            members.add(&format!("key{}", number + 1), value);
+        }
+        Ok(Node::Map(members.all))
     }
 
-    fn list(&mut self, schema: &Node, depth: usize) -> Result<Option<Node>, OpenApiError> {
-        let least = length(schema, "minItems").unwrap_or(0);
-        let Some(items) = schema.get("items").filter(|_| least > 0) else {
-            return Ok(Some(Node::List(Vec::new())));
-        };
-        let Some(item) = self.schema(items, depth + 1)? else {
-            return Ok(None);
-        };
-        let count = least.min(self.left);
-        self.left -= count;
-        Ok(Some(Node::List(vec![item; count])))
+    /// The value of a property that has no schema of its own.
+    fn additional(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Option<Node>, OpenApiError> {
+        let described = |name| all.find(name).filter(|it| !it.members().is_empty());
+        let schema = described("additionalProperties").or_else(|| {
+            let patterns = all.find("patternProperties")?.members();
+            patterns.first().map(|(_, schema)| schema)
+        });
+        match schema {
+            Some(schema) => self.schema(schema, depth + 1),
+            None => Ok(Some(Node::Text("text".into()))),
+        }
+    }
+
+    fn list(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Option<Node>, OpenApiError> {
+        let mut items = Vec::new();
+        for item in all.find("prefixItems").map_or(&[][..], Node::items) {
+            items.extend(self.schema(item, depth + 1)?);
+        }
+        if let Some(item) = all.find("contains") {
+            let count = all.most_of("minContains").unwrap_or(1).min(LONGEST);
+            let item = self.schema(item, depth + 1)?;
+            items.extend(item.iter().cycle().take(count).cloned());
+        }
+        let least = all.most_of("minItems").unwrap_or(0);
+        if items.len() < least {
+            let schemas: Vec<&Node> = { all.parts.iter() }
+                .filter_map(|part| part.get("items"))
+                .collect();
+            let schema = self.all_of(&schemas)?;
+            let are_unique = all.parts.iter().any(|part| part.is_true("uniqueItems"));
+            let choices = schema.find("enum").map_or(&[][..], Node::items);
+            let Some(item) = self.value(schema, depth + 1)? else {
+                return Ok(None);
+            };
+            let count = (least - items.len()).min(self.left);
+            self.left -= count;
+            items.extend((0..count).map(|number| {
+                match are_unique {
+                    true => choices
+                        .get(number)
+                        .cloned()
+                        .unwrap_or_else(|| other(&item, number)),
+                    false => item.clone(),
+                }
+            }));
+        }
+        Ok(Some(Node::List(items)))
+    }
+
+    /// A text of the format, or one that matches the pattern.
+    fn text(&mut self, all: &AllOf<'a>) -> String {
+        let format = all.parts.iter().rev().find_map(|part| format(part));
+        if let Some(format) = format {
+            return format.to_owned();
+        }
+        let least = all.most_of("minLength").unwrap_or(0);
+        let most = all.least_of("maxLength").unwrap_or(LONGEST);
+        let pattern = all.find("pattern").and_then(Node::text);
+        if let Some(text) = pattern.and_then(|pattern| self.matching.text(pattern, least, most)) {
+            return text;
+        }
+        let text: String = "text".chars().take(most).collect();
+        format!("{text:a<least$}")
     }
 }
 
-/// The value that a schema names.
-fn given(schema: &Node) -> Option<Node> {
+/// The schemas that a value must meet: one, and those in its `allOf` before it.
+#[derive(Clone, Default)]
+struct AllOf<'a> {
+    parts: Vec<&'a Node>,
+    /// Those of `oneOf` and `anyOf`, of which one is added.
+    choices: Vec<&'a [Node]>,
+    /// The `$ref` that led here.
+    reference: Option<&'a str>,
+    seen: Vec<&'a Node>,
+}
+
+impl<'a> AllOf<'a> {
+    /// A keyword of the last schema that has it: what is said behind `allOf` counts most.
+    fn find(&self, name: &str) -> Option<&'a Node> {
+        self.parts.iter().rev().find_map(|part| part.get(name))
+    }
+
+    /// The largest of these bounds of a length, at most the longest one of a sample.
+    fn most_of(&self, name: &str) -> Option<usize> {
+        self.parts
+            .iter()
+            .filter_map(|part| length(part, name))
+            .max()
+    }
+
+    fn least_of(&self, name: &str) -> Option<usize> {
+        self.parts
+            .iter()
+            .filter_map(|part| length(part, name))
+            .min()
+    }
+
+    fn names(&self, keyword: &str) -> impl Iterator<Item = &'a str> {
+        let lists = self.parts.iter().filter_map(move |part| part.get(keyword));
+        lists.flat_map(Node::items).filter_map(Node::text)
+    }
+
+    /// The schemas of each property, in their order.
+    fn properties(&self) -> Vec<(&'a str, Vec<&'a Node>)> {
+        let mut all: Vec<(&str, Vec<&Node>)> = Vec::new();
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        let properties = self.parts.iter().filter_map(|part| part.get("properties"));
+        for (name, schema) in properties.flat_map(Node::members) {
+            let place = *places.entry(name).or_insert(all.len());
+            match all.get_mut(place) {
+                Some((_, schemas)) => schemas.push(schema),
+                None => all.push((name, vec![schema])),
+            }
+        }
+        all
+    }
+
+    /// Objects that the schemas name, which each are a part of the value.
+    fn examples(&self) -> impl Iterator<Item = &'a Node> {
+        let given = self.parts.iter().rev().filter_map(|part| given(part));
+        given.filter(|value| matches!(value, Node::Map(_)))
+    }
+
+    fn has_given(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|part| given(part).is_some() || part.get("enum").is_some())
+    }
+
+    /// The value that the schemas name.
+    fn given(&self) -> Option<&'a Node> {
+        let is_whole = |value: &&Node| self.parts.len() == 1 || !matches!(value, Node::Map(_));
+        let mut parts = self.parts.iter().rev();
+        parts
+            .find_map(|part| given(part).filter(is_whole))
+            .or_else(|| self.listed())
+    }
+
+    /// The first value that all lists of values have.
+    fn listed(&self) -> Option<&'a Node> {
+        let lists = self.parts.iter().filter_map(|part| part.get("enum"));
+        let mut values = lists.clone().next()?.items().iter();
+        values.find(|value| { lists.clone() }.all(|list| list.items().contains(value)))
+    }
+
+    /// The type of the value, or what the keywords imply.
+    fn type_name(&self) -> &'a str {
+        let mut parts = self.parts.iter().rev();
+        let named = parts.find_map(|part| named_type(part));
+        let mut parts = self.parts.iter().rev();
+        let found = named.or_else(|| parts.find_map(|part| implied_type(part)));
+        found.unwrap_or("object")
+    }
+
+    /// The property that names the schema, and the name.
+    fn discriminator(&self) -> Option<(&'a str, &'a str)> {
+        let reference = last_segment(self.reference?);
+        let all = self
+            .parts
+            .iter()
+            .filter_map(|part| part.get("discriminator"));
+        let named = |of: &'a Node, name| Some((of.text_of("propertyName")?, name));
+        let mut mapped = all.clone().filter_map(|of| {
+            let mapping = of.get("mapping")?.members().iter();
+            let is_it = |target: &Node| target.text().map(last_segment) == Some(reference);
+            let (name, _) = { mapping }.find(|(_, target)| is_it(target))?;
+            named(of, name.as_str())
+        });
+        mapped.next().or_else(|| named(all.last()?, reference))
+    }
+
+    /// Whether a property must be there because another one is.
+    fn depends(&self, members: &Members<'_>, name: &str) -> bool {
+        let rules = self
+            .find("dependentRequired")
+            .map_or(&[][..], Node::members);
+        let names = |list: &Node| list.items().iter().any(|it| it.text() == Some(name));
+        { rules.iter() }.any(|(other, list)| members.has(other) && names(list))
+    }
+}
+
+/// The members of an object so far.
+#[derive(Default)]
+struct Members<'a> {
+    all: Vec<(String, Node)>,
+    names: HashSet<String>,
+    read_only: HashSet<&'a str>,
+}
+
+impl Members<'_> {
+    fn has(&self, name: &str) -> bool {
+        self.names.contains(name) || self.read_only.contains(name)
+    }
+
+    /// Adds a member that is not there yet.
+    fn add(&mut self, name: &str, value: Option<Node>) {
+        if let Some(value) = value.filter(|_| !self.has(name)) {
+            self.names.insert(name.to_owned());
+            self.all.push((name.to_owned(), value));
+        }
+    }
+}
+
+/// What a reference names: `Pet` of `#/components/schemas/Pet`.
+fn last_segment(reference: &str) -> &str {
+    reference.rsplit('/').next().unwrap_or(reference)
+}
+
+/// A value that differs from the others of a list.
+fn other(item: &Node, number: usize) -> Node {
+    match item {
+        Node::Number(value) if number > 0 => match value.as_i64() {
+            Some(value) => Node::Number((value + number as i64).into()),
+            None => item.clone(),
+        },
+        Node::Text(text) if number > 0 => Node::Text(format!("{text}{number}")),
+        item => item.clone(),
+    }
+}
+
+/// The value that a schema names, but for a list of them.
+fn given(schema: &Node) -> Option<&Node> {
     let first = |name| schema.get(name).and_then(|values| values.items().first());
-    let value = schema
+    schema
         .get("example")
         .or_else(|| first("examples"))
         .or_else(|| schema.get("default"))
         .or_else(|| schema.get("const"))
-        .or_else(|| first("enum"));
-    value.cloned()
 }
 
-/// The members of both, or the one that there is.
-fn merged(one: Option<Node>, other: Option<Node>) -> Option<Node> {
-    match (one, other) {
-        (Some(Node::Map(mut all)), Some(Node::Map(more))) => {
-            for (name, value) in more {
-                if !all.iter().any(|(known, _)| *known == name) {
-                    all.push((name, value));
-                }
-            }
-            Some(Node::Map(all))
-        }
-        (one, other) => one.or(other),
-    }
-}
-
-/// The type of a schema, or what its keywords imply. OpenAPI 3.1 may have several types.
-fn type_of(schema: &Node) -> Option<&str> {
-    let named = match schema.get("type") {
-        Some(Node::List(types)) => {
+/// The type of a schema. OpenAPI 3.1 may have several.
+fn named_type(schema: &Node) -> Option<&str> {
+    match schema.get("type")? {
+        Node::List(types) => {
             let names = types.iter().filter_map(Node::text);
             let mut others = names.clone().filter(|name| *name != "null");
             others.next().or_else(|| names.clone().next())
         }
-        Some(node) => node.text(),
-        None => None,
-    };
-    let has = |name| schema.get(name).is_some();
-    named.or_else(|| match () {
-        () if has("properties") || has("required") => Some("object"),
-        () if has("items") => Some("array"),
-        () if has("format") || has("pattern") || has("minLength") => Some("string"),
-        () if has("minimum") || has("maximum") => Some("number"),
-        () => None,
-    })
+        node => node.text(),
+    }
+}
+
+/// The type that keywords imply.
+fn implied_type(schema: &Node) -> Option<&'static str> {
+    let types: [(&str, &[&str]); 4] = [
+        (
+            "object",
+            &[
+                "properties",
+                "required",
+                "additionalProperties",
+                "minProperties",
+            ],
+        ),
+        ("array", &["items", "prefixItems", "minItems", "contains"]),
+        ("string", &["format", "pattern", "minLength", "maxLength"]),
+        (
+            "number",
+            &[
+                "minimum",
+                "maximum",
+                "exclusiveMinimum",
+                "exclusiveMaximum",
+                "multipleOf",
+            ],
+        ),
+    ];
+    let has_any = |keywords: &[&str]| keywords.iter().any(|name| schema.get(name).is_some());
+    let mut types = types.into_iter();
+    types.find_map(|(name, keywords)| has_any(keywords).then_some(name))
 }
 
 /// A bound of a length, which a sample follows up to its own bound.
@@ -197,9 +519,9 @@ fn length(schema: &Node, name: &str) -> Option<usize> {
     Some((number.max(0.0) as usize).min(LONGEST))
 }
 
-/// A text of the format. Patterns are not looked at.
-fn text(schema: &Node) -> String {
-    let format = match schema.text_of("format").unwrap_or_default() {
+/// A text of the format of a schema.
+fn format(schema: &Node) -> Option<&'static str> {
+    Some(match schema.text_of("format")? {
         "date-time" => "2026-01-01T00:00:00Z",
         "date" => "2026-01-01",
         "time" => "00:00:00Z",
@@ -211,26 +533,23 @@ fn text(schema: &Node) -> String {
         "ipv4" => "192.0.2.1",
         "ipv6" => "2001:db8::1",
         "byte" => "AA==",
-        _ => "",
-    };
-    if !format.is_empty() {
-        return format.to_owned();
-    }
-    let least = length(schema, "minLength").unwrap_or(0);
-    let most = length(schema, "maxLength").unwrap_or(LONGEST);
-    let text: String = "text".chars().take(most).collect();
-    format!("{text:a<least$}")
+        _ => return None,
+    })
 }
 
 /// 1, or the number that is next to it within the bounds.
-fn number(schema: &Node) -> Number {
-    let is_integer = schema.text_of("type") != Some("number");
-    let step = schema.number_of("multipleOf").filter(|step| *step > 0.0);
+fn number(all: &AllOf<'_>) -> Number {
+    let is_integer = all.type_name() != "number";
+    let step = { all.parts.iter().rev() }.find_map(|part| part.number_of("multipleOf"));
+    let step = step.filter(|step| *step > 0.0);
     let unit = step.unwrap_or(1.0);
-    let (least, most) = (
-        bound(schema, "minimum", "exclusiveMinimum"),
-        bound(schema, "maximum", "exclusiveMaximum"),
-    );
+    let bounds = |name, exclusive| {
+        let of_parts = { all.parts.iter() }.flat_map(move |part| bounds(part, name, exclusive));
+        of_parts.flatten()
+    };
+    let least =
+        bounds("minimum", "exclusiveMinimum").max_by(|one, other| one.0.total_cmp(&other.0));
+    let most = bounds("maximum", "exclusiveMaximum").max_by(|one, other| other.0.total_cmp(&one.0));
     let mut value = unit;
     if let Some((least, is_exclusive)) = least {
         let above = (least / unit).ceil() * unit;
@@ -254,7 +573,7 @@ fn number(schema: &Node) -> Number {
     if let (false, None, Some((least, _)), Some((most, _))) = (is_integer, step, least, most)
         && (value < least || value > most)
     {
-        value = (least + most) / 2.0;
+        value = f64::midpoint(least, most);
     }
     match value.fract() == 0.0 && value.abs() < 1e15 {
         true => Number::from(value as i64),
@@ -262,12 +581,13 @@ fn number(schema: &Node) -> Number {
     }
 }
 
-/// A bound and whether it is itself excluded: in OpenAPI 3.0 by a boolean, in 3.1 by a number of its own.
-fn bound(schema: &Node, name: &str, exclusive: &str) -> Option<(f64, bool)> {
-    match schema.number_of(exclusive) {
-        Some(number) => Some((number, true)),
-        None => Some((schema.number_of(name)?, schema.is_true(exclusive))),
-    }
+/// Up to two bounds and whether they are themselves excluded: in OpenAPI 3.0 by a boolean, in 3.1 by a number of its own.
+fn bounds(schema: &Node, name: &str, exclusive: &str) -> [Option<(f64, bool)>; 2] {
+    let bound = schema.number_of(name);
+    [
+        bound.map(|bound| (bound, schema.is_true(exclusive))),
+        schema.number_of(exclusive).map(|bound| (bound, true)),
+    ]
 }
 
 #[cfg(test)]
@@ -312,14 +632,62 @@ mod tests {
             {"const": 7} | 7
             {"type": "object", "example": {"a": [1]}} | {"a":[1]}
             {"required": ["b", "id"], "properties": {"c": {"type": "string"}, "b": {"type": "boolean"}, "a": {"type": "string", "default": "x"}, "id": {"type": "integer", "readOnly": true}}} | {"b":true,"a":"x"}
+            {"required": ["z"]} | {"z":"text"}
+            {"type": "object", "minProperties": 2, "properties": {"a": {"type": "integer"}}, "additionalProperties": {"type": "boolean"}} | {"a":1,"key2":true}
+            {"properties": {"a": {"const": 1}, "b": {"type": "boolean"}, "c": {"type": "boolean"}}, "dependentRequired": {"a": ["b"]}} | {"a":1,"b":true}
+            {"allOf": [{"$ref": "#/components/schemas/Loose"}], "required": ["name"]} | {"name":"text"}
+            {"allOf": [{"$ref": "#/components/schemas/Loose"}, {"required": ["name"]}]} | {"name":"text"}
+            {"allOf": [{"type": "integer", "minimum": 3}, {"maximum": 8, "minimum": 5}]} | 5
+            {"allOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]} | "b"
+            {"oneOf": [{"$ref": "#/components/schemas/Loose"}], "required": ["name"]} | {"name":"text"}
+            {"type": "string", "pattern": "^[A-Z]{3}$"} | "AAA"
+            {"type": "string", "pattern": "^\\\\d{4}-(?:x|y)_?$"} | "0000-x"
+            {"type": "string", "pattern": "^[a-z]+$", "minLength": 10, "maxLength": 12} | "aaaaaaaaaa"
+            {"type": "array", "uniqueItems": true, "minItems": 2, "items": {"enum": ["x", "y"]}} | ["x","y"]
+            {"type": "array", "uniqueItems": true, "minItems": 2, "items": {"type": "integer"}} | [1,2]
+            {"prefixItems": [{"type": "integer"}, {"type": "boolean"}], "minItems": 3} | [1,true,{}]
+            {"type": "array", "contains": {"const": 7}} | [7]
+            {"exclusiveMaximum": 4, "minimum": 3, "maximum": 4} | 3
             {"allOf": [{"$ref": "#/components/schemas/Base"}, {"type": "object", "required": ["x"], "properties": {"x": {"type": "integer"}}}]} | {"name":"text","x":1}
             {"oneOf": [{"type": "null"}, {"$ref": "#/components/schemas/Base"}]} | {"name":"text"}
         "##,
         ) {
-            let base =
-                r#""Base": {"required": ["name"], "properties": {"name": {"type": "string"}}}"#;
+            let base = r#""Base": {"required": ["name"], "properties": {"name": {"type": "string"}}},
+                    "Loose": {"type": "object", "properties": {"name": {"type": "string"}}}"#;
             assert_eq!(sample(schema, base).expect(schema), expected, "{schema}");
         }
+    }
+
+    #[test]
+    fn a_discriminator_names_the_schema() {
+        let pets = r##""Pet": {"type": "object", "required": ["kind"], "properties": {"kind": {"type": "string"}},
+                "discriminator": {"propertyName": "kind", "mapping": {"wow": "#/components/schemas/Dog"}}},
+            "Dog": {"allOf": [{"$ref": "#/components/schemas/Pet"}, {"required": ["legs"], "properties": {"legs": {"type": "integer"}}}]},
+            "Cat": {"allOf": [{"$ref": "#/components/schemas/Pet"}]},
+            "Car": {"type": "object", "discriminator": {"propertyName": "type"}},
+            "Van": {"allOf": [{"$ref": "#/components/schemas/Car"}]},
+            "Red": {"type": "object", "properties": {"kind": {"enum": ["RED"]}}}"##;
+        for [schema, expected] in rows(
+            r##"
+            {"$ref": "#/components/schemas/Dog"} | {"kind":"wow","legs":1}
+            {"$ref": "#/components/schemas/Cat"} | {"kind":"Cat"}
+            {"$ref": "#/components/schemas/Pet"} | {"kind":"wow","legs":1}
+            {"$ref": "#/components/schemas/Car"} | {"type":"Van"}
+            {"oneOf": [{"$ref": "#/components/schemas/Red"}], "discriminator": {"propertyName": "kind"}} | {"kind":"RED"}
+            {"oneOf": [{"$ref": "#/components/schemas/Cat"}], "discriminator": {"propertyName": "kind", "mapping": {"miau": "Cat"}}} | {"kind":"miau"}
+        "##,
+        ) {
+            assert_eq!(sample(schema, pets).expect(schema), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_choice_that_ends_is_taken() {
+        let tree = r##""Tree": {"oneOf": [
+            {"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#/components/schemas/Tree"}}},
+            {"type": "object", "required": ["leaf"], "properties": {"leaf": {"type": "boolean"}}}]}"##;
+        let value = sample(r##"{"$ref": "#/components/schemas/Tree"}"##, tree).expect("a value");
+        assert!(value.contains(r#"{"leaf":true}"#), "{value}");
     }
 
     #[test]

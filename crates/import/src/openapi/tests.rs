@@ -228,6 +228,81 @@ HTTP 200
     assert_eq!(variables, ["host", "token", "key"]);
 }
 
+#[test]
+fn samples_meet_their_schemas_or_say_what_they_miss() {
+    let text = r##"
+openapi: 3.0.3
+servers: [{url: "http://a"}]
+paths:
+  /required:
+    post:
+      requestBody: {content: {application/json: {schema: {allOf: [{$ref: '#/components/schemas/Pet'}, {required: [name]}]}}}}
+  /discriminator:
+    post:
+      requestBody: {content: {application/json: {schema: {oneOf: [{$ref: '#/components/schemas/Dog'}], discriminator: {propertyName: kind, mapping: {dog: '#/components/schemas/Dog'}}}}}}
+  /query/{list}/{object}:
+    get:
+      parameters:
+        - {name: filter, in: query, required: true, style: deepObject, explode: true, schema: {type: object, required: [color], properties: {color: {type: string, enum: [red]}}}}
+        - {name: page, in: query, required: true, schema: {type: object, required: [size], properties: {size: {type: integer}}}}
+        - {name: ids, in: query, required: true, style: pipeDelimited, explode: false, schema: {type: array, example: [1, 2]}}
+        - {name: tags, in: query, required: true, explode: false, schema: {type: array, items: {type: string}, example: [a b, c]}}
+        - {name: list, in: path, required: true, style: matrix, explode: true, schema: {type: array, example: [1, 2]}}
+        - {name: object, in: path, required: true, schema: {type: object, example: {a: 1, b: 2}}}
+        - {name: X-A, in: header, required: true, explode: true, schema: {type: object, example: {a: 1, b: 2}}}
+  /unmet/{id}:
+    post:
+      operationId: unmet
+      parameters:
+        - {name: id, in: path, required: true, schema: {type: integer}, example: x}
+      requestBody: {content: {application/json: {schema: {type: string, pattern: '^(?=a)a$'}}}}
+  /null:
+    post:
+      requestBody: {content: {application/json: {schema: {type: integer, nullable: true, minimum: 1, exclusiveMinimum: true, example: null}}}}
+  /form:
+    post:
+      requestBody: {content: {application/x-www-form-urlencoded: {schema: {type: object, example: {ids: [1, 2], at: {x: 1}, by: {y: 2}}}, encoding: {by: {style: deepObject}}}}}
+components:
+  schemas:
+    Pet: {type: object, properties: {name: {type: string}}}
+    Dog: {type: object, required: [kind], properties: {kind: {type: string}}}
+"##;
+    let expected = r#"POST http://a/required
+content-type: application/json
+{
+  "name": "text"
+}
+
+POST http://a/discriminator
+content-type: application/json
+{
+  "kind": "dog"
+}
+
+GET http://a/query/;list=1;list=2/a,1,b,2?filter[color]=red&size=1&ids=1|2&tags=a%20b,c
+X-A: a=1,b=2
+
+# unmet
+# The parameter `id` may not meet its schema: "x" is not of type "integer"
+# The body may not meet its schema: Prony cannot check it: "^(?=a)a$" is not a "regex"
+POST http://a/unmet/x
+content-type: application/json
+`"text"`
+
+POST http://a/null
+content-type: application/json
+`null`
+
+POST http://a/form
+[Form]
+ids: 1
+ids: 2
+at: {"x":1}
+by[y]: 2
+"#;
+    assert_eq!(hurl(text).0, expected);
+}
+
 fn refused(text: &str, message: &str) {
     let error = openapi(text).expect_err(message).to_string();
     assert!(error.contains(message), "{message}: {error}");

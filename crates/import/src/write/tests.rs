@@ -199,6 +199,7 @@ fn a_file_reads_well() {
             delay: Some(Duration::from_millis(1500)),
             insecure: true,
             version: Some(Version::Http2),
+            ..Options::default()
         },
         status: Some(Status::Exactly(303)),
         ..entry(Content::Bytes(b"user=a&password=b%20c".to_vec()))

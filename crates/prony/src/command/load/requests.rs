@@ -29,9 +29,9 @@ pub struct RequestArguments {
     /// Send this header, `Name: value`; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     headers: Vec<String>,
-    /// Use this method
-    #[arg(short = 'X', long, default_value = "GET")]
-    method: String,
+    /// Use this method [default: GET, or POST with a body]
+    #[arg(short = 'X', long)]
+    method: Option<String>,
     /// Send this body: text, or @FILE of at most 64 MiB
     #[arg(short, long)]
     body: Option<String>,
@@ -169,7 +169,7 @@ impl RequestArguments {
     pub fn changed(&self) -> Option<&'static str> {
         [
             ("-H", !self.headers.is_empty()),
-            ("-X", self.method != "GET"),
+            ("-X", self.method.is_some()),
             ("--body", self.body.is_some()),
             ("--requests-file", self.requests_file.is_some()),
             ("--curl", self.curl.is_some()),
@@ -210,6 +210,15 @@ impl RequestArguments {
 
     fn of_curl(&self, command: &str, no_keepalive: bool) -> Result<Requests, Box<dyn Error>> {
         let CurlRequest { request, options } = CurlRequest::read(command)?;
+        let redirects = "-L: Prony does not follow redirects here; `prony import curl` writes a Hurl file that does";
+        let notes = [
+            options.redirects.map(|_| redirects),
+            options.note_on_chunks(),
+        ];
+        notes
+            .into_iter()
+            .flatten()
+            .for_each(|note| errln!("note: {note}"));
         let server: HttpUrl = request.url.parse().map_err(usage)?;
         let headers = request.headers.iter();
         let headers = headers.map(|(name, value)| format!("{name}: {value}"));
@@ -235,9 +244,11 @@ impl RequestArguments {
             )));
         }
         let body = self.body()?;
+        let default = if self.body.is_some() { "POST" } else { "GET" };
+        let method = self.method.as_deref().unwrap_or(default);
         let requests = urls
             .iter()
-            .map(|url| RequestParts::new(&self.method, url, headers, &body))
+            .map(|url| RequestParts::new(method, url, headers, &body))
             .collect::<Result<Vec<_>, _>>()
             .map_err(usage)?;
         let url: Vec<&str> = urls.iter().map(HttpUrl::as_str).collect();

@@ -81,11 +81,22 @@ fn a_command_chooses_trust_and_version() {
 }
 
 #[test]
+fn what_differs_from_curl_is_noted() {
+    let (server, folder) = (HttpServer::start(), Folder::new());
+    let command = "curl -L -H \"Transfer-Encoding: chunked\" -d a";
+    folder
+        .load(format!("-n1 -c1 --curl '{command} {}'", server.url()))
+        .with(0)
+        .says("note: -L: Prony does not follow redirects here")
+        .says("note: Transfer-Encoding: the request has its length");
+}
+
+#[test]
 fn a_wrong_command_is_reported() {
     Folder::new().refuses(
         2,
         r#"
-        --curl 'curl -L http://a' | --curl: -L of curl: Prony does not follow redirects
+        --curl 'Invoke-WebRequest -Uri "http://a"' | --curl: this is a command for PowerShell
         --curl 'curl ^"http://a^"' | --curl: this is a command for the Windows command prompt
         --curl 'curl http://a \x7c jq' | --curl: `|` is for the shell
         --curl http://a | --curl: the command must begin with `curl`

@@ -1,5 +1,6 @@
 //! Several requests: of several URLs, with weights, and of a file.
 
+use crate::common::run;
 use crate::load::{Folder, Holds, loaded};
 use prony_testkit::contains;
 use prony_testkit::recorder::HttpServer;
@@ -60,4 +61,51 @@ fn a_file_of_requests_names_its_server() {
         .load("--requests-file one.jsonl -c1 -n2 --order random")
         .with(0);
     assert_eq!(server.lines(), ["GET /x", "GET /x"]);
+}
+
+#[test]
+fn a_url_is_sent_as_browsers_and_curl_send_it() {
+    let server = HttpServer::start();
+    let authority = server.address;
+    let url = format!("http://me:secret@{authority}/ü x?q=a|b\"c");
+    let (ended, result) = loaded(["-c1", "-n1", &url]);
+    let sent = server.first();
+    assert_eq!(
+        sent.head.lines().next(),
+        Some("GET /%C3%BC%20x?q=a%7Cb%22c HTTP/1.1")
+    );
+    let basic = "authorization: Basic bWU6c2VjcmV0";
+    assert!(sent.head.lines().any(|line| line == basic), "{}", sent.head);
+    ended.lacks("secret");
+    result.holds(&format!(
+        "target.url=http://{authority}/%C3%BC%20x?q=a%7Cb%22c"
+    ));
+}
+
+#[test]
+fn what_no_request_may_have_is_refused() {
+    Folder::new().refuses(
+        2,
+        "
+        -H 'Host: a' -H 'host: b' URL | a request has one header `Host`: remove the other one
+        http://me:secret@a:0/ | `http://***@a:0/` is not a URL: its port is not 1 to 65535
+        'http://a b/' | its host has a blank, which no host has
+    ",
+    );
+}
+
+#[test]
+fn variables_of_the_environment_may_be_any_bytes() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+    let server = HttpServer::start();
+    let folder = Folder::with(&[("a.hurl", "GET http://{{host}}/\n")]);
+    let mut command = folder.prony(format!("a.hurl -n1 -c1 --variable host={}", server.address));
+    command.env("OTHER", OsStr::from_bytes(b"\xff"));
+    run(command).with(0);
+    let mut command = folder.prony("a.hurl -n1");
+    command.env("HURL_VARIABLE_host", OsStr::from_bytes(b"\xff"));
+    run(command)
+        .with(2)
+        .says("HURL_VARIABLE_host is not text in UTF-8");
 }

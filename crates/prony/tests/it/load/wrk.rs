@@ -77,7 +77,8 @@ fn a_body_is_sent_as_text_or_from_a_file() {
         ("@body.bin", b"\0\xff\r\n\r\nGET"),
     ] {
         let server = HttpServer::start();
-        let flags = format!("-n5 -c1 -X POST -b {given} {}", server.url());
+        // A body means POST.
+        let flags = format!("-n5 -c1 -b {given} {}", server.url());
         folder.load(flags).with(0);
         assert_eq!(server.lines(), ["POST /"; 5]);
         assert_eq!(server.first().body, sent);

@@ -1,0 +1,186 @@
+//! Whether a sample meets its schema.
+
+use std::collections::HashSet;
+
+use jsonschema::{Draft, PatternOptions};
+use percent_encoding::percent_decode_str;
+use serde_json::{Map, Value, json};
+
+use super::document::Document;
+use super::node::Node;
+
+/// How many values a schema may have, with those that it refers to.
+const MOST_VALUES: usize = 100_000;
+
+/// How long a reason may be, in characters: it may have the whole value.
+const LONGEST: usize = 200;
+
+/// Why a value does not meet a schema, if it does not or nobody knows.
+pub(super) fn unmet(document: &Document, schema: &Node, value: &Node) -> Option<String> {
+    let cannot = |why: &str| Some(shortened(&format!("Prony cannot check it: {why}")));
+    let mut converted = Conversion {
+        document,
+        left: MOST_VALUES,
+        references: Vec::new(),
+    };
+    let Some(schema) = converted.whole(schema) else {
+        return cannot("its schema is too large");
+    };
+    let options = jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .should_validate_formats(true)
+        .with_pattern_options(PatternOptions::regex());
+    let validator = match options.build(&schema) {
+        Ok(validator) => validator,
+        Err(error) => return cannot(&error.to_string()),
+    };
+    let value = serde_json::to_value(value).ok()?;
+    let error = validator.iter_errors(&value).next()?;
+    let place = error.instance_path().as_str();
+    let place = if place.is_empty() {
+        ""
+    } else {
+        &format!(" at {place}")
+    };
+    Some(shortened(&format!("{error}{place}")))
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Makes a schema of OpenAPI one of JSON Schema, 2020-12, on which OpenAPI 3.1 is based. Those of 3.0 have `nullable`,
+/// and booleans for exclusive bounds.
+struct Conversion<'a> {
+    document: &'a Document,
+    left: usize,
+    references: Vec<&'a str>,
+}
+
+impl<'a> Conversion<'a> {
+    /// A schema with what it refers to, at the places that its references name; `None` if it is too large.
+    fn whole(&mut self, schema: &'a Node) -> Option<Value> {
+        let mut whole = json!({ "allOf": [self.schema(schema)?] });
+        let mut known = HashSet::new();
+        while let Some(reference) = self.references.pop() {
+            let pointer = reference.strip_prefix('#').unwrap_or_default();
+            let found = self.document.root.at(pointer);
+            if let Some(found) = found.filter(|_| known.insert(reference)) {
+                let found = self.schema(found)?;
+                put(&mut whole, pointer, found);
+            }
+        }
+        Some(whole)
+    }
+
+    fn schema(&mut self, schema: &'a Node) -> Option<Value> {
+        self.left = self.left.checked_sub(1)?;
+        if let Some(reference) = schema.text_of("$ref") {
+            self.references.push(reference);
+            return Some(json!({ "$ref": reference }));
+        }
+        let Node::Map(members) = schema else {
+            return self.plain(schema);
+        };
+        let mut all = Map::new();
+        for (name, member) in members {
+            let converted = match (name.as_str(), member) {
+                ("properties" | "patternProperties" | "$defs" | "dependentSchemas", member) => {
+                    self.schemas_by_name(member)?
+                }
+                ("allOf" | "anyOf" | "oneOf" | "prefixItems", Node::List(items)) => {
+                    let items = items.iter().map(|item| self.schema(item));
+                    Value::Array(items.collect::<Option<_>>()?)
+                }
+                (
+                    "items"
+                    | "contains"
+                    | "not"
+                    | "if"
+                    | "then"
+                    | "else"
+                    | "propertyNames"
+                    | "additionalProperties"
+                    | "unevaluatedProperties"
+                    | "unevaluatedItems",
+                    member,
+                ) => self.schema(member)?,
+                ("required", Node::List(names)) => self.required(schema, names)?,
+                ("exclusiveMinimum" | "exclusiveMaximum", Node::Bool(_)) => continue,
+                ("minimum" | "maximum", bound) => {
+                    let exclusive = match name.as_str() {
+                        "minimum" => "exclusiveMinimum",
+                        _ => "exclusiveMaximum",
+                    };
+                    let bound = self.plain(bound)?;
+                    if schema.is_true(exclusive) {
+                        all.insert(exclusive.to_owned(), bound);
+                        continue;
+                    }
+                    bound
+                }
+                (
+                    "type" | "enum" | "const" | "format" | "pattern" | "multipleOf"
+                    | "exclusiveMinimum" | "exclusiveMaximum" | "minLength" | "maxLength"
+                    | "minItems" | "maxItems" | "uniqueItems" | "minContains" | "maxContains"
+                    | "minProperties" | "maxProperties" | "dependentRequired",
+                    member,
+                ) => self.plain(member)?,
+                // The others say nothing about a value.
+                _ => continue,
+            };
+            all.insert(name.clone(), converted);
+        }
+        let schema_of_all = Value::Object(all);
+        Some(match schema.is_true("nullable") {
+            true => json!({ "anyOf": [{ "type": "null" }, schema_of_all] }),
+            false => schema_of_all,
+        })
+    }
+
+    fn schemas_by_name(&mut self, schemas: &'a Node) -> Option<Value> {
+        let schemas = schemas.members().iter();
+        let converted = schemas.map(|(name, schema)| Some((name.clone(), self.schema(schema)?)));
+        converted.collect::<Option<Map<_, _>>>().map(Value::Object)
+    }
+
+    /// The names of required properties, without those that only responses have.
+    fn required(&mut self, schema: &Node, names: &'a [Node]) -> Option<Value> {
+        let properties = schema.get("properties");
+        let is_read_only = |name: &&Node| {
+            let property = properties.and_then(|all| all.get(name.text()?));
+            let property = property.and_then(|it| self.document.resolve(it).ok());
+            property.is_some_and(|it| it.is_true("readOnly"))
+        };
+        let names: Vec<&Node> = names.iter().filter(|name| !is_read_only(name)).collect();
+        self.left = self.left.checked_sub(names.len())?;
+        serde_json::to_value(names).ok()
+    }
+
+    /// A value that is no schema.
+    fn plain(&mut self, value: &Node) -> Option<Value> {
+        let values = value.items().len() + value.members().len();
+        self.left = self.left.checked_sub(values)?;
+        serde_json::to_value(value).ok()
+    }
+}
+
+/// Puts a value at a place, with maps on the way there. A place that has a value already keeps it: it is part of one
+/// that was put there as a whole.
+fn put(whole: &mut Value, pointer: &str, value: Value) {
+    let pointer = percent_decode_str(pointer).decode_utf8_lossy();
+    let mut place = whole;
+    for step in pointer.split('/').skip(1) {
+        let step = step.replace("~1", "/").replace("~0", "~");
+        let Value::Object(members) = place else {
+            return;
+        };
+        place = members.entry(step).or_insert_with(|| json!({}));
+    }
+    if let (Value::Object(found), Value::Object(more)) = (place, value) {
+        found.extend(more);
+    }
+}
