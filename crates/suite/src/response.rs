@@ -13,11 +13,13 @@ mod tests;
 
 use std::borrow::Cow;
 
+use encoding_rs::Encoding;
 use prony_load::wire::sse::{ServerSentEvent, events};
 use prony_load::{
     Accepted, LONGEST_BODY, Mismatch, NotPortable, Portable, Response, ResponseCheck,
     difference_at, excerpt, first_difference,
 };
+use prony_model::without_mark;
 use prony_scenario::Secrets;
 
 use crate::files::{AssetError, Files};
@@ -148,15 +150,21 @@ impl ExpectedResponse {
         };
         let received = response.header("content-type");
         let media_type = received.and_then(|value| value.split(';').next());
-        if media_type.is_some_and(|media| media.trim().eq_ignore_ascii_case(expected)) {
-            return Ok(());
+        if !media_type.is_some_and(|media| media.trim().eq_ignore_ascii_case(expected)) {
+            return Err(Mismatch {
+                expected: format!("content-type {expected}"),
+                received: received.map_or("no content-type".into(), |received| {
+                    format!("content-type {received}")
+                }),
+            });
         }
-        Err(Mismatch {
-            expected: format!("content-type {expected}"),
-            received: received.map_or("no content-type".into(), |received| {
-                format!("content-type {received}")
+        match received.and_then(charset) {
+            Some(charset) if is_other_text(charset, &self.decoded(response)?) => Err(Mismatch {
+                expected: "the charset that the body is in, UTF-8".to_owned(),
+                received: format!("content-type {}", received.unwrap_or_default()),
             }),
-        })
+            _ => Ok(()),
+        }
     }
 
     fn check_headers(&self, response: &Response) -> Result<(), Mismatch> {
@@ -167,8 +175,12 @@ impl ExpectedResponse {
                 .filter(|(field, _)| field == name)
                 .map(|(_, value)| value.trim_ascii())
                 .collect();
-            let is_right = |value: &&[u8]| value.eq_ignore_ascii_case(expected.as_bytes());
-            if !received.iter().any(is_right) {
+            // A list may have other elements as well: `no-cache, no-transform`.
+            let is_listed = |wanted: &[u8]| {
+                let mut listed = received.iter().flat_map(|value| elements(value));
+                listed.any(|element| element.eq_ignore_ascii_case(wanted))
+            };
+            if !elements(expected.as_bytes()).all(is_listed) {
                 let received = match received.first() {
                     None => format!("no {name}"),
                     Some(value) => format!("{name}: {}", value.escape_ascii()),
@@ -179,6 +191,26 @@ impl ExpectedResponse {
         }
         Ok(())
     }
+}
+
+/// The elements of a field that is a list (RFC 9110, section 5.6.1); the value itself if it is none.
+fn elements(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
+}
+
+/// The encoding that a media type names, if it is a known one.
+fn charset(content_type: &str) -> Option<&'static Encoding> {
+    let parameters = content_type.split(';').skip(1);
+    let mut pairs = parameters.filter_map(|parameter| parameter.split_once('='));
+    let (_, label) = pairs.find(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))?;
+    Encoding::for_label(label.trim().trim_matches('"').as_bytes())
+}
+
+/// Whether a body that is text in UTF-8 is another text in this encoding, as clients would read it.
+fn is_other_text(charset: &'static Encoding, body: &[u8]) -> bool {
+    // UTF-16 has zeros in most texts.
+    let is_text = !body.contains(&0) && str::from_utf8(body).is_ok();
+    is_text && charset.decode_without_bom_handling(body).0.as_bytes() != body
 }
 
 impl ResponseCheck for ExpectedResponse {
@@ -235,7 +267,7 @@ pub struct LineOf {
 impl LineOf {
     /// The lines of `text`, the content of `file`; `None` if it has none.
     pub fn new(file: &str, text: &[u8]) -> Option<Self> {
-        let all: Vec<&[u8]> = text
+        let all: Vec<&[u8]> = without_mark(text)
             .split(|&byte| byte == b'\n')
             .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
             .filter(|line| !line.is_empty())
