@@ -27,6 +27,31 @@ impl Response {
             .find(|(field, _)| field == name)
             .and_then(|(_, value)| std::str::from_utf8(value).ok())
     }
+
+    /// The status, and the first line of the body that is not blank, which mostly says why: `401: no token`.
+    pub(crate) fn status_and_line(&self) -> String {
+        let status = self.status;
+        let mut lines = self
+            .body
+            .split(|&byte| byte == b'\n')
+            .map(<[u8]>::trim_ascii);
+        let line = lines.find(|line| !line.is_empty());
+        // What is encoded is no text.
+        match line.filter(|_| self.header("content-encoding").is_none()) {
+            None => status.to_string(),
+            Some(line) => {
+                let text = String::from_utf8_lossy(line);
+                let end = if text.chars().nth(SHOWN_OF_LINE).is_some() {
+                    "…"
+                } else {
+                    ""
+                };
+                let blank = |c: char| if c.is_control() { ' ' } else { c };
+                let shown: String = text.chars().take(SHOWN_OF_LINE).map(blank).collect();
+                format!("{status}: {shown}{end}")
+            }
+        }
+    }
 }
 
 /// What was expected, and what was received instead.
@@ -98,7 +123,7 @@ pub struct Expectation {
 
 impl ResponseCheck for Expectation {
     fn check(&self, response: &Response) -> Result<(), Mismatch> {
-        self.check_status(response.status)?;
+        self.check_status(response)?;
         // The body goes first: where it differs says more than its length.
         if let Some(body) = &self.body {
             same_bytes(body, &response.body)?;
@@ -179,7 +204,8 @@ impl Expectation {
         })
     }
 
-    fn check_status(&self, actual: u16) -> Result<(), Mismatch> {
+    fn check_status(&self, response: &Response) -> Result<(), Mismatch> {
+        let actual = response.status;
         let expected = match self.status {
             Some(status) if actual == status => return Ok(()),
             None if (200..400).contains(&actual) => return Ok(()),
@@ -188,10 +214,16 @@ impl Expectation {
         };
         Err(Mismatch {
             expected,
-            received: actual.to_string(),
+            received: response.status_and_line(),
         })
     }
 }
+
+/// The most bytes of a body that are kept to show its first line.
+pub(crate) const LONGEST_LINE: u64 = 1000;
+
+/// The most characters of a first line that are shown.
+const SHOWN_OF_LINE: usize = 160;
 
 /// The most bytes to show of each side.
 const SHOWN: usize = 40;

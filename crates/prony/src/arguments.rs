@@ -227,6 +227,14 @@ fn whole_file(what: &str, path: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(bytes.ok_or_else(|| format!("{what} from `{path}` is {}", too_long()))?)
 }
 
+/// The words of the command line, for the record. What is no text is shown with replacement characters.
+pub fn command_line() -> Vec<String> {
+    let words = std::env::args_os();
+    words
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect()
+}
+
 /// What is in a file, or comes from standard input if it is `-`, of at most [`LONGEST_BODY`] bytes. The error does not
 /// name the file.
 pub fn file_or_stdin(path: &Path) -> Result<Vec<u8>, String> {

@@ -7,7 +7,7 @@ use prony_model::Outcome;
 use super::clock::Nanoseconds;
 use super::sampler::Sampler;
 use crate::plan::{LoadPlan, Sampling};
-use crate::response::same_bytes;
+use crate::response::{LONGEST_LINE, ResponseCheck, same_bytes};
 use crate::wire::Whole;
 use crate::wire::grpc::Status;
 use crate::wire::h1::Collect;
@@ -19,7 +19,12 @@ const MOST_AT_A_TIME: usize = 128;
 pub(super) struct Judge<'a> {
     /// `None` if there is nothing to compare.
     sampling: Option<&'a Sampling>,
+    /// What a response with a wrong status is reported by, if anything is expected: it hides secrets.
+    check: Option<&'a dyn ResponseCheck>,
     sampler: Sampler,
+    /// Whether the next response is the first one of a phase, whose body is kept in any case: if every response fails,
+    /// the body says why.
+    is_first: bool,
     /// The accepted statuses; if there are none, every 2xx and 3xx is.
     statuses: Vec<u16>,
     /// Whether the requests are gRPC calls.
@@ -59,6 +64,8 @@ impl<'a> Judge<'a> {
         let choice = compared.map(|sampling| sampling.choice);
         Self {
             sampling: compared,
+            check: sampling.map(|sampling| &*sampling.check),
+            is_first: true,
             sampler: Sampler::new(choice, plan.all_threads(), random),
             statuses: sampling.map_or(Vec::new(), |sampling| sampling.check.statuses()),
             are_calls: plan.protocol().is_grpc(),
@@ -71,6 +78,7 @@ impl<'a> Judge<'a> {
 
     /// Samples the first response of a new phase.
     pub(super) fn begin_phase(&mut self) {
+        self.is_first = true;
         self.sampler.begin_phase();
     }
 
@@ -78,12 +86,30 @@ impl<'a> Judge<'a> {
     #[inline]
     pub(super) fn sample_next(&mut self, now: Nanoseconds) -> Option<Box<Sample>> {
         let takes_next = self.sampler.takes_next(now);
-        (takes_next && Rc::strong_count(&self.tickets) <= MOST_AT_A_TIME).then(|| {
-            Box::new(Sample {
-                collect: Collect::of_bodies_up_to(self.longest_body),
-                _ticket: Rc::clone(&self.tickets),
-            })
+        (takes_next && Rc::strong_count(&self.tickets) <= MOST_AT_A_TIME)
+            .then(|| self.sample(self.longest_body))
+    }
+
+    /// The same, or keeps the begin of the first response of a phase.
+    #[inline]
+    pub(super) fn keep_next(&mut self, now: Nanoseconds) -> Option<Box<Sample>> {
+        let sample = self.sample_next(now);
+        match std::mem::take(&mut self.is_first) {
+            true => sample.or_else(|| Some(self.sample(LONGEST_LINE))),
+            false => sample,
+        }
+    }
+
+    fn sample(&self, longest_body: u64) -> Box<Sample> {
+        Box::new(Sample {
+            collect: Collect::of_bodies_up_to(longest_body),
+            _ticket: Rc::clone(&self.tickets),
         })
+    }
+
+    /// Whether it compares what it keeps.
+    pub(super) fn compares(&self) -> bool {
+        self.sampling.is_some()
     }
 
     /// `Err` with the outcome and the reason, if the response is not ok.
@@ -94,7 +120,10 @@ impl<'a> Judge<'a> {
             statuses => statuses.contains(&whole.status),
         };
         if !status_is_right {
-            return Err((Outcome::WrongStatus, self.wrong_status(whole.status)));
+            return Err((
+                Outcome::WrongStatus,
+                self.wrong_status(whole.status, kept.sample),
+            ));
         }
         match whole.rpc_status {
             None if !self.are_calls => {}
@@ -129,10 +158,20 @@ impl<'a> Judge<'a> {
     }
 
     #[cold]
-    fn wrong_status(&self, status: u16) -> String {
+    fn wrong_status(&self, status: u16, sample: Option<Box<Sample>>) -> String {
+        let response = sample.map(|sample| sample.collect.into_response());
+        let found = match (&response, self.check) {
+            (Some(response), Some(check)) => check.check(response).err(),
+            _ => None,
+        };
+        if let Some(mismatch) = found {
+            return mismatch.to_string();
+        }
+        let begin = response.filter(|_| self.check.is_none());
+        let got = begin.map_or(status.to_string(), |response| response.status_and_line());
         match &self.statuses[..] {
-            [] => format!("expected a status from 200 to 399, got {status}"),
-            statuses => format!("expected status {}, got {status}", either(statuses)),
+            [] => format!("expected a status from 200 to 399, got {got}"),
+            statuses => format!("expected status {}, got {got}", either(statuses)),
         }
     }
 }
@@ -233,6 +272,67 @@ mod tests {
         assert_eq!(right, [Ok(()), Ok(())]);
         let wrong = "expected status 201 or 404, got 200".to_owned();
         assert_eq!(verdict(&plan, 200, 0), Err((Outcome::WrongStatus, wrong)));
+    }
+
+    #[test]
+    fn a_wrong_status_comes_with_the_first_line_of_the_body() {
+        let none = LoadPlan {
+            sampling: None,
+            ..plan(Expectation::default())
+        };
+        let only_status = plan(Expectation {
+            status: Some(201),
+            ..Expectation::default()
+        });
+        let json = "{\"error\": \"no token\"}";
+        for (plan, field, body, expected) in [
+            (
+                &none,
+                "",
+                json,
+                "a status from 200 to 399, got 401: {\"error\": \"no token\"}",
+            ),
+            (
+                &none,
+                "",
+                "\r\n <p>\tNo ü\n</p>",
+                "a status from 200 to 399, got 401: <p> No ü",
+            ),
+            (&none, "", "", "a status from 200 to 399, got 401"),
+            (
+                &none,
+                "content-encoding: gzip\r\n",
+                json,
+                "a status from 200 to 399, got 401",
+            ),
+            (
+                &only_status,
+                "",
+                json,
+                "status 201, got 401: {\"error\": \"no token\"}",
+            ),
+        ] {
+            let mut judge = judge(plan);
+            let mut sample = judge.keep_next(0).expect("the first one is kept");
+            assert!(judge.keep_next(0).is_none());
+            let head = format!("HTTP/1.1 401 x\r\n{field}\r\n");
+            sample.collect.head(head.as_bytes());
+            sample.collect.body(body.as_bytes());
+            let whole = Whole {
+                status: 401,
+                body_bytes: body.len() as u64,
+                keep_alive: true,
+                rpc_status: None,
+            };
+            let kept = Kept {
+                sample: Some(sample),
+                ..Kept::default()
+            };
+            let expected = Err((Outcome::WrongStatus, format!("expected {expected}")));
+            assert_eq!(judge.verdict(whole, kept), expected);
+            judge.begin_phase();
+            assert!(judge.keep_next(0).is_some());
+        }
     }
 
     #[test]

@@ -28,7 +28,7 @@ mod worker;
 mod worker_number;
 
 use std::convert::Infallible;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, SystemTime};
@@ -190,6 +190,8 @@ fn run_workers(
     let (clock, origin) = (Clock::start(), SystemTime::now());
     let budget = SharedBudget::new(plan.requests.map(|all| share_of_agent(plan, agent, all)));
     let start_line = StartLine::new(clock, plan.threads, start.is_some());
+    // Set by an interrupt, and by a worker that fails: the load cannot become what was planned.
+    let stop = AtomicBool::new(interrupt.load(Relaxed));
     // Never carries a message: it disconnects when every worker has ended.
     let (running, ended) = channel::<Infallible>();
     let mut results: Vec<WorkerResult> = thread::scope(|scope| {
@@ -199,22 +201,27 @@ fn run_workers(
                 let shared = Shared {
                     plan,
                     clock,
-                    interrupt,
+                    interrupt: &stop,
                     progress,
                     recording,
                 };
                 let (running, budget, place) = (running.clone(), &budget, start_line.place());
+                let stop = &stop;
                 scope.spawn(move || {
                     let _running = running;
-                    run_worker(shared, Thread { agent, thread }, budget, place)
+                    let result = run_worker(shared, Thread { agent, thread }, budget, place);
+                    result.inspect_err(|_| stop.store(true, Relaxed))
                 })
             })
             .collect();
         drop(running);
-        let starter = start.map(|start| scope.spawn(|| start_line.find_out(start, interrupt)));
+        let starter = start.map(|start| scope.spawn(|| start_line.find_out(start, &stop)));
         let pause = OBSERVE.min(plan.duration.unwrap_or(OBSERVE) / 10);
         while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
             observe(Progress::of(&progress));
+            if interrupt.load(Relaxed) {
+                stop.store(true, Relaxed);
+            }
         }
         // The figures of the result.
         observe(Progress::of(&progress));

@@ -249,7 +249,7 @@ impl Arguments {
             alike: Vec::new(),
             seed: self.trials.seed(),
             id,
-            command: std::env::args().collect(),
+            command: arguments::command_line(),
             prony_version: env!("CARGO_PKG_VERSION").into(),
             ports: Box::new(FreePorts),
             driver: None,

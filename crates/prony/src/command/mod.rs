@@ -27,6 +27,7 @@ use std::any::TypeId;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::exit::{self, Outcome};
@@ -160,8 +161,28 @@ impl CapacityWords {
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     // A value such as -1 goes to the flag's own parser; it is not a flag of that name.
     let mut command = Cli::command().mut_subcommands(|one| one.mut_args(with_signed_values));
-    let mut matches = command.try_get_matches_from_mut(words)?;
+    let words: Vec<OsString> = words.into_iter().collect();
+    let is_load = words.iter().any(|word| word == "load");
+    let matches = command.try_get_matches_from_mut(words);
+    let mut matches = matches.map_err(|error| match is_load {
+        true => with_own_name(error),
+        false => error,
+    })?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+/// An unknown flag that other load generators have, with the name of Prony's.
+fn with_own_name(mut error: clap::Error) -> clap::Error {
+    let flag = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) => flag.clone(),
+        _ => return error,
+    };
+    if let Some(advice) = load::foreign_flags::advice(&flag) {
+        error.remove(ContextKind::SuggestedArg);
+        let advice = ContextValue::StyledStrs(vec![advice.into()]);
+        error.insert(ContextKind::Suggested, advice);
+    }
+    error
 }
 
 /// Allows values with a leading hyphen. A flag that takes any text allows only negative numbers, because in `-H -c5`

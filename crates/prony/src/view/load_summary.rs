@@ -46,6 +46,8 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
         let advice = shown.advice.map(words::capital);
         advice.map(|advice| format!("  {advice}"))
     });
+    lines.extend(redirects(result));
+    lines.extend(silence(result));
     lines.push(format!("  {opened} opened, {reconnects}"));
     lines.extend(handshakes(result));
     lines.extend(delays(result));
@@ -303,6 +305,30 @@ fn outcomes(result: &LoadResult) -> Vec<String> {
     lines.extend(estimate.map(|estimate| format!("  Sampled: {estimate}")));
     lines.extend(statuses(result));
     lines
+}
+
+/// That a load measures redirects, and not what they lead to: it follows none, unless its Hurl file says so.
+fn redirects(result: &LoadResult) -> Option<String> {
+    let is_redirect = |status: &u16| [301, 302, 303, 307, 308].contains(status);
+    let are_all = !result.statuses.is_empty() && result.statuses.keys().all(is_redirect);
+    (are_all && result.flows.is_none()).then(|| {
+        let statuses = result.statuses.keys().map(u16::to_string);
+        let statuses = statuses.collect::<Vec<_>>().join(", ");
+        format!("  Every response is a redirect ({statuses}), which Prony does not follow: load the URL in its Location")
+    })
+}
+
+/// Why there is no figure although nothing failed: the load was over before any response or timeout.
+fn silence(result: &LoadResult) -> Option<String> {
+    let is_silent = result.requests > 0 && result.outcomes[Outcome::Unfinished] == result.requests;
+    (is_silent && result.ended == Ended::Duration && result.streams.is_none()).then(|| {
+        let did = match result.connections_opened {
+            0 => "accepted no connection",
+            _ => "sent no response",
+        };
+        let measured = seconds(result.duration_s);
+        format!("  The server {did} in {measured}, so nothing was measured: it may be stuck, or need a longer load (-d)")
+    })
 }
 
 /// How many responses had each status, if some were wrong. A call's own status says more than the 200 that carries it.

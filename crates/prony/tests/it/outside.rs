@@ -367,6 +367,12 @@ fn what_needs_a_start_is_refused() {
         2 | ab HEAD --server shop | `shop` already runs at http://localhost: & give it `run` instead of `url`
         ",
     );
+    let counting = format!(
+        "[server.shop]\nurl = \"{}\"\n{HELLO}[[measure]]\nby = \"instructions\"\n",
+        shop.url()
+    );
+    let only = "counts the instructions only of servers that it starts, and `shop` already runs";
+    Project::of(&counting).check(&format!("2 | run | {only} & leave it out with --only"));
     // The lines that a server logs are those of its own standard output.
     project.edit("prony.toml", "status = 200", "status = 200, log_lines = 1");
     let uncounted = "Prony did not start the server, so it cannot count the lines";

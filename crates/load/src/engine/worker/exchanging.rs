@@ -40,7 +40,7 @@ impl<W: Wire> Worker<'_, W> {
             }
             match self.flows.as_mut().filter(|_| is_load) {
                 None => {
-                    request.sample = is_load.then(|| self.judge.sample_next(now)).flatten();
+                    request.sample = is_load.then(|| self.judge.keep_next(now)).flatten();
                     connection.wire.request(Which {
                         number: request.number,
                         last: request.last,
@@ -351,7 +351,7 @@ impl<W: Wire> Worker<'_, W> {
         whole: Whole,
         sample: Option<Box<Sample>>,
     ) -> Result<(), (Outcome, String)> {
-        let compared = sample.is_some();
+        let compared = sample.is_some() && self.judge.compares();
         let wire = &self.connections[index].wire;
         let kept = Kept {
             sample,

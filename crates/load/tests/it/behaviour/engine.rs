@@ -4,12 +4,12 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use prony_load::{EventLoopChoice, LoadPlan, Progress, run};
+use prony_load::{EventLoopChoice, LoadError, LoadPlan, Progress, run};
 use prony_model::{Ended, LatencyHistogram, LoadResult, Outcome};
-use prony_testkit::contains;
 use prony_testkit::table::rows;
+use prony_testkit::{PATIENCE, contains};
 use socket2::{Domain, Socket, Type};
 
 use crate::plans::{assert_outcomes, get_from, load, plan_to, shapes};
@@ -27,6 +27,7 @@ over_each_loop!(
     with_no_listener_every_request_is_refused_and_the_load_ends,
     the_warm_up_of_several_threads_is_counted_separately,
     an_interrupt_ends_the_load_and_keeps_its_result,
+    a_worker_that_fails_ends_the_load,
     the_last_figures_that_an_observer_sees_are_those_of_the_result,
     uneven_shares_add_up_to_all_connections_and_requests
 );
@@ -192,6 +193,21 @@ fn with_no_listener_every_request_is_refused_and_the_load_ends(event_loop: Event
         assert_eq!(result.connections_opened, 0);
         contains(&result.first_wrong.unwrap().detail, "cannot connect");
     }
+}
+
+fn a_worker_that_fails_ends_the_load(event_loop: EventLoopChoice) {
+    let server = ScriptedServer::hello();
+    let endless = LoadPlan {
+        requests: None,
+        duration: Some(PATIENCE * 2),
+        // No machine has the second one.
+        cpus: vec![0, 1_000_000],
+        ..plan(event_loop, &server, 1)
+    };
+    let begun = Instant::now();
+    let failed = run(&endless, &AtomicBool::new(false), &mut |_| ()).unwrap_err();
+    assert!(matches!(failed, LoadError::System { .. }), "{failed}");
+    assert!(begun.elapsed() < PATIENCE, "{:?}", begun.elapsed());
 }
 
 fn the_warm_up_of_several_threads_is_counted_separately(event_loop: EventLoopChoice) {

@@ -263,7 +263,7 @@ impl RevisionSession<'_> {
             alike: self.pair.map(|server| server.id.clone()).into(),
             seed: measures.trials.seed(),
             id,
-            command: std::env::args().collect(),
+            command: arguments::command_line(),
             prony_version: env!("CARGO_PKG_VERSION").into(),
             ports: Box::new(FreePorts),
             driver: None,

@@ -4,6 +4,7 @@ mod advice;
 mod call;
 mod capacity;
 mod connections;
+pub(super) mod foreign_flags;
 mod objectives;
 mod protocol;
 mod records;
@@ -77,7 +78,7 @@ Examples:
   prony load http://localhost:8080/                    10 connections, 10 s
   prony load -t2 -c400 -d30s --latency http://localhost:8080/
   prony load -n 100k -c64 http://localhost:8080/hello  a number of requests
-  prony load -X POST -b @order.json -H 'Content-Type: application/json' \\
+  prony load -b @order.json -H 'Content-Type: application/json' \\
     http://localhost:8080/orders
   prony load -d10s --warmup 2s --json result.json http://localhost:8080/
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use prony_driver::{Catalogue as Drivers, Tool};
 use prony_manifest::nearest;
-use prony_model::{CEILING, CpuAssignment};
+use prony_model::{CEILING, CpuAssignment, MeasuredBy};
 use prony_server::{Catalogue, Layout, Origin, SelectError, Server};
 use prony_suite::run::{Task, cannot_drive, driver_note};
 use prony_suite::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads};
@@ -250,6 +250,7 @@ impl<'a> Ground<'a> {
         }
         let ids = measures.iter().map(|measure| measure.workload.as_str());
         check_baseline(arguments.baseline.as_deref(), &suite, &servers)?;
+        self.check_counting(&measures, &servers)?;
         Ok(Choice::Chosen(Box::new(Chosen {
             tasks: project::tasks(&self.project.layout, workloads, ids)?,
             suite,
@@ -257,6 +258,37 @@ impl<'a> Ground<'a> {
             measures,
             notes,
         })))
+    }
+
+    /// Refuses to count instructions if the servers, the driver or the agents are not of this process.
+    fn check_counting(
+        &self,
+        measures: &[Measure],
+        servers: &[&Server],
+    ) -> Result<(), Box<dyn Error>> {
+        let counting = measures
+            .iter()
+            .filter(|one| one.load.by == MeasuredBy::Instructions);
+        let counting: Vec<Measure> = counting.cloned().collect();
+        if counting.is_empty() {
+            return Ok(());
+        }
+        let is_outside = |server: &&&Server| {
+            matches!(server.origin, Origin::Outside(_)) && project::serves_any(server, &counting)
+        };
+        if let Some(server) = servers.iter().find(is_outside) {
+            return Err(usage(format!(
+                "Prony counts the instructions only of servers that it starts, and `{}` already runs at its `url`; measure it \
+                 by time, or leave it out with --only",
+                server.id
+            )));
+        }
+        match self.driver.is_some() || self.fleet.is_some() {
+            true => Err(usage(
+                "only Prony's own engine, in this process, sends requests to count the instructions of; remove --driver and --on",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// The address that servers listen on, at which the agents must be able to reach them.

@@ -20,6 +20,7 @@ use prony_suite::run::{Bench, ExplainPlan, Finished, RunRequest};
 pub use self::choice::Arguments;
 use self::choice::{Choice, Chosen, Ground};
 use self::objectives::Verdicts;
+use crate::arguments;
 use crate::exit::{
     self, FAILURE, INTERRUPTED, MISSED, Outcome, Usage, interrupt_on_signals, usage,
 };
@@ -195,7 +196,7 @@ impl<'a> SuiteSession<'a> {
             alike: Vec::new(),
             seed: arguments.trials.seed(),
             id,
-            command: std::env::args().collect(),
+            command: arguments::command_line(),
             prony_version: env!("CARGO_PKG_VERSION").into(),
             ports: Box::new(FreePorts),
             driver: ground.driver.clone(),

@@ -319,3 +319,50 @@ fn summaries_are_the_golden_ones() {
     let texts = texts.map(|(title, result, shown)| (title, text(&result, shown, 80)));
     golden("load-summary", &texts);
 }
+
+#[test]
+fn a_load_of_redirects_says_so() {
+    let line = |statuses: &[(u16, u64)]| {
+        let mut result = closed();
+        result.statuses = statuses.iter().copied().collect();
+        redirects(&result).unwrap_or_default()
+    };
+    let expected = "  Every response is a redirect (301, 308), which Prony does not follow: load the URL in its Location";
+    assert_eq!(line(&[(301, 999), (308, 1)]), expected);
+    for others in [
+        &[(200, 1)][..],
+        &[(301, 999), (200, 1)],
+        &[(304, 1000)],
+        &[],
+    ] {
+        assert_eq!(line(others), "");
+    }
+    let mut of_flows = flows();
+    of_flows.statuses = [(302, 1)].into();
+    assert_eq!(redirects(&of_flows), None);
+}
+
+#[test]
+fn a_silent_server_is_named() {
+    let line = |counts: &[(Outcome, u64)], opened| {
+        let mut result = closed();
+        result.outcomes = outcomes(counts);
+        (result.requests, result.connections_opened) = (result.outcomes.total(), opened);
+        silence(&result).unwrap_or_default()
+    };
+    let why = "in 2 s, so nothing was measured: it may be stuck, or need a longer load (-d)";
+    let silent = [(Outcome::Unfinished, 10)];
+    assert_eq!(
+        line(&silent, 10),
+        format!("  The server sent no response {why}")
+    );
+    assert_eq!(
+        line(&silent, 0),
+        format!("  The server accepted no connection {why}")
+    );
+    let one_failed = [(Outcome::Unfinished, 10), (Outcome::Reset, 1)];
+    let one_ok = [(Outcome::Unfinished, 10), (Outcome::Ok, 1)];
+    for counts in [&one_failed[..], &one_ok, &[]] {
+        assert_eq!(line(counts, 10), "");
+    }
+}
