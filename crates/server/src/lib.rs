@@ -29,7 +29,7 @@ pub use manifest::{
     VersionSource, Word,
 };
 pub use port::{FreePorts, PortSource, says_address_in_use};
-pub use readiness::{BringUpError, NotReady, Probe, Ready, bring_up, wait_ready};
+pub use readiness::{BringUpError, Next, NotReady, Patience, Probe, Ready, bring_up, wait_ready};
 pub use running::{Launch, ProgramOptions, RunningServer, StartError, Wrapper, WrapperVariable};
 pub use sampling::{
     LocalServer, LocalUsage, OutsideMeter, ProcessTree, Sampled, Sampler, TreeUsage,

@@ -17,7 +17,7 @@ const PAUSE_DIVISOR: u32 = 20;
 const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
-/// A server may respond wrongly while it starts, but no longer than this.
+/// A server may respond wrongly while it starts, but no longer than this, unless it says that it is not available yet.
 const WRONG_GRACE: Duration = Duration::from_secs(2);
 
 /// How long a server that did not respond may take to flush its output.
@@ -39,6 +39,9 @@ pub enum Probe {
     Right,
     /// No complete response, for this reason: refused, closed or not in time.
     NotYet(String),
+    /// A response that says that the server is not available, as one may that still starts; the text says what was
+    /// expected and what was received.
+    Unavailable(String),
     /// Another response; the text says what was expected and what was received.
     Wrong(String),
 }
@@ -138,23 +141,20 @@ pub fn wait_ready(
     interrupt: &AtomicBool,
 ) -> Result<Ready, NotReady> {
     let begin = Instant::now();
-    let mut wait = Wait::new(timeout);
+    let mut patience = Patience::new(timeout);
     loop {
-        match probe(server.address()) {
-            Probe::Right => {
-                let now = monotonic_ns();
-                confirm(server)?;
-                let startup_ns = now.saturating_sub(server.started_at_ns());
-                return Ok(Ready { startup_ns });
-            }
-            Probe::NotYet(reason) => wait.not_yet(reason),
-            Probe::Wrong(mismatch) => wait.wrong(mismatch, begin.elapsed()),
+        let probed = probe(server.address());
+        if probed == Probe::Right {
+            let now = monotonic_ns();
+            confirm(server)?;
+            let startup_ns = now.saturating_sub(server.started_at_ns());
+            return Ok(Ready { startup_ns });
         }
         fail_if_exited(server)?;
         if interrupt.load(Ordering::Relaxed) {
             return Err(NotReady::Interrupted);
         }
-        match wait.after(begin.elapsed()) {
+        match patience.after(probed, begin.elapsed()) {
             Next::Pause(pause) => std::thread::sleep(pause),
             Next::Silent(last) => return Err(never_responded(server, timeout, last)),
             Next::Wrong(mismatch) => return Err(responded_wrongly(server, mismatch)),
@@ -162,18 +162,18 @@ pub fn wait_ready(
     }
 }
 
-/// Decides how long a server is probed. Times are those since the first probe.
-struct Wait {
+/// Decides how long a server is probed for its first expected response. Times are those since the first probe.
+pub struct Patience {
     timeout: Duration,
-    /// When the first wrong response came, and what was wrong with the last one.
-    wrong: Option<(Duration, String)>,
-    /// Why there was no response to the last probe without one.
-    last: String,
+    /// When the first wrong response came.
+    wrong_since: Option<Duration>,
+    /// What was wrong with the last response.
+    mismatch: Option<String>,
 }
 
 /// What follows a probe without the expected response.
 #[derive(Debug, PartialEq, Eq)]
-enum Next {
+pub enum Next {
     /// Another one, after this time.
     Pause(Duration),
     /// None: the server does not respond.
@@ -182,31 +182,36 @@ enum Next {
     Wrong(String),
 }
 
-impl Wait {
-    fn new(timeout: Duration) -> Self {
+impl Patience {
+    /// A server may take `timeout` to be ready.
+    pub fn new(timeout: Duration) -> Self {
         Self {
             timeout,
-            wrong: None,
-            last: String::new(),
+            wrong_since: None,
+            mismatch: None,
         }
     }
 
-    fn not_yet(&mut self, reason: String) {
-        self.last = reason;
-    }
-
-    fn wrong(&mut self, mismatch: String, now: Duration) {
-        let since = self.wrong.as_ref().map_or(now, |(since, _)| *since);
-        self.wrong = Some((since, mismatch));
-    }
-
-    fn after(&self, now: Duration) -> Next {
-        let late = now >= self.timeout;
-        match &self.wrong {
-            Some((since, mismatch)) if late || now - *since >= WRONG_GRACE => {
-                Next::Wrong(mismatch.clone())
+    /// What follows a probe that ended `now` without the expected response.
+    pub fn after(&mut self, probed: Probe, now: Duration) -> Next {
+        let mut silence = String::new();
+        match probed {
+            Probe::Right => {}
+            Probe::NotYet(reason) => silence = reason,
+            Probe::Unavailable(mismatch) => {
+                self.wrong_since = None;
+                self.mismatch = Some(mismatch);
             }
-            None if late => Next::Silent(self.last.clone()),
+            Probe::Wrong(mismatch) => {
+                self.wrong_since.get_or_insert(now);
+                self.mismatch = Some(mismatch);
+            }
+        }
+        let is_late = now >= self.timeout;
+        let is_wrong = { self.wrong_since }.is_some_and(|since| now - since >= WRONG_GRACE);
+        match &self.mismatch {
+            Some(mismatch) if is_late || is_wrong => Next::Wrong(mismatch.clone()),
+            None if is_late => Next::Silent(silence),
             _ => Next::Pause((now / PAUSE_DIVISOR).clamp(SHORTEST_PAUSE, LONGEST_PAUSE)),
         }
     }
@@ -321,40 +326,71 @@ mod tests {
         Duration::from_millis(count)
     }
 
+    fn silent(reason: &str) -> Probe {
+        Probe::NotYet(reason.to_owned())
+    }
+
+    fn wrong(mismatch: &str) -> Probe {
+        Probe::Wrong(mismatch.to_owned())
+    }
+
     #[test]
     fn a_pause_is_a_twentieth_of_the_time_so_far_within_bounds() {
-        let wait = Wait::new(ms(1000));
+        let mut patience = Patience::new(ms(1000));
         let pauses = [(0, 100), (2, 100), (20, 1000), (60, 3000), (900, 4000)];
         for (after_ms, pause_us) in pauses {
             let pause = Next::Pause(Duration::from_micros(pause_us));
-            assert_eq!(wait.after(ms(after_ms)), pause, "after {after_ms} ms");
+            let next = patience.after(silent("refused"), ms(after_ms));
+            assert_eq!(next, pause, "after {after_ms} ms");
         }
     }
 
     #[test]
     fn a_silent_server_is_probed_until_the_timeout() {
-        let mut wait = Wait::new(ms(1000));
-        wait.not_yet("refused".into());
-        assert!(matches!(wait.after(ms(999)), Next::Pause(_)));
-        wait.not_yet("closed".into());
-        assert_eq!(wait.after(ms(1000)), Next::Silent("closed".into()));
+        let mut patience = Patience::new(ms(1000));
+        let next = patience.after(silent("refused"), ms(999));
+        assert!(matches!(next, Next::Pause(_)));
+        let next = patience.after(silent("closed"), ms(1000));
+        assert_eq!(next, Next::Silent("closed".into()));
     }
 
     #[test]
     fn wrong_responses_are_endured_for_two_seconds_but_not_beyond_the_timeout() {
-        let mut wait = Wait::new(ms(60_000));
-        wait.not_yet("refused".into());
-        wait.wrong("starting".into(), ms(500));
-        assert!(matches!(wait.after(ms(500)), Next::Pause(_)));
+        let mut patience = Patience::new(ms(60_000));
         // The grace counts from the first wrong response, and silence in between does not extend it.
-        wait.not_yet("closed".into());
-        wait.wrong("wrong".into(), ms(2400));
-        assert!(matches!(wait.after(ms(2499)), Next::Pause(_)));
-        assert_eq!(wait.after(ms(2500)), Next::Wrong("wrong".into()));
+        for (probed, now) in [
+            (silent("refused"), 0),
+            (wrong("starting"), 500),
+            (silent("closed"), 2400),
+            (wrong("wrong"), 2499),
+        ] {
+            assert!(matches!(patience.after(probed, ms(now)), Next::Pause(_)));
+        }
+        let next = patience.after(silent("closed"), ms(2500));
+        assert_eq!(next, Next::Wrong("wrong".into()));
 
-        let mut short = Wait::new(ms(1000));
-        short.wrong("wrong".into(), ms(900));
-        assert!(matches!(short.after(ms(999)), Next::Pause(_)));
-        assert_eq!(short.after(ms(1000)), Next::Wrong("wrong".into()));
+        let mut short = Patience::new(ms(1000));
+        let next = short.after(wrong("wrong"), ms(900));
+        assert!(matches!(next, Next::Pause(_)));
+        let next = short.after(wrong("wrong"), ms(1000));
+        assert_eq!(next, Next::Wrong("wrong".into()));
+    }
+
+    #[test]
+    fn a_server_that_says_that_it_is_unavailable_has_until_the_timeout() {
+        let mut patience = Patience::new(ms(30_000));
+        let unavailable = || Probe::Unavailable("503".to_owned());
+        for (probed, now) in [
+            (wrong("404"), 100),
+            (unavailable(), 2000),
+            (unavailable(), 29_000),
+            // What follows has its own grace.
+            (wrong("404"), 29_500),
+            (unavailable(), 29_999),
+        ] {
+            assert!(matches!(patience.after(probed, ms(now)), Next::Pause(_)));
+        }
+        let next = patience.after(unavailable(), ms(30_000));
+        assert_eq!(next, Next::Wrong("503".into()));
     }
 }

@@ -93,7 +93,7 @@ const DRAWN: &str = "a line of quotes.txt drawn uniformly and independently for 
 
 /// The wrong servers: the workload in which each is wrong, and what Prony expected and received.
 const LIES: &str = "
-    wrong-status | hello | status 200 | status 503
+    wrong-status | hello | status 200 | status 500
     wrong-type | byte | content-type text/plain | content-type text/html
     one-byte-off | page | 102400 bytes, at byte 5000: ` | 102400 bytes, at byte 5000: `~
     obsolete-event | sse | an event named datastar-patch-elements | an event named datastar-merge-fragments
@@ -117,7 +117,8 @@ fn add_liar(project: &Project, lie: &str) {
 fn lie(request: &Request, response: &mut Response) {
     let lie = std::env::var("LIE").unwrap();
     match (lie.as_str(), request.path.as_str()) {
-        ("wrong-status", "/hello") => response.status = 503,
+        ("wrong-status", "/hello") => response.status = 500,
+        ("unavailable", _) => response.status = 503,
         ("wrong-type", "/byte") => response.headers[0].1 = "text/html".to_owned(),
         ("one-byte-off", "/") => response.body[5000] = b'~',
         ("obsolete-event", "/sse") => {
@@ -160,7 +161,7 @@ fn lie_about_quotes(lie: &str, response: &mut Response) {
     response.body.clone_from(&quotes()[other]);
 }
 
-pub const CHANGES: [(&str, Change); 6] = [
+pub const CHANGES: [(&str, Change); 7] = [
     ("lies", lie),
     ("closing", |_, response| {
         response.headers.push(("connection", "close".to_owned()));
@@ -179,6 +180,11 @@ pub const CHANGES: [(&str, Change); 6] = [
         });
         if request.path == QUOTE && (*IS_SECOND_START || request.number > 450) {
             response.body.clone_from(&quotes()[0]);
+        }
+    }),
+    ("starting", |request, response| {
+        if request.number < 8 {
+            response.status = 503;
         }
     }),
     ("hello-only", |request, response| {
@@ -215,6 +221,25 @@ fn every_wrong_server_is_reported_with_what_was_expected_and_received() {
     }
     assert_eq!(ended.lines("WRONG").len(), lies.len(), "{}", ended.all());
     ended.prints("servers: 1 verified, 12 wrong, 0 failed, 0 skipped");
+}
+
+#[test]
+fn a_server_is_ready_when_it_sends_its_first_expected_response() {
+    let project = Project::new();
+    project.server("starting", "starting");
+    let verified = project.run("verify --workloads page-log,hello").with(0);
+    let lines = ["page-log", "hello"].map(|id| format!("verified starting × {id}"));
+    assert_eq!(verified.lines("verified "), lines);
+    run(project.measure("starting", "hello", "--rounds 1")).with(0);
+    assert_eq!(trials(&project.export(), "starting", "measured").len(), 1);
+    project.check("0 | load starting -n1 | started  starting");
+    // Until the time is over.
+    project.server_with("unavailable", "lies", "env = { LIE = \"unavailable\" }\n");
+    project
+        .run("verify unavailable --workloads hello --ready-timeout 300ms")
+        .with(1)
+        .prints("WRONG    unavailable × hello")
+        .prints("received status 503");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use prony_load::{LoadPlan, LoadRequest, Mismatch, negotiate};
 use prony_model::{FlowEntry, LoadResult, Outcome, WrongResponse};
 
 use super::process::Target;
-use super::verify::{Fault, Verified};
+use super::verify::{Fault, Verified, is_unavailable};
 use crate::scenario::PreparedScenario;
 
 /// How long a flow may take while there is no load.
@@ -70,7 +70,11 @@ fn judge(file: &str, requested: u32, result: &LoadResult) -> Result<(), Fault> {
     };
     let mut entries = flows.entries.iter();
     if let Some((entry, wrong)) = entries.find_map(|one| Some((one, one.first_wrong.as_ref()?))) {
-        return Err(fault_of(file, entry, wrong));
+        let is_unavailable = result.statuses.keys().any(|&status| is_unavailable(status));
+        return Err(match fault_of(file, entry, wrong) {
+            Fault::Wrong(mismatch) if is_unavailable => Fault::Unavailable(mismatch),
+            fault => fault,
+        });
     }
     match &flows.first_failure {
         Some(reason) => Err(Fault::Wrong(Mismatch {

@@ -57,7 +57,7 @@ pub use prepare::{Prepared, prepare};
 pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
 pub use rounds::most_re_runs;
 pub use scheme::{WrongScheme, other_scheme};
-pub use verify::{Verification, start_ready, verify_server};
+pub use verify::{Verification, is_unavailable, start_ready, verify_server};
 
 /// What a run needs.
 pub struct RunRequest<'a> {

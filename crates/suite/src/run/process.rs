@@ -293,7 +293,9 @@ impl Process {
                 match probed {
                     Probe::Right => Ok((Self::Outside(process), None)),
                     Probe::NotYet(why) => Err(AccessError::Silent { url, why }),
-                    Probe::Wrong(mismatch) => Err(AccessError::Wrong { url, mismatch }),
+                    Probe::Unavailable(mismatch) | Probe::Wrong(mismatch) => {
+                        Err(AccessError::Wrong { url, mismatch })
+                    }
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck};
 use prony_model::{VerifyResult, VerifyVerdict};
-use prony_server::{Logs, PortSource, Probe, Server, with_short_lines};
+use prony_server::{Logs, Next, Patience, PortSource, Probe, Server, with_short_lines};
 
 use super::bench::{Bench, Task, TaskContent};
 use super::flows::go_through;
@@ -27,6 +27,10 @@ const LOG_SETTLE: Duration = Duration::from_secs(2);
 const END_TIME: Duration = Duration::from_secs(1);
 /// How often a workload is requested: often enough to see that a connection stays open.
 const REQUESTS: usize = 2;
+/// The statuses of a server or a proxy that is not available, for instance because it still starts.
+const UNAVAILABLE: [u16; 3] = [502, 503, 504];
+/// The same of a gRPC call.
+const UNAVAILABLE_CALL: &str = "14";
 /// A log that does not grow for this long counts as complete.
 const LOG_QUIET: Duration = Duration::from_millis(50);
 /// How often a logged workload is requested, to see that every request has its line.
@@ -118,14 +122,15 @@ fn verify_tasks(
             logs: Vec::new(),
         };
     };
-    // Any response counts as ready here: wrong ones are reported workload by workload.
+    // Any response shows that it started. Each workload then waits for its own first expected response.
     let mut ready = |target: &Target| match access {
         Access::Outside(_) => Probe::Right,
         Access::Start(_) => match probe(target, first, PROBE_TIMEOUT, &bench.interrupt) {
             Probe::NotYet(reason) => Probe::NotYet(reason),
-            Probe::Right | Probe::Wrong(_) => Probe::Right,
+            Probe::Right | Probe::Unavailable(_) | Probe::Wrong(_) => Probe::Right,
         },
     };
+    let mut start = matches!(access, Access::Start(_)).then(|| Start::of(bench));
     let kind = first.tls.as_ref().map_or("", |_| "-tls");
     let name = format!("{}-verify{kind}", server.id);
     let started = Process::bring_up(bench, &name, first, (access, None), ports, &mut ready);
@@ -144,7 +149,13 @@ fn verify_tasks(
         if bench.is_interrupted() {
             return Verification::Interrupted;
         }
-        let verdict = match verify_task(bench, &mut running, task, server.manifest.keep_alive) {
+        let ready = match &mut start {
+            Some(start) => start.wait(bench, &mut running, task),
+            None => Ok(()),
+        };
+        let keep_alive = server.manifest.keep_alive;
+        let verdict = ready.and_then(|()| verify_task(bench, &mut running, task, keep_alive));
+        let verdict = match verdict {
             Ok(()) => VerifyVerdict::Right,
             // It had no time to respond.
             Err(_) if bench.is_interrupted() => return Verification::Interrupted,
@@ -156,7 +167,7 @@ fn verify_tasks(
                 }
                 let time = match fault {
                     Fault::NoResponse(_) => END_TIME,
-                    Fault::Wrong(_) => Duration::ZERO,
+                    Fault::Unavailable(_) | Fault::Wrong(_) => Duration::ZERO,
                 };
                 if let Some(reason) = ended(&mut running, task, time) {
                     return Verification::Ended {
@@ -190,6 +201,53 @@ fn verify_tasks(
         false => running.logs().cloned().into_iter().collect(),
     };
     Verification::Responded { verified, logs }
+}
+
+/// The start of a server: the time that it has until it responds as expected, shared by all workloads.
+struct Start {
+    begin: Instant,
+    patience: Patience,
+    /// Whether it has sent an expected response.
+    is_ready: bool,
+}
+
+impl Start {
+    fn of(bench: &Bench) -> Self {
+        Self {
+            begin: Instant::now(),
+            patience: Patience::new(bench.ready_timeout),
+            is_ready: false,
+        }
+    }
+
+    /// Waits until the server sends the first expected response to this task. `Err` with the last fault, if it does not in
+    /// time.
+    fn wait(&mut self, bench: &Bench, running: &mut Process, task: &Task) -> Result<(), Fault> {
+        loop {
+            let target = running.target(task);
+            let target = target.map_err(|error| Fault::NoResponse(error.to_string()))?;
+            let Err(fault) = request_task(&target, task, RESPONSE_TIMEOUT, &bench.interrupt) else {
+                break;
+            };
+            let probed = match fault.as_probe() {
+                Probe::NotYet(_) | Probe::Wrong(_) if self.is_ready => return Err(fault),
+                // It has responded before, so this is not the silence of a server that does not listen yet.
+                Probe::NotYet(reason) => Probe::Wrong(reason),
+                probed => probed,
+            };
+            match self.patience.after(probed, self.begin.elapsed()) {
+                Next::Pause(pause) if !bench.is_interrupted() && running.exited().is_none() => {
+                    thread::sleep(pause);
+                }
+                _ => return Err(fault),
+            }
+        }
+        self.is_ready = true;
+        if task.workload.log_lines() > 0 {
+            settle_quiet(running);
+        }
+        Ok(())
+    }
 }
 
 /// How a server ended, if it does within `time`: it would refuse every further request.
@@ -226,18 +284,26 @@ pub(super) fn probe(
     timeout: Duration,
     interrupt: &AtomicBool,
 ) -> Probe {
-    let result = match &task.content {
+    match request_task(target, task, timeout, interrupt) {
+        Ok(()) => Probe::Right,
+        Err(fault) => fault.as_probe(),
+    }
+}
+
+fn request_task(
+    target: &Target,
+    task: &Task,
+    timeout: Duration,
+    interrupt: &AtomicBool,
+) -> Result<(), Fault> {
+    match &task.content {
         TaskContent::Request { request, expected } => {
-            request_once(target, request, timeout).and_then(|it| Ok(expected.check(&it)?))
+            let response = request_once(target, request, timeout)?;
+            { expected.check(&response) }.map_err(|mismatch| Fault::of(mismatch, &response))
         }
         TaskContent::Scenario(scenario) => {
             go_through(scenario, target, 1, timeout, interrupt).map(drop)
         }
-    };
-    match result {
-        Ok(()) => Probe::Right,
-        Err(Fault::NoResponse(reason)) => Probe::NotYet(reason),
-        Err(Fault::Wrong(mismatch)) => Probe::Wrong(mismatch.to_string()),
     }
 }
 
@@ -263,7 +329,34 @@ pub(super) struct Verified {
 pub(super) enum Fault {
     /// No complete response was received; what was received instead.
     NoResponse(String),
+    /// The server says that it is not available.
+    Unavailable(Mismatch),
     Wrong(Mismatch),
+}
+
+impl Fault {
+    /// What is wrong with this response.
+    fn of(mismatch: Mismatch, response: &Response) -> Self {
+        let is_unavailable = is_unavailable(response.status)
+            || response.header("grpc-status") == Some(UNAVAILABLE_CALL);
+        match is_unavailable {
+            true => Self::Unavailable(mismatch),
+            false => Self::Wrong(mismatch),
+        }
+    }
+
+    fn as_probe(&self) -> Probe {
+        match self {
+            Self::NoResponse(reason) => Probe::NotYet(reason.clone()),
+            Self::Unavailable(mismatch) => Probe::Unavailable(mismatch.to_string()),
+            Self::Wrong(mismatch) => Probe::Wrong(mismatch.to_string()),
+        }
+    }
+}
+
+/// Whether a response with this status says that the server is not available, as one may that still starts.
+pub fn is_unavailable(status: u16) -> bool {
+    UNAVAILABLE.contains(&status)
 }
 
 impl From<Mismatch> for Fault {
@@ -279,7 +372,7 @@ impl From<Fault> for Mismatch {
                 expected: "a response".to_owned(),
                 received,
             },
-            Fault::Wrong(mismatch) => mismatch,
+            Fault::Unavailable(mismatch) | Fault::Wrong(mismatch) => mismatch,
         }
     }
 }
