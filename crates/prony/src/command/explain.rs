@@ -16,12 +16,11 @@ use prony_suite::run::{ExplainPlan, Finished, Generator, ProfilePlan, RunRequest
 use prony_suite::{Measure, Suite, WARMUP_LIMIT};
 use prony_system::load_threads;
 
-use super::flags::{BuildFlags, CpuFlags, ResultFlags, StoreFlag, TrialFlags};
+use super::flags::{BuildFlags, CpuFlags, LiveFlags, ResultFlags, StoreFlag, TrialFlags};
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::project::{self, Project, ServerPath};
 use crate::result_file::{self, ResultFile};
-use crate::view::screen_thread::LiveMode;
 use crate::view::{explanation_files, run_progress};
 
 const EXAMPLES: &str = "\
@@ -97,9 +96,8 @@ pub struct Arguments {
     store: StoreFlag,
     #[command(flatten)]
     results: ResultFlags,
-    /// Show no progress, only results, warnings and errors
-    #[arg(long, short)]
-    quiet: bool,
+    #[command(flatten)]
+    live: LiveFlags,
 }
 
 /// Builds, verifies, loads and explains.
@@ -199,13 +197,6 @@ impl Arguments {
         })
     }
 
-    fn live(&self) -> LiveMode {
-        match self.quiet {
-            true => LiveMode::Quiet,
-            false => LiveMode::Line,
-        }
-    }
-
     fn plan(&self) -> ExplainPlan {
         ExplainPlan {
             rounds: self.rounds.get(),
@@ -256,7 +247,7 @@ impl Arguments {
             generator: Generator::this_process(),
             explain: Some(self.plan()),
         };
-        run_progress::run(request, store, self.live())
+        run_progress::run(request, store, self.live.line_mode())
     }
 }
 

@@ -68,6 +68,14 @@ impl LiveFlags {
             (false, false) => LiveMode::Screen,
         }
     }
+
+    /// The same for a command without a live screen.
+    pub fn line_mode(&self) -> LiveMode {
+        match self.mode() {
+            LiveMode::Screen => LiveMode::Line,
+            mode => mode,
+        }
+    }
 }
 
 /// Where runs are recorded.

@@ -26,9 +26,11 @@ mod verify;
 use std::any::TypeId;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
+use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Id, Parser, Subcommand};
 
 use crate::exit::{self, Outcome};
 
@@ -57,7 +59,7 @@ enum Command {
     Init(init::Arguments),
     /// Load a server that is already running, or one of the project; takes wrk's flags
     Load(Box<load::Arguments>),
-    /// Find the highest rate at which a server meets an objective: `prony load --find-capacity`
+    /// Find the highest rate at which a server meets an objective
     Capacity(CapacityWords),
     /// Check the servers' responses, without load
     Verify(verify::Arguments),
@@ -99,9 +101,49 @@ enum Command {
     Agent(agent::Arguments),
 }
 
-/// The commands and flags, for programs that describe them.
+/// The commands and flags, for people and programs that read about them.
 fn definition() -> clap::Command {
-    Cli::command()
+    Cli::command().mut_subcommand(CAPACITY, |command| of_capacity(&command))
+}
+
+const CAPACITY: &str = "capacity";
+/// What turns `prony load` into `prony capacity`.
+const FIND_CAPACITY: &str = "find_capacity";
+
+/// `prony capacity` with the flags of `prony load` that it has.
+fn of_capacity(words: &clap::Command) -> clap::Command {
+    let (cli, mut built) = (Cli::command(), Cli::command());
+    let load = cli.find_subcommand("load").cloned().unwrap_or_default();
+    // Its groups are known once it is built, but then its name is fixed.
+    built.build();
+    let built = built.find_subcommand("load").cloned().unwrap_or_default();
+    let find = built
+        .get_arguments()
+        .find(|flag| flag.get_id() == FIND_CAPACITY);
+    let others = find
+        .map(|find| built.get_arg_conflicts_with(find))
+        .unwrap_or_default();
+    let mut hidden: Vec<Id> = others
+        .into_iter()
+        .map(|flag| flag.get_id().clone())
+        .collect();
+    // The flags of this group exclude each other.
+    let group = built
+        .get_groups()
+        .find(|group| group.get_id() == "schedule");
+    hidden.extend(
+        group
+            .into_iter()
+            .flat_map(|group| group.get_args().cloned()),
+    );
+    load.name(CAPACITY)
+        .about(words.get_about().cloned().unwrap_or_default())
+        .after_help(CAPACITY_EXAMPLES)
+        .after_long_help(CAPACITY_EXAMPLES)
+        .mut_args(|flag| match hidden.contains(flag.get_id()) {
+            true => flag.hide(true),
+            false => flag,
+        })
 }
 
 const CAPACITY_EXAMPLES: &str = "\
@@ -113,7 +155,7 @@ Examples:
                                           flows of a Hurl file
   prony capacity shop --slo 'p99<10ms,errors<0.1%' --budget 10m
 
-All flags of `prony load` that go with --find-capacity may follow.
+`-h` shows the most important flags, `--help` all.
 
 Exit status:
   0    the capacity was found
@@ -137,15 +179,25 @@ struct CapacityWords {
 }
 
 impl CapacityWords {
+    /// The help, if this word asks for it.
+    fn help(word: &OsString) -> Option<StyledStr> {
+        let mut prony = definition();
+        prony.build();
+        let capacity = prony.find_subcommand_mut(CAPACITY)?;
+        match word.to_str()? {
+            "-h" => Some(capacity.render_help()),
+            "--help" => Some(capacity.render_long_help()),
+            _ => None,
+        }
+    }
+
     fn run(self, project: Option<&Path>) -> Outcome {
-        let asks_for_help = |word: &OsString| word == "--help" || word == "-h";
-        let is_help = self.words.iter().any(asks_for_help);
-        // With both, clap would complain about what is missing before it shows the help.
-        let find = (!is_help).then(|| "--find-capacity".into());
-        let words = ["prony", "load"]
-            .map(OsString::from)
-            .into_iter()
-            .chain(find);
+        if let Some(help) = self.words.iter().find_map(|word| Self::help(word)) {
+            out!("{help}");
+            return Ok(ExitCode::SUCCESS);
+        }
+        let words = ["prony", "load", "--find-capacity"].map(OsString::from);
+        let words = words.into_iter();
         match parse(words.chain(self.words)) {
             Ok(Cli {
                 command: Command::Load(arguments),
@@ -234,7 +286,7 @@ mod tests {
     /// Clap wraps paragraphs, but in a wrapped column nobody finds what belongs together.
     #[test]
     fn examples_fit_a_terminal_of_80_columns() {
-        let cli = Cli::command();
+        let cli = definition();
         let commands = cli.get_subcommands();
         for command in commands.filter(|command| !command.is_hide_set()) {
             let helps = [command.get_after_help(), command.get_after_long_help()];
@@ -243,6 +295,48 @@ mod tests {
                     assert!(line.chars().count() <= 80, "{line}");
                 }
             }
+        }
+    }
+
+    fn command_of<'a>(definition: &'a clap::Command, name: &str) -> &'a clap::Command {
+        definition.find_subcommand(name).unwrap()
+    }
+
+    #[test]
+    fn commands_that_measure_have_the_same_flags_of_output() {
+        let definition = definition();
+        for name in ["run", "load", "capacity", "ab", "explain", "generators"] {
+            let command = command_of(&definition, name);
+            for id in ["no_tui", "quiet", "json", "markdown"] {
+                // The result of a search has no Markdown.
+                let is_expected = (name, id) != (CAPACITY, "markdown");
+                let mut flags = command.get_arguments();
+                let flag = flags.find(|flag| flag.get_id() == id && !flag.is_hide_set());
+                assert_eq!(flag.is_some(), is_expected, "{name}: {id}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_help_of_capacity_is_its_own() {
+        let help = CapacityWords::help(&"-h".into()).unwrap().to_string();
+        for part in [
+            "Usage: prony capacity [OPTIONS]",
+            "prony capacity shop",
+            "--slo",
+            "--no-tui",
+        ] {
+            assert!(help.contains(part), "{part} in {help}");
+        }
+        for part in [
+            "prony load",
+            "  --find-capacity",
+            "--objective",
+            "--rate",
+            "--trace",
+        ] {
+            let lines: Vec<&str> = help.lines().filter(|line| line.contains(part)).collect();
+            assert!(lines.is_empty(), "{lines:?}");
         }
     }
 }

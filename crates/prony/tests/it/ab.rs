@@ -218,6 +218,78 @@ fn revisions_that_cannot_be_compared_are_reported() {
     broken("could not be built", 2, "HEAD HEAD~1");
 }
 
+/// A server that does not start without the file of a submodule.
+const WITH_SUBMODULE: &str = r#"
+[server.shop]
+run = "sh -c 'test -f lib/deep/data && exec COMMAND'"
+
+[workload.hello]
+request = { method = "GET", path = "/hello" }
+response = { status = 200 }
+"#;
+
+#[test]
+fn submodules_are_checked_out_with_the_revision() {
+    let [deep, library] = [(); 2].map(|()| Project::empty());
+    deep.write("data", "x");
+    deep.commit("data");
+    let command = server::command("right", "server").join(" ");
+    let project = Project::of(&WITH_SUBMODULE.replace("COMMAND", &command));
+    project.git("init --quiet --initial-branch main");
+    for (into, of, name) in [(&library, &deep, "deep"), (&project, &library, "lib")] {
+        if !into.path().join(".git").exists() {
+            into.git("init --quiet --initial-branch main");
+        }
+        let add = "-c protocol.file.allow=always submodule --quiet add";
+        into.git(&format!("{add} {} {name}", of.path().display()));
+        into.commit("with a submodule");
+    }
+    project.git("-c protocol.file.allow=always submodule --quiet update --init --recursive");
+    project.commit("the same");
+    let short = "--rounds 2 --duration 50ms --warmup 10ms --threshold 1000%";
+    project
+        .run(&format!("ab HEAD~1 HEAD {short}"))
+        .with(0)
+        .prints("shop@");
+    // A commit that only another clone has.
+    library.write("more", "");
+    library.commit("more");
+    let commit = library.git("rev-parse HEAD").stdout;
+    project.git(&format!(
+        "update-index --cacheinfo 160000,{},lib",
+        commit.trim()
+    ));
+    project.git("commit --quiet --message unknown");
+    project
+        .run(&format!("ab HEAD~1 HEAD {short}"))
+        .with(1)
+        .says("has the submodule lib at ")
+        .says("which is not in this repository");
+    project
+        .run(&format!("ab HEAD HEAD {short}"))
+        .with(2)
+        .says("nothing can be compared: neither revision could be measured (see above)");
+}
+
+#[test]
+fn a_folder_with_a_manifest_need_not_be_named() {
+    let project = Project::new().with(&["ceiling"]);
+    project.server("tiny", "right");
+    project.commit("it works");
+    let short = SHORT.replace("--server tiny", "");
+    for (flag, is_shown) in [("--no-tui", true), ("--quiet", false)] {
+        let mut ab = project.prony(&format!("ab HEAD {WIDE} --rounds 2 {short} {flag}"));
+        ab.current_dir(project.path().join("servers/tiny"));
+        let ended = run(ab).with(0).prints("tiny@");
+        assert_eq!(
+            ended.stderr.contains("round 2 of 2"),
+            is_shown,
+            "{}",
+            ended.all()
+        );
+    }
+}
+
 #[test]
 fn a_server_outside_of_a_repository_has_no_revisions() {
     let project = Project::new().with(&["ceiling"]);

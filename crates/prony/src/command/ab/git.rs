@@ -1,6 +1,6 @@
 //! Git: the commits that two revisions name, and folders with their files.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -153,6 +153,7 @@ impl Shelf {
             checkout.clear();
             repository.check_out(commit, &checkout.folder)?;
         }
+        check_out_submodules(&[repository.top.clone()], &checkout.folder, &commit.short)?;
         Ok(checkout)
     }
 }
@@ -165,6 +166,98 @@ impl Checkout<'_> {
     fn clear(&self) {
         remove(&self.repository.top, &self.folder);
     }
+}
+
+/// A submodule of a checkout.
+struct Submodule {
+    path: String,
+    name: String,
+    /// The commit that the checkout has of it.
+    commit: String,
+}
+
+/// Checks the submodules of a checkout out, and theirs, from the first of these repositories of the user that has the commit:
+/// nothing is fetched. `revision` names the checkout in messages.
+fn check_out_submodules(
+    origins: &[PathBuf],
+    checkout: &Path,
+    revision: &str,
+) -> Result<(), String> {
+    for submodule in submodules(checkout)? {
+        let Submodule { path, name, commit } = &submodule;
+        let folder = checkout.join(path);
+        let places = origins.iter().flat_map(|origin| {
+            let stored = git(
+                origin,
+                ["rev-parse", "--path-format=absolute", "--git-common-dir"],
+            );
+            let stored = stored.and_then(|output| line(&output)).ok();
+            let stored = stored.map(|common| PathBuf::from(common).join("modules").join(name));
+            [
+                Some(origin.join(path)).filter(|path| path.join(".git").exists()),
+                stored,
+            ]
+        });
+        let places: Vec<PathBuf> = places.flatten().filter(|place| place.is_dir()).collect();
+        let has_commit = |place: &&PathBuf| {
+            git(place, ["cat-file", "-e", &format!("{commit}^{{commit}}")]).is_ok()
+        };
+        if !folder.join(".git").exists() {
+            let Some(place) = places.iter().find(has_commit) else {
+                errln!(
+                    "note: {revision} has the submodule {path} at {commit}, which is not in this repository, so it is not checked \
+                     out; run `git submodule update --init --recursive` at that revision first"
+                );
+                continue;
+            };
+            let cannot =
+                |error| format!("cannot check out the submodule {path} of {revision}: {error}");
+            copy(place, commit, &folder).map_err(cannot)?;
+        }
+        check_out_submodules(&places, &folder, revision)?;
+    }
+    Ok(())
+}
+
+/// Checks a commit of a repository out into a folder, which shares the objects of that repository.
+fn copy(place: &Path, commit: &str, folder: &Path) -> Result<(), String> {
+    let words = ["clone", "--quiet", "--shared", "--no-checkout", "--"].map(OsString::from);
+    let words = words.into_iter().chain([place.into(), folder.into()]);
+    git(place, words)?;
+    git(folder, ["checkout", "--quiet", "--detach", commit]).map(drop)
+}
+
+/// The submodules of a checkout that its commit has.
+fn submodules(checkout: &Path) -> Result<Vec<Submodule>, String> {
+    if !checkout.join(".gitmodules").is_file() {
+        return Ok(Vec::new());
+    }
+    let asked = [
+        "config",
+        "--file",
+        ".gitmodules",
+        "--get-regexp",
+        "[.]path$",
+    ];
+    // A file without any is none of Git's errors, and of no interest here.
+    let listed = git(checkout, asked)
+        .and_then(|output| line(&output))
+        .unwrap_or_default();
+    let named = listed.lines().filter_map(|line| {
+        let (key, path) = line.split_once(' ')?;
+        let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
+        let commit = git(
+            checkout,
+            ["rev-parse", "--verify", "--quiet", &format!("HEAD:{path}")],
+        );
+        let commit = commit.and_then(|output| self::line(&output)).ok()?;
+        Some(Submodule {
+            path: path.to_owned(),
+            name: name.to_owned(),
+            commit,
+        })
+    });
+    Ok(named.collect())
 }
 
 const MARK: &str = "kept";

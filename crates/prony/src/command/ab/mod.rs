@@ -15,7 +15,7 @@ use clap::Args;
 use prony_compare::{Comparison, Named, Side};
 use prony_model::{AB, CEILING, RunEnd, ServerRecord, ServerStatus};
 use prony_report::RunSummary;
-use prony_server::{Catalogue, FreePorts, Freshness, Layout, Server};
+use prony_server::{Catalogue, FreePorts, Freshness, Layout, MANIFEST_FILE, Server};
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Suite;
 use prony_suite::run::{
@@ -27,12 +27,11 @@ use self::git::{Repository, Shelf};
 use self::measures::{By, MeasureFlags, Measures};
 use self::revision::Wanted;
 use super::compare::{ComparisonFiles, Judging};
-use super::flags::{BuildFlags, CpuFlags, StoreFlag};
+use super::flags::{BuildFlags, CpuFlags, LiveFlags, StoreFlag};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::project::{self, Project, ServerPath};
 use crate::result_file::takes_stdout;
-use crate::view::screen_thread::LiveMode;
 use crate::view::{explanation_files, report_files, run_progress};
 
 const EXAMPLES: &str = "\
@@ -46,10 +45,10 @@ Examples:
   prony ab main --server bun --markdown pr.md --budget 10m
   prony ab main --by instructions           whether the code does more work
 
-Prony checks out the revisions below .prony/ab (without submodules), but uses the \
-working tree in place. It builds and verifies both, and measures them interleaved with \
-the ceiling (reference server) in one run, which it records. Then it compares the two as \
-`prony compare` does; the run's report begins with that comparison.
+Prony checks out the revisions below .prony/ab, with their submodules if their commits are \
+in the repository, but uses the working tree in place. It builds and verifies both, and \
+measures them interleaved with the ceiling (reference server) in one run, which it records. \
+Then it compares the two as `prony compare` does; the run's report begins with that comparison.
 
 With --by instructions Prony counts the user-space instructions of 1000 requests over one \
 connection, with hardware counters or else with valgrind, in at most 60 s. That shows \
@@ -85,7 +84,7 @@ pub struct Arguments {
     #[arg(default_value = ".")]
     rev2: String,
     /// Measure this server: an id, or its folder in any git repository (FOLDER or FOLDER@VARIANT)
-    /// [default: the first server of prony.toml]
+    /// [default: the first server of prony.toml, or else the current folder if it has a server.toml]
     #[arg(long, value_name = "ID|FOLDER", value_parser = arguments::name)]
     server: Option<String>,
     #[command(flatten)]
@@ -105,6 +104,8 @@ pub struct Arguments {
     cpus: CpuFlags,
     #[command(flatten)]
     store: StoreFlag,
+    #[command(flatten)]
+    live: LiveFlags,
 }
 
 /// Checks out, builds, measures and compares.
@@ -182,6 +183,9 @@ impl Arguments {
             let servers = project.file().map_or(&[][..], |file| &file.servers);
             let started = servers.iter().find(|one| one.started().is_some());
             let Some(first) = started.or(servers.first()) else {
+                if Path::new(MANIFEST_FILE).is_file() {
+                    return ".".parse::<ServerPath>()?.open_unnamed();
+                }
                 return Err("which server? Name it with --server, or describe the project's own in prony.toml (`prony init` writes it)".into());
             };
             if servers.len() > 1 {
@@ -270,7 +274,7 @@ impl RevisionSession<'_> {
             generator: Generator::this_process(),
             explain: arguments.explain.then(ExplainPlan::default),
         };
-        let finished = run_progress::run(request, &store, LiveMode::Line)?;
+        let finished = run_progress::run(request, &store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
         let files = report_files::write_finished(self.layout, &finished, &comparison)?;
         errln!("{}\n", report_files::places(&files, &store, &finished.run));
@@ -285,7 +289,12 @@ impl RevisionSession<'_> {
         run: &str,
         measures: &Measures,
     ) -> Result<Option<Measured>, Box<dyn Error>> {
-        let prepared = prepare(bench, &self.pair, &mut run_progress::say_what_is_built);
+        let is_quiet = self.arguments.live.quiet;
+        let prepared = prepare(bench, &self.pair, &mut |event| {
+            if !is_quiet {
+                run_progress::say_what_is_built(event);
+            }
+        });
         let [base, new] = prepared.as_slice() else {
             return Ok(Some(Measured::Interrupted));
         };
@@ -320,6 +329,28 @@ impl RevisionSession<'_> {
         )
     }
 
+    /// Which revisions have no figures to compare, if any.
+    fn unmeasured(&self, finished: &Finished) -> Option<String> {
+        let is_measured = |server: &&&Server| {
+            let mut trials = finished.trials.iter();
+            trials.any(|one| one.trial.server == server.id && one.measurement().is_some())
+        };
+        let unmeasured: Vec<&str> = { self.pair.iter() }
+            .filter(|server| !is_measured(server))
+            .map(|server| server.id.as_str())
+            .collect();
+        match unmeasured[..] {
+            [] => None,
+            [one] => Some(format!(
+                "nothing can be compared: {one} could not be measured (see above)"
+            )),
+            _ => Some(
+                "nothing can be compared: neither revision could be measured (see above)"
+                    .to_owned(),
+            ),
+        }
+    }
+
     /// Shows the comparison. An interrupted run may still support one.
     fn judge(&self, finished: &Finished, files: ComparisonFiles) -> Outcome {
         let judging = &self.arguments.judging;
@@ -331,15 +362,22 @@ impl RevisionSession<'_> {
         let interrupted = finished.run.end == RunEnd::Interrupted;
         let comparison = match Comparison::of(base, new, &judging.question()) {
             Err(_) if interrupted => return Ok(ExitCode::from(INTERRUPTED)),
-            comparison => comparison?,
+            Err(error) => {
+                return Err(self
+                    .unmeasured(finished)
+                    .unwrap_or_else(|| error.to_string())
+                    .into());
+            }
+            Ok(comparison) => comparison,
         };
+        let is_stdout_taken = takes_stdout(&files);
+        let code = judging.conclude(&comparison, files)?;
         explanation_files::conclude(
             self.layout,
             finished,
             Some(self.pair.map(|server| server.id.as_str())),
-            takes_stdout(&files),
+            is_stdout_taken,
         )?;
-        let code = judging.conclude(&comparison, files)?;
         if interrupted {
             return Ok(ExitCode::from(INTERRUPTED));
         }

@@ -155,12 +155,6 @@ impl<'s> Wanted<'s> {
             )
             .into());
         }
-        if checkout.folder().join(".gitmodules").is_file() {
-            errln!(
-                "note: {} has submodules, which are not checked out",
-                self.label
-            );
-        }
         let of_revision = |error: ServerError| format!("revision {}: {error}", self.label);
         let server = Server::open(&folder).map_err(of_revision)?;
         match self.server.id.split_once('@') {

@@ -24,7 +24,7 @@ use serde::Serialize;
 use self::case::{Case, Freeze};
 use self::rounds::{CasePlan, CaseResult, measure};
 use self::tables::CaseTable;
-use super::flags::{CpuFlags, ResultFlags};
+use super::flags::{CpuFlags, LiveFlags, ResultFlags};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, failure_if, interrupt_on_signals, usage};
 use crate::project::Project;
@@ -94,6 +94,8 @@ pub struct Arguments {
     cpus: CpuFlags,
     #[command(flatten)]
     results: ResultFlags,
+    #[command(flatten)]
+    live: LiveFlags,
 }
 
 /// All that was measured, as JSON.
@@ -124,11 +126,14 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         format_cpu_list(&cpus.server),
         format_cpu_list(&cpus.load)
     );
-    errln!("{conditions}");
+    if !arguments.live.quiet {
+        errln!("{conditions}");
+    }
     let plan = CasePlan {
         tools,
         cases: arguments.cases.clone(),
         rounds: arguments.rounds,
+        is_quiet: arguments.live.quiet,
         duration: arguments.duration,
         freeze: arguments.freeze,
         limits: Resources {

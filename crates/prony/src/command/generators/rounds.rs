@@ -19,6 +19,8 @@ pub struct CasePlan {
     pub tools: Vec<Tool>,
     pub cases: Vec<Case>,
     pub rounds: u32,
+    /// Whether no progress is shown.
+    pub is_quiet: bool,
     pub duration: Duration,
     pub freeze: Freeze,
     pub limits: Resources,
@@ -124,13 +126,15 @@ impl CasePlan {
                     return Ok(());
                 }
                 let tool = &self.tools[number];
-                errln!(
-                    "{}: round {} of {}: {}",
-                    result.name,
-                    round + 1,
-                    self.rounds,
-                    tool.manifest.title
-                );
+                if !self.is_quiet {
+                    errln!(
+                        "{}: round {} of {}: {}",
+                        result.name,
+                        round + 1,
+                        self.rounds,
+                        tool.manifest.title
+                    );
+                }
                 // The first request begins a server's first period, so each tool needs a server of its own.
                 if result.case.is_frozen() {
                     shared = None;

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -16,7 +16,9 @@ use prony_suite::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads}
 use prony_system::load_threads;
 
 use crate::arguments;
-use crate::command::flags::{BuildFlags, CpuFlags, JunitFlag, LiveFlags, StoreFlag, TrialFlags};
+use crate::command::flags::{
+    BuildFlags, CpuFlags, JunitFlag, LiveFlags, ResultFlags, StoreFlag, TrialFlags,
+};
 use crate::exit::usage;
 use crate::fleet::{FleetFlags, FleetPlan};
 use crate::project::{self, Project, ServerPath};
@@ -72,7 +74,7 @@ pub struct Arguments {
     pub suite: Option<String>,
     /// Run every suite of the project, or else every one that Prony ships, one after the other, each
     /// with its own report
-    #[arg(long, conflicts_with_all = ["suite", "junit"])]
+    #[arg(long, conflicts_with_all = ["suite", "junit", "markdown", "json"])]
     pub all: bool,
     /// Run the suite's quick version: the same kinds of load, with fewer or shorter trials
     #[arg(long)]
@@ -127,9 +129,8 @@ pub struct Arguments {
     cpus: CpuFlags,
     #[command(flatten)]
     pub store: StoreFlag,
-    /// Write the report as Markdown to this file, or to standard output with `-`
-    #[arg(long, value_name = "FILE", conflicts_with = "all")]
-    pub markdown: Option<PathBuf>,
+    #[command(flatten)]
+    pub results: ResultFlags,
     #[command(flatten)]
     pub junit: JunitFlag,
     #[command(flatten)]

@@ -14,7 +14,7 @@ use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
 use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
 use prony_server::FreePorts;
-use prony_store::Store;
+use prony_store::{Store, export_json};
 use prony_suite::run::{Bench, ExplainPlan, Finished, RunRequest};
 
 pub use self::choice::Arguments;
@@ -46,7 +46,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     // Before agents are started, because none could reach the servers.
     ground.host(&chosen.servers)?;
     let files = result_file::open([
-        ("--markdown", arguments.markdown.as_deref()),
+        ("--markdown", arguments.results.markdown.as_deref()),
+        ("--json", arguments.results.json.json.as_deref()),
         ("--junit", arguments.junit.junit.as_deref()),
     ])?;
     let session = SuiteSession::open(&ground, arguments)?;
@@ -98,7 +99,7 @@ fn run_all(ground: &Ground<'_>, arguments: &Arguments) -> Outcome {
                 if !arguments.live.quiet {
                     errln!("suite {} of {count}: {suite}", index + 1);
                 }
-                let end = session.measure(*chosen, [None, None]);
+                let end = session.measure(*chosen, [None, None, None]);
                 end.unwrap_or_else(|error| SuiteEnd::failed(error.as_ref()))
             }
         };
@@ -167,7 +168,7 @@ impl<'a> SuiteSession<'a> {
     fn measure(
         &self,
         mut chosen: Chosen<'_>,
-        results: [Option<ResultFile>; 2],
+        results: [Option<ResultFile>; 3],
     ) -> Result<SuiteEnd, Box<dyn Error>> {
         let begun = Instant::now();
         let (ground, arguments) = (self.ground, self.arguments);
@@ -243,17 +244,20 @@ impl<'a> SuiteSession<'a> {
     }
 }
 
-/// Writes the report as Markdown and the verdicts as JUnit XML. An error in one file must not keep the other from being
-/// written.
+/// Writes the report as Markdown, the run as JSON, as `prony export` does, and the verdicts as JUnit XML. An error in one
+/// file must not keep the others from being written.
 fn write(
-    [to_markdown, to_junit]: [Option<ResultFile>; 2],
+    [to_markdown, to_json, to_junit]: [Option<ResultFile>; 3],
     finished: &Finished,
     comparison: &RunSummary,
 ) -> Result<(), Box<dyn Error>> {
     let (run, trials) = (&finished.run, &finished.trials);
     let markdown = to_markdown.map_or(Ok(()), |file| file.write(&markdown(run, comparison)));
+    let json = to_json.map_or(Ok(()), |file| {
+        file.write_json(&export_json(run, trials, &finished.explanations))
+    });
     let junit = to_junit.map_or(Ok(()), |file| file.write(&junit(run, trials)));
-    markdown.and(junit)
+    markdown.and(json).and(junit)
 }
 
 /// What went wrong in a run.
