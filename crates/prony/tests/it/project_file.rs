@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::project::Project;
-use crate::common::schema;
+use crate::common::{run, schema};
 use prony_testkit::server::{self, Change, hang};
 use prony_testkit::table::rows;
 use prony_testkit::{contains, lacks};
@@ -58,10 +58,11 @@ fn from_an_undescribed_program_to_a_measured_one() {
         2 | init --yes | exists already; edit it, or replace it with --force
         0 | verify | >verified {id} × hello
         0 | list | >Servers of this project
-        0 | run --rounds 2 --duration 50ms --warmup 10ms | >{id}
+        0 | run --rounds 2 --duration 50ms --warmup 10ms --json run.json | >{id}
         2 | load {id} -H 'a: b' -n1 | -H needs a URL
         "
     ));
+    schema::run(&folder.read("run.json"));
     let loaded = folder.run(&format!("load {id} -c2 -n50 --json -")).with(0);
     assert_eq!(schema::load(&loaded.stdout)["outcomes"]["ok"], 50);
     // An objective that no server meets.
@@ -104,7 +105,13 @@ fn a_server_that_does_not_respond_is_described_for_the_user_to_correct() {
     ));
 }
 
-pub const CHANGES: [(&str, Change); 2] = [
+pub const CHANGES: [(&str, Change); 3] = [
+    ("one-route", |request, response| {
+        response.status = match request.path.as_str() {
+            "/api/v1/things" => 200,
+            _ => 404,
+        };
+    }),
     // A client that gives up before the first response has to wait for it again.
     ("late-at-first", |request, _| {
         static IS_WARM: AtomicBool = AtomicBool::new(false);
@@ -124,14 +131,55 @@ pub const CHANGES: [(&str, Change); 2] = [
 fn init_waits_for_the_first_response_and_says_how_it_waits_longer_for_others() {
     for [change, code, flags, message] in rows(
         "
+        starting | 0 | --path /hello | >GET /hello with status 200
         late-at-first | 0 | --path /hello --timeout 2s | >GET /hello with status 200
         late-for-ever | 1 | --path /late --timeout 300ms | /late: timed out after 300ms & give it longer with --timeout
         ",
     ) {
         let command = server::command(change, "server").join(" ");
         let init = format!("init --yes --run '{command}' {flags}");
-        Project::empty().check(&format!("{code} | {init} | {message}"));
+        let folder = Project::empty();
+        folder.check(&format!("{code} | {init} | {message}"));
+        // With a file, the next `prony init` would refuse.
+        assert_eq!(folder.path().join("prony.toml").exists(), code == "0");
     }
+}
+
+#[test]
+fn init_names_a_package_manager_that_is_missing() {
+    let folder = Project::empty();
+    let package =
+        "{ \"dependencies\": { \"a\": \"1\" }, \"scripts\": { \"start\": \"node a.js\" } }";
+    folder.write("apps/api/package.json", package);
+    folder.write("apps/api/pnpm-lock.yaml", "");
+    let mut init = folder.prony("init --yes");
+    init.env("PATH", "/usr/sbin");
+    let ended = run(init)
+        .with(1)
+        .says("api: pnpm is missing; to install it: corepack enable pnpm");
+    ended.says("prony.toml is not written");
+    assert!(!folder.path().join("prony.toml").exists());
+}
+
+#[test]
+fn init_requests_the_routes_in_the_sources_if_the_server_has_no_usual_path() {
+    let folder = Project::empty();
+    let command = server::command("one-route", "server").join(" ");
+    let init = format!("init --yes --run '{command}'");
+    folder
+        .run(&init)
+        .with(1)
+        .says("it has none of the usual paths (/: 404, /health: 404, ")
+        .says("name one with --path")
+        .says("prony.toml is not written");
+    folder.write(
+        "src/routes.ts",
+        "router.get('/api/v1/other', a)\nrouter.get('/api/v1/things', b)",
+    );
+    folder
+        .run(&init)
+        .with(0)
+        .prints("GET /api/v1/things with status 200");
 }
 
 #[test]

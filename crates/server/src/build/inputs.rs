@@ -1,5 +1,5 @@
 //! What a build reads outside its folder, each with the hash of its content: what its manifest names, and local
-//! packages of its `package.json`: `file:` and `link:` dependencies, and members of an npm workspace, which are links
+//! packages of its `package.json`: `file:` and `link:` dependencies, and members of its workspace, which are links
 //! in `node_modules` and so not among the sources.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,6 +53,7 @@ fn hash_matches(folder: &Path, pattern: &Pattern) -> Result<String, Unreadable> 
 }
 
 const FILE: &str = "package.json";
+const PNPM_FILE: &str = "pnpm-workspace.yaml";
 /// Nobody writes a larger package.json by hand.
 const MOST_BYTES: u64 = 1 << 20;
 /// How many folders above to look for the root of a workspace.
@@ -136,11 +137,12 @@ fn local_path(version: &str) -> Option<&str> {
 /// The members of the workspace that `folder` belongs to, by name.
 fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreadable> {
     for root in folder.ancestors().take(MOST_UP) {
-        let Some(workspaces) = read(root).and_then(|package| package.workspaces) else {
-            continue;
-        };
-        let patterns = match workspaces {
-            Workspaces::List(patterns) | Workspaces::Table { packages: patterns } => patterns,
+        let patterns = match read(root).and_then(|package| package.workspaces) {
+            Some(Workspaces::List(patterns) | Workspaces::Table { packages: patterns }) => patterns,
+            None => match fs::read_to_string(root.join(PNPM_FILE)) {
+                Ok(text) => pnpm_patterns(&text),
+                Err(_) => continue,
+            },
         };
         let members = members(root, &patterns)?;
         if root == folder || members.iter().any(|member| member == folder) {
@@ -152,6 +154,25 @@ fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreada
         }
     }
     Ok(BTreeMap::new())
+}
+
+/// The list `packages` of a pnpm-workspace.yaml, on one line in brackets or with a line for each.
+fn pnpm_patterns(text: &str) -> Vec<String> {
+    let mut lines = text
+        .lines()
+        .map(|line| line.split(" #").next().unwrap_or_default());
+    let first = lines
+        .find_map(|line| line.strip_prefix("packages:"))
+        .unwrap_or_default();
+    let is_of_list = |line: &&str| line.starts_with([' ', '-', ']']) || line.trim().is_empty();
+    let items = first.split(',').chain(
+        lines
+            .take_while(is_of_list)
+            .flat_map(|line| line.split(',')),
+    );
+    let around: &[char] = &[' ', '[', ']', '-', '"', '\''];
+    let items = items.map(|item| item.trim_matches(around).to_owned());
+    items.filter(|item| !item.is_empty()).collect()
 }
 
 /// The folders below `root` with a package.json that match a pattern, and none of those that begin with `!`.
@@ -204,6 +225,40 @@ fn is_incremental_tool(words: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_packages_of_a_pnpm_workspace_are_read_in_both_forms() {
+        for text in [
+            "packages: [\"apps/*\", '!apps/old']\n",
+            "# A comment\npackages:\n  - apps/* # the programs\n\n  - '!apps/old'\ncatalog:\n  a: 1\n",
+            "catalog: {}\npackages:\n- \"apps/*\"\n- \"!apps/old\"\n",
+            "packages: [\n  apps/*,\n  \"!apps/old\"\n]\nonlyBuilt:\n  - b\n",
+        ] {
+            assert_eq!(pnpm_patterns(text), ["apps/*", "!apps/old"], "{text}");
+        }
+        assert!(pnpm_patterns("catalog:\n  a: 1\n").is_empty());
+    }
+
+    #[test]
+    fn the_members_of_a_pnpm_workspace_are_inputs() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        for (file, text) in [
+            ("pnpm-workspace.yaml", "packages: [apps/*, libs/*]"),
+            (
+                "apps/api/package.json",
+                "{ \"dependencies\": { \"lib\": \"workspace:*\" } }",
+            ),
+            ("libs/lib/package.json", "{ \"name\": \"lib\" }"),
+            ("libs/other/package.json", "{ \"name\": \"other\" }"),
+        ] {
+            let file = root.join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let found = beside(&root.join("apps/api")).unwrap();
+        assert_eq!(found, BTreeSet::from([root.join("libs/lib")]));
+    }
 
     #[test]
     fn cargo_and_go_builds_are_incremental() {

@@ -1,5 +1,9 @@
 //! The programs of a folder that may be servers, found by the files of the languages' own tools.
 
+mod java;
+mod node;
+mod python;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,22 +12,43 @@ use serde_json::Value;
 
 /// The most candidates that are looked at.
 const MOST: usize = 8;
-/// The most Python files that are read.
-const MOST_FILES: usize = 200;
+/// How many folders below the project's own may have a program, and how many folders are looked at.
+const DEEPEST: usize = 3;
+const MOST_FOLDERS: usize = 500;
 /// The most bytes that are read of a file.
 const MOST_BYTES: u64 = 1 << 20;
-
-/// What only a shell understands.
-const FOR_A_SHELL: [char; 8] = ['&', '|', ';', '<', '>', '$', '`', '*'];
+/// How many folders above may be the root of a workspace.
+const MOST_UP: usize = 16;
+/// Folders whose programs are not the project's servers.
+const OTHER_FOLDERS: [&str; 12] = [
+    "build",
+    "dist",
+    "examples",
+    "fixtures",
+    "migrations",
+    "node_modules",
+    "out",
+    "target",
+    "test",
+    "tests",
+    "vendor",
+    "venv",
+];
 
 /// A program that may be a server, and how to build and run it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
     /// Its name in `prony.toml`.
     pub id: String,
-    /// What it was found by: `Cargo.toml`.
-    pub found_by: &'static str,
+    /// What it was found by: `apps/api/package.json`.
+    pub found_by: String,
     pub language: &'static str,
+    /// The folder of its sources, relative to the project; empty for the project's own.
+    pub folder: String,
+    /// What its build needs, as values of TOML.
+    pub needs: Vec<&'static str>,
+    /// What its build reads outside its folder.
+    pub inputs: Vec<String>,
     /// Commands, as text.
     pub build: Vec<String>,
     pub run: String,
@@ -31,13 +56,52 @@ pub struct Candidate {
     pub env: Vec<(&'static str, &'static str)>,
 }
 
+/// A folder that may have a program.
+struct Place<'a> {
+    folder: &'a Path,
+    /// Whether it is a folder below the project's own, which also has libraries.
+    is_below: bool,
+}
+
+impl Place<'_> {
+    /// The text of a file, if there is one that is not too large.
+    fn text(&self, file: &str) -> Option<String> {
+        text(&self.folder.join(file))
+    }
+
+    fn has(&self, file: &str) -> bool {
+        self.folder.join(file).is_file()
+    }
+
+    /// The nearest folder from here upwards that `is_it`, and the path to it: `../..`.
+    fn upwards(&self, is_it: impl Fn(&Path) -> bool) -> Option<(&Path, PathBuf)> {
+        let above = self.folder.ancestors().take(MOST_UP).enumerate();
+        let mut found = above.filter(|(_, folder)| is_it(folder));
+        let (ups, folder) = found.next()?;
+        Some((folder, std::iter::repeat_n("..", ups).collect()))
+    }
+}
+
 /// The candidates in `folder`, the most likely first.
 pub fn look(folder: &Path) -> Vec<Candidate> {
-    let kinds: [fn(&Path) -> Vec<Candidate>; 6] = [rust, go, node, java, ruby, python];
-    let mut candidates: Vec<Candidate> = kinds.iter().flat_map(|look| look(folder)).collect();
+    let own = Place {
+        folder,
+        is_below: false,
+    };
+    let mut candidates = look_in(&own);
+    // A Python program without a file that describes it may be a script of a project with servers elsewhere.
+    if !candidates.iter().any(is_described) {
+        let mut below = look_below(folder);
+        below.append(&mut candidates);
+        candidates = below;
+    }
     if candidates.len() > MOST {
-        errln!("note: Prony looks at the first {MOST} programs only; name another with --run");
-        candidates.truncate(MOST);
+        let others = candidates.split_off(MOST);
+        let others: Vec<String> = others.into_iter().map(|one| one.found_by).collect();
+        errln!(
+            "note: Prony looks at the first {MOST} programs only, not at those of {}; run `prony init` in the folder of one, or name it with --run",
+            others.join(", ")
+        );
     }
     for index in 0..candidates.len() {
         let id = candidates[index].id.clone();
@@ -46,6 +110,70 @@ pub fn look(folder: &Path) -> Vec<Candidate> {
         }
     }
     candidates
+}
+
+fn look_in(place: &Place<'_>) -> Vec<Candidate> {
+    let kinds: [fn(&Place<'_>) -> Vec<Candidate>; 6] = [
+        rust,
+        go,
+        node::candidates,
+        java::candidates,
+        ruby,
+        python::candidates,
+    ];
+    kinds.iter().flat_map(|look| look(place)).collect()
+}
+
+fn is_described(candidate: &Candidate) -> bool {
+    candidate.found_by != python::PLAIN
+}
+
+/// The programs of folders below, such as the members of a workspace; no further below one with programs.
+fn look_below(root: &Path) -> Vec<Candidate> {
+    let mut found = Vec::new();
+    let mut level = folders_in(root);
+    let mut seen = 0;
+    for _ in 0..DEEPEST {
+        let mut next = Vec::new();
+        for folder in level {
+            seen += 1;
+            if seen > MOST_FOLDERS {
+                return found;
+            }
+            let place = Place {
+                folder: &folder,
+                is_below: true,
+            };
+            let candidates: Vec<_> = look_in(&place).into_iter().filter(is_described).collect();
+            if candidates.is_empty() {
+                next.extend(folders_in(&folder));
+            }
+            let path = folder.strip_prefix(root).unwrap_or(&folder);
+            let path = path.display().to_string();
+            found.extend(candidates.into_iter().map(|candidate| Candidate {
+                found_by: format!("{path}/{}", candidate.found_by),
+                folder: path.clone(),
+                ..candidate
+            }));
+        }
+        level = next;
+    }
+    found
+}
+
+/// The folders in one that may have programs of the project, by name.
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let own = folders.filter(|entry| !is_other(&entry.file_name().to_string_lossy()));
+    let mut paths: Vec<PathBuf> = own.map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// Whether a folder of this name has no servers of the project.
+pub fn is_other(name: &str) -> bool {
+    name.starts_with(['.', '_']) || OTHER_FOLDERS.contains(&name)
 }
 
 /// A name as an id: lower-case letters, digits and hyphens.
@@ -65,7 +193,8 @@ fn id_of_folder(folder: &Path) -> String {
     id_of(&folder.file_name().unwrap_or_default().to_string_lossy())
 }
 
-fn text(file: &Path) -> Option<String> {
+/// The text of a file that is not too large.
+pub fn text(file: &Path) -> Option<String> {
     let is_small = fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
     let text = is_small.then(|| fs::read_to_string(file).ok()).flatten()?;
     Some(text.trim_start_matches('\u{feff}').to_owned())
@@ -90,12 +219,12 @@ fn printed(folder: &Path, command: &[&str]) -> Option<String> {
 }
 
 /// The programs of the package or workspace.
-fn rust(folder: &Path) -> Vec<Candidate> {
-    if !folder.join("Cargo.toml").is_file() {
+fn rust(place: &Place<'_>) -> Vec<Candidate> {
+    if !place.has("Cargo.toml") {
         return Vec::new();
     }
     let command = ["cargo", "metadata", "--no-deps", "--format-version", "1"];
-    let metadata = printed(folder, &command);
+    let metadata = printed(place.folder, &command);
     let metadata: Option<Value> = metadata.and_then(|text| serde_json::from_str(&text).ok());
     let packages = metadata.as_ref().and_then(|all| all["packages"].as_array());
     let targets = packages.into_iter().flatten();
@@ -109,7 +238,7 @@ fn rust(folder: &Path) -> Vec<Candidate> {
         .filter_map(|target| target["name"].as_str())
         .map(|name| Candidate {
             id: id_of(name),
-            found_by: "Cargo.toml",
+            found_by: "Cargo.toml".to_owned(),
             language: "Rust",
             build: vec![format!("cargo build --release --bin {name}")],
             run: format!("{{cargo_target}}/release/{name}"),
@@ -119,12 +248,12 @@ fn rust(folder: &Path) -> Vec<Candidate> {
 }
 
 /// The main packages of the module.
-fn go(folder: &Path) -> Vec<Candidate> {
-    if !folder.join("go.mod").is_file() {
+fn go(place: &Place<'_>) -> Vec<Candidate> {
+    if !place.has("go.mod") {
         return Vec::new();
     }
     let listed = printed(
-        folder,
+        place.folder,
         &[
             "go",
             "list",
@@ -138,7 +267,7 @@ fn go(folder: &Path) -> Vec<Candidate> {
     mains
         .filter_map(|line| {
             let (import, dir) = line.split_once(' ')?;
-            let below = Path::new(dir).strip_prefix(folder).ok()?;
+            let below = Path::new(dir).strip_prefix(place.folder).ok()?;
             let id = id_of(import.rsplit('/').next()?);
             let package = match below.as_os_str().is_empty() {
                 true => ".".to_owned(),
@@ -148,7 +277,7 @@ fn go(folder: &Path) -> Vec<Candidate> {
                 build: vec![format!("go build -o {{out}}/{id} {package}")],
                 run: format!("{{out}}/{id}"),
                 id,
-                found_by: "go.mod",
+                found_by: "go.mod".to_owned(),
                 language: "Go",
                 ..Candidate::default()
             })
@@ -156,95 +285,14 @@ fn go(folder: &Path) -> Vec<Candidate> {
         .collect()
 }
 
-/// The script `start`, or else the main file.
-fn node(folder: &Path) -> Vec<Candidate> {
-    let package: Option<Value> =
-        text(&folder.join("package.json")).and_then(|text| serde_json::from_str(&text).ok());
-    let Some(package) = package else {
-        return Vec::new();
-    };
-    let main = package["main"]
-        .as_str()
-        .filter(|main| folder.join(main).is_file());
-    let usual = ["server.js", "index.js", "app.js", "server.mjs", "index.mjs"];
-    let main = main.or_else(|| usual.into_iter().find(|file| folder.join(file).is_file()));
-    let run = match (package["scripts"]["start"].as_str(), main) {
-        // npm would be one more process between Prony and the server.
-        (Some(start), _) if start.starts_with("node ") && !start.contains(FOR_A_SHELL) => {
-            start.to_owned()
-        }
-        (Some(_), _) => "npm start".to_owned(),
-        (None, Some(main)) => format!("node {main}"),
-        (None, None) => return Vec::new(),
-    };
-    let mut build = Vec::new();
-    let has_any = |field: &str| {
-        package[field]
-            .as_object()
-            .is_some_and(|all| !all.is_empty())
-    };
-    if has_any("dependencies") || has_any("devDependencies") {
-        let is_locked = folder.join("package-lock.json").is_file();
-        build.push(if is_locked { "npm ci" } else { "npm install" }.to_owned());
-    }
-    if package["scripts"]["build"].is_string() {
-        build.push("npm run build".to_owned());
-    }
-    let id = package["name"]
-        .as_str()
-        .map_or_else(|| id_of_folder(folder), id_of);
-    vec![Candidate {
-        id,
-        found_by: "package.json",
-        language: "JavaScript",
-        build,
-        run,
-        ..Candidate::default()
-    }]
-}
-
-/// The archive that Maven or Gradle builds.
-fn java(folder: &Path) -> Vec<Candidate> {
-    let pom = text(&folder.join("pom.xml"));
-    let gradle = ["build.gradle", "build.gradle.kts"].map(|file| text(&folder.join(file)));
-    let gradle = gradle.into_iter().flatten().next();
-    let (found_by, build, archives, description) = match (pom, gradle) {
-        (Some(pom), _) => (
-            "pom.xml",
-            "mvn --quiet package -DskipTests",
-            "target/*.jar",
-            pom,
-        ),
-        (None, Some(gradle)) => (
-            "build.gradle",
-            "./gradlew --quiet build -x test",
-            "build/libs/*.jar",
-            gradle,
-        ),
-        (None, None) => return Vec::new(),
-    };
-    let is_spring = description.contains("spring-boot");
-    vec![Candidate {
-        id: id_of_folder(folder),
-        found_by,
-        language: "Java",
-        build: vec![build.to_owned()],
-        run: format!("sh -c 'exec java -jar {archives}'"),
-        env: match is_spring {
-            true => vec![("SERVER_ADDRESS", "{host}"), ("SERVER_PORT", "{port}")],
-            false => Vec::new(),
-        },
-    }]
-}
-
 /// Rails, or the application of config.ru.
-fn ruby(folder: &Path) -> Vec<Candidate> {
-    let Some(gems) = text(&folder.join("Gemfile")) else {
+fn ruby(place: &Place<'_>) -> Vec<Candidate> {
+    let Some(gems) = place.text("Gemfile") else {
         return Vec::new();
     };
-    let run = if folder.join("bin/rails").is_file() {
+    let run = if place.has("bin/rails") {
         "bin/rails server -b {host} -p {port}"
-    } else if !folder.join("config.ru").is_file() {
+    } else if !place.has("config.ru") {
         return Vec::new();
     } else if gems.contains("puma") {
         "bundle exec puma -b tcp://{host}:{port}"
@@ -252,151 +300,13 @@ fn ruby(folder: &Path) -> Vec<Candidate> {
         "bundle exec rackup --host {host} --port {port}"
     };
     vec![Candidate {
-        id: id_of_folder(folder),
-        found_by: "Gemfile",
+        id: id_of_folder(place.folder),
+        found_by: "Gemfile".to_owned(),
         language: "Ruby",
         build: vec!["bundle install --quiet".to_owned()],
         run: run.to_owned(),
         ..Candidate::default()
     }]
-}
-
-/// The applications of common frameworks, or else a program that uses a server of the standard library.
-fn python(folder: &Path) -> Vec<Candidate> {
-    let requirements = text(&folder.join("requirements.txt"));
-    let project = text(&folder.join("pyproject.toml"));
-    let needed = [requirements.as_deref(), project.as_deref()].into_iter();
-    let needed: String = needed.flatten().collect();
-    let has_dependencies = project.as_deref().is_some_and(has_dependencies);
-    let install = match (&requirements, has_dependencies) {
-        (Some(_), _) => Some("{out}/venv/bin/pip install --quiet -r requirements.txt"),
-        (None, true) => Some("{out}/venv/bin/pip install --quiet ."),
-        (None, false) => None,
-    };
-    let build =
-        install.map(|install| vec!["python3 -m venv {out}/venv".to_owned(), install.to_owned()]);
-    let program = |name: &str| match &build {
-        Some(_) => format!("{{out}}/venv/bin/{name}"),
-        None if name == "python" => "python3".to_owned(),
-        None => name.to_owned(),
-    };
-    let mut files = Vec::new();
-    python_files(folder, folder, 0, &mut files);
-    let apps = files.iter().filter_map(|(path, text)| {
-        let module = path.trim_end_matches(".py").replace('/', ".");
-        let module = module.trim_end_matches(".__init__");
-        python_command(path, module, text, &needed, &program)
-    });
-    apps.map(|run| Candidate {
-        id: id_of_folder(folder),
-        found_by: match (&requirements, &project) {
-            (Some(_), _) => "requirements.txt",
-            (None, Some(_)) => "pyproject.toml",
-            (None, None) => "a Python file",
-        },
-        language: "Python",
-        build: build.clone().unwrap_or_default(),
-        run,
-        ..Candidate::default()
-    })
-    .collect()
-}
-
-fn has_dependencies(project: &str) -> bool {
-    let project: Option<toml::Table> = project.parse().ok();
-    let own = project
-        .as_ref()
-        .and_then(|all| all.get("project")?.get("dependencies")?.as_array());
-    own.is_some_and(|all| !all.is_empty())
-}
-
-/// The Python files up to two folders below, with their texts, by their paths.
-fn python_files(root: &Path, folder: &Path, depth: usize, files: &mut Vec<(String, String)>) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
-    paths.sort();
-    for path in paths {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        if files.len() >= MOST_FILES || name.starts_with(['.', '_']) && name != "__init__.py" {
-            continue;
-        }
-        let is_other =
-            ["tests", "test", "venv", "node_modules", "migrations"].contains(&name.as_str());
-        if path.is_dir() && depth < 2 && !is_other {
-            python_files(root, &path, depth + 1, files);
-        } else if name.ends_with(".py") && !name.starts_with("test_") {
-            let below = path
-                .strip_prefix(root)
-                .unwrap_or(&path)
-                .display()
-                .to_string();
-            files.extend(text(&path).map(|text| (below, text)));
-        }
-    }
-}
-
-/// How to run the application in a file, if there is one.
-fn python_command(
-    path: &str,
-    module: &str,
-    text: &str,
-    needed: &str,
-    program: &dyn Fn(&str) -> String,
-) -> Option<String> {
-    let app = |class: &str| {
-        let mut lines = text.lines().filter_map(|line| line.split_once('='));
-        lines.find_map(|(name, value)| {
-            let name = name.split(':').next().unwrap_or(name).trim_end();
-            let is_name =
-                !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            (is_name && value.trim_start().starts_with(&format!("{class}("))).then_some(name)
-        })
-    };
-    if let Some(name) = ["FastAPI", "Starlette", "Litestar", "Quart"]
-        .into_iter()
-        .find_map(app)
-    {
-        let uvicorn = program("uvicorn");
-        return Some(format!(
-            "{uvicorn} {module}:{name} --host {{host}} --port {{port}} --no-access-log"
-        ));
-    }
-    if let Some(name) = app("Flask") {
-        return Some(match needed.contains("gunicorn") {
-            true => format!(
-                "{} -b {{host}}:{{port}} -w {{cpus}} {module}:{name}",
-                program("gunicorn")
-            ),
-            false => format!(
-                "{} --app {module}:{name} run --host {{host}} --port {{port}}",
-                program("flask")
-            ),
-        });
-    }
-    if path == "manage.py" && text.contains("django") {
-        return Some(format!(
-            "{} manage.py runserver {{host}}:{{port}} --noreload",
-            program("python")
-        ));
-    }
-    let is_program = text.contains("__main__") || !path.contains('/');
-    let serves = [
-        "HTTPServer(",
-        "serve_forever(",
-        "make_server(",
-        "web.run_app(",
-        "uvicorn.run(",
-    ];
-    let is_server = serves.iter().any(|call| text.contains(call));
-    (is_program && is_server).then(|| format!("{} {path}", program("python")))
 }
 
 #[cfg(test)]

@@ -123,17 +123,26 @@ fn program(candidate: &Candidate) -> String {
     if !candidate.language.is_empty() {
         text += &format!("language = {}\n", quoted(candidate.language));
     }
+    if !candidate.folder.is_empty() {
+        text += &format!("folder = {}\n", quoted(&candidate.folder));
+    }
+    if !candidate.needs.is_empty() {
+        text += &format!("needs = [{}]\n", candidate.needs.join(", "));
+    }
+    if !candidate.inputs.is_empty() {
+        let inputs: Vec<String> = candidate.inputs.iter().map(|input| quoted(input)).collect();
+        text += &format!("inputs = [{}]\n", inputs.join(", "));
+    }
     match candidate.build.as_slice() {
         [] => {}
-        [one] => text += &format!("build = {}\n", quoted(one)),
+        // A single list would be one of commands.
+        [one] if shell_script(one).is_none() => text += &format!("build = {}\n", quoted(one)),
         several => {
-            let lines = several
-                .iter()
-                .map(|command| format!("  {},\n", quoted(command)));
+            let lines = several.iter().map(|one| format!("  {},\n", command(one)));
             text += &format!("build = [\n{}]\n", lines.collect::<String>());
         }
     }
-    text += &format!("run = {}\n", quoted(&candidate.run));
+    text += &format!("run = {}\n", command(&candidate.run));
     match candidate.env.as_slice() {
         [] => text += "# env = { DATABASE_URL = \"postgres://localhost/test\" }\n",
         env => {
@@ -144,6 +153,20 @@ fn program(candidate: &Candidate) -> String {
         }
     }
     text
+}
+
+/// A command as a value of TOML. What a shell reads may have characters that a command as text may not.
+fn command(text: &str) -> String {
+    match shell_script(text) {
+        Some(script) => format!("[\"sh\", \"-c\", {}]", quoted(script)),
+        None => quoted(text),
+    }
+}
+
+/// The script, if the command is `sh -c 'SCRIPT'`.
+fn shell_script(command: &str) -> Option<&str> {
+    let script = command.strip_prefix("sh -c '")?.strip_suffix('\'')?;
+    (!script.contains('\'')).then_some(script)
 }
 
 /// The ids of the workloads of each server, each once: `/a?page=1` and `/a?page=2` are `a` and `a-2`.
@@ -225,6 +248,8 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use prony_suite::{ProjectFile, Workloads};
+
     use super::*;
 
     #[test]
@@ -239,7 +264,7 @@ mod tests {
         Described {
             found_server: FoundServer::Program(Candidate {
                 id: id.to_owned(),
-                found_by: "package.json",
+                found_by: "package.json".to_owned(),
                 language: "JavaScript",
                 build: vec!["npm ci".to_owned(), "npm run build".to_owned()],
                 run: "node server.js".to_owned(),
@@ -277,6 +302,34 @@ mod tests {
         let table: toml::Table = text(&[server]).parse().unwrap();
         let ids: Vec<&String> = table["workload"].as_table().unwrap().keys().collect();
         assert_eq!(ids, ["a", "a-2", "a-3", "home", "home-2"]);
+    }
+
+    #[test]
+    fn a_program_of_a_workspace_is_read_as_it_was_written() {
+        let mut server = described("api", "/", None);
+        let FoundServer::Program(candidate) = &mut server.found_server else {
+            unreachable!("it is a program");
+        };
+        candidate.folder = "apps/api".to_owned();
+        candidate.needs = vec!["{ program = \"pnpm\", install = \"corepack enable pnpm\" }"];
+        candidate.inputs = vec!["../../pnpm-lock.yaml".to_owned()];
+        candidate.build = vec!["sh -c 'a | b'".to_owned()];
+        candidate.run = "sh -c 'exec \"$(ls)\"'".to_owned();
+        let text = text(&[server]);
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("apps/api")).unwrap();
+        let path = folder.path().join("prony.toml");
+        let file = ProjectFile::of(&path, &text, &Workloads::default());
+        assert!(file.is_ok(), "{text}");
+        for line in [
+            "folder = \"apps/api\"",
+            "needs = [{ program = \"pnpm\", install = \"corepack enable pnpm\" }]",
+            "inputs = [\"../../pnpm-lock.yaml\"]",
+            "build = [\n  [\"sh\", \"-c\", \"a | b\"],\n]",
+            "run = [\"sh\", \"-c\", \"exec \\\"$(ls)\\\"\"]",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod candidates;
 mod file;
 mod observe;
+mod routes;
 
 use std::error::Error;
 use std::fs::File;
@@ -20,7 +21,7 @@ use prony_system::default_assignment;
 
 use self::candidates::Candidate;
 use self::file::{Described, FoundServer};
-use self::observe::{NotObserved, Observed};
+use self::observe::{NotObserved, Observed, Wanted};
 use super::flags::BuildFlags;
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
@@ -37,15 +38,17 @@ Examples:
   prony init --url http://localhost:8080  a server that already runs
 
 Prony looks for Cargo.toml, go.mod, package.json, pom.xml, build.gradle, Gemfile, \
-requirements.txt, pyproject.toml and Python programs. It builds each server that it finds, \
-starts it, requests the paths three times, and writes the responses that it received into \
-prony.toml as the expected ones. Check them. With --yes, it starts every program of a \
+requirements.txt, pyproject.toml and Python programs, and below the folder if it has none \
+itself. It installs packages with the manager whose lock file is there. It builds each \
+server that it finds, starts it, requests the paths three times, and writes the responses \
+that it received into prony.toml as the expected ones. Check them. With --yes, it starts every program of a \
 Cargo or Go project, even one that is not a server: if one changes data, name the server \
 with --run.
 
 Exit status:
   0    prony.toml is written, and its servers respond
-  1    prony.toml is written, but no server responds yet
+  1    no server responds yet: prony.toml is written for you to correct,
+       unless `prony init` needs another flag or a program is missing
   2    the command line is wrong, --url has the wrong scheme, there is a
        prony.toml already, or nothing was found
   130  you stopped it; nothing is written";
@@ -57,7 +60,8 @@ pub struct Arguments {
     /// Ask nothing: take every server that responds
     #[arg(long, short)]
     yes: bool,
-    /// Request this path; repeatable [default: `/`, or else the first of some usual paths]
+    /// Request this path; repeatable [default: `/`, or else the first of some usual paths and of the
+    /// routes in the sources that the server has]
     #[arg(long = "path", value_name = "PATH")]
     paths: Vec<String>,
     /// Run this command as the server, instead of looking for one
@@ -158,7 +162,7 @@ impl Arguments {
         if let Some(run) = &self.run {
             let candidate = Candidate {
                 id: candidates::id_of(&name),
-                found_by: "the command line",
+                found_by: "the command line".to_owned(),
                 build: self.build.clone(),
                 run: run.clone(),
                 ..Candidate::default()
@@ -183,7 +187,9 @@ impl Arguments {
         }
         let chosen = ask_which(found)?;
         let paths = match self.paths.is_empty() {
-            true => ask_paths()?,
+            true => {
+                ask_paths("Which paths should Prony request, separated by blanks? [default: /] ")?
+            }
             false => self.paths.clone(),
         };
         Ok((vec![FoundServer::Program(chosen)], paths))
@@ -216,8 +222,8 @@ fn ask_which(mut found: Vec<Candidate>) -> Result<Candidate, Box<dyn Error>> {
     }
 }
 
-fn ask_paths() -> Result<Vec<String>, Box<dyn Error>> {
-    let reply = ask("Which paths should Prony request, separated by blanks? [default: /] ")?;
+fn ask_paths(question: &str) -> Result<Vec<String>, Box<dyn Error>> {
+    let reply = ask(question)?;
     let paths: Vec<String> = reply.split_whitespace().map(str::to_owned).collect();
     match paths.iter().find(|path| !path.starts_with('/')) {
         Some(wrong) => Err(usage(format!("{wrong}: a path begins with `/`"))),
@@ -250,11 +256,12 @@ impl Observer<'_> {
         self.layout.make_state()?;
         let mut described: Vec<Described> = Vec::new();
         let mut silent = Vec::new();
+        let mut may_be_tried_again = false;
         for found_server in found_servers {
             if self.interrupt.load(Relaxed) {
                 break;
             }
-            match self.observe(&found_server, paths) {
+            match self.observe_with_help(&found_server, paths)? {
                 Ok(observed) => described.push(Described {
                     found_server,
                     observed,
@@ -263,11 +270,22 @@ impl Observer<'_> {
                     let right = wrong.right_url();
                     return Err(usage(format!("{wrong}; use --url {right}")));
                 }
+                Err(NotObserved::NoPath(reason) | NotObserved::Unfit(reason)) => {
+                    errln!("FAILED   {}: {reason}", found_server.id());
+                    may_be_tried_again = true;
+                }
                 Err(NotObserved::Because(reason)) => {
                     errln!("FAILED   {}: {reason}", found_server.id());
                     silent.push(found_server);
                 }
             }
+        }
+        if described.is_empty() && may_be_tried_again {
+            // With a file, the next `prony init` would refuse.
+            return Err(format!(
+                "{PROJECT_FILE} is not written; correct that, and run `prony init` again"
+            )
+            .into());
         }
         if described.is_empty() {
             described.extend(silent.into_iter().next().map(|found_server| Described {
@@ -276,6 +294,29 @@ impl Observer<'_> {
             }));
         }
         Ok(described)
+    }
+
+    /// Asks the user for a path if the server has none of those that Prony tries.
+    fn observe_with_help(
+        &self,
+        found_server: &FoundServer,
+        paths: &[String],
+    ) -> Result<Result<Vec<Observed>, NotObserved>, Box<dyn Error>> {
+        let observed = self.observe(found_server, paths);
+        let may_ask = !self.arguments.yes && io::stdin().is_terminal();
+        match observed {
+            Err(NotObserved::NoPath(reason)) if may_ask => {
+                errln!("{}: {reason}", found_server.id());
+                let paths = ask_paths(
+                    "Which paths should Prony request, separated by blanks? [default: none] ",
+                )?;
+                match paths.is_empty() {
+                    true => Ok(Err(NotObserved::NoPath(reason))),
+                    false => Ok(self.observe(found_server, &paths)),
+                }
+            }
+            observed => Ok(observed),
+        }
     }
 
     fn observe(
@@ -298,7 +339,12 @@ impl Observer<'_> {
             .building
             .bench(&self.layout, cpus, &id, self.interrupt);
         let bench = bench.map_err(|error| error.to_string())?;
-        let observed = observe::observe(&bench, server, paths, self.arguments.timeout);
+        let wanted = Wanted {
+            paths,
+            timeout: self.arguments.timeout,
+            sources: &server.folder,
+        };
+        let observed = observe::observe(&bench, server, &wanted);
         // Removes the folders only if they are empty, which they are if the server responded.
         let _ = [&bench.logs, &self.layout.runs().join(id)].map(std::fs::remove_dir);
         observed

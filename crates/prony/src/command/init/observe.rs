@@ -1,13 +1,17 @@
 //! What a server responds, so that its responses need not be described by hand.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use prony_load::{Conversation, ExchangeError, HttpUrl, Request, Response, TargetError};
-use prony_model::Protocol;
+use prony_model::{Protocol, ServerStatus};
 use prony_server::{Built, FreePorts, Launch, Outside, Probe, Server, bring_up};
-use prony_suite::run::{Access, Bench, OutsideProcess, Target, WrongScheme, prepare};
+use prony_suite::run::{
+    Access, Bench, OutsideProcess, Target, WrongScheme, is_unavailable, prepare,
+};
 
+use super::routes;
 use crate::view::run_progress;
 
 /// The least time for a first response, even if the server took nearly all of its time to listen.
@@ -33,6 +37,10 @@ const USUAL_PATHS: [&str; 8] = [
 pub enum NotObserved {
     /// Its URL has the wrong scheme.
     WrongScheme(WrongScheme),
+    /// It has none of the paths that Prony tried.
+    NoPath(String),
+    /// It needs longer than a flag allows, or a program that is missing.
+    Unfit(String),
     /// Any other reason.
     Because(String),
 }
@@ -76,32 +84,41 @@ impl Observed {
     }
 }
 
-/// Builds and starts the server, unless it already runs, and requests `paths`, or else the first of the usual paths that it
-/// has. The first response of a server that Prony starts may take as long as the server has to be ready, each other one
-/// `timeout`. `Err` if the server cannot be built or started, does not respond, or has none of the paths.
+/// What to request of a server.
+pub struct Wanted<'a> {
+    /// These paths, or else the first one that it has: of the usual ones, and of the routes in its sources.
+    pub paths: &'a [String],
+    /// How long each response but the first may take.
+    pub timeout: Duration,
+    /// The folder of its sources.
+    pub sources: &'a Path,
+}
+
+/// Builds and starts the server, unless it already runs, and requests what is wanted. The first response of a server that
+/// Prony starts may take as long as the server has to be ready. `Err` if the server cannot be built or started, does not
+/// respond, or has none of the paths.
 pub fn observe(
     bench: &Bench,
     server: &Server,
-    paths: &[String],
-    timeout: Duration,
+    wanted: &Wanted<'_>,
 ) -> Result<Vec<Observed>, NotObserved> {
     let prepared = prepare(bench, &[server], &mut run_progress::say_what_is_built);
     let prepared = prepared.into_iter().next().ok_or("interrupted")?;
     match &prepared.access {
-        Some(Access::Start(built)) => Ok(observe_started(bench, server, built, (paths, timeout))?),
-        Some(Access::Outside(outside)) => observe_outside(outside, paths, timeout),
+        Some(Access::Start(built)) => observe_started(bench, server, built, wanted),
+        Some(Access::Outside(outside)) => observe_outside(outside, wanted),
         None => {
-            let reason = run_progress::not_ready(&prepared.record.status);
-            Err(reason.unwrap_or_default().into())
+            let status = &prepared.record.status;
+            let reason = run_progress::not_ready(status).unwrap_or_default();
+            Err(match status {
+                ServerStatus::Skipped { .. } => NotObserved::Unfit(reason),
+                _ => NotObserved::Because(reason),
+            })
         }
     }
 }
 
-fn observe_outside(
-    outside: &Outside,
-    paths: &[String],
-    timeout: Duration,
-) -> Result<Vec<Observed>, NotObserved> {
+fn observe_outside(outside: &Outside, wanted: &Wanted<'_>) -> Result<Vec<Observed>, NotObserved> {
     let process = OutsideProcess::find(outside).map_err(|error| error.to_string())?;
     let protocol = match outside.url.is_tls() {
         true => Protocol::Https11,
@@ -110,7 +127,7 @@ fn observe_outside(
     let target = process
         .target(protocol)
         .map_err(|error| error.to_string())?;
-    let observed = observe_paths(&target, paths, timeout);
+    let observed = wanted.observe(&target);
     // Some servers over TLS respond to plain HTTP with 400.
     let is_refused = |all: &Vec<Observed>| all.iter().any(|one| one.status == BAD_REQUEST);
     if observed.as_ref().map_or(true, is_refused)
@@ -118,15 +135,15 @@ fn observe_outside(
     {
         return Err(NotObserved::WrongScheme(wrong));
     }
-    Ok(observed?)
+    observed
 }
 
 fn observe_started(
     bench: &Bench,
     server: &Server,
     built: &Built,
-    (paths, timeout): (&[String], Duration),
-) -> Result<Vec<Observed>, String> {
+    wanted: &Wanted<'_>,
+) -> Result<Vec<Observed>, NotObserved> {
     let launch = Launch {
         supervisor: bench.supervisor.clone(),
         cpus: bench.cpus.server.clone(),
@@ -138,10 +155,20 @@ fn observe_started(
     };
     let begin = Instant::now();
     let mut probe = |address| {
+        let target = Target::plain(address);
         let left = bench.ready_timeout.saturating_sub(begin.elapsed());
-        match request(&Target::plain(address), "/", 1, left.max(LEAST_TIME)) {
-            Ok(_) => Probe::Right,
-            Err((reason, _)) => Probe::NotYet(reason),
+        let first = match request(&target, "/", 1, left.max(LEAST_TIME)) {
+            Ok((responses, _)) => responses,
+            Err((reason, _)) => return Probe::NotYet(reason),
+        };
+        // Whatever else is wrong with this path shows when it is observed.
+        let path = wanted.paths.first();
+        let path = path.and_then(|path| request(&target, path, 1, wanted.timeout).ok());
+        let responses = path.map_or(first, |(responses, _)| responses);
+        // Once the time is over, another path may be available.
+        match is_starting(&responses) && !left.is_zero() {
+            true => Probe::Unavailable("the server is not available".to_owned()),
+            false => Probe::Right,
         }
     };
     let started = bring_up(
@@ -153,7 +180,7 @@ fn observe_started(
         &bench.interrupt,
     );
     let (mut running, _) = started.map_err(|error| error.to_string())?;
-    let observed = observe_paths(&Target::plain(running.address()), paths, timeout);
+    let observed = wanted.observe(&Target::plain(running.address()));
     running.stop(STOP_TIME);
     if observed.is_ok() {
         running.logs().discard();
@@ -161,50 +188,58 @@ fn observe_started(
     observed
 }
 
-fn observe_paths(
-    target: &Target,
-    paths: &[String],
-    timeout: Duration,
-) -> Result<Vec<Observed>, String> {
-    if !paths.is_empty() {
-        return paths
-            .iter()
-            .map(|path| observe_path(target, path, timeout))
-            .collect();
-    }
-    let mut statuses = Vec::new();
-    for path in USUAL_PATHS {
-        let observed = observe_path(target, path, timeout)?;
-        if observed.is_fit() {
-            return Ok(vec![observed]);
-        }
-        statuses.push(format!("{path}: {}", observed.status));
-    }
-    Err(format!(
-        "it has none of the usual paths ({}); name one with --path",
-        statuses.join(", ")
-    ))
+/// Whether the server says that it is not available, as one may that still starts.
+fn is_starting(responses: &[Response]) -> bool {
+    responses
+        .iter()
+        .any(|response| is_unavailable(response.status))
 }
 
-fn observe_path(target: &Target, path: &str, timeout: Duration) -> Result<Observed, String> {
-    let (responses, connections) =
-        request(target, path, REQUESTS, timeout).map_err(|(reason, is_timeout)| {
-            let longer = match is_timeout {
-                true => "; give it longer with --timeout",
-                false => "",
-            };
-            format!("{path}: {reason}{longer}")
-        })?;
+impl Wanted<'_> {
+    fn observe(&self, target: &Target) -> Result<Vec<Observed>, NotObserved> {
+        if !self.paths.is_empty() {
+            let paths = self.paths.iter();
+            return paths
+                .map(|path| observe_path(target, path, self.timeout))
+                .collect();
+        }
+        let mut statuses = Vec::new();
+        let mut routes = routes::in_sources(self.sources);
+        routes.retain(|path| !USUAL_PATHS.contains(&path.as_str()));
+        for path in USUAL_PATHS
+            .into_iter()
+            .chain(routes.iter().map(String::as_str))
+        {
+            let observed = observe_path(target, path, self.timeout)?;
+            if observed.is_fit() {
+                return Ok(vec![observed]);
+            }
+            statuses.push(format!("{path}: {}", observed.status));
+        }
+        Err(NotObserved::NoPath(format!(
+            "it has none of the usual paths ({}); name one with --path",
+            statuses.join(", ")
+        )))
+    }
+}
+
+fn observe_path(target: &Target, path: &str, timeout: Duration) -> Result<Observed, NotObserved> {
+    let (responses, connections) = request(target, path, REQUESTS, timeout).map_err(
+        |(reason, is_timeout)| match is_timeout {
+            true => NotObserved::Unfit(format!("{path}: {reason}; give it longer with --timeout")),
+            false => NotObserved::Because(format!("{path}: {reason}")),
+        },
+    )?;
     let mut statuses = responses.iter().map(|response| response.status);
     let first = statuses.next();
     if let Some(other) = statuses.find(|status| Some(*status) != first) {
         let first = first.unwrap_or_default();
-        return Err(format!(
+        return Err(NotObserved::Because(format!(
             "{path}: the status differs from response to response: {first}, then {other}"
-        ));
+        )));
     }
     let observed = Observed::of(path, &responses, connections == 1);
-    observed.ok_or_else(|| "there was no response".to_owned())
+    observed.ok_or_else(|| "there was no response".into())
 }
 
 /// The responses to `count` requests, and over how many connections they came. `Err` with the reason, and whether a

@@ -1,0 +1,203 @@
+//! What Maven or Gradle builds.
+
+use super::{Candidate, Place, id_of, id_of_folder};
+
+/// The newest executable archive of a folder: builds leave archives with the sources, without the dependencies and of
+/// earlier versions beside it.
+fn run_archive(folder: &str) -> String {
+    format!(
+        "sh -c 'exec java -jar \"$(ls -t {folder}/*.jar | grep -Ev \"(-plain|-sources|-javadoc|-tests)[.]jar$|/original-\" | head -n 1)\"'"
+    )
+}
+
+/// The program that the plugin `application` of Gradle installs.
+fn run_installed(folder: &str) -> String {
+    format!(
+        "sh -c 'exec \"$(ls -t {folder}/build/install/*/bin/* | grep -v \"[.]bat$\" | head -n 1)\"'"
+    )
+}
+
+/// The programs that Maven or Gradle builds: that of the folder, or those of its modules.
+pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
+    let mut candidates = maven(place);
+    if candidates.is_empty() {
+        candidates = gradle(place);
+    }
+    candidates
+}
+
+fn maven(place: &Place<'_>) -> Vec<Candidate> {
+    let Some(pom) = place.text("pom.xml") else {
+        return Vec::new();
+    };
+    let (maven, need) = match wrapper(place, "mvnw") {
+        Some(wrapper) => (wrapper, "\"java\""),
+        None => ("mvn".to_owned(), "\"maven\""),
+    };
+    let build = format!("{maven} --quiet package -DskipTests");
+    let candidate = |id: String, build: String, archives: &str, text: &str| Candidate {
+        id,
+        found_by: "pom.xml".to_owned(),
+        language: "Java",
+        needs: vec![need],
+        build: vec![build],
+        run: run_archive(archives),
+        env: environment(text),
+        ..Candidate::default()
+    };
+    let modules = elements(&pom, "module");
+    if modules.is_empty() {
+        let id = id_of_folder(place.folder);
+        return vec![candidate(id, build, "target", &pom)];
+    }
+    let modules = modules.into_iter().filter_map(|module| {
+        let text = place.text(&format!("{module}/pom.xml"))?;
+        let is_program = is_spring(&text) || text.contains("<mainClass>");
+        let build = format!("{build} -pl {module} -am");
+        let archives = format!("{module}/target");
+        is_program.then(|| candidate(id_of(module), build, &archives, &(text + &pom)))
+    });
+    modules.collect()
+}
+
+fn gradle(place: &Place<'_>) -> Vec<Candidate> {
+    let settings = gradle_file(place, "settings").map(|(_, text)| text);
+    let modules = settings.as_deref().map(included).unwrap_or_default();
+    let own = std::iter::once(String::new());
+    let found = own.chain(modules).filter_map(|module| {
+        let folder = if module.is_empty() {
+            ".".to_owned()
+        } else {
+            module.replace(':', "/")
+        };
+        let (file, text) = gradle_file(place, &format!("{folder}/build"))?;
+        gradle_program(place, (&module, &folder), &file, &text)
+    });
+    found.collect()
+}
+
+/// The program that a build file of Gradle describes.
+fn gradle_program(
+    place: &Place<'_>,
+    (module, folder): (&str, &str),
+    file: &str,
+    text: &str,
+) -> Option<Candidate> {
+    let archives = format!("{folder}/build/libs");
+    let archives = archives.trim_start_matches("./");
+    let (task, run) = if is_spring(text) {
+        ("bootJar", run_archive(archives))
+    } else if is_application(text) {
+        ("installDist", run_installed(folder))
+    } else if module.is_empty() && text.contains("java") {
+        ("assemble", run_archive(archives))
+    } else {
+        return None;
+    };
+    let (gradle, need) = match wrapper(place, "gradlew") {
+        Some(wrapper) => (wrapper, "\"java\""),
+        None => (
+            "gradle".to_owned(),
+            "{ program = \"gradle\", install = \"see https://gradle.org/install\" }",
+        ),
+    };
+    let task = match module {
+        "" => task.to_owned(),
+        module => format!(":{module}:{task}"),
+    };
+    Some(Candidate {
+        id: match module {
+            "" => id_of_folder(place.folder),
+            module => id_of(module),
+        },
+        found_by: file.trim_start_matches("./").to_owned(),
+        language: "Java",
+        needs: vec![need],
+        build: vec![format!("{gradle} --quiet {task}")],
+        run,
+        env: environment(text),
+        ..Candidate::default()
+    })
+}
+
+/// A file of Gradle in either of its languages: its path, and its text.
+fn gradle_file(place: &Place<'_>, name: &str) -> Option<(String, String)> {
+    let mut files = ["gradle", "gradle.kts"]
+        .map(|kind| format!("{name}.{kind}"))
+        .into_iter();
+    files.find_map(|file| Some((file.clone(), place.text(&file)?)))
+}
+
+/// The modules that the settings of a build include: `api`, `services:shop`.
+fn included(settings: &str) -> Vec<String> {
+    let settings = settings
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default());
+    let settings: String = settings.collect::<Vec<_>>().join("\n");
+    let mut modules = Vec::new();
+    for (at, word) in settings.match_indices("include") {
+        let rest = &settings[at + word.len()..];
+        if !rest.starts_with([' ', '(', '\t']) {
+            continue;
+        }
+        // The list goes on in the next line after a comma, or until the parenthesis closes.
+        let mut rest = rest.trim_start_matches([' ', '(', '\t', '\n']);
+        while let Some(quote) = rest.chars().next().filter(|c| ['"', '\''].contains(c)) {
+            let Some((name, after)) = rest[1..].split_once(quote) else {
+                break;
+            };
+            modules.push(name.trim_start_matches(':').to_owned());
+            rest = after.trim_start();
+            rest = rest.strip_prefix(',').unwrap_or_default().trim_start();
+        }
+    }
+    modules
+}
+
+/// The path of the project's own copy of the tool, here or in the root of the build, if there is one.
+fn wrapper(place: &Place<'_>, name: &str) -> Option<String> {
+    let (_, up) = place.upwards(|folder| folder.join(name).is_file())?;
+    Some(match up.as_os_str().is_empty() {
+        true => format!("./{name}"),
+        false => up.join(name).display().to_string(),
+    })
+}
+
+fn is_spring(text: &str) -> bool {
+    ["spring-boot", "springframework.boot", "spring.boot"]
+        .iter()
+        .any(|name| text.contains(name))
+}
+
+/// Whether a build file of Gradle applies the plugin `application`.
+fn is_application(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim);
+    lines.any(|line| {
+        line == "application"
+            || [
+                "id 'application'",
+                "id \"application\"",
+                "id(\"application\")",
+                "plugin: 'application'",
+            ]
+            .iter()
+            .any(|applied| line.contains(applied))
+    })
+}
+
+/// The variables by which a framework gets its address.
+fn environment(text: &str) -> Vec<(&'static str, &'static str)> {
+    match is_spring(text) {
+        true => vec![("SERVER_ADDRESS", "{host}"), ("SERVER_PORT", "{port}")],
+        false => Vec::new(),
+    }
+}
+
+/// The texts of all elements of that name.
+fn elements<'a>(xml: &'a str, name: &str) -> Vec<&'a str> {
+    let (start, end) = (format!("<{name}>"), format!("</{name}>"));
+    let after = xml.split(&start).skip(1);
+    after
+        .filter_map(|rest| Some(rest.split_once(&end)?.0.trim()))
+        .collect()
+}

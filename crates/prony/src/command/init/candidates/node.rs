@@ -1,0 +1,204 @@
+//! Programs of Node and Bun, with the package manager of the project.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Candidate, Place, id_of, id_of_folder, text};
+
+const PACKAGE: &str = "package.json";
+const PNPM_WORKSPACE: &str = "pnpm-workspace.yaml";
+/// What only a shell understands.
+const FOR_A_SHELL: [char; 8] = ['&', '|', ';', '<', '>', '$', '`', '*'];
+
+/// A package manager.
+#[derive(Debug, PartialEq, Eq)]
+struct Manager {
+    name: &'static str,
+    locks: &'static [&'static str],
+    /// Installs what the lock file says, or fails.
+    locked: &'static str,
+    /// Installs without a lock file, and writes none.
+    unlocked: &'static str,
+    /// The start of a command that runs a script of the package.
+    script: &'static str,
+    /// What must be installed, as a value of TOML; `None` for what Node has.
+    need: Option<&'static str>,
+}
+
+/// Where a project has several lock files, the first counts: npm's may be a leftover.
+static MANAGERS: [Manager; 4] = [
+    Manager {
+        name: "pnpm",
+        locks: &["pnpm-lock.yaml"],
+        locked: "pnpm install --frozen-lockfile",
+        unlocked: "pnpm install --no-lockfile",
+        script: "pnpm run",
+        need: Some("{ program = \"pnpm\", install = \"corepack enable pnpm\" }"),
+    },
+    Manager {
+        name: "yarn",
+        locks: &["yarn.lock"],
+        locked: "yarn install --frozen-lockfile",
+        unlocked: "yarn install --no-lockfile",
+        script: "yarn run",
+        need: Some(YARN),
+    },
+    Manager {
+        name: "bun",
+        locks: &["bun.lock", "bun.lockb"],
+        locked: "bun install --frozen-lockfile",
+        unlocked: "bun install --no-save",
+        script: "bun run",
+        need: Some("\"bun\""),
+    },
+    Manager {
+        name: "npm",
+        locks: &["package-lock.json", "npm-shrinkwrap.json"],
+        locked: "npm ci",
+        unlocked: "npm install --no-package-lock",
+        script: "npm run",
+        need: None,
+    },
+];
+
+/// Yarn from version 2 on, which has other flags.
+static YARN_BERRY: Manager = Manager {
+    name: "yarn",
+    locks: &["yarn.lock"],
+    locked: "yarn install --immutable",
+    unlocked: "yarn install",
+    script: "yarn run",
+    need: Some(YARN),
+};
+
+const YARN: &str = "{ program = \"yarn\", install = \"corepack enable yarn\" }";
+
+/// The script `start`, or else the main file.
+pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
+    let Some(package) = package_in(place.folder) else {
+        return Vec::new();
+    };
+    let (manager, lock) = manager(place, &package);
+    let Some(run) = run(place, &package, manager) else {
+        return Vec::new();
+    };
+    let mut build = Vec::new();
+    let has_any = |field: &str| {
+        package[field]
+            .as_object()
+            .is_some_and(|all| !all.is_empty())
+    };
+    if has_any("dependencies") || has_any("devDependencies") {
+        let install = if lock.is_some() {
+            manager.locked
+        } else {
+            manager.unlocked
+        };
+        build.push(install.to_owned());
+    }
+    if package["scripts"]["build"].is_string() {
+        build.push(format!("{} build", manager.script));
+    }
+    let is_needed = !build.is_empty() || run.starts_with(manager.script);
+    let id = package["name"]
+        .as_str()
+        .map_or_else(|| id_of_folder(place.folder), id_of);
+    vec![Candidate {
+        id,
+        found_by: PACKAGE.to_owned(),
+        language: "JavaScript",
+        needs: manager.need.filter(|_| is_needed).into_iter().collect(),
+        // Those of the folder itself are sources.
+        inputs: lock.filter(|lock| lock.contains('/')).into_iter().collect(),
+        build,
+        run,
+        ..Candidate::default()
+    }]
+}
+
+fn package_in(folder: &Path) -> Option<Value> {
+    serde_json::from_str(&text(&folder.join(PACKAGE))?).ok()
+}
+
+fn run(place: &Place<'_>, package: &Value, manager: &Manager) -> Option<String> {
+    if let Some(start) = package["scripts"]["start"].as_str() {
+        // The manager would be one more process between Prony and the server.
+        let is_plain = start.starts_with("node ") && !start.contains(FOR_A_SHELL);
+        return Some(match is_plain {
+            true => start.to_owned(),
+            false => format!("{} start", manager.script),
+        });
+    }
+    let usual = ["server.js", "app.js", "server.mjs", "index.js", "index.mjs"];
+    // Below the project's folder, a package with another main file may be a library.
+    let (main, usual) = match place.is_below {
+        true => (None, &usual[..3]),
+        false => (package["main"].as_str(), &usual[..]),
+    };
+    let mut files = main.into_iter().chain(usual.iter().copied());
+    let file = files.find(|file| place.has(file))?;
+    Some(format!("node {file}"))
+}
+
+/// The manager of the project, and the path of its lock file, if there is one: the lock file decides, here or in the root
+/// of the workspace, or else the field `packageManager`.
+fn manager(place: &Place<'_>, package: &Value) -> (&'static Manager, Option<String>) {
+    let named = |package: &Value| {
+        let name = package["packageManager"].as_str()?;
+        MANAGERS
+            .iter()
+            .find(|one| name.starts_with(&format!("{}@", one.name)))
+    };
+    let is_root = |folder: &Path| folder == place.folder || is_workspace(folder);
+    let has_lock = |folder: &Path| is_root(folder) && !locks_in(folder).is_empty();
+    if let Some((root, up)) = place.upwards(has_lock) {
+        let locks = locks_in(root);
+        let root_package = package_in(root);
+        let chosen = [Some(package), root_package.as_ref()].into_iter().flatten();
+        let chosen = chosen.filter_map(named).next();
+        let of_chosen = locks.iter().find(|(manager, _)| Some(*manager) == chosen);
+        let (manager, lock) = *of_chosen.unwrap_or(&locks[0]);
+        if locks.len() > 1 {
+            let files: Vec<&str> = locks.iter().map(|(_, file)| *file).collect();
+            errln!("note: there are {}; Prony uses {lock}", files.join(" and "));
+        }
+        let lock = up.join(lock).display().to_string();
+        return (variant_of(manager, root), Some(lock));
+    }
+    let root = place.upwards(is_workspace).map(|(root, _)| root);
+    let root_package = root.and_then(package_in);
+    let mut packages = [Some(package), root_package.as_ref()].into_iter().flatten();
+    let default = match root.is_some_and(|root| root.join(PNPM_WORKSPACE).is_file()) {
+        true => "pnpm",
+        false => "npm",
+    };
+    let default = MANAGERS.iter().find(|one| one.name == default);
+    let manager = packages.find_map(named).or(default).unwrap_or(&MANAGERS[0]);
+    (variant_of(manager, root.unwrap_or(place.folder)), None)
+}
+
+/// The lock files of a folder, each with its manager.
+fn locks_in(folder: &Path) -> Vec<(&'static Manager, &'static str)> {
+    let all = MANAGERS.iter();
+    let all = all.flat_map(|manager| manager.locks.iter().map(move |lock| (manager, *lock)));
+    all.filter(|(_, lock)| folder.join(lock).is_file())
+        .collect()
+}
+
+/// Whether a folder is the root of a workspace.
+fn is_workspace(folder: &Path) -> bool {
+    folder.join(PNPM_WORKSPACE).is_file()
+        || package_in(folder).is_some_and(|package| !package["workspaces"].is_null())
+}
+
+fn variant_of(manager: &'static Manager, root: &Path) -> &'static Manager {
+    let is_berry = || {
+        let lock = text(&root.join("yarn.lock"));
+        root.join(".yarnrc.yml").is_file() || lock.is_some_and(|lock| lock.contains("__metadata:"))
+    };
+    match manager.name == YARN_BERRY.name && is_berry() {
+        true => &YARN_BERRY,
+        false => manager,
+    }
+}

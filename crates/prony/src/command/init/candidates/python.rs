@@ -1,0 +1,273 @@
+//! Python applications, with the package manager of the project.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Candidate, Place, id_of_folder, is_other, text};
+
+/// What a program without any file that describes it was found by.
+pub const PLAIN: &str = "a Python file";
+
+/// The most Python files that are read.
+const MOST_FILES: usize = 200;
+
+/// How the packages that a program needs are installed, in an environment of its own.
+#[derive(Default)]
+struct Installer {
+    needs: Vec<&'static str>,
+    build: Vec<&'static str>,
+    env: Vec<(&'static str, &'static str)>,
+    /// The path of a lock file in another folder.
+    inputs: Vec<String>,
+}
+
+const NEW_ENVIRONMENT: &str = "python3 -m venv {out}/venv";
+
+/// The applications of common frameworks, or else a program that uses a server of the standard library.
+pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
+    let found_by = FILES
+        .into_iter()
+        .find(|file| place.has(file))
+        .unwrap_or(PLAIN);
+    let [requirements, project] =
+        ["requirements.txt", "pyproject.toml"].map(|file| place.text(file));
+    let needed = [requirements.as_deref(), project.as_deref()].into_iter();
+    let needed: String = needed.flatten().collect();
+    let installer = installer(place, requirements.is_some(), project.as_deref());
+    let program = |name: &str| match &installer {
+        Some(_) => format!("{{out}}/venv/bin/{name}"),
+        None if name == "python" => "python3".to_owned(),
+        None => name.to_owned(),
+    };
+    let mut files = Vec::new();
+    python_files(place.folder, place.folder, 0, &mut files);
+    let commands: Vec<String> = { files.iter() }
+        .filter_map(|(path, text)| {
+            let module = path.trim_end_matches(".py").replace('/', ".");
+            let module = module.trim_end_matches(".__init__");
+            python_command(path, module, text, &needed, &program)
+        })
+        .collect();
+    let installer = installer.unwrap_or_default();
+    let candidates = commands.into_iter().map(|run| Candidate {
+        id: id_of_folder(place.folder),
+        found_by: found_by.to_owned(),
+        language: "Python",
+        needs: installer.needs.clone(),
+        inputs: installer.inputs.clone(),
+        build: installer
+            .build
+            .iter()
+            .map(|&text| text.to_owned())
+            .collect(),
+        run,
+        env: installer.env.clone(),
+        ..Candidate::default()
+    });
+    candidates.collect()
+}
+
+/// The files that describe a project, the most telling first.
+const FILES: [&str; 4] = [
+    "uv.lock",
+    "poetry.lock",
+    "requirements.txt",
+    "pyproject.toml",
+];
+
+/// The manager of the project: the lock file decides. `None` if nothing has to be installed.
+fn installer(
+    place: &Place<'_>,
+    has_requirements: bool,
+    project: Option<&str>,
+) -> Option<Installer> {
+    let table: Option<toml::Table> = project.and_then(|text| text.parse().ok());
+    let table = toml::Value::Table(table.unwrap_or_default());
+    if let Some(lock) = uv_lock(place) {
+        return Some(Installer {
+            needs: vec!["{ program = \"uv\", install = \"pipx install uv\" }"],
+            build: vec!["uv sync --frozen"],
+            env: vec![("UV_PROJECT_ENVIRONMENT", "{out}/venv")],
+            inputs: lock.contains('/').then_some(lock).into_iter().collect(),
+        });
+    }
+    let is_locked = place.has("poetry.lock");
+    if is_locked || needs_packages(&table, "tool.poetry.dependencies") {
+        return Some(Installer {
+            needs: vec!["{ program = \"poetry\", install = \"pipx install poetry\" }"],
+            build: poetry(is_locked, has_package(place, &table)),
+            // Poetry installs into the environment that is active.
+            env: vec![("VIRTUAL_ENV", "{out}/venv")],
+            ..Installer::default()
+        });
+    }
+    if let Some(other) = ["pdm.lock", "Pipfile"]
+        .into_iter()
+        .find(|file| place.has(file))
+    {
+        errln!(
+            "note: Prony does not know the manager of {other}; if packages are missing, install them with --build, and name the server with --run"
+        );
+    }
+    let install = if has_requirements {
+        vec!["{out}/venv/bin/pip install --quiet -r requirements.txt"]
+    } else if needs_packages(&table, "project.dependencies") {
+        // A copy, because setuptools writes folders into the sources that it builds.
+        vec![
+            "rm -rf {out}/sources",
+            "mkdir {out}/sources",
+            "sh -c 'tar -c --exclude=./.[a-z]* --exclude=./venv . | tar -x -C {out}/sources'",
+            "{out}/venv/bin/pip install --quiet {out}/sources",
+        ]
+    } else {
+        return None;
+    };
+    Some(Installer {
+        build: [vec![NEW_ENVIRONMENT], install].concat(),
+        ..Installer::default()
+    })
+}
+
+/// The path of uv's lock file, here or in the root of the workspace.
+fn uv_lock(place: &Place<'_>) -> Option<String> {
+    let is_root = |folder: &Path| {
+        folder == place.folder
+            || text(&folder.join("pyproject.toml"))
+                .is_some_and(|it| it.contains("[tool.uv.workspace]"))
+    };
+    let has_lock = |folder: &Path| folder.join("uv.lock").is_file() && is_root(folder);
+    let (_, up) = place.upwards(has_lock)?;
+    Some(up.join("uv.lock").display().to_string())
+}
+
+/// Poetry writes a lock file if there is none, so it then works on a copy.
+fn poetry(is_locked: bool, has_package: bool) -> Vec<&'static str> {
+    match (is_locked, has_package) {
+        (true, true) => vec![NEW_ENVIRONMENT, "poetry install --no-interaction"],
+        (true, false) => vec![NEW_ENVIRONMENT, "poetry install --no-interaction --no-root"],
+        (false, _) => vec![
+            NEW_ENVIRONMENT,
+            "rm -rf {out}/poetry",
+            "mkdir {out}/poetry",
+            "cp pyproject.toml {out}/poetry",
+            "poetry --directory {out}/poetry install --no-interaction --no-root",
+        ],
+    }
+}
+
+/// Whether the project of Poetry is a package itself, which the server may import.
+fn has_package(place: &Place<'_>, table: &toml::Value) -> bool {
+    let name = ["tool.poetry.name", "project.name"]
+        .into_iter()
+        .find_map(|path| at(table, path));
+    let name = name.and_then(toml::Value::as_str).unwrap_or_default();
+    let name = name.replace(['-', '.'], "_").to_lowercase();
+    let folders = [name.clone(), format!("src/{name}")];
+    !name.is_empty()
+        && folders
+            .iter()
+            .any(|folder| place.folder.join(folder).is_dir())
+}
+
+/// The value at a path such as `tool.poetry.name`.
+fn at<'a>(table: &'a toml::Value, path: &str) -> Option<&'a toml::Value> {
+    path.split('.').try_fold(table, |table, key| table.get(key))
+}
+
+/// Whether the list or table at a path has packages.
+fn needs_packages(table: &toml::Value, path: &str) -> bool {
+    match at(table, path) {
+        Some(toml::Value::Array(packages)) => !packages.is_empty(),
+        Some(toml::Value::Table(packages)) => packages.keys().any(|name| name != "python"),
+        _ => false,
+    }
+}
+
+/// The Python files up to two folders below, with their texts, by their paths.
+fn python_files(root: &Path, folder: &Path, depth: usize, files: &mut Vec<(String, String)>) {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    paths.sort();
+    for path in paths {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if files.len() >= MOST_FILES || name.starts_with(['.', '_']) && name != "__init__.py" {
+            continue;
+        }
+        // A folder with files that describe it is a project of its own.
+        let is_project = || FILES.iter().any(|file| path.join(file).is_file());
+        if path.is_dir() && depth < 2 && !is_other(&name) && !is_project() {
+            python_files(root, &path, depth + 1, files);
+        } else if name.ends_with(".py") && !name.starts_with("test_") {
+            let below = path
+                .strip_prefix(root)
+                .unwrap_or(&path)
+                .display()
+                .to_string();
+            files.extend(text(&path).map(|text| (below, text)));
+        }
+    }
+}
+
+/// How to run the application in a file, if there is one.
+fn python_command(
+    path: &str,
+    module: &str,
+    text: &str,
+    needed: &str,
+    program: &dyn Fn(&str) -> String,
+) -> Option<String> {
+    let app = |class: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once('='));
+        lines.find_map(|(name, value)| {
+            let name = name.split(':').next().unwrap_or(name).trim_end();
+            let is_name =
+                !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            (is_name && value.trim_start().starts_with(&format!("{class}("))).then_some(name)
+        })
+    };
+    if let Some(name) = ["FastAPI", "Starlette", "Litestar", "Quart"]
+        .into_iter()
+        .find_map(app)
+    {
+        let uvicorn = program("uvicorn");
+        return Some(format!(
+            "{uvicorn} {module}:{name} --host {{host}} --port {{port}} --no-access-log"
+        ));
+    }
+    if let Some(name) = app("Flask") {
+        return Some(match needed.contains("gunicorn") {
+            true => format!(
+                "{} -b {{host}}:{{port}} -w {{cpus}} {module}:{name}",
+                program("gunicorn")
+            ),
+            false => format!(
+                "{} --app {module}:{name} run --host {{host}} --port {{port}}",
+                program("flask")
+            ),
+        });
+    }
+    if path == "manage.py" && text.contains("django") {
+        return Some(format!(
+            "{} manage.py runserver {{host}}:{{port}} --noreload",
+            program("python")
+        ));
+    }
+    let is_program = text.contains("__main__") || !path.contains('/');
+    let serves = [
+        "HTTPServer(",
+        "serve_forever(",
+        "make_server(",
+        "web.run_app(",
+        "uvicorn.run(",
+    ];
+    let is_server = serves.iter().any(|call| text.contains(call));
+    (is_program && is_server).then(|| format!("{} {path}", program("python")))
+}

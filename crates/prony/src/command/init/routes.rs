@@ -1,0 +1,122 @@
+//! Paths that the sources of a server name, as candidates for a first request.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::candidates::{is_other, text};
+
+/// The most paths that are tried, files that are read, and folders that are nested.
+const MOST_PATHS: usize = 24;
+const MOST_FILES: usize = 400;
+const DEEPEST: usize = 6;
+
+/// The languages in which routes are looked for.
+const EXTENSIONS: [&str; 15] = [
+    "cjs", "cs", "go", "java", "js", "jsx", "kt", "mjs", "php", "py", "rb", "rs", "scala", "ts",
+    "tsx",
+];
+/// What a line with the route of a GET request has, in the frameworks of these languages.
+const OF_ROUTES: [&str; 8] = [
+    "get", "route", "handle", "mapping", "path", "resource", "url", "endpoint",
+];
+
+/// The paths of routes in the sources of `folder`, without those that have parameters, the shortest first.
+pub fn in_sources(folder: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    sources(folder, 0, &mut files);
+    let mut paths: Vec<String> = Vec::new();
+    for file in files {
+        let text = text(&file).unwrap_or_default();
+        paths.extend(in_text(&text).map(str::to_owned));
+    }
+    paths.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
+    paths.dedup();
+    paths.truncate(MOST_PATHS);
+    paths
+}
+
+/// The paths in a source file: texts in quotes that begin with `/`, in lines that look like those of a route.
+fn in_text(text: &str) -> impl Iterator<Item = &str> {
+    let lines = text.lines().filter(|line| {
+        let line = line.to_lowercase();
+        OF_ROUTES.iter().any(|word| line.contains(word))
+    });
+    let quoted = lines.flat_map(|line| line.split(['"', '\'', '`']).skip(1).step_by(2));
+    // As Go has it: "GET /items".
+    let paths = quoted.map(|text| text.strip_prefix("GET ").unwrap_or(text).trim());
+    paths.filter(|path| is_path(path))
+}
+
+/// Whether a text is a path without parameters.
+fn is_path(text: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || "/-_.~".contains(c);
+    text.len() > 1
+        && text.starts_with('/')
+        && !text.starts_with("//")
+        && text.chars().all(is_letter)
+}
+
+fn sources(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let extension = path.extension().unwrap_or_default().to_string_lossy();
+        if files.len() >= MOST_FILES || is_other(&name) || path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() && depth < DEEPEST {
+            sources(&path, depth + 1, files);
+        } else if EXTENSIONS.contains(&&*extension) {
+            files.push(path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_testkit::table::rows;
+
+    use super::*;
+
+    #[test]
+    fn routes_of_common_frameworks_are_seen() {
+        for [line, path] in rows(
+            r#"
+            app.get('/api/items', list) | /api/items
+            router.route(`/v1/x`).get(f) | /v1/x
+            @app.get("/things") | /things
+            @app.route('/about', methods=['GET']) | /about
+            path('/shop/', views.shop) | /shop/
+            .route("/users", get(users)) | /users
+            mux.HandleFunc("GET /orders", orders) | /orders
+            @GetMapping("/greeting") | /greeting
+            get '/hello' do | /hello
+            // With parameters, elsewhere, or none.
+            app.get('/items/:id', one) | ""
+            @app.get("/items/{id}") | ""
+            const file = '/etc/passwd' | ""
+            app.get('//host', x) | ""
+        "#,
+        ) {
+            assert_eq!(in_text(line).next().unwrap_or_default(), path, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_shortest_paths_come_first_each_once() {
+        let folder = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("src/b.js", "app.get('/longer')\napp.get('/a')"),
+            ("a.py", "@app.get('/a')\n"),
+            ("node_modules/c.js", "app.get('/other')"),
+            ("README.md", "get '/read'"),
+        ] {
+            let path = folder.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        assert_eq!(in_sources(folder.path()), ["/a", "/longer"]);
+    }
+}
