@@ -78,6 +78,7 @@ impl LoadScreen {
             Part::Progress => head::progress(frame, area, model, at, styles),
             Part::Space => {}
             Part::Rate => frame.render_widget(figures::rate(model, styles), area),
+            Part::Flows => frame.render_widget(figures::flows(model, styles), area),
             Part::Chart => rate_chart::draw(frame, area, model, columns, styles),
             Part::Percentiles => {
                 let lines = match area.height {

@@ -25,6 +25,10 @@ pub struct Progress {
     pub errors: u64,
     /// How requests ended in that phase.
     pub outcomes: Outcomes,
+    /// Flows of a scenario that were ok in that phase.
+    pub ok_flows: u64,
+    /// Flows of a scenario that failed in that phase.
+    pub failed_flows: u64,
     /// Bytes received in that phase.
     pub bytes_read: u64,
     /// Bytes sent in that phase.
@@ -53,6 +57,8 @@ pub(super) struct WorkerProgress {
     measuring: AtomicU64,
     errors: AtomicU64,
     outcomes: [AtomicU64; Outcome::ALL.len()],
+    ok_flows: AtomicU64,
+    failed_flows: AtomicU64,
     bytes_read: AtomicU64,
     bytes_written: AtomicU64,
     p50_ns: AtomicU64,
@@ -72,6 +78,8 @@ impl Default for WorkerProgress {
             measuring: AtomicU64::default(),
             errors: AtomicU64::default(),
             outcomes: array::from_fn(|_| AtomicU64::default()),
+            ok_flows: AtomicU64::default(),
+            failed_flows: AtomicU64::default(),
             bytes_read: AtomicU64::default(),
             bytes_written: AtomicU64::default(),
             p50_ns: AtomicU64::default(),
@@ -138,6 +146,11 @@ impl WorkerProgress {
         for (published, (_, count)) in self.outcomes.iter().zip(tally.outcomes.iter()) {
             published.store(count, Relaxed);
         }
+        let flows = tally
+            .counted_flows()
+            .map_or((0, 0), |flows| (flows.ok, flows.failed));
+        self.ok_flows.store(flows.0, Relaxed);
+        self.failed_flows.store(flows.1, Relaxed);
         self.bytes_read.store(tally.bytes_read, Relaxed);
         self.bytes_written.store(tally.bytes_written, Relaxed);
         self.p50_ns.store(tally.latency.value_at(0.50), Relaxed);
@@ -163,6 +176,8 @@ impl WorkerProgress {
             ok: outcomes[Outcome::Ok],
             errors: self.errors.load(Relaxed),
             outcomes,
+            ok_flows: self.ok_flows.load(Relaxed),
+            failed_flows: self.failed_flows.load(Relaxed),
             bytes_read: self.bytes_read.load(Relaxed),
             bytes_written: self.bytes_written.load(Relaxed),
             p50_ns: self.p50_ns.load(Relaxed),
@@ -194,6 +209,8 @@ impl Progress {
             for (mine, theirs) in [
                 (&mut sum.ok, part.ok),
                 (&mut sum.errors, part.errors),
+                (&mut sum.ok_flows, part.ok_flows),
+                (&mut sum.failed_flows, part.failed_flows),
                 (&mut sum.bytes_read, part.bytes_read),
                 (&mut sum.bytes_written, part.bytes_written),
                 (&mut sum.latency_sum_ns, part.latency_sum_ns),
@@ -209,5 +226,23 @@ impl Progress {
             sum.busy = sum.busy.max(part.busy);
         }
         sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flows_of_all_workers_are_published() {
+        let workers = [(3, 1), (4, 0)].map(|(ok, failed)| {
+            let mut tally = Tally::default();
+            (tally.flows().ok, tally.flows().failed) = (ok, failed);
+            let worker = WorkerProgress::default();
+            worker.publish(1, &tally, true, 0.0);
+            worker
+        });
+        let progress = Progress::of(&workers);
+        assert_eq!((progress.ok_flows, progress.failed_flows), (7, 1));
     }
 }

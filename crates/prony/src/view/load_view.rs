@@ -44,6 +44,8 @@ pub enum LoadView {
 /// The load that is shown.
 pub struct ShownLoad<'a> {
     pub plan: &'a LoadPlan,
+    /// The requests in words, if there are several: `3 requests of checkout.hurl in each flow`.
+    pub requests: Option<&'a str>,
     /// The server's process, if the user names it.
     pub server: Option<LocalServer>,
     /// Where the thread of the screen runs.
@@ -130,7 +132,10 @@ impl LoadView {
 /// The screen of a load, and how its thread behaves.
 fn prepare(shown: ShownLoad<'_>) -> (LoadScreen, ScreenSettings<LoadUpdate>) {
     let plan = shown.plan;
-    let screen = LoadScreen::new(outline(plan), console::colors_enabled_stderr());
+    let screen = LoadScreen::new(
+        outline(plan, shown.requests),
+        console::colors_enabled_stderr(),
+    );
     let address = match plan.endpoint {
         Endpoint::Tcp(address) => Some(address),
         Endpoint::Unix(_) => None,
@@ -160,12 +165,17 @@ pub fn cpus_beside(load: &[usize], server: &[usize]) -> Vec<usize> {
     }
 }
 
-fn outline(plan: &LoadPlan) -> LoadOutline {
+fn outline(plan: &LoadPlan, requests: Option<&str>) -> LoadOutline {
     let spec = plan.spec();
     let is_of_requests = plan.request.set().is_some();
     let words = [load::shape(&spec)].into_iter().chain(load::traits(&spec));
+    let title = requested(&plan.target(), &spec);
     LoadOutline {
-        title: requested(&plan.target(), &spec),
+        title: match requests.filter(|_| spec.flows) {
+            Some(requests) => format!("{title}, {requests}"),
+            None => title,
+        },
+        has_flows: spec.flows,
         load: words.collect::<Vec<_>>().join(", "),
         warmup: plan.warmup,
         duration: plan.duration,

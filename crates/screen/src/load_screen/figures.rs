@@ -42,6 +42,22 @@ pub fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
     Line::from(spans)
 }
 
+/// `flows     120 flows/s, 3,456 ok, 2 failed`.
+pub fn flows<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
+    let second = model.history.last_second();
+    let now = second.map_or(0.0, |it| per_second(it.ok_flows as f64, it.seconds()));
+    let mut spans = vec![
+        head("flows", styles),
+        Span::styled(number::rate_of("flows", now), styles.strong()),
+        Span::raw(format!(", {} ok", number::exact(model.last.ok_flows))),
+    ];
+    if model.last.failed_flows > 0 {
+        let failed = format!(", {} failed", number::exact(model.last.failed_flows));
+        spans.push(Span::styled(failed, styles.bad()));
+    }
+    Line::from(spans)
+}
+
 /// Three lines: a title, the percentiles of the phase so far, and those of the last second.
 pub fn percentiles<'a>(model: &LoadModel, styles: &Styles) -> Vec<Line<'a>> {
     let titles = PERCENTILES.map(|(title, _)| format!("{title:>9}"));

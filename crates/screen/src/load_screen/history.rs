@@ -18,6 +18,7 @@ pub struct Slice {
     pub to_s: f64,
     pub ok: u64,
     pub errors: u64,
+    pub ok_flows: u64,
     pub bytes_read: u64,
     pub bytes_written: u64,
     pub latency: LatencyBands,
@@ -33,6 +34,7 @@ impl Slice {
         self.to_s = next.to_s;
         self.ok += next.ok;
         self.errors += next.errors;
+        self.ok_flows += next.ok_flows;
         self.bytes_read += next.bytes_read;
         self.bytes_written += next.bytes_written;
         self.latency.merge(&next.latency);

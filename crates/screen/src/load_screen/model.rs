@@ -21,6 +21,8 @@ pub struct LoadOutline {
     pub duration: Option<Duration>,
     /// How many requests end it.
     pub requests: Option<u64>,
+    /// Whether its users go through a scenario, so that it has flows.
+    pub has_flows: bool,
     /// The rates at which requests are due, from the end of the warm-up on; empty without a schedule.
     pub schedule: Vec<Stage>,
 }
@@ -107,6 +109,7 @@ impl LoadModel {
             to_s: progress.at_s,
             ok: progress.ok.saturating_sub(before.ok),
             errors: progress.errors.saturating_sub(before.errors),
+            ok_flows: progress.ok_flows.saturating_sub(before.ok_flows),
             bytes_read: progress.bytes_read.saturating_sub(before.bytes_read),
             bytes_written: progress.bytes_written.saturating_sub(before.bytes_written),
             latency: grown(&progress.latency, &before.latency),

@@ -15,6 +15,7 @@ pub enum Part {
     /// An empty line.
     Space,
     Rate,
+    Flows,
     Chart,
     Percentiles,
     Map,
@@ -44,6 +45,7 @@ pub fn rows(model: &LoadModel, area: Rect) -> Vec<(Part, Rect)> {
         (Part::Progress, if_high(5, 1)),
         (Part::Space, if_high(28, 1)),
         (Part::Rate, if_high(3, 1)),
+        (Part::Flows, if_high(4, u16::from(model.outline.has_flows))),
         (
             Part::Chart,
             match height {

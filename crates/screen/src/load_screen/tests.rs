@@ -115,6 +115,28 @@ fn rate() -> LoadScreen {
     screen
 }
 
+/// Users of a Hurl file.
+fn flows() -> LoadScreen {
+    let outline = LoadOutline {
+        title: "http://127.0.0.1:8080, 3 requests of checkout.hurl in each flow".into(),
+        has_flows: true,
+        ..outline()
+    };
+    reported(outline, 12.0, |progress, at_s| {
+        respond(progress, at_s, 3_000);
+        progress.ok_flows += 1_000;
+        progress.failed_flows += u64::from(at_s > 10.0);
+    })
+}
+
+#[test]
+fn a_scenario_shows_its_file_and_its_flows() {
+    let shown = text(&mut flows(), (100, 24), 12);
+    contains(&shown, "3 requests of checkout.hurl in each flow");
+    contains(&shown, "flows     5.00 k flows/s, 45,000 ok, 10 failed");
+    lacks(&text(&mut rate(), (100, 24), 12), "flows");
+}
+
 fn nothing_yet() -> LoadScreen {
     LoadScreen::new(LoadOutline::default(), true)
 }

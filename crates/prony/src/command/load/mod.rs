@@ -346,6 +346,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let server_quota = server_quota(&described.plan.endpoint, watched.as_ref());
     let shown = ShownLoad {
         plan: &described.plan,
+        requests: described.requests.as_deref(),
         server: watched,
         cpus,
         interrupt: &interrupt,
