@@ -29,5 +29,7 @@ pub use pairwise::holm;
 pub use percentile::{LEAST_BEYOND, bootstrap, bootstrap_of, supports_percentile};
 pub use ratio::{LEAST_ROUNDS, LEAST_VERDICT_ROUNDS, Ratio, common_rounds, enough, enough_after};
 pub use series::{grows, knee, warm_up_rise};
-pub use steady::{Course, Pace, Reading, Round, Warmth, improved, improves_over_rounds};
+pub use steady::{
+    Course, LEAST_WARM_UP_S, Pace, Reading, Round, Warmth, improved, improves_over_rounds,
+};
 pub use verdict::{Better, Verdict, judge, judge_at};

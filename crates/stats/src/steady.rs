@@ -17,6 +17,9 @@ const LONG_S: f64 = 4.0 * LEAST_S;
 /// From one look to the next, the load's duration grows at least by this factor.
 const LOOK_SPACING: f64 = 1.125;
 
+/// The least time until a load on a server that is warm from the start is found steady, in seconds: two looks.
+pub const LEAST_WARM_UP_S: f64 = LEAST_S * LOOK_SPACING;
+
 /// This many looks in a row must find no improvement: one may be luck.
 const LEVEL_LOOKS: u32 = 2;
 

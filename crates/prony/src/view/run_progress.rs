@@ -17,7 +17,9 @@ use prony_screen::{
 use prony_server::Logs;
 use prony_store::Store;
 use prony_suite::TrialAttempt;
-use prony_suite::run::{Finished, RunEvent, RunRequest, TaskContent, run as run_suite};
+use prony_suite::run::{
+    ExplainPlan, Finished, RunEvent, RunRequest, TaskContent, run as run_suite,
+};
 use prony_suite::{AdaptiveRounds, Measure, Planned};
 
 use crate::fleet;
@@ -26,7 +28,7 @@ use super::minutes;
 use super::run_figures::RunFigures;
 use super::run_view::RunView;
 use super::screen_thread::LiveMode;
-use super::time_left::TimeLeft;
+use super::time_left::{TimeLeft, explaining, least_search};
 
 /// How many noisy trials are shown one by one: on a noisy machine nearly all may be noisy.
 const MOST_NOISY_LINES: usize = 10;
@@ -94,6 +96,11 @@ pub(super) struct RunProgress {
     trials: u64,
     done: u64,
     time_left: TimeLeft,
+    /// How servers are explained after the trials, and how long that takes, until it begins.
+    explain: Option<ExplainPlan>,
+    explaining: Duration,
+    /// When the explanations began.
+    explaining_since: Option<Instant>,
     /// When the last event was, and when the trials began.
     now: Instant,
     trials_since: Instant,
@@ -131,6 +138,9 @@ impl RunProgress {
             trials: 0,
             done: 0,
             time_left: TimeLeft::default(),
+            explain: request.explain,
+            explaining: Duration::ZERO,
+            explaining_since: None,
             now,
             trials_since: now,
             round_since: now,
@@ -212,8 +222,12 @@ impl RunProgress {
             } => {
                 let line = format!("explaining {server} × {workload}: {step}");
                 self.view.move_to(*done as f64 / *steps as f64);
-                self.view
-                    .show(&[line.clone(), format!("{done} of {steps} done")]);
+                let left = self.explaining_left(*done as u32, *steps as u32);
+                self.view.show(&[
+                    line.clone(),
+                    format!("{done} of {steps} done"),
+                    format!("{} left", minutes(left)),
+                ]);
                 if self.view.is_plain() {
                     self.view.print(RunNoteKind::Plain, &line);
                 }
@@ -223,6 +237,15 @@ impl RunProgress {
                 self.rounds_over += 1;
                 self.show_progress();
             }
+        }
+    }
+
+    /// How long the explanations still take if each step goes on to take as long as so far.
+    fn explaining_left(&mut self, done: u32, steps: u32) -> Duration {
+        let since = *self.explaining_since.get_or_insert(self.now);
+        match done {
+            0 => self.explaining,
+            done => (self.now - since) * steps.saturating_sub(done) / done,
         }
     }
 
@@ -287,15 +310,26 @@ impl RunProgress {
         self.trials_since = self.now;
         self.over_since = self.now;
         self.last_expected_round = trials.last().map_or(0, |trial| trial.round);
+        let mut explained: Vec<_> = trials
+            .iter()
+            .filter_map(|trial| self.plan.cell(trial))
+            .collect();
+        explained.sort_unstable_by_key(|cell| (cell.server, cell.column));
+        explained.dedup();
+        let explain = self.explain.as_ref();
+        let explained = match trials.is_empty() {
+            true => self.plan.servers.len() * self.plan.columns.len(),
+            false => explained.len(),
+        };
+        self.explaining = explain.map_or(Duration::ZERO, |plan| explaining(plan, explained as u32));
         self.come_to(0.0);
-        // A run that only explains has no trials.
+        let about = minutes(self.time_left.left(None) + self.explaining);
         if trials.is_empty() {
-            return;
+            // A run that only explains.
+            let text = format!("about {about}");
+            return self.view.print(RunNoteKind::Plain, &text);
         }
-        let (count, about) = (
-            plural(trials.len(), "trial"),
-            minutes(self.time_left.left(None)),
-        );
+        let count = plural(trials.len(), "trial");
         self.view.print(
             RunNoteKind::Plain,
             &match &self.adaptive {
@@ -313,7 +347,12 @@ impl RunProgress {
 
     fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial> + Clone) {
         for trial in trials.clone() {
-            self.time_left.expect(trial);
+            let measure = self
+                .plan
+                .cell(trial)
+                .map(|cell| &self.plan.measures[cell.column]);
+            let search = measure.map_or(Duration::ZERO, least_search);
+            self.time_left.expect(trial, search);
             self.trials += 1;
         }
         self.view.update(|| {
@@ -557,16 +596,20 @@ impl RunProgress {
         let running = running.map(|attempt| (&attempt.trial, since_over));
         let trials = self.time_left.left(running);
         let Some(adaptive) = &self.adaptive else {
-            return Left::About(trials);
+            return Left::About(trials + self.explaining);
         };
         let budget = match self.compared {
             Some((_, left)) => left.saturating_sub(self.now - self.round_since),
             None => adaptive.budget,
         };
-        let most = budget.max(trials);
+        // The budget ends no round that has begun.
+        let most = budget.max(self.round_takes);
         match self.rounds_to_go(adaptive) {
-            None => Left::Between(trials, most),
-            Some(rounds) => Left::About((trials + self.round_takes.mul_f64(rounds)).min(most)),
+            None => Left::Between(trials.min(most) + self.explaining, most + self.explaining),
+            Some(rounds) => {
+                let trials = trials + self.round_takes.mul_f64(rounds);
+                Left::About(trials.min(most) + self.explaining)
+            }
         }
     }
 

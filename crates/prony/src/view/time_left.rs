@@ -8,10 +8,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use prony_model::{
-    LoadShape, LoadSpec, NoiseCause, ProcessStart, Schedule, Trial, TrialRecord, WarmUp,
+    LoadShape, LoadSpec, MeasuredBy, NoiseCause, ProcessStart, Schedule, Trial, TrialRecord, WarmUp,
 };
-use prony_suite::TrialAttempt;
-use prony_suite::run::most_re_runs;
+use prony_stats::LEAST_WARM_UP_S;
+use prony_suite::run::{ExplainPlan, most_re_runs};
+use prony_suite::{Measure, TrialAttempt};
 
 /// How long a trial takes besides its load, to start, to be ready and to stop, until that is known.
 const BESIDE_THE_LOAD: Duration = Duration::from_millis(500);
@@ -31,6 +32,8 @@ pub struct TimeLeft {
     known: BTreeMap<Combination, Known>,
     /// The first trials of the measure's servers, which are those with a search.
     first_of_measure: HashMap<usize, Mean>,
+    /// How long the search of a measure takes at least.
+    least_searches: HashMap<usize, Duration>,
     /// First attempts that are over, and re-runs because of something outside of the server.
     first_attempts: u32,
     disturbed: u32,
@@ -133,9 +136,10 @@ impl Mean {
 }
 
 impl TimeLeft {
-    /// One more trial will run.
-    pub fn expect(&mut self, trial: &Trial) {
+    /// One more trial will run. The first trial of its server in the measure warms it up for at least `search`.
+    pub fn expect(&mut self, trial: &Trial, search: Duration) {
         let kind = self.kind(trial);
+        self.least_searches.insert(kind.measure, search);
         self.trials.push(kind);
         self.planned += 1;
     }
@@ -251,9 +255,11 @@ impl TimeLeft {
             true => first(),
             false => self.others(kind.measure),
         };
-        like_it
-            .or_else(|| kind.planned.map(|load| load + BESIDE_THE_LOAD))
-            .unwrap_or(UNKNOWN)
+        let search = self.least_searches.get(&kind.measure).filter(|_| is_first);
+        like_it.unwrap_or_else(|| {
+            let planned = kind.planned.map(|load| load + BESIDE_THE_LOAD);
+            planned.unwrap_or(UNKNOWN) + search.copied().unwrap_or_default()
+        })
     }
 
     /// How long the measure's next trials of other servers take, in the mean.
@@ -265,6 +271,25 @@ impl TimeLeft {
             .for_each(|(_, known)| mean.add(known.next()));
         (mean.count > 0).then(|| mean.get())
     }
+}
+
+/// How long the first trial of a server under this measure warms it up at least, besides the warm-up of its load.
+pub fn least_search(measure: &Measure) -> Duration {
+    let is_warmed_up = measure.load.warmup_s > 0.0 && measure.load.by == MeasuredBy::Time;
+    match is_warmed_up {
+        true => seconds(measure.warmup_limit_s.min(LEAST_WARM_UP_S)),
+        false => Duration::ZERO,
+    }
+}
+
+/// How long the explanations of a run take: of this many servers under a measure each.
+pub fn explaining(plan: &ExplainPlan, explained: u32) -> Duration {
+    // A round loads a server twice.
+    let rounds = (plan.duration + BESIDE_THE_LOAD) * 2 * plan.rounds;
+    let profile = plan
+        .profile
+        .map_or(Duration::ZERO, |profile| profile.duration + BESIDE_THE_LOAD);
+    (rounds + profile + seconds(LEAST_WARM_UP_S) * 2) * explained
 }
 
 /// The place of an item in `all`, to which it is added if it is missing.

@@ -3,7 +3,7 @@ use prony_model::{
     Arrivals, FailureKind, LatencyHistogram, LoadResult, Measurement, TrialResult, WarmUp,
     parse_stages, sample,
 };
-use prony_suite::{Measure, Plan, TrialAttempt, Warming};
+use prony_suite::{Plan, Warming};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -33,7 +33,9 @@ fn trials(load: LoadSpec, rounds: u32) -> Vec<Trial> {
 
 fn time_left(trials: &[Trial]) -> TimeLeft {
     let mut left = TimeLeft::default();
-    trials.iter().for_each(|trial| left.expect(trial));
+    trials
+        .iter()
+        .for_each(|trial| left.expect(trial, Duration::ZERO));
     left
 }
 
@@ -44,6 +46,36 @@ fn a_load_of_known_length_is_known_before_the_first_trial() {
     let open = LoadShape::UsersOpen { think_time_s: 1.0 };
     let open = load(open, None, Some(10_000));
     assert_eq!(planned(&open), Some(Duration::from_millis(20_500)));
+}
+
+#[test]
+fn the_first_trial_of_each_server_warms_it_up() {
+    let closed = trials(load(LoadShape::Closed, Some(2.0), None), 3);
+    let mut left = TimeLeft::default();
+    let search = Duration::from_secs(2);
+    closed.iter().for_each(|trial| left.expect(trial, search));
+    assert_eq!(left.left(None), Duration::from_secs(18 + 4));
+    // What the first one took is known from then on.
+    done(&mut left, &closed[0], 9, false);
+    assert_eq!(left.left(None), Duration::from_secs(45));
+
+    let measure = |warmup_s, warmup_limit_s| Measure {
+        workload: "byte".into(),
+        load: LoadSpec {
+            warmup_s,
+            ..load(LoadShape::Closed, Some(2.0), None)
+        },
+        rounds: 3,
+        warmup_limit_s,
+    };
+    for (measure, seconds) in [
+        (measure(0.5, 20.0), LEAST_WARM_UP_S),
+        (measure(0.5, 1.0), 1.0),
+        (measure(0.5, 0.0), 0.0),
+        (measure(0.0, 20.0), 0.0),
+    ] {
+        assert_eq!(least_search(&measure).as_secs_f64(), seconds);
+    }
 }
 
 fn rate(stages: &str) -> LoadShape {
