@@ -39,7 +39,7 @@ Examples:
 
 Prony looks for Cargo.toml, go.mod, package.json, pom.xml, build.gradle, Gemfile, \
 requirements.txt, pyproject.toml and Python programs, and below the folder if it has none \
-itself. It installs packages with the manager whose lock file is there. It builds each \
+itself. It installs packages with the manager whose lockfile is there. It builds each \
 server that it finds, starts it, requests the paths three times, and writes the responses \
 that it received into prony.toml as the expected ones. Check them. With --yes, it starts every program of a \
 Cargo or Go project, even one that is not a server: if one changes data, name the server \

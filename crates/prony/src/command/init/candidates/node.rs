@@ -16,9 +16,9 @@ const FOR_A_SHELL: [char; 8] = ['&', '|', ';', '<', '>', '$', '`', '*'];
 struct Manager {
     name: &'static str,
     locks: &'static [&'static str],
-    /// Installs what the lock file says, or fails.
+    /// Installs what the lockfile says, or fails.
     locked: &'static str,
-    /// Installs without a lock file, and writes none.
+    /// Installs without a lockfile, and writes none.
     unlocked: &'static str,
     /// The start of a command that runs a script of the package.
     script: &'static str,
@@ -26,7 +26,7 @@ struct Manager {
     need: Option<&'static str>,
 }
 
-/// Where a project has several lock files, the first counts: npm's may be a leftover.
+/// Where a project has several lockfiles, the first counts: npm's may be a leftover.
 static MANAGERS: [Manager; 4] = [
     Manager {
         name: "pnpm",
@@ -141,7 +141,7 @@ fn run(place: &Place<'_>, package: &Value, manager: &Manager) -> Option<String> 
     Some(format!("node {file}"))
 }
 
-/// The manager of the project, and the path of its lock file, if there is one: the lock file decides, here or in the root
+/// The manager of the project, and the path of its lockfile, if there is one: the lockfile decides, here or in the root
 /// of the workspace, or else the field `packageManager`.
 fn manager(place: &Place<'_>, package: &Value) -> (&'static Manager, Option<String>) {
     let named = |package: &Value| {
@@ -178,7 +178,7 @@ fn manager(place: &Place<'_>, package: &Value) -> (&'static Manager, Option<Stri
     (variant_of(manager, root.unwrap_or(place.folder)), None)
 }
 
-/// The lock files of a folder, each with its manager.
+/// The lockfiles of a folder, each with its manager.
 fn locks_in(folder: &Path) -> Vec<(&'static Manager, &'static str)> {
     let all = MANAGERS.iter();
     let all = all.flat_map(|manager| manager.locks.iter().map(move |lock| (manager, *lock)));

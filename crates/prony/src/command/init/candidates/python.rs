@@ -17,7 +17,7 @@ struct Installer {
     needs: Vec<&'static str>,
     build: Vec<&'static str>,
     env: Vec<(&'static str, &'static str)>,
-    /// The path of a lock file in another folder.
+    /// The path of a lockfile in another folder.
     inputs: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ const FILES: [&str; 4] = [
     "pyproject.toml",
 ];
 
-/// The manager of the project: the lock file decides. `None` if nothing has to be installed.
+/// The manager of the project: the lockfile decides. `None` if nothing has to be installed.
 fn installer(
     place: &Place<'_>,
     has_requirements: bool,
@@ -128,7 +128,7 @@ fn installer(
     })
 }
 
-/// The path of uv's lock file, here or in the root of the workspace.
+/// The path of uv's lockfile, here or in the root of the workspace.
 fn uv_lock(place: &Place<'_>) -> Option<String> {
     let is_root = |folder: &Path| {
         folder == place.folder
@@ -140,7 +140,7 @@ fn uv_lock(place: &Place<'_>) -> Option<String> {
     Some(up.join("uv.lock").display().to_string())
 }
 
-/// Poetry writes a lock file if there is none, so it then works on a copy.
+/// Poetry writes a lockfile if there is none, so it then works on a copy.
 fn poetry(is_locked: bool, has_package: bool) -> Vec<&'static str> {
     match (is_locked, has_package) {
         (true, true) => vec![NEW_ENVIRONMENT, "poetry install --no-interaction"],

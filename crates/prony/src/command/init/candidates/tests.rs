@@ -187,7 +187,7 @@ fn python_packages_are_installed_by_the_manager_of_the_lock_file() {
         uv.lock requirements.txt | "" | uv sync --frozen | UV_PROJECT_ENVIRONMENT
         poetry.lock requirements.txt | "" | poetry install --no-interaction --no-root | VIRTUAL_ENV
         poetry.lock shop/__init__.py | POETRY | poetry install --no-interaction | VIRTUAL_ENV
-        // Poetry would write a lock file into the sources.
+        // Poetry would write a lockfile into the sources.
         "" | POETRYflask = "3" | poetry --directory {out}/poetry install --no-interaction --no-root | VIRTUAL_ENV
         "" | POETRY | "" | ""
         requirements.txt | POETRY | {out}/venv/bin/pip install --quiet -r requirements.txt | ""
