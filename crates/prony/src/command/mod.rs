@@ -192,7 +192,7 @@ impl CapacityWords {
     }
 
     fn run(self, project: Option<&Path>) -> Outcome {
-        if let Some(help) = self.words.iter().find_map(|word| Self::help(word)) {
+        if let Some(help) = self.words.iter().find_map(Self::help) {
             out!("{help}");
             return Ok(ExitCode::SUCCESS);
         }

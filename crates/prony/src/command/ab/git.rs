@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::slice;
 
 /// Variables by which a hook tells Git which repository it is in, which may be another one than ours.
 const OF_A_HOOK: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
@@ -153,7 +154,11 @@ impl Shelf {
             checkout.clear();
             repository.check_out(commit, &checkout.folder)?;
         }
-        check_out_submodules(&[repository.top.clone()], &checkout.folder, &commit.short)?;
+        check_out_submodules(
+            slice::from_ref(&repository.top),
+            &checkout.folder,
+            &commit.short,
+        )?;
         Ok(checkout)
     }
 }
