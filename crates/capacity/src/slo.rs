@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use prony_model::percentage;
+use prony_model::{Outage, percentage};
 use prony_objective::{LoadFigures, Objective, ObjectiveError, Objectives};
 use prony_present::number;
 use serde::Serialize;
@@ -33,9 +33,11 @@ impl Slo {
     pub fn broken_by(&self, figures: &LoadFigures) -> Vec<Broken> {
         let broken = |objective: &Objective| {
             let was = figures.figure(objective)?;
-            (!objective.is_met_by(was)).then_some(Broken {
+            let outage = figures.missed_in(objective);
+            (outage.is_some() || !objective.is_met_by(was)).then_some(Broken {
                 objective: *objective,
                 was,
+                outage,
             })
         };
         self.objectives().iter().filter_map(broken).collect()
@@ -75,10 +77,19 @@ pub struct Broken {
     pub objective: Objective,
     /// The figure: nanoseconds for a latency, a share (0 to 1) for errors.
     pub was: f64,
+    /// The outage that broke it, whatever the figure is.
+    pub outage: Option<Outage>,
 }
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(outage) = self.outage {
+            return write!(
+                f,
+                "no response was ok for {}",
+                number::seconds(outage.length_s)
+            );
+        }
         let below = |inclusive: bool| if inclusive { "at most" } else { "below" };
         match self.objective {
             Objective::Latency { statistic, limit } => {
@@ -135,6 +146,19 @@ mod tests {
         assert!(broken("errors<0%", &[1; 10], 0).is_empty());
         assert_eq!(broken("errors<0%", &[1; 10], 1).len(), 1);
         assert_eq!(broken("p99<1s", &[], 10).len(), 1, "nothing but errors");
+    }
+
+    #[test]
+    fn an_outage_breaks_a_bound_of_errors() {
+        let mut dead = load([1_000_000; 9999], 1);
+        dead.outages = vec![Outage {
+            from_s: 3.0,
+            length_s: 9.0,
+        }];
+        let slo: Slo = "p99<1s".parse().unwrap();
+        let broken = slo.broken_by(&LoadFigures::of(&dead).unwrap());
+        let broken: Vec<_> = broken.iter().map(Broken::to_string).collect();
+        assert_eq!(broken, ["no response was ok for 9 s"]);
     }
 
     #[test]

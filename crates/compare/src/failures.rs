@@ -1,7 +1,8 @@
 //! Wrong responses, errors and failed rounds: what no rate can make up for.
 
-use prony_model::{CountedRounds, FailureKind, Measurement, Outcome};
-use prony_present::number::exact;
+use prony_model::{CountedRounds, FailureKind, Measurement, Outage, Outcome};
+use prony_present::number::{exact, seconds};
+use prony_present::words::plural;
 
 use crate::finding::Finding;
 use crate::row::{MetricRow, What};
@@ -14,6 +15,9 @@ struct Errors {
     /// Complete responses that were wrong or truncated, which noise cannot cause.
     wrong: u64,
     rounds: usize,
+    /// Rounds in which the server did not respond for some time, which costs a closed loop few requests.
+    outages: usize,
+    longest: Option<Outage>,
 }
 
 impl Errors {
@@ -25,6 +29,9 @@ impl Errors {
             all.errors += errors;
             all.wrong += wrong(round);
             all.rounds += usize::from(errors > 0);
+            let outages = &round.load.outages;
+            all.outages += usize::from(!outages.is_empty());
+            all.longest = Outage::longest(outages.iter().copied().chain(all.longest));
         }
         all
     }
@@ -38,8 +45,12 @@ impl Errors {
             0 => String::new(),
             wrong => format!(", {} of them wrong responses", exact(wrong)),
         };
+        let outage = self.longest.map_or(String::new(), |outage| {
+            let (length, rounds) = (seconds(outage.length_s), plural(self.outages, "round"));
+            format!(", and no ok response for up to {length} in {rounds}")
+        });
         format!(
-            "{side}: {} errors in {} requests{wrong}",
+            "{side}: {} errors in {} requests{wrong}{outage}",
             exact(self.errors),
             exact(self.requests)
         )
@@ -57,10 +68,10 @@ const MORE: f64 = 2.0;
 /// The row of the errors; `None` if neither side has any.
 ///
 /// One wrong response is worse if there was none. Other errors are worse if they occur in more than one round and are new or more
-/// than twice as many as before: a machine that stalls for a moment causes some in one round.
+/// than twice as many as before: a machine that stalls for a moment causes some in one round. So are outages.
 pub fn errors(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<MetricRow> {
     let (then, now) = (Errors::of(base), Errors::of(new));
-    if then.errors + now.errors == 0 {
+    if then.errors + now.errors == 0 && then.outages + now.outages == 0 {
         return None;
     }
     Some(MetricRow {
@@ -76,13 +87,15 @@ pub fn errors(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<Metri
 fn finding(then: &Errors, now: &Errors) -> Finding {
     let appear = |before: &Errors, after: &Errors| {
         let grew = after.share() > before.share() * MORE;
-        (before.wrong == 0 && after.wrong > 0) || (grew && after.rounds > 1)
+        (before.wrong == 0 && after.wrong > 0)
+            || (grew && after.rounds > 1)
+            || (before.outages == 0 && after.outages > 1)
     };
     if appear(then, now) {
         Finding::Worse
     } else if appear(now, then) {
         Finding::Improved
-    } else if then.errors == 0 {
+    } else if then.errors == 0 || then.outages < now.outages {
         Finding::Inconclusive
     } else {
         Finding::NoChangeSeen

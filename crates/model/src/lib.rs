@@ -49,8 +49,8 @@ pub use interval_latencies::{IntervalLatencies, IntervalLatency};
 pub use json::{from_json, without_mark};
 pub use load::{
     AgentResult, Ended, Events, FleetResult, FlowEntry, Flows, GeneratorCost, Handshakes,
-    HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop, Scheduling, SlowResponses, Target,
-    Timeline, TlsResult, WarmupResult, WrongResponse,
+    HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop, Outage, Scheduling, SlowResponses,
+    Target, Timeline, TlsResult, WarmupResult, WrongResponse,
 };
 pub use load_trace::{LoadTrace, ThreadTrace, TracedPhase, TracedRequest, TracedResponse};
 pub use log_tail::LogTail;

@@ -350,6 +350,23 @@ impl Timeline {
     }
 }
 
+/// A time without an ok response although requests, or connections that could not be opened, waited for one. The engine
+/// decides how long is too long (`prony_load`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Outage {
+    /// When it began, in seconds from the start of the measured part.
+    pub from_s: f64,
+    /// How long it lasted, in seconds.
+    pub length_s: f64,
+}
+
+impl Outage {
+    /// The longest of several; `None` if there is none.
+    pub fn longest(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        { all.into_iter() }.max_by(|one, other| one.length_s.total_cmp(&other.length_s))
+    }
+}
+
 /// How well a load kept its schedule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenLoop {
@@ -370,7 +387,8 @@ pub struct OpenLoop {
     /// requests ended the load, until the next one would have been due. 0 in older records.
     #[serde(default)]
     pub due_s: f64,
-    /// Ok requests that were already due when their user (or, at a rate, any connection) became free.
+    /// Requests that were already due when their user (or, at a rate, any connection) became free; in older records only
+    /// ok ones.
     pub queued: u64,
     /// The generator's own delay: from when a request was due and its user free until it was sent; `None` if none was
     /// sent.
@@ -381,7 +399,8 @@ pub struct OpenLoop {
     /// The most connections that were open at a time, summed over the threads.
     #[serde(default)]
     pub most_connections: u64,
-    /// Requests that came due while every connection was busy and no more were allowed.
+    /// Those of the queued requests that found every connection busy with other requests, and no more allowed. The others
+    /// waited for connections that could not be opened.
     #[serde(default)]
     pub bound_hits: u64,
 }
@@ -608,6 +627,9 @@ pub struct LoadResult {
     /// The course of the load; `None` if it was not recorded.
     #[serde(default)]
     pub timeline: Option<Timeline>,
+    /// When the server did not respond, in the measured part, in order; empty in older records and of other generators.
+    #[serde(default)]
+    pub outages: Vec<Outage>,
     /// What the kernel's TCP had to repair meanwhile; `None` if the kernel does not report it.
     #[serde(default)]
     pub tcp: Option<TcpEvents>,

@@ -362,6 +362,7 @@ pub fn plain_load(load: LoadSpec, rate_per_s: f64, latencies: &LatencyHistogram)
         server_throttled: None,
         fleet: None,
         timeline: None,
+        outages: Vec::new(),
         tcp: None,
         slow_because: None,
     }
@@ -498,6 +499,10 @@ pub fn load_result() -> LoadResult {
             latency_mean_ns: vec![5000.0, 5100.5],
             ..Timeline::default()
         }),
+        outages: vec![Outage {
+            from_s: 0.25,
+            length_s: 0.5,
+        }],
         tcp: Some(TcpEvents {
             retransmitted_segments: 6,
             retransmitted_syns: 2,

@@ -1,6 +1,8 @@
 //! The figures of a load that objectives look at.
 
-use prony_model::{Ended, HistogramError, LatencyHistogram, LoadResult, Outcome, Throughput};
+use prony_model::{
+    Ended, HistogramError, LatencyHistogram, LoadResult, Outage, Outcome, Throughput,
+};
 
 use crate::objective::Objective;
 
@@ -22,6 +24,8 @@ pub struct LoadFigures {
     lag: LatencyHistogram,
     /// The evidence that the generator may have been the bottleneck.
     client_limited_by: Option<String>,
+    /// The longest outage; `None` if there was none.
+    pub outage: Option<Outage>,
 }
 
 impl LoadFigures {
@@ -37,6 +41,7 @@ impl LoadFigures {
             throughput: load.throughput(),
             lag: lag(load)?,
             client_limited_by: load.generator.client_limited_by.clone(),
+            outage: Outage::longest(load.outages.iter().copied()),
         })
     }
 
@@ -47,6 +52,7 @@ impl LoadFigures {
         self.errors += other.errors;
         self.throughput.merge(&other.throughput);
         self.lag.merge(&other.lag);
+        self.outage = Outage::longest(self.outage.into_iter().chain(other.outage));
         if self.client_limited_by.is_none() {
             self.client_limited_by.clone_from(&other.client_limited_by);
         }
@@ -84,16 +90,28 @@ impl LoadFigures {
     }
 
     /// The figure that an objective limits: nanoseconds, a share (0 to 1), or responses per second. `None` for a latency
-    /// without a response.
+    /// without a response, and for errors if no request ended.
     pub fn figure(&self, objective: &Objective) -> Option<f64> {
         match objective {
             Objective::Latency { statistic, .. } => statistic.of(&self.latency),
+            Objective::Errors { .. } if self.ok + self.errors == 0 => None,
             Objective::Errors { .. } => Some(self.error_share()),
             Objective::Rate { .. } if self.throughput.seconds > 0.0 => {
                 Some(self.throughput.per_s())
             }
             Objective::Rate { .. } => None,
         }
+    }
+
+    /// The outage that misses an objective, whatever the figure of the whole load is: objectives hold over time, and in an
+    /// outage the rate is 0 and every request an error.
+    pub fn missed_in(&self, objective: &Objective) -> Option<Outage> {
+        self.outage.filter(|_| match objective {
+            Objective::Latency { .. } => false,
+            Objective::Errors { .. } => !objective.is_met_by(1.0),
+            // Limits of a rate are more than 0.
+            Objective::Rate { .. } => true,
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use prony_model::{HistogramError, LatencyHistogram, LoadResult, Throughput, Timeline};
+use prony_model::{HistogramError, LatencyHistogram, LoadResult, Outage, Throughput, Timeline};
 use prony_stats::{Interval, ratio_of_sums, share_of};
 use serde::Serialize;
 
@@ -44,7 +44,10 @@ pub struct Judged {
     pub limit: f64,
     /// The figure of the whole load: nanoseconds, a share (0 to 1), or responses per second; `None` if no response was ok.
     pub figure: Option<f64>,
-    /// Whether that figure is on the right side.
+    /// The longest outage, if it misses the objective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outage: Option<Outage>,
+    /// Whether that figure is on the right side, and no outage misses the objective.
     pub holds: bool,
     /// Whether the objective was met.
     pub verdict: Verdict,
@@ -263,12 +266,14 @@ fn timeline_batch(timeline: &Timeline, intervals: Range<usize>) -> Batch {
 
 fn judged(objective: &Objective, figures: &LoadFigures, batches: &[Vec<Batch>]) -> Judged {
     let figure = figures.figure(objective);
-    let holds = figure.is_some_and(|figure| objective.is_met_by(figure));
+    let outage = figures.missed_in(objective);
+    let holds = figure.is_some_and(|figure| objective.is_met_by(figure)) && outage.is_none();
     let evidence = batches
         .iter()
         .filter_map(|batches| evidence(objective, batches))
         .reduce(Evidence::with);
     let verdict = match (&evidence, figure) {
+        _ if outage.is_some() => Verdict::Missed,
         (_, None) => Verdict::Missed,
         _ if is_decided_by_the_load(objective) && holds => Verdict::Met,
         _ if is_decided_by_the_load(objective) => Verdict::Missed,
@@ -279,6 +284,7 @@ fn judged(objective: &Objective, figures: &LoadFigures, batches: &[Vec<Batch>]) 
         objective: *objective,
         limit: objective.limit(),
         figure,
+        outage,
         holds,
         verdict,
         evidence,

@@ -1,6 +1,6 @@
 //! A load in words: in full, in a table's name, and in a file's name.
 
-use prony_model::{LoadShape, LoadSpec, MeasuredBy};
+use prony_model::{LoadResult, LoadShape, LoadSpec, MeasuredBy, Outage};
 
 use crate::number::{exact, seconds};
 use crate::words::plural;
@@ -57,6 +57,32 @@ pub fn traits(load: &LoadSpec) -> Vec<String> {
 fn by(load: &LoadSpec) -> Option<String> {
     (load.by == MeasuredBy::Instructions).then(|| "by instructions".to_owned())
 }
+
+/// When no response was ok, and for how long: `no response was ok for 9 s, from 3 s to 12 s`; `None` without an
+/// outage.
+pub fn outages(result: &LoadResult) -> Option<String> {
+    let outages = &result.outages;
+    let longest = Outage::longest(outages.iter().copied())?;
+    let until_s = longest.from_s + longest.length_s;
+    let until = match until_s >= result.duration_s - AT_THE_END_S {
+        true => "until the end".to_owned(),
+        false => format!("to {}", seconds(until_s)),
+    };
+    let when = format!("from {} {until}", seconds(longest.from_s));
+    Some(match outages.len() {
+        1 => format!(
+            "no response was ok for {}, {when}",
+            seconds(longest.length_s)
+        ),
+        count => format!(
+            "no response was ok for {} in {count} outages, the longest {when}",
+            seconds(outages.iter().map(|it| it.length_s).sum())
+        ),
+    })
+}
+
+/// An outage that ends within this time of the end, in seconds, lasts until the end.
+const AT_THE_END_S: f64 = 0.05;
 
 /// The load in a few words: `64 connections`, `1k/s over 64 connections, pipelined 16 deep`.
 pub fn short(load: &LoadSpec) -> String {
@@ -460,6 +486,28 @@ mod tests {
             format!("{words} | {slug}")
         };
         all.iter().map(of).collect()
+    }
+
+    #[test]
+    fn outages_have_their_times() {
+        let histogram = prony_model::LatencyHistogram::new();
+        let mut load = prony_model::sample::plain_load(closed(), 0.0, &histogram);
+        load.duration_s = 12.003;
+        let outage = |from_s, length_s| Outage { from_s, length_s };
+        for (outages, expected) in [
+            (vec![], None),
+            (
+                vec![outage(3.02, 8.98)],
+                Some("no response was ok for 8.98 s, from 3.02 s until the end"),
+            ),
+            (
+                vec![outage(0.0, 1.0), outage(4.0, 2.5), outage(9.0, 1.25)],
+                Some("no response was ok for 4.75 s in 3 outages, the longest from 4 s to 6.5 s"),
+            ),
+        ] {
+            load.outages = outages;
+            assert_eq!(super::outages(&load).as_deref(), expected);
+        }
     }
 
     #[test]

@@ -12,8 +12,8 @@ mod spectrum;
 use std::collections::BTreeMap;
 
 use prony_model::{
-    Bound, CountedRounds, LatencySummary, LogTail, Measurement, Outcome, Outcomes, Protocol,
-    Throttled,
+    Bound, CountedRounds, LatencySummary, LogTail, Measurement, Outage, Outcome, Outcomes,
+    Protocol, Throttled,
 };
 use prony_stats::{Estimate, spearman, supports_percentile};
 
@@ -73,6 +73,8 @@ pub struct Figures {
     pub throttled: Option<Throttled>,
     /// How the schedule was kept; `None` for a closed loop.
     pub open: Option<OpenFigures>,
+    /// When the server did not respond; `None` if it always did.
+    pub outages: Option<OutageFigures>,
     /// Whether the connections of a closed loop were always waiting for responses; `None` for the other shapes.
     pub(crate) awaiting: Option<Awaiting>,
     /// From the start of the latency to the first byte of the response, if the load measured it.
@@ -117,6 +119,27 @@ pub struct WrongResponses {
     pub wrong: u64,
     /// All responses, right and wrong.
     pub of: u64,
+}
+
+/// Times without an ok response, although some were due.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutageFigures {
+    /// How many rounds had one.
+    pub rounds: usize,
+    /// The longest one.
+    pub longest: Outage,
+}
+
+impl OutageFigures {
+    fn of(rounds: &[&Measurement]) -> Option<Self> {
+        let all = rounds.iter().flat_map(|round| round.load.outages.iter());
+        Some(Self {
+            longest: Outage::longest(all.copied())?,
+            rounds: { rounds.iter() }
+                .filter(|round| !round.load.outages.is_empty())
+                .count(),
+        })
+    }
 }
 
 impl WrongResponses {
@@ -170,6 +193,7 @@ impl Figures {
                 .filter_map(|round| round.load.server_stopped())
                 .reduce(Throttled::worse),
             open: OpenFigures::of(rounds),
+            outages: OutageFigures::of(rounds),
             awaiting: Awaiting::of(rounds, reconnects_per_request(rounds)),
             first_byte: WorstRound::of(rounds, |load| load.first_byte_ns.as_ref()),
             events: EventFigures::of(rounds),

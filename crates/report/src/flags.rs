@@ -1,13 +1,13 @@
 //! Flags: what the reader must know about a row besides its figures, a few words each.
 
 use prony_model::{Bound, Outcome};
-use prony_present::number::{self, exact, share};
+use prony_present::number::{self, exact, seconds, share};
 use prony_present::table::{Flag, Weight};
 use prony_present::words::{self, counted, plural};
 
 use crate::figures::{
-    Attempts, Awaiting, Figures, HeldFigures, Kept, OpenFigures, Percentile, RATE_MADE,
-    WarmingFigures, WrongResponses,
+    Attempts, Awaiting, Figures, HeldFigures, Kept, OpenFigures, OutageFigures, Percentile,
+    RATE_MADE, WarmingFigures, WrongResponses,
 };
 use crate::table::{ServerRow, Standing};
 
@@ -128,6 +128,7 @@ fn figure_flags(figures: &Figures) -> Vec<Flag> {
             plural(figures.failed_rounds, "round")
         )));
     }
+    flags.extend(figures.outages.map(outages).map(bad));
     flags.extend(attempts(&figures.attempts));
     flags.extend(warming(&figures.warming).into_iter().map(note));
     if let Some(rho) = figures.follows_noise {
@@ -161,6 +162,14 @@ fn figure_flags(figures: &Figures) -> Vec<Flag> {
         )));
     }
     flags
+}
+
+fn outages(outages: OutageFigures) -> String {
+    let [from, length] = [outages.longest.from_s, outages.longest.length_s].map(seconds);
+    match outages.rounds {
+        1 => format!("in 1 round no response was ok for {length}, from {from} on"),
+        rounds => format!("in {rounds} rounds no response was ok, for {length} at worst"),
+    }
 }
 
 fn attempts(attempts: &Attempts) -> Vec<Flag> {
@@ -280,9 +289,29 @@ fn lost_streams(held: HeldFigures) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use prony_model::Outage;
     use prony_stats::Estimate;
 
     use super::*;
+
+    #[test]
+    fn an_outage_is_flagged_with_its_length() {
+        let flag = |rounds| {
+            let longest = Outage {
+                from_s: 1.0,
+                length_s: 2.5,
+            };
+            outages(OutageFigures { rounds, longest })
+        };
+        assert_eq!(
+            flag(1),
+            "in 1 round no response was ok for 2.5 s, from 1 s on"
+        );
+        assert_eq!(
+            flag(3),
+            "in 3 rounds no response was ok, for 2.5 s at worst"
+        );
+    }
 
     #[test]
     fn a_kept_server_has_its_time_to_warm() {

@@ -87,6 +87,7 @@ fn a_load_result_matches_the_schema() {
             "/streams",
             "/streams/outcomes",
             "/streams/events",
+            "/outages/0",
         ] {
             every_field_is_bound(validator, &document, path);
         }

@@ -153,6 +153,32 @@ fn new_errors_are_worse_whatever_the_rate() {
     assert_eq!(finding(&turned, "errors"), Finding::Improved);
 }
 
+#[test]
+fn outages_are_worse_however_few_errors_they_cause() {
+    let dead = |rounds: u32| {
+        pair(SERVER, QUIET).change(NEW, move |round, one| {
+            if round <= rounds {
+                one.load.outages = vec![Outage {
+                    from_s: 1.0,
+                    length_s: 1.5,
+                }];
+            }
+        })
+    };
+    for (rounds, expected) in [(2, Finding::Worse), (1, Finding::Inconclusive)] {
+        let found = compared(&dead(rounds));
+        assert_eq!(finding(&found, "errors"), expected, "{rounds}");
+        contains(
+            &row(&found, "errors").notes[1],
+            "no ok response for up to 1.5 s in",
+        );
+    }
+    assert_eq!(
+        finding(&within(&dead(3), NEW, BASE), "errors"),
+        Finding::Improved
+    );
+}
+
 /// Makes the first rounds of a server fail.
 fn fail(run: &mut Made, id: &str, (kind, rounds): (FailureKind, u32)) {
     for record in run.of(id).filter(|record| record.trial.round <= rounds) {

@@ -45,8 +45,6 @@ pub(super) struct InFlight {
     /// When it times out: counted from its begin until it is sent, then from its send. A held stream that has begun never
     /// does.
     pub(super) deadline: Nanoseconds,
-    /// Whether it was due before its user became free.
-    pub(super) queued: bool,
     /// Whether it began only after the time of its phase was over.
     pub(super) began_late: bool,
     /// Whether it was sent before, over a connection that the server then closed.

@@ -17,6 +17,7 @@ mod request_mix;
 mod request_trace;
 mod result;
 mod sampler;
+mod silence;
 mod source_address;
 mod start_line;
 mod tally;

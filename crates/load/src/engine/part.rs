@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::clock::{Nanoseconds, seconds};
 use super::encoded::{Encoded, MOST_COUNTED, possibly_throttled, some_seconds};
 use super::phase::{DueTime, PhaseResult};
+use super::silence::Silences;
 use super::tally::Tally;
 use super::tcp_events::HostEvents;
 use super::timeline::WorkerTimeline;
@@ -43,6 +44,7 @@ pub struct PartResult {
     pub(super) agreement: Option<AgreementPart>,
     pub(super) cost: PartCost,
     pub(super) timeline: WorkerTimeline,
+    pub(super) silences: Silences,
     pub(super) tcp: Option<HostEvents>,
     /// How its CPU quota stopped it.
     #[serde(default, deserialize_with = "possibly_throttled")]
@@ -135,6 +137,7 @@ impl PartResult {
             tally.merge(&worker.measured.tally);
             connections.merge(&worker.connections);
         }
+        let silences = Silences::common(workers.iter().map(|worker| worker.silences.clone()));
         let agreement = workers.iter().find_map(|worker| worker.agreement);
         let measured = || workers.iter().map(|worker| &worker.measured);
         Self {
@@ -158,6 +161,7 @@ impl PartResult {
             agreement: agreement.as_ref().map(AgreementPart::from),
             cost: PartCost::of(&workers),
             timeline: WorkerTimeline::merged(workers.into_iter().map(|worker| worker.timeline)),
+            silences,
             tcp,
             throttled: None,
         }

@@ -8,6 +8,7 @@ use prony_model::{
 use super::clock::{Nanoseconds, seconds};
 use super::part::{PartResult, WarmupPart, ended};
 use super::phase::DueTime;
+use super::silence::Silences;
 use super::tally::{EntryTally, EventTally, FlowTally, HandshakeTally, ScheduleTally, Tally};
 use super::tcp_events;
 use super::timeline::WorkerTimeline;
@@ -33,6 +34,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
     let warmup = WarmupPart::merged(parts.iter().filter_map(|part| part.warmup));
     let measured_from = warmup.map_or(0, |warmup| warmup.duration);
     let timeline = WorkerTimeline::merged(parts.iter().map(|part| part.timeline.clone()));
+    let silences = Silences::common(parts.iter().map(|part| part.silences.clone()));
     let mut result = LoadResult {
         target: plan.target(),
         load: plan.spec(),
@@ -69,6 +71,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
         server_throttled: None,
         fleet: None,
         timeline: Some(timeline.result(measured_from, &plan.slow_from_ns)),
+        outages: silences.outages(measured_from, tally, measured.duration),
         tcp: None,
         slow_because: None,
     };
@@ -293,7 +296,11 @@ fn evidence(part: &PartResult) -> Vec<String> {
         waits => format!("connections waited {waits} times for a free local port"),
     });
     let timed = busy.or(starved).filter(|_| part.duration >= LONG_ENOUGH);
-    of_quota(part).into_iter().chain(timed).chain(ports).collect()
+    of_quota(part)
+        .into_iter()
+        .chain(timed)
+        .chain(ports)
+        .collect()
 }
 
 /// How far the generator was behind its schedule, if it was.

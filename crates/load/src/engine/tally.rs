@@ -123,9 +123,9 @@ pub(super) struct ScheduleTally<H = LatencyHistogram> {
     pub(super) sent: u64,
     /// Ok requests that count for the rate.
     pub(super) completed: u64,
-    /// Ok requests that were due before their user became free.
+    /// Requests that were due before their user, or any connection, became free.
     pub(super) queued: u64,
-    /// Requests that found every connection busy when no more could be opened.
+    /// Those of them that found every connection busy with requests when no more were allowed.
     pub(super) bound_hits: u64,
     /// At the end, how overdue a request was that had not begun although a connection was free.
     pub(super) behind_by: Nanoseconds,
@@ -158,27 +158,17 @@ pub(super) struct StreamTally<H = LatencyHistogram> {
     pub(super) events: EventTally<H>,
 }
 
-/// A request that is ok.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OkResponse {
-    pub(super) latency: Nanoseconds,
-    /// Whether it was due before its user became free.
-    pub(super) queued: bool,
-    /// Whether it counts for the rate of an open loop.
-    pub(super) counts: bool,
-}
-
 impl Tally {
+    /// Counts a request that is ok; `is_completed`: whether it counts for the rate of an open loop.
     #[inline]
-    pub(super) fn ok(&mut self, response: &OkResponse, slow_from: &[Nanoseconds]) {
-        let OkResponse {
-            latency,
-            queued,
-            counts,
-        } = *response;
+    pub(super) fn ok(
+        &mut self,
+        latency: Nanoseconds,
+        is_completed: bool,
+        slow_from: &[Nanoseconds],
+    ) {
         self.outcomes[Outcome::Ok] += 1;
-        self.schedule.completed += u64::from(counts);
-        self.schedule.queued += u64::from(queued);
+        self.schedule.completed += u64::from(is_completed);
         self.latency.record(latency);
         self.latency_sum = self.latency_sum.wrapping_add(latency);
         for (slow, from) in self.slow.iter_mut().zip(slow_from) {

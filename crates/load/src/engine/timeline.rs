@@ -291,7 +291,6 @@ fn halve(intervals: &mut Vec<Responses>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::tally::OkResponse;
 
     const MS: Nanoseconds = 1_000_000;
     const BEGAN: Nanoseconds = 5 * MS;
@@ -317,14 +316,7 @@ mod tests {
                 if self.recorder.is_over(now) {
                     self.recorder.take(now, &self.tally);
                 }
-                self.tally.ok(
-                    &OkResponse {
-                        latency,
-                        queued: false,
-                        counts: true,
-                    },
-                    &SLOW_FROM,
-                );
+                self.tally.ok(latency, true, &SLOW_FROM);
             }
         }
 

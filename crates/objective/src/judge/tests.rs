@@ -1,4 +1,6 @@
-use prony_model::{Ended, LatencyHistogram, OpenLoop, Outcome, Outcomes, SlowResponses, sample};
+use prony_model::{
+    Ended, LatencyHistogram, OpenLoop, Outage, Outcome, Outcomes, SlowResponses, sample,
+};
 
 use super::*;
 
@@ -62,6 +64,7 @@ fn load(intervals: &[Interval], objectives: &Objectives) -> LoadResult {
                 .map(slow_from)
                 .collect(),
         }),
+        outages: Vec::new(),
         ..sample::load_result()
     }
 }
@@ -146,8 +149,46 @@ fn without_an_ok_response_a_latency_is_missed() {
         slow: 0,
         errors: 9,
     }; 50];
+    let silent = [Interval {
+        errors: 0,
+        ..failed[0]
+    }; 50];
     for text in ["p99<50ms", "mean<1s", "max<1s", "rate>1/s", "errors<99%"] {
         assert_eq!(verdict(text, &failed), (Verdict::Missed, true), "{text}");
+        assert_eq!(verdict(text, &silent), (Verdict::Missed, true), "{text}");
+    }
+}
+
+#[test]
+fn an_outage_misses_errors_and_rate_however_few_requests_it_cost() {
+    let outage = |length_s| Outage {
+        from_s: 3.0,
+        length_s,
+    };
+    for (text, expected) in [
+        ("p99<50ms", None),
+        ("max<50ms", None),
+        ("errors<0%", Some(7.0)),
+        ("errors<50%", Some(7.0)),
+        ("errors<=100%", None),
+        ("rate>1/s", Some(7.0)),
+    ] {
+        let objectives: Objectives = text.parse().unwrap();
+        let steady = load(&[QUICK; 100], &objectives);
+        let dead = LoadResult {
+            outages: vec![outage(2.0), outage(7.0), outage(1.0)],
+            ..steady.clone()
+        };
+        let alone = judge(&objectives, &dead).unwrap();
+        let with_others = judge_rounds(&objectives, &[&steady, &dead, &steady]).unwrap();
+        for judged in [&alone[0], &with_others[0]] {
+            let found = judged.outage.map(|it| it.length_s);
+            assert_eq!(
+                (found, judged.is_missed()),
+                (expected, expected.is_some()),
+                "{text}"
+            );
+        }
     }
 }
 

@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use prony_load::{LoadPlan, Progress};
+use prony_load::{LatencyBands, LoadPlan, Progress};
 use prony_model::{LoadShape, Stage};
 use prony_present::number;
 use prony_present::words::plural;
 
 use super::live_line::LiveLine;
 
-/// The time over which the current rate is taken, to compare it with a schedule.
-const NOW: Duration = Duration::from_secs(1);
+/// The time that the figures are of, in seconds: a mean since the start would hide what happens now.
+const NOW_S: f64 = 1.0;
 /// The least time between two lines without a terminal.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -25,21 +25,40 @@ pub struct LoadProgress {
     requests: u64,
     /// How long the load is measured; `None` if only `requests` ends it.
     duration: Option<Duration>,
-    /// A schedule, with which the current rate is compared; without one the mean rate so far is shown.
-    scheduled: Option<Scheduled>,
+    recent: Recent,
+    /// A schedule, with which the rate is compared.
+    schedule: Option<Vec<Stage>>,
     next_line: Instant,
     pause: Duration,
     /// `3 agents`; empty if this process generates the load.
     agents: String,
 }
 
-/// A schedule, and the responses of the last second.
-struct Scheduled {
-    stages: Vec<Stage>,
-    /// When the schedule ends. Responses may still come later.
-    ends: Option<Duration>,
-    /// How many responses there were at which time, the oldest first.
-    responses: VecDeque<(Duration, u64)>,
+/// What was reported within the last second. Times are seconds from the start of the load.
+#[derive(Default)]
+struct Recent {
+    /// The oldest first. The first one is a second old, or when measuring began.
+    reports: VecDeque<Report>,
+    measuring_since_s: f64,
+    last_ok_s: f64,
+}
+
+#[derive(Clone, Default)]
+struct Report {
+    at_s: f64,
+    ok: u64,
+    latency: LatencyBands,
+}
+
+/// The last second.
+struct LastSecond {
+    /// Times from the start of measuring.
+    from_s: f64,
+    to_s: f64,
+    ok: u64,
+    latency: LatencyBands,
+    /// How long ago the last ok response came, in seconds.
+    silent_s: f64,
 }
 
 impl LoadProgress {
@@ -48,13 +67,11 @@ impl LoadProgress {
     }
 
     pub(super) fn on(line: LiveLine, plan: &LoadPlan, now: Instant) -> Self {
-        let scheduled = match &plan.shape {
+        let schedule = match &plan.shape {
             // The figures are those of single requests.
-            LoadShape::Rate(schedule) if plan.request.set().is_some() => Some(Scheduled {
-                stages: schedule.stages.clone(),
-                ends: plan.duration,
-                responses: VecDeque::from([(Duration::ZERO, 0)]),
-            }),
+            LoadShape::Rate(schedule) if plan.request.set().is_some() => {
+                Some(schedule.stages.clone())
+            }
             _ => None,
         };
         // About ten lines without a terminal, however long the load takes.
@@ -65,7 +82,8 @@ impl LoadProgress {
             warms_up: !plan.warmup.is_zero(),
             requests: plan.requests.unwrap_or(0),
             duration: plan.duration,
-            scheduled,
+            recent: Recent::default(),
+            schedule,
             next_line: now + pause,
             pause,
             agents: match plan.agents {
@@ -85,6 +103,7 @@ impl LoadProgress {
         if !progress.measuring {
             if self.warms_up {
                 self.measuring_since = now;
+                self.recent.measure_from(progress.at_s);
                 let parts = ["warming up".into(), silent.unwrap_or_default()];
                 self.line.show(&parts);
             }
@@ -92,7 +111,8 @@ impl LoadProgress {
         }
         let elapsed = now - self.measuring_since;
         self.line.move_to(self.done(progress, elapsed));
-        let mut parts = parts(progress, self.rate(progress.ok, elapsed));
+        let second = self.recent.with(progress);
+        let mut parts = parts(progress, &second, self.rate(&second));
         if let Some(silent) = silent {
             // What a user must see soonest, if the line is short.
             parts.insert(1, silent);
@@ -124,37 +144,68 @@ impl LoadProgress {
         }
     }
 
-    /// The rate in words, with `ok` responses after `elapsed`.
-    fn rate(&mut self, ok: u64, elapsed: Duration) -> String {
-        match &mut self.scheduled {
-            None => number::rate(per_second(ok as f64, elapsed)),
-            Some(scheduled) => {
-                let (due, ok) = scheduled.now(ok, elapsed);
-                format!("{} of {}", number::count(ok), number::rate(due))
-            }
+    /// The rate in words; with a schedule that of due requests, too.
+    fn rate(&self, second: &LastSecond) -> String {
+        let ok = second.per_second(second.ok as f64);
+        let Some(stages) = &self.schedule else {
+            return number::rate(ok);
+        };
+        // Responses may still come after its end.
+        let ends_s = self.duration.map_or(f64::INFINITY, |it| it.as_secs_f64());
+        let due = |at_s: f64| due_by(stages, at_s.min(ends_s));
+        let due = second.per_second(due(second.to_s) - due(second.from_s));
+        format!("{} of {}", number::count(ok), number::rate(due))
+    }
+}
+
+impl Recent {
+    fn measure_from(&mut self, at_s: f64) {
+        *self = Self {
+            reports: VecDeque::new(),
+            measuring_since_s: at_s,
+            last_ok_s: at_s,
+        };
+    }
+
+    /// Takes what is reported, which is more often than there are new figures.
+    fn with(&mut self, progress: &Progress) -> LastSecond {
+        let newest = Report {
+            at_s: progress.at_s,
+            ok: progress.ok,
+            latency: progress.latency.clone(),
+        };
+        let before = self.reports.back().cloned().unwrap_or(Report {
+            at_s: self.measuring_since_s,
+            ..Report::default()
+        });
+        if newest.ok > before.ok {
+            self.last_ok_s = newest.at_s;
+        }
+        if self.reports.is_empty() {
+            self.reports.push_back(before.clone());
+        }
+        if newest.at_s > before.at_s {
+            self.reports.push_back(newest.clone());
+        }
+        let since = newest.at_s - NOW_S;
+        while self.reports.get(1).is_some_and(|next| next.at_s <= since) {
+            self.reports.pop_front();
+        }
+        let oldest = &self.reports[0];
+        LastSecond {
+            from_s: oldest.at_s - self.measuring_since_s,
+            to_s: newest.at_s - self.measuring_since_s,
+            ok: newest.ok.saturating_sub(oldest.ok),
+            latency: newest.latency.since(&oldest.latency),
+            silent_s: newest.at_s - self.last_ok_s,
         }
     }
 }
 
-impl Scheduled {
-    /// The rates of the last second: of due requests, and of ok responses.
-    fn now(&mut self, ok: u64, elapsed: Duration) -> (f64, f64) {
-        self.responses.push_back((elapsed, ok));
-        let since = elapsed.saturating_sub(NOW);
-        // The newest entry that is at least a second old stays, as the start of the last second.
-        while self
-            .responses
-            .get(1)
-            .is_some_and(|&(when, _)| when <= since)
-        {
-            self.responses.pop_front();
-        }
-        let (then, before) = self.responses[0];
-        let ends = self.ends.unwrap_or(Duration::MAX);
-        let due = |when: Duration| due_by(&self.stages, when.min(ends).as_secs_f64());
-        let due = per_second(due(elapsed) - due(then), elapsed - then);
-        let ok = per_second(ok.saturating_sub(before) as f64, elapsed - then);
-        (due, ok)
+impl LastSecond {
+    fn per_second(&self, count: f64) -> f64 {
+        let seconds = self.to_s - self.from_s;
+        if seconds > 0.0 { count / seconds } else { 0.0 }
     }
 }
 
@@ -179,26 +230,28 @@ fn due_by(stages: &[Stage], seconds: f64) -> f64 {
     due + stages.last().map_or(0.0, |last| last.to_per_s * left)
 }
 
-fn per_second(count: f64, time: Duration) -> f64 {
-    match time.is_zero() {
-        true => 0.0,
-        false => count / time.as_secs_f64(),
-    }
-}
-
 /// The rate, the errors and the latency, the most important first.
-fn parts(progress: &Progress, rate: String) -> Vec<String> {
+fn parts(progress: &Progress, second: &LastSecond, rate: String) -> Vec<String> {
     let errors = match progress.errors {
         0 => String::new(),
         1 => "1 error".into(),
         errors => format!("{} errors", number::exact(errors)),
     };
-    if progress.ok == 0 {
-        return vec!["no ok response yet".into(), errors];
+    let mut parts = match progress.ok {
+        0 => vec!["no ok response yet".into()],
+        _ if second.silent_s >= NOW_S => {
+            vec![format!(
+                "no ok response for {:.0} s",
+                second.silent_s.floor()
+            )]
+        }
+        _ => vec![rate],
+    };
+    parts.push(errors);
+    for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
+        let latency = second.latency.quantile(share).map(number::duration);
+        parts.extend(latency.map(|latency| format!("{name} {latency}")));
     }
-    let [p50, p99] = [progress.p50_ns, progress.p99_ns].map(|ns| number::duration(ns as f64));
-    let parts = [rate, errors, format!("p50 {p50}"), format!("p99 {p99}")];
-    let mut parts = Vec::from(parts);
     parts.retain(|part| !part.is_empty());
     parts
 }
@@ -208,39 +261,75 @@ mod tests {
     use super::*;
     use prony_model::parse_stages;
 
-    #[test]
-    fn a_rate_is_compared_with_what_was_due_in_the_last_second() {
-        let mut scheduled = Scheduled {
-            stages: parse_stages("0..100/s:10s").unwrap(),
-            ends: Some(Duration::from_secs(5)),
-            responses: VecDeque::from([(Duration::ZERO, 0)]),
+    /// What is shown of a load at the end of each second, if the workers report every 0.2 s. It begins with a second of
+    /// warm-up, and has ok responses of 1 ms until `ends_s`, and from then on errors.
+    fn shown(schedule: Option<&str>, ends_s: u32) -> Vec<String> {
+        let mut recent = Recent::default();
+        recent.measure_from(1.0);
+        let mut progress = Progress::default();
+        let plan = prony_load::LoadPlan {
+            duration: Some(Duration::from_secs(4)),
+            ..super::super::tests::plan()
         };
-        let at = |tenths: u64| Duration::from_millis(tenths * 100);
-        assert_eq!(scheduled.now(0, at(0)), (0.0, 0.0));
-        assert_eq!(scheduled.now(1, at(5)), (2.5, 2.0));
-        for tenths in 6..50 {
-            scheduled.now(tenths, at(tenths));
+        let mut view = LoadProgress::on(LiveLine::plain(), &plan, Instant::now());
+        view.schedule = schedule.map(|text| parse_stages(text).unwrap());
+        let mut lines = Vec::new();
+        for fifth in 1..=25 {
+            match fifth <= 5 * ends_s {
+                true => {
+                    progress.ok += 10 * u64::from(fifth);
+                    progress.latency.add(1_000_000, 10 * u64::from(fifth));
+                }
+                false => progress.errors += 3,
+            }
+            progress.at_s = 1.0 + f64::from(fifth) * 0.2;
+            let second = recent.with(&progress);
+            // The command looks more often than there is news.
+            let second_look = recent.with(&progress);
+            assert_eq!(
+                (second.ok, second.from_s),
+                (second_look.ok, second_look.from_s)
+            );
+            assert!(recent.reports.len() <= 7);
+            if fifth % 5 == 0 {
+                lines.push(parts(&progress, &second, view.rate(&second)).join("  "));
+            }
         }
-        // From 4 s to 5 s the ramp goes from 40/s to 50/s.
-        let (due, ok) = scheduled.now(50, at(50));
-        assert!((due - 45.0).abs() < 1e-9, "{due}");
-        assert_eq!(ok, 10.0);
-        assert!(scheduled.responses.len() <= 12);
-        // The schedule is over, and responses still come.
-        assert_eq!(scheduled.now(60, at(60)), (0.0, 10.0));
+        lines
     }
 
     #[test]
-    fn a_load_without_an_ok_response_shows_no_latency() {
-        let mut progress = Progress {
-            ok: 0,
-            errors: 1234,
-            ..Progress::default()
-        };
-        let line = |progress: &Progress| parts(progress, "5 req/s".into()).join("  ");
-        assert_eq!(line(&progress), "no ok response yet  1,234 errors");
-        progress.ok = 5;
-        assert_eq!(line(&progress), "5 req/s  1,234 errors  p50 0 ns  p99 0 ns");
+    fn the_figures_are_those_of_the_last_second() {
+        let latency = "p50 983 µs  p99 1.05 ms";
+        assert_eq!(
+            shown(None, 2),
+            [
+                format!("150 req/s  {latency}"),
+                format!("400 req/s  {latency}"),
+                "no ok response for 1 s  15 errors".into(),
+                "no ok response for 2 s  30 errors".into(),
+                "no ok response for 3 s  45 errors".into(),
+            ]
+        );
+        let no_second = shown(None, 0);
+        assert_eq!(no_second[1], "no ok response yet  30 errors");
+    }
+
+    #[test]
+    fn a_rate_is_compared_with_what_was_due_in_the_last_second() {
+        let lines = shown(Some("0..100/s:10s"), 5);
+        let rates: Vec<_> = { lines.iter() }
+            .map(|line| line.split("  ").next().unwrap())
+            .collect();
+        // The schedule is over after 4 s, and responses still come.
+        let expected = [
+            "150 of 5 req/s",
+            "400 of 15 req/s",
+            "650 of 25 req/s",
+            "900 of 35 req/s",
+            "1.15 k of 0 req/s",
+        ];
+        assert_eq!(rates, expected);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use prony_model::{LoadResult, Outcome};
 use prony_objective::Judged;
 use prony_present::junit::{Case, CaseResult, Report, Suite};
+use prony_present::load;
 use prony_present::markdown::{escaped, fenced};
 use prony_present::number::{duration, exact, exact_rate};
 
@@ -26,6 +27,9 @@ pub fn markdown(result: &LoadResult, judged: &[Judged], summary: &str) -> String
         out += "| verdict | objective | figure | interval |\n|---|---|---|---|\n";
         out.extend(judged.iter().map(row));
         out.push('\n');
+    }
+    if let Some(outages) = load::outages(result) {
+        out += &format!("**OUTAGE:** {}\n\n", escaped(&outages));
     }
     if result.generator.client_limited {
         out += "**CLIENT-LIMITED:** the generator may have been the bottleneck, so the server may be faster than shown.\n\n";
@@ -92,7 +96,11 @@ pub fn junit(result: &LoadResult, judged: &[Judged], is_measured: bool) -> Strin
             true => CaseResult::Passed,
             false => failed(none_ok(result)),
         },
-        output: figures(result),
+        output: [Some(figures(result)), load::outages(result)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("; "),
     };
     let objectives = judged.iter().map(|one| Case {
         class: class.clone(),

@@ -266,6 +266,14 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
             "  {requests} due while all connections were busy: the wait is part of the latency (--max-connections, --pipeline)"
         ));
     }
+    // Older records count only ok requests as queued.
+    let unconnected = open.queued.saturating_sub(open.bound_hits);
+    if unconnected > 0 {
+        let requests = counted(unconnected, "request");
+        lines.push(format!(
+            "  {requests} due while connections could not be opened, and queued until the next attempt"
+        ));
+    }
     lines
 }
 
@@ -290,6 +298,8 @@ fn outcomes(result: &LoadResult) -> Vec<String> {
     if unfinished > 0 {
         lines.push(format!("  In flight at the end: {}", exact(unfinished)));
     }
+    let outages = load::outages(result);
+    lines.extend(outages.map(|outages| format!("  OUTAGE: {outages}")));
     // The table of a scenario's requests has the first error of each.
     let wrong = result
         .first_wrong

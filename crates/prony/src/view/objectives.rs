@@ -2,7 +2,7 @@
 
 use prony_model::percentage;
 use prony_objective::{Evidence, Judged, Objective, Verdict};
-use prony_present::number::{self, duration, exact_rate};
+use prony_present::number::{self, duration, exact_rate, seconds};
 use prony_stats::cases_to_show;
 
 /// A heading, and a line for each objective.
@@ -36,6 +36,10 @@ pub fn reason(judged: &Judged) -> String {
     let mut text = figure(judged);
     if let Some(interval) = interval(judged) {
         text += &format!(" ({interval})");
+    }
+    if let Some(outage) = judged.outage {
+        let length = seconds(outage.length_s);
+        text += &format!("; no response was ok for {length}, in which it did not hold");
     }
     if judged.verdict == Verdict::NotClear {
         let needed = judged.evidence.as_ref().and_then(|it| needed(judged, it));
@@ -147,6 +151,7 @@ fn share(share: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use prony_model::Outage;
     use prony_objective::Objectives;
 
     use super::*;
@@ -157,6 +162,7 @@ mod tests {
             objective,
             limit: objective.limit(),
             figure: Some(figure),
+            outage: None,
             holds: objective.is_met_by(figure),
             verdict,
             evidence: Some(Evidence {
@@ -184,19 +190,31 @@ mod tests {
             evidence: None,
             ..judged("rate>5k/s", 5100.0, Verdict::NotClear, 0.0, 0.0)
         };
+        let outage = Outage {
+            from_s: 3.0,
+            length_s: 9.0,
+        };
+        let dead = Judged {
+            outage: Some(outage),
+            holds: false,
+            ..judged("errors<1%", 0.002_83, Verdict::Missed, 0.001, 0.004)
+        };
         let all = [
             judged("p99<50ms", 42e6, Verdict::Met, 0.003, 0.005),
             judged("errors<=0.1%", 0.001_049, Verdict::NotClear, 0.0, 0.002),
             limited,
             short,
+            dead,
         ];
         let expected = "\
-Objectives:   2 of 4 missed
+Objectives:   3 of 5 missed
   met        p99 < 50ms: 42.0 ms (0.4 % took 50ms or longer, 95 % interval 0.3 % to 0.5 %, allowed 1 %)
   not clear  errors <= 0.1%: 0.105 % (95 % interval 0 % to 0.2 %); the figure of the whole load counts as missed
   missed     mean < 1ms: 2.00 ms (95 % interval 1.90 ms to 2.10 ms); the generator may be the cause, and the server \
          faster: connections waited 3 times for a free local port
-  not clear  rate > 5k/s: 5,100/s; too little was measured for an interval";
+  not clear  rate > 5k/s: 5,100/s; too little was measured for an interval
+
+  missed     errors < 1%: 0.283 % (95 % interval 0.1 % to 0.4 %); no response was ok for 9 s, in which it did not hold";
         assert_eq!(lines(&all).join("\n"), expected.replace("          ", " "));
         assert!(lines(&[]).is_empty());
     }

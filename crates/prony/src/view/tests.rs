@@ -10,7 +10,7 @@ use prony_capacity::{
     Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate, Precision, Purpose, Question,
     RateAttempt, Unit,
 };
-use prony_load::{HttpUrl, LoadPlan, Progress, Request};
+use prony_load::{HttpUrl, LatencyBands, LoadPlan, Progress, Request};
 use prony_model::*;
 use prony_server::{FreePorts, Freshness, Logs, SupervisorProgram};
 use prony_suite::run::{Bench, Generator, RunEvent as Event, RunRequest};
@@ -48,7 +48,7 @@ fn seen(terminal: &InMemoryTerm) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn plan() -> LoadPlan {
+pub(super) fn plan() -> LoadPlan {
     let text = "http://127.0.0.1:8080/";
     let url: HttpUrl = text.parse().unwrap();
     let address: std::net::SocketAddr = "127.0.0.1:8080".parse().unwrap();
@@ -60,11 +60,17 @@ fn plan() -> LoadPlan {
     }
 }
 
+/// After 2 s.
 fn measuring(ok: u64, errors: u64) -> Progress {
+    let mut latency = LatencyBands::default();
+    latency.add(1_230_000, ok * 98 / 100);
+    latency.add(98_700_000, ok * 2 / 100);
     Progress {
+        at_s: 2.0,
         measuring: true,
         ok,
         errors,
+        latency,
         p50_ns: 1_230_000,
         p99_ns: 98_700_000,
         ..Progress::default()
@@ -82,16 +88,11 @@ fn a_load() {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, 20_000.0)),
         ..plan()
     };
-    let without_latency = Progress {
-        p50_ns: 0,
-        p99_ns: 0,
-        ..measuring(0, 50_000)
-    };
     let loads = [
         ("warming up", plan(), Progress::default()),
         ("a closed loop", plan(), measuring(50_000, 0)),
         ("with errors", plan(), measuring(5_000_000, 1_204)),
-        ("every response a 404", plan(), without_latency),
+        ("every response a 404", plan(), measuring(0, 50_000)),
         ("a number of requests", requests, measuring(50_000, 10)),
         ("a rate", rate, measuring(39_000, 1_000_000)),
     ];

@@ -8,7 +8,7 @@ use super::over_rounds::{Merged, WorstRound, over};
 /// How the schedule of an open loop was kept.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OpenFigures {
-    /// Ok requests that were due before their user (or, with a rate, any connection) was free; of all rounds.
+    /// Requests that were due before their user (or, with a rate, any connection) was free; of all rounds.
     pub queued: u64,
     /// The generator's own delay; `None` if no request was sent.
     pub lag: Option<Lag>,

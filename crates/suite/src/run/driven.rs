@@ -273,6 +273,7 @@ impl Drive<'_> {
             server_throttled: None,
             fleet: None,
             timeline: None,
+            outages: Vec::new(),
             tcp: None,
             slow_because: None,
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::assemble;
 use super::super::cost::{ThreadCpu, WorkerCost};
-use super::super::tally::OkResponse;
+use super::super::silence::SilenceRecorder;
 use super::super::timeline::TimelineRecorder;
 use super::*;
 use crate::document::tests::places;
@@ -37,14 +37,7 @@ fn worker(latencies: &[Nanoseconds], seconds: u64, busy: f64) -> WorkerResult {
         if recorder.is_over(now) {
             recorder.take(now, &tally);
         }
-        tally.ok(
-            &OkResponse {
-                latency,
-                queued: false,
-                counts: true,
-            },
-            &SLOW_FROM,
-        );
+        tally.ok(latency, true, &SLOW_FROM);
         tally.status(200);
         tally.connect.record(latency / 2);
         tally
@@ -72,6 +65,7 @@ fn worker(latencies: &[Nanoseconds], seconds: u64, busy: f64) -> WorkerResult {
             },
         },
         timeline,
+        silences: SilenceRecorder::begin(0, 0).end(),
         ended: Ended::Duration,
         connections: ConnectionCounts::default(),
         agreement: None,

@@ -1,6 +1,6 @@
 //! A server without sockets, in the time of its test: the event loop of a worker.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -39,6 +39,8 @@ pub struct SimulatedServer {
     time: &'static AtomicU64,
     script: Script,
     connect: Option<Connect>,
+    /// When it is killed.
+    killed: Nanoseconds,
     /// How many requests have arrived.
     requests: &'static AtomicU64,
     /// What will happen to which slot, by its time and in the order of its causes.
@@ -54,6 +56,7 @@ pub struct SimulatedServer {
 enum SimulatedEvent {
     Connected(Result<(), Errno>),
     Received(&'static [u8]),
+    Reset,
 }
 
 /// More looks than any worker needs before it waits again.
@@ -70,6 +73,7 @@ impl SimulatedServer {
                 after: 0,
                 result: Ok(()),
             }),
+            killed: Nanoseconds::MAX,
             requests: Box::leak(Box::default()),
             events: BTreeMap::new(),
             caused: 0,
@@ -90,6 +94,14 @@ impl SimulatedServer {
         Self { connect, ..self }
     }
 
+    /// The same that is killed after this time: its connections are reset, and further ones refused.
+    pub fn killed(self, after: Nanoseconds) -> Self {
+        Self {
+            killed: self.time.load(Relaxed) + after,
+            ..self
+        }
+    }
+
     fn cause(&mut self, slot: usize, after: Nanoseconds, event: SimulatedEvent) {
         let at = self.time.load(Relaxed) + after;
         self.events.insert((at, self.caused), (slot, event));
@@ -101,7 +113,9 @@ impl SimulatedServer {
 impl SimulatedServer {
     #[expect(clippy::unnecessary_wraps, reason = "as a real event loop has it")]
     pub fn open(&mut self, slot: usize, _: &Endpoint, _: Option<SocketAddr>) -> io::Result<()> {
-        if let Some(Connect { after, result }) = self.connect {
+        if self.is_killed() {
+            self.cause(slot, 0, SimulatedEvent::Connected(Err(Errno::ECONNREFUSED)));
+        } else if let Some(Connect { after, result }) = self.connect {
             self.cause(slot, after, SimulatedEvent::Connected(result));
         }
         Ok(())
@@ -112,8 +126,24 @@ impl SimulatedServer {
         self.ready.retain(|event| event.0 != slot);
     }
 
+    fn is_killed(&self) -> bool {
+        self.time.load(Relaxed) >= self.killed
+    }
+
+    /// Every connection that waits for something is reset.
+    fn kill(&mut self) {
+        let slots: BTreeSet<usize> = self.events.values().map(|event| event.0).collect();
+        self.events.clear();
+        self.ready
+            .extend(slots.into_iter().map(|slot| (slot, SimulatedEvent::Reset)));
+    }
+
     #[expect(clippy::unnecessary_wraps, reason = "as a real event loop has it")]
     pub fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+        if self.is_killed() {
+            self.cause(slot, 0, SimulatedEvent::Reset);
+            return Ok(bytes.len());
+        }
         let text = str::from_utf8(bytes).expect("requests without a body");
         for head in text.split_terminator("\r\n\r\n") {
             let number = self.requests.fetch_add(1, Relaxed) as usize;
@@ -135,8 +165,17 @@ impl SimulatedServer {
         );
         let latest = now.saturating_add(longest);
         let next = self.events.first_key_value().map(|(&(at, _), _)| at);
-        let now = next.map_or(latest, |next| next.min(latest));
+        let was_killed = self.is_killed();
+        let soonest = if was_killed {
+            latest
+        } else {
+            latest.min(self.killed)
+        };
+        let now = next.map_or(soonest, |next| next.min(soonest));
         self.time.store(now, Relaxed);
+        if !was_killed && self.is_killed() {
+            self.kill();
+        }
         while let Some(entry) = self.events.first_entry()
             && entry.key().0 <= now
         {
@@ -149,6 +188,7 @@ impl SimulatedServer {
         let (slot, event) = self.ready.pop_front()?;
         let event = match event {
             SimulatedEvent::Connected(result) => SocketEvent::Connected(result),
+            SimulatedEvent::Reset => SocketEvent::Broken(Errno::ECONNRESET),
             SimulatedEvent::Received(bytes) => {
                 self.received = bytes;
                 SocketEvent::Received(Chunk {

@@ -214,7 +214,7 @@ impl<W: Wire> Worker<'_, W> {
         };
         match flows.step(user, self.now, &self.phase, self.tally.flows()) {
             Step::Send { entry, from } => {
-                self.begin_request(index, entry, from, false);
+                self.begin_request(index, entry, from);
                 true
             }
             Step::Pause(until) => {
@@ -234,11 +234,9 @@ impl<W: Wire> Worker<'_, W> {
     #[inline]
     fn begin(&mut self, index: usize, arrival: Arrival) {
         let mut from = None;
-        let mut queued = false;
         if let Arrival::Scheduled { at, free_since } = arrival {
-            queued = free_since > at;
             let in_time = self.latest_send(at) > self.now;
-            self.count_arrival(at, free_since, in_time);
+            self.count_arrival(index, (at, free_since), in_time);
             if !in_time {
                 return self.shed();
             }
@@ -247,7 +245,7 @@ impl<W: Wire> Worker<'_, W> {
         match &mut self.flows {
             None => {
                 let number = self.mix.next();
-                self.begin_request(index, number, from, queued);
+                self.begin_request(index, number, from);
             }
             Some(flows) => {
                 let late = self.now >= self.phase.ends;
@@ -258,13 +256,7 @@ impl<W: Wire> Worker<'_, W> {
 
     /// Begins a request, whose latency runs from its due time if there is one.
     #[inline]
-    fn begin_request(
-        &mut self,
-        index: usize,
-        number: usize,
-        from: Option<Nanoseconds>,
-        queued: bool,
-    ) {
+    fn begin_request(&mut self, index: usize, number: usize, from: Option<Nanoseconds>) {
         self.in_flight += 1;
         let latest_send = from.map_or(Nanoseconds::MAX, |at| self.latest_send(at));
         // Until it is sent.
@@ -280,7 +272,6 @@ impl<W: Wire> Worker<'_, W> {
             number,
             from,
             deadline,
-            queued,
             began_late: self.now >= self.phase.ends,
             excess: connection.excess.take(),
             last: most.is_some_and(|most| connection.requests >= most.get()),
@@ -317,13 +308,20 @@ impl<W: Wire> Worker<'_, W> {
     }
 
     #[inline]
-    fn count_arrival(&mut self, at: Nanoseconds, free_since: Nanoseconds, in_time: bool) {
+    fn count_arrival(
+        &mut self,
+        index: usize,
+        (at, free_since): (Nanoseconds, Nanoseconds),
+        in_time: bool,
+    ) {
+        let is_refused = self.connections[index].refusals > 0;
         let schedule = &mut self.tally.schedule;
         if at >= self.phase.began {
             schedule.due += 1;
             schedule.sent += u64::from(in_time);
         }
-        schedule.bound_hits += u64::from(free_since > at);
+        schedule.queued += u64::from(free_since > at);
+        schedule.bound_hits += u64::from(free_since > at && !is_refused);
         if in_time {
             // The generator is not to blame while the user was busy.
             let lag = self.now.saturating_sub(at.max(free_since));
@@ -358,7 +356,11 @@ impl<W: Wire> Worker<'_, W> {
         if let Some(since) = free_since {
             // Before that the server kept all connections.
             schedule.behind_by = horizon.saturating_sub(overdue.first.max(since));
-        } else {
+            return;
+        }
+        schedule.queued += overdue.count;
+        let load = &self.connections[self.share.streams..];
+        if load.iter().all(|it| it.refusals == 0) {
             schedule.bound_hits += overdue.count;
         }
     }

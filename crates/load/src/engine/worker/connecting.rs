@@ -159,6 +159,9 @@ impl<W: Wire> Worker<'_, W> {
         let pause = FIRST_RETRY << refusals.min(7);
         self.connections[index].refusals += 1;
         let at = self.now + pause.min(LONGEST_RETRY);
+        if self.connections[index].role == Role::Load {
+            self.retries_until = self.retries_until.max(at);
+        }
         self.close(index, Activity::Retrying { at });
         self.retries.add(at, index);
     }

@@ -10,7 +10,7 @@ use crate::engine::clock::{Nanoseconds, nanoseconds};
 use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::{Chunk, ReadNext};
 use crate::engine::judge::{Kept, Sample};
-use crate::engine::tally::{OkResponse, Tally};
+use crate::engine::tally::Tally;
 use crate::wire::h1::Collect;
 use crate::wire::{Eaten, End, Ended, Fault, Responses, Which, Whole, Wire};
 
@@ -310,12 +310,9 @@ impl<W: Wire> Worker<'_, W> {
             }
             Ok(()) if is_load => {
                 self.in_flight -= 1;
-                let response = OkResponse {
-                    latency,
-                    queued: request.queued,
-                    counts: self.counts(index, &request),
-                };
-                self.tally.ok(&response, &self.shared.plan.slow_from_ns);
+                let is_completed = self.counts(index, &request);
+                let slow_from = &self.shared.plan.slow_from_ns;
+                self.tally.ok(latency, is_completed, slow_from);
                 if let Some(first_byte) = request.first_byte {
                     self.tally.first_byte.record(first_byte);
                 }

@@ -29,6 +29,7 @@ use super::phase::{Phase, PhaseResult};
 use super::progress::{BusyMeter, WorkerProgress};
 use super::records::{Recording, WorkerRecorder, WorkerRecords};
 use super::request_mix::RequestMix;
+use super::silence::{SilenceRecorder, Silences};
 use super::source_address::SourceAddresses;
 use super::start_line::{Begin, Place};
 use super::tally::Tally;
@@ -59,6 +60,7 @@ pub(super) struct WorkerResult {
     pub(super) warmup: Option<PhaseResult>,
     pub(super) measured: PhaseResult,
     pub(super) timeline: WorkerTimeline,
+    pub(super) silences: Silences,
     pub(super) ended: Ended,
     pub(super) connections: ConnectionCounts,
     /// What its first handshake agreed on.
@@ -168,8 +170,9 @@ pub(super) struct Worker<'a, W> {
     timetable: Timetable,
     /// Users who wait in the middle of a flow.
     pauses: Timetable,
-    /// Connections to retry.
+    /// Connections to retry, and until when one of the load's waits for that.
     retries: Timetable,
+    retries_until: Nanoseconds,
     /// When to check the deadlines of each connection.
     deadlines: Deadlines,
     /// Connections that wait for an arrival of the shared schedule, the one that has waited longest first, so that all
@@ -182,6 +185,7 @@ pub(super) struct Worker<'a, W> {
     /// The end of a warm-up whose time is up.
     warmup_end: Option<WarmupEnd>,
     timeline: TimelineRecorder,
+    silence: SilenceRecorder,
     recorder: WorkerRecorder,
     /// Requests of the load that have begun and have no outcome yet.
     in_flight: u64,
@@ -237,6 +241,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             timetable: Timetable::default(),
             pauses: Timetable::default(),
             retries: Timetable::default(),
+            retries_until: 0,
             deadlines: Deadlines::default(),
             idle: VecDeque::new(),
             judge,
@@ -245,6 +250,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             warmup: None,
             warmup_end: None,
             timeline: TimelineRecorder::begin(now),
+            silence: SilenceRecorder::begin(now, now),
             recorder: WorkerRecorder::new(shared.recording, plan.threads),
             in_flight: 0,
             counts: ConnectionCounts::default(),
@@ -284,6 +290,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         self.busy.look(began, ThreadUsage::now().cpu, self.spun);
         self.phase = Phase::begin(began, self.shared.plan, self.cost());
         self.timeline = TimelineRecorder::begin(began);
+        self.silence = SilenceRecorder::begin(began, began);
         self.recorder.begin(&self.phase);
         if start.is_none() || !self.wait_for_start(began)? {
             return Ok(self.end(Ended::Interrupted));
@@ -303,6 +310,8 @@ impl<'a, W: Wire> Worker<'a, W> {
             }
             self.check_deadlines();
             self.retry_due();
+            let is_waiting = self.in_flight > 0 || self.retries_until > self.now;
+            self.silence.look(self.now, &self.tally, is_waiting);
             if let Some(ended) = self.change_phase() {
                 return Ok(self.end(ended));
             }
@@ -570,6 +579,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         );
         self.warmup = Some(self.phase.close(at, cost, tally));
         self.phase = Phase::begin_measuring(at, self.shared.plan, cost);
+        self.silence = SilenceRecorder::begin(self.start, at);
         self.recorder.begin(&self.phase);
         self.judge.begin_phase();
     }
@@ -603,6 +613,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             warmup,
             measured,
             timeline,
+            silences: self.silence.end(),
             ended,
             connections: self.counts,
             agreement: self.agreement,

@@ -152,6 +152,10 @@ fn troubled() -> LoadResult {
     });
     troubled.slow_because = Some("37 retransmission timeouts of 0.2 s or longer".into());
     troubled.latency_ns = times(230_000_000);
+    troubled.outages = vec![prony_model::Outage {
+        from_s: 0.5,
+        length_s: 1.25,
+    }];
     troubled
 }
 
