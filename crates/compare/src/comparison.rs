@@ -161,6 +161,14 @@ impl Comparison {
         self.tally.worse > 0 || self.new_is_wrong
     }
 
+    /// The most important finding: worse also if NEW sent wrong responses.
+    pub fn overall(&self) -> Finding {
+        match self.is_worse() {
+            true => Finding::Worse,
+            false => self.tally.overall(),
+        }
+    }
+
     /// Whether a comparison is inconclusive, not comparable or missing.
     pub fn is_open(&self) -> bool {
         self.open() > 0

@@ -14,6 +14,7 @@ struct Errors {
     errors: u64,
     /// Complete responses that were wrong or truncated, which noise cannot cause.
     wrong: u64,
+    /// Rounds with errors that were not noisy in every attempt.
     rounds: usize,
     /// Rounds in which the server did not respond for some time, which costs a closed loop few requests.
     outages: usize,
@@ -23,14 +24,15 @@ struct Errors {
 impl Errors {
     fn of(rounds: &CountedRounds<'_>) -> Self {
         let mut all = Self::default();
-        for (_, round) in rounds.measured() {
+        for (number, round) in rounds.measured() {
             let errors = round.load.outcomes.errors();
             all.requests += round.load.outcomes.total();
             all.errors += errors;
             all.wrong += wrong(round);
-            all.rounds += usize::from(errors > 0);
+            let counts = !rounds.is_noisy(number);
+            all.rounds += usize::from(errors > 0 && counts);
             let outages = &round.load.outages;
-            all.outages += usize::from(!outages.is_empty());
+            all.outages += usize::from(!outages.is_empty() && counts);
             all.longest = Outage::longest(outages.iter().copied().chain(all.longest));
         }
         all
@@ -67,8 +69,9 @@ const MORE: f64 = 2.0;
 
 /// The row of the errors; `None` if neither side has any.
 ///
-/// One wrong response is worse if there was none. Other errors are worse if they occur in more than one round and are new or more
-/// than twice as many as before: a machine that stalls for a moment causes some in one round. So are outages.
+/// One wrong response is worse if there was none. Other errors are worse if they occur in more than one quiet round and are new or
+/// more than twice as many as before: a machine that stalls for a moment causes some in one round, and a noisy one in several. So are
+/// outages.
 pub fn errors(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<MetricRow> {
     let (then, now) = (Errors::of(base), Errors::of(new));
     if then.errors + now.errors == 0 && then.outages + now.outages == 0 {

@@ -117,13 +117,7 @@ pub fn markdown(comparison: &Comparison) -> String {
             .iter()
             .map(|come| format!("only in NEW: {come}")),
     );
-    conditions.extend(comparison.differences.iter().cloned());
-    conditions.extend(notes_by_case(comparison));
-    conditions.extend(counted(comparison));
-    if !counts_only(comparison) {
-        conditions.push(comparison.noise.sentence());
-    }
-    conditions.push(rule(comparison));
+    conditions.extend(how(comparison, !comparison.noise.is_noisy()));
     let conditions: String = conditions
         .iter()
         .map(|line| format!("- {}\n", escaped(line)))
@@ -173,17 +167,10 @@ pub fn page(comparison: &Comparison) -> Page {
         let id = title.to_lowercase().replace(' ', "-");
         sections.push(titled(&id, title, vec![Block::List(lines.clone())]));
     }
-    let mut conditions = comparison.differences.clone();
-    conditions.extend(notes_by_case(comparison));
-    conditions.extend(counted(comparison));
-    if !counts_only(comparison) {
-        conditions.push(comparison.noise.sentence());
-    }
-    conditions.push(rule(comparison));
     sections.push(titled(
         "conditions",
         "Conditions",
-        vec![Block::List(conditions)],
+        vec![Block::List(how(comparison, true))],
     ));
     let warnings = comparison.warnings.iter();
     let warnings = warnings.map(|text| Block::Callout(Weight::Warning, text.clone()));
@@ -217,19 +204,25 @@ pub fn page(comparison: &Comparison) -> Page {
 /// The result in a sentence: `Worse: x@1111111 (base) → x@2222222 (new): 1 worse, 3 no change seen.`
 pub fn result(comparison: &Comparison) -> String {
     let name = |side: &Named| side.server.clone().unwrap_or_else(|| side.run.clone());
+    let overall = comparison.overall();
+    let found = match comparison.tally.total() {
+        1 => "the only comparison".to_owned(),
+        all if all == comparison.tally.count(overall) => format!("all {all} comparisons"),
+        _ => tally(&comparison.tally),
+    };
     format!(
         "{}: {} (base) → {} (new): {}.",
-        capital(comparison.tally.overall().name()),
+        capital(overall.name()),
         name(&comparison.base),
         name(&comparison.new),
-        tally(&comparison.tally)
+        found
     )
 }
 
 /// The report of a run that was made for a comparison, with the comparison before everything else.
 pub fn with_verdict(report: Page, comparison: &Comparison) -> Page {
     let compared = page(comparison);
-    let weight = match comparison.tally.overall() {
+    let weight = match comparison.overall() {
         Finding::Worse => Weight::Bad,
         Finding::Inconclusive | Finding::Limited => Weight::Warning,
         Finding::Improved | Finding::NoChangeSeen => Weight::Note,
@@ -238,20 +231,21 @@ pub fn with_verdict(report: Page, comparison: &Comparison) -> Page {
     // The report's own first line ranks the two by another rule: each table by itself.
     let is_ranking = |block: &Block| matches!(block, Block::List(_));
     let report_intro = report.intro.into_iter().skip_while(is_ranking);
-    let conditions = |section: &Section| section.id == "conditions";
     Page {
         intro: std::iter::once(verdict)
             .chain(compared.intro.into_iter().skip(1))
             .chain(report_intro)
             .collect(),
         sections: { compared.sections.into_iter() }
-            .map(|section| match conditions(&section) {
-                true => Section {
+            .map(|section| match section.id.as_str() {
+                // The report has conditions of its own, and says how noisy the machine was.
+                "conditions" => Section {
                     id: "compared".into(),
                     title: "How they were compared".into(),
+                    blocks: vec![Block::List(how(comparison, false))],
                     ..section
                 },
-                false => section,
+                _ => section,
             })
             .chain(report.sections)
             .collect(),
@@ -274,6 +268,18 @@ fn rule(comparison: &Comparison) -> String {
         true => RULE.replace("0.05", "0.01"),
         false => RULE.to_owned(),
     }
+}
+
+/// How the sides were compared, how their conditions differ, and `with_noise` how noisy the machine was, a line each.
+fn how(comparison: &Comparison, with_noise: bool) -> Vec<String> {
+    let mut lines = comparison.differences.clone();
+    lines.extend(notes_by_case(comparison));
+    lines.extend(counted(comparison));
+    if with_noise && !counts_only(comparison) {
+        lines.push(comparison.noise.sentence());
+    }
+    lines.push(rule(comparison));
+    lines
 }
 
 /// Why comparisons that have figures have no verdict, if any lacks the rounds.

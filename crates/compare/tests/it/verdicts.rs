@@ -4,7 +4,7 @@ use crate::sample;
 use crate::sample::{
     Made, SERVER, between, closed, compared_by, finding, findings, made, question, row, within,
 };
-use prony_compare::{Comparison, Finding, Incomparable, Question, markdown, terminal};
+use prony_compare::{Comparison, Finding, Incomparable, Question, junit, markdown, terminal};
 use prony_model::*;
 use prony_testkit::contains;
 
@@ -149,6 +149,12 @@ fn new_errors_are_worse_whatever_the_rate() {
         let found = compared(&errors(outcome, rounds));
         assert_eq!(finding(&found, "errors"), expected, "{outcome:?}, {rounds}");
     }
+    // So does a machine that was noisy in every attempt.
+    let mut noisy = errors(Outcome::TimedOut, 3);
+    for record in noisy.of(NEW).filter(|record| record.trial.round < 3) {
+        record.noisy = vec![NoiseCause::OtherPrograms { share: 0.4 }];
+    }
+    assert_eq!(finding(&compared(&noisy), "errors"), Finding::Inconclusive);
     let turned = within(&errors(Outcome::WrongBody, 3), NEW, BASE);
     assert_eq!(finding(&turned, "errors"), Finding::Improved);
 }
@@ -334,8 +340,16 @@ fn the_last_attempt_that_was_not_noisy_counts_as_the_round() {
     assert_eq!(comparison.cases[0].notes, [note]);
     let texts = [terminal(&comparison, false), markdown(&comparison)];
     for text in texts {
-        assert_eq!(text.matches("noisy in every attempt").count(), 1, "{text}");
+        for words in ["noisy in every attempt", "The machine was noisy"] {
+            assert_eq!(text.matches(words).count(), 1, "{text}");
+        }
     }
+    // Once in each case, which a CI system shows alone.
+    let xml = junit(&comparison, true);
+    assert_eq!(
+        xml.matches("noisy in every attempt").count(),
+        comparison.cases[0].rows.len()
+    );
 }
 
 #[test]

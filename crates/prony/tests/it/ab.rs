@@ -94,7 +94,7 @@ fn a_revision_that_does_more_work_is_worse() {
     let repository = Repository::with_more_work();
     let project = &repository.project;
     repository
-        .ab("main --rounds 6 --json found.json")
+        .ab("main --rounds 8 --json found.json")
         .with(1)
         .prints("worse")
         .prints("tiny@working-tree")
@@ -111,7 +111,7 @@ fn a_revision_that_does_more_work_is_worse() {
     let record = project.export();
     assert_eq!(record["run"]["suite"], "ab");
     for server in ["ceiling", "tiny@working-tree"] {
-        assert_eq!(trials(&record, server, "measured").len(), 6, "{server}");
+        assert_eq!(trials(&record, server, "measured").len(), 8, "{server}");
     }
     project.run("report").with(0).prints("tiny@working-tree");
     let id = record["run"]["id"].as_str().unwrap();
