@@ -78,6 +78,17 @@ fn the_first_trial_of_each_server_warms_it_up() {
     }
 }
 
+#[test]
+fn a_server_is_explained_in_two_loads_a_round_after_two_warm_ups() {
+    let plan = ExplainPlan {
+        rounds: 5,
+        duration: Duration::from_secs(1),
+        profile: None,
+    };
+    assert_eq!(explaining(&plan, 0), Duration::ZERO);
+    assert_eq!(explaining(&plan, 2), Duration::from_secs(2 * 15 + 9));
+}
+
 fn rate(stages: &str) -> LoadShape {
     LoadShape::Rate(Schedule {
         arrivals: Arrivals::Poisson,
