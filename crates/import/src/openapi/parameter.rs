@@ -73,7 +73,7 @@ impl Parameters {
         // These are described elsewhere in the document.
         let others = ["accept", "content-type", "authorization"];
         let is_other = |other: &&str| name.eq_ignore_ascii_case(other);
-        if place == "header" && others.iter().any(|other| is_other(other)) {
+        if place == "header" && others.iter().any(is_other) {
             return Ok(());
         }
         let (schema, value) = value(document, parameter)?;

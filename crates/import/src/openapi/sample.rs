@@ -398,7 +398,7 @@ impl<'a> AllOf<'a> {
     /// The property that names the schema, and the name.
     fn discriminator(&self) -> Option<(&'a str, &'a str)> {
         let reference = last_segment(self.reference?);
-        let all = self
+        let mut all = self
             .parts
             .iter()
             .filter_map(|part| part.get("discriminator"));
@@ -409,7 +409,7 @@ impl<'a> AllOf<'a> {
             let (name, _) = { mapping }.find(|(_, target)| is_it(target))?;
             named(of, name.as_str())
         });
-        mapped.next().or_else(|| named(all.last()?, reference))
+        mapped.next().or_else(|| named(all.next_back()?, reference))
     }
 
     /// Whether a property must be there because another one is.

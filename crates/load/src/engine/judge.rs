@@ -15,6 +15,9 @@ use crate::wire::h1::Collect;
 /// How many responses a worker keeps at a time: each may be long.
 const MOST_AT_A_TIME: usize = 128;
 
+/// Of how many responses a worker keeps the begin of the body in each phase: one or more for each connection of most loads.
+const FIRST_KEPT: usize = 16;
+
 /// Judges responses: every one by its status, its length and, if it is short, its body; the sampled ones whole.
 pub(super) struct Judge<'a> {
     /// `None` if there is nothing to compare.
@@ -22,9 +25,9 @@ pub(super) struct Judge<'a> {
     /// What a response with a wrong status is reported by, if anything is expected: it hides secrets.
     check: Option<&'a dyn ResponseCheck>,
     sampler: Sampler,
-    /// Whether the next response is the first one of a phase, whose body is kept in any case: if every response fails,
-    /// the body says why.
-    is_first: bool,
+    /// How many of the next responses are the first ones of a phase. Their bodies are begun to be kept in any case: if
+    /// they fail, the body says why.
+    first_left: usize,
     /// The accepted statuses; if there are none, every 2xx and 3xx is.
     statuses: Vec<u16>,
     /// Whether the requests are gRPC calls.
@@ -65,7 +68,7 @@ impl<'a> Judge<'a> {
         Self {
             sampling: compared,
             check: sampling.map(|sampling| &*sampling.check),
-            is_first: true,
+            first_left: FIRST_KEPT,
             sampler: Sampler::new(choice, plan.all_threads(), random),
             statuses: sampling.map_or(Vec::new(), |sampling| sampling.check.statuses()),
             are_calls: plan.protocol().is_grpc(),
@@ -78,7 +81,7 @@ impl<'a> Judge<'a> {
 
     /// Samples the first response of a new phase.
     pub(super) fn begin_phase(&mut self) {
-        self.is_first = true;
+        self.first_left = FIRST_KEPT;
         self.sampler.begin_phase();
     }
 
@@ -90,14 +93,16 @@ impl<'a> Judge<'a> {
             .then(|| self.sample(self.longest_body))
     }
 
-    /// The same, or keeps the begin of the first response of a phase.
+    /// The same, or keeps the begin of one of the first responses of a phase.
     #[inline]
     pub(super) fn keep_next(&mut self, now: Nanoseconds) -> Option<Box<Sample>> {
         let sample = self.sample_next(now);
-        match std::mem::take(&mut self.is_first) {
-            true => sample.or_else(|| Some(self.sample(LONGEST_LINE))),
-            false => sample,
+        // What is compared is kept whole, from the first response on.
+        if self.first_left == 0 || self.compares() {
+            return sample;
         }
+        self.first_left -= 1;
+        sample.or_else(|| Some(self.sample(LONGEST_LINE)))
     }
 
     fn sample(&self, longest_body: u64) -> Box<Sample> {
@@ -314,6 +319,7 @@ mod tests {
         ] {
             let mut judge = judge(plan);
             let mut sample = judge.keep_next(0).expect("the first one is kept");
+            assert!((1..FIRST_KEPT).all(|_| judge.keep_next(0).is_some()));
             assert!(judge.keep_next(0).is_none());
             let head = format!("HTTP/1.1 401 x\r\n{field}\r\n");
             sample.collect.head(head.as_bytes());

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use prony_model::without_mark;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -46,6 +47,9 @@ fn read(file: &Path) -> Result<Vec<u8>, TlsError> {
     if memchr::memmem::find(&text, b"-----BEGIN ").is_none() {
         return Err(TlsError::NotPem { file: file.into() });
     }
+    // The first line must be that of the first item.
+    let mark = text.len() - without_mark(&text).len();
+    text.drain(..mark);
     Ok(text)
 }
 

@@ -119,7 +119,7 @@ fn shop_with(variables: &str, changes: &[[&str; 3]]) -> Project {
     let text = PROJECT.replace("SERVER", &command);
     let mut project = Project::of(&text.replace("ENV", variables));
     project.write("checkout.hurl", CHECKOUT);
-    project.write("users.csv", "user,item\nann,1\nbob,2\n");
+    project.write("users.csv", "user,item:number\nann,1\nbob,2\n");
     project.variable = Some(["SHOP_PASSWORD", "swordfish"]);
     for [file, from, to] in changes {
         project.edit(file, from, to);

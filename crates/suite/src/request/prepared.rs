@@ -205,7 +205,9 @@ impl PreparedRequest {
         let http = self.http()?;
         let headers = http.headers.iter().map(String::as_str);
         let body = String::from_utf8_lossy(&http.body);
-        let texts = [http.target.as_str()].into_iter().chain(headers);
+        // A path may have its braces encoded.
+        let target = http.target.replace("%7B", "{").replace("%7D", "}");
+        let texts = [target.as_str()].into_iter().chain(headers);
         let found = { texts.chain([&*body]) }.find_map(prony_scenario::placeholder);
         found.map(|placeholder| self.secrets.hide(placeholder))
     }

@@ -201,7 +201,8 @@ impl<W: Wire> Worker<'_, W> {
         let is_sampled = connection
             .in_flight
             .front()
-            .is_some_and(|request| request.sample.is_some());
+            .and_then(|request| request.sample.as_ref())
+            .is_some_and(|sample| !sample.collect.is_cut());
         let skippable = if is_sampled {
             0
         } else {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prony_load::tls::{HttpVersion, Offer, TlsSettings, TlsVersion, Versions};
+use prony_load::tls::{HttpVersion, Offer, TlsSettings, TlsVersion, Trust, Versions};
 use prony_load::wire::Wire;
 use prony_load::wire::h1::{Collect, H1Wire};
 use prony_load::wire::tls::{Failure, FoundBy};
@@ -62,6 +62,15 @@ fn a_certificate_that_is_itself_trusted_is_accepted() {
             .shake()
             .unwrap();
     }
+    // Editors of Windows begin files with a mark.
+    let marked = Certificate::new();
+    let text = std::fs::read_to_string(marked.path("cert.pem")).unwrap();
+    std::fs::write(marked.path("marked.pem"), format!("\u{feff}{text}")).unwrap();
+    let settings = TlsSettings {
+        trust: Trust::File(marked.path("marked.pem")),
+        ..TlsSettings::default()
+    };
+    Pair::new(&settings, server(&marked)).shake().unwrap();
     let other = authority(&["a.test"], |_| {});
     let refused = failure(&trusted(&other), server(&other)).to_string();
     assert_eq!(

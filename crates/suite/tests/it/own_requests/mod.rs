@@ -73,13 +73,14 @@ fn wrong_responses_are_reported_without_secrets() {
         r#"
         status = [200, 201]\nbody = { json_path = { "$.items[1]" = 3 } } | expected $.items[1] = 3, got $.items[1] = 2
         status = [200, 201]\nbody = { json_path = { "$.user" = "bob" } } | expected $.user = "bob", got $.user = "***"
-        status = [201, 404] | expected status 201 or 404, got 200
+        status = [201, 404] | expected status 201 or 404, got status 200 with `{\"id\":
         "#,
     ) {
         every_way(|protocol, event_loop| {
             let result = load(protocol, event_loop, REQUEST, response);
             let wrong = result.first_wrong.as_ref().unwrap();
-            assert_eq!(wrong.detail, message, "{protocol}");
+            let detail = wrong.detail.replace('\\', "");
+            assert!(detail.starts_with(message), "{protocol}: {detail}");
             lacks(&serde_json::to_string(&result).unwrap(), "swordfish");
         });
     }
