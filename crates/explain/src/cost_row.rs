@@ -61,11 +61,13 @@ const ORDER: [(CostFigure, u8); CostFigure::ALL.len()] = [
     (CostFigure::MajorFaults, 18),
     (CostFigure::Bytes, 12),
     (CostFigure::Segments, 6),
+    (CostFigure::AckWaits, 5),
     (CostFigure::Threads, 13),
     (CostFigure::HeapGrowth, 5),
 ];
 
-/// Counters of the processor have a row if some server has them, faults that read from a disk if there were any.
+/// Counters of the processor have a row if some server has them, faults that read from a disk and waits for
+/// acknowledgements if there were any.
 fn has_row(workload: &WorkloadCosts<'_>, figure: CostFigure) -> bool {
     let mut figures = workload
         .servers
@@ -73,7 +75,7 @@ fn has_row(workload: &WorkloadCosts<'_>, figure: CostFigure) -> bool {
         .filter_map(|server| server.figure(figure));
     match figure {
         CostFigure::Instructions | CostFigure::Cycles => figures.next().is_some(),
-        CostFigure::MajorFaults => figures.any(|faults| faults.high > 0.0),
+        CostFigure::MajorFaults | CostFigure::AckWaits => figures.any(|figure| figure.high > 0.0),
         _ => true,
     }
 }
@@ -223,6 +225,7 @@ fn title(figure: CostFigure) -> &'static str {
         CostFigure::MajorFaults => "page faults from disk",
         CostFigure::Bytes => "bytes",
         CostFigure::Segments => "TCP segments",
+        CostFigure::AckWaits => "waits of 40 ms",
         CostFigure::Threads => "threads in all",
         CostFigure::HeapGrowth => "heap growth × 1,000",
     }
@@ -250,6 +253,9 @@ fn hint(figure: CostFigure) -> &'static str {
         CostFigure::MajorFaults => "Pages that the kernel read from a disk",
         CostFigure::Bytes => "Bytes that a response or event takes in TCP, headers included",
         CostFigure::Segments => "TCP segments with data in which a response or event arrives",
+        CostFigure::AckWaits => {
+            "Responses that wait 40 ms between two of their parts, as long as an acknowledgement is delayed"
+        }
         CostFigure::Threads => "Threads that used CPU time during the load, not for each request",
         CostFigure::HeapGrowth => {
             "Growth of the anonymous memory, for each 1,000 requests or events"

@@ -180,6 +180,9 @@ impl LoadPlan {
         if self.batches.is_some() {
             return Err(NotPortable("a load in batches"));
         }
+        if self.acknowledges_at_once {
+            return Err(NotPortable("a load that acknowledges at once"));
+        }
         let sampling = self.sampling.as_ref();
         Ok(PlanDocument {
             endpoint: self.endpoint.clone(),
@@ -241,6 +244,7 @@ impl PlanDocument {
             duration: self.duration,
             overtime: self.overtime,
             batches: None,
+            acknowledges_at_once: false,
             requests: self.requests,
             warmup: self.warmup,
             timeout: self.timeout,

@@ -68,6 +68,9 @@ pub struct LoadPlan {
     pub event_loop: EventLoopChoice,
     /// Local addresses to connect from, in turn; if empty, the engine chooses.
     pub sources: Vec<IpAddr>,
+    /// Whether to acknowledge received bytes at once. A server that writes head and body apart then need not wait for a
+    /// delayed acknowledgement, as it does in other loads.
+    pub acknowledges_at_once: bool,
     /// CPUs to pin the threads to, in turn; empty for none.
     pub cpus: Vec<usize>,
     /// Which responses to compare with the expected one; `None` accepts every 2xx and 3xx.
@@ -254,6 +257,7 @@ impl LoadPlan {
             spin: false,
             event_loop: EventLoopChoice::default(),
             sources: Vec::new(),
+            acknowledges_at_once: false,
             cpus: Vec::new(),
             sampling: None,
             seed: 0,

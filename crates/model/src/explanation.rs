@@ -75,6 +75,8 @@ crate::named! {
         Bytes = "bytes",
         /// TCP segments with data in which a response arrives.
         Segments = "segments",
+        /// Responses that wait once for a delayed acknowledgement: a share (0 to 1).
+        AckWaits = "ack-waits",
         /// Growth of the anonymous memory, in bytes.
         HeapGrowth = "heap-growth",
         /// Threads that used CPU time during the load: not per request.

@@ -617,6 +617,10 @@ pub struct LoadResult {
     pub checked: Option<Checked>,
     /// What the load cost the generator.
     pub generator: GeneratorCost,
+    /// How many ok responses waited once for 40 ms between two of their parts, as long as the kernel delays an
+    /// acknowledgement; 0 in older records.
+    #[serde(default)]
+    pub ack_waits: u64,
     /// How its CPU quota stopped the server, warm-up included; `None` without a quota, if its processes are invisible,
     /// and in older records.
     #[serde(default)]
@@ -638,6 +642,9 @@ pub struct LoadResult {
     pub slow_because: Option<String>,
 }
 
+/// With a smaller share of responses that waited about as long as an acknowledgement is delayed, that is chance.
+const SHARE_OF_ACK_WAITS: f64 = 0.05;
+
 impl LoadResult {
     /// How many flows of the measured part could not go on although no request had failed; 0 without flows.
     pub fn failed_without_request(&self) -> u64 {
@@ -650,6 +657,12 @@ impl LoadResult {
     pub fn is_any_ok(&self) -> bool {
         let flows = self.flows.as_ref();
         self.outcomes[Outcome::Ok] > 0 && flows.is_none_or(|flows| flows.ok > 0)
+    }
+
+    /// The share (0 to 1) of ok responses that waited for a delayed acknowledgement; `None` if hardly any did.
+    pub fn share_of_ack_waits(&self) -> Option<f64> {
+        let share = self.ack_waits as f64 / self.outcomes[Outcome::Ok] as f64;
+        (share >= SHARE_OF_ACK_WAITS).then_some(share)
     }
 
     /// Records how its CPU quota stopped the generator, which may have been the bottleneck if the figures show that.

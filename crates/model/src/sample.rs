@@ -359,6 +359,7 @@ pub fn plain_load(load: LoadSpec, rate_per_s: f64, latencies: &LatencyHistogram)
             event_loop: "epoll".into(),
             ..GeneratorCost::default()
         },
+        ack_waits: 0,
         server_throttled: None,
         fleet: None,
         timeline: None,
@@ -491,6 +492,7 @@ pub fn load_result() -> LoadResult {
             scheduling: Some(scheduling()),
             throttled: Some(throttled()),
         },
+        ack_waits: 0,
         server_throttled: Some(throttled()),
         timeline: Some(Timeline {
             interval_s: 0.1,

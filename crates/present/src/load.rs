@@ -2,7 +2,7 @@
 
 use prony_model::{LoadResult, LoadShape, LoadSpec, MeasuredBy, Outage};
 
-use crate::number::{exact, seconds};
+use crate::number::{self, exact, seconds};
 use crate::words::plural;
 
 /// The load in one line: who sends and when, what connections do, and when it ends.
@@ -117,6 +117,18 @@ pub fn latency(load: &LoadSpec) -> &'static str {
         true => "from the scheduled arrival",
         false => "closed loop",
     }
+}
+
+/// Why this share (0 to 1) of the responses takes 40 ms longer than it need.
+pub fn ack_wait(share: f64) -> String {
+    let who = match share > 0.9 {
+        true => "each response waits 40 ms".to_owned(),
+        false => format!("{} of the responses wait 40 ms", number::share(share)),
+    };
+    format!(
+        "{who}: the server writes its head and body apart, and the second part is sent when the first is acknowledged \
+         (Nagle's algorithm and delayed acknowledgements; TCP_NODELAY, or a single write, avoids that)"
+    )
 }
 
 /// What the latency of this load is called.

@@ -69,6 +69,9 @@ pub struct Figures {
     pub resent: u64,
     /// How often a connection had to wait for a free local port, in all rounds.
     pub port_waits: u64,
+    /// The share (0 to 1) of its responses that waited for a delayed acknowledgement in the worst round; `None` if hardly
+    /// any did.
+    pub ack_waits: Option<f64>,
     /// How its CPU quota stopped the server in the worst round; `None` if the figures do not show that.
     pub throttled: Option<Throttled>,
     /// How the schedule was kept; `None` for a closed loop.
@@ -189,6 +192,9 @@ impl Figures {
             reconnects_per_request: reconnects_per_request(rounds),
             resent: rounds.iter().map(|round| round.load.resent).sum(),
             port_waits: rounds.iter().map(|round| round.load.port_waits).sum(),
+            ack_waits: { rounds.iter() }
+                .filter_map(|round| round.load.share_of_ack_waits())
+                .reduce(f64::max),
             throttled: { rounds.iter() }
                 .filter_map(|round| round.load.server_stopped())
                 .reduce(Throttled::worse),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use prony_model::{EnoughRounds, percentage};
+use prony_present::load::ack_wait;
 use prony_present::number::{self, count, duration, exact, ratio, share};
 use prony_present::words::{counted, plural};
 
@@ -21,7 +22,15 @@ pub fn asides(table: &ResultTable) -> Vec<String> {
             .as_ref()
             .map(|enough| format!("Rounds: {}.", rounds_reached(enough))),
     );
-    for of in [outside, resent, port_waits, throttled, held, first_wrong] {
+    for of in [
+        outside,
+        resent,
+        port_waits,
+        ack_waits,
+        throttled,
+        held,
+        first_wrong,
+    ] {
         sentences.extend(table.rows.iter().filter_map(of));
     }
     sentences
@@ -173,6 +182,11 @@ fn port_waits(row: &ServerRow) -> Option<String> {
             row.server.id,
         )
     })
+}
+
+fn ack_waits(row: &ServerRow) -> Option<String> {
+    let share = row.figures.ack_waits?;
+    Some(format!("{}: {}.", row.server.id, ack_wait(share)))
 }
 
 fn throttled(row: &ServerRow) -> Option<String> {

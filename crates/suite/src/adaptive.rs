@@ -23,6 +23,15 @@ impl AdaptiveRounds {
     pub const BUDGET: Duration = Duration::from_secs(30 * 60);
     /// The default and the greatest maximum of rounds.
     pub const MOST_ROUNDS: u32 = 200;
+    /// The fewest rounds of loads that count instructions, whose changes must be more significant than others.
+    pub(crate) const FEWEST_COUNTED_ROUNDS: u32 = 3;
+
+    /// How long a trial may take that counts instructions, if a round has this many trials: the budget holds the fewest
+    /// rounds.
+    pub fn counted_trial(&self, trials_per_round: usize) -> Duration {
+        let trials = u32::try_from(trials_per_round.max(1)).unwrap_or(u32::MAX);
+        self.budget / trials.saturating_mul(Self::FEWEST_COUNTED_ROUNDS)
+    }
 }
 
 /// How far an interval's ends may be from its ratio, as a share of it: `3%` is ±3 %.

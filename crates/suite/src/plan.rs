@@ -1,5 +1,7 @@
 //! The interleaved plan: the order of the trials, and attempts at them.
 
+use std::time::Duration;
+
 use prony_model::{LoadSpec, Trial};
 
 /// One workload under one load: what is measured of each server, and how often.
@@ -141,6 +143,8 @@ pub struct TrialAttempt {
     pub warmup_limit_s: f64,
     /// The warm-up of the load, in seconds: longer than the trial says if that was too short.
     pub warmup_s: f64,
+    /// How long it may take, if it counts instructions within a budget.
+    pub allowed: Option<Duration>,
 }
 
 /// Which process the server of a trial uses, and how it is warmed up before the trial's load.

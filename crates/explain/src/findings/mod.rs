@@ -20,7 +20,8 @@ use crate::summary::WorkloadCosts;
 type Rule = fn(&WorkloadCosts<'_>) -> Option<String>;
 
 /// The rules, the most telling first.
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
+    writes::awaited,
     cpu::difference,
     calls::number,
     writes::apart,

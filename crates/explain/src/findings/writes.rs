@@ -1,9 +1,10 @@
 //! How a server writes its responses.
 
 use prony_model::{CostFigure, CostUnit};
+use prony_present::load::ack_wait;
 use prony_present::number::about_times;
 
-use super::{Case, above, below, named, range_of_others, sent};
+use super::{Case, NAMED, above, below, named, range_of_others, sent};
 use crate::costs::ServerCosts;
 use crate::summary::WorkloadCosts;
 
@@ -53,6 +54,17 @@ pub fn apart(workload: &WorkloadCosts<'_>) -> Option<String> {
         _ => format!("{} {verb} several times", named.words),
     };
     Some(format!("{sentence} {what}{others}{reason}."))
+}
+
+/// Which servers' responses wait for the acknowledgement of their first part.
+pub fn awaited(workload: &WorkloadCosts<'_>) -> Option<String> {
+    let sentences = workload.servers.iter().filter_map(|server| {
+        let waits = server.figure(CostFigure::AckWaits)?;
+        let waits = Some(waits.median).filter(|_| above(waits, 0.0))?;
+        Some(format!("{}: {}.", server.server(), ack_wait(waits)))
+    });
+    let sentences: Vec<String> = sentences.take(NAMED).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
 /// Below this many writes, one write has several responses or events.
@@ -132,6 +144,18 @@ mod tests {
             a writes=1.5 segments=1.5 write()=1.5 | -
             // Others whose interval overlaps are not named.
             a writes=1.9 segments=1.9 write()=1.9 + b writes=1,1.1,2.2,1.2,1.3 | a writes 1.9 times a response; it sends a response in parts.
+            ",
+        );
+    }
+
+    #[test]
+    fn responses_that_wait_for_an_acknowledgement_are_the_first_thing_to_know() {
+        assert_says(
+            awaited,
+            "
+            python ack-waits=1 + go ack-waits=0 | python: each response waits 40 ms: the server writes its head and body apart, and the second part is sent when…
+            a ack-waits=0.5 | a: 50 % of the responses wait 40 ms:…
+            a ack-waits=0 | -
             ",
         );
     }

@@ -96,7 +96,7 @@ fn every_field_is_bound() {
 #[test]
 fn figures_keep_the_units_of_the_model() {
     let document = document();
-    let growth = 15.0 * 1.05;
+    let growth = 16.0 * 1.05;
     let mut costs = document["differences"][0]["costs"]
         .as_array()
         .unwrap()

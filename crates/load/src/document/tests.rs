@@ -204,7 +204,7 @@ fn every_field_of_a_plan_is_rebuilt() {
     /// No pattern leaves a field out, so a new one has to be compared here.
     macro_rules! compare {
         ([$request:ident $sampling:ident] $($field:ident)*) => {
-            let LoadPlan { $request, tls: _, batches: _, $sampling, $($field),* } = rebuilt(&given);
+            let LoadPlan { $request, tls: _, batches: _, acknowledges_at_once: _, $sampling, $($field),* } = rebuilt(&given);
             $(assert_eq!($field, given.$field, "{}", stringify!($field));)*
         };
     }

@@ -1,11 +1,16 @@
 //! One connection: its state, and the requests that it carries.
 
 use std::collections::VecDeque;
+use std::ops::RangeInclusive;
 
 use super::clock::Nanoseconds;
 use super::judge::Sample;
 use super::request_trace::Traced;
 use crate::wire::Fault;
+
+/// How long a response pauses after a part if the next one waits for the acknowledgement of the first: the kernel delays
+/// those of a connection in use by 40 ms, and its clock ticks every 1 to 10 ms.
+const DELAYED_ACK: RangeInclusive<Nanoseconds> = 39_000_000..=50_000_000;
 
 /// The state of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +64,9 @@ pub(super) struct InFlight {
     pub(super) excess: Option<Box<Fault>>,
     /// When the last event of its event stream arrived.
     pub(super) last_event: Option<Nanoseconds>,
+    /// When the last part of its response arrived, and how many waits for a delayed acknowledgement followed parts.
+    pub(super) last_part: Option<Nanoseconds>,
+    pub(super) ack_waits: u32,
     /// Keeps the response for comparison.
     pub(super) sample: Option<Box<Sample>>,
     /// The times of its steps, if it is traced.
@@ -72,6 +80,7 @@ impl InFlight {
         self.response_begun = false;
         self.first_byte = None;
         self.last_event = None;
+        (self.last_part, self.ack_waits) = (None, 0);
         self.sample = None;
     }
 }
@@ -150,6 +159,28 @@ impl<W> Connection<W> {
     pub(super) fn carry_only_these(&mut self) {
         self.requests = self.in_flight.len() as u64;
         self.is_used_up = self.in_flight.back().is_some_and(|request| request.last);
+    }
+
+    /// Bytes arrive: counts the wait for them if it may have been for a delayed acknowledgement.
+    #[inline]
+    pub(super) fn end_part_wait(&mut self, now: Nanoseconds) {
+        if let Some(request) = self.in_flight.front_mut()
+            && let Some(since) = request.last_part.take()
+        {
+            let waited = now.saturating_sub(since);
+            request.ack_waits += u32::from(DELAYED_ACK.contains(&waited));
+        }
+    }
+
+    /// The bytes that arrived are read: notes whether the only request in flight has a part of its response.
+    #[inline]
+    pub(super) fn begin_part_wait(&mut self, now: Nanoseconds) {
+        if self.in_flight.len() == 1
+            && let Some(request) = self.in_flight.front_mut()
+            && request.response_begun
+        {
+            request.last_part = Some(now);
+        }
     }
 
     /// Closes the connection. Its requests stay, to be resent or given up.

@@ -423,6 +423,10 @@ impl<'a, 'p> Unwired<'a, 'p> {
 /// Long responses cost less over epoll and short ones over io_uring (docs/architecture.md). If the length of the bodies
 /// is unknown, the first responses tell it. They use epoll, because it can hand over its sockets at any time.
 fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError> {
+    let no_epoll = refused("create an epoll instance");
+    if plan.acknowledges_at_once {
+        return Ok((EventLoop::acknowledging().map_err(no_epoll)?, None));
+    }
     let is_auto = plan.event_loop == EventLoopChoice::Auto;
     let (takes_io_uring, chooses_after) = match (plan.event_loop, plan.body_length()) {
         (EventLoopChoice::IoUring, _) => (true, None),
@@ -447,7 +451,7 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError
             Err(error) => return Err(LoadError::NoIoUring(error)),
         }
     }
-    let epoll = EventLoop::epoll().map_err(refused("create an epoll instance"))?;
+    let epoll = EventLoop::epoll().map_err(no_epoll)?;
     Ok((epoll, chooses_after.map(|most| most.min(MOST_LEARNT))))
 }
 

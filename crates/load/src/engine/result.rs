@@ -68,6 +68,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
             ..tally.checked
         }),
         generator: generator(plan, parts),
+        ack_waits: tally.ack_waits,
         server_throttled: None,
         fleet: None,
         timeline: Some(timeline.result(measured_from, &plan.slow_from_ns)),

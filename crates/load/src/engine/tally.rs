@@ -40,6 +40,9 @@ pub(super) struct Tally<H = LatencyHistogram> {
     #[serde(with = "pairs")]
     pub(super) rpc_statuses: BTreeMap<u32, u64>,
     pub(super) first_wrong: Option<WrongResponse>,
+    /// Ok responses that waited once for a delayed acknowledgement.
+    #[serde(default)]
+    pub(super) ack_waits: u64,
     /// The responses that were compared whole.
     pub(super) checked: Checked,
     /// What the users of a scenario did; `None` before that.
@@ -251,6 +254,7 @@ impl Tally {
         for (&status, &count) in &other.rpc_statuses {
             self.rpc_status_times(status, count);
         }
+        add(&mut self.ack_waits, other.ack_waits);
         self.checked.merge(&other.checked);
         if let Some(flows) = &other.flows {
             self.flows().merge(flows);
@@ -285,6 +289,7 @@ impl Tally {
             statuses: self.statuses,
             rpc_statuses: self.rpc_statuses,
             first_wrong: self.first_wrong,
+            ack_waits: self.ack_waits,
             checked: self.checked,
             flows: self.flows.map(|flows| Box::new(flows.encoded())),
         }

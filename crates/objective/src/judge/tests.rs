@@ -51,6 +51,7 @@ fn load(intervals: &[Interval], objectives: &Objectives) -> LoadResult {
         outcomes,
         open: None,
         histogram: latency.to_base64(),
+        ack_waits: 0,
         server_throttled: None,
         fleet: None,
         timeline: Some(Timeline {

@@ -180,6 +180,8 @@ fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
     }
     let first_byte = result.first_byte_ns.as_ref();
     lines.extend(first_byte.map(|first| format!("  First byte: {}", quantiles(first))));
+    let awaited = result.share_of_ack_waits().map(load::ack_wait);
+    lines.extend(awaited.map(|why| format!("  {}", words::capital(&why))));
     lines.extend(slow.map(|because| match slowest_figure(latency) {
         Some((name, ns)) => format!("  {name} of {}: {because}", time(ns)),
         None => format!("  Timed out: {because}"),

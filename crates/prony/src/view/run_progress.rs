@@ -306,6 +306,11 @@ impl RunProgress {
     fn planned(&mut self, trials: &[Trial]) {
         self.view
             .update(|| RunUpdate::Columns(self.plan.columns.clone()));
+        self.time_left.counted_trial = self.adaptive.map(|adaptive| {
+            let first = trials.first().map(|trial| trial.round);
+            let of_first = trials.iter().filter(|trial| Some(trial.round) == first);
+            adaptive.counted_trial(of_first.count())
+        });
         self.expect(trials.iter());
         self.trials_since = self.now;
         self.over_since = self.now;
@@ -323,7 +328,11 @@ impl RunProgress {
         };
         self.explaining = explain.map_or(Duration::ZERO, |plan| explaining(plan, explained as u32));
         self.come_to(0.0);
-        let about = minutes(self.time_left.left(None) + self.explaining);
+        let left = self.time_left.left(None);
+        let within = self
+            .adaptive
+            .map_or(left, |adaptive| left.min(adaptive.budget));
+        let about = minutes(within + self.explaining);
         if trials.is_empty() {
             // A run that only explains.
             let text = format!("about {about}");

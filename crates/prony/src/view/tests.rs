@@ -277,6 +277,7 @@ fn run(width: u16, precision: Option<&str>) -> String {
         warming: Warming::UntilSteady,
         warmup_limit_s: 20.0,
         warmup_s: 0.5,
+        allowed: None,
     };
     let servers = servers();
     let records = records(&trials[0]);

@@ -42,6 +42,8 @@ pub struct TimeLeft {
     re_runs_left: u32,
     /// Trials planned, re-runs excepted.
     planned: u32,
+    /// How long a trial that counts instructions may take, until one shows how long it does.
+    pub counted_trial: Option<Duration>,
 }
 
 /// A server and a measure, by their places.
@@ -189,7 +191,10 @@ impl TimeLeft {
         TrialKind {
             server,
             measure,
-            planned: planned(&trial.load),
+            planned: match trial.load.by {
+                MeasuredBy::Time => planned(&trial.load),
+                MeasuredBy::Instructions => self.counted_trial,
+            },
         }
     }
 

@@ -270,6 +270,7 @@ impl Drive<'_> {
             // No tool shows its responses, so they cannot be compared.
             checked: None,
             generator: self.cost(result),
+            ack_waits: 0,
             server_throttled: None,
             fleet: None,
             timeline: None,

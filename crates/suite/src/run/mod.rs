@@ -51,7 +51,7 @@ pub use driven::{cannot_drive, note as driver_note};
 pub use event::RunEvent;
 pub use explain::{ExplainPlan, ProfilePlan};
 pub use generator::{Agents, Generator};
-pub use instructions::Counter;
+pub use instructions::{Counter, limits_of_counting};
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
@@ -340,7 +340,7 @@ fn measure(
         machine_memory_bytes: run.machine.memory_bytes,
         begun: Instant::now(),
         instructions: Instructions::default(),
-        warm_up_requests: BTreeMap::new(),
+        counted_requests: BTreeMap::new(),
         observe,
     };
     let mut done = rounds::Done::default();
@@ -382,7 +382,7 @@ fn explain(
         tasks: &request.tasks,
         driver: None,
         instructions: Default::default(),
-        warm_up_requests: Default::default(),
+        counted_requests: Default::default(),
         generator: &request.generator,
         ports: request.ports.as_mut(),
         run: &run.id,

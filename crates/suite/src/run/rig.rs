@@ -11,7 +11,7 @@ use prony_store::{Store, StoreError};
 use super::bench::{Bench, Task};
 use super::event::RunEvent;
 use super::generator::Generator;
-use super::instructions::{Instructions, WarmUpRequests};
+use super::instructions::{CountedRequests, Instructions};
 use super::instrument::NoInstrument;
 use super::kept::{Kept, Key, Running};
 use super::process::Access;
@@ -38,8 +38,8 @@ pub struct Servers<'a> {
     pub begun: Instant,
     /// What counts instructions, for measures of those.
     pub instructions: Instructions,
-    /// How many requests warm the servers of each measure up, for measures of instructions.
-    pub warm_up_requests: BTreeMap<usize, WarmUpRequests>,
+    /// The requests of each measure that counts instructions.
+    pub counted_requests: BTreeMap<usize, CountedRequests>,
     pub observe: &'a mut dyn FnMut(RunEvent<'_>),
 }
 
@@ -92,7 +92,7 @@ impl Rig for Servers<'_> {
         };
         let has_workload = |task: &&Task| task.workload.id == trial.workload;
         let load = attempt.load();
-        let warm_up_requests = self.warm_up_requests.entry(attempt.measure).or_default();
+        let counted_requests = self.counted_requests.entry(attempt.measure).or_default();
         let setup = TrialSetup {
             bench: self.bench,
             // Only servers that were verified are planned.
@@ -105,7 +105,7 @@ impl Rig for Servers<'_> {
             wrapper: None,
             process,
             instructions: &self.instructions,
-            warm_up_requests,
+            counted_requests,
         };
         let observe = &mut self.observe;
         let report = &mut |event: TrialEvent<'_>| {

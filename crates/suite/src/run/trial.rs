@@ -20,7 +20,7 @@ use prony_system::ThrottleMeter;
 use super::bench::{Bench, Task, TaskContent, now};
 use super::driven::Drive;
 use super::generator::Generator;
-use super::instructions::{Instructions, WarmUpRequests, longest_load};
+use super::instructions::{CountedRequests, Instructions, longest_load};
 use super::instrument::Instrument;
 use super::kept::Running;
 use super::process::{Access, Process, Target};
@@ -52,8 +52,8 @@ pub struct TrialSetup<'a> {
     pub process: ProcessStart,
     /// What counts instructions, for loads that measure them.
     pub instructions: &'a Instructions,
-    /// How many requests warm the servers of the trial's measure up, for loads that measure instructions.
-    pub warm_up_requests: &'a WarmUpRequests,
+    /// The requests of the trial's measure, for loads that count instructions.
+    pub counted_requests: &'a CountedRequests,
 }
 
 /// What a trial reports while it is in progress.
@@ -401,6 +401,8 @@ impl TrialSetup<'_> {
             cpus: self.bench.cpus.load.clone(),
             sampling,
             tls: target.client,
+            // A wait for an acknowledgement costs the server no instructions.
+            acknowledges_at_once: spec.by == MeasuredBy::Instructions,
             ..LoadPlan::new(target.address.into(), url, request)
         };
         Ok(self.generator.divide(spec, plan))

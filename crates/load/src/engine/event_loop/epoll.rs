@@ -39,6 +39,7 @@ pub(in crate::engine) struct Epoll {
     discard: Vec<u8>,
     /// How much to read before the head tells the length of the body.
     first_look: usize,
+    acknowledges: bool,
     system_calls: u64,
 }
 
@@ -92,8 +93,17 @@ impl Epoll {
             look: vec![0; LARGE_LOOK],
             discard: vec![0; 1024 * 1024],
             first_look: LARGE_LOOK,
+            acknowledges: false,
             system_calls: 0,
         })
+    }
+
+    /// Acknowledges what it receives at once.
+    pub(super) fn acknowledging(self) -> Self {
+        Self {
+            acknowledges: true,
+            ..self
+        }
     }
 
     /// What the next kernel event means, if anything.
@@ -183,6 +193,11 @@ impl Epoll {
             }
             Ok(length) => length,
         };
+        if self.acknowledges {
+            // The kernel forgets this when the next request is sent. Without it, only time is lost.
+            let _ = socket.set_tcp_quickack(true);
+            self.system_calls += 1;
+        }
         // A short read has emptied the socket, and whatever arrives later makes a new edge. The urgent byte is ignored:
         // HTTP has none.
         if length < wanted && !slot.peer_closed && !slot.has_urgent {

@@ -91,6 +91,11 @@ impl EventLoop {
         Epoll::new().map(Self::Epoll)
     }
 
+    /// The same, acknowledging what it receives at once.
+    pub(super) fn acknowledging() -> Result<Self, Errno> {
+        Ok(Self::Epoll(Epoll::new()?.acknowledging()))
+    }
+
     /// # Errors
     ///
     /// If the kernel has no io_uring, or forbids it.

@@ -4,6 +4,7 @@ mod deadlines;
 mod events;
 mod flows;
 mod outages;
+mod parts;
 mod phases;
 mod rates;
 #[expect(dead_code, reason = "only sockets carry bodies that come back")]

@@ -137,6 +137,7 @@ impl<W: Wire> Worker<'_, W> {
     pub(super) fn received(&mut self, index: usize, chunk: Chunk) {
         let length = self.io.bytes(&chunk).len();
         self.count_bytes_read(index, length as u64);
+        self.connections[index].end_part_wait(self.now);
         let mut at = 0;
         loop {
             match self.eat(index, &chunk, at) {
@@ -155,6 +156,7 @@ impl<W: Wire> Worker<'_, W> {
             }
         }
         drop(chunk);
+        self.connections[index].begin_part_wait(self.now);
         self.check_handshake(index);
         self.replace_finished(index);
         self.check_closed(index);
@@ -317,6 +319,8 @@ impl<W: Wire> Worker<'_, W> {
                 if let Some(first_byte) = request.first_byte {
                     self.tally.first_byte.record(first_byte);
                 }
+                // A server that waits for acknowledgements does so once in a response: then all the rest may leave.
+                self.tally.ack_waits += u64::from(request.ack_waits == 1);
                 if self.flows.is_some() {
                     self.tally.flows().entry_ok(request.number, latency);
                 }

@@ -19,7 +19,8 @@ use prony_server::{Catalogue, FreePorts, Freshness, Layout, MANIFEST_FILE, Serve
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Suite;
 use prony_suite::run::{
-    Bench, Counter, ExplainPlan, Finished, Generator, Prepared, RunRequest, prepare,
+    Bench, Counter, ExplainPlan, Finished, Generator, Prepared, RunRequest, limits_of_counting,
+    prepare,
 };
 use prony_system::load_threads;
 
@@ -304,7 +305,14 @@ impl RevisionSession<'_> {
             }
         }
         match (&base.record.status, &new.record.status) {
-            (ServerStatus::Ready, ServerStatus::Ready) => Ok(None),
+            (ServerStatus::Ready, ServerStatus::Ready) => {
+                let counts = self.arguments.measures.by == By::Instructions;
+                let limits = counts.then(|| limits_of_counting(&new.record.run_command));
+                if let Some(limits) = limits.flatten() {
+                    errln!("note: {limits}");
+                }
+                Ok(None)
+            }
             (ServerStatus::Ready, ServerStatus::BuildFailed { .. }) => {
                 errln!("worse: {} can no longer be built", new.record.id);
                 let comparison = new_is_broken(run, &base.record.id, &new.record, measures);

@@ -144,6 +144,7 @@ fn troubled() -> LoadResult {
         client_limited_by: Some("a thread was 99 % busy".into()),
         ..troubled.generator
     };
+    troubled.ack_waits = troubled.outcomes[Outcome::Ok] / 2;
     troubled.server_throttled = Some(Throttled {
         quota_cpus: 0.5,
         periods: 20,

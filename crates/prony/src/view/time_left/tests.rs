@@ -89,6 +89,23 @@ fn a_server_is_explained_in_two_loads_a_round_after_two_warm_ups() {
     assert_eq!(explaining(&plan, 2), Duration::from_secs(2 * 15 + 9));
 }
 
+#[test]
+fn a_trial_that_counts_instructions_takes_as_long_as_it_may() {
+    let counted = LoadSpec {
+        requests: Some(1000),
+        by: MeasuredBy::Instructions,
+        ..LoadSpec::default()
+    };
+    let trials = trials(counted, 3);
+    let mut left = TimeLeft {
+        counted_trial: Some(Duration::from_secs(10)),
+        ..TimeLeft::default()
+    };
+    trials.iter().for_each(|trial| left.expect(trial, Duration::ZERO));
+    // Six trials, each with half a second beside the load.
+    assert_eq!(left.left(None), Duration::from_secs(63));
+}
+
 fn rate(stages: &str) -> LoadShape {
     LoadShape::Rate(Schedule {
         arrivals: Arrivals::Poisson,
@@ -138,6 +155,7 @@ fn attempt(trial: &Trial) -> TrialAttempt {
         warming: Warming::Fixed,
         warmup_limit_s: 0.0,
         warmup_s: trial.load.warmup_s,
+        allowed: None,
     }
 }
 

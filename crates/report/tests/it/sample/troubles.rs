@@ -153,6 +153,7 @@ fn trouble(record: &mut TrialRecord, noise: &mut Noise) {
             super::noisy::lose(measured, 0.01 * f64::from(round));
             measured.load.rate_per_s *= 1.0 - 0.1 * f64::from(round);
             measured.load.resent = u64::from(round == 1);
+            measured.load.ack_waits = measured.load.outcomes[Outcome::Ok];
             measured.load.server_throttled = Some(Throttled {
                 quota_cpus: 0.5,
                 periods: 50,

@@ -50,6 +50,10 @@ impl PlainCost {
             .into_iter()
             .map(|(figure, total)| (figure, total / units))
             .collect();
+        figures.push((
+            CostFigure::AckWaits,
+            measurement.load.share_of_ack_waits().unwrap_or(0.0),
+        ));
         figures.extend(
             counted
                 .threads()

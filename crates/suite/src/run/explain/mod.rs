@@ -23,7 +23,7 @@ use self::instruments::{Counted, Profiling, Tracing};
 use self::segments::segments;
 use super::bench::Task;
 use super::event::RunEvent;
-use super::instructions::WarmUpRequests;
+use super::instructions::CountedRequests;
 use super::instrument::Instrument;
 use super::kept::Running;
 use super::process::Access;
@@ -275,7 +275,7 @@ impl Explained {
         let kept = self.running.take();
         let server = &self.explanation.server;
         let is_kept = |task: &&Task| task.workload.id == measure.workload;
-        let no_requests = WarmUpRequests::default();
+        let no_requests = CountedRequests::default();
         let setup = TrialSetup {
             bench: rig.bench,
             access: &rig.access[server],
@@ -285,7 +285,7 @@ impl Explained {
             driver: None,
             generator: rig.generator,
             instructions: &rig.instructions,
-            warm_up_requests: &no_requests,
+            counted_requests: &no_requests,
             wrapper,
             process: match (&rig.access[server], &kept) {
                 (Access::Outside(_), _) => ProcessStart::Outside,
@@ -328,6 +328,7 @@ impl Explained {
             },
             warmup_limit_s: measure.warmup_limit_s,
             warmup_s: load.warmup_s,
+            allowed: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prony_instructions::{Control, InstructionCount};
 use prony_kernel::TreeCounters;
@@ -15,8 +15,11 @@ use super::warm_up::WarmUp;
 
 /// The requests of a batch that follows the warm-up and is not counted: an emulator translates the server's code once more.
 const SETTLING: NonZeroU64 = NonZeroU64::new(20).unwrap();
-/// How many batches are counted.
+/// How many batches are counted, and at least, if they would take too long.
 const BATCHES: u64 = 10;
+const FEWEST_BATCHES: usize = 3;
+/// The fewest requests of a batch if they would take too long.
+const FEWEST_IN_BATCH: u64 = 10;
 /// A batch is unusual if its requests cost more than this many times those of the median batch.
 const UNUSUAL: f64 = 1.15;
 /// A pause is as long as a request takes in the warm-up, where one follows another, so that the server has ended all of its
@@ -93,6 +96,34 @@ fn instructions(counters: &TreeCounters) -> Result<u64, String> {
     read.ok_or_else(|| "the processor's counters were all in use".to_owned())
 }
 
+/// The requests of one measure: the first trial finds out how many warm its server up and how many can be counted in the time
+/// that it has, and all others have as many, so that both sides of a comparison do the same.
+#[derive(Debug, Default)]
+pub struct CountedRequests(Mutex<Option<Known>>);
+
+/// The requests of a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Known {
+    /// How many warm a server up.
+    pub warm_up: u64,
+    /// How many each counted batch has.
+    pub batches: Vec<NonZeroU64>,
+}
+
+impl CountedRequests {
+    /// `None` before the first trial.
+    pub(super) fn known(&self) -> Option<Known> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(super) fn learn(&self, known: Known) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+    }
+}
+
 /// The counts of the batches of one load.
 pub(super) struct BatchCounts {
     shared: Arc<Shared>,
@@ -100,14 +131,15 @@ pub(super) struct BatchCounts {
 
 struct Shared {
     counting: Counting,
-    /// How many requests each counted batch has.
-    requests: Vec<NonZeroU64>,
     progress: Mutex<Progress>,
 }
 
 struct Progress {
     warm_up: WarmUp,
     phase: Phase,
+    requests: Batched,
+    /// When the current batch was given out.
+    begun: Instant,
     /// The pause of the batches that follow the warm-up.
     pause: Duration,
     zero: Zero,
@@ -123,21 +155,31 @@ enum Phase {
     Counting,
 }
 
+/// Which requests are counted.
+pub(super) enum Batched {
+    /// As many as in the first trial.
+    Known(Vec<NonZeroU64>),
+    /// So many of these as fit into the time until then, if there is an end.
+    Fitting(u64, Option<Instant>),
+}
+
 /// What the usual batches cost together.
 pub(super) struct Counted {
     pub count: InstructionCount,
     pub requests: u64,
-    /// How many requests warmed the server up.
-    pub warm_up_requests: u64,
+    /// How many requests the trial had.
+    pub known: Known,
     pub batches: CountedBatches,
 }
 
 impl BatchCounts {
-    /// Counts over a number of requests that follow a warm-up.
-    pub(super) fn new(counting: Counting, warm_up: WarmUp, requests: u64) -> Self {
+    /// Counts over requests that follow a warm-up.
+    pub(super) fn new(counting: Counting, warm_up: WarmUp, requests: Batched) -> Self {
         let progress = Progress {
             warm_up,
             phase: Phase::WarmUp,
+            requests,
+            begun: Instant::now(),
             pause: SHORTEST_PAUSE,
             zero: Zero(0),
             counts: Vec::new(),
@@ -146,7 +188,6 @@ impl BatchCounts {
         Self {
             shared: Arc::new(Shared {
                 counting,
-                requests: shares(requests).collect(),
                 progress: Mutex::new(progress),
             }),
         }
@@ -173,11 +214,15 @@ impl BatchCounts {
         }
         let counts = std::mem::take(&mut progress.counts);
         let all = counts.len();
-        let requests = self.shared.requests.iter().map(|requests| requests.get());
+        let batches = progress.requests.of_counted(all);
+        let requests = batches.iter().map(|requests| requests.get());
         let usual = usual(requests.zip(counts).collect());
         let mut counted = Counted {
             requests: usual.iter().map(|(requests, _)| requests).sum(),
-            warm_up_requests: progress.warm_up.requests(),
+            known: Known {
+                warm_up: progress.warm_up.requests(),
+                batches,
+            },
             batches: CountedBatches {
                 all: all as u32,
                 unusual: (all - usual.len()) as u32,
@@ -208,6 +253,14 @@ impl Shared {
     }
 
     fn after(&self, progress: &mut Progress) -> Result<Option<Batch>, String> {
+        let took = progress.begun.elapsed();
+        let batch = self.begin(progress, took)?;
+        progress.begun = Instant::now();
+        Ok(batch)
+    }
+
+    /// The batch after one that took this long.
+    fn begin(&self, progress: &mut Progress, took: Duration) -> Result<Option<Batch>, String> {
         match progress.phase {
             Phase::WarmUp => {
                 if let Some(batch) = progress.warm_up.next() {
@@ -221,6 +274,7 @@ impl Shared {
                 return Ok(Some(Batch { requests, pause }));
             }
             Phase::Settling => {
+                progress.requests.fit(Instant::now(), took);
                 progress.zero = self.counting.zero()?;
                 progress.phase = Phase::Counting;
             }
@@ -229,11 +283,42 @@ impl Shared {
                 progress.counts.push(count);
             }
         }
-        let next = self.requests.get(progress.counts.len());
-        Ok(next.map(|&requests| Batch {
+        let counted = progress.counts.len();
+        let next = progress.requests.next(counted, Instant::now(), took);
+        Ok(next.map(|requests| Batch {
             requests,
             pause: progress.pause,
         }))
+    }
+}
+
+impl Batched {
+    /// Leaves out what would last too long, if the requests of the settling batch took this long.
+    fn fit(&mut self, now: Instant, settling: Duration) {
+        if let Self::Fitting(requests, Some(end)) = self {
+            let each = settling.as_secs_f64() / SETTLING.get() as f64;
+            let fitting = end.saturating_duration_since(now).as_secs_f64() / each;
+            *requests = (fitting as u64)
+                .max(FEWEST_IN_BATCH * BATCHES)
+                .min(*requests);
+        }
+    }
+
+    /// The next batch after `counted` ones, of which the last took this long; `None` if there is none, or too little time.
+    fn next(&self, counted: usize, now: Instant, took: Duration) -> Option<NonZeroU64> {
+        match self {
+            Self::Known(batches) => batches.get(counted).copied(),
+            Self::Fitting(_, Some(end)) if counted >= FEWEST_BATCHES && now + took > *end => None,
+            Self::Fitting(requests, _) => shares(*requests).nth(counted),
+        }
+    }
+
+    /// The requests of the first batches.
+    fn of_counted(&self, batches: usize) -> Vec<NonZeroU64> {
+        match self {
+            Self::Known(known) => known.iter().take(batches).copied().collect(),
+            Self::Fitting(requests, _) => shares(*requests).take(batches).collect(),
+        }
     }
 }
 
@@ -280,6 +365,45 @@ mod tests {
         assert_eq!(of(1000), [100; 10]);
         assert_eq!(of(3), [1; 3]);
         assert_eq!(of(12), [2, 2, 1, 1, 1, 1, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn requests_fit_into_the_time_that_is_left() {
+        let now = Instant::now();
+        let fitted = |requests, left_s: u64, settling_s: f64| {
+            let mut batched = Batched::Fitting(requests, Some(now + Duration::from_secs(left_s)));
+            batched.fit(now, Duration::from_secs_f64(settling_s));
+            batched
+                .of_counted(10)
+                .iter()
+                .map(|it| it.get())
+                .sum::<u64>()
+        };
+        // Twenty requests took 5 s, so one takes 250 ms.
+        assert_eq!(fitted(1000, 500, 5.0), 1000);
+        assert_eq!(fitted(1000, 75, 5.0), 300);
+        assert_eq!(fitted(1000, 0, 5.0), 100, "the fewest");
+        assert_eq!(fitted(7, 0, 5.0), 7, "fewer are wanted");
+        let mut endless = Batched::Fitting(1000, None);
+        endless.fit(now, Duration::from_secs(9));
+        assert_eq!(endless.of_counted(10).len(), 10);
+    }
+
+    #[test]
+    fn batches_end_when_the_next_would_last_too_long() {
+        let now = Instant::now();
+        let after_s = |s: u64| now + Duration::from_secs(s);
+        let took = Duration::from_secs(2);
+        let batched = Batched::Fitting(100, Some(after_s(10)));
+        let ten = NonZeroU64::new(10);
+        assert_eq!(batched.next(4, after_s(8), took), ten);
+        assert_eq!(batched.next(4, after_s(9), took), None);
+        assert_eq!(batched.next(2, after_s(9), took), ten, "three at least");
+        assert_eq!(batched.next(10, after_s(0), took), None);
+        // Other trials have the same batches, however long they take.
+        let known = Batched::Known(batched.of_counted(4));
+        assert_eq!(known.next(3, after_s(90), took), ten);
+        assert_eq!(known.next(4, after_s(0), took), None);
     }
 
     #[test]

@@ -6,9 +6,10 @@
 mod counting;
 mod warm_up;
 
+use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prony_instructions::{Emulator, Function, Messages, NODE_OPTIONS, settings};
 use prony_kernel::TreeCounters;
@@ -24,8 +25,8 @@ use super::process::{Access, Process};
 use super::sampling::Meter;
 use super::trial::{Stop, TrialEvent, TrialSetup, failed, unreadable};
 use super::verify::settle_quiet;
-use counting::{BatchCounts, Counted, Counting};
-pub use warm_up::WarmUpRequests;
+pub use counting::CountedRequests;
+use counting::{BatchCounts, Batched, Counted, Counting};
 use warm_up::{WarmUp, next_batch};
 
 /// An emulator makes a server start slower by about this factor.
@@ -34,6 +35,10 @@ const SLOWER_START: u32 = 10;
 const UNEMULATED_ROUNDS: u32 = 3;
 /// How long they are loaded: CPU time is counted in ticks of 10 ms.
 const UNEMULATED_TIME: Duration = Duration::from_millis(400);
+/// Which share of the time that is left the warm-up may take, and then the counted requests. The rest is for the same
+/// requests without the emulator.
+const WARM_UP_SHARE: f64 = 0.5;
+const COUNTED_SHARE: f64 = 0.7;
 /// How long a load may take: it has a number of requests and no end in time.
 const LONGEST_LOAD: Duration = Duration::from_secs(300);
 /// The most functions in a record.
@@ -108,6 +113,23 @@ impl Instructions {
     }
 }
 
+/// What counted instructions cannot tell of a server that this command runs, because its runtime compiles or collects garbage
+/// while they are counted; `None` if starts differ too little to matter.
+pub fn limits_of_counting(command: &[String]) -> Option<String> {
+    let program = Path::new(command.first()?).file_name()?.to_str()?;
+    let compiles = match program {
+        "node" | "bun" | "deno" | "npm" | "npx" | "pnpm" | "yarn" | "tsx" | "java" => true,
+        "ruby" | "php" | "dotnet" | "pypy" | "pypy3" | "luajit" => true,
+        _ => false,
+    };
+    compiles.then(|| {
+        format!(
+            "{program} compiles code while it runs, so starts differ: a small server shows changes of 1 %, one with a large \
+             framework perhaps only those above 8 %; a longer --budget warms it up longer, and --by time compares CPU time"
+        )
+    })
+}
+
 fn node_options() -> ProgramOptions {
     ProgramOptions {
         program: "node".to_owned(),
@@ -135,12 +157,13 @@ impl TrialSetup<'_> {
             let why = "only Prony's own engine, in this process, sends requests to count the instructions of";
             return Err(Stop::Failed(FailureKind::Load, why.to_owned()));
         }
+        let ends = { self.attempt.allowed }.map(|allowed| Instant::now() + allowed);
         let counter = self.instructions.counter()?;
         let messages = Messages::new(&self.bench.logs, &self.name());
         let wrapper = counter.wrapper(&messages);
         let running = self.bring_up(ports, Some((&wrapper, SLOWER_START)));
         let counted = running.and_then(|mut running| {
-            let counted = self.count(counter, &mut running, observe)?;
+            let counted = self.count(counter, (&mut running, ends), observe)?;
             Ok((running, counted))
         });
         let counted = counted.map_err(|stop| explained(stop, &messages));
@@ -157,11 +180,12 @@ impl TrialSetup<'_> {
         Ok((measurement, running))
     }
 
-    /// Warms the server up, counts, and gives the measurement with the number of requests of the warm-up.
+    /// Warms the server up, counts, and gives the measurement with the number of requests of the warm-up. If the trial is to
+    /// end at some time and no other one was before it, it has as many requests as that allows.
     fn count(
         &self,
         counter: &Counter,
-        running: &mut Running,
+        (running, ends): (&mut Running, Option<Instant>),
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<(Measurement, u64), Stop> {
         let counting = Counting::of(counter, &running.server).map_err(failed(FailureKind::Load))?;
@@ -175,9 +199,23 @@ impl TrialSetup<'_> {
         };
         let meter = Meter::start(&running.server, &self.generator.cpus(self.bench));
         let meter = meter.map_err(failed(FailureKind::Load))?;
-        let known = self.warm_up_requests.known();
-        let warm_up = WarmUp::begin(known, running.server.tree(), self.attempt.warmup_limit_s);
-        let counts = BatchCounts::new(counting, warm_up, self.load.requests.unwrap_or(1));
+        let known = self.counted_requests.known();
+        let left = ends.map(|ends| ends.saturating_duration_since(Instant::now()));
+        let share = |share| left.map(|left| left.mul_f64(share));
+        let warm_up = WarmUp::begin(
+            known.as_ref().map(|known| known.warm_up),
+            running.server.tree(),
+            (self.attempt.warmup_limit_s, share(WARM_UP_SHARE)),
+        );
+        let counted_by = share(WARM_UP_SHARE + (1.0 - WARM_UP_SHARE) * COUNTED_SHARE);
+        let requests = match known {
+            Some(known) => Batched::Known(known.batches),
+            None => Batched::Fitting(
+                self.load.requests.unwrap_or(1),
+                counted_by.map(|time| Instant::now() + time),
+            ),
+        };
+        let counts = BatchCounts::new(counting, warm_up, requests);
         let batches = Some(counts.batches());
         observe(TrialEvent::WarmingUp(Duration::ZERO));
         let mut load = self.load(&mut running.server, batches, observe)?;
@@ -186,8 +224,8 @@ impl TrialSetup<'_> {
         self.fail_without_responses(&load, &running.server)?;
         fail_unless_complete(&load)?;
         let counted = counts.counted().map_err(failed(FailureKind::Load))?;
-        let warm_up_requests = counted.warm_up_requests;
-        self.warm_up_requests.learn(warm_up_requests);
+        let warm_up_requests = counted.known.warm_up;
+        self.counted_requests.learn(counted.known.clone());
         // The engine knows of no counting, of no warm-up, and of an end in time that only bounds it.
         load.load = self.load.clone();
         let log_lines = (logged > 0)
@@ -328,7 +366,7 @@ fn recorded(counter: &Counter, counted: Counted, program: &str) -> UserInstructi
         instructions: counted.count.total,
         counted_by: counter.recorded(),
         batches: counted.batches,
-        warm_up_requests: counted.warm_up_requests,
+        warm_up_requests: counted.known.warm_up,
         functions: heaviest(counted.count.functions),
         settings: variables.chain(options).collect(),
         processes: u32::try_from(counted.count.processes).unwrap_or(u32::MAX),
@@ -360,6 +398,19 @@ fn explained(stop: Stop, messages: &Messages) -> Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_runtimes_that_compile_while_they_run_have_limits() {
+        let limits = |command: &[&str]| {
+            let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
+            limits_of_counting(&command)
+        };
+        let said = limits(&["/opt/bin/node", "server.js"]).unwrap();
+        assert!(said.starts_with("node compiles code"), "{said}");
+        for command in [&["./server"][..], &["python3", "server.py"], &[]] {
+            assert_eq!(limits(command), None, "{command:?}");
+        }
+    }
 
     #[test]
     fn the_heaviest_functions_are_recorded() {

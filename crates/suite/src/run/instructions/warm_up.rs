@@ -1,15 +1,16 @@
 //! The warm-up of a server whose instructions are counted: a number of requests, the same for all servers of a measure.
 
 use std::num::NonZeroU64;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_load::Batch;
 use prony_server::ProcessTree;
 
-/// A warm-up is a series of batches, each as long as all before together. All go over the connections of the requests that
-/// count: V8 drops code that it has optimized for one connection when another one comes.
-const FIRST_BATCH: u64 = 250;
+/// A warm-up is a series of batches, each as long as all before together, after one that shows how slow the server is. All
+/// go over the connections of the requests that count: V8 drops code that it has optimized for one connection when another
+/// one comes.
+const FIRST_BATCH: u64 = 25;
+const FIRST_TWO_BATCHES: u64 = 250;
 /// The fewest requests of a warm-up, and the most.
 const FEWEST_REQUESTS: u64 = 4000;
 const MOST_REQUESTS: u64 = 256_000;
@@ -17,21 +18,6 @@ const MOST_REQUESTS: u64 = 256_000;
 const STILL_FASTER: f64 = 0.92;
 /// The limit of a warm-up is CPU time, because the machine may be busy; in any case it ends after this many times the limit.
 const LONGEST_WARM_UP: u32 = 5;
-
-/// How many requests warm up the servers of one measure: the first trial searches that, and all others use it, so that both
-/// sides of a comparison do the same. 0 before the search.
-#[derive(Debug, Default)]
-pub struct WarmUpRequests(AtomicU64);
-
-impl WarmUpRequests {
-    pub(super) fn known(&self) -> Option<u64> {
-        Some(self.0.load(Relaxed)).filter(|known| *known > 0)
-    }
-
-    pub(super) fn learn(&self, requests: u64) {
-        self.0.store(requests, Relaxed);
-    }
-}
 
 /// What a warm-up has taken so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,7 +30,9 @@ struct Spent {
 /// The warm-up of one server.
 pub(super) struct WarmUp {
     known: Option<u64>,
+    /// How much CPU time it may take, and how long.
     limit: Duration,
+    longest: Duration,
     /// What it has taken so far. In tests that is made up.
     clock: Box<dyn Fn() -> Spent + Send>,
     sent: u64,
@@ -55,21 +43,34 @@ pub(super) struct WarmUp {
 }
 
 impl WarmUp {
-    /// A warm-up of the known number of requests, or else of as many as the server needs to stop getting faster.
-    pub(super) fn begin(known: Option<u64>, tree: Option<ProcessTree>, limit_s: f64) -> Self {
+    /// A warm-up of the known number of requests, or else of as many as the server needs to stop getting faster, in at most
+    /// `limit_s` seconds of CPU time and the time that is `allowed`.
+    pub(super) fn begin(
+        known: Option<u64>,
+        tree: Option<ProcessTree>,
+        (limit_s, allowed): (f64, Option<Duration>),
+    ) -> Self {
         let begun = Instant::now();
         let before_s = cpu_s(tree.as_ref());
         let clock = move || Spent {
             time: begun.elapsed(),
             cpu_s: cpu_s(tree.as_ref()) - before_s,
         };
-        Self::of(known, limit_s, Box::new(clock))
+        Self::of(known, limit_s, allowed, Box::new(clock))
     }
 
-    fn of(known: Option<u64>, limit_s: f64, clock: Box<dyn Fn() -> Spent + Send>) -> Self {
+    fn of(
+        known: Option<u64>,
+        limit_s: f64,
+        allowed: Option<Duration>,
+        clock: Box<dyn Fn() -> Spent + Send>,
+    ) -> Self {
+        let limit = Duration::from_secs_f64(limit_s.clamp(0.0, 1e6));
+        let longest = limit * LONGEST_WARM_UP;
         Self {
             known,
-            limit: Duration::from_secs_f64(limit_s.clamp(0.0, 1e6)),
+            limit,
+            longest: allowed.map_or(longest, |allowed| allowed.min(longest)),
             clock,
             sent: 0,
             batch: 0,
@@ -108,15 +109,15 @@ impl WarmUp {
 
     /// Whether the server is warm, or has had enough requests.
     fn is_warm(&self, spent: Spent) -> bool {
-        if self.sent >= MOST_REQUESTS {
-            return true;
+        if self.sent == 0 {
+            return false;
         }
-        if spent.time > self.limit * LONGEST_WARM_UP {
-            return self.sent > 0;
-        }
-        // The next batch takes as long as all before.
-        let is_late = 2.0 * spent.cpu_s > self.limit.as_secs_f64();
-        self.sent >= FEWEST_REQUESTS && (is_late || is_steady(&self.times))
+        // Each request of the next batch takes as long as those before.
+        let all = (self.sent + next_batch(self.sent)) as f64 / self.sent as f64;
+        let is_too_long = spent.time.mul_f64(all) > self.longest;
+        let is_late = all * spent.cpu_s > self.limit.as_secs_f64();
+        let is_enough = self.sent >= FEWEST_REQUESTS && (is_late || is_steady(&self.times));
+        is_too_long || is_enough || self.sent >= MOST_REQUESTS
     }
 }
 
@@ -125,9 +126,12 @@ fn cpu_s(tree: Option<&ProcessTree>) -> f64 {
     used.unwrap_or(0.0)
 }
 
-/// How many requests the next batch of a warm-up has, after those before: 250, 250, 500, 1000, 2000.
+/// How many requests the next batch of a warm-up has, after those before: 25, 225, 250, 500, 1000, 2000.
 pub(super) fn next_batch(sent: u64) -> u64 {
-    sent.max(FIRST_BATCH)
+    match sent {
+        0 => FIRST_BATCH,
+        sent => sent.max(FIRST_TWO_BATCHES.saturating_sub(sent)),
+    }
 }
 
 /// Whether a request of the last batch took no less time than one of the batch before, apart from noise.
@@ -154,11 +158,17 @@ mod tests {
 
     /// The batches of a warm-up of up to 10 s in made-up time: `cost_s` is the CPU time of the Nth request, which takes
     /// `stretch` times as long.
-    fn batches(known: Option<u64>, cost_s: fn(u64) -> f64, stretch: f64) -> Vec<u64> {
+    fn batches(
+        known: Option<u64>,
+        cost_s: fn(u64) -> f64,
+        stretch: f64,
+        allowed_s: Option<u64>,
+    ) -> Vec<u64> {
         let spent = Arc::new(Mutex::new(Spent::default()));
         let clock = Arc::clone(&spent);
         let clock = Box::new(move || *clock.lock().unwrap());
-        let mut warm_up = WarmUp::of(known, 10.0, clock);
+        let allowed = allowed_s.map(Duration::from_secs);
+        let mut warm_up = WarmUp::of(known, 10.0, allowed, clock);
         let mut batches = Vec::new();
         while let Some(Batch { requests, pause }) = warm_up.next() {
             assert_eq!(pause, Duration::ZERO);
@@ -178,26 +188,37 @@ mod tests {
     #[test]
     fn each_batch_of_a_warm_up_is_as_long_as_all_before() {
         let doubling = [
-            250, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000,
+            25, 225, 250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000,
         ];
         let steady: fn(u64) -> f64 = |_| 0.0001;
         let to_the_16_000th: fn(u64) -> f64 =
             |sent| 0.0004 / (1.0 + sent.min(16_000) as f64 / 1000.0);
         let for_ever: fn(u64) -> f64 = |sent| 0.01 / (1.0 + sent as f64 / 1000.0);
         let fast: fn(u64) -> f64 = |sent| 1e-6 / (1.0 + sent as f64);
-        for (name, known, cost_s, stretch, expected) in [
-            ("steady", None, steady, 1.0, 5),
+        for (name, known, cost_s, stretch, allowed_s, expected) in [
+            ("steady", None, steady, 1.0, None, 6),
             // The last batch is as fast as the one before.
-            ("gets faster", None, to_the_16_000th, 1.0, 9),
-            ("known", Some(8000), steady, 1.0, 6),
+            ("gets faster", None, to_the_16_000th, 1.0, None, 10),
+            ("known", Some(8000), steady, 1.0, None, 7),
             // 8000 requests would take more than the limit of 10 s of CPU time.
-            ("gets faster for ever", None, for_ever, 1.0, 5),
-            // 50 s have passed.
-            ("on a busy machine", None, steady, 6000.0, 1),
-            ("never steady", None, fast, 1.0, 11),
+            ("gets faster for ever", None, for_ever, 1.0, None, 6),
+            // 250 requests would take more than 50 s.
+            ("on a busy machine", None, steady, 6000.0, None, 1),
+            ("never steady", None, fast, 1.0, None, 12),
+            // A response takes 40 ms: 250 of them fit into 12 s, 500 do not.
+            ("within a budget", None, steady, 400.0, Some(12), 2),
+            (
+                "known, within a budget",
+                Some(1000),
+                steady,
+                400.0,
+                Some(12),
+                4,
+            ),
         ] {
             let expected = &doubling[..expected];
-            assert_eq!(batches(known, cost_s, stretch), expected, "{name}");
+            let found = batches(known, cost_s, stretch, allowed_s);
+            assert_eq!(found, expected, "{name}");
         }
     }
 }

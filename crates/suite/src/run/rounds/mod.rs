@@ -90,6 +90,8 @@ pub fn run(
     rig.report(RunEvent::Planned {
         trials: &plan.trials(sure),
     });
+    let per_round = plan.trials(1).len();
+    let counted_trial = { rule.adaptive }.map(|adaptive| adaptive.counted_trial(per_round));
     let measures = plan.measures().to_vec();
     let stopping = rule
         .adaptive
@@ -97,6 +99,7 @@ pub fn run(
     let mut rounds = RoundRunner {
         plan,
         stopping,
+        counted_trial,
         warm_ups: WarmUps::new(rule.alike),
         attempts: 0,
         planned: 0,
@@ -114,6 +117,8 @@ pub fn run(
 struct RoundRunner<'a> {
     plan: Plan,
     stopping: Option<Stopping<'a>>,
+    /// How long a trial may take that counts instructions.
+    counted_trial: Option<Duration>,
     warm_ups: WarmUps,
     /// How many attempts ran.
     attempts: u32,
@@ -223,6 +228,7 @@ impl RoundRunner<'_> {
             warming,
             warmup_limit_s: limit_s,
             warmup_s,
+            allowed: { self.counted_trial }.filter(|_| trial.load.by == MeasuredBy::Instructions),
             trial,
         }
     }

@@ -25,8 +25,6 @@ pub struct Stopping<'a> {
 /// Even if the budget is short, two rounds run, because one has no interval. A comparison needs [`LEAST_ROUNDS`] to count
 /// as precise.
 const FEWEST_ROUNDS: u32 = 2;
-/// The same for loads that count instructions, whose changes must be more significant.
-const FEWEST_COUNTED_ROUNDS: u32 = 3;
 /// The rounds that a comparison of instructions needs to count as precise: they differ so little that it is precise long before.
 const LEAST_COUNTED_ROUNDS: usize = 6;
 
@@ -155,7 +153,7 @@ impl<'a> Stopping<'a> {
     fn fewest_rounds(&self) -> u32 {
         let mut measures = self.measures.iter().map(|one| one.measure.load.by);
         match measures.any(|by| by == MeasuredBy::Instructions) {
-            true => FEWEST_COUNTED_ROUNDS,
+            true => AdaptiveRounds::FEWEST_COUNTED_ROUNDS,
             false => FEWEST_ROUNDS,
         }
     }
