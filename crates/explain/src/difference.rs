@@ -8,15 +8,20 @@ use serde::Serialize;
 
 use crate::cost_row::{CostRow, rows};
 use crate::costs::ServerCosts;
-use crate::functions::{own_weights, seconds_per_weight};
+use crate::functions::{own_weights, seconds_per_weight, without_hash};
 use crate::summary::WorkloadCosts;
 
 /// A function has changed if its CPU time differs by this many standard errors of its samples: of a hundred functions that did
 /// not change, about a quarter of one does.
 const STANDARD_ERRORS: f64 = 3.0;
 
-/// A smaller change is shown as none: half of the last digit.
-const LEAST_CHANGE: f64 = 0.0005;
+/// A smaller change of a figure is of no consequence, however certain it is.
+const LEAST_CHANGE: f64 = 0.005;
+
+/// The smallest change of a function that a profile should show, and the share of the CPU time that the function has, both as
+/// shares of the server's CPU time.
+const VISIBLE: f64 = 0.02;
+const SHARE: f64 = 0.1;
 
 /// Why two explanations cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +64,8 @@ pub struct Difference<'a> {
     /// The functions whose own CPU time for each request changed by more than the noise of their samples: those that grew most
     /// first, and those that shrank most last. Empty unless both were profiled.
     pub functions: Vec<FunctionChange>,
+    /// How finely they are seen; `None` unless both were profiled.
+    pub resolution: Option<Resolution>,
 }
 
 /// A figure or system call before and after.
@@ -90,17 +97,62 @@ pub struct MeasuredChange {
     pub paired: bool,
 }
 
+impl MeasuredChange {
+    fn matters(&self) -> bool {
+        (self.ratio - 1.0).abs() >= LEAST_CHANGE
+    }
+}
+
+/// How finely the profiles of both sides show changes of functions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Resolution {
+    /// The smallest change that is listed, of a function with a tenth of the CPU time, as a share of the server's CPU time.
+    pub visible: f64,
+    /// How many times as many samples would show 2 %; `None` if these do.
+    pub more_samples: Option<f64>,
+}
+
+impl Resolution {
+    /// `None` without samples.
+    fn of(before: &Profile, after: &Profile) -> Option<Self> {
+        let samples = before.total().min(after.total());
+        let wanted = least_samples();
+        (samples > 0.0).then(|| Self {
+            visible: VISIBLE * (wanted / samples).sqrt(),
+            more_samples: Some(wanted / samples).filter(|times| *times > 1.0),
+        })
+    }
+}
+
+/// How many samples both profiles need to show a change of 2 % of the CPU time, in a function with a tenth of it.
+fn least_samples() -> f64 {
+    2.0 * SHARE * (STANDARD_ERRORS / VISIBLE).powi(2)
+}
+
 /// How the CPU time of a function changed, without the functions that it calls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FunctionChange {
-    /// The function.
+    /// The function, after if both have it.
     pub frame: Frame,
+    /// The file or library that it is in before, if it was there.
+    pub module_before: Option<String>,
     /// Its CPU time for each request (or event) before, in seconds.
     pub before_s: f64,
     /// After, likewise.
     pub after_s: f64,
     /// How much it grew, in seconds; negative if it shrank.
     pub difference_s: f64,
+}
+
+impl FunctionChange {
+    /// The file or library that it is in, on both sides if they differ.
+    pub fn place(&self) -> String {
+        let module = &self.frame.module;
+        match &self.module_before {
+            Some(before) if before != module => format!("{before} → {module}"),
+            _ => module.clone(),
+        }
+    }
 }
 
 /// What differs between two explanations.
@@ -126,15 +178,14 @@ pub fn difference<'a>(
         .map(|row| CostChange::of(row, &one, &other))
         .collect();
     correct(&mut costs);
-    let functions = match (&before.on_cpu, &after.on_cpu) {
-        (Some(before), Some(after)) => functions(before, after),
-        _ => Vec::new(),
-    };
+    let profiles = before.on_cpu.as_ref().zip(after.on_cpu.as_ref());
+    let functions = profiles.map_or(Vec::new(), |(before, after)| functions(before, after));
     Ok(Difference {
         before,
         after,
         costs,
         functions,
+        resolution: profiles.and_then(|(before, after)| Resolution::of(before, after)),
     })
 }
 
@@ -196,11 +247,31 @@ impl<'a> CostChange<'a> {
         is_only_in(self.before.as_ref(), self.after.as_ref())
     }
 
-    /// Whether the figure certainly changed, by an amount that is shown.
+    /// Whether the figure certainly changed, by an amount that matters.
     pub fn is_clear(&self) -> bool {
-        self.change.is_some_and(|change| {
-            change.p_corrected < 0.05 && (change.ratio - 1.0).abs() >= LEAST_CHANGE
-        })
+        { self.change }.is_some_and(|change| change.matters() && change.p_corrected < 0.05)
+    }
+
+    /// Whether it probably did: by its own interval, but not after the correction for all figures.
+    pub fn is_likely(&self) -> bool {
+        let excludes_none = |change: &MeasuredChange| change.low > 1.0 || change.high < 1.0;
+        let likely = self
+            .change
+            .filter(|change| change.matters())
+            .filter(excludes_none);
+        likely.is_some() && !self.is_clear()
+    }
+
+    /// The verdict in a word or two; `None` if there is none.
+    pub fn verdict(&self) -> Option<&'static str> {
+        let grew = self.change?.ratio > 1.0;
+        match (self.is_clear(), self.is_likely(), grew) {
+            (true, _, true) => Some("grew"),
+            (true, _, false) => Some("shrank"),
+            (false, true, true) => Some("probably grew"),
+            (false, true, false) => Some("probably shrank"),
+            (false, false, _) => None,
+        }
     }
 }
 
@@ -252,6 +323,7 @@ type Key<'a> = (&'a str, FrameKind);
 /// A function, and its own samples in both profiles.
 struct Own<'a> {
     frame: &'a Frame,
+    module_before: Option<&'a str>,
     before: f64,
     after: f64,
 }
@@ -263,7 +335,9 @@ fn functions(before: &Profile, after: &Profile) -> Vec<FunctionChange> {
         own.entry(key(frame)).or_insert(Own::none(frame)).after += samples;
     }
     for (frame, samples) in own_weights(before) {
-        own.entry(key(frame)).or_insert(Own::none(frame)).before += samples;
+        let function = own.entry(key(frame)).or_insert(Own::none(frame));
+        function.before += samples;
+        function.module_before.get_or_insert(&frame.module);
     }
     let (one_before_s, one_after_s) = (seconds_per_weight(before), seconds_per_weight(after));
     let changes = own.into_values().filter_map(|own| {
@@ -274,6 +348,7 @@ fn functions(before: &Profile, after: &Profile) -> Vec<FunctionChange> {
         let error = (variance(own.before, one_before_s) + variance(own.after, one_after_s)).sqrt();
         (difference_s.abs() > STANDARD_ERRORS * error).then(|| FunctionChange {
             frame: own.frame.clone(),
+            module_before: own.module_before.map(str::to_owned),
             before_s,
             after_s,
             difference_s,
@@ -291,6 +366,7 @@ impl<'a> Own<'a> {
     fn none(frame: &'a Frame) -> Self {
         Self {
             frame,
+            module_before: None,
             before: 0.0,
             after: 0.0,
         }
@@ -299,18 +375,6 @@ impl<'a> Own<'a> {
 
 fn key(frame: &Frame) -> Key<'_> {
     (without_hash(&frame.name), frame.kind)
-}
-
-/// A name of Rust without the hash at its end, which changes with every build: `a::b` for `a::b::h0123456789abcdef`.
-fn without_hash(name: &str) -> &str {
-    match name.rsplit_once("::h") {
-        Some((path, hash))
-            if hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()) =>
-        {
-            path
-        }
-        _ => name,
-    }
 }
 
 #[cfg(test)]
@@ -425,6 +489,75 @@ mod tests {
     }
 
     #[test]
+    fn a_function_of_both_is_in_the_files_of_both() {
+        let mut before = Made::server("a")
+            .profile(&[("f", 100.0), ("gone", 90.0)])
+            .done();
+        let mut after = Made::server("b")
+            .profile(&[("f", 200.0), ("new", 90.0)])
+            .done();
+        for (explanation, file) in [(&mut before, "a"), (&mut after, "b")] {
+            let frames = &mut explanation.on_cpu.as_mut().unwrap().frames;
+            frames
+                .iter_mut()
+                .for_each(|frame| frame.module = file.into());
+        }
+        let found = difference(&before, &after).unwrap();
+        let places = found
+            .functions
+            .iter()
+            .map(|it| (&*it.frame.name, it.place()));
+        let expected = [("f", "a → b"), ("new", "b"), ("gone", "a")];
+        assert_eq!(
+            places.collect::<Vec<_>>(),
+            expected.map(|(name, place)| (name, place.to_owned()))
+        );
+    }
+
+    #[test]
+    fn the_visible_change_shrinks_with_the_root_of_the_samples() {
+        assert!((least_samples() - 4500.0).abs() < 1e-6);
+        for (samples, visible, more) in [(4500.0, 0.02, None), (1125.0, 0.04, Some(4.0))] {
+            let (fewer, many) = (profile(&[("f", samples)]), profile(&[("f", 9000.0)]));
+            for pair in [(&fewer, &many), (&many, &fewer)] {
+                let found = Resolution::of(pair.0, pair.1).unwrap();
+                assert!((found.visible - visible).abs() < 1e-9, "{found:?}");
+                assert_eq!(found.more_samples, more);
+            }
+        }
+        assert_eq!(Resolution::of(&profile(&[]), &profile(&[])), None);
+    }
+
+    #[test]
+    fn a_change_that_matters_is_certain_probable_or_neither() {
+        let verdict = |by: [f64; 6]| {
+            let before = cpu("a", &[1.0; 6]);
+            let mut after = cpu("b", &by);
+            let mut before = before;
+            // Other figures, for which the p-values are corrected.
+            for one in [&mut before, &mut after] {
+                for (i, round) in one.rounds.iter_mut().enumerate() {
+                    for figure in [CostFigure::Bytes, CostFigure::Threads, CostFigure::Segments] {
+                        round.figures.insert(figure, 100.0 + i as f64);
+                    }
+                }
+            }
+            let found = difference(&before, &after).unwrap();
+            change(&found, "CPU time").verdict()
+        };
+        for (rounds, expected) in [
+            ([1.5, 1.51, 1.49, 1.5, 1.52, 1.48], Some("grew")),
+            ([0.5, 0.51, 0.49, 0.5, 0.52, 0.48], Some("shrank")),
+            ([1.1, 1.6, 1.9, 1.2, 2.4, 1.01], Some("probably grew")),
+            ([0.6, 1.4, 1.0, 0.7, 1.5, 0.9], None),
+            // Certain, and of no consequence.
+            ([1.001, 1.0011, 1.0009, 1.001, 1.0012, 1.001], None),
+        ] {
+            assert_eq!(verdict(rounds), expected, "{rounds:?}");
+        }
+    }
+
+    #[test]
     fn without_both_profiles_no_function_changed() {
         let profiled = Made::server("a").profile(&[("f", 100.0)]).done();
         let plain = Made::server("b").done();
@@ -435,16 +568,5 @@ mod tests {
         };
         idle.on_cpu.as_mut().unwrap().units = 0.0;
         assert!(difference(&idle, &idle).unwrap().functions.is_empty());
-    }
-
-    #[test]
-    fn only_hashes_are_cut_from_names() {
-        for (name, shown) in [
-            ("a::b::h0123456789abcdef", "a::b"),
-            ("a::b::hash", "a::b::hash"),
-            ("a::h0123456789abcdeg", "a::h0123456789abcdeg"),
-        ] {
-            assert_eq!(without_hash(name), shown);
-        }
     }
 }

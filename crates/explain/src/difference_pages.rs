@@ -3,13 +3,13 @@
 use prony_model::CostFigure;
 use prony_present::number::{self, change, duration, more_or_less_time};
 use prony_present::page::{Block, LEAST_WIDTH, Page, Section};
-use prony_present::table::{Cell, Colour, Flag, Head, Row, Table, Weight};
+use prony_present::table::{Cell, Colour, Head, Row, Table};
 use prony_present::terminal::Paint;
 use prony_present::words::{counted, list};
 use prony_stats::Estimate;
 
 use crate::cost_table::{Medium, interval, name, per};
-use crate::difference::{CostChange, Difference, FunctionChange, MeasuredChange};
+use crate::difference::{CostChange, Difference, FunctionChange, MeasuredChange, Resolution};
 use crate::flames::embedded;
 use crate::functions;
 use crate::pages::titled;
@@ -107,27 +107,39 @@ impl Difference<'_> {
         });
         let new = self.named("New", |cost| cost.is_new());
         let gone = self.named("Gone", |cost| cost.is_gone());
-        format!("{clear} of {figures} certainly changed.{cpu}{new}{gone}")
+        let likely = self.named("Probably", |cost| cost.is_likely());
+        let clear = match clear {
+            0 => format!("None of {figures} certainly changed."),
+            _ => {
+                let names = self.names(|cost| cost.is_clear());
+                format!("{clear} of {figures} certainly changed: {}.", list(&names))
+            }
+        };
+        format!("{clear}{likely}{cpu}{new}{gone}")
     }
 
     /// The figures and system calls that this is true of: ` New: madvise.`
     fn named(&self, title: &str, is_so: impl Fn(&CostChange<'_>) -> bool) -> String {
-        let found = self.costs.iter().filter(|cost| is_so(cost));
-        let names: Vec<String> = found.map(|cost| cost.row.title()).collect();
+        let names = self.names(is_so);
         match names.is_empty() {
             true => String::new(),
             false => format!(" {title}: {}.", list(&names)),
         }
     }
 
+    fn names(&self, is_so: impl Fn(&CostChange<'_>) -> bool) -> Vec<String> {
+        let found = self.costs.iter().filter(|cost| is_so(cost));
+        found.map(|cost| cost.row.title()).collect()
+    }
+
     fn basis(&self) -> Option<&'static str> {
         let found = self.costs.iter().find_map(|cost| cost.change)?;
         Some(match found.paired {
             true => {
-                "Each round is compared with the same round of the other; p-values are corrected for all figures (Holm)."
+                "Each round is compared with the same round of the other. What grew or shrank did so after correction for all figures (Holm), what probably did only by its own interval."
             }
             false => {
-                "The two have different numbers of rounds, so all rounds of one are compared with all of the other; p-values are corrected for all figures (Holm)."
+                "The two have different numbers of rounds, so all rounds of one are compared with all of the other. What grew or shrank did so after correction for all figures (Holm), what probably did only by its own interval."
             }
         })
     }
@@ -148,6 +160,7 @@ impl Difference<'_> {
                 drop: 3,
                 ..Head::figure("95 % interval")
             },
+            Head::words("verdict"),
         ];
         Table {
             heads,
@@ -184,10 +197,12 @@ impl Difference<'_> {
                 blocks.push(Block::Table(self.functions_table(caption, &changes)));
             }
         }
-        blocks.push(Block::Caption(match self.functions.is_empty() {
-            true => "No function changed by more than the noise of its samples.".to_owned(),
-            false => FUNCTIONS.to_owned(),
-        }));
+        let listed = match self.functions.is_empty() {
+            true => "No function changed by more than the noise of its samples.",
+            false => FUNCTIONS,
+        };
+        let resolution = self.resolution.map_or(String::new(), visible);
+        blocks.push(Block::Caption(format!("{listed}{resolution}")));
         blocks
     }
 
@@ -201,7 +216,7 @@ impl Difference<'_> {
         Table {
             caption: format!("{caption}{more}"),
             heads: vec![
-                Head::words("function"),
+                functions::head(),
                 Head::words("in"),
                 Head::figure("before"),
                 Head::figure("after"),
@@ -215,6 +230,20 @@ impl Difference<'_> {
             is_whole: true,
         }
     }
+}
+
+/// How finely functions are seen, and what would show 2 %.
+fn visible(resolution: Resolution) -> String {
+    let more = resolution.more_samples.map_or(String::new(), |times| {
+        format!(
+            "; {} times the samples would show 2 % (--profile-duration, --frequency)",
+            number::about_times(times)
+        )
+    });
+    format!(
+        " These profiles show a change of {} of the CPU time in a function that has a tenth of it{more}.",
+        number::share(resolution.visible)
+    )
 }
 
 const FUNCTIONS: &str = "CPU time of the function itself for each request or event, without those that it calls. A function is listed if it changed by more \
@@ -244,32 +273,15 @@ fn cost_line(cost: &CostChange<'_>, medium: Medium) -> Row {
                 ..Cell::text(middle)
             },
             Cell::blank(ends),
+            Cell::text(cost.verdict().unwrap_or_default()),
         ],
         begins_group: cost.row.begins_group(),
-        flags: flags(cost, medium),
         ..Row::default()
     }
 }
 
 fn ends(found: &MeasuredChange) -> String {
     format!("{} to {}", change(found.low), change(found.high))
-}
-
-/// A page has no colours for figures, so it names what certainly changed.
-fn flags(cost: &CostChange<'_>, medium: Medium) -> Vec<Flag> {
-    let change = cost
-        .change
-        .filter(|_| cost.is_clear() && medium == Medium::Page);
-    let flag = change.map(|change| match change.ratio > 1.0 {
-        true => ("grew", Weight::Warning),
-        false => ("shrank", Weight::Note),
-    });
-    flag.map(|(text, weight)| Flag {
-        text: text.to_owned(),
-        weight,
-    })
-    .into_iter()
-    .collect()
 }
 
 /// Less is better, except for the number of threads.
@@ -291,7 +303,7 @@ fn function_line(one: &FunctionChange) -> Row {
     Row {
         cells: vec![
             functions::name(&one.frame),
-            Cell::text(&one.frame.module),
+            Cell::text(one.place()),
             time(one.before_s),
             time(one.after_s),
             Cell {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use prony_model::{Explanation, Frame, Profile};
 use prony_present::number::{duration, share};
 use prony_present::table::{Cell, Head, Row, Table};
-use prony_present::terminal::cut;
+use prony_present::terminal::cut_middle;
 
 /// How many functions are listed for each server.
 const LISTED: usize = 10;
@@ -65,7 +65,7 @@ pub fn table(of: &Explanation, functions: &[Function<'_>]) -> Table {
     let unit = of.unit.name();
     Table {
         heads: vec![
-            Head::words("function"),
+            head(),
             Head::words("in"),
             Head {
                 hint: "The share of the samples in which the function itself ran, without those that it calls",
@@ -85,9 +85,29 @@ pub fn table(of: &Explanation, functions: &[Function<'_>]) -> Table {
 /// The most letters of a function's name: names of templates may have thousands.
 const LETTERS: usize = 160;
 
+/// The title of a column of functions.
+pub fn head() -> Head {
+    Head {
+        keeps_ends: true,
+        ..Head::words("function")
+    }
+}
+
 /// The name of a function.
 pub fn name(frame: &Frame) -> Cell {
-    Cell::text(cut(&frame.name, LETTERS))
+    Cell::text(cut_middle(without_hash(&frame.name), LETTERS))
+}
+
+/// A name of Rust without the hash at its end, which changes with every build: `a::b` for `a::b::h0123456789abcdef`.
+pub fn without_hash(name: &str) -> &str {
+    match name.rsplit_once("::h") {
+        Some((path, hash))
+            if hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()) =>
+        {
+            path
+        }
+        _ => name,
+    }
 }
 
 fn row(function: &Function<'_>) -> Row {
@@ -128,6 +148,17 @@ mod tests {
         assert_eq!(shown.collect::<Vec<_>>(), [("main", 0.5), ("handle", 0.4)]);
         // Half of one second over 1,000 requests.
         assert!((found[0].cpu_s - 0.0005).abs() < 1e-12, "{found:?}");
+    }
+
+    #[test]
+    fn only_hashes_are_cut_from_names() {
+        for (name, shown) in [
+            ("a::b::h0123456789abcdef", "a::b"),
+            ("a::b::hash", "a::b::hash"),
+            ("a::h0123456789abcdeg", "a::h0123456789abcdeg"),
+        ] {
+            assert_eq!(without_hash(name), shown);
+        }
     }
 
     #[test]

@@ -46,6 +46,8 @@ pub struct Head {
     pub hint: &'static str,
     /// Whether it contains words, which are aligned left, instead of figures.
     pub is_words: bool,
+    /// Whether words that are too long lose their middle instead of their end: the ends of some names tell them apart.
+    pub keeps_ends: bool,
     /// If there is no room for all columns, the highest is dropped first; a column with 0 is never dropped.
     pub drop: u8,
     /// In a terminal, details are a column of their own: its title, and its drop priority; `None` if a terminal does not
@@ -60,6 +62,7 @@ impl Head {
             title: Cow::Borrowed(title),
             hint: "",
             is_words: true,
+            keeps_ends: false,
             drop: 0,
             detail: None,
         }

@@ -51,6 +51,18 @@ pub fn cut(text: &str, letters: usize) -> String {
     }
 }
 
+/// The same, without what is in the middle: the ends of names tell them apart.
+pub fn cut_middle(text: &str, letters: usize) -> String {
+    let count = text.chars().count();
+    if count <= letters || letters < 3 {
+        return cut(text, letters);
+    }
+    let first = (letters - 1) / 2;
+    let clean = || text.chars().map(visible);
+    let last = clean().skip(count - (letters - 1 - first));
+    clean().take(first).chain(['…']).chain(last).collect()
+}
+
 fn visible(c: char) -> char {
     if c.is_control() { '�' } else { c }
 }
@@ -103,6 +115,16 @@ mod tests {
         assert_eq!(wrapped("a bc defghij k", 4), ["a bc", "defg", "hij", "k"]);
         assert_eq!(wrapped("", 4), [""]);
         assert_eq!(cut("abcdef", 4), "abc…");
+        for (letters, shown) in [
+            (6, "abcdef"),
+            (5, "ab…ef"),
+            (4, "a…ef"),
+            (3, "a…f"),
+            (2, "a…"),
+        ] {
+            assert_eq!(cut_middle("abcdef", letters), shown);
+        }
+        assert_eq!(cut_middle("a\u{1b}bcde", 4), "a…de");
         assert_eq!(cut("a\u{1b}[2J", 9), "a�[2J");
     }
 

@@ -33,6 +33,7 @@ fn document() -> Value {
     // The samples are alike, so no function changed.
     document["differences"][0]["functions"] = json!([{
         "frame": explanations[0].on_cpu.as_ref().unwrap().frames[0],
+        "module_before": null,
         "before_s": 0.0,
         "after_s": 1e-6,
         "difference_s": 1e-6,

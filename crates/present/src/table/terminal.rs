@@ -1,7 +1,7 @@
 //! A table in a terminal: the most important columns that fit its width.
 
 use super::{Colour, Row, Table, Tone, Weight, least_important};
-use crate::terminal::{Paint, cut, wrapped};
+use crate::terminal::{Paint, cut, cut_middle, wrapped};
 
 const GAP: usize = 2;
 /// Words are cut to this length, or to a third of the width if that is more, so that figures keep their room.
@@ -146,7 +146,8 @@ impl Table {
                 .rows
                 .iter()
                 .map(move |row| row.cells.get(i).map_or(String::new(), of));
-            cells.map(|cell| cut(&cell, letters))
+            let cut = if head.keeps_ends { cut_middle } else { cut };
+            cells.map(move |cell| cut(&cell, letters))
         };
         let set = |title: &str, cells: Vec<String>, drop| {
             let lines: Vec<String> = std::iter::once(cut(title, letters)).chain(cells).collect();

@@ -80,12 +80,13 @@ pub struct Arguments {
     /// Take no profile
     #[arg(long)]
     no_profile: bool,
-    /// Profile each server for this long
-    #[arg(long, default_value = "3s", value_parser = arguments::measured_duration, conflicts_with = "no_profile")]
-    profile_duration: Duration,
-    /// Take this many samples a second of each thread that runs
-    #[arg(long, value_name = "HZ", default_value_t = 199, value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with = "no_profile")]
-    frequency: u64,
+    /// Profile each server for this long [default: 3s; several servers until a change of 2 % of the
+    /// CPU time shows, for at most 30s]
+    #[arg(long, value_name = "DURATION", value_parser = arguments::measured_duration, conflicts_with = "no_profile")]
+    profile_duration: Option<Duration>,
+    /// Take this many samples a second of each thread that runs [default: 199, of several servers 997]
+    #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with = "no_profile")]
+    frequency: Option<u64>,
     #[command(flatten)]
     trials: TrialFlags,
     #[command(flatten)]
@@ -138,11 +139,7 @@ impl Arguments {
             }
             return catalogue.select(&ids).map_err(project::not_selected);
         }
-        let is_id = |name: &&String| ServerPath::of(name).is_none();
-        let ids: Vec<&String> = self.servers.iter().filter(is_id).collect();
-        let mut servers = catalogue.select(&ids).map_err(project::not_selected)?;
-        servers.extend(outside);
-        Ok(servers)
+        in_order(&self.servers, catalogue, outside)
     }
 
     fn measures(
@@ -197,15 +194,16 @@ impl Arguments {
         })
     }
 
-    fn plan(&self) -> ExplainPlan {
+    fn plan(&self, servers: usize) -> ExplainPlan {
+        let mut profile = ProfilePlan::for_servers(servers);
+        profile.frequency_hz = self.frequency.unwrap_or(profile.frequency_hz);
+        if let Some(duration) = self.profile_duration {
+            (profile.duration, profile.samples) = (duration, 0);
+        }
         ExplainPlan {
             rounds: self.rounds.get(),
             duration: self.duration,
-            profile: (!self.no_profile).then_some(ProfilePlan {
-                frequency_hz: self.frequency,
-                duration: self.profile_duration,
-                off_cpu: true,
-            }),
+            profile: (!self.no_profile).then_some(profile),
         }
     }
 
@@ -229,6 +227,7 @@ impl Arguments {
             names,
         );
         let cpus = self.cpus.assign()?;
+        let plan = self.plan(servers.len());
         let request = RunRequest {
             bench: self.build.bench(&project.layout, cpus, &id, interrupt)?,
             suite: &suite,
@@ -245,10 +244,30 @@ impl Arguments {
             ports: Box::new(FreePorts),
             driver: None,
             generator: Generator::this_process(),
-            explain: Some(self.plan()),
+            explain: Some(plan),
         };
         run_progress::run(request, store, self.live.line_mode())
     }
+}
+
+/// The servers with these names, each once, in this order: what changes is from the first to the second. Those `outside` are
+/// in the same order as the folders among the names.
+fn in_order<'a>(
+    names: &[String],
+    catalogue: &'a Catalogue,
+    outside: &'a [Server],
+) -> Result<Vec<&'a Server>, Box<dyn Error>> {
+    let mut outside = outside.iter();
+    let mut servers: Vec<&Server> = Vec::new();
+    for name in names {
+        let server = match ServerPath::of(name) {
+            Some(_) => outside.next(),
+            None => Some(catalogue.get(name).map_err(project::not_selected)?),
+        };
+        let is_new = |server: &&Server| !servers.iter().any(|one| one.id == server.id);
+        servers.extend(server.filter(is_new));
+    }
+    Ok(servers)
 }
 
 /// Writes and shows the explanation, and says whether it is whole.

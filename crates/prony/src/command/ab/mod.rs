@@ -19,8 +19,8 @@ use prony_server::{Catalogue, FreePorts, Freshness, Layout, MANIFEST_FILE, Serve
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Suite;
 use prony_suite::run::{
-    Bench, Counter, ExplainPlan, Finished, Generator, Prepared, RunRequest, limits_of_counting,
-    prepare,
+    Bench, Counter, ExplainPlan, Finished, Generator, Prepared, ProfilePlan, RunRequest,
+    limits_of_counting, prepare,
 };
 use prony_system::load_threads;
 
@@ -273,7 +273,7 @@ impl RevisionSession<'_> {
             ports: Box::new(FreePorts),
             driver: None,
             generator: Generator::this_process(),
-            explain: arguments.explain.then(ExplainPlan::default),
+            explain: { arguments.explain }.then(|| ExplainPlan::of(ProfilePlan::for_servers(2))),
         };
         let finished = run_progress::run(request, &store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);

@@ -15,7 +15,7 @@ use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
 use prony_server::FreePorts;
 use prony_store::{Store, export_json};
-use prony_suite::run::{Bench, ExplainPlan, Finished, RunRequest};
+use prony_suite::run::{Bench, ExplainPlan, Finished, ProfilePlan, RunRequest};
 
 pub use self::choice::Arguments;
 use self::choice::{Choice, Chosen, Ground};
@@ -202,7 +202,7 @@ impl<'a> SuiteSession<'a> {
             ports: Box::new(FreePorts),
             driver: ground.driver.clone(),
             generator: self.loads.generator(),
-            explain: arguments.explain.then(ExplainPlan::default),
+            explain: { arguments.explain }.then(|| ExplainPlan::of(ProfilePlan::for_servers(1))),
         };
         let finished = run_progress::run(request, &self.store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);

@@ -157,6 +157,25 @@ fn two_servers_differ_in_the_function_that_is_longer() {
 }
 
 #[test]
+fn servers_are_compared_in_the_order_in_which_they_are_named() {
+    let project = Project::new();
+    for id in ["first", "second"] {
+        known_cost(&project, id, &[]);
+    }
+    let folder = project.path().join("elsewhere");
+    fs::create_dir(&folder).unwrap();
+    fs::rename(project.path().join("servers/second"), folder.join("second")).unwrap();
+    let document = explain(&project, "elsewhere/second first --rounds 1 --no-profile");
+    let explanations = document["explanations"].as_array().unwrap().iter();
+    let servers: Vec<&Value> = explanations.map(|one| &one["server"]).collect();
+    assert_eq!(servers, ["second", "first"]);
+    assert_eq!(document["differences"][0]["before"], "second");
+    // Only the folder.
+    let document = explain(&project, "elsewhere/second --rounds 1 --no-profile");
+    assert_eq!(document["explanations"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn a_server_that_ends_under_load_fails_alone() {
     let project = Project::new();
     known_cost(&project, "known", &[]);

@@ -43,17 +43,13 @@ pub struct ExplainPlan {
     pub profile: Option<ProfilePlan>,
 }
 
-/// Five rounds of a second, and a profile of three.
-impl Default for ExplainPlan {
-    fn default() -> Self {
+impl ExplainPlan {
+    /// Five rounds of a second, and a profile.
+    pub fn of(profile: ProfilePlan) -> Self {
         Self {
             rounds: 5,
             duration: Duration::from_secs(1),
-            profile: Some(ProfilePlan {
-                frequency_hz: 199,
-                duration: Duration::from_secs(3),
-                off_cpu: true,
-            }),
+            profile: Some(profile),
         }
     }
 }
@@ -63,10 +59,41 @@ impl Default for ExplainPlan {
 pub struct ProfilePlan {
     /// Samples a second and thread that runs.
     pub frequency_hz: u64,
-    /// How long the load takes.
+    /// How long the load takes, or at least.
     pub duration: Duration,
+    /// The load takes longer, within limits, until each server has about this many samples; 0 if it does not.
+    pub samples: u32,
     /// Whether waiting is profiled too.
     pub off_cpu: bool,
+}
+
+impl ProfilePlan {
+    /// The longest profile whose duration Prony chooses.
+    const LONGEST: Duration = Duration::from_secs(30);
+
+    /// Shows where the time of this many servers goes. Differences of two are smaller than what is seen of one: about 5,000
+    /// samples show a change of 2 % of the CPU time.
+    pub fn for_servers(servers: usize) -> Self {
+        let compares = servers > 1;
+        Self {
+            // A prime number, so that samples do not keep step with a clock.
+            frequency_hz: if compares { 997 } else { 199 },
+            duration: Duration::from_secs(3),
+            samples: if compares { 5000 } else { 0 },
+            off_cpu: true,
+        }
+    }
+
+    /// How long a server has to be loaded that keeps this many CPUs busy.
+    fn duration_for(&self, busy_cpus: f64) -> Duration {
+        let per_second = self.frequency_hz as f64 * busy_cpus;
+        let needed = Duration::try_from_secs_f64(f64::from(self.samples) / per_second);
+        let needed = needed.unwrap_or(Self::LONGEST).min(Self::LONGEST);
+        match self.samples {
+            0 => self.duration,
+            _ => needed.max(self.duration),
+        }
+    }
 }
 
 /// Starts a server so that its runtime names its functions.
@@ -86,6 +113,8 @@ fn names_functions() -> Wrapper {
 struct Explained {
     explanation: Explanation,
     measure: usize,
+    /// How many CPUs it kept busy in each round.
+    busy_cpus: Vec<f64>,
     /// Its process, kept from round to round so that it stays warm.
     running: Option<Running>,
     has_failed: bool,
@@ -108,6 +137,7 @@ pub fn explain(
         .map(|(server, index, measure)| Explained {
             explanation: empty(server, measure, plan, rig.tasks),
             measure: index,
+            busy_cpus: Vec::new(),
             running: None,
             has_failed: false,
         })
@@ -192,6 +222,8 @@ impl Explained {
             return;
         };
         let mut cost = CostRound::default();
+        let busy_cpus = plain.server_cpu_s().map(|cpu_s| cpu_s / plain.loaded_s());
+        self.busy_cpus.extend(busy_cpus);
         let unit = self.explanation.unit;
         let plain_cost = PlainCost::of(&plain, &counted, unit);
         plain_cost.add_to(&mut cost);
@@ -225,7 +257,9 @@ impl Explained {
     }
 
     fn profile(&mut self, measure: &Measure, plan: &ProfilePlan, rig: &mut Servers<'_>) {
-        let load = load_for(measure, plan.duration);
+        let busy_cpus = prony_stats::median(&self.busy_cpus);
+        let duration = busy_cpus.map_or(plan.duration, |busy| plan.duration_for(busy));
+        let load = load_for(measure, duration);
         let wrapper = names_functions();
         let mut profiling = Profiling::new(plan, &rig.bench.cpus.load);
         let round = self.explanation.rounds.len() as u32 + 1;
@@ -338,6 +372,27 @@ impl Explained {
             if !self.explanation.unavailable.contains(&one) {
                 self.explanation.unavailable.push(one);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_lasts_until_it_has_enough_samples() {
+        let (one, two) = (ProfilePlan::for_servers(1), ProfilePlan::for_servers(2));
+        for (plan, busy_cpus, seconds) in [
+            (one, 0.01, 3.0),
+            (two, 1.0, 5000.0 / 997.0),
+            (two, 8.0, 3.0),
+            (two, 0.25, 20000.0 / 997.0),
+            (two, 0.001, 30.0),
+            (two, 0.0, 30.0),
+        ] {
+            let duration = plan.duration_for(busy_cpus).as_secs_f64();
+            assert!((duration - seconds).abs() < 1e-6, "{busy_cpus}: {duration}");
         }
     }
 }
