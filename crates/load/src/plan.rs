@@ -224,6 +224,8 @@ pub const MOST_SLOW: usize = 8;
 pub const MOST_PIPELINE: usize = 1000;
 /// The most bytes that requests in flight may take over all connections.
 const MOST_BYTES_IN_FLIGHT: u64 = 512 * 1024 * 1024;
+/// How many streams a rate uses on a connection by default.
+const USUAL_STREAMS: u64 = 100;
 /// Roughly the memory per request in flight beside its bytes.
 const KEPT_OF_REQUEST: u64 = 160;
 
@@ -406,6 +408,23 @@ impl LoadPlan {
         Ok(())
     }
 
+    /// Whether each request has a connection of its own.
+    pub(crate) fn is_without_keep_alive(&self) -> bool {
+        self.requests_per_connection == Some(NonZeroU64::MIN) || self.request.closes(0)
+    }
+
+    /// How many streams a rate uses on a connection of HTTP/2 before it opens another one: as many as servers should allow at
+    /// least (RFC 9113, 6.5.2), or fewer if the requests are so long that those of all connections would not fit.
+    pub fn usual_streams(&self) -> usize {
+        let connections = self
+            .connections
+            .max(self.max_connections)
+            .div_ceil(self.agents);
+        let bytes =
+            (connections as u64).saturating_mul(self.request.longest_bytes() + KEPT_OF_REQUEST);
+        (MOST_BYTES_IN_FLIGHT / bytes.max(1)).clamp(1, USUAL_STREAMS) as usize
+    }
+
     /// The one length in bytes that every expected body has, if known.
     pub(crate) fn body_length(&self) -> Option<u64> {
         self.sampling.as_ref()?.check.body_length()
@@ -559,7 +578,27 @@ fn counted(count: usize, one: &str, several: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::Request;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_rate_uses_as_many_streams_as_fit_into_the_memory_of_a_load() {
+        let usual = |body: usize| {
+            let url = "http://a/".parse().unwrap();
+            let request = Request::new("POST", &url, &[], &vec![0; body]).unwrap();
+            let address = std::net::SocketAddr::from(([127, 0, 0, 1], 80));
+            let mut plan = LoadPlan {
+                shape: LoadShape::Rate(Schedule::constant(prony_model::Arrivals::Even, 1.0)),
+                max_connections: 1000,
+                requests: Some(1),
+                ..LoadPlan::new(address.into(), "http://a/", request)
+            };
+            plan.pipeline = plan.usual_streams();
+            plan.validate().unwrap();
+            plan.pipeline
+        };
+        assert_eq!([0, 100_000, 1 << 20].map(usual), [100, 5, 1]);
+    }
 
     proptest! {
         #[test]

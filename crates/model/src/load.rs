@@ -403,7 +403,22 @@ pub struct OpenLoop {
     /// waited for connections that could not be opened.
     #[serde(default)]
     pub bound_hits: u64,
+    /// Requests that waited while more connections were being set up: their latency is in part that of connecting.
+    #[serde(default)]
+    pub set_up_waits: u64,
 }
+
+impl OpenLoop {
+    /// The share (0 to 1) of the requests that waited while connections were being set up; `None` if it is too small to show
+    /// in the latency.
+    pub fn waited_for_set_up(&self) -> Option<f64> {
+        let share = self.set_up_waits as f64 / self.due.max(1) as f64;
+        (share >= SET_UP_SHOWS).then_some(share.min(1.0))
+    }
+}
+
+/// If a smaller share of the requests waited for connections to be set up, not even the 99th percentile shows it.
+const SET_UP_SHOWS: f64 = 0.01;
 
 /// The events of a load's event streams (`text/event-stream`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

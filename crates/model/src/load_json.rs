@@ -147,6 +147,7 @@ fn a_trial_recorded_before_rates_existed_is_read() {
             "schedule_lag_histogram",
             "most_connections",
             "bound_hits",
+            "set_up_waits",
         ],
     );
     without(

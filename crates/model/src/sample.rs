@@ -455,6 +455,7 @@ pub fn load_result() -> LoadResult {
             schedule_lag_histogram: histogram.to_base64(),
             most_connections: 80,
             bound_hits: 3,
+            set_up_waits: 4,
         }),
         first_byte_ns: histogram.summary(),
         events: Some(events(&histogram, 300)),

@@ -47,6 +47,8 @@ pub(super) struct InFlight {
     pub(super) number: usize,
     /// The start of its latency; `None` if that is its send, and it is not sent yet.
     pub(super) from: Option<Nanoseconds>,
+    /// Since when it has kept its connection busy.
+    pub(super) begun: Nanoseconds,
     /// When it times out: counted from its begin until it is sent, then from its send. A held stream that has begun never
     /// does.
     pub(super) deadline: Nanoseconds,
@@ -97,6 +99,8 @@ pub(super) struct TimedHandshake {
 pub(super) struct Connection<W> {
     pub(super) role: Role,
     pub(super) activity: Activity,
+    /// Since when it is being set up, if it is: until it can carry requests.
+    pub(super) set_up_since: Option<Nanoseconds>,
     pub(super) wire: W,
     /// Its requests: first those that the wire has, in its order.
     pub(super) in_flight: VecDeque<InFlight>,
@@ -128,6 +132,7 @@ impl<W> Connection<W> {
         Self {
             role,
             activity: Activity::Closed,
+            set_up_since: None,
             wire,
             in_flight: VecDeque::new(),
             passed: 0,

@@ -22,7 +22,8 @@ const CLIENT_LIMITED_ABOVE: f64 = 0.90;
 const LONG_ENOUGH: Nanoseconds = 100_000_000;
 /// A schedule lag grows if it has more than doubled, by at least this much.
 const LAG_GROWTH_NS: f64 = 1e6;
-/// A generator that is behind its schedule lacked CPU time if a thread waited for it for more than this share of the time.
+/// A generator that is behind its schedule lacked CPU time if a thread waited for it for more than this share of the time, or had
+/// hardly any left between working and waiting.
 const WAITED_ABOVE: f64 = 0.10;
 
 /// Merges parts into the result of the load: all of them, or that of one agent to see its share. Each should have passed
@@ -101,6 +102,7 @@ fn open_loop(plan: &LoadPlan, merged: &Merged) -> Option<OpenLoop> {
         schedule_lag_histogram: schedule.lag.to_base64(),
         most_connections: merged.connections.most,
         bound_hits: schedule.bound_hits,
+        set_up_waits: schedule.set_up_waits,
     })
 }
 
@@ -282,15 +284,15 @@ fn of_quota(part: &PartResult) -> Option<String> {
 fn evidence(part: &PartResult) -> Vec<String> {
     let busy = Some(part.cost.busy_max).filter(|busy| *busy > CLIENT_LIMITED_ABOVE);
     let busy = busy.map(|busy| format!("a thread was {:.0} % busy", busy * 100.0));
-    let waited = Some(part.cost.waited_max).filter(|waited| *waited > WAITED_ABOVE);
-    let starved = waited
-        .zip(behind(&part.measured.schedule))
-        .map(|(waited, behind)| {
-            format!(
-                "a thread waited for a CPU for {:.0} % of the time, and was {behind}",
-                waited * 100.0
-            )
-        });
+    let waited = part.cost.waited_max;
+    let lacked_time = waited > WAITED_ABOVE || part.cost.busy_max + waited > CLIENT_LIMITED_ABOVE;
+    let behind = behind(&part.measured.schedule).filter(|_| lacked_time);
+    let starved = behind.map(|behind| {
+        format!(
+            "a thread waited for a CPU for {:.0} % of the time, and was {behind}",
+            waited * 100.0
+        )
+    });
     let ports = Some(part.connections.port_waits).filter(|waits| *waits > 0);
     let ports = ports.map(|waits| match waits {
         1 => "a connection waited for a free local port".into(),

@@ -130,6 +130,8 @@ pub(super) struct ScheduleTally<H = LatencyHistogram> {
     pub(super) queued: u64,
     /// Those of them that found every connection busy with requests when no more were allowed.
     pub(super) bound_hits: u64,
+    /// Requests that waited while connections were being set up for them.
+    pub(super) set_up_waits: u64,
     /// At the end, how overdue a request was that had not begun although a connection was free.
     pub(super) behind_by: Nanoseconds,
     /// How late the generator itself was.
@@ -413,6 +415,7 @@ impl ScheduleTally {
         add(&mut self.completed, other.completed);
         add(&mut self.queued, other.queued);
         add(&mut self.bound_hits, other.bound_hits);
+        add(&mut self.set_up_waits, other.set_up_waits);
         self.behind_by = self.behind_by.max(other.behind_by);
         other.lag.add_to(&mut self.lag);
         for (mine, theirs) in self.lag_by_half.iter_mut().zip(other.lag_by_half) {
@@ -428,6 +431,7 @@ impl ScheduleTally {
             completed: self.completed,
             queued: self.queued,
             bound_hits: self.bound_hits,
+            set_up_waits: self.set_up_waits,
             behind_by: self.behind_by,
             lag: (&self.lag).into(),
             lag_by_half: self.lag_by_half,

@@ -2,8 +2,8 @@
 
 use prony_load::wire::grpc::Status;
 use prony_model::{
-    Ended, Events, FlowEntry, Flows, HeldStreams, LatencySummary, LoadResult, LoadSpec, OpenLoop,
-    Outcome, Outcomes, Protocol, SHORTEST_TIMEOUT_NS,
+    Ended, Events, FlowEntry, Flows, HeldStreams, LatencySummary, LoadResult, LoadShape, LoadSpec,
+    OpenLoop, Outcome, Outcomes, Protocol, SHORTEST_TIMEOUT_NS,
 };
 use prony_objective::Judged;
 use prony_present::number::{bytes, duration, exact, seconds};
@@ -133,7 +133,11 @@ fn protocol(result: &LoadResult) -> Option<String> {
     words.extend(tls.and_then(|tls| tls.cipher_suite.clone()));
     if !protocol.is_http1() {
         let streams = words::plural(result.load.pipeline, "stream");
-        words.push(format!("{streams} per connection"));
+        let up_to = match result.load.shape {
+            LoadShape::Rate(_) if result.load.pipeline > 1 => "up to ",
+            _ => "",
+        };
+        words.push(format!("{up_to}{streams} per connection"));
     }
     Some(format!("  {}", words.join(", ")))
 }
@@ -405,6 +409,18 @@ fn delays(result: &LoadResult) -> Vec<String> {
             "  {requests} sent again, because the server had closed the connection after a response"
         ));
     }
+    let waited = result.open.as_ref().and_then(OpenLoop::waited_for_set_up);
+    lines.extend(waited.map(|share| {
+        let streams = match result.target.protocol.is_http1() {
+            true => "",
+            false => ", or more streams (--streams-per-connection)",
+        };
+        format!(
+            "  {} of the requests waited while connections were being set up: their latency is in part that of connecting. \
+             Open enough before the load (-c), or allow fewer (--max-connections){streams}",
+            number::share(share)
+        )
+    }));
     if result.port_waits > 0 {
         let waits = counted(result.port_waits, "wait");
         lines.push(format!(

@@ -80,6 +80,11 @@ pub(super) trait Pacer {
         Nanoseconds::MAX
     }
 
+    /// About how many arrivals of the shared schedule are due by `now` and not taken.
+    fn waiting(&self, _now: Nanoseconds) -> u64 {
+        0
+    }
+
     /// Takes that arrival, for a connection that is free. False if the budget is spent.
     fn take_arrival(&mut self) -> bool {
         false

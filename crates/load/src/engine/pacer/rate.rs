@@ -189,6 +189,16 @@ impl Pacer for Rate<'_> {
         self.next
     }
 
+    fn waiting(&self, now: Nanoseconds) -> u64 {
+        if self.next > now {
+            return 0;
+        }
+        let later = self.steps_due(self.even_step(), now);
+        later
+            .saturating_mul(self.schedule.burst)
+            .saturating_add(self.in_burst)
+    }
+
     #[inline]
     fn take_arrival(&mut self) -> bool {
         if !self.budget.take_one() {

@@ -2,6 +2,7 @@
 
 use prony_model::{Ended, Stage};
 
+use super::simulated::Connect;
 use super::*;
 
 /// It begins with one connection and opens up to `most`.
@@ -53,6 +54,62 @@ fn a_rate_goes_through_its_stages() {
     assert_eq!(outcomes(&result), [(Outcome::Ok, 70)]);
     assert_eq!((open(&result).due, result.duration_s), (70, 0.6));
     assert_eq!(result.ended, Ended::Duration);
+}
+
+/// A server that takes `set_up_ms` to accept a connection and 0.2 ms for a request, but for 20 ms does nothing from the 3000th
+/// on.
+fn pausing(set_up_ms: u64) -> (SimulatedServer, Clock) {
+    let (server, clock) = SimulatedServer::new(Box::new(|it| {
+        let pauses = (3000..3010).contains(&it.number);
+        let after = if pauses { 20 * MS } else { MS / 5 };
+        vec![ResponsePart { after, bytes: OK }]
+    }));
+    let connect = Connect {
+        after: set_up_ms * MS,
+        result: Ok(()),
+    };
+    (server.connecting(Some(connect)), clock)
+}
+
+#[test]
+fn a_pause_of_the_server_opens_hardly_any_connection() {
+    let plan = LoadPlan {
+        connections: 10,
+        ..plan(even(20_000.0), 1000, ms(300))
+    };
+    for (set_up_ms, most) in [(9, 15), (0, 90)] {
+        let result = run(&plan, pausing(set_up_ms));
+        assert_eq!(outcomes(&result), [(Outcome::Ok, 6000)]);
+        let opened = result.connections_opened;
+        assert!((10..=most).contains(&opened), "{set_up_ms} ms: {opened}");
+        // Those that were due meanwhile wait for the ten connections, which take 13 ms for them.
+        let longest = result.latency_ns.as_ref().unwrap().max;
+        assert!(longest <= 21 * MS, "{set_up_ms} ms: {longest}");
+    }
+}
+
+#[test]
+fn requests_that_wait_for_more_connections_are_counted() {
+    let plan = growing(even(500.0), 200, ms(1000));
+    let (server, clock) = responding(|_| Some(100));
+    let connect = |after| {
+        Some(Connect {
+            after,
+            result: Ok(()),
+        })
+    };
+    let result = run(&plan, (server.connecting(connect(40 * MS)), clock));
+    assert_eq!(outcomes(&result), [(Outcome::Ok, 500)]);
+    // 50 are in flight at a time.
+    let open = open(&result);
+    assert!((50..=110).contains(&open.most_connections), "{open:?}");
+    let share = open.waited_for_set_up().unwrap();
+    assert!((0.02..0.5).contains(&share), "{share}");
+    let enough = LoadPlan {
+        connections: 60,
+        ..plan
+    };
+    assert_eq!(load(&enough, 100).open.unwrap().waited_for_set_up(), None);
 }
 
 #[test]

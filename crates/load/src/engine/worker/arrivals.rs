@@ -2,6 +2,7 @@
 
 use prony_model::Outcome;
 
+use super::growth::Needs;
 use super::{BEGIN_AT_ONCE, Worker};
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Connection, InFlight, Role};
@@ -83,9 +84,12 @@ impl<W: Wire> Worker<'_, W> {
     /// The earliest instant at which something should begin.
     #[inline]
     pub(super) fn next_due(&self) -> Nanoseconds {
-        let arrival = match self.can_take_arrival() {
-            true => self.pacer.next_arrival(),
-            false => Nanoseconds::MAX,
+        let arrival = if !self.idle.is_empty() || self.opens_for_each_arrival() {
+            self.pacer.next_arrival()
+        } else if self.can_grow() {
+            self.pacer.next_arrival().max(self.growth.next_look())
+        } else {
+            Nanoseconds::MAX
         };
         let due = self.timetable.next().min(arrival);
         // What is due after the end of the phase does not begin in it, but what has begun goes on.
@@ -96,8 +100,11 @@ impl<W: Wire> Worker<'_, W> {
         begins.min(self.pauses.next())
     }
 
-    fn can_take_arrival(&self) -> bool {
-        !self.idle.is_empty() || self.can_grow()
+    /// Whether each arrival opens a connection of its own: because none carries a second request, or none is open that could
+    /// become free for it.
+    fn opens_for_each_arrival(&self) -> bool {
+        let none_is_left_open = self.open == 0 || self.shared.plan.is_without_keep_alive();
+        none_is_left_open && self.can_grow()
     }
 
     fn can_grow(&self) -> bool {
@@ -128,7 +135,11 @@ impl<W: Wire> Worker<'_, W> {
         }
         for _ in 0..BEGIN_AT_ONCE {
             let at = self.pacer.next_arrival();
-            if at > self.horizon() || !self.give_arrival(at) {
+            if at > self.horizon() {
+                break;
+            }
+            if !self.give_arrival(at) {
+                self.grow();
                 break;
             }
             self.read_clock();
@@ -138,15 +149,16 @@ impl<W: Wire> Worker<'_, W> {
     /// Gives an arrival of the shared schedule to a free connection; returns false if none is free.
     fn give_arrival(&mut self, at: Nanoseconds) -> bool {
         self.drop_lost_idle();
-        if !self.can_take_arrival() || !self.pacer.take_arrival() {
+        let can_take = !self.idle.is_empty() || self.opens_for_each_arrival();
+        if !can_take || !self.pacer.take_arrival() {
             return false;
         }
         let (index, free_since) = match self.take_idle() {
-            // More connections may be opened, so none was lacking.
-            Some((index, since)) if self.can_grow() => (index, since.min(at)),
             Some(idle) => idle,
-            None => (self.grow(), at),
+            None => (self.add_connection(), at),
         };
+        self.tally.schedule.set_up_waits +=
+            u64::from(free_since > at && self.waited_for_set_up(index));
         self.begin(index, Arrival::Scheduled { at, free_since });
         if self.is_in_flow(index) {
             self.free(index);
@@ -193,8 +205,40 @@ impl<W: Wire> Worker<'_, W> {
         self.connections[*self.idle.front()?].waiting_since
     }
 
-    /// Adds a connection.
-    fn grow(&mut self) -> usize {
+    /// Opens more connections, if the requests that wait need them.
+    fn grow(&mut self) {
+        if !self.can_grow() || self.now < self.growth.next_look() {
+            return;
+        }
+        let horizon = self.horizon();
+        let is_retrying = |it: &Connection<W>| {
+            it.role == Role::Load && matches!(it.activity, Activity::Retrying { .. })
+        };
+        // A server that refuses connections, or a lack of ports, does not get better by more of them.
+        let waiting = match self.connections.iter().any(is_retrying) {
+            true => 0,
+            false => self.pacer.waiting(horizon),
+        };
+        let all = self.connections.len() - self.share.streams;
+        let needs = Needs {
+            waiting,
+            depth: self.shared.plan.pipeline,
+            connections: all.saturating_sub(self.growth.setting_up()),
+        };
+        let more = self.growth.more(self.now, needs);
+        for _ in 0..more.min(self.share.most_connections - all) {
+            let index = self.add_connection();
+            self.open(index);
+        }
+    }
+
+    /// Whether a request that waited until that connection was free waited for connections that were being set up.
+    fn waited_for_set_up(&self, index: usize) -> bool {
+        self.growth.are_awaited() || self.connections[index].requests == 0
+    }
+
+    /// Adds a connection, which is not open.
+    fn add_connection(&mut self) -> usize {
         let connection = Connection::new((self.new_wire)(), Role::Load);
         self.connections.push(connection);
         self.connections.len() - 1
@@ -271,6 +315,7 @@ impl<W: Wire> Worker<'_, W> {
         connection.in_flight.push_back(InFlight {
             number,
             from,
+            begun: self.now,
             deadline,
             began_late: self.now >= self.phase.ends,
             excess: connection.excess.take(),
@@ -355,7 +400,7 @@ impl<W: Wire> Worker<'_, W> {
         schedule.due += overdue.in_phase;
         if let Some(since) = free_since {
             // Before that the server kept all connections.
-            schedule.behind_by = horizon.saturating_sub(overdue.first.max(since));
+            schedule.behind_by = self.now.saturating_sub(overdue.first.max(since));
             return;
         }
         schedule.queued += overdue.count;

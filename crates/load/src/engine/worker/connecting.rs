@@ -23,6 +23,10 @@ impl<W: Wire> Worker<'_, W> {
         let source = self.sources.take(is_again);
         connection.wire.open();
         connection.activity = Activity::Connecting { since: self.now };
+        if connection.role == Role::Load {
+            connection.set_up_since = Some(self.now);
+            self.growth.begins_set_up();
+        }
         let deadline = self.next_deadline(index).unwrap_or(Nanoseconds::MAX);
         match self.io.open(index, &self.shared.plan.endpoint, source) {
             Ok(()) => self.watch_deadline(index, deadline),
@@ -100,7 +104,11 @@ impl<W: Wire> Worker<'_, W> {
     }
 
     fn begin_sending(&mut self, index: usize) {
-        self.connections[index].activity = Activity::Open;
+        let connection = &mut self.connections[index];
+        connection.activity = Activity::Open;
+        if let Some(since) = connection.set_up_since.take() {
+            self.growth.ends_set_up(self.now, Some(self.now - since));
+        }
         self.drop_unsent(index, NO_CONNECTION);
         self.connections[index].carry_only_these();
         self.pass_to_wire(index);

@@ -9,6 +9,7 @@ use super::Worker;
 use crate::engine::clock::{Nanoseconds, nanoseconds};
 use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::{Chunk, ReadNext};
+use crate::engine::flows::Flows;
 use crate::engine::judge::{Kept, Sample};
 use crate::engine::tally::Tally;
 use crate::wire::h1::Collect;
@@ -313,6 +314,11 @@ impl<W: Wire> Worker<'_, W> {
             }
             Ok(()) if is_load => {
                 self.in_flight -= 1;
+                // A flow keeps its connection for longer than each of its requests.
+                if self.flows.as_ref().is_none_or(Flows::are_requests) {
+                    self.growth
+                        .served(self.now, self.now.saturating_sub(request.begun));
+                }
                 let is_completed = self.counts(index, &request);
                 let slow_from = &self.shared.plan.slow_from_ns;
                 self.tally.ok(latency, is_completed, slow_from);

@@ -238,6 +238,9 @@ impl<W: Wire> Worker<'_, W> {
         let connection = &mut self.connections[index];
         let is_load = index >= self.share.streams;
         self.open -= u64::from(connection.is_connected() && is_load);
+        if connection.set_up_since.take().is_some() {
+            self.growth.ends_set_up(self.now, None);
+        }
         connection.disconnect(activity);
     }
 }

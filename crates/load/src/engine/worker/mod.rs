@@ -5,6 +5,7 @@ mod connecting;
 mod deadlines;
 mod exchanging;
 mod failing;
+mod growth;
 mod streams;
 
 use std::collections::VecDeque;
@@ -17,6 +18,7 @@ use prony_model::{Ended, LoadShape, Outcome};
 use serde::{Deserialize, Serialize};
 
 use self::deadlines::Deadlines;
+use self::growth::Growth;
 use super::clock::{Clock, Nanoseconds, Timetable, nanoseconds};
 use super::connection::{Activity, Connection, InFlight, Role};
 use super::cost::{SchedulingMeter, ThreadUsage, WorkerCost};
@@ -178,6 +180,7 @@ pub(super) struct Worker<'a, W> {
     /// Connections that wait for an arrival of the shared schedule, the one that has waited longest first, so that all
     /// are used in turn. Some may have been lost meanwhile.
     idle: VecDeque<usize>,
+    growth: Growth,
     judge: Judge<'a>,
     tally: Tally,
     phase: Phase,
@@ -244,6 +247,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             retries_until: 0,
             deadlines: Deadlines::default(),
             idle: VecDeque::new(),
+            growth: Growth::default(),
             judge,
             tally: Tally::default(),
             phase: Phase::begin(now, plan, WorkerCost::default()),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use prony_load::tls::{HttpVersion, Offer, TlsClient};
 use prony_load::{Endpoint, LoadPlan, MOST_PIPELINE, negotiate};
+use prony_model::LoadShape;
 
 use super::connections::ConnectionArguments;
 use super::requests::Content;
@@ -24,10 +25,11 @@ pub struct ProtocolArguments {
     /// Use HTTP/1.1 only
     #[arg(id = "http1", long = "http1.1")]
     http1: bool,
-    /// Keep up to N requests (streams) in flight over each HTTP/2 connection; at most 1000
-    #[arg(long, value_name = "N", value_parser = arguments::whole(1..=MOST_PIPELINE), default_value = "1",
+    /// Keep up to N requests (streams) in flight over each HTTP/2 connection; at most 1000 [default: 1; with
+    /// a rate, 100]
+    #[arg(long, value_name = "N", value_parser = arguments::whole(1..=MOST_PIPELINE),
         conflicts_with_all = ["pipeline", "users"])]
-    streams_per_connection: usize,
+    streams_per_connection: Option<usize>,
 }
 
 impl ProtocolArguments {
@@ -117,7 +119,7 @@ impl<'a> Transport<'a> {
             Offer::Both => ("the server chose HTTP/1.1", "leave it out"),
         };
         match http {
-            HttpVersion::Http1 if streams > 1 => {
+            HttpVersion::Http1 if streams.is_some_and(|streams| streams > 1) => {
                 return Err(usage(format!(
                     "--streams-per-connection needs HTTP/2, but {chosen}; {advice}, or use --pipeline"
                 )));
@@ -130,7 +132,15 @@ impl<'a> Transport<'a> {
             _ => {}
         }
         plan.request = content.encode(http)?;
-        plan.pipeline = pipeline.max(streams);
+        let is_http2 = http == HttpVersion::Http2;
+        let usual = match &plan.shape {
+            // Before it opens another connection.
+            LoadShape::Rate(_) if is_http2 && !matches!(content, Content::Scenario(_)) => {
+                plan.usual_streams()
+            }
+            _ => 1,
+        };
+        plan.pipeline = pipeline.max(streams.unwrap_or(usual));
         plan.requests_per_connection = match http {
             // HTTP/2 has no header for that, and the requests of a scenario are not its own.
             _ if self.connections.no_keepalive && closes_itself(content, http) => {

@@ -22,6 +22,13 @@ fn http2_without_tls_keeps_streams_in_flight() {
     ended.lacks("pipelined");
     result.holds("target.protocol=h2c tls=null load.pipeline=16");
     result.holds("outcomes.ok=2000 connections_opened=2");
+    // A rate uses the streams of its connections before it opens another.
+    let (ended, result) = loaded(format!(
+        "-d300ms --http2 --rate 500/s -t1 {}",
+        server.url("hello")
+    ));
+    ended.prints("  HTTP/2 without TLS, up to 100 streams per connection\n");
+    result.holds("load.pipeline=100 connections_opened=10 load.max_connections=1000");
 }
 
 #[test]

@@ -274,6 +274,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                     schedule_lag_histogram: lag.to_base64(),
                     most_connections: trial.load.connections as u64,
                     bound_hits: 0,
+                    set_up_waits: 0,
                 }
             }),
             first_byte_ns: trial.load.first_byte.then(|| times(mean / 2.0)),
