@@ -1,8 +1,8 @@
 //! A rate that was tried, and its result.
 
 use prony_model::{
-    HistogramError, LatencySummary, LoadResult, NoiseCause, Outcome, Outside, OutsideServer,
-    TcpEvents, noisy, worst_of,
+    HistogramError, LatencySummary, LoadResult, NoiseCause, OpenLoop, Outcome, Outside,
+    OutsideServer, TcpEvents, noisy, worst_of,
 };
 use prony_objective::LoadFigures;
 use serde::Serialize;
@@ -43,6 +43,10 @@ pub struct RateAttempt {
     pub latency_ns: Option<LatencySummary>,
     /// The histogram of these latencies: HdrHistogram V2, base64.
     pub histogram: String,
+    /// How many connections were opened for it, the initial ones included.
+    pub connections_opened: u64,
+    /// Share (0 to 1) of the requests that waited while connections were being set up; `None` if that is too small to show.
+    pub waited_for_set_up: Option<f64>,
     /// The busiest worker's CPU time as a share (0 to 1) of the time.
     pub generator_busy: f64,
     /// What else happened on the machine; `None` if nobody observed it.
@@ -90,6 +94,8 @@ impl RateAttempt {
             sent: load.open.as_ref().map_or(0.0, |open| open.rate_ratio),
             latency_ns: load.latency_ns.clone(),
             histogram: load.histogram.clone(),
+            connections_opened: load.connections_opened,
+            waited_for_set_up: load.open.as_ref().and_then(OpenLoop::waited_for_set_up),
             generator_busy: load.generator.busy_max,
             noise: unjudged
                 .outside
@@ -101,9 +107,15 @@ impl RateAttempt {
         })
     }
 
-    /// Whether the machine disturbed it, so its verdict does not count.
+    /// Whether the machine disturbed it, so its verdict counts only if there is no better one.
     pub fn is_noisy(&self) -> bool {
         self.noise.as_ref().is_some_and(AttemptNoise::is_noisy)
+    }
+
+    /// The share of the CPU time that server or generator lost to others.
+    pub(crate) fn disturbance(&self) -> f64 {
+        let noise = self.noise.as_ref();
+        noise.map_or(0.0, |noise| noise.steal_share + noise.foreign_share)
     }
 }
 
@@ -120,7 +132,7 @@ pub struct AttemptNoise {
     pub server_wait_s: Option<f64>,
     /// Whether the server's CPU use could be distinguished from that of other programs.
     pub server: ServerPlace,
-    /// What made the attempt noisy, so that it does not count; empty if nothing did.
+    /// What made the attempt noisy; empty if nothing did.
     pub noisy: Vec<NoiseCause>,
 }
 
@@ -157,7 +169,7 @@ impl AttemptNoise {
         }
     }
 
-    /// Whether the attempt does not count.
+    /// Whether anything did.
     pub fn is_noisy(&self) -> bool {
         !self.noisy.is_empty()
     }

@@ -4,6 +4,7 @@ use prony_model::LatencySummary;
 use prony_objective::Objective;
 use prony_present::chart::{Axis, Band, Curve, CurveChart, Dot, Frame, Level, Line, Scale};
 use prony_present::number::{self, duration};
+use prony_present::words::plural;
 
 use crate::attempt::RateAttempt;
 use crate::curve::supports;
@@ -25,6 +26,7 @@ const CURVES: [Percentile; 4] = [
 pub fn chart_svg(result: &CapacityResult) -> Option<String> {
     let rates = result.curve.iter().map(|attempt| attempt.rate_per_s);
     let highest = rates.reduce(f64::max).filter(|rate| *rate > 0.0)?;
+    let quiet = result.curve.iter().filter(|attempt| !attempt.is_noisy());
     let curves = CURVES.map(|(name, quantile, value, style)| {
         let point = |attempt: &RateAttempt| {
             let latency = attempt
@@ -36,7 +38,7 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
         Curve {
             name: name.to_owned(),
             style: Line::Measured(style),
-            points: result.curve.iter().filter_map(point).collect(),
+            points: quiet.clone().filter_map(point).collect(),
         }
     });
     let levels = result
@@ -64,9 +66,13 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
     let known = band
         .as_ref()
         .map_or("no capacity was found", |band| &band.name);
+    let left_out = match result.curve.len() - quiet.count() {
+        0 => String::new(),
+        noisy => format!("; without {}", plural(noisy, "noisy rate")),
+    };
     let chart = CurveChart {
         title: format!("Latency against rate: {}", result.target.url),
-        subtitle: format!("objective: {}", result.slo),
+        subtitle: format!("objective: {}{left_out}", result.slo),
         description: format!(
             "Percentiles of latency at rates up to {}; {known}.",
             unit.rate(highest)

@@ -32,20 +32,26 @@ pub fn rates(found: &Found, steps: u32) -> Vec<f64> {
 }
 
 /// The rate above which the 99th percentile (or the median, if there are too few responses for it) rises
-/// steeply; `None` if there is no such rate.
+/// steeply; `None` if there is no such rate. A noisy rate shows no knee, and neither does one that is slower than a higher one.
 pub fn knee_of(curve: &[RateAttempt]) -> Option<f64> {
     let points = |quantile: f64, value: fn(&LatencySummary) -> u64| -> Option<Vec<(f64, f64)>> {
         curve
             .iter()
+            .filter(|attempt| !attempt.is_noisy())
             .map(|attempt| {
                 let latency = attempt.latency_ns.as_ref()?;
                 supports(attempt.ok, quantile).then(|| (attempt.rate_per_s, value(latency) as f64))
             })
             .collect()
     };
-    let points = points(0.99, |latency| latency.p99)
+    let mut points = points(0.99, |latency| latency.p99)
         .or_else(|| points(0.5, |latency| latency.p50))
         .filter(|points| points.len() >= 4)?;
+    let mut fastest = f64::INFINITY;
+    for (_, latency) in points.iter_mut().rev() {
+        fastest = fastest.min(*latency);
+        *latency = fastest;
+    }
     Some(points[knee(&points)?].0)
 }
 

@@ -162,15 +162,21 @@ pub fn find<G: Generator>(
         seeds: fastrand::Rng::with_seed(question.seed),
         first_load: None,
         longest_extra: Duration::ZERO,
+        rates: 0,
+        noisy_rates: 0,
     };
     let mut search = Search::new(guess_per_s * BELOW_GUESS, question.precision, question.seed);
     let (attempts, mut ended) = finder.search(&mut search)?;
-    let found = search.result();
+    let found = match finder.rests_on_noise() {
+        true => search.result().without_precision(),
+        false => search.result(),
+    };
     let mut curve = Vec::new();
     if matches!(ended, Ended::Complete | Ended::Budget) {
         let rates = curve::rates(&found, question.curve_steps);
         ended = finder.curve(&rates, &mut curve)?.unwrap_or(ended);
     }
+    let noisy_rates = finder.noisy_rates;
     Ok(finder.first_load.map(|load| CapacityResult {
         target: closed.target,
         load,
@@ -184,7 +190,9 @@ pub fn find<G: Generator>(
         guess_per_s,
         requests_per_flow,
         ended,
+        best_per_s: found.best_per_s(),
         found,
+        noisy_rates,
         knee_per_s: curve::knee_of(&curve),
         attempts,
         curve,
@@ -198,8 +206,11 @@ const BELOW_GUESS: f64 = 0.75;
 /// Each point of the curve is measured for at most this many times the requested duration.
 const MOST_CURVE_LENGTH: u32 = 2;
 
-/// The most runs of a rate, if each is noisy.
+/// The most runs of a rate, if each is noisy. Each rate that stayed noisy leaves one run less to those after it: on a machine that
+/// is always busy, more runs give no better ones.
 pub const MOST_RUNS: u32 = 3;
+/// The largest share of the rates that may have been judged by a noisy run for the result to be a capacity.
+const MOST_NOISY: f64 = 0.25;
 /// The longest pause before a noisy rate is re-run, to outlast the disturbance.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -216,6 +227,9 @@ struct Finder<'a, G> {
     /// The longest that a load has taken beyond its planned time so far: the wait for the backlog before it and for
     /// late responses after it.
     longest_extra: Duration,
+    /// How many rates the search tried, and how many of them every run was noisy of.
+    rates: u32,
+    noisy_rates: u32,
 }
 
 impl<G: Generator> Finder<'_, G> {
@@ -238,7 +252,8 @@ impl<G: Generator> Finder<'_, G> {
         Ok((attempts, Ended::Complete))
     }
 
-    /// Tries a rate until a run of it is not noisy, at most a few times; the results of noisy runs do not count.
+    /// Tries a rate until a run of it is not noisy, at most a few times. If all are, the least disturbed one counts, whatever
+    /// its result.
     fn try_rate(
         &mut self,
         rate: f64,
@@ -246,14 +261,19 @@ impl<G: Generator> Finder<'_, G> {
         reserved: Duration,
         attempts: &mut Vec<RateAttempt>,
     ) -> Result<ControlFlow<Ended, Tried>, FindError<G::Error>> {
-        for run in 1..=MOST_RUNS {
+        let first = attempts.len();
+        self.rates += 1;
+        for run in 1..=MOST_RUNS.saturating_sub(self.noisy_rates).max(1) {
             let planned = self.plan(rate, purpose);
             let pause = match run {
                 1 => Duration::ZERO,
                 _ => self.lengths.measured.min(LONGEST_PAUSE),
             };
             if !self.fits(&planned, reserved + pause) {
-                return Ok(Break(Ended::Budget));
+                match run {
+                    1 => return Ok(Break(Ended::Budget)),
+                    _ => break,
+                }
             }
             if !pause.is_zero() {
                 self.generator.pause(pause);
@@ -268,7 +288,17 @@ impl<G: Generator> Finder<'_, G> {
                 return Ok(Continue(tried));
             }
         }
-        Ok(Continue(Tried::Undecided))
+        self.noisy_rates += 1;
+        let runs = attempts[first..].iter();
+        let least = runs.min_by(|a, b| a.disturbance().total_cmp(&b.disturbance()));
+        Ok(Continue(
+            least.map_or(Tried::Limited, |run| run.judgement.tried()),
+        ))
+    }
+
+    /// Whether too many rates were judged by a noisy run.
+    fn rests_on_noise(&self) -> bool {
+        f64::from(self.noisy_rates) > MOST_NOISY * f64::from(self.rates)
     }
 
     /// Measures the curve; also returns why it ended early, if it did.

@@ -17,6 +17,15 @@ pub struct Lengths {
 }
 
 impl Lengths {
+    /// How long each rate is tried by default: a search of a server that serves hundreds of requests per second then takes about
+    /// 80 s, its curve included.
+    pub const USUAL: Self = Self {
+        warmup: Duration::from_millis(400),
+        measured: Duration::from_millis(1500),
+    };
+    /// The default time limit of a search.
+    pub const USUAL_BUDGET: Duration = Duration::from_secs(90);
+
     /// How long to measure a rate so that [`LEAST_BEYOND`] responses lie beyond a percentile (a share, 0 to 1): at
     /// most six times the requested duration.
     pub fn at(&self, per_s: f64, quantile: Option<f64>) -> Duration {

@@ -37,6 +37,10 @@ pub struct CapacityResult {
     pub ended: Ended,
     /// What is known of the capacity.
     pub found: Found,
+    /// The best estimate of the capacity, however little it rests on; `None` if nothing is known.
+    pub best_per_s: Option<f64>,
+    /// How many rates of the search were judged by a noisy attempt, because every attempt at them was noisy.
+    pub noisy_rates: u32,
     /// Every attempt, in order of time.
     pub attempts: Vec<RateAttempt>,
     /// Latency against rate, by rate; empty if it was not measured.

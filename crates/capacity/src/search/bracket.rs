@@ -90,12 +90,11 @@ impl Bracket {
         }
     }
 
-    /// Records the result of that rate. An undecided one changes nothing.
+    /// Records the result of that rate.
     pub fn tried(&mut self, rate: f64, outcome: Tried) {
         let was_open = self.held.is_none() || self.upper.is_none();
         let is_second = self.again.is_some();
         match outcome {
-            Tried::Undecided => return,
             Tried::Held => self.held = Some(rate),
             Tried::Limited if !is_second => {
                 self.again = Some(rate);

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn three_of_three_or_four_of_five_tries_decide() {
-        use Tried::{Failed, Held, Limited, Undecided};
+        use Tried::{Failed, Held, Limited};
         let both = [(100.0, true), (200.0, true)];
         assert_eq!(decided(&[Failed, Failed, Failed, Held, Held, Held]), both);
         let failed = [Held, Failed, Failed, Failed, Failed];
@@ -111,10 +111,10 @@ mod tests {
         let twice = [Held, Failed, Held, Failed, Failed];
         assert_eq!(decided(&twice), [(100.0, false), (200.0, false)]);
         // An inconclusive try does not contradict.
-        let nothing = [Undecided, Limited, Undecided];
+        let nothing = [Limited; 3];
         assert_eq!(decided(&[nothing, nothing].concat()), both);
         let mut confirming = Confirming::new(100.0, 200.0);
-        let seen = [Undecided, Failed, Limited, Undecided, Limited, Undecided];
+        let seen = [Limited, Failed, Limited, Limited, Limited, Limited];
         let seen = seen.map(|outcome| Some(confirming.tried(outcome)?.seen));
         assert_eq!(seen, [None, None, Some(true), None, None, Some(false)]);
     }

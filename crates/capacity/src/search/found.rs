@@ -1,5 +1,6 @@
 //! What is known of a capacity.
 
+use prony_stats::median;
 use serde::{Deserialize, Serialize};
 
 /// What is known of the capacity. Rates are in requests per second.
@@ -49,6 +50,53 @@ pub enum Found {
         /// The lowest rate that failed, if any.
         failed_per_s: Option<f64>,
     },
+}
+
+impl Found {
+    /// The best estimate of the capacity, however little it rests on: the middle of what is known, or its one end. `None` if
+    /// nothing is known.
+    pub fn best_per_s(&self) -> Option<f64> {
+        let middle = |low: Option<f64>, high: Option<f64>| match (low, high) {
+            (Some(low), Some(high)) => Some((low * high).sqrt()),
+            (one, other) => one.or(other),
+        };
+        match self {
+            Self::Capacity { per_s, .. } => Some(*per_s),
+            Self::Imprecise {
+                low_per_s,
+                high_per_s,
+                findings_per_s,
+            } => median(findings_per_s).or_else(|| middle(*low_per_s, *high_per_s)),
+            Self::AtLeast { per_s, .. } => *per_s,
+            Self::Nothing { .. } => None,
+            Self::Between {
+                held_per_s,
+                failed_per_s,
+            } => middle(*held_per_s, *failed_per_s),
+        }
+    }
+
+    /// The same as an estimate that is not reported as a capacity.
+    pub(crate) fn without_precision(self) -> Self {
+        match self {
+            Self::Capacity {
+                low_per_s,
+                high_per_s,
+                findings_per_s,
+                ..
+            } => Self::Imprecise {
+                low_per_s: Some(low_per_s),
+                high_per_s: Some(high_per_s),
+                findings_per_s,
+            },
+            Self::Nothing { tried_per_s } => Self::Imprecise {
+                low_per_s: None,
+                high_per_s: Some(tried_per_s),
+                findings_per_s: Vec::new(),
+            },
+            other => other,
+        }
+    }
 }
 
 /// The precision of a capacity.

@@ -35,8 +35,6 @@ const REPEAT_STEP: f64 = 2.0;
 const MOST_FINDINGS: usize = 2;
 /// The least share of the findings that must stand.
 const LEAST_STANDING: f64 = 0.75;
-/// How many rates may stay undecided outside a bracket before the search gives up.
-const MOST_UNDECIDED: u32 = 3;
 
 /// What to do next.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,14 +80,12 @@ pub struct Search {
     is_confirmed: bool,
     /// Whether it was contradicted.
     is_contradicted: bool,
-    /// Whether the tries that should have confirmed it were all inconclusive: noisy, or limited by the generator.
+    /// Whether the tries that should have confirmed it were all inconclusive: limited by the generator.
     is_unseen: bool,
     /// Draws the first rates of the fine bisections.
     around: f64,
     /// How many bisections ended at the generator's limit.
     limited: usize,
-    /// How many rates stayed undecided outside a bracket.
-    undecided: u32,
     ended: Option<Found>,
 }
 
@@ -112,7 +108,6 @@ impl Search {
             is_unseen: false,
             around: start_per_s,
             limited: 0,
-            undecided: 0,
             ended: None,
         }
     }
@@ -139,9 +134,6 @@ impl Search {
         if self.confirming.is_some() {
             return self.tried_again(outcome);
         }
-        if outcome == Tried::Undecided {
-            return self.was_undecided();
-        }
         let bracket = self.fine.as_mut().unwrap_or(&mut self.approach);
         bracket.tried(rate, outcome);
         match bracket.next() {
@@ -163,21 +155,6 @@ impl Search {
 
     fn confirms(&self) -> Option<f64> {
         self.confirming.as_ref().and_then(|(_, rates)| rates.next())
-    }
-
-    /// A bracket that cannot be halved is as narrow as it gets; without a bracket the rate is tried again.
-    fn was_undecided(&mut self) {
-        let bracket = self.fine.as_ref().unwrap_or(&self.approach);
-        if let (Some(held), Some(upper)) = bracket.ends()
-            && !upper.limited
-        {
-            let failed = upper.rate;
-            return self.found(Bisected { held, failed });
-        }
-        self.undecided += 1;
-        if self.undecided > MOST_UNDECIDED {
-            self.end();
-        }
     }
 
     fn found(&mut self, finding: Bisected) {
@@ -346,7 +323,32 @@ impl Search {
 
     /// The capacity, if nothing contradicts it.
     fn precise(&self) -> Option<Found> {
-        self.narrow().filter(|_| !self.is_contradicted)
+        self.narrow()
+            .or_else(|| self.wide())
+            .filter(|_| !self.is_contradicted)
+    }
+
+    /// The capacity, if everything that the findings rest on lies within the precision, also those that were dropped.
+    fn wide(&self) -> Option<Found> {
+        let (low_per_s, high_per_s) = self.extremes?;
+        let Found::Capacity {
+            per_s,
+            coverage,
+            findings_per_s,
+            ..
+        } = self.capacity()?
+        else {
+            return None;
+        };
+        let found = Found::Capacity {
+            per_s,
+            low_per_s,
+            high_per_s,
+            coverage,
+            findings_per_s,
+            confirmed: false,
+        };
+        Some(found).filter(|found| self.precision.is_met(found))
     }
 
     /// The capacity, if it is as precise as requested, and most findings stand.

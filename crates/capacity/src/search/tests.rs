@@ -271,16 +271,54 @@ fn a_server_that_sustains_each_rate_half_of_the_time_usually_gives_no_capacity()
 }
 
 #[test]
-fn a_rate_that_stays_undecided_in_a_bracket_leaves_it_wide() {
-    let mut search = Search::new(1000.0, PRECISION, 1);
-    search.tried(1000.0, Tried::Held);
-    search.tried(next(&search), Tried::Failed);
-    search.tried(next(&search), Tried::Undecided);
-    // The search continues with the findings.
-    let Step::Try { purpose, .. } = search.next() else {
-        panic!("it is over");
+fn the_best_estimate_is_the_middle_of_what_is_known() {
+    let imprecise = |low_per_s, high_per_s, findings: &[f64]| Found::Imprecise {
+        low_per_s,
+        high_per_s,
+        findings_per_s: findings.to_vec(),
     };
-    assert_eq!(purpose, Purpose::Finding { number: 1 });
+    let between = |held_per_s, failed_per_s| Found::Between {
+        held_per_s,
+        failed_per_s,
+    };
+    for (found, best) in [
+        (
+            imprecise(Some(100.0), Some(900.0), &[110.0, 120.0, 880.0]),
+            Some(120.0),
+        ),
+        (imprecise(Some(100.0), Some(400.0), &[]), Some(200.0)),
+        (imprecise(None, None, &[]), None),
+        (between(Some(100.0), Some(400.0)), Some(200.0)),
+        (between(Some(100.0), None), Some(100.0)),
+        (between(None, Some(400.0)), Some(400.0)),
+        (Found::Nothing { tried_per_s: 1.0 }, None),
+    ] {
+        assert_eq!(found.best_per_s(), best, "{found:?}");
+    }
+}
+
+#[test]
+fn findings_that_agree_with_those_that_were_dropped_give_a_capacity() {
+    let precision = Precision {
+        repeats: 6,
+        ..PRECISION
+    };
+    let mut search = Search::new(35_000.0, precision, 1);
+    // Two of six findings did not stand, but all lie between the same rates.
+    search.findings = [34_000.0, 35_000.0, 35_500.0, 36_000.0]
+        .map(|held| Bisected {
+            held,
+            failed: held * 1.02,
+        })
+        .into();
+    search.found = 6;
+    search.extremes = Some((32_987.0, 37_825.0));
+    assert_eq!(search.narrow(), None);
+    let (found, low, high) = capacity(&search.result());
+    assert_eq!((low, high), (32_987.0, 37_825.0));
+    assert!((found / 35_600.0 - 1.0).abs() < 0.01, "{found}");
+    search.extremes = Some((30_000.0, 41_000.0));
+    assert_eq!(imprecise(&search.result()), (30_000.0, 41_000.0));
 }
 
 #[test]

@@ -28,8 +28,6 @@ pub enum Tried {
     Failed,
     /// Inconclusive: the generator did not reach the rate.
     Limited,
-    /// Inconclusive: every run was noisy.
-    Undecided,
 }
 
 /// The finding of a fine bisection: the capacity lies between these two rates.

@@ -2,9 +2,7 @@
 
 use std::time::Instant;
 
-use prony_capacity::{
-    Event, Judgement, MOST_RUNS, Planned, Purpose, Question, RateAttempt, Unit, supports,
-};
+use prony_capacity::{Event, Judgement, Planned, Purpose, Question, RateAttempt, Unit, supports};
 use prony_load::{LoadPlan, Progress};
 use prony_present::number;
 
@@ -132,19 +130,15 @@ impl CapacityProgress {
 }
 
 fn outcome(attempt: &RateAttempt) -> String {
-    if let Some(by) = noisy_by(attempt) {
-        let then = match (attempt.purpose, attempt.run < MOST_RUNS) {
-            (Purpose::Curve, _) => "",
-            (_, true) => "; Prony tries this rate again",
-            (_, false) => "; this rate stays undecided",
-        };
-        return format!("noisy    {by}{then}{}", slow_because(attempt));
-    }
     let why = attempt.judgement.why().join("; ");
-    match attempt.judgement {
+    let verdict = match attempt.judgement {
         Judgement::Held => format!("held     {}", latency(attempt)),
         Judgement::Failed { .. } => format!("failed   {why}{}", slow_because(attempt)),
         Judgement::Limited { .. } => format!("unknown  {why}{}", slow_because(attempt)),
+    };
+    match noisy_by(attempt) {
+        Some(by) => format!("{verdict} (noisy: {by})"),
+        None => verdict,
     }
 }
 

@@ -14,8 +14,9 @@ use super::{fitted, requested};
 pub fn text(result: &CapacityResult, requests: Option<&str>, width: usize) -> String {
     let mut lines = conditions(result, requests);
     lines.extend(capacity(result));
-    lines.extend(noise(&result.attempts));
+    lines.extend(noise(result));
     lines.extend(slow(result));
+    lines.extend(set_up(result));
     lines.extend(curve(result, width));
     lines.extend(end(result));
     fitted(&lines.join("\n"), width)
@@ -27,12 +28,13 @@ fn conditions(result: &CapacityResult, requests: Option<&str>) -> Vec<String> {
         LoadShape::Rate(schedule) if schedule.arrivals == Arrivals::Even => "evenly spaced",
         _ => "Poisson",
     };
+    let connections = plural(load.connections, "connection");
     let connections = match load.max_connections {
         Some(most) if most > load.connections => {
-            let least = number::exact(load.connections as u64);
-            format!("{least} to {}", plural(most, "connection"))
+            let most = number::exact(most as u64);
+            format!("{connections}, growing to at most {most} as requests need them")
         }
-        _ => plural(load.connections, "connection"),
+        _ => format!("{connections}, fixed"),
     };
     let threads = plural(load.threads, "thread");
     let what = requested(target, load);
@@ -113,18 +115,23 @@ fn capacity(result: &CapacityResult) -> Vec<String> {
             held_per_s,
             failed_per_s,
         } => {
+            let best = result.best_per_s.map(rate).unwrap_or_default();
             let known = match (held_per_s.map(rate), failed_per_s.map(rate)) {
-                (Some(held), Some(failed)) => format!(" yet; {held} held and {failed} did not"),
-                (Some(held), None) => format!(" yet; {held} held"),
-                (None, Some(failed)) => format!(" yet; {failed} did not hold"),
-                (None, None) => String::new(),
+                (Some(held), Some(failed)) => {
+                    format!("about {best}; {held} held, {failed} did not, and no more is known")
+                }
+                (Some(held), None) => format!("{held} or more; it held, and no more is known"),
+                (None, Some(failed)) => {
+                    format!("less than {failed}; it did not hold, and no more is known")
+                }
+                (None, None) => "unknown".into(),
             };
-            vec![format!("Capacity: not found{known}")]
+            vec![format!("Capacity: {known}")]
         }
     }
 }
 
-/// An interval that is wider than the user asked for is not a capacity.
+/// An interval that is wider than the precision, or that rests on noisy attempts, is only an estimate.
 fn imprecise(
     result: &CapacityResult,
     low: Option<f64>,
@@ -133,23 +140,25 @@ fn imprecise(
 ) -> Vec<String> {
     let is_noisy = result.attempts.iter().any(RateAttempt::is_noisy);
     let is_short = result.ended == Ended::Budget && !is_noisy;
-    let is_open = low.is_none() && high.is_none();
-    let why = match (is_short, is_open) {
-        (true, _) => format!("unknown after only {}", plural(findings, "finding")),
-        (false, true) => "unknown".into(),
-        (false, false) => "not precise enough".into(),
+    let findings = match findings {
+        0 => String::new(),
+        _ => format!(", of {}", plural(findings, "finding")),
     };
     let rate = |per_s: f64| Unit::of(&result.load).rate(per_s);
     let range = match (low.map(rate), high.map(rate)) {
-        (Some(low), Some(high)) => format!("between {low} and {high}"),
-        (Some(low), None) => format!("{low} or more"),
-        (None, Some(high)) => format!("less than {high}"),
+        (Some(low), Some(high)) => format!("between {low} and {high}{findings}"),
+        (Some(low), None) => format!("{low} or more{findings}"),
+        (None, Some(high)) => format!("less than {high}{findings}"),
         (None, None) => "no rate could be judged".into(),
     };
     let wanted = number::share(result.precision);
-    let mut lines = vec![format!(
-        "Capacity: {why}: {range} (target: within {wanted})"
-    )];
+    let mut lines = vec![match (low.or(high), result.best_per_s) {
+        (Some(_), Some(best)) => format!(
+            "Capacity: about {}, a best estimate: {range} (target: within {wanted})",
+            rate(best)
+        ),
+        _ => format!("Capacity: unknown: {range}"),
+    }];
     let longer = "Try each rate for longer (-d), or accept a wider interval (--precision).";
     let advice = match (is_noisy, low, high) {
         _ if is_short => None,
@@ -168,7 +177,8 @@ fn imprecise(
 }
 
 /// How many attempts were noisy, and why.
-fn noise(all: &[RateAttempt]) -> Option<String> {
+fn noise(result: &CapacityResult) -> Option<String> {
+    let all = &result.attempts;
     let noisy = all.iter().filter(|attempt| attempt.is_noisy()).count();
     let causes = |of: fn(&NoiseCause) -> Option<f64>, who: &str| {
         let attempts = all.iter().filter(|attempt| attempt.is_noisy());
@@ -194,7 +204,23 @@ fn noise(all: &[RateAttempt]) -> Option<String> {
     let causes: Vec<String> = causes.into_iter().flatten().collect();
     let attempts = counted(all.len() as u64, "attempt was", "attempts were");
     let causes = causes.join(", ");
-    (noisy > 0).then(|| format!("  {noisy} of {attempts} noisy and did not count: {causes}"))
+    (noisy > 0).then(|| {
+        format!(
+            "  {noisy} of {attempts} noisy: {causes}{}",
+            counted_anyway(result)
+        )
+    })
+}
+
+/// How many rates rest on noisy attempts.
+fn counted_anyway(result: &CapacityResult) -> String {
+    match result.noisy_rates {
+        0 => "; none of them counted".into(),
+        rates => format!(
+            "; {} noisy in every attempt, and the least disturbed one counted",
+            counted(rates.into(), "rate was", "rates were")
+        ),
+    }
 }
 
 /// What the kernel's counters say about the lowest rate that did not hold.
@@ -216,6 +242,27 @@ fn slow(result: &CapacityResult) -> Option<String> {
     ))
 }
 
+/// How opening connections delayed the requests of the lowest rate that did not hold, and what to try.
+fn set_up(result: &CapacityResult) -> Option<String> {
+    let delayed = result.attempts.iter().filter_map(|attempt| {
+        let share = attempt.waited_for_set_up?;
+        (attempt.judgement != Judgement::Held).then_some((attempt, share))
+    });
+    let lowest = delayed.min_by(|(a, _), (b, _)| a.rate_per_s.total_cmp(&b.rate_per_s));
+    let (attempt, share) = lowest?;
+    let streams = match result.target.protocol.is_http1() {
+        true => "",
+        false => ", or more streams (--streams-per-connection)",
+    };
+    Some(format!(
+        "  At {}, {} of the requests waited while connections were being set up ({} opened). Try a fixed number of them, \
+         such as -c 64 --max-connections 64{streams}.",
+        Unit::of(&result.load).rate(attempt.rate_per_s),
+        number::share(share),
+        number::exact(attempt.connections_opened)
+    ))
+}
+
 /// Why an attempt was judged as it was, after a statement.
 fn because(attempt: Option<&RateAttempt>) -> String {
     let why = attempt.map_or(&[][..], |attempt| attempt.judgement.why());
@@ -232,7 +279,7 @@ fn percentile(attempt: &RateAttempt, quantile: f64, of: fn(&LatencySummary) -> u
     Cell::optional(latency.map(|latency| of(latency) as f64), number::duration)
 }
 
-const COLUMNS: [Column<RateAttempt>; 7] = [
+const COLUMNS: [Column<RateAttempt>; 8] = [
     Column::figure("due", |one| Cell::text(number::exact_rate(one.rate_per_s))),
     Column::figure("p50", |one| percentile(one, 0.5, |latency| latency.p50)),
     Column::figure("p90", |one| percentile(one, 0.9, |latency| latency.p90)),
@@ -242,6 +289,9 @@ const COLUMNS: [Column<RateAttempt>; 7] = [
     }),
     Column::figure("errors", |one| Cell::text(number::share(one.errors))),
     Column::figure("sent", |one| Cell::text(number::share(one.sent))),
+    Column::figure("opened", |one| {
+        Cell::text(number::exact(one.connections_opened))
+    }),
 ];
 
 fn curve(result: &CapacityResult, width: usize) -> Vec<String> {

@@ -250,7 +250,7 @@ fn the_capacity_of_a_server_that_already_runs_is_searched() {
             .run(&format!("capacity shop --slo=p50<10s {short}"))
             .with(1)
             .prints(&format!("GET {url}/hello (127.0.0.1:{})", shop.port))
-            .prints("Capacity: not found");
+            .prints("and no more is known");
         let found = schema::capacity(&project.read("found.json"));
         assert_eq!(found["target"]["protocol"], format!("{scheme}/1.1"));
         let attempt = &found["attempts"][0];

@@ -55,10 +55,10 @@ pub struct CapacityArguments {
     #[arg(long, value_name = "N", value_parser = arguments::whole(1..=1000_u32),
         default_value = "6", requires = "find_capacity", hide_short_help = true)]
     repeats: u32,
-    /// Stop after this long, and show the result so far
-    #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, default_value = "6m",
+    /// Stop after this long, and show the result so far [default: 90s]
+    #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration,
         requires = "find_capacity", hide_short_help = true)]
-    budget: Duration,
+    budget: Option<Duration>,
     /// Draw the curve with this many points, from 10 % to 110 % of the capacity; 0 for no curve
     #[arg(long, value_name = "N", value_parser = arguments::whole(0..=1000_u32),
         default_value = "10", requires = "find_capacity", hide_short_help = true)]
@@ -87,10 +87,10 @@ impl CapacityArguments {
                 repeats: self.repeats,
             },
             lengths: Lengths {
-                warmup: search.warmup.unwrap_or(WARMUP),
-                measured: search.duration.unwrap_or(MEASURED),
+                warmup: search.warmup.unwrap_or(Lengths::USUAL.warmup),
+                measured: search.duration.unwrap_or(Lengths::USUAL.measured),
             },
-            budget: self.budget,
+            budget: self.budget.unwrap_or(Lengths::USUAL_BUDGET),
             curve_steps: self.curve_steps,
             seed: search.plan.seed,
         }
@@ -104,11 +104,6 @@ fn precision(text: &str) -> Result<f64, String> {
         .filter(|share| (0.005..=0.5).contains(share))
         .ok_or_else(|| format!("`{text}` is not from 0.5% to 50%; write for instance 10%"))
 }
-
-/// How long a rate is tried, by default.
-const MEASURED: Duration = Duration::from_secs(5);
-/// How long the load runs before that, by default.
-const WARMUP: Duration = Duration::from_secs(1);
 
 /// What `--find-capacity` needs of the other flags.
 pub struct Search<'a> {

@@ -27,6 +27,8 @@ pub(in crate::view) fn attempt(
         sent: 1.0,
         latency_ns: histogram.summary(),
         histogram: histogram.to_base64(),
+        connections_opened: 10,
+        waited_for_set_up: None,
         generator_busy: 0.1,
         noise: None,
         tcp: None,
@@ -64,7 +66,9 @@ fn result(found: Found) -> CapacityResult {
         guess_per_s: 1000.0,
         requests_per_flow: None,
         ended: Ended::Complete,
+        best_per_s: found.best_per_s(),
         found,
+        noisy_rates: 0,
         attempts: vec![attempt(1000.0, failed(), 100)],
         curve: Vec::new(),
         knee_per_s: None,
@@ -142,12 +146,14 @@ fn disturbed() -> CapacityResult {
     let mut late = attempt();
     late.latency_ns.as_mut().unwrap().max = 1_030_000_000;
     late.slow_because = Some("37 SYNs were sent again after waiting 1 s or longer".into());
+    (late.connections_opened, late.waited_for_set_up) = (990, Some(0.12));
     CapacityResult {
         attempts: vec![
             noisy(attempt(), vec![steal(0.12), others]),
             noisy(attempt(), vec![steal(0.07)]),
             late,
         ],
+        noisy_rates: 1,
         ..imprecise()
     }
 }
