@@ -101,7 +101,9 @@ fn a_trial_that_counts_instructions_takes_as_long_as_it_may() {
         counted_trial: Some(Duration::from_secs(10)),
         ..TimeLeft::default()
     };
-    trials.iter().for_each(|trial| left.expect(trial, Duration::ZERO));
+    trials
+        .iter()
+        .for_each(|trial| left.expect(trial, Duration::ZERO));
     // Six trials, each with half a second beside the load.
     assert_eq!(left.left(None), Duration::from_secs(63));
 }
