@@ -213,7 +213,6 @@ Objectives:   3 of 5 missed
   missed     mean < 1ms: 2.00 ms (95 % interval 1.90 ms to 2.10 ms); the generator may be the cause, and the server \
          faster: connections waited 3 times for a free local port
   not clear  rate > 5k/s: 5,100/s; too little was measured for an interval
-
   missed     errors < 1%: 0.283 % (95 % interval 0.1 % to 0.4 %); no response was ok for 9 s, in which it did not hold";
         assert_eq!(lines(&all).join("\n"), expected.replace("          ", " "));
         assert!(lines(&[]).is_empty());
