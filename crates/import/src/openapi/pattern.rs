@@ -24,7 +24,7 @@ impl Default for Matching {
 }
 
 impl Matching {
-    /// A short text that matches the pattern and has at least so many characters, if there is a simple one.
+    /// A short text that matches the pattern, of `least` to `most` characters, if there is a simple one.
     pub(super) fn text(&mut self, pattern: &str, least: usize, most: usize) -> Option<String> {
         let mut parser = ParserBuilder::new().nest_limit(MOST_NESTING).build();
         let pattern = parser.parse(pattern).ok()?;

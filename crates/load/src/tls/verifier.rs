@@ -58,8 +58,8 @@ impl ServerCertVerifier for AnyCertificate {
     }
 }
 
-/// Accepts what `inner` accepts, and a certificate authority's certificate that is itself one of `trusted`: with plain
-/// `openssl req -x509`, users make such a one for a server. Curl accepts it, too.
+/// Accepts what `inner` accepts, and a certificate authority's certificate that is itself one of `trusted`. Plain
+/// `openssl req -x509` writes one, which users then give a server; curl accepts it, too.
 pub(super) fn trusted_itself(
     inner: Arc<WebPkiServerVerifier>,
     trusted: Vec<CertificateDer<'static>>,
