@@ -159,7 +159,7 @@ enum Phase {
 pub(super) enum Batched {
     /// As many as in the first trial.
     Known(Vec<NonZeroU64>),
-    /// So many of these as fit into the time until then, if there is an end.
+    /// As many of these as fit into the time until then, if there is an end.
     Fitting(u64, Option<Instant>),
 }
 

@@ -113,15 +113,17 @@ impl Instructions {
     }
 }
 
+/// Programs that compile code while they run it.
+const COMPILING: [&str; 15] = [
+    "bun", "deno", "dotnet", "java", "luajit", "node", "npm", "npx", "php", "pnpm", "pypy",
+    "pypy3", "ruby", "tsx", "yarn",
+];
+
 /// What counted instructions cannot tell of a server that this command runs, because its runtime compiles or collects garbage
 /// while they are counted; `None` if starts differ too little to matter.
 pub fn limits_of_counting(command: &[String]) -> Option<String> {
     let program = Path::new(command.first()?).file_name()?.to_str()?;
-    let compiles = match program {
-        "node" | "bun" | "deno" | "npm" | "npx" | "pnpm" | "yarn" | "tsx" | "java" => true,
-        "ruby" | "php" | "dotnet" | "pypy" | "pypy3" | "luajit" => true,
-        _ => false,
-    };
+    let compiles = COMPILING.contains(&program);
     compiles.then(|| {
         format!(
             "{program} compiles code while it runs, so starts differ: a small server shows changes of 1 %, one with a large \
