@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(quota_under(system(VERSION_1).path()), Some(0.15));
         // The process is above what is mounted.
         assert_eq!(quota_under(system(VERSION_2).path()), None);
-        assert_eq!(quota_under(system("").path()), None);
+        assert_eq!(quota_under(system("etc/hostname | here").path()), None);
     }
 
     #[test]
