@@ -686,8 +686,7 @@ impl LoadResult {
         let generator = &mut self.generator;
         generator.throttled = throttled;
         if let Some(evidence) = throttled.and_then(|it| it.evidence(loaded_s)) {
-            generator.client_limited = true;
-            generator.client_limited_by = Some(evidence);
+            generator.limited_by(&evidence);
         }
     }
 
