@@ -129,7 +129,7 @@ impl<'a> Conversion<'a> {
                     | "minProperties" | "maxProperties" | "dependentRequired",
                     member,
                 ) => self.plain(member)?,
-                // The others say nothing about a value.
+                // The others do not limit a value.
                 _ => continue,
             };
             all.insert(name.clone(), converted);

@@ -318,7 +318,7 @@ struct AllOf<'a> {
 }
 
 impl<'a> AllOf<'a> {
-    /// A keyword of the last schema that has it: what is said behind `allOf` counts most.
+    /// A keyword of the last schema that has it: what comes after `allOf` counts most.
     fn find(&self, name: &str) -> Option<&'a Node> {
         self.parts.iter().rev().find_map(|part| part.get(name))
     }

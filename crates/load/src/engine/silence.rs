@@ -99,7 +99,7 @@ pub(super) struct SilenceRecorder {
 }
 
 impl SilenceRecorder {
-    /// Starts with the load, or anew with its measured part at `now`.
+    /// Starts with the load, or again with its measured part at `now`.
     pub(super) fn begin(began: Nanoseconds, now: Nanoseconds) -> Self {
         Self {
             began,
