@@ -50,7 +50,8 @@ pub use json::{from_json, without_mark};
 pub use load::{
     AgentResult, Ended, Events, FleetResult, FlowEntry, Flows, GeneratorCost, Handshakes,
     HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop, Outage, Scheduling, SlowResponses,
-    Target, Timeline, TlsResult, WarmupResult, WrongResponse,
+    SlowestStream, StageResult, Target, Timeline, TimelineSecond, TlsResult, WarmupResult,
+    WrongResponse,
 };
 pub use load_trace::{LoadTrace, ThreadTrace, TracedPhase, TracedRequest, TracedResponse};
 pub use log_tail::LogTail;

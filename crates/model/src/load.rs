@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    Checked, LatencySummary, MeasuredBy, Outcome, Outcomes, Protocol, Schedule, TcpEvents,
+    Checked, LatencySummary, MeasuredBy, Outcome, Outcomes, Protocol, Schedule, Stage, TcpEvents,
     Throttled,
 };
 
@@ -331,6 +331,22 @@ pub struct Timeline {
     /// Slow ok responses, for each latency that the load had to count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slow: Vec<SlowResponses>,
+    /// The latencies of the measured part, second by second; empty if they were not recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seconds: Vec<TimelineSecond>,
+}
+
+/// The latencies of the ok responses that arrived in a second, or in a longer interval of a long load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimelineSecond {
+    /// When it began, in seconds from the start of the measured part.
+    pub from_s: f64,
+    /// How long it lasted, in seconds.
+    pub length_s: f64,
+    /// How many responses there were.
+    pub ok: u64,
+    /// Their latencies; `None` if there were none.
+    pub latency_ns: Option<LatencySummary>,
 }
 
 /// The ok responses of a load that took a certain time or longer.
@@ -379,8 +395,8 @@ pub struct OpenLoop {
     /// `sent` / `due`: 1 if the generator kept the rate.
     #[serde(default)]
     pub rate_ratio: f64,
-    /// How many of these began before the last of them was due, or before the measured time was over, and were ok. In a
-    /// load of flows they are the ok requests of such flows.
+    /// How many of these were ok, without those that had to wait for busy connections until the measured time was over. In
+    /// a load of flows they are the ok requests of such flows.
     #[serde(default)]
     pub completed: u64,
     /// How long requests were due, in seconds: the measured time without the wait for the last responses. If a number of
@@ -446,6 +462,28 @@ pub struct HeldStreams {
     pub outcomes: Outcomes,
     /// Their events.
     pub events: Events,
+    /// Of those held to the end, the one with the fewest events for its time; `None` if none was.
+    #[serde(default)]
+    pub slowest: Option<SlowestStream>,
+}
+
+/// The slowest of the streams that were held open.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SlowestStream {
+    /// How many events it had, warm-up included.
+    pub events: u64,
+    /// How long it was held, from its request to the end of the load, in seconds.
+    pub held_s: f64,
+}
+
+impl SlowestStream {
+    /// Its events per second; 0 if it was held for no time.
+    pub fn per_s(&self) -> f64 {
+        match self.held_s > 0.0 {
+            true => self.events as f64 / self.held_s,
+            false => 0.0,
+        }
+    }
 }
 
 /// What the users of a scenario did: each went through its requests in order, over and over. One pass is a flow.
@@ -497,6 +535,40 @@ impl Flows {
             (None, None) => "measure longer than a flow takes".into(),
         };
         format!("{}; {why}", parts.join(", "))
+    }
+}
+
+/// A stage of a load whose rate changes, as far as it was reached: the requests that were due in it and began, whenever they
+/// ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StageResult {
+    /// The rate at its beginning, in requests or flows per second.
+    pub from_per_s: f64,
+    /// The rate at its end, in requests or flows per second.
+    pub to_per_s: f64,
+    /// How long it was, in seconds.
+    pub duration_s: f64,
+    /// How many requests began that were due in it: the sum of `outcomes`.
+    pub requests: u64,
+    /// Their outcomes.
+    pub outcomes: Outcomes,
+    /// Ok responses to requests that were due in it, per second, without those that had to wait for busy connections until
+    /// it was over.
+    pub rate_per_s: f64,
+    /// The latency of ok responses; `None` if there was none.
+    pub latency_ns: Option<LatencySummary>,
+    /// The histogram behind `latency_ns`: HdrHistogram V2, base64.
+    pub histogram: String,
+}
+
+impl StageResult {
+    /// The stage, as the notation of stages writes it.
+    pub fn stage(&self) -> Stage {
+        Stage {
+            from_per_s: self.from_per_s,
+            to_per_s: self.to_per_s,
+            duration_s: Some(self.duration_s),
+        }
     }
 }
 
@@ -615,6 +687,9 @@ pub struct LoadResult {
     /// The flows of a scenario, if the load had one.
     #[serde(default)]
     pub flows: Option<Flows>,
+    /// The stages of a rate, if it has several, but at most 64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageResult>,
     /// How long connections took to open; `None` if none was opened.
     pub connect_ns: Option<LatencySummary>,
     /// What TLS agreed on, and how long that took; `None` without TLS.

@@ -5,9 +5,9 @@ use crate::{LoadResult, Outcome};
 /// What a load completed, and the time that counts for it.
 ///
 /// Of a closed loop that is every ok response in the time measured. Of an open loop it is what was due in the measured
-/// time, began in it and was ok, however long each took: a server that responds to all that is due has the rate of the
-/// schedule. The wait for the last responses does not count, and neither do responses to requests of the warm-up, or to
-/// those that only began in that wait because every connection had been busy.
+/// time and was ok, however long each took: a server that responds to all that is due has the rate of the schedule. The
+/// wait for the last responses does not count, and neither do responses to requests of the warm-up, or to those that only
+/// began in that wait because every connection had been busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Throughput {
     /// How many ok responses, or flows, count.

@@ -6,7 +6,7 @@ use prony_present::table::{Badge, Cell, Column, Facet, Row, Table, Tone};
 use prony_present::words::plural;
 use prony_stats::{Band, Estimate};
 
-use crate::figures::{Figures, FlowFigures, Percentile, Relative, RoundFigures, WorstRound};
+use crate::figures::{Figures, PartFigures, Percentile, Relative, RoundFigures, WorstRound};
 use crate::table::{ResultTable, ServerRow, Standing};
 
 type Col = Column<ServerRow>;
@@ -180,30 +180,50 @@ static GENERATOR: [Col; 7] = [
     }),
 ];
 
-/// The flows of a server, or one of their requests.
-struct FlowRow<'a> {
+/// A part of what a server did: its flows, one of their requests, or a stage.
+struct PartRow<'a> {
     server: &'a str,
-    figures: &'a FlowFigures,
+    figures: &'a PartFigures,
 }
 
-type FlowCol<'a> = Column<FlowRow<'a>>;
+type PartCol<'a> = Column<PartRow<'a>>;
 
-fn flow_columns<'a>() -> [FlowCol<'a>; 7] {
+/// What the columns about a part of a load are called and say.
+struct PartWords {
+    part: &'static str,
+    p50: &'static str,
+    p99: &'static str,
+    total: &'static str,
+}
+
+const FLOW_WORDS: PartWords = PartWords {
+    part: "request",
+    p50: "Time that half of them did not exceed; that of whole flows includes pauses",
+    p99: "Time that 99 % of them did not exceed; that of whole flows includes pauses",
+    total: "Flows that began or were due, and requests that were sent or due, in all rounds",
+};
+
+const STAGE_WORDS: PartWords = PartWords {
+    part: "stage",
+    p50: "Latency that half of the requests due in the stage did not exceed",
+    p99: "Latency that 99 % of the requests due in the stage did not exceed",
+    total: "Requests that were due in the stage and began, in all rounds",
+};
+
+fn part_columns<'a>(words: &PartWords) -> [PartCol<'a>; 7] {
     [
-        FlowCol::words("server", |one| Cell::text(one.server)),
-        FlowCol::words("request", |one| {
-            Cell::text(one.figures.request.as_deref().unwrap_or("whole flows"))
+        PartCol::words("server", |one| Cell::text(one.server)),
+        PartCol::words(words.part, |one| {
+            Cell::text(one.figures.name.as_deref().unwrap_or("whole flows"))
         }),
-        FlowCol::figure("ok/s", |one| estimate(Some(one.figures.rate), count))
+        PartCol::figure("ok/s", |one| estimate(Some(one.figures.rate), count))
             .hint("How many were ok per second: the median of the rounds and its 95 % interval"),
-        FlowCol::figure("p50", |one| Cell::optional(one.figures.p50(), duration))
-            .hint("Time that half of them did not exceed; that of whole flows includes pauses"),
-        FlowCol::figure("p99", |one| Cell::optional(one.figures.p99(), duration))
-            .hint("Time that 99 % of them did not exceed; that of whole flows includes pauses"),
-        FlowCol::figure("total", |one| Cell::text(exact(one.figures.count)))
-            .hint("Flows that began or were due, and requests that were sent or due, in all rounds")
+        PartCol::figure("p50", |one| Cell::optional(one.figures.p50(), duration)).hint(words.p50),
+        PartCol::figure("p99", |one| Cell::optional(one.figures.p99(), duration)).hint(words.p99),
+        PartCol::figure("total", |one| Cell::text(exact(one.figures.count)))
+            .hint(words.total)
             .drop(2),
-        FlowCol::figure("not ok", |one| Cell::text(exact(one.figures.not_ok)))
+        PartCol::figure("not ok", |one| Cell::text(exact(one.figures.not_ok)))
             .hint("Those with an error, in all rounds")
             .drop(1),
     ]
@@ -211,18 +231,34 @@ fn flow_columns<'a>() -> [FlowCol<'a>; 7] {
 
 /// The flows of each server and their requests; `None` if the load has none.
 pub fn flows(table: &ResultTable) -> Option<Table> {
+    parts(table, &FLOW_WORDS, |figures| &figures.flows)
+}
+
+/// The stages of each server; `None` if the load has no more than one.
+pub fn stages(table: &ResultTable) -> Option<Table> {
+    parts(table, &STAGE_WORDS, |figures| &figures.stages)
+}
+
+fn parts(
+    table: &ResultTable,
+    words: &PartWords,
+    of: fn(&Figures) -> &Vec<PartFigures>,
+) -> Option<Table> {
     let mut rows = Vec::new();
     for row in &table.rows {
         let server = &row.server.id;
-        let flows = row.figures.flows.iter();
-        rows.extend(flows.map(|figures| FlowRow { server, figures }));
+        let parts = of(&row.figures).iter().enumerate();
+        let row = |(number, figures)| {
+            let set = Row {
+                begins_group: number == 0,
+                ..Row::default()
+            };
+            (PartRow { server, figures }, set)
+        };
+        rows.extend(parts.map(row));
     }
-    let set = |one: &FlowRow<'_>| Row {
-        begins_group: one.figures.request.is_none(),
-        ..Row::default()
-    };
-    let columns = flow_columns();
-    let lines = rows.iter().map(|one| (one, set(one)));
+    let columns = part_columns(words);
+    let lines = rows.iter().map(|(one, set)| (one, set.clone()));
     (!rows.is_empty()).then(|| Table::of(&columns, lines))
 }
 

@@ -20,7 +20,7 @@ use prony_stats::{Estimate, spearman, supports_percentile};
 pub(crate) use attempts::WARMING_UP;
 pub use attempts::{Attempts, WarmingFigures};
 pub use costs::{CostFigures, GeneratorFigures};
-pub use flows::FlowFigures;
+pub use flows::PartFigures;
 pub(crate) use open::{Awaiting, RATE_MADE};
 pub use open::{EventFigures, HeldFigures, Kept, Lag, OpenFigures};
 pub use over_rounds::{Relative, WorstRound};
@@ -87,7 +87,9 @@ pub struct Figures {
     /// The streams that were held open beside the load, if there were any.
     pub held: Option<HeldFigures>,
     /// The flows of a scenario and their requests; empty for other loads.
-    pub flows: Vec<FlowFigures>,
+    pub flows: Vec<PartFigures>,
+    /// The stages of a rate that has several.
+    pub stages: Vec<PartFigures>,
     /// What the load cost the generator.
     pub generator: GeneratorFigures,
     /// Every attempt at a round, in the order of the rounds.
@@ -204,7 +206,8 @@ impl Figures {
             first_byte: WorstRound::of(rounds, |load| load.first_byte_ns.as_ref()),
             events: EventFigures::of(rounds),
             held: HeldFigures::of(rounds),
-            flows: FlowFigures::of(rounds),
+            flows: PartFigures::of_flows(rounds),
+            stages: PartFigures::of_stages(rounds),
             generator: GeneratorFigures::of(rounds),
             rounds: rounds::attempts(by_round),
             over_time: OverTime::of(by_round),

@@ -69,6 +69,7 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
             blocks: std::iter::once(Block::Table(all))
                 .chain(notes.map(Block::Caption))
                 .chain(columns::flows(table).map(Block::Table))
+                .chain(columns::stages(table).map(Block::Table))
                 .collect(),
             ..Section::default()
         }
@@ -288,6 +289,10 @@ fn workload(table: &ResultTable, summary: &RunSummary, room: LogRoom) -> Section
         if let Some(flows) = columns::flows(table) {
             blocks.push(Block::Heading("Flows and their requests".into()));
             blocks.push(Block::Table(flows));
+        }
+        if let Some(stages) = columns::stages(table) {
+            blocks.push(Block::Heading("Stages".into()));
+            blocks.push(Block::Table(stages));
         }
         blocks.push(Block::Heading("Cost to the server".into()));
         blocks.push(Block::Table(columns::cost(table)));

@@ -52,8 +52,8 @@ pub(super) struct InFlight {
     /// When it times out: counted from its begin until it is sent, then from its send. A held stream that has begun never
     /// does.
     pub(super) deadline: Nanoseconds,
-    /// Whether it began only after the time of its phase was over.
-    pub(super) began_late: bool,
+    /// Whether it was due before its user became free.
+    pub(super) queued: bool,
     /// Whether it was sent before, over a connection that the server then closed.
     pub(super) resent: bool,
     /// Whether it is the last one that its connection may carry.
@@ -64,6 +64,8 @@ pub(super) struct InFlight {
     pub(super) first_byte: Option<Nanoseconds>,
     /// Bytes that arrived over its connection before it began, and belong to no response.
     pub(super) excess: Option<Box<Fault>>,
+    /// How many events its event stream has brought.
+    pub(super) events: u64,
     /// When the last event of its event stream arrived.
     pub(super) last_event: Option<Nanoseconds>,
     /// When the last part of its response arrived, and how many waits for a delayed acknowledgement followed parts.
@@ -81,6 +83,7 @@ impl InFlight {
         self.resent = true;
         self.response_begun = false;
         self.first_byte = None;
+        self.events = 0;
         self.last_event = None;
         (self.last_part, self.ack_waits) = (None, 0);
         self.sample = None;

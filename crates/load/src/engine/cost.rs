@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
+use nix::time::{ClockId, clock_gettime};
 
 use prony_kernel::CounterValues;
 use prony_model::Scheduling;
@@ -53,6 +55,9 @@ impl WorkerCost {
 /// CPU time of the calling thread, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ThreadCpu {
+    /// By the clock of the thread.
+    pub(super) total_s: f64,
+    /// As the kernel accounts for it, which may be by ticks: only their ratio counts.
     pub(super) user_s: f64,
     pub(super) system_s: f64,
 }
@@ -60,13 +65,23 @@ pub(super) struct ThreadCpu {
 impl ThreadCpu {
     fn since(&self, earlier: &ThreadCpu) -> Self {
         Self {
+            total_s: self.total_s - earlier.total_s,
             user_s: self.user_s - earlier.user_s,
             system_s: self.system_s - earlier.system_s,
         }
     }
 
     pub(super) fn total_s(&self) -> f64 {
-        self.user_s + self.system_s
+        self.total_s
+    }
+
+    /// The part of it in the kernel.
+    pub(super) fn system_s(&self) -> f64 {
+        let accounted_s = self.user_s + self.system_s;
+        match accounted_s > 0.0 {
+            true => self.total_s * (self.system_s / accounted_s).clamp(0.0, 1.0),
+            false => 0.0,
+        }
     }
 }
 
@@ -86,6 +101,7 @@ impl ThreadUsage {
             |_| Self::default(),
             |usage| Self {
                 cpu: ThreadCpu {
+                    total_s: thread_clock_s(),
                     user_s: to_seconds(usage.user_time()),
                     system_s: to_seconds(usage.system_time()),
                 },
@@ -94,6 +110,12 @@ impl ThreadUsage {
             },
         )
     }
+}
+
+/// The CPU time of the calling thread; 0 if the kernel does not say.
+fn thread_clock_s() -> f64 {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
+        .map_or(0.0, |time| Duration::from(time).as_secs_f64())
 }
 
 /// Reads how the kernel schedules the thread that opened it.
@@ -131,6 +153,25 @@ fn to_seconds(time: TimeVal) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_thread_clock_is_divided_as_the_kernel_accounts_for_the_time() {
+        for (total_s, user_s, system_s, expected) in [
+            (0.1, 0.03, 0.01, 0.025),
+            // Nothing accounted for yet.
+            (0.004, 0.0, 0.0, 0.0),
+            (0.004, 0.0, 0.01, 0.004),
+        ] {
+            let cpu = ThreadCpu {
+                total_s,
+                user_s,
+                system_s,
+            };
+            assert!((cpu.system_s() - expected).abs() < 1e-12, "{cpu:?}");
+        }
+        let before = ThreadUsage::now().cpu;
+        while ThreadUsage::now().cpu.since(&before).total_s() == 0.0 {}
+    }
 
     #[test]
     fn a_sleeping_thread_switches_voluntarily() {

@@ -8,7 +8,7 @@ use prony_model::Outcome;
 use super::clock::{Nanoseconds, nanoseconds};
 use super::judge::Sample;
 use super::pacer::{exponential, random_source};
-use super::phase::Phase;
+use super::phase::{Begin, Phase};
 use super::tally::FlowTally;
 use super::worker_number::WorkerNumber;
 use crate::plan::LoadPlan;
@@ -65,9 +65,7 @@ struct FlowUser<'a> {
 /// A flow that has begun.
 #[derive(Default)]
 struct Flow {
-    began: Nanoseconds,
-    /// Whether it began only after the time of its phase was over.
-    began_late: bool,
+    begin: Begin,
     /// The start of the first request's latency, if that is due and not sent.
     first_from: Option<Nanoseconds>,
     /// Whether a request was sent.
@@ -161,14 +159,8 @@ impl<'a> Flows<'a> {
         self.users.get(user).is_some_and(|user| user.flow.is_some())
     }
 
-    /// Begins a flow, which was due at `from` if it was due at all.
-    pub(super) fn begin(
-        &mut self,
-        user: usize,
-        from: Option<Nanoseconds>,
-        now: Nanoseconds,
-        began_late: bool,
-    ) {
+    /// Begins a flow, which was due at `from` if it was due at an instant.
+    pub(super) fn begin(&mut self, user: usize, begin: Begin, from: Option<Nanoseconds>) {
         while self.users.len() <= user {
             let WorkerNumber { worker, workers } = self.worker;
             let number = (worker + self.users.len() * workers) as u64;
@@ -183,8 +175,7 @@ impl<'a> Flows<'a> {
         let user = &mut self.users[user];
         user.user.begin();
         user.flow = Some(Flow {
-            began: from.unwrap_or(now),
-            began_late,
+            begin,
             first_from: from,
             ..Flow::default()
         });
@@ -192,10 +183,9 @@ impl<'a> Flows<'a> {
         self.begun += 1;
     }
 
-    /// Whether the flow that the user is in counts for the rate.
-    pub(super) fn counts(&self, user: usize, phase: &Phase) -> bool {
-        let flow = self.users[user].flow.as_ref();
-        flow.is_some_and(|flow| phase.counts(flow.began, flow.began_late))
+    /// The begin of the flow that the user is in.
+    pub(super) fn begin_of(&self, user: usize) -> Option<Begin> {
+        Some(self.users.get(user)?.flow.as_ref()?.begin)
     }
 
     /// What a user who is in a flow, and has no request in flight, does next.
@@ -232,8 +222,8 @@ impl<'a> Flows<'a> {
         let has_sent = running.has_sent;
         match failure {
             None => tally.ok(
-                now.saturating_sub(running.began),
-                phase.counts(running.began, running.began_late),
+                now.saturating_sub(running.begin.due),
+                phase.counts(running.begin),
             ),
             Some(reason) => tally.failed_without_request(reason),
         }

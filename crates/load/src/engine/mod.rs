@@ -19,6 +19,7 @@ mod result;
 mod sampler;
 mod silence;
 mod source_address;
+mod stage_rows;
 mod start_line;
 mod tally;
 mod tcp_events;

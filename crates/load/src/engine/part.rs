@@ -12,6 +12,7 @@ use super::clock::{Nanoseconds, seconds};
 use super::encoded::{Encoded, MOST_COUNTED, possibly_throttled, some_seconds};
 use super::phase::{DueTime, PhaseResult};
 use super::silence::Silences;
+use super::stage_rows::StageEnds;
 use super::tally::Tally;
 use super::tcp_events::HostEvents;
 use super::timeline::WorkerTimeline;
@@ -119,6 +120,8 @@ pub enum ForeignPart {
     Connections { given: u64, expected: u64 },
     #[error("it has {given} entries of a scenario that has {expected}")]
     Entries { given: usize, expected: usize },
+    #[error("it has {given} stages of a load that has {expected}")]
+    Stages { given: usize, expected: usize },
     #[error("it counts more requests or flows than any host can send")]
     TooManyRequests,
 }
@@ -203,6 +206,10 @@ impl PartResult {
         let (given, expected) = (self.measured.entries(), plan.request.entries());
         if given > expected {
             return Err(ForeignPart::Entries { given, expected });
+        }
+        let (given, expected) = (self.measured.stages(), StageEnds::of(plan).count());
+        if given > expected {
+            return Err(ForeignPart::Stages { given, expected });
         }
         let counted = self.measured.outcomes.total();
         if counted.max(self.connections.flows_begun) > MOST_COUNTED {
@@ -293,8 +300,8 @@ impl PartCost {
         let waited_s = cost.scheduling.map_or(0.0, |it| it.run_queue_wait_s);
         let counted = |it: CounterValues| (it.cycles, it.instructions);
         Self {
-            cpu_user_s: cost.cpu.user_s,
-            cpu_system_s: cost.cpu.system_s,
+            cpu_user_s: cost.cpu.total_s() - cost.cpu.system_s(),
+            cpu_system_s: cost.cpu.system_s(),
             busy_max: share(worked_s),
             waited_max: share(waited_s),
             spun: cost.spun,

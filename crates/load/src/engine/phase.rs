@@ -29,6 +29,17 @@ pub(super) struct PhaseResult {
     pub(super) cost: WorkerCost,
 }
 
+/// The begin of a request or flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Begin {
+    /// When it was due; when it began, if it was not due at an instant.
+    pub(super) due: Nanoseconds,
+    /// When it began.
+    pub(super) at: Nanoseconds,
+    /// Whether it was due before its user became free. Otherwise only the generator can have delayed it.
+    pub(super) queued: bool,
+}
+
 /// How long requests of an open loop were due, from the start of the phase.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct DueTime {
@@ -91,10 +102,11 @@ impl Phase {
         self.ends != Nanoseconds::MAX && at > self.began + (self.ends - self.began) / 2
     }
 
-    /// Whether a request that was due at `due` counts for the rate: if it was due in the phase and begun in it.
+    /// Whether a request counts for the rate: if it was due in the phase, and did not have to wait for a busy user until its
+    /// time was over.
     #[inline]
-    pub(super) fn counts(&self, due: Nanoseconds, began_late: bool) -> bool {
-        due >= self.began && !began_late
+    pub(super) fn counts(&self, begin: Begin) -> bool {
+        begin.due >= self.began && !(begin.queued && begin.at >= self.ends)
     }
 
     pub(super) fn close(&self, now: Nanoseconds, cost: WorkerCost, tally: Tally) -> PhaseResult {
@@ -133,6 +145,23 @@ mod tests {
     /// When requests were due, of a worker that took arrivals until `last` and would take the next at `next`.
     fn taken(last: Nanoseconds, next: Nanoseconds) -> DueTime {
         DueTime { last, next }
+    }
+
+    #[test]
+    fn only_a_wait_for_a_busy_user_keeps_a_request_from_counting() {
+        let phase = Phase::new(100, 100, true, WorkerCost::default());
+        for (due, at, queued, counts) in [
+            (100, 100, false, true),
+            (199, 199, true, true),
+            // The generator was late.
+            (199, 205, false, true),
+            (150, 200, true, false),
+            // Of the warm-up.
+            (99, 100, false, false),
+        ] {
+            let begin = Begin { due, at, queued };
+            assert_eq!(phase.counts(begin), counts, "{begin:?}");
+        }
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct Progress {
     pub ok_flows: u64,
     /// Flows of a scenario that failed in that phase.
     pub failed_flows: u64,
+    /// Events of event streams in that phase, of those held beside the load, too.
+    pub events: u64,
     /// Bytes received in that phase.
     pub bytes_read: u64,
     /// Bytes sent in that phase.
@@ -59,6 +61,7 @@ pub(super) struct WorkerProgress {
     outcomes: [AtomicU64; Outcome::ALL.len()],
     ok_flows: AtomicU64,
     failed_flows: AtomicU64,
+    events: AtomicU64,
     bytes_read: AtomicU64,
     bytes_written: AtomicU64,
     p50_ns: AtomicU64,
@@ -80,6 +83,7 @@ impl Default for WorkerProgress {
             outcomes: array::from_fn(|_| AtomicU64::default()),
             ok_flows: AtomicU64::default(),
             failed_flows: AtomicU64::default(),
+            events: AtomicU64::default(),
             bytes_read: AtomicU64::default(),
             bytes_written: AtomicU64::default(),
             p50_ns: AtomicU64::default(),
@@ -151,6 +155,8 @@ impl WorkerProgress {
             .map_or((0, 0), |flows| (flows.ok, flows.failed));
         self.ok_flows.store(flows.0, Relaxed);
         self.failed_flows.store(flows.1, Relaxed);
+        let events = tally.events.count + tally.streams.events.count;
+        self.events.store(events, Relaxed);
         self.bytes_read.store(tally.bytes_read, Relaxed);
         self.bytes_written.store(tally.bytes_written, Relaxed);
         self.p50_ns.store(tally.latency.value_at(0.50), Relaxed);
@@ -178,6 +184,7 @@ impl WorkerProgress {
             outcomes,
             ok_flows: self.ok_flows.load(Relaxed),
             failed_flows: self.failed_flows.load(Relaxed),
+            events: self.events.load(Relaxed),
             bytes_read: self.bytes_read.load(Relaxed),
             bytes_written: self.bytes_written.load(Relaxed),
             p50_ns: self.p50_ns.load(Relaxed),
@@ -211,6 +218,7 @@ impl Progress {
                 (&mut sum.errors, part.errors),
                 (&mut sum.ok_flows, part.ok_flows),
                 (&mut sum.failed_flows, part.failed_flows),
+                (&mut sum.events, part.events),
                 (&mut sum.bytes_read, part.bytes_read),
                 (&mut sum.bytes_written, part.bytes_written),
                 (&mut sum.latency_sum_ns, part.latency_sum_ns),

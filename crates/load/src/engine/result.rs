@@ -2,13 +2,14 @@
 
 use prony_model::{
     Checked, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams, LatencyHistogram,
-    LoadResult, OpenLoop, Throttled, Throughput, TlsResult, WarmupResult,
+    LoadResult, OpenLoop, SlowestStream, Throttled, Throughput, TlsResult, WarmupResult,
 };
 
 use super::clock::{Nanoseconds, seconds};
 use super::part::{PartResult, WarmupPart, ended};
 use super::phase::DueTime;
 use super::silence::Silences;
+use super::stage_rows;
 use super::tally::{EntryTally, EventTally, FlowTally, HandshakeTally, ScheduleTally, Tally};
 use super::tcp_events;
 use super::timeline::WorkerTimeline;
@@ -56,6 +57,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
         events: plan.events.then(|| events(&tally.events, 0.0)),
         streams: held_streams(plan, &measured),
         flows: flows(plan, &measured),
+        stages: stage_rows::results(plan, measured.due.nanoseconds(), tally),
         statuses: tally.statuses(),
         rpc_statuses: tally.rpc_statuses.clone(),
         latency_ns: tally.latency.summary(),
@@ -181,6 +183,10 @@ fn held_streams(plan: &LoadPlan, merged: &Merged) -> Option<HeldStreams> {
         requests: streams.outcomes.total(),
         outcomes: streams.outcomes,
         events: events(&streams.events, merged.duration_s),
+        slowest: streams.slowest.map(|slowest| SlowestStream {
+            events: slowest.events,
+            held_s: seconds(slowest.held),
+        }),
     })
 }
 

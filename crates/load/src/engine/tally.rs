@@ -7,8 +7,9 @@ use prony_model::{Checked, LatencyHistogram, Outcome, Outcomes, WrongResponse};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::clock::Nanoseconds;
+use super::clock::{Nanoseconds, seconds};
 use super::encoded::{Encoded, Latencies, pairs};
+use super::stage_rows::StageTally;
 use crate::plan::MOST_SLOW;
 
 /// Counters of one worker and one phase. Nothing here is shared while the load runs.
@@ -47,6 +48,8 @@ pub(super) struct Tally<H = LatencyHistogram> {
     pub(super) checked: Checked,
     /// What the users of a scenario did; `None` before that.
     flows: Option<Box<FlowTally<H>>>,
+    /// By the number of the stage, as far as any had a request.
+    stages: Vec<StageTally<H>>,
 }
 
 /// Flows of a scenario, and the requests of each of its entries.
@@ -161,6 +164,29 @@ pub(super) struct EventTally<H = LatencyHistogram> {
 pub(super) struct StreamTally<H = LatencyHistogram> {
     pub(super) outcomes: Outcomes,
     pub(super) events: EventTally<H>,
+    /// Of those held to the end, the one with the fewest events for its time.
+    pub(super) slowest: Option<StreamCourse>,
+}
+
+/// How many events a stream had, and how long it was held.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct StreamCourse {
+    pub(super) events: u64,
+    pub(super) held: Nanoseconds,
+}
+
+impl<H> StreamTally<H> {
+    /// Keeps the slower one of this stream and the slowest so far.
+    pub(super) fn slower(&mut self, other: Option<StreamCourse>) {
+        let both = self.slowest.into_iter().chain(other);
+        self.slowest = both.min_by(|one, other| one.per_s().total_cmp(&other.per_s()));
+    }
+}
+
+impl StreamCourse {
+    fn per_s(&self) -> f64 {
+        self.events as f64 / seconds(self.held.max(1))
+    }
 }
 
 impl Tally {
@@ -189,6 +215,20 @@ impl Tally {
     /// The same, if there is any.
     pub(super) fn counted_flows(&self) -> Option<&FlowTally> {
         self.flows.as_deref()
+    }
+
+    /// What was counted of a stage.
+    #[inline]
+    pub(super) fn stage(&mut self, stage: usize) -> &mut StageTally {
+        if self.stages.len() <= stage {
+            self.stages.resize_with(stage + 1, StageTally::default);
+        }
+        &mut self.stages[stage]
+    }
+
+    /// The stages of which anything was counted, and those before them.
+    pub(super) fn counted_stages(&self) -> &[StageTally] {
+        &self.stages
     }
 
     /// Requests that ended in an error, and flows that failed without one.
@@ -248,6 +288,7 @@ impl Tally {
         self.events.merge(&other.events);
         self.streams.outcomes.merge(&other.streams.outcomes);
         self.streams.events.merge(&other.streams.events);
+        self.streams.slower(other.streams.slowest);
         add(&mut self.bytes_read, other.bytes_read);
         add(&mut self.bytes_written, other.bytes_written);
         for (mine, theirs) in self.statuses.0.iter_mut().zip(other.statuses.0.iter()) {
@@ -260,6 +301,9 @@ impl Tally {
         self.checked.merge(&other.checked);
         if let Some(flows) = &other.flows {
             self.flows().merge(flows);
+        }
+        for (number, theirs) in other.stages.iter().enumerate() {
+            self.stage(number).merge(theirs);
         }
         if self.first_wrong.is_none() {
             self.first_wrong.clone_from(&other.first_wrong);
@@ -285,6 +329,7 @@ impl Tally {
             streams: StreamTally {
                 outcomes: self.streams.outcomes,
                 events: self.streams.events.encoded(),
+                slowest: self.streams.slowest,
             },
             bytes_read: self.bytes_read,
             bytes_written: self.bytes_written,
@@ -294,6 +339,7 @@ impl Tally {
             ack_waits: self.ack_waits,
             checked: self.checked,
             flows: self.flows.map(|flows| Box::new(flows.encoded())),
+            stages: self.stages.into_iter().map(StageTally::encoded).collect(),
         }
     }
 }
@@ -302,6 +348,11 @@ impl<H> Tally<H> {
     /// How many entries of a scenario had a request.
     pub(super) fn entries(&self) -> usize {
         self.flows.as_ref().map_or(0, |flows| flows.entries.len())
+    }
+
+    /// How many stages have figures of their own.
+    pub(super) fn stages(&self) -> usize {
+        self.stages.len()
     }
 }
 

@@ -190,6 +190,7 @@ impl WorkerTimeline {
                 false => Vec::new(),
             },
             slow: slow(all, slow_from_ns),
+            seconds: Vec::new(),
         }
     }
 }

@@ -64,6 +64,7 @@ fn load(intervals: &[Interval], objectives: &Objectives) -> LoadResult {
                 .into_iter()
                 .map(slow_from)
                 .collect(),
+            seconds: Vec::new(),
         }),
         outages: Vec::new(),
         ..sample::load_result()

@@ -237,21 +237,27 @@ fn parts(progress: &Progress, second: &LastSecond, rate: String) -> Vec<String> 
         1 => "1 error".into(),
         errors => format!("{} errors", number::exact(errors)),
     };
-    let mut parts = match progress.ok {
-        0 => vec!["no ok response yet".into()],
-        _ if second.silent_s >= NOW_S => {
-            vec![format!(
-                "no ok response for {:.0} s",
-                second.silent_s.floor()
-            )]
-        }
-        _ => vec![rate],
+    let events = match progress.events {
+        0 => String::new(),
+        1 => "1 event".into(),
+        events => format!("{} events", number::exact(events)),
     };
-    parts.push(errors);
+    let (first, last) = match progress.ok {
+        // The load only holds streams.
+        0 if progress.events > 0 => (events, String::new()),
+        0 => ("no ok response yet".into(), events),
+        _ if second.silent_s >= NOW_S => {
+            let silent_s = second.silent_s.floor();
+            (format!("no ok response for {silent_s:.0} s"), events)
+        }
+        _ => (rate, events),
+    };
+    let mut parts = vec![first, errors];
     for (name, share) in [("p50", 0.5), ("p99", 0.99)] {
         let latency = second.latency.quantile(share).map(number::duration);
         parts.extend(latency.map(|latency| format!("{name} {latency}")));
     }
+    parts.push(last);
     parts.retain(|part| !part.is_empty());
     parts
 }
@@ -330,6 +336,27 @@ mod tests {
             "1.15 k of 0 req/s",
         ];
         assert_eq!(rates, expected);
+    }
+
+    #[test]
+    fn a_load_that_only_holds_streams_shows_their_events() {
+        let mut recent = Recent::default();
+        let mut progress = Progress {
+            errors: 1234,
+            events: 1000,
+            ..Progress::default()
+        };
+        let mut line = |progress: &Progress| {
+            let second = recent.with(progress);
+            parts(progress, &second, "5 req/s".into()).join("  ")
+        };
+        assert_eq!(line(&progress), "1,000 events  1,234 errors");
+        (progress.at_s, progress.ok) = (0.2, 5);
+        progress.latency.add(1_000_000, 5);
+        assert_eq!(
+            line(&progress),
+            "5 req/s  1,234 errors  p50 983 µs  p99 1.05 ms  1,000 events"
+        );
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use prony_load::wire::grpc::Status;
 use prony_model::{
     Ended, Events, FlowEntry, Flows, HeldStreams, LatencySummary, LoadResult, LoadShape, LoadSpec,
-    OpenLoop, Outcome, Outcomes, Protocol, SHORTEST_TIMEOUT_NS,
+    OpenLoop, Outcome, Outcomes, Protocol, SHORTEST_TIMEOUT_NS, StageResult,
 };
 use prony_objective::Judged;
 use prony_present::number::{bytes, duration, exact, seconds};
+use prony_present::terminal::cut;
 use prony_present::{load, number, words};
 use prony_stats::supports_percentile;
 
@@ -38,6 +39,7 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     let reconnects = counted(result.reconnects, "reconnect");
     let mut lines = conditions(result, shown);
     lines.extend(latency(result, shown.distribution));
+    lines.extend(stages(&result.stages, width));
     lines.extend(result.open.iter().flat_map(|open| schedule(result, open)));
     let time = time_measured(result);
     lines.push(format!("  {requests} in {time}, {received} received"));
@@ -55,10 +57,17 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
         true => "message",
         false => "event",
     };
-    lines.extend(result.events.iter().flat_map(|all| events("  ", noun, all)));
+    let own = result
+        .events
+        .iter()
+        .filter(|_| only_holds(result).is_none());
+    lines.extend(own.flat_map(|all| events("  ", noun, all)));
     lines.extend(result.streams.iter().flat_map(held_streams));
     lines.extend(result.flows.iter().flat_map(|all| flows(all, width)));
-    lines.push(format!("Requests/sec: {:>12.2}", result.rate_per_s));
+    lines.push(match only_holds(result) {
+        Some(held) => format!("Events/sec:   {:>12.2}", held.events.per_s),
+        None => format!("Requests/sec: {:>12.2}", result.rate_per_s),
+    });
     let transfer = bytes(result.bytes_read_per_s());
     lines.push(format!("Transfer/sec: {transfer:>12}"));
     lines.extend(generator(result));
@@ -153,9 +162,19 @@ fn traits(protocol: Protocol, load: &LoadSpec) -> Vec<String> {
     }
 }
 
+/// The held streams, if they are all that there is to show: no response has ended, and nothing is wrong.
+fn only_holds(result: &LoadResult) -> Option<&HeldStreams> {
+    let ended = result.outcomes.total() - result.outcomes[Outcome::Unfinished];
+    let held = result.streams.as_ref();
+    held.filter(|held| ended == 0 && held.events.count > 0)
+}
+
 /// The latency in wrk's columns, with its main percentiles or its distribution, and why it is high, if that is known.
 fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
     let slow = result.slow_because.as_ref();
+    if only_holds(result).is_some() {
+        return vec!["  Latency: no response ends, because the streams are held open".into()];
+    }
     let Some(latency) = &result.latency_ns else {
         let slow = slow.map(|because| format!("  Timed out: {because}"));
         let none = "  Latency: no response was ok".to_owned();
@@ -456,6 +475,40 @@ fn flows(flows: &Flows, width: usize) -> Vec<String> {
     lines
 }
 
+/// A line for each stage of a rate, in columns.
+fn stages(stages: &[StageResult], width: usize) -> Vec<String> {
+    if stages.is_empty() {
+        return Vec::new();
+    }
+    let names: Vec<String> = stages.iter().map(|it| it.stage().to_string()).collect();
+    let longest = names.iter().map(|name| name.chars().count());
+    let most = width.saturating_sub(STAGE_COLUMNS).max(10);
+    let width = longest.max().unwrap_or(0).clamp(7, most);
+    let line = |name: &str, figures: [&str; 6]| {
+        let [requests, rate, not_ok, p50, p99, max] = figures;
+        let name = cut(name, width);
+        format!("  {name:<width$} {requests:>9} {rate:>8} {not_ok:>7} {p50:>8} {p99:>8} {max:>8}")
+    };
+    let titles = ["sent", "ok/s", "not ok", "p50", "p99", "max"];
+    let rows = stages.iter().zip(&names).map(|(stage, name)| {
+        let [p50, p99, max] = times(stage.latency_ns.as_ref());
+        let [requests, not_ok] = [stage.requests, stage.outcomes.errors()].map(exact);
+        let rate = number::count(stage.rate_per_s);
+        line(name, [&requests, &rate, &not_ok, &p50, &p99, &max])
+    });
+    std::iter::once(line("Stage", titles)).chain(rows).collect()
+}
+
+/// The median, the 99th percentile and the maximum, as far as there are any.
+fn times(latency: Option<&LatencySummary>) -> [String; 3] {
+    latency.map_or(["-"; 3].map(String::from), |it| {
+        [it.p50, it.p99, it.max].map(time)
+    })
+}
+
+/// How much of a line the columns of a stage's figures and the margin take.
+const STAGE_COLUMNS: usize = 56;
+
 /// How much of a line the columns of figures and the margin take.
 const COLUMNS: usize = 47;
 
@@ -471,15 +524,8 @@ fn entries(entries: &[FlowEntry], width: usize) -> Vec<String> {
     let mut lines = vec![title("Request", ["sent", "not ok", "p50", "p99", "max"])];
     for entry in entries {
         let not_ok = entry.outcomes.errors();
-        let times = entry.latency_ns.as_ref();
-        let times = times.map_or(["-"; 3].map(String::from), |it| {
-            [it.p50, it.p99, it.max].map(time)
-        });
-        let [p50, p99, max] = &times;
-        let name: String = match entry.name.char_indices().nth(width) {
-            None => entry.name.clone(),
-            Some(_) => entry.name.chars().take(width - 1).chain(['…']).collect(),
-        };
+        let [p50, p99, max] = &times(entry.latency_ns.as_ref());
+        let name = cut(&entry.name, width);
         let counts = [entry.requests, not_ok].map(exact);
         lines.push(title(&name, [&counts[0], &counts[1], p50, p99, max]));
         lines.extend(entry.first_wrong.as_ref().map(|wrong| {
@@ -513,6 +559,16 @@ fn held_streams(held: &HeldStreams) -> Vec<String> {
     let (open, all) = (exact(held.open_at_end), counted(held.planned, "stream"));
     let mut lines = vec![format!("  Held open: {open} of {all} at the end{ended}")];
     lines.extend(events("    ", "event", &held.events));
+    // The only one is the slowest one, too.
+    let slowest = held.slowest.filter(|_| held.planned > 1);
+    lines.extend(slowest.map(|slowest| {
+        format!(
+            "    Slowest stream: {} in {}, {}/s",
+            counted(slowest.events, "event"),
+            seconds(slowest.held_s),
+            number::count(slowest.per_s())
+        )
+    }));
     lines
 }
 
@@ -529,6 +585,9 @@ fn time(nanoseconds: u64) -> String {
     duration(nanoseconds as f64)
 }
 
+/// The kernel tells user mode from its own by ticks of up to 10 ms: in less CPU time there are too few for a share.
+const LEAST_CPU_S: f64 = 1.0;
+
 /// The generator's own figures, as far as they were counted.
 fn generator(result: &LoadResult) -> Vec<String> {
     let (generator, outcomes) = (&result.generator, &result.outcomes);
@@ -540,8 +599,11 @@ fn generator(result: &LoadResult) -> Vec<String> {
     let working = generator.cpu_user_s + generator.cpu_system_s - generator.spin_s;
     if requests > 0 && working > 0.0 {
         let each = duration(working * 1e9 / requests as f64);
-        let kernel = number::share((generator.cpu_system_s / working).min(1.0));
-        parts += &format!(", {each} of CPU per request ({kernel} in the kernel)");
+        parts += &format!(", {each} of CPU per request");
+        if working >= LEAST_CPU_S {
+            let kernel = number::share((generator.cpu_system_s / working).min(1.0));
+            parts += &format!(" ({kernel} in the kernel)");
+        }
     }
     if generator.spin_s > 0.0 {
         parts += &format!(", {} of busy-waiting", duration(generator.spin_s * 1e9));

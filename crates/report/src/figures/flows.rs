@@ -1,15 +1,15 @@
-//! The flows of scenarios and their requests.
+//! The flows of scenarios and their requests, and the stages of a rate.
 
-use prony_model::{FlowEntry, Flows, LatencySummary, Measurement, Outcome};
+use prony_model::{FlowEntry, Flows, LatencySummary, Measurement, Outcome, StageResult};
 use prony_stats::{Estimate, supports_percentile};
 
 use super::over_rounds::{Merged, over};
 
-/// Whole flows, or one request of them, over all rounds.
+/// A part of a load, over all rounds: whole flows, one request of them, or the requests of a stage.
 #[derive(Clone, Debug)]
-pub struct FlowFigures {
-    /// The name of the request; `None` for whole flows.
-    pub request: Option<String>,
+pub struct PartFigures {
+    /// The name of the request or the stage; `None` for whole flows.
+    pub name: Option<String>,
     /// How many were ok per second.
     pub rate: Estimate,
     /// How long they took, from the merged histograms of all rounds, pauses included for whole flows; `None` if none was ok.
@@ -23,22 +23,41 @@ pub struct FlowFigures {
     has_p99: bool,
 }
 
-impl FlowFigures {
+impl PartFigures {
+    /// The stages of a rate in their order, as far as every round reached them; empty for a load without.
+    pub(super) fn of_stages(rounds: &[&Measurement]) -> Vec<Self> {
+        let stages = rounds.iter().map(|round| round.load.stages.len()).min();
+        (0..stages.unwrap_or(0))
+            .filter_map(|at| Self::of_stage(rounds, at))
+            .collect()
+    }
+
+    fn of_stage(rounds: &[&Measurement], at: usize) -> Option<Self> {
+        let of = |round: &&Measurement| round.load.stages.get(at).cloned();
+        let stages: Vec<StageResult> = rounds.iter().filter_map(of).collect();
+        let rate = over(rounds, |round| Some(round.load.stages.get(at)?.rate_per_s))?;
+        let name = stages.first()?.stage().to_string();
+        let sent = stages.iter().map(|stage| stage.requests).sum();
+        let not_ok = stages.iter().map(|stage| stage.outcomes.errors()).sum();
+        let histograms = stages.iter().map(|stage| stage.histogram.as_str());
+        Some(Self::new(Some(name), rate, histograms, (sent, not_ok)))
+    }
+
     /// Whole flows, then each request in its order; empty for a load without flows.
-    pub(super) fn of(rounds: &[&Measurement]) -> Vec<Self> {
+    pub(super) fn of_flows(rounds: &[&Measurement]) -> Vec<Self> {
         let flows = |round: &&Measurement| round.load.flows.clone();
         let all: Vec<Flows> = rounds.iter().filter_map(flows).collect();
         let Some(first) = all.first() else {
             return Vec::new();
         };
         let requests = (0..first.entries.len()).filter_map(|at| Self::of_request(rounds, at));
-        Self::of_flows(rounds, &all)
+        Self::of_whole_flows(rounds, &all)
             .into_iter()
             .chain(requests)
             .collect()
     }
 
-    fn of_flows(rounds: &[&Measurement], all: &[Flows]) -> Option<Self> {
+    fn of_whole_flows(rounds: &[&Measurement], all: &[Flows]) -> Option<Self> {
         let rate = over(rounds, |round| Some(round.load.flows.as_ref()?.rate_per_s))?;
         let not_ok = all.iter().map(|flows| flows.failed).sum();
         let others: u64 = all.iter().map(|flows| flows.ok + flows.unfinished).sum();
@@ -63,14 +82,14 @@ impl FlowFigures {
     }
 
     fn new<'a>(
-        request: Option<String>,
+        name: Option<String>,
         rate: Estimate,
         histograms: impl Iterator<Item = &'a str>,
         (count, not_ok): (u64, u64),
     ) -> Self {
         let histogram = Merged::of(histograms).histogram;
         Self {
-            request,
+            name,
             rate,
             has_p99: supports_percentile(histogram.count(), 0.01),
             time: histogram.summary(),

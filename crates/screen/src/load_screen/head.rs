@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use prony_present::number::minutes;
 use prony_present::terminal::cut;
+use prony_present::words::plural;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
@@ -52,6 +53,10 @@ pub fn progress(
         true => "warming up",
         false if is_over => "waiting for responses",
         false => "measuring",
+    };
+    let doing = match model.last.events {
+        0 => doing.to_owned(),
+        events => format!("{doing}, {} so far", plural(events as usize, "event")),
     };
     let Some(share) = model.share(at) else {
         frame.render_widget(Line::raw(doing), area);

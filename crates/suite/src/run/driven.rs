@@ -261,6 +261,7 @@ impl Drive<'_> {
             events: None,
             streams: None,
             flows: None,
+            stages: Vec::new(),
             connect_ns: None,
             tls: None,
             rpc_statuses: Default::default(),

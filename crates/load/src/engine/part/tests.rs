@@ -50,6 +50,7 @@ fn worker(latencies: &[Nanoseconds], seconds: u64, busy: f64) -> WorkerResult {
     let end = seconds * SECOND + 5;
     let timeline = recorder.end(end, &tally);
     let cpu = ThreadCpu {
+        total_s: busy * seconds as f64,
         user_s: busy * seconds as f64,
         system_s: 0.0,
     };

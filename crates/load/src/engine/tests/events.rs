@@ -77,3 +77,39 @@ fn the_first_bytes_of_ok_responses_are_timed_as_their_latency_is() {
     assert_latencies(&result, 60, 60);
     assert_time(result.first_byte_ns.as_ref(), 5.0);
 }
+
+#[test]
+fn the_slowest_of_the_held_streams_is_named() {
+    let plan = LoadPlan {
+        events: true,
+        streams: 3,
+        ..plan(LoadShape::Closed, 1, ms(1000))
+    };
+    // The load's own request gets no response. One stream has an event every 400 ms, the others every 100 ms.
+    let server = SimulatedServer::new(Box::new(|it| {
+        let every = match it.number {
+            0 => 100,
+            1 => 400,
+            2 => 100,
+            _ => return Vec::new(),
+        };
+        let head = ResponsePart {
+            after: MS,
+            bytes: HEAD,
+        };
+        let events = (1..=999 / every).map(|nth| ResponsePart {
+            after: nth * every * MS,
+            bytes: EVENT,
+        });
+        std::iter::once(head).chain(events).collect()
+    }));
+    let result = run(&plan, server);
+    assert_eq!(outcomes(&result), [(Outcome::Unfinished, 1)]);
+    let held = result.streams.unwrap();
+    assert_eq!(
+        (held.planned, held.open_at_end, held.events.count),
+        (3, 3, 9 + 2 + 9)
+    );
+    let slowest = held.slowest.unwrap();
+    assert_eq!((slowest.events, slowest.held_s), (2, 1.0));
+}

@@ -1,6 +1,6 @@
 //! Schedules: what is due when, and what waits for a connection.
 
-use prony_model::{Ended, Stage};
+use prony_model::{Ended, Stage, StageResult};
 
 use super::simulated::Connect;
 use super::*;
@@ -273,4 +273,76 @@ fn unsent_requests_are_counted_when_the_time_is_up() {
         assert!(due.abs_diff(50_000_000) <= most_off, "{due}");
         assert_eq!((result.requests, result.ended), (due, Ended::Duration));
     }
+}
+
+#[test]
+fn each_stage_has_figures_of_what_was_due_in_it() {
+    // The second stage asks for twice of what two connections can do, so some of it begins in the third one.
+    let shape = LoadShape::Rate(Schedule {
+        arrivals: Arrivals::Even,
+        burst: 1,
+        stages: prony_model::parse_stages("20/s:1s,80/s:500ms,0/s..40/s:1s,40/s").unwrap(),
+    });
+    let plan = LoadPlan {
+        warmup: ms(500),
+        ..plan(shape, 2, ms(4000))
+    };
+    let result = load(&plan, 50);
+    assert_eq!(outcomes(&result), [(Outcome::Ok, 140)]);
+    let of = |it: &StageResult| {
+        let ok = it.outcomes[Outcome::Ok];
+        assert_eq!(it.requests, ok);
+        (it.stage().to_string(), ok, it.rate_per_s)
+    };
+    let found: Vec<_> = result.stages.iter().map(of).collect();
+    let expected = [
+        ("20/s:1s", 20, 20.0),
+        ("80/s:500ms", 40, 40.0),
+        ("0/s..40/s:1s", 20, 20.0),
+        ("40/s:1s500ms", 60, 40.0),
+    ];
+    assert_eq!(
+        found,
+        expected.map(|(stage, ok, rate)| (stage.to_owned(), ok, rate))
+    );
+    let longest = |stage: usize| result.stages[stage].latency_ns.as_ref().unwrap().max / MS;
+    assert_eq!((longest(0), longest(3)), (50, 50));
+    assert!(longest(1) > 400, "{} ms", longest(1));
+    // The load ends in the second stage.
+    let short = LoadPlan {
+        duration: Some(ms(1250)),
+        ..plan
+    };
+    let result = load(&short, 50);
+    let last = result.stages.last().unwrap();
+    assert_eq!(
+        (result.stages.len(), last.stage().to_string()),
+        (2, "80/s:250ms".into())
+    );
+    assert_eq!(load(&super::plan(even(20.0), 1, ms(1000)), 1).stages, []);
+}
+
+#[test]
+fn requests_of_a_stage_that_are_not_ok_are_counted_in_it() {
+    let shape = LoadShape::Rate(Schedule {
+        arrivals: Arrivals::Even,
+        burst: 1,
+        stages: prony_model::parse_stages("100/s:100ms,200/s:100ms").unwrap(),
+    });
+    let plan = LoadPlan {
+        timeout: ms(150),
+        deadline: Some(ms(100)),
+        ..plan(shape, 10, ms(200))
+    };
+    // The connections of the first stage are busy until it is too late for most of the second one.
+    let result = run(&plan, responding(|_| None));
+    let of = |it: &StageResult| (it.outcomes[Outcome::TimedOut], it.outcomes[Outcome::Shed]);
+    let stages: Vec<_> = result.stages.iter().map(of).collect();
+    let all = (
+        result.outcomes[Outcome::TimedOut],
+        result.outcomes[Outcome::Shed],
+    );
+    assert_eq!(stages[0], (10, 0));
+    assert_eq!((stages[0].0 + stages[1].0, stages[0].1 + stages[1].1), all);
+    assert!(stages[1].1 > 0, "{stages:?}");
 }

@@ -8,6 +8,7 @@ use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Connection, InFlight, Role};
 use crate::engine::flows::Step;
 use crate::engine::pacer::{Arrival, Next};
+use crate::engine::phase::Begin;
 use crate::wire::Wire;
 
 impl<W: Wire> Worker<'_, W> {
@@ -258,7 +259,8 @@ impl<W: Wire> Worker<'_, W> {
         };
         match flows.step(user, self.now, &self.phase, self.tally.flows()) {
             Step::Send { entry, from } => {
-                self.begin_request(index, entry, from);
+                // What counts is the begin of its flow.
+                self.begin_request(index, entry, from, false);
                 true
             }
             Step::Pause(until) => {
@@ -278,29 +280,41 @@ impl<W: Wire> Worker<'_, W> {
     #[inline]
     fn begin(&mut self, index: usize, arrival: Arrival) {
         let mut from = None;
+        let mut queued = false;
         if let Arrival::Scheduled { at, free_since } = arrival {
+            queued = free_since > at;
             let in_time = self.latest_send(at) > self.now;
             self.count_arrival(index, (at, free_since), in_time);
             if !in_time {
-                return self.shed();
+                return self.shed(at);
             }
             from = Some(at);
         }
         match &mut self.flows {
             None => {
                 let number = self.mix.next();
-                self.begin_request(index, number, from);
+                self.begin_request(index, number, from, queued);
             }
             Some(flows) => {
-                let late = self.now >= self.phase.ends;
-                flows.begin(index - self.share.streams, from, self.now, late);
+                let begin = Begin {
+                    due: from.unwrap_or(self.now),
+                    at: self.now,
+                    queued,
+                };
+                flows.begin(index - self.share.streams, begin, from);
             }
         }
     }
 
     /// Begins a request, whose latency runs from its due time if there is one.
     #[inline]
-    fn begin_request(&mut self, index: usize, number: usize, from: Option<Nanoseconds>) {
+    fn begin_request(
+        &mut self,
+        index: usize,
+        number: usize,
+        from: Option<Nanoseconds>,
+        queued: bool,
+    ) {
         self.in_flight += 1;
         let latest_send = from.map_or(Nanoseconds::MAX, |at| self.latest_send(at));
         // Until it is sent.
@@ -317,7 +331,7 @@ impl<W: Wire> Worker<'_, W> {
             from,
             begun: self.now,
             deadline,
-            began_late: self.now >= self.phase.ends,
+            queued,
             excess: connection.excess.take(),
             last: most.is_some_and(|most| connection.requests >= most.get()),
             traced,
@@ -375,13 +389,16 @@ impl<W: Wire> Worker<'_, W> {
     }
 
     #[cold]
-    fn shed(&mut self) {
+    fn shed(&mut self, at: Nanoseconds) {
         let deadline = self.shared.plan.deadline.unwrap_or_default();
         let detail = format!(
             "no connection was free until more than {deadline:?} after the request was due"
         );
         if self.flows.is_some() {
             self.tally.flows().shed(&detail);
+        }
+        if let Some(stage) = self.stage_of(at) {
+            self.tally.stage(stage).outcomes[Outcome::Shed] += 1;
         }
         self.tally.not_ok(Outcome::Shed, || detail);
     }

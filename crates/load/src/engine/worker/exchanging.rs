@@ -11,6 +11,7 @@ use crate::engine::connection::{Activity, InFlight, Role};
 use crate::engine::event_loop::{Chunk, ReadNext};
 use crate::engine::flows::Flows;
 use crate::engine::judge::{Kept, Sample};
+use crate::engine::phase::Begin;
 use crate::engine::tally::Tally;
 use crate::wire::h1::Collect;
 use crate::wire::{Eaten, End, Ended, Fault, Responses, Which, Whole, Wire};
@@ -319,9 +320,16 @@ impl<W: Wire> Worker<'_, W> {
                     self.growth
                         .served(self.now, self.now.saturating_sub(request.begun));
                 }
-                let is_completed = self.counts(index, &request);
+                let begin = self.begin_of(index, &request);
+                let is_completed = self.phase.counts(begin);
                 let slow_from = &self.shared.plan.slow_from_ns;
                 self.tally.ok(latency, is_completed, slow_from);
+                if let Some(stage) = self.stage_of(begin.due) {
+                    let in_stage = !begin.queued || self.stage_of(begin.at) == Some(stage);
+                    self.tally
+                        .stage(stage)
+                        .ok(latency, in_stage && is_completed);
+                }
                 if let Some(first_byte) = request.first_byte {
                     self.tally.first_byte.record(first_byte);
                 }
@@ -342,12 +350,32 @@ impl<W: Wire> Worker<'_, W> {
         }
     }
 
-    /// Whether a request counts for the rate, or the flow that it belongs to.
+    /// The begin of a request of the load, or of the flow that it belongs to.
     #[inline]
-    fn counts(&self, index: usize, request: &InFlight) -> bool {
-        match &self.flows {
-            None => (self.phase).counts(request.from.unwrap_or(self.now), request.began_late),
-            Some(flows) => flows.counts(index - self.share.streams, &self.phase),
+    pub(super) fn begin_of(&self, index: usize, request: &InFlight) -> Begin {
+        let flows = self.flows.as_ref();
+        let flow = flows.and_then(|flows| flows.begin_of(index - self.share.streams));
+        flow.unwrap_or(Begin {
+            due: request.from.unwrap_or(request.begun),
+            at: request.begun,
+            queued: request.queued,
+        })
+    }
+
+    /// The stage of the schedule in which a request was due, if the load has stages.
+    #[inline]
+    pub(super) fn stage_of(&self, due: Nanoseconds) -> Option<usize> {
+        let is_measured = self.phase.measuring && due >= self.phase.began;
+        is_measured
+            .then(|| self.stages.at(due - self.phase.began))
+            .flatten()
+    }
+
+    /// Counts an outcome that is not ok in the stage of its request.
+    pub(super) fn count_in_stage(&mut self, index: usize, request: &InFlight, outcome: Outcome) {
+        let due = self.begin_of(index, request).due;
+        if let Some(stage) = self.stage_of(due) {
+            self.tally.stage(stage).outcomes[outcome] += 1;
         }
     }
 
@@ -386,6 +414,7 @@ impl<W: Wire> Worker<'_, W> {
         match self.connections[index].role {
             Role::Load => {
                 self.in_flight -= 1;
+                self.count_in_stage(index, request, outcome);
                 match &mut self.flows {
                     None => self.tally.not_ok(outcome, detail),
                     Some(flows) => {
@@ -453,6 +482,7 @@ impl Responses for Receiving<'_> {
         };
         let from = request.from.unwrap_or(self.now);
         tally.received(count, self.now, from, request.last_event);
+        request.events += count;
         request.last_event = Some(self.now);
     }
 }

@@ -33,6 +33,7 @@ use super::records::{Recording, WorkerRecorder, WorkerRecords};
 use super::request_mix::RequestMix;
 use super::silence::{SilenceRecorder, Silences};
 use super::source_address::SourceAddresses;
+use super::stage_rows::StageEnds;
 use super::start_line::{Begin, Place};
 use super::tally::Tally;
 use super::timeline::{TimelineRecorder, WorkerTimeline};
@@ -184,6 +185,7 @@ pub(super) struct Worker<'a, W> {
     judge: Judge<'a>,
     tally: Tally,
     phase: Phase,
+    stages: StageEnds,
     warmup: Option<PhaseResult>,
     /// The end of a warm-up whose time is up.
     warmup_end: Option<WarmupEnd>,
@@ -251,6 +253,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             judge,
             tally: Tally::default(),
             phase: Phase::begin(now, plan, WorkerCost::default()),
+            stages: StageEnds::of(plan),
             warmup: None,
             warmup_end: None,
             timeline: TimelineRecorder::begin(now),
@@ -630,13 +633,13 @@ impl<'a, W: Wire> Worker<'a, W> {
     /// Counts the requests in flight as unfinished. One that waits for its connection without a schedule was never sent
     /// and does not count.
     fn count_in_flight(&mut self) {
-        let connections = self.connections.iter_mut();
-        let load = connections.filter(|it| it.role == Role::Load);
-        let requests = load.flat_map(|it| std::mem::take(&mut it.in_flight));
-        let sent: Vec<InFlight> = requests.filter(|it| it.from.is_some()).collect();
-        for mut request in sent {
-            self.trace(&mut request, Outcome::Unfinished);
-            self.count_unfinished(request.number, 1);
+        for index in self.share.streams..self.connections.len() {
+            let requests = std::mem::take(&mut self.connections[index].in_flight);
+            for mut request in requests.into_iter().filter(|it| it.from.is_some()) {
+                self.trace(&mut request, Outcome::Unfinished);
+                self.count_in_stage(index, &request, Outcome::Unfinished);
+                self.count_unfinished(request.number, 1);
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use prony_model::Outcome;
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, InFlight, Role};
+use crate::engine::tally::StreamCourse;
 use crate::wire::Wire;
 
 /// The pause before a stream that has ended is requested again: short responses must not become a load of their own.
@@ -45,16 +46,19 @@ impl<W: Wire> Worker<'_, W> {
 
     /// Counts the streams that were held until the end of the load.
     pub(super) fn end_streams(&mut self) {
+        let streams = &mut self.tally.streams;
         for connection in &self.connections[..self.share.streams] {
             debug_assert_eq!(connection.role, Role::Stream);
             let requests = connection.in_flight.iter();
             let sent = requests.filter(|request| request.from.is_some()).count();
-            self.tally.streams.outcomes[Outcome::Unfinished] += sent as u64;
-            let holds = connection
-                .in_flight
-                .front()
-                .is_some_and(|it| it.response_begun);
-            self.counts.streams_at_end += u64::from(connection.is_open() && holds);
+            streams.outcomes[Outcome::Unfinished] += sent as u64;
+            let held = connection.in_flight.front();
+            let held = held.filter(|it| it.response_begun && connection.is_open());
+            self.counts.streams_at_end += u64::from(held.is_some());
+            streams.slower(held.map(|it| StreamCourse {
+                events: it.events,
+                held: self.now.saturating_sub(it.from.unwrap_or(self.now)),
+            }));
         }
     }
 }

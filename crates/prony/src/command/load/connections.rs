@@ -16,7 +16,7 @@ use crate::arguments;
 use crate::exit::usage;
 
 /// How many connections there are by default, at least.
-const CONNECTIONS: usize = 10;
+pub const CONNECTIONS: usize = 10;
 /// How many connections a rate may open by default, if the limit of open files allows it.
 const MOST_AT_A_RATE: usize = 1000;
 
@@ -29,7 +29,7 @@ pub struct ConnectionArguments {
     #[arg(short, long, value_name = "N", value_parser = arguments::threads)]
     pub threads: Option<usize>,
     /// Keep this many connections open, over all threads and agents; with a rate, open them before it
-    /// starts [default: 10, or one for each agent if there are more]
+    /// starts [default: 10, or one for each agent if there are more; 1 with --streams]
     #[arg(short, long, value_name = "N", value_parser = arguments::connections)]
     connections: Option<usize>,
     /// Let a rate open up to this many connections if -c is too few [default: 1000, or -c if more]
@@ -70,16 +70,15 @@ pub struct Sizes {
 }
 
 impl ConnectionArguments {
-    /// How many of each there are. The shape may imply the number of connections.
+    /// How many of each there are. The shape may imply the number of connections, which otherwise has a default.
     pub fn sizes(
         &self,
-        of_shape: Option<usize>,
+        (of_shape, default): (Option<usize>, usize),
         is_rate: bool,
         cpus: usize,
         agents: usize,
     ) -> Result<Sizes, String> {
-        let own = || self.connections.unwrap_or(CONNECTIONS.max(agents));
-        let connections = of_shape.unwrap_or_else(own);
+        let connections = of_shape.or(self.connections).unwrap_or(default);
         let most = match self.max_connections {
             Some(most) if most < connections => {
                 return Err(format!(

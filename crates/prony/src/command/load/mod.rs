@@ -32,7 +32,7 @@ use serde::Serialize;
 use self::advice::advice;
 use self::call::CallArguments;
 use self::capacity::{CapacityArguments, Search};
-use self::connections::ConnectionArguments;
+use self::connections::{CONNECTIONS, ConnectionArguments};
 use self::objectives::ObjectiveArguments;
 use self::protocol::{ProtocolArguments, Transport};
 use self::records::RecordArguments;
@@ -352,7 +352,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         interrupt: &interrupt,
     };
     let mut view = LoadView::start(live, shown);
-    let recording = output.records.recording();
+    let recording = output.records.recording(json.is_some());
     let show = &mut |progress| {
         if let Some(warning) = telemetry.observe(&progress) {
             view.keep(&warning);
@@ -363,6 +363,9 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     view.finish();
     let last_push = telemetry.end();
     let (mut result, recorded) = loaded?;
+    if let (Some(timeline), Some(intervals)) = (&mut result.timeline, &recorded.intervals) {
+        timeline.seconds = intervals.seconds()?;
+    }
     drop(loads);
     result.server_throttled = server_quota.and_then(|quota| quota.throttled());
     if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {
@@ -514,8 +517,13 @@ impl Arguments {
             .stages_last(time.duration, time.requests.is_some())
             .map_err(usage)?;
         let is_rate = matches!(load_shape, LoadShape::Rate(_));
+        let default = match responses.streams {
+            // They are the load. Many more requests beside them would be as endless.
+            Some(_) => agents,
+            None => CONNECTIONS.max(agents),
+        };
         let sizes = connections
-            .sizes(shape.connections(), is_rate, cpus.len(), agents)
+            .sizes((shape.connections(), default), is_rate, cpus.len(), agents)
             .map_err(usage)?;
         let mut sent = match (&server, file) {
             (Some(server), _) => server.requests()?,

@@ -26,10 +26,10 @@ pub struct RecordArguments {
 }
 
 impl RecordArguments {
-    /// What the load engine is to record.
-    pub fn recording(&self) -> Recording {
+    /// What the load engine is to record; JSON has the latencies of each second, too.
+    pub fn recording(&self, writes_json: bool) -> Recording {
         Recording {
-            intervals: self.hdr_log.is_some(),
+            intervals: self.hdr_log.is_some() || writes_json,
             traced: self.trace.is_some().then_some(MOST_TRACED),
         }
     }

@@ -2,8 +2,8 @@
 
 use prony_model::{
     Arrivals, Checked, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams,
-    LatencyHistogram, LoadShape, LoadSpec, OpenLoop, Outcomes, Protocol, Schedule, Throttled,
-    TlsResult, WarmupResult, WrongResponse, parse_stages, sample,
+    LatencyHistogram, LoadShape, LoadSpec, OpenLoop, Outcomes, Protocol, Schedule, SlowestStream,
+    StageResult, Throttled, TlsResult, WarmupResult, WrongResponse, parse_stages, sample,
 };
 
 use super::*;
@@ -106,6 +106,21 @@ fn missed() -> LoadResult {
     });
     missed.outcomes = outcomes(&[(Outcome::Ok, 999_999), (Outcome::Shed, 1)]);
     missed.requests = 1_000_000;
+    let stage = |from_per_s, to_per_s, duration_s, ok, latency_ns| StageResult {
+        from_per_s,
+        to_per_s,
+        duration_s,
+        requests: ok + 1,
+        outcomes: outcomes(&[(Outcome::Ok, ok), (Outcome::Shed, 1)]),
+        rate_per_s: ok as f64 / duration_s,
+        latency_ns,
+        histogram: String::new(),
+    };
+    missed.stages = vec![
+        stage(1000.0, 1000.0, 10.0, 10_000, times(131_000)),
+        stage(1000.0, 5000.0, 29.5, 88_000, times(211_000_000)),
+        stage(5000.0, 5000.0, 0.5, 0, None),
+    ];
     missed
 }
 
@@ -176,8 +191,23 @@ fn streams() -> LoadResult {
         requests: 53,
         outcomes: outcomes(&[(Outcome::Unfinished, 48), (Outcome::Reset, 5)]),
         events: events(12_000, times(300_000), times(20_000_000)),
+        slowest: Some(SlowestStream {
+            events: 18,
+            held_s: 2.0,
+        }),
     });
     streams
+}
+
+/// Streams that do not end, and one request beside them that is as endless.
+fn only_streams() -> LoadResult {
+    LoadResult {
+        outcomes: outcomes(&[(Outcome::Unfinished, 1)]),
+        requests: 1,
+        rate_per_s: 0.0,
+        latency_ns: None,
+        ..streams()
+    }
 }
 
 fn users(shape: LoadShape) -> LoadResult {
@@ -316,6 +346,7 @@ fn summaries_are_the_golden_ones() {
         ("users", users(open), &plain),
         ("users who wait", users(waiting), &plain),
         ("streams", streams(), &plain),
+        ("streams alone", only_streams(), &plain),
         ("every response a 404", nothing_ok(), &plain),
         ("HTTP/2 over TLS", encrypted(), &plain),
         ("gRPC", calls(), &plain),

@@ -277,6 +277,7 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
                     set_up_waits: 0,
                 }
             }),
+            stages: stages(shape, &histogram),
             first_byte_ns: trial.load.first_byte.then(|| times(mean / 2.0)),
             events: trial.load.events.then(|| events(rate * 3.0, mean)),
             streams: (trial.load.streams > 0).then(|| held(trial, kind)),
@@ -343,6 +344,30 @@ fn events(per_s: f64, mean_ns: f64) -> Events {
     }
 }
 
+/// The stages of a rate that has several, alike in their latencies.
+fn stages(shape: &LoadShape, histogram: &LatencyHistogram) -> Vec<StageResult> {
+    let stages = match shape {
+        LoadShape::Rate(schedule) if schedule.stages.len() > 1 => &schedule.stages[..],
+        _ => &[],
+    };
+    let of = |stage: &Stage| {
+        let mut outcomes = Outcomes::default();
+        outcomes[Outcome::Ok] = stage.requests() as u64;
+        let duration_s = stage.duration_s.unwrap_or(1.0);
+        StageResult {
+            from_per_s: stage.from_per_s,
+            to_per_s: stage.to_per_s,
+            duration_s,
+            requests: outcomes.total(),
+            outcomes,
+            rate_per_s: outcomes.total() as f64 / duration_s,
+            latency_ns: histogram.summary(),
+            histogram: histogram.to_base64(),
+        }
+    };
+    stages.iter().map(of).collect()
+}
+
 /// Bun loses a few of the streams.
 fn held(trial: &Trial, kind: &Kind) -> HeldStreams {
     let held = trial.load.streams as u64;
@@ -355,6 +380,7 @@ fn held(trial: &Trial, kind: &Kind) -> HeldStreams {
         requests: held,
         outcomes,
         events: events(10_000.0, 1e8),
+        slowest: None,
     }
 }
 
