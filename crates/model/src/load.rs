@@ -687,8 +687,8 @@ pub struct LoadResult {
     /// The flows of a scenario, if the load had one.
     #[serde(default)]
     pub flows: Option<Flows>,
-    /// The stages of a rate, if it has several, but at most 64.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The stages of a rate; empty if it has one, or more than 64.
+    #[serde(default)]
     pub stages: Vec<StageResult>,
     /// How long connections took to open; `None` if none was opened.
     pub connect_ns: Option<LatencySummary>,

@@ -88,6 +88,8 @@ fn a_load_result_matches_the_schema() {
             "/streams/outcomes",
             "/streams/events",
             "/outages/0",
+            "/streams/slowest",
+            "/stages/0",
         ] {
             every_field_is_bound(validator, &document, path);
         }
