@@ -415,8 +415,8 @@ pub struct OpenLoop {
     /// The most connections that were open at a time, summed over the threads.
     #[serde(default)]
     pub most_connections: u64,
-    /// Those of the queued requests that found every connection busy with other requests, and no more allowed. The others
-    /// waited for connections that could not be opened.
+    /// Those of the queued requests that found every open connection busy with other requests. The others waited for
+    /// connections that could not be opened.
     #[serde(default)]
     pub bound_hits: u64,
     /// Requests that waited while more connections were being set up: their latency is in part that of connecting.

@@ -131,7 +131,7 @@ pub(super) struct ScheduleTally<H = LatencyHistogram> {
     pub(super) completed: u64,
     /// Requests that were due before their user, or any connection, became free.
     pub(super) queued: u64,
-    /// Those of them that found every connection busy with requests when no more were allowed.
+    /// Those of them that found every open connection busy with requests.
     pub(super) bound_hits: u64,
     /// Requests that waited while connections were being set up for them.
     pub(super) set_up_waits: u64,

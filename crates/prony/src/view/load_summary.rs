@@ -287,8 +287,15 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
     }
     if open.bound_hits > 0 {
         let requests = counted(open.bound_hits, "request");
+        let (busy, advice) = match open.most_connections < allowed as u64 {
+            true => ("all open connections were busy", ""),
+            false => (
+                "all connections were busy",
+                " (--max-connections, --pipeline)",
+            ),
+        };
         lines.push(format!(
-            "  {requests} due while all connections were busy: the wait is part of the latency (--max-connections, --pipeline)"
+            "  {requests} due while {busy}: the wait is part of the latency{advice}"
         ));
     }
     // Older records count only ok requests as queued.

@@ -407,7 +407,7 @@ impl<W: Wire> Worker<'_, W> {
     pub(super) fn count_overdue(&mut self) {
         let horizon = self.horizon();
         self.drop_lost_idle();
-        let (free_since, can_grow) = (self.free_since(), self.can_grow());
+        let free_since = self.free_since();
         let overdue = self.pacer.overdue(horizon, self.phase.began);
         self.count_unfinished(0, overdue.count);
         if self.flows.is_some() {
@@ -422,7 +422,7 @@ impl<W: Wire> Worker<'_, W> {
         }
         schedule.queued += overdue.count;
         let load = &self.connections[self.share.streams..];
-        if !can_grow && load.iter().all(|it| it.refusals == 0) {
+        if load.iter().all(|it| it.refusals == 0) {
             schedule.bound_hits += overdue.count;
         }
     }
