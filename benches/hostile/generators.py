@@ -90,6 +90,10 @@ class Prony:
     length: tuple[str, ...] = (f"-d{SECONDS}s",)
 
     def load(self, url: str, arguments: list[str]) -> Verdict:
+        streams = "--streams-per-connection"
+        if "--http2" in arguments and streams not in arguments:
+            # At a rate, Prony would give a slow server 100 streams of a connection.
+            arguments = [*arguments, streams, "1"]
         command = [
             self.path, "load", *self.shape, "-t1", f"-c{CONNECTIONS}", *self.length,
             "--timeout", f"{TIMEOUT_MS}ms", "--json", "-", *arguments, url,
