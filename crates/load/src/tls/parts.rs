@@ -122,14 +122,14 @@ impl Trusted {
             return Ok(verifier::any_certificate(&provider));
         };
         let mut roots = RootCertStore::empty();
-        for certificate in decoded(certificates) {
-            roots.add(certificate).map_err(PartsError::Trust)?;
+        let trusted: Vec<_> = decoded(certificates).collect();
+        for certificate in &trusted {
+            roots.add(certificate.clone()).map_err(PartsError::Trust)?;
         }
-        let verifier = WebPkiServerVerifier::builder_with_provider(roots.into(), provider);
-        let verifier = verifier.build();
-        let verifier = verifier.map_err(|error| TlsError::Rejected(error.to_string()))?;
-        let trusted = decoded(certificates).collect();
-        Ok(verifier::trusted_itself(verifier, trusted))
+        let inner = WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone());
+        let inner = inner.build();
+        let inner = inner.map_err(|error| TlsError::Rejected(error.to_string()))?;
+        Ok(verifier::trusted_itself(&provider, inner, trusted))
     }
 }
 
