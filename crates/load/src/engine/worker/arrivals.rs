@@ -108,7 +108,7 @@ impl<W: Wire> Worker<'_, W> {
         none_is_left_open && self.can_grow()
     }
 
-    fn can_grow(&self) -> bool {
+    pub(super) fn can_grow(&self) -> bool {
         self.connections.len() - self.share.streams < self.share.most_connections
     }
 
@@ -216,9 +216,10 @@ impl<W: Wire> Worker<'_, W> {
             it.role == Role::Load && matches!(it.activity, Activity::Retrying { .. })
         };
         // A server that refuses connections, or a lack of ports, does not get better by more of them.
-        let waiting = match self.connections.iter().any(is_retrying) {
-            true => 0,
-            false => self.pacer.waiting(horizon),
+        let waiting = if self.connections.iter().any(is_retrying) {
+            0
+        } else {
+            self.pacer.waiting(horizon)
         };
         let all = self.connections.len() - self.share.streams;
         let needs = Needs {
@@ -284,7 +285,7 @@ impl<W: Wire> Worker<'_, W> {
         if let Arrival::Scheduled { at, free_since } = arrival {
             queued = free_since > at;
             let in_time = self.latest_send(at) > self.now;
-            self.count_arrival(index, (at, free_since), in_time);
+            self.count_arrival(index, at, free_since, in_time);
             if !in_time {
                 return self.shed(at);
             }
@@ -370,7 +371,8 @@ impl<W: Wire> Worker<'_, W> {
     fn count_arrival(
         &mut self,
         index: usize,
-        (at, free_since): (Nanoseconds, Nanoseconds),
+        at: Nanoseconds,
+        free_since: Nanoseconds,
         in_time: bool,
     ) {
         let is_refused = self.connections[index].refusals > 0;

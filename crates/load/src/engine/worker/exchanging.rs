@@ -316,7 +316,7 @@ impl<W: Wire> Worker<'_, W> {
             Ok(()) if is_load => {
                 self.in_flight -= 1;
                 // A flow keeps its connection for longer than each of its requests.
-                if self.flows.as_ref().is_none_or(Flows::are_requests) {
+                if self.can_grow() && self.flows.as_ref().is_none_or(Flows::are_requests) {
                     self.growth
                         .served(self.now, self.now.saturating_sub(request.begun));
                 }
