@@ -40,7 +40,7 @@ pub enum TargetError {
     #[error("the host `{host}` cannot be resolved: {source}; is it spelled correctly?")]
     Unresolved { host: String, source: io::Error },
     #[error(
-        "cannot connect to {0}: a link-local address needs the interface that leads to it; write it behind the address, for \
+        "cannot connect to {0}: a link-local address needs the interface that leads to it; write it after the address, for \
          instance http://[{ip}%25eth0]:{port}/ (`ip link` lists the interfaces)",
         ip = .0.ip(), port = .0.port()
     )]
@@ -497,7 +497,7 @@ mod tests {
         for port in ["http://a:99999/", "http://a:0/"] {
             assert!(error(port).contains("is not a URL: its port is not 1 to 65535"));
         }
-        let expected = "`http://a b/` is not a URL: its host has a blank, which no host has";
+        let expected = "`http://a b/` is not a URL: its host may not contain a blank";
         assert_eq!(error("http://a b/"), expected);
     }
 
@@ -509,9 +509,8 @@ mod tests {
             .unwrap_err();
         let error = error.to_string();
         assert!(
-            error.contains(
-                "write it behind the address, for instance http://[fe80::1%25eth0]:8080/"
-            ),
+            error
+                .contains("write it after the address, for instance http://[fe80::1%25eth0]:8080/"),
             "{error}"
         );
     }

@@ -89,7 +89,7 @@ fn what_no_request_may_have_is_refused() {
         "
         -H 'Host: a' -H 'host: b' URL | a request has one header `Host`: remove the other one
         http://me:secret@a:0/ | `http://***@a:0/` is not a URL: its port is not 1 to 65535
-        'http://a b/' | its host has a blank, which no host has
+        'http://a b/' | its host may not contain a blank
     ",
     );
 }
