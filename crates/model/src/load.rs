@@ -379,7 +379,8 @@ pub struct Outage {
 impl Outage {
     /// The longest of several; `None` if there is none.
     pub fn longest(all: impl IntoIterator<Item = Self>) -> Option<Self> {
-        { all.into_iter() }.max_by(|one, other| one.length_s.total_cmp(&other.length_s))
+        all.into_iter()
+            .max_by(|one, other| one.length_s.total_cmp(&other.length_s))
     }
 }
 
@@ -479,9 +480,10 @@ pub struct SlowestStream {
 impl SlowestStream {
     /// Its events per second; 0 if it was held for no time.
     pub fn per_s(&self) -> f64 {
-        match self.held_s > 0.0 {
-            true => self.events as f64 / self.held_s,
-            false => 0.0,
+        if self.held_s > 0.0 {
+            self.events as f64 / self.held_s
+        } else {
+            0.0
         }
     }
 }
@@ -756,7 +758,7 @@ impl LoadResult {
     }
 
     /// Records how its CPU quota stopped the generator, which may have been the bottleneck if the figures show that.
-    pub fn stop_generator(&mut self, throttled: Option<Throttled>) {
+    pub fn limit_generator_by_quota(&mut self, throttled: Option<Throttled>) {
         let loaded_s = self.loaded_s();
         let generator = &mut self.generator;
         generator.throttled = throttled;
@@ -767,7 +769,10 @@ impl LoadResult {
 
     /// How its CPU quota stopped the server, if the figures show that.
     pub fn server_stopped(&self) -> Option<Throttled> {
-        { self.server_throttled }.filter(|throttled| throttled.is_noticeable(self.loaded_s()))
+        let throttled = self.server_throttled?;
+        throttled
+            .is_noticeable(self.loaded_s())
+            .then_some(throttled)
     }
 
     /// How long it took, warm-up included, in seconds.

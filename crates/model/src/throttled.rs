@@ -33,9 +33,10 @@ impl Throttled {
 
     /// The one that stopped its processes longer.
     pub fn worse(self, other: Self) -> Self {
-        match self.throttled_s < other.throttled_s {
-            true => other,
-            false => self,
+        if self.throttled_s < other.throttled_s {
+            other
+        } else {
+            self
         }
     }
 }

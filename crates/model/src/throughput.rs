@@ -19,9 +19,10 @@ pub struct Throughput {
 impl Throughput {
     /// The rate; 0 if no time counts.
     pub fn per_s(&self) -> f64 {
-        match self.seconds > 0.0 {
-            true => self.completed as f64 / self.seconds,
-            false => 0.0,
+        if self.seconds > 0.0 {
+            self.completed as f64 / self.seconds
+        } else {
+            0.0
         }
     }
 

@@ -71,9 +71,8 @@ impl ThrottleMeter {
                 throttled_s: now.stopped_ns.saturating_sub(before.stopped_ns) as f64 / 1e9,
             })
         };
-        { self.cgroups.iter() }
-            .filter_map(since)
-            .reduce(Throttled::worse)
+        let throttled = self.cgroups.iter().filter_map(since);
+        throttled.reduce(Throttled::worse)
     }
 }
 
@@ -140,9 +139,8 @@ fn limited(root: &Path, processes: impl IntoIterator<Item = String>) -> Vec<Limi
             folders.extend(visible.flatten());
         }
     }
-    { folders.iter() }
-        .filter_map(|folder| Limited::at(&root.join(folder)))
-        .collect()
+    let limited = folders.iter().map(|folder| root.join(folder));
+    limited.filter_map(|folder| Limited::at(&folder)).collect()
 }
 
 /// Where a hierarchy of cgroups with CPU quotas is mounted.
@@ -178,9 +176,10 @@ impl Mount {
     fn folders(&self, line: &str) -> Option<Vec<PathBuf>> {
         let mut fields = line.splitn(3, ':');
         let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-        let is_of_this = match self.is_unified {
-            true => number == "0" && controllers.is_empty(),
-            false => controllers.split(',').any(|it| it == "cpu"),
+        let is_of_this = if self.is_unified {
+            number == "0" && controllers.is_empty()
+        } else {
+            controllers.split(',').any(|it| it == "cpu")
         };
         let below = Path::new(path).strip_prefix(&self.cgroup).ok()?;
         let is_outside = below.components().any(|it| it == Component::ParentDir);

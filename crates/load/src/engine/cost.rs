@@ -78,9 +78,10 @@ impl ThreadCpu {
     /// The part of it in the kernel.
     pub(super) fn system_s(&self) -> f64 {
         let accounted_s = self.user_s + self.system_s;
-        match accounted_s > 0.0 {
-            true => self.total_s * (self.system_s / accounted_s).clamp(0.0, 1.0),
-            false => 0.0,
+        if accounted_s > 0.0 {
+            self.total_s * (self.system_s / accounted_s).clamp(0.0, 1.0)
+        } else {
+            0.0
         }
     }
 }

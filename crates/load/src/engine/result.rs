@@ -148,15 +148,16 @@ fn flows(plan: &LoadPlan, merged: &Merged) -> Option<Flows> {
 }
 
 fn flows_throughput(plan: &LoadPlan, tally: &FlowTally, merged: &Merged) -> Throughput {
-    match plan.shape.is_open() {
-        true => Throughput {
+    if plan.shape.is_open() {
+        Throughput {
             completed: tally.completed,
             seconds: seconds(merged.due.nanoseconds()),
-        },
-        false => Throughput {
+        }
+    } else {
+        Throughput {
             completed: tally.ok,
             seconds: merged.duration_s,
-        },
+        }
     }
 }
 
@@ -244,7 +245,7 @@ fn generator(plan: &LoadPlan, parts: &[PartResult]) -> GeneratorCost {
         scheduling: cost.scheduling.map(Into::into),
         throttled: throttled(parts),
     };
-    for evidence in client_limited_by(plan, parts) {
+    if let Some(evidence) = client_limited_by(plan, parts) {
         generator.limited_by(&evidence);
     }
     generator
@@ -252,25 +253,21 @@ fn generator(plan: &LoadPlan, parts: &[PartResult]) -> GeneratorCost {
 
 /// Evidence that the generator may have been the bottleneck. If there are several agents, it names the first one that
 /// was.
-fn client_limited_by(plan: &LoadPlan, parts: &[PartResult]) -> Vec<String> {
+fn client_limited_by(plan: &LoadPlan, parts: &[PartResult]) -> Option<String> {
     let mut limited = parts
         .iter()
-        .map(|part| (part.agent, evidence(part)))
-        .filter(|(_, evidence)| !evidence.is_empty());
-    let Some((agent, evidence)) = limited.next() else {
-        return Vec::new();
-    };
+        .filter_map(|part| Some((part.agent, evidence(part)?)));
+    let (agent, evidence) = limited.next()?;
     if parts.len() < 2 {
-        return evidence;
+        return Some(evidence);
     }
-    let evidence = evidence.join("; ");
-    vec![match limited.count() {
+    Some(match limited.count() {
         0 => format!("agent {agent} of {}: {evidence}", plan.agents),
         others => format!(
             "agent {agent} and {others} more of {}: {evidence}",
             plan.agents
         ),
-    }]
+    })
 }
 
 /// How their CPU quota stopped the agents: the one that was stopped longest.
@@ -287,7 +284,7 @@ fn of_quota(part: &PartResult) -> Option<String> {
 }
 
 /// What shows in the generator itself. That it was behind its schedule shows only that something was slow.
-fn evidence(part: &PartResult) -> Vec<String> {
+fn evidence(part: &PartResult) -> Option<String> {
     let busy = Some(part.cost.busy_max).filter(|busy| *busy > CLIENT_LIMITED_ABOVE);
     let busy = busy.map(|busy| format!("a thread was {:.0} % busy", busy * 100.0));
     let waited = part.cost.waited_max;
@@ -305,11 +302,12 @@ fn evidence(part: &PartResult) -> Vec<String> {
         waits => format!("connections waited {waits} times for a free local port"),
     });
     let timed = busy.or(starved).filter(|_| part.duration >= LONG_ENOUGH);
-    of_quota(part)
+    let all: Vec<String> = of_quota(part)
         .into_iter()
         .chain(timed)
         .chain(ports)
-        .collect()
+        .collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// How far the generator was behind its schedule, if it was.

@@ -15,9 +15,9 @@ use super::tally::Tally;
 const SHORTEST: Nanoseconds = 100_000_000;
 /// How many silences are kept: the longest ones.
 const MOST: usize = 100;
-/// An outage takes at least half of the measured time, within these bounds: busy machines stop a server for a moment,
+/// An outage takes at least half of the measured time, within these bounds: a busy machine stops a server for a moment.
 const SHORTEST_OUTAGE: RangeInclusive<Nanoseconds> = 500_000_000..=1_000_000_000;
-/// and this many times as long as nearly all responses: otherwise it would be one more slow response, which the latency
+/// An outage takes at least this many times the 99th percentile: otherwise it is one more slow response, which the latency
 /// shows.
 const TIMES_P99: Nanoseconds = 3;
 
@@ -176,23 +176,27 @@ pub(super) struct Silences(#[serde(deserialize_with = "few")] Vec<Silence>);
 
 fn few<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Silence>, D::Error> {
     let silences = Vec::<Silence>::deserialize(deserializer)?;
-    match silences.len() <= MOST {
-        true => Ok(silences),
-        false => Err(serde::de::Error::custom("there are too many silences")),
+    if silences.len() > MOST {
+        return Err(serde::de::Error::custom("there are too many silences"));
     }
+    Ok(silences)
 }
 
 impl Silences {
     /// The times in which none of several workers, or agents, had an ok response. They started together.
     pub(super) fn common(all: impl IntoIterator<Item = Self>) -> Self {
-        let none = Self(Vec::new());
-        { all.into_iter() }
-            .reduce(|one, other| one.in_common_with(&other))
-            .unwrap_or(none)
+        let common = all
+            .into_iter()
+            .reduce(|one, other| one.in_common_with(&other));
+        common.unwrap_or(Self(Vec::new()))
     }
 
     fn in_common_with(&self, other: &Self) -> Self {
-        let pairs = { self.0.iter() }.flat_map(|one| other.0.iter().map(|two| one.common(*two)));
+        let with_others = |one: &Silence| {
+            let one = *one;
+            other.0.iter().map(move |two| one.common(*two))
+        };
+        let pairs = self.0.iter().flat_map(with_others);
         let mut common: Vec<_> = pairs.filter(|it| it.during.length() >= SHORTEST).collect();
         keep_longest(&mut common);
         Self(common)
@@ -211,7 +215,7 @@ impl Silences {
         };
         let half = (duration / 2).clamp(*SHORTEST_OUTAGE.start(), *SHORTEST_OUTAGE.end());
         let least = half.max(latency.p99.saturating_mul(TIMES_P99));
-        let long = { self.0.iter() }.filter(|one| one.wanted.length() >= least);
+        let long = self.0.iter().filter(|one| one.wanted.length() >= least);
         // Workers look about once in 10 ms.
         let hundredths = |time: Nanoseconds| (seconds(time) * 100.0).round() / 100.0;
         long.map(|one| Outage {

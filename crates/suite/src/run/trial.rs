@@ -323,7 +323,7 @@ impl TrialSetup<'_> {
         self.fail_if_stopped(server)?;
         let result = result.map_err(|error| format!("{}: {error}", tool.manifest.title));
         let mut load = result.map_err(failed(FailureKind::Load))?;
-        load.stop_generator(quota.throttled());
+        load.limit_generator_by_quota(quota.throttled());
         Ok(load)
     }
 

@@ -9,6 +9,15 @@ const HEAD: &[u8] =
 const EVENT: &[u8] = b"9\r\ndata: x\n\n\r\n";
 const END: &[u8] = b"0\r\n\r\n";
 
+/// A response whose parts come after that many milliseconds.
+fn in_parts<const N: usize>(parts: [(u64, &'static [u8]); N]) -> Vec<ResponsePart> {
+    let part = |(at, bytes)| ResponsePart {
+        after: at * MS,
+        bytes,
+    };
+    parts.map(part).into()
+}
+
 /// Within the 0.1 % of a histogram.
 #[track_caller]
 fn assert_time(found: Option<&LatencySummary>, expected_ms: f64) {
@@ -30,13 +39,7 @@ fn the_first_byte_the_first_event_and_the_gaps_are_timed() {
         ..plan(LoadShape::Closed, 2, ms(10_000))
     };
     let server = SimulatedServer::new(Box::new(|_| {
-        let parts = [(5, HEAD), (10, EVENT), (30, EVENT), (50, EVENT), (60, END)];
-        parts
-            .map(|(at, bytes)| ResponsePart {
-                after: at * MS,
-                bytes,
-            })
-            .into()
+        in_parts([(5, HEAD), (10, EVENT), (30, EVENT), (50, EVENT), (60, END)])
     }));
     let result = run(&plan, server);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 10)]);
@@ -58,16 +61,10 @@ fn the_first_bytes_of_ok_responses_are_timed_as_their_latency_is() {
         ..plan(LoadShape::Closed, 1, ms(10_000))
     };
     let server = SimulatedServer::new(Box::new(|it| {
-        let parts = match it.number % 2 {
+        in_parts(match it.number % 2 {
             0 => [(5, HEAD), (60, END)],
             _ => [(1, WRONG), (2, b"no")],
-        };
-        parts
-            .map(|(at, bytes)| ResponsePart {
-                after: at * MS,
-                bytes,
-            })
-            .into()
+        })
     }));
     let result = run(&plan, server);
     assert_eq!(

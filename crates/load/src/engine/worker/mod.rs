@@ -605,7 +605,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         let timeline = self.timeline.end(self.now, &self.tally);
         let times = (self.start, self.now);
         let records = self.recorder.end(times, &self.phase, &self.tally.latency);
-        let due = (self.phase).due_time(self.now, ended, self.pacer.due());
+        let due = self.phase.due_time(self.now, ended, self.pacer.due());
         let last = PhaseResult {
             due,
             ..self.phase.close(self.now, cost, self.tally)
