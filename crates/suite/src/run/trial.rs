@@ -30,6 +30,9 @@ use super::warming::{Server, WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
 
+/// How long it may take until the end of a server is seen: the kernel closes its connections before.
+const EXIT_IS_SEEN: Duration = Duration::from_millis(250);
+
 /// One trial, ready to be run.
 pub struct TrialSetup<'a> {
     /// The bench.
@@ -116,7 +119,19 @@ impl TrialSetup<'_> {
             Some(running) => running,
             None => self.bring_up(ports, self.wrapper.map(|wrapper| (wrapper, 1)))?,
         };
-        let searched = self.warm_up(&mut running, observe)?;
+        match self.measure_running(&mut running, observe, instrument) {
+            Ok(measurement) => Ok((measurement, running)),
+            Err(stop) => Err(self.exit_or(stop, &mut running.server)),
+        }
+    }
+
+    fn measure_running(
+        &self,
+        running: &mut Running,
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+        instrument: &mut dyn Instrument,
+    ) -> Result<Measurement, Stop> {
+        let searched = self.warm_up(running, observe)?;
         let logged = u64::from(self.task.workload.log_lines());
         let lines_before = match logged {
             0 => 0,
@@ -128,10 +143,10 @@ impl TrialSetup<'_> {
         let mut load = self.load(&mut running.server, None, observe)?;
         let sampled = meter.finish(load.loaded_s());
         instrument.finish(&running.server);
-        self.fail_if_exited(&mut running.server)?;
+        self.fail_if_exited(&load, &mut running.server)?;
         self.fail_without_responses(&load, &running.server)?;
         let log_lines = (logged > 0)
-            .then(|| self.reconcile(&mut running, lines_before, &load))
+            .then(|| self.reconcile(running, lines_before, &load))
             .transpose()?;
         if let Some(searched) = &searched {
             // After `reconcile`, which must not count these responses: their lines are already in `lines_before`.
@@ -149,7 +164,7 @@ impl TrialSetup<'_> {
         let measurement = Measurement {
             server,
             startup_ns: running.startup_ns.take(),
-            warm_up: self.warm_up_record(&running, &load, searched.as_ref()),
+            warm_up: self.warm_up_record(running, &load, searched.as_ref()),
             search: searched.as_ref().and_then(WarmedUp::course),
             noise,
             log_lines,
@@ -158,7 +173,7 @@ impl TrialSetup<'_> {
             load,
         };
         running.loaded_s += measurement.loaded_s();
-        Ok((measurement, running))
+        Ok(measurement)
     }
 
     /// Warms a new process up until it is steady, if the trial asks for that.
@@ -430,23 +445,45 @@ impl TrialSetup<'_> {
 
     /// After a load, which ends early if the user stops it or the server ends.
     pub(super) fn fail_if_stopped(&self, server: &mut Process) -> Result<(), Stop> {
-        match self.bench.is_interrupted() {
-            true => Err(Stop::Interrupted),
-            false => self.fail_if_exited(server),
+        if self.bench.is_interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        self.fail_if_exits_within(Duration::ZERO, server)
+    }
+
+    /// After a load whose connections a server that has ended would refuse or reset.
+    pub(super) fn fail_if_exited(
+        &self,
+        load: &LoadResult,
+        server: &mut Process,
+    ) -> Result<(), Stop> {
+        let is_suspect = load.outcomes[Outcome::Refused] + load.outcomes[Outcome::Reset] > 0;
+        let time = if is_suspect {
+            EXIT_IS_SEEN
+        } else {
+            Duration::ZERO
+        };
+        self.fail_if_exits_within(time, server)
+    }
+
+    /// Why a trial has failed: the server's end if it has ended, whatever failed first because of that.
+    pub(super) fn exit_or(&self, stop: Stop, server: &mut Process) -> Stop {
+        match &stop {
+            Stop::Interrupted | Stop::Failed(FailureKind::ServerExited, _) => stop,
+            Stop::Failed(..) => match self.fail_if_exits_within(EXIT_IS_SEEN, server) {
+                Ok(()) => stop,
+                Err(exit) => exit,
+            },
         }
     }
 
-    pub(super) fn fail_if_exited(&self, server: &mut Process) -> Result<(), Stop> {
-        match server.exited() {
-            None => Ok(()),
-            Some(exit) => Err(Stop::Failed(
-                FailureKind::ServerExited,
-                format!(
-                    "the server {exit} during the load; {}",
-                    self.task.hide_in_error(&server.output())
-                ),
-            )),
-        }
+    fn fail_if_exits_within(&self, time: Duration, server: &mut Process) -> Result<(), Stop> {
+        let Some(exit) = server.exits_within(time) else {
+            return Ok(());
+        };
+        let output = self.task.hide_in_error(&server.output());
+        let message = format!("the server {exit} during the load; {output}");
+        Err(Stop::Failed(FailureKind::ServerExited, message))
     }
 
     /// What the server's process has written last, for the record; `None` if that may be a secret that users captured.

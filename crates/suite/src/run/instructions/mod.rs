@@ -159,14 +159,17 @@ impl TrialSetup<'_> {
             let why = "only Prony's own engine, in this process, sends requests to count the instructions of";
             return Err(Stop::Failed(FailureKind::Load, why.to_owned()));
         }
-        let ends = { self.attempt.allowed }.map(|allowed| Instant::now() + allowed);
+        let allowed = self.attempt.allowed;
+        let ends = allowed.map(|allowed| Instant::now() + allowed);
         let counter = self.instructions.counter()?;
         let messages = Messages::new(&self.bench.logs, &self.name());
         let wrapper = counter.wrapper(&messages);
         let running = self.bring_up(ports, Some((&wrapper, SLOWER_START)));
         let counted = running.and_then(|mut running| {
-            let counted = self.count(counter, (&mut running, ends), observe)?;
-            Ok((running, counted))
+            match self.count(counter, &mut running, ends, observe) {
+                Ok(counted) => Ok((running, counted)),
+                Err(stop) => Err(self.exit_or(stop, &mut running.server)),
+            }
         });
         let counted = counted.map_err(|stop| explained(stop, &messages));
         let (mut running, (mut measurement, requests)) = counted?;
@@ -187,7 +190,8 @@ impl TrialSetup<'_> {
     fn count(
         &self,
         counter: &Counter,
-        (running, ends): (&mut Running, Option<Instant>),
+        running: &mut Running,
+        ends: Option<Instant>,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<(Measurement, u64), Stop> {
         let counting = Counting::of(counter, &running.server).map_err(failed(FailureKind::Load))?;
@@ -222,7 +226,7 @@ impl TrialSetup<'_> {
         observe(TrialEvent::WarmingUp(Duration::ZERO));
         let mut load = self.load(&mut running.server, batches, observe)?;
         let sampled = meter.finish(load.loaded_s());
-        self.fail_if_exited(&mut running.server)?;
+        self.fail_if_exited(&load, &mut running.server)?;
         self.fail_without_responses(&load, &running.server)?;
         fail_unless_complete(&load)?;
         let counted = counts.counted().map_err(failed(FailureKind::Load))?;
