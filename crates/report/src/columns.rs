@@ -1,12 +1,13 @@
 //! The registry of columns: the cells of each, its priority, and its tooltip.
 
-use prony_model::ServerRecord;
+use prony_model::{RateText, ServerRecord};
 use prony_present::number::{self, NONE, bytes, count, duration, exact, joules, ratio, share};
-use prony_present::table::{Badge, Cell, Column, Facet, Row, Table, Tone};
+use prony_present::table::{Badge, Cell, Column, Facet, Head, Row, Table, Tone};
 use prony_present::words::plural;
 use prony_stats::{Band, Estimate};
 
 use crate::figures::{Figures, PartFigures, Percentile, Relative, RoundFigures, WorstRound};
+use crate::rates::Rates;
 use crate::table::{ResultTable, ServerRow, Standing};
 
 type Col = Column<ServerRow>;
@@ -373,6 +374,32 @@ pub fn facets(server: &ServerRecord) -> Vec<Facet> {
 pub fn all(table: &ResultTable) -> Table {
     let columns = SPEED.iter().chain(&COST);
     about(table, Table::of(columns, rows(table)))
+}
+
+/// The most important columns of one workload at several rates, for a terminal.
+pub fn at_rates(rates: &Rates<'_>) -> Table {
+    let columns = SPEED.iter().chain(&COST);
+    let mut sections = Vec::new();
+    for (rate, table) in &rates.tables {
+        let is_alone = table.rows.len() == 1;
+        sections.extend(rows(table).enumerate().map(|(number, (row, set))| {
+            let set = Row {
+                begins_group: number == 0 && !is_alone,
+                ..set
+            };
+            (*rate, row, set)
+        }));
+    }
+    let rows = sections.iter().map(|(_, row, set)| (*row, set.clone()));
+    let mut shown = Table::of(columns, rows);
+    shown.heads.insert(0, Head::figure("rate"));
+    for (row, (rate, ..)) in shown.rows.iter_mut().zip(&sections) {
+        row.cells.insert(0, Cell::text(RateText(*rate).to_string()));
+    }
+    match rates.tables.first() {
+        Some((_, first)) => about(first, shown),
+        None => shown,
+    }
 }
 
 fn rows(table: &ResultTable) -> impl Iterator<Item = (&ServerRow, Row)> {

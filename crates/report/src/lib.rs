@@ -18,6 +18,7 @@ mod pairs;
 mod published;
 mod quiet;
 mod ranking;
+mod rates;
 mod reading;
 mod summary;
 mod table;

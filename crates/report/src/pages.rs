@@ -1,6 +1,6 @@
 //! The whole report as a page, as Markdown and as text in a terminal.
 
-use prony_model::{Run, ServerRecord, ServerStatus};
+use prony_model::{RateText, Run, ServerRecord, ServerStatus};
 use prony_present::load;
 use prony_present::number::{count, duration};
 use prony_present::page::{Block, LEAST_WIDTH, Page, Section};
@@ -18,6 +18,7 @@ use crate::notes;
 use crate::opened::{self, LogRoom};
 use crate::pairs::{self, Pairs};
 use crate::published::{Document, DocumentTable, tables, words};
+use crate::rates::Rates;
 use crate::reading::{self, RANK, RATIOS};
 use crate::summary::RunSummary;
 use crate::table::ResultTable;
@@ -49,31 +50,7 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
             }
         }));
     }
-    sections.extend(summary.tables.iter().map(|table| {
-        let all = columns::all(table);
-        let ratio = columns::baseline_title(table)
-            .filter(|_| all.shows("ratio", width.max(LEAST_WIDTH)))
-            .map(|title| {
-                format!(
-                    "ratio: {}, round by round.",
-                    title.trim_start_matches("ratio ")
-                )
-            });
-        let notes = notes::unranked(table)
-            .into_iter()
-            .chain(ratio)
-            .chain(notes::asides(table));
-        Section {
-            title: table.name(),
-            lead: load::in_rounds(&table.load, table.rounds),
-            blocks: std::iter::once(Block::Table(all))
-                .chain(notes.map(Block::Caption))
-                .chain(columns::flows(table).map(Block::Table))
-                .chain(columns::stages(table).map(Block::Table))
-                .collect(),
-            ..Section::default()
-        }
-    }));
+    sections.extend(results(summary, width.max(LEAST_WIDTH)));
     sections.extend(summary.counts.iter().map(CountTable::section));
     let titled = |title: &str, items: Vec<String>| Section {
         title: title.to_owned(),
@@ -126,6 +103,74 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
         ..Page::default()
     };
     page.terminal(width, Paint { colour })
+}
+
+/// The tables for a terminal of this width; those of one workload at several rates are one.
+fn results(summary: &RunSummary, width: usize) -> Vec<Section> {
+    let rates = Rates::of(&summary.tables);
+    let mut sections = Vec::new();
+    for table in &summary.tables {
+        match rates.iter().find(|group| group.has(table)) {
+            None => sections.push(result(table, width)),
+            Some(group) if group.begins_with(table) => {
+                sections.push(result_at_rates(group, group.name(&rates), width));
+            }
+            // It is in the section of the first.
+            Some(_) => {}
+        }
+    }
+    sections
+}
+
+fn result(table: &ResultTable, width: usize) -> Section {
+    let all = columns::all(table);
+    let notes = notes_below(table, &all, width);
+    Section {
+        title: table.name(),
+        lead: load::in_rounds(&table.load, table.rounds),
+        blocks: std::iter::once(Block::Table(all))
+            .chain(notes.into_iter().map(Block::Caption))
+            .chain(columns::flows(table).map(Block::Table))
+            .chain(columns::stages(table).map(Block::Table))
+            .collect(),
+        ..Section::default()
+    }
+}
+
+fn result_at_rates(rates: &Rates<'_>, title: String, width: usize) -> Section {
+    let all = columns::at_rates(rates);
+    let notes = rates.notes(|table| notes_below(table, &all, width));
+    let flows = rates.tables.iter().filter_map(|(rate, table)| {
+        let caption = RateText(*rate).to_string();
+        let flows = columns::flows(table)?;
+        Some(Table { caption, ..flows })
+    });
+    Section {
+        title,
+        lead: rates.line(),
+        blocks: std::iter::once(Block::Table(all.clone()))
+            .chain(notes.into_iter().map(Block::Caption))
+            .chain(flows.map(Block::Table))
+            .collect(),
+        ..Section::default()
+    }
+}
+
+/// The notes below the table that is shown of these results.
+fn notes_below(table: &ResultTable, shown: &Table, width: usize) -> Vec<String> {
+    let ratio = columns::baseline_title(table)
+        .filter(|_| shown.shows("ratio", width))
+        .map(|title| {
+            format!(
+                "ratio: {}, round by round.",
+                title.trim_start_matches("ratio ")
+            )
+        });
+    notes::unranked(table)
+        .into_iter()
+        .chain(ratio)
+        .chain(notes::asides(table))
+        .collect()
 }
 
 /// The whole report as a page for a browser, which has room for more than Markdown: every server on every workload at a

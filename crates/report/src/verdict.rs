@@ -183,13 +183,20 @@ fn lowest_latency(table: &ResultTable, why: &str) -> String {
     let rows = table.rows.iter().filter(|row| !row.is_reference());
     let rows = rows.filter(is_known);
     let latencies = rows.filter_map(|row| Some((row, row.figures.percentile(Percentile::P50)?)));
-    match latencies.min_by(|a, b| a.1.total_cmp(&b.1)) {
-        Some((row, latency)) => format!(
+    let mut latencies: Vec<(&ServerRow, f64)> = latencies.collect();
+    latencies.sort_by(|a, b| a.1.total_cmp(&b.1));
+    match latencies[..] {
+        [(row, latency)] => format!(
+            "{} has a median latency of {}.",
+            row.server.id,
+            duration(latency)
+        ),
+        [(row, latency), ..] => format!(
             "{} has the lowest median latency, {}. {why}",
             row.server.id,
             duration(latency)
         ),
-        None => "no latency is known.".to_owned(),
+        [] => "no latency is known.".to_owned(),
     }
 }
 

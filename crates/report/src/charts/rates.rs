@@ -1,14 +1,14 @@
 //! Latency against rate, for a workload that was measured at several rates.
 
-use prony_model::{LoadShape, LoadSpec};
 use prony_present::chart::{Axis, Dot, Panel, PanelChart, Scale};
+use prony_present::number;
 use prony_present::page::Figure;
 use prony_present::words::list;
-use prony_present::{load, number};
 use prony_stats::knee;
 
 use super::listed;
 use crate::figures::Percentile;
+use crate::rates::Rates;
 use crate::summary::RunSummary;
 use crate::table::{ResultTable, ServerRow};
 
@@ -16,14 +16,6 @@ use crate::table::{ResultTable, ServerRow};
 const LEAST_RATES: usize = 3;
 /// The search for a capacity looks for a knee in as many rates.
 const LEAST_RATES_OF_KNEE: usize = 4;
-
-/// The tables of one workload whose loads differ by nothing but their constant rate, the lowest first.
-struct Rates<'t> {
-    workload: &'t str,
-    /// Their load without its rate.
-    load: LoadSpec,
-    tables: Vec<(f64, &'t ResultTable)>,
-}
 
 /// A server under the rates that it has figures for.
 struct Steps<'t> {
@@ -55,7 +47,8 @@ enum Mark {
 
 /// A chart for each workload that was measured at several rates.
 pub(super) fn figures(summary: &RunSummary) -> Vec<Figure> {
-    let rates = Rates::of(&summary.tables);
+    let mut rates = Rates::of(&summary.tables);
+    rates.retain(|group| group.tables.len() >= LEAST_RATES);
     let figure = |group: &Rates<'_>| {
         let (_, first) = group.tables.first()?;
         Some(Figure {
@@ -66,56 +59,7 @@ pub(super) fn figures(summary: &RunSummary) -> Vec<Figure> {
     rates.iter().filter_map(figure).collect()
 }
 
-/// The constant rate of a load, and the load without it.
-fn constant(load: &LoadSpec) -> Option<(f64, LoadSpec)> {
-    let LoadShape::Rate(schedule) = &load.shape else {
-        return None;
-    };
-    let [stage] = &schedule.stages[..] else {
-        return None;
-    };
-    let is_constant = stage.from_per_s == stage.to_per_s;
-    let mut rest = load.clone();
-    if let LoadShape::Rate(schedule) = &mut rest.shape {
-        schedule.stages.clear();
-    }
-    is_constant.then_some((stage.to_per_s, rest))
-}
-
 impl<'t> Rates<'t> {
-    fn of(tables: &'t [ResultTable]) -> Vec<Self> {
-        let mut groups: Vec<Self> = Vec::new();
-        for table in tables {
-            let Some((rate, load)) = constant(&table.load) else {
-                continue;
-            };
-            let mut known = groups.iter_mut();
-            match known.find(|group| group.workload == table.workload && group.load == load) {
-                Some(group) => group.tables.push((rate, table)),
-                None => groups.push(Self {
-                    workload: &table.workload,
-                    load,
-                    tables: vec![(rate, table)],
-                }),
-            }
-        }
-        groups.retain(|group| group.tables.len() >= LEAST_RATES);
-        for group in &mut groups {
-            group.tables.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        }
-        groups
-    }
-
-    /// The workload, and how its load differs if the workload has several charts.
-    fn name(&self, all: &[Self]) -> String {
-        let same = all.iter().filter(|other| other.workload == self.workload);
-        let loads: Vec<&LoadSpec> = same.map(|other| &other.load).collect();
-        match load::difference(&self.load, &loads) {
-            words if words.is_empty() => self.workload.to_owned(),
-            words => format!("{}, {words}", self.workload),
-        }
-    }
-
     /// The servers in the order of the table with the highest rate; those without figures there come after, by the table
     /// with the highest rate that has them.
     fn servers(&self) -> Vec<Steps<'t>> {

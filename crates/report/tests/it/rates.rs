@@ -2,7 +2,7 @@
 
 use crate::sample;
 use crate::summary::{changed, only, row, summary, table};
-use prony_report::ResultTable;
+use prony_report::{ResultTable, terminal};
 
 const POISSON: &str = "hello, 20k/s, open loop";
 
@@ -27,6 +27,26 @@ fn a_rate_that_is_missed_by_a_little_is_never_shown_as_reached() {
         let shown = (open.kept.unwrap().rate_ratio_text(), open.rate_made());
         assert_eq!(shown, (text.into(), made));
     }
+}
+
+#[test]
+fn several_rates_of_a_workload_are_one_table_in_a_terminal() {
+    let curve = sample::rates::curve();
+    let text = terminal(&summary(&curve), 120, false);
+    let firsts = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().next());
+    let rates: Vec<&str> = firsts.filter(|word| word.ends_with("/s")).collect();
+    let each = ["4k/s", "8k/s", "12k/s", "16k/s", "20k/s"];
+    assert_eq!(rates, each.map(|rate| [rate; 2]).concat(), "{text}");
+    let once = |text: &str, words: &str| assert_eq!(text.matches(words).count(), 1, "{text}");
+    once(&text, "5 rates, open loop, Poisson, 64 connections");
+    once(&text, "Rows are in order of median latency");
+
+    let alone = only(curve, |trial| trial.server == "go-nethttp");
+    let text = terminal(&summary(&alone), 120, false);
+    once(&text, "hello, 4k/s, open loop: go-nethttp has a median latency of ");
+    assert!(!text.contains("lowest"), "{text}");
 }
 
 #[test]
