@@ -94,7 +94,7 @@ fn by_generator(figures: &LoadFigures, broken: &[Broken]) -> Option<String> {
 fn waited(load: &LoadResult, open: &OpenLoop) -> Option<String> {
     let (unit, most) = (Unit::of(&load.load), open.most_connections);
     let waited = Some(unit).filter(|unit| *unit == Unit::Flows);
-    if let Some(share) = waited.and_then(|_| share_that_waited(open)) {
+    if let Some(share) = waited.and_then(|_| share_that_waited(load, open)) {
         return Some(format!(
             "{:.1} % of the flows had to wait: all {most} connections were in a flow",
             share * 100.0
@@ -110,9 +110,17 @@ fn waited(load: &LoadResult, open: &OpenLoop) -> Option<String> {
 }
 
 /// The share (0 to 1) of flows that were due when every connection was in a flow, if it is too large. Their wait is part
-/// of the latency of their first requests alone, so most percentiles may not show it.
-fn share_that_waited(open: &OpenLoop) -> Option<f64> {
-    let share = open.bound_hits as f64 / open.due as f64;
+/// of the latency of their first requests alone, so most percentiles may not show it. Where connections are added as flows
+/// need them, each addition begins with a flow that waits for it.
+fn share_that_waited(load: &LoadResult, open: &OpenLoop) -> Option<f64> {
+    let spec = &load.load;
+    let most = spec.max_connections.unwrap_or(spec.connections) as u64;
+    let for_addition = if open.most_connections < most {
+        open.set_up_waits
+    } else {
+        0
+    };
+    let share = open.bound_hits.saturating_sub(for_addition) as f64 / open.due as f64;
     (share > 1.0 - SENT).then_some(share.min(1.0))
 }
 
@@ -120,7 +128,7 @@ fn share_that_waited(open: &OpenLoop) -> Option<f64> {
 /// they could have begun, whatever the server does.
 fn all_connections_pause(load: &LoadResult, open: &OpenLoop) -> Option<String> {
     let flows = load.flows.as_ref()?;
-    let share = share_that_waited(open)?;
+    let share = share_that_waited(load, open)?;
     let in_flows = flows.duration_ns.as_ref()?.mean * flows.ok as f64;
     let in_requests = load.latency_ns.as_ref()?.mean * load.outcomes[Outcome::Ok] as f64;
     // The wait for a connection is part of both.
@@ -286,6 +294,12 @@ mod tests {
         assert_eq!(verdict(&full_of_flows(1, 4)), failed(&[IN_FLOWS]));
         let free = with_free(full_of_flows(1, 4));
         assert_eq!(verdict(&free), Judgement::Held);
+        let mut added = with_open(full_of_flows(1, 4), |open| {
+            open.set_up_waits = open.bound_hits
+        });
+        assert_eq!(verdict(&added), failed(&[IN_FLOWS]));
+        added.load.max_connections = Some(100);
+        assert_eq!(verdict(&added), Judgement::Held);
     }
 
     #[test]
