@@ -45,7 +45,10 @@ fn several_rates_of_a_workload_are_one_table_in_a_terminal() {
 
     let alone = only(curve, |trial| trial.server == "go-nethttp");
     let text = terminal(&summary(&alone), 120, false);
-    once(&text, "hello, 4k/s, open loop: go-nethttp has a median latency of ");
+    once(
+        &text,
+        "hello, 4k/s, open loop: go-nethttp has a median latency of ",
+    );
     assert!(!text.contains("lowest"), "{text}");
 }
 
