@@ -140,9 +140,12 @@ fn of_capacity(words: &clap::Command) -> clap::Command {
         .about(words.get_about().cloned().unwrap_or_default())
         .after_help(CAPACITY_EXAMPLES)
         .after_long_help(CAPACITY_EXAMPLES)
-        .mut_args(|flag| match hidden.contains(flag.get_id()) {
-            true => flag.hide(true),
-            false => flag,
+        .mut_args(|flag| {
+            if hidden.contains(flag.get_id()) {
+                flag.hide(true)
+            } else {
+                flag
+            }
         })
 }
 
@@ -216,10 +219,8 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
     let words: Vec<OsString> = words.into_iter().collect();
     let is_load = words.iter().any(|word| word == "load");
     let matches = command.try_get_matches_from_mut(words);
-    let mut matches = matches.map_err(|error| match is_load {
-        true => with_own_name(error),
-        false => error,
-    })?;
+    let mut matches =
+        matches.map_err(|error| if is_load { with_own_name(error) } else { error })?;
     Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 

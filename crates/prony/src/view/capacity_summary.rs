@@ -250,9 +250,10 @@ fn set_up(result: &CapacityResult) -> Option<String> {
     });
     let lowest = delayed.min_by(|(a, _), (b, _)| a.rate_per_s.total_cmp(&b.rate_per_s));
     let (attempt, share) = lowest?;
-    let streams = match result.target.protocol.is_http1() {
-        true => "",
-        false => ", or more streams (--streams-per-connection)",
+    let streams = if result.target.protocol.is_http1() {
+        ""
+    } else {
+        ", or more streams (--streams-per-connection)"
     };
     Some(format!(
         "  At {}, {} of the requests waited while connections were being set up ({} opened). Try a fixed number of them, \

@@ -281,12 +281,11 @@ mod tests {
         view.schedule = schedule.map(|text| parse_stages(text).unwrap());
         let mut lines = Vec::new();
         for fifth in 1..=25 {
-            match fifth <= 5 * ends_s {
-                true => {
-                    progress.ok += 10 * u64::from(fifth);
-                    progress.latency.add(1_000_000, 10 * u64::from(fifth));
-                }
-                false => progress.errors += 3,
+            if fifth <= 5 * ends_s {
+                progress.ok += 10 * u64::from(fifth);
+                progress.latency.add(1_000_000, 10 * u64::from(fifth));
+            } else {
+                progress.errors += 3
             }
             progress.at_s = 1.0 + f64::from(fifth) * 0.2;
             let second = recent.with(&progress);

@@ -90,13 +90,14 @@ const LEAST_WAIT: f64 = 0.01;
 /// How long requests were due, and how long the last responses took from then on: the rate counts the former.
 pub(super) fn time_measured(result: &LoadResult) -> String {
     let (due_s, waited_s) = (result.throughput().seconds, result.waited_s());
-    match waited_s > LEAST_WAIT * due_s {
-        true => format!(
+    if waited_s > LEAST_WAIT * due_s {
+        format!(
             "{} (and {} until the last response)",
             seconds(due_s),
             seconds(waited_s)
-        ),
-        false => seconds(due_s),
+        )
+    } else {
+        seconds(due_s)
     }
 }
 
@@ -287,12 +288,13 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
     }
     if open.bound_hits > 0 {
         let requests = counted(open.bound_hits, "request");
-        let (busy, advice) = match open.most_connections < allowed as u64 {
-            true => ("all open connections were busy", ""),
-            false => (
+        let (busy, advice) = if open.most_connections < allowed as u64 {
+            ("all open connections were busy", "")
+        } else {
+            (
                 "all connections were busy",
                 " (--max-connections, --pipeline)",
-            ),
+            )
         };
         lines.push(format!(
             "  {requests} due while {busy}: the wait is part of the latency{advice}"
@@ -437,10 +439,7 @@ fn delays(result: &LoadResult) -> Vec<String> {
     }
     let waited = result.open.as_ref().and_then(OpenLoop::waited_for_set_up);
     lines.extend(waited.map(|share| {
-        let streams = match result.target.protocol.is_http1() {
-            true => "",
-            false => ", or more streams (--streams-per-connection)",
-        };
+        let streams = if result.target.protocol.is_http1() { "" } else { ", or more streams (--streams-per-connection)" };
         format!(
             "  {} of the requests waited while connections were being set up: their latency is in part that of connecting. \
              Open enough before the load (-c), or allow fewer (--max-connections){streams}",

@@ -322,9 +322,10 @@ impl RunProgress {
         explained.sort_unstable_by_key(|cell| (cell.server, cell.column));
         explained.dedup();
         let explain = self.explain.as_ref();
-        let explained = match trials.is_empty() {
-            true => self.plan.servers.len() * self.plan.columns.len(),
-            false => explained.len(),
+        let explained = if trials.is_empty() {
+            self.plan.servers.len() * self.plan.columns.len()
+        } else {
+            explained.len()
         };
         self.explaining = explain.map_or(Duration::ZERO, |plan| explaining(plan, explained as u32));
         self.come_to(0.0);

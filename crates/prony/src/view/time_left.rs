@@ -281,9 +281,10 @@ impl TimeLeft {
 /// How long the first trial of a server under this measure warms it up at least, besides the warm-up of its load.
 pub fn least_search(measure: &Measure) -> Duration {
     let is_warmed_up = measure.load.warmup_s > 0.0 && measure.load.by == MeasuredBy::Time;
-    match is_warmed_up {
-        true => seconds(measure.warmup_limit_s.min(LEAST_WARM_UP_S)),
-        false => Duration::ZERO,
+    if is_warmed_up {
+        seconds(measure.warmup_limit_s.min(LEAST_WARM_UP_S))
+    } else {
+        Duration::ZERO
     }
 }
 

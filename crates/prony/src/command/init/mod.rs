@@ -186,11 +186,10 @@ impl Arguments {
             ));
         }
         let chosen = ask_which(found)?;
-        let paths = match self.paths.is_empty() {
-            true => {
-                ask_paths("Which paths should Prony request, separated by blanks? [default: /] ")?
-            }
-            false => self.paths.clone(),
+        let paths = if self.paths.is_empty() {
+            ask_paths("Which paths should Prony request, separated by blanks? [default: /] ")?
+        } else {
+            self.paths.clone()
         };
         Ok((vec![FoundServer::Program(chosen)], paths))
     }
@@ -310,9 +309,10 @@ impl Observer<'_> {
                 let paths = ask_paths(
                     "Which paths should Prony request, separated by blanks? [default: none] ",
                 )?;
-                match paths.is_empty() {
-                    true => Ok(Err(NotObserved::NoPath(reason))),
-                    false => Ok(self.observe(found_server, &paths)),
+                if paths.is_empty() {
+                    Ok(Err(NotObserved::NoPath(reason)))
+                } else {
+                    Ok(self.observe(found_server, &paths))
                 }
             }
             observed => Ok(observed),

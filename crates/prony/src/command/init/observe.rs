@@ -166,9 +166,10 @@ fn observe_started(
         let path = path.and_then(|path| request(&target, path, 1, wanted.timeout).ok());
         let responses = path.map_or(first, |(responses, _)| responses);
         // Once the time is over, another path may be available.
-        match is_starting(&responses) && !left.is_zero() {
-            true => Probe::Unavailable("the server is not available".to_owned()),
-            false => Probe::Right,
+        if is_starting(&responses) && !left.is_zero() {
+            Probe::Unavailable("the server is not available".to_owned())
+        } else {
+            Probe::Right
         }
     };
     let started = bring_up(
@@ -224,12 +225,14 @@ impl Wanted<'_> {
 }
 
 fn observe_path(target: &Target, path: &str, timeout: Duration) -> Result<Observed, NotObserved> {
-    let (responses, connections) = request(target, path, REQUESTS, timeout).map_err(
-        |(reason, is_timeout)| match is_timeout {
-            true => NotObserved::Unfit(format!("{path}: {reason}; give it longer with --timeout")),
-            false => NotObserved::Because(format!("{path}: {reason}")),
-        },
-    )?;
+    let (responses, connections) =
+        request(target, path, REQUESTS, timeout).map_err(|(reason, is_timeout)| {
+            if is_timeout {
+                NotObserved::Unfit(format!("{path}: {reason}; give it longer with --timeout"))
+            } else {
+                NotObserved::Because(format!("{path}: {reason}"))
+            }
+        })?;
     let mut statuses = responses.iter().map(|response| response.status);
     let first = statuses.next();
     if let Some(other) = statuses.find(|status| Some(*status) != first) {

@@ -204,9 +204,10 @@ impl FromStr for Resolve {
             )
         };
         // The host of an IPv6 URL contains colons, within brackets.
-        let host_end = match text.starts_with('[') {
-            true => text.find("]:").ok_or_else(wrong)? + 1,
-            false => text.find(':').ok_or_else(wrong)?,
+        let host_end = if text.starts_with('[') {
+            text.find("]:").ok_or_else(wrong)? + 1
+        } else {
+            text.find(':').ok_or_else(wrong)?
         };
         let port_length = text[host_end + 1..].find(':').ok_or_else(wrong)?;
         let (server, addresses) = text.split_at(host_end + 1 + port_length);

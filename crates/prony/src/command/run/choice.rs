@@ -284,11 +284,12 @@ impl<'a> Ground<'a> {
                 server.id
             )));
         }
-        match self.driver.is_some() || self.fleet.is_some() {
-            true => Err(usage(
+        if self.driver.is_some() || self.fleet.is_some() {
+            Err(usage(
                 "only Prony's own engine, in this process, sends requests to count the instructions of; remove --driver and --on",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 

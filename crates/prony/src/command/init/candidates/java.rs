@@ -157,9 +157,10 @@ fn included(settings: &str) -> Vec<String> {
 /// The path of the project's own copy of the tool, here or in the root of the build, if there is one.
 fn wrapper(place: &Place<'_>, name: &str) -> Option<String> {
     let (_, up) = place.upwards(|folder| folder.join(name).is_file())?;
-    Some(match up.as_os_str().is_empty() {
-        true => format!("./{name}"),
-        false => up.join(name).display().to_string(),
+    Some(if up.as_os_str().is_empty() {
+        format!("./{name}")
+    } else {
+        up.join(name).display().to_string()
     })
 }
 
@@ -187,9 +188,10 @@ fn is_application(text: &str) -> bool {
 
 /// The variables by which a framework gets its address.
 fn environment(text: &str) -> Vec<(&'static str, &'static str)> {
-    match is_spring(text) {
-        true => vec![("SERVER_ADDRESS", "{host}"), ("SERVER_PORT", "{port}")],
-        false => Vec::new(),
+    if is_spring(text) {
+        vec![("SERVER_ADDRESS", "{host}"), ("SERVER_PORT", "{port}")]
+    } else {
+        Vec::new()
     }
 }
 

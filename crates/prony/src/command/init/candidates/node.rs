@@ -125,16 +125,18 @@ fn run(place: &Place<'_>, package: &Value, manager: &Manager) -> Option<String> 
     if let Some(start) = package["scripts"]["start"].as_str() {
         // The manager would be one more process between Prony and the server.
         let is_plain = start.starts_with("node ") && !start.contains(FOR_A_SHELL);
-        return Some(match is_plain {
-            true => start.to_owned(),
-            false => format!("{} start", manager.script),
+        return Some(if is_plain {
+            start.to_owned()
+        } else {
+            format!("{} start", manager.script)
         });
     }
     let usual = ["server.js", "app.js", "server.mjs", "index.js", "index.mjs"];
     // Below the project's folder, a package with another main file may be a library.
-    let (main, usual) = match place.is_below {
-        true => (None, &usual[..3]),
-        false => (package["main"].as_str(), &usual[..]),
+    let (main, usual) = if place.is_below {
+        (None, &usual[..3])
+    } else {
+        (package["main"].as_str(), &usual[..])
     };
     let mut files = main.into_iter().chain(usual.iter().copied());
     let file = files.find(|file| place.has(file))?;
@@ -169,9 +171,10 @@ fn manager(place: &Place<'_>, package: &Value) -> (&'static Manager, Option<Stri
     let root = place.upwards(is_workspace).map(|(root, _)| root);
     let root_package = root.and_then(package_in);
     let mut packages = [Some(package), root_package.as_ref()].into_iter().flatten();
-    let default = match root.is_some_and(|root| root.join(PNPM_WORKSPACE).is_file()) {
-        true => "pnpm",
-        false => "npm",
+    let default = if root.is_some_and(|root| root.join(PNPM_WORKSPACE).is_file()) {
+        "pnpm"
+    } else {
+        "npm"
     };
     let default = MANAGERS.iter().find(|one| one.name == default);
     let manager = packages.find_map(named).or(default).unwrap_or(&MANAGERS[0]);
@@ -197,8 +200,9 @@ fn variant_of(manager: &'static Manager, root: &Path) -> &'static Manager {
         let lock = text(&root.join("yarn.lock"));
         root.join(".yarnrc.yml").is_file() || lock.is_some_and(|lock| lock.contains("__metadata:"))
     };
-    match manager.name == YARN_BERRY.name && is_berry() {
-        true => &YARN_BERRY,
-        false => manager,
+    if manager.name == YARN_BERRY.name && is_berry() {
+        &YARN_BERRY
+    } else {
+        manager
     }
 }

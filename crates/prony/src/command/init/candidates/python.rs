@@ -243,15 +243,16 @@ fn python_command(
         ));
     }
     if let Some(name) = app("Flask") {
-        return Some(match needed.contains("gunicorn") {
-            true => format!(
+        return Some(if needed.contains("gunicorn") {
+            format!(
                 "{} -b {{host}}:{{port}} -w {{cpus}} {module}:{name}",
                 program("gunicorn")
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "{} --app {module}:{name} run --host {{host}} --port {{port}}",
                 program("flask")
-            ),
+            )
         });
     }
     if path == "manage.py" && text.contains("django") {
