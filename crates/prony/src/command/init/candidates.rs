@@ -4,6 +4,7 @@ mod java;
 mod node;
 mod python;
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -103,11 +104,9 @@ pub fn look(folder: &Path) -> Vec<Candidate> {
             others.join(", ")
         );
     }
-    for index in 0..candidates.len() {
-        let id = candidates[index].id.clone();
-        if candidates[..index].iter().any(|other| other.id == id) {
-            candidates[index].id = format!("{id}-{}", index + 1);
-        }
+    let mut ids = Vec::new();
+    for candidate in &mut candidates {
+        candidate.id = unique(&candidate.id, &mut ids);
     }
     candidates
 }
@@ -163,21 +162,55 @@ fn look_below(root: &Path) -> Vec<Candidate> {
 
 /// The folders in one that may have programs of the project, by name.
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let own = folders.filter(|entry| !is_other(&entry.file_name().to_string_lossy()));
-    let mut paths: Vec<PathBuf> = own.map(|entry| entry.path()).collect();
-    paths.sort();
-    paths
+    let (folders, _) = entries_in(folder);
+    folders
 }
 
-/// Whether a folder of this name has no servers of the project.
+/// The files in a folder and in the folders up to `levels` below that are its own.
+pub fn sources(
+    folder: &Path,
+    levels: usize,
+    is_own: fn(&Path) -> bool,
+) -> Box<dyn Iterator<Item = PathBuf>> {
+    let (mut folders, files) = entries_in(folder);
+    folders.retain(|folder| levels > 0 && is_own(folder));
+    let below = folders.into_iter();
+    let below = below.flat_map(move |folder| sources(&folder, levels - 1, is_own));
+    Box::new(files.into_iter().chain(below))
+}
+
+/// The folders in one that may be of the project, without links, and its files, both by name.
+fn entries_in(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let (mut folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
+        paths.into_iter().partition(|path| path.is_dir());
+    folders.retain(|folder| !folder.is_symlink() && !is_other(&name_of(folder)));
+    (folders, files)
+}
+
+/// The last part of a path.
+pub fn name_of(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
+}
+
+/// Whether a file or folder of this name is none of a server's sources.
 pub fn is_other(name: &str) -> bool {
     name.starts_with(['.', '_']) || OTHER_FOLDERS.contains(&name)
 }
 
+/// The id, with a number if it is known already.
+pub fn unique(id: &str, known: &mut Vec<String>) -> String {
+    let numbered = (2..).map(|number| format!("{id}-{number}"));
+    let mut ids = std::iter::once(id.to_owned()).chain(numbered);
+    let free = ids.find(|id| !known.contains(id));
+    known.extend(free.clone());
+    free.unwrap_or_default()
+}
+
 /// A name as an id: lower-case letters, digits and hyphens.
-pub fn id_of(name: &str) -> String {
+fn id_of(name: &str) -> String {
     let letters = name.chars().map(|c| match c.to_ascii_lowercase() {
         c if c.is_ascii_lowercase() || c.is_ascii_digit() => c,
         _ => '-',
@@ -189,8 +222,9 @@ pub fn id_of(name: &str) -> String {
     }
 }
 
-fn id_of_folder(folder: &Path) -> String {
-    id_of(&folder.file_name().unwrap_or_default().to_string_lossy())
+/// The name of a folder as an id.
+pub fn id_of_folder(folder: &Path) -> String {
+    id_of(&name_of(folder))
 }
 
 /// The text of a file that is not too large.

@@ -2,7 +2,7 @@
 
 use prony_server::ServerUrl;
 
-use super::candidates::Candidate;
+use super::candidates::{Candidate, unique};
 use super::observe::Observed;
 
 /// A longer body is expected by its size alone.
@@ -171,17 +171,10 @@ fn shell_script(command: &str) -> Option<&str> {
 
 /// The ids of the workloads of each server, each once: `/a?page=1` and `/a?page=2` are `a` and `a-2`.
 fn workload_ids(servers: &[Described]) -> Vec<Vec<String>> {
-    let mut known: Vec<String> = Vec::new();
-    let mut unique = |id: String| {
-        let numbered = (2..).map(|number| format!("{id}-{number}"));
-        let mut candidates = std::iter::once(id.clone()).chain(numbered);
-        let free = candidates.find(|id| !known.contains(id));
-        known.extend(free.clone());
-        free.unwrap_or(id.clone())
-    };
+    let mut known = Vec::new();
     let ids = servers.iter().map(|server| {
         let own = server.observed.iter();
-        own.map(|one| unique(workload_id(server, one, servers.len() > 1)))
+        own.map(|one| unique(&workload_id(server, one, servers.len() > 1), &mut known))
             .collect()
     });
     ids.collect()

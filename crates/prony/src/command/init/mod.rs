@@ -95,9 +95,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             path.display()
         )));
     }
-    if let Some(wrong) = arguments.paths.iter().find(|path| !path.starts_with('/')) {
-        return Err(usage(format!("--path {wrong}: a path begins with `/`")));
-    }
+    check_paths(&arguments.paths)?;
     let (found_servers, paths) = arguments.choose(&folder)?;
     let interrupt = interrupt_on_signals()?;
     let observer = Observer {
@@ -151,17 +149,16 @@ fn write(path: &Path, text: &str, replace: bool) -> Result<(), Box<dyn Error>> {
 impl Arguments {
     /// The servers that the user wants, and the paths to request.
     fn choose(&self, folder: &Path) -> Result<(Vec<FoundServer>, Vec<String>), Box<dyn Error>> {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
         if let Some(url) = &self.url {
             let found_server = FoundServer::Running {
-                id: candidates::id_of(&name),
+                id: candidates::id_of_folder(folder),
                 url: url.clone(),
             };
             return Ok((vec![found_server], self.paths.clone()));
         }
         if let Some(run) = &self.run {
             let candidate = Candidate {
-                id: candidates::id_of(&name),
+                id: candidates::id_of_folder(folder),
                 found_by: "the command line".to_owned(),
                 build: self.build.clone(),
                 run: run.clone(),
@@ -224,9 +221,14 @@ fn ask_which(mut found: Vec<Candidate>) -> Result<Candidate, Box<dyn Error>> {
 fn ask_paths(question: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let reply = ask(question)?;
     let paths: Vec<String> = reply.split_whitespace().map(str::to_owned).collect();
+    check_paths(&paths)?;
+    Ok(paths)
+}
+
+fn check_paths(paths: &[String]) -> Result<(), Box<dyn Error>> {
     match paths.iter().find(|path| !path.starts_with('/')) {
         Some(wrong) => Err(usage(format!("{wrong}: a path begins with `/`"))),
-        None => Ok(paths),
+        None => Ok(()),
     }
 }
 

@@ -80,7 +80,7 @@ impl Observed {
     }
 
     fn is_fit(&self) -> bool {
-        self.status < 400
+        self.status < BAD_REQUEST
     }
 }
 

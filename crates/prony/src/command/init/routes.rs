@@ -1,9 +1,8 @@
 //! Paths that the sources of a server name, as candidates for a first request.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::candidates::{is_other, text};
+use super::candidates::{is_other, name_of, sources, text};
 
 /// The most paths that are tried, files that are read, and folders that are nested.
 const MOST_PATHS: usize = 24;
@@ -22,10 +21,12 @@ const OF_ROUTES: [&str; 8] = [
 
 /// The paths of routes in the sources of `folder`, without those that have parameters, the shortest first.
 pub fn in_sources(folder: &Path) -> Vec<String> {
-    let mut files = Vec::new();
-    sources(folder, 0, &mut files);
+    let files = sources(folder, DEEPEST, |_| true).filter(|file| {
+        let extension = file.extension().unwrap_or_default().to_string_lossy();
+        EXTENSIONS.contains(&&*extension) && !is_other(&name_of(file))
+    });
     let mut paths: Vec<String> = Vec::new();
-    for file in files {
+    for file in files.take(MOST_FILES) {
         let text = text(&file).unwrap_or_default();
         paths.extend(in_text(&text).map(str::to_owned));
     }
@@ -56,26 +57,10 @@ fn is_path(text: &str) -> bool {
         && text.chars().all(is_letter)
 }
 
-fn sources(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    for path in paths {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let extension = path.extension().unwrap_or_default().to_string_lossy();
-        if files.len() >= MOST_FILES || is_other(&name) || path.is_symlink() {
-            continue;
-        }
-        if path.is_dir() && depth < DEEPEST {
-            sources(&path, depth + 1, files);
-        } else if EXTENSIONS.contains(&&*extension) {
-            files.push(path);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use prony_testkit::table::rows;
 
     use super::*;

@@ -64,31 +64,25 @@ fn gradle(place: &Place<'_>) -> Vec<Candidate> {
     let settings = gradle_file(place, "settings").map(|(_, text)| text);
     let modules = settings.as_deref().map(included).unwrap_or_default();
     let own = std::iter::once(String::new());
-    let found = own.chain(modules).filter_map(|module| {
-        let folder = if module.is_empty() {
-            ".".to_owned()
-        } else {
-            module.replace(':', "/")
-        };
-        let (file, text) = gradle_file(place, &format!("{folder}/build"))?;
-        gradle_program(place, (&module, &folder), &file, &text)
-    });
-    found.collect()
+    let found = own.chain(modules);
+    found
+        .filter_map(|module| gradle_program(place, &module))
+        .collect()
 }
 
-/// The program that a build file of Gradle describes.
-fn gradle_program(
-    place: &Place<'_>,
-    (module, folder): (&str, &str),
-    file: &str,
-    text: &str,
-) -> Option<Candidate> {
+/// The program that the build file of a module describes; of the build itself if the module has no name.
+fn gradle_program(place: &Place<'_>, module: &str) -> Option<Candidate> {
+    let folder = match module {
+        "" => ".".to_owned(),
+        module => module.replace(':', "/"),
+    };
+    let (file, text) = gradle_file(place, &format!("{folder}/build"))?;
     let archives = format!("{folder}/build/libs");
     let archives = archives.trim_start_matches("./");
-    let (task, run) = if is_spring(text) {
+    let (task, run) = if is_spring(&text) {
         ("bootJar", run_archive(archives))
-    } else if is_application(text) {
-        ("installDist", run_installed(folder))
+    } else if is_application(&text) {
+        ("installDist", run_installed(&folder))
     } else if module.is_empty() && text.contains("java") {
         ("assemble", run_archive(archives))
     } else {
@@ -115,7 +109,7 @@ fn gradle_program(
         needs: vec![need],
         build: vec![format!("{gradle} --quiet {task}")],
         run,
-        env: environment(text),
+        env: environment(&text),
         ..Candidate::default()
     })
 }

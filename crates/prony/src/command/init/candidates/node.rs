@@ -1,6 +1,6 @@
 //! Programs of Node and Bun, with the package manager of the project.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -20,59 +20,54 @@ struct Manager {
     locked: &'static str,
     /// Installs without a lockfile, and writes none.
     unlocked: &'static str,
-    /// The start of a command that runs a script of the package.
-    script: &'static str,
     /// What must be installed, as a value of TOML; `None` for what Node has.
     need: Option<&'static str>,
 }
 
-/// Where a project has several lockfiles, the first counts: npm's may be a leftover.
-static MANAGERS: [Manager; 4] = [
-    Manager {
-        name: "pnpm",
-        locks: &["pnpm-lock.yaml"],
-        locked: "pnpm install --frozen-lockfile",
-        unlocked: "pnpm install --no-lockfile",
-        script: "pnpm run",
-        need: Some("{ program = \"pnpm\", install = \"corepack enable pnpm\" }"),
-    },
-    Manager {
-        name: "yarn",
-        locks: &["yarn.lock"],
-        locked: "yarn install --frozen-lockfile",
-        unlocked: "yarn install --no-lockfile",
-        script: "yarn run",
-        need: Some(YARN),
-    },
-    Manager {
-        name: "bun",
-        locks: &["bun.lock", "bun.lockb"],
-        locked: "bun install --frozen-lockfile",
-        unlocked: "bun install --no-save",
-        script: "bun run",
-        need: Some("\"bun\""),
-    },
-    Manager {
-        name: "npm",
-        locks: &["package-lock.json", "npm-shrinkwrap.json"],
-        locked: "npm ci",
-        unlocked: "npm install --no-package-lock",
-        script: "npm run",
-        need: None,
-    },
-];
+/// If a project has several lockfiles, the first counts: npm's may be a leftover.
+const MANAGERS: [&Manager; 4] = [&PNPM, &YARN, &BUN, &NPM];
 
-/// Yarn from version 2 on, which has other flags.
-static YARN_BERRY: Manager = Manager {
+const PNPM: Manager = Manager {
+    name: "pnpm",
+    locks: &["pnpm-lock.yaml"],
+    locked: "pnpm install --frozen-lockfile",
+    unlocked: "pnpm install --no-lockfile",
+    need: Some("{ program = \"pnpm\", install = \"corepack enable pnpm\" }"),
+};
+const YARN: Manager = Manager {
     name: "yarn",
     locks: &["yarn.lock"],
+    locked: "yarn install --frozen-lockfile",
+    unlocked: "yarn install --no-lockfile",
+    need: Some("{ program = \"yarn\", install = \"corepack enable yarn\" }"),
+};
+/// Yarn from version 2 on, which has other flags.
+const YARN_BERRY: Manager = Manager {
     locked: "yarn install --immutable",
     unlocked: "yarn install",
-    script: "yarn run",
-    need: Some(YARN),
+    ..YARN
+};
+const BUN: Manager = Manager {
+    name: "bun",
+    locks: &["bun.lock", "bun.lockb"],
+    locked: "bun install --frozen-lockfile",
+    unlocked: "bun install --no-save",
+    need: Some("\"bun\""),
+};
+const NPM: Manager = Manager {
+    name: "npm",
+    locks: &["package-lock.json", "npm-shrinkwrap.json"],
+    locked: "npm ci",
+    unlocked: "npm install --no-package-lock",
+    need: None,
 };
 
-const YARN: &str = "{ program = \"yarn\", install = \"corepack enable yarn\" }";
+impl Manager {
+    /// The command that runs a script of the package.
+    fn script(&self, script: &str) -> String {
+        format!("{} run {script}", self.name)
+    }
+}
 
 /// The script `start`, or else the main file.
 pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
@@ -98,9 +93,9 @@ pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
         build.push(install.to_owned());
     }
     if package["scripts"]["build"].is_string() {
-        build.push(format!("{} build", manager.script));
+        build.push(manager.script("build"));
     }
-    let is_needed = !build.is_empty() || run.starts_with(manager.script);
+    let is_needed = !build.is_empty() || run.starts_with(manager.name);
     let id = package["name"]
         .as_str()
         .map_or_else(|| id_of_folder(place.folder), id_of);
@@ -128,7 +123,7 @@ fn run(place: &Place<'_>, package: &Value, manager: &Manager) -> Option<String> 
         return Some(if is_plain {
             start.to_owned()
         } else {
-            format!("{} start", manager.script)
+            manager.script("start")
         });
     }
     let usual = ["server.js", "app.js", "server.mjs", "index.js", "index.mjs"];
@@ -146,44 +141,35 @@ fn run(place: &Place<'_>, package: &Value, manager: &Manager) -> Option<String> 
 /// The manager of the project, and the path of its lockfile, if there is one: the lockfile decides, here or in the root
 /// of the workspace, or else the field `packageManager`.
 fn manager(place: &Place<'_>, package: &Value) -> (&'static Manager, Option<String>) {
-    let named = |package: &Value| {
-        let name = package["packageManager"].as_str()?;
-        MANAGERS
-            .iter()
-            .find(|one| name.starts_with(&format!("{}@", one.name)))
-    };
     let is_root = |folder: &Path| folder == place.folder || is_workspace(folder);
     let has_lock = |folder: &Path| is_root(folder) && !locks_in(folder).is_empty();
-    if let Some((root, up)) = place.upwards(has_lock) {
-        let locks = locks_in(root);
-        let root_package = package_in(root);
-        let chosen = [Some(package), root_package.as_ref()].into_iter().flatten();
-        let chosen = chosen.filter_map(named).next();
-        let of_chosen = locks.iter().find(|(manager, _)| Some(*manager) == chosen);
-        let (manager, lock) = *of_chosen.unwrap_or(&locks[0]);
-        if locks.len() > 1 {
-            let files: Vec<&str> = locks.iter().map(|(_, file)| *file).collect();
-            errln!("note: there are {}; Prony uses {lock}", files.join(" and "));
-        }
-        let lock = up.join(lock).display().to_string();
-        return (variant_of(manager, root), Some(lock));
-    }
-    let root = place.upwards(is_workspace).map(|(root, _)| root);
-    let root_package = root.and_then(package_in);
+    let root = place.upwards(has_lock);
+    let root = root.or_else(|| place.upwards(is_workspace));
+    let (root, up) = root.unwrap_or((place.folder, PathBuf::new()));
+    let root_package = package_in(root);
     let mut packages = [Some(package), root_package.as_ref()].into_iter().flatten();
-    let default = if root.is_some_and(|root| root.join(PNPM_WORKSPACE).is_file()) {
-        "pnpm"
-    } else {
-        "npm"
+    let named = packages.find_map(|package| {
+        let (name, _) = package["packageManager"].as_str()?.split_once('@')?;
+        MANAGERS.into_iter().find(|manager| manager.name == name)
+    });
+    let locks = locks_in(root);
+    let of_named = locks.iter().find(|(manager, _)| Some(*manager) == named);
+    let Some(&(manager, lock)) = of_named.or(locks.first()) else {
+        let is_of_pnpm = root.join(PNPM_WORKSPACE).is_file();
+        let default = if is_of_pnpm { &PNPM } else { &NPM };
+        return (variant_of(named.unwrap_or(default), root), None);
     };
-    let default = MANAGERS.iter().find(|one| one.name == default);
-    let manager = packages.find_map(named).or(default).unwrap_or(&MANAGERS[0]);
-    (variant_of(manager, root.unwrap_or(place.folder)), None)
+    if locks.len() > 1 {
+        let files: Vec<&str> = locks.iter().map(|(_, file)| *file).collect();
+        errln!("note: there are {}; Prony uses {lock}", files.join(" and "));
+    }
+    let lock = up.join(lock).display().to_string();
+    (variant_of(manager, root), Some(lock))
 }
 
 /// The lockfiles of a folder, each with its manager.
 fn locks_in(folder: &Path) -> Vec<(&'static Manager, &'static str)> {
-    let all = MANAGERS.iter();
+    let all = MANAGERS.into_iter();
     let all = all.flat_map(|manager| manager.locks.iter().map(move |lock| (manager, *lock)));
     all.filter(|(_, lock)| folder.join(lock).is_file())
         .collect()
@@ -200,7 +186,7 @@ fn variant_of(manager: &'static Manager, root: &Path) -> &'static Manager {
         let lock = text(&root.join("yarn.lock"));
         root.join(".yarnrc.yml").is_file() || lock.is_some_and(|lock| lock.contains("__metadata:"))
     };
-    if manager.name == YARN_BERRY.name && is_berry() {
+    if *manager == YARN && is_berry() {
         &YARN_BERRY
     } else {
         manager

@@ -1,9 +1,8 @@
 //! Python applications, with the package manager of the project.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{Candidate, Place, id_of_folder, is_other, text};
+use super::{Candidate, Place, id_of_folder, name_of, sources, text};
 
 /// What a program without any file that describes it was found by.
 pub const PLAIN: &str = "a Python file";
@@ -39,15 +38,13 @@ pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
         None if name == "python" => "python3".to_owned(),
         None => name.to_owned(),
     };
-    let mut files = Vec::new();
-    python_files(place.folder, place.folder, 0, &mut files);
-    let commands: Vec<String> = { files.iter() }
-        .filter_map(|(path, text)| {
-            let module = path.trim_end_matches(".py").replace('/', ".");
-            let module = module.trim_end_matches(".__init__");
-            python_command(path, module, text, &needed, &program)
-        })
-        .collect();
+    let files = python_files(place.folder);
+    let commands = files.iter().filter_map(|(path, text)| {
+        let module = path.trim_end_matches(".py").replace('/', ".");
+        let module = module.trim_end_matches(".__init__");
+        python_command(path, module, text, &needed, &program)
+    });
+    let commands: Vec<String> = commands.collect();
     let installer = installer.unwrap_or_default();
     let candidates = commands.into_iter().map(|run| Candidate {
         id: id_of_folder(place.folder),
@@ -183,37 +180,20 @@ fn needs_packages(table: &toml::Value, path: &str) -> bool {
     }
 }
 
-/// The Python files up to two folders below, with their texts, by their paths.
-fn python_files(root: &Path, folder: &Path, depth: usize, files: &mut Vec<(String, String)>) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
-    paths.sort();
-    for path in paths {
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        if files.len() >= MOST_FILES || name.starts_with(['.', '_']) && name != "__init__.py" {
-            continue;
-        }
-        // A folder with files that describe it is a project of its own.
-        let is_project = || FILES.iter().any(|file| path.join(file).is_file());
-        if path.is_dir() && depth < 2 && !is_other(&name) && !is_project() {
-            python_files(root, &path, depth + 1, files);
-        } else if name.ends_with(".py") && !name.starts_with("test_") {
-            let below = path
-                .strip_prefix(root)
-                .unwrap_or(&path)
-                .display()
-                .to_string();
-            files.extend(text(&path).map(|text| (below, text)));
-        }
-    }
+/// The Python files of the project up to two folders below, with their texts, by their paths.
+fn python_files(root: &Path) -> Vec<(String, String)> {
+    // A folder with files that describe it is a project of its own.
+    let is_own = |folder: &Path| !FILES.iter().any(|file| folder.join(file).is_file());
+    let files = sources(root, 2, is_own).filter(|path| {
+        let name = name_of(path);
+        let is_test_or_hidden = name.starts_with("test_") || name.starts_with(['.', '_']);
+        name == "__init__.py" || name.ends_with(".py") && !is_test_or_hidden
+    });
+    let files = files.take(MOST_FILES).filter_map(|path| {
+        let below = path.strip_prefix(root).unwrap_or(&path);
+        Some((below.display().to_string(), text(&path)?))
+    });
+    files.collect()
 }
 
 /// How to run the application in a file, if there is one.

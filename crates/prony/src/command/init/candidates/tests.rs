@@ -338,6 +338,13 @@ fn ruby_applications_are_started_by_what_the_gemfile_names() {
 }
 
 #[test]
+fn no_two_ids_are_the_same() {
+    let mut known = Vec::new();
+    let ids = ["a", "a-2", "a", "a"].map(|id| unique(id, &mut known));
+    assert_eq!(ids, ["a", "a-2", "a-3", "a-4"]);
+}
+
+#[test]
 fn an_id_has_only_letters_digits_and_hyphens() {
     assert_eq!(id_of("@Me/My_Shop"), "me-my-shop");
     assert_eq!(id_of("..."), "server");
