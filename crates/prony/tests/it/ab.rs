@@ -221,7 +221,7 @@ fn revisions_that_cannot_be_compared_are_reported() {
 /// A server that does not start without the file of a submodule.
 const WITH_SUBMODULE: &str = r#"
 [server.shop]
-run = "sh -c 'test -f lib/deep/data && exec COMMAND'"
+run = "sh -c 'test -f my*/deep/data && exec COMMAND'"
 
 [workload.hello]
 request = { method = "GET", path = "/hello" }
@@ -236,12 +236,12 @@ fn submodules_are_checked_out_with_the_revision() {
     let command = server::command("right", "server").join(" ");
     let project = Project::of(&WITH_SUBMODULE.replace("COMMAND", &command));
     project.git("init --quiet --initial-branch main");
-    for (into, of, name) in [(&library, &deep, "deep"), (&project, &library, "lib")] {
+    for (into, of, name) in [(&library, &deep, "deep"), (&project, &library, "my lib")] {
         if !into.path().join(".git").exists() {
             into.git("init --quiet --initial-branch main");
         }
         let add = "-c protocol.file.allow=always submodule --quiet add";
-        into.git(&format!("{add} {} {name}", of.path().display()));
+        into.git(&format!("{add} {} '{name}'", of.path().display()));
         into.commit("with a submodule");
     }
     project.git("-c protocol.file.allow=always submodule --quiet update --init --recursive");
@@ -256,14 +256,14 @@ fn submodules_are_checked_out_with_the_revision() {
     library.commit("more");
     let commit = library.git("rev-parse HEAD").stdout;
     project.git(&format!(
-        "update-index --cacheinfo 160000,{},lib",
+        "update-index --cacheinfo '160000,{},my lib'",
         commit.trim()
     ));
     project.git("commit --quiet --message unknown");
     project
         .run(&format!("ab HEAD~1 HEAD {short}"))
         .with(1)
-        .says("has the submodule lib at ")
+        .says("has the submodule my lib at ")
         .says("which is not in this repository");
     project
         .run(&format!("ab HEAD HEAD {short}"))

@@ -237,8 +237,10 @@ fn submodules(checkout: &Path) -> Result<Vec<Submodule>, String> {
     if !checkout.join(".gitmodules").is_file() {
         return Ok(Vec::new());
     }
+    // With -z, because a name may have blanks.
     let asked = [
         "config",
+        "-z",
         "--file",
         ".gitmodules",
         "--get-regexp",
@@ -248,14 +250,14 @@ fn submodules(checkout: &Path) -> Result<Vec<Submodule>, String> {
     let listed = git(checkout, asked)
         .and_then(|output| line(&output))
         .unwrap_or_default();
-    let named = listed.lines().filter_map(|line| {
-        let (key, path) = line.split_once(' ')?;
+    let named = listed.split('\0').filter_map(|entry| {
+        let (key, path) = entry.split_once('\n')?;
         let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
         let commit = git(
             checkout,
             ["rev-parse", "--verify", "--quiet", &format!("HEAD:{path}")],
         );
-        let commit = commit.and_then(|output| self::line(&output)).ok()?;
+        let commit = commit.and_then(|output| line(&output)).ok()?;
         Some(Submodule {
             path: path.to_owned(),
             name: name.to_owned(),
