@@ -117,20 +117,14 @@ fn of_capacity(words: &clap::Command) -> clap::Command {
     // Its groups are known once it is built, but then its name is fixed.
     built.build();
     let built = built.find_subcommand("load").cloned().unwrap_or_default();
-    let find = built
-        .get_arguments()
-        .find(|flag| flag.get_id() == FIND_CAPACITY);
-    let others = find
-        .map(|find| built.get_arg_conflicts_with(find))
-        .unwrap_or_default();
-    let mut hidden: Vec<Id> = others
-        .into_iter()
-        .map(|flag| flag.get_id().clone())
-        .collect();
+    let mut flags = built.get_arguments();
+    let find = flags.find(|flag| flag.get_id() == FIND_CAPACITY);
+    let others = find.map(|find| built.get_arg_conflicts_with(find));
+    let others = others.into_iter().flatten();
+    let mut hidden: Vec<Id> = others.map(|flag| flag.get_id().clone()).collect();
     // The flags of this group exclude each other.
-    let group = built
-        .get_groups()
-        .find(|group| group.get_id() == "schedule");
+    let mut groups = built.get_groups();
+    let group = groups.find(|group| group.get_id() == "schedule");
     hidden.extend(
         group
             .into_iter()
@@ -184,14 +178,14 @@ struct CapacityWords {
 impl CapacityWords {
     /// The help, if this word asks for it.
     fn help(word: &OsString) -> Option<StyledStr> {
+        let render = match word.to_str()? {
+            "-h" => clap::Command::render_help,
+            "--help" => clap::Command::render_long_help,
+            _ => return None,
+        };
         let mut prony = definition();
         prony.build();
-        let capacity = prony.find_subcommand_mut(CAPACITY)?;
-        match word.to_str()? {
-            "-h" => Some(capacity.render_help()),
-            "--help" => Some(capacity.render_long_help()),
-            _ => None,
-        }
+        prony.find_subcommand_mut(CAPACITY).map(render)
     }
 
     fn run(self, project: Option<&Path>) -> Outcome {

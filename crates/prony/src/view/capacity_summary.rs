@@ -8,7 +8,7 @@ use prony_present::terminal::Paint;
 use prony_present::words::{counted, plural};
 
 use super::capacity_progress::noisy_by;
-use super::{fitted, requested};
+use super::{fitted, or_more_streams, requested};
 
 /// The summary, in lines of at most `width` characters.
 pub fn text(result: &CapacityResult, requests: Option<&str>, width: usize) -> String {
@@ -250,11 +250,7 @@ fn set_up(result: &CapacityResult) -> Option<String> {
     });
     let lowest = delayed.min_by(|(a, _), (b, _)| a.rate_per_s.total_cmp(&b.rate_per_s));
     let (attempt, share) = lowest?;
-    let streams = if result.target.protocol.is_http1() {
-        ""
-    } else {
-        ", or more streams (--streams-per-connection)"
-    };
+    let streams = or_more_streams(&result.target);
     Some(format!(
         "  At {}, {} of the requests waited while connections were being set up ({} opened). Try a fixed number of them, \
          such as -c 64 --max-connections 64{streams}.",

@@ -174,15 +174,15 @@ impl Recent {
             ok: progress.ok,
             latency: progress.latency.clone(),
         };
-        let before = self.reports.back().cloned().unwrap_or(Report {
-            at_s: self.measuring_since_s,
-            ..Report::default()
-        });
+        if self.reports.is_empty() {
+            self.reports.push_back(Report {
+                at_s: self.measuring_since_s,
+                ..Report::default()
+            });
+        }
+        let before = &self.reports[self.reports.len() - 1];
         if newest.ok > before.ok {
             self.last_ok_s = newest.at_s;
-        }
-        if self.reports.is_empty() {
-            self.reports.push_back(before.clone());
         }
         if newest.at_s > before.at_s {
             self.reports.push_back(newest.clone());
@@ -285,7 +285,7 @@ mod tests {
                 progress.ok += 10 * u64::from(fifth);
                 progress.latency.add(1_000_000, 10 * u64::from(fifth));
             } else {
-                progress.errors += 3
+                progress.errors += 3;
             }
             progress.at_s = 1.0 + f64::from(fifth) * 0.2;
             let second = recent.with(&progress);
@@ -323,9 +323,8 @@ mod tests {
     #[test]
     fn a_rate_is_compared_with_what_was_due_in_the_last_second() {
         let lines = shown(Some("0..100/s:10s"), 5);
-        let rates: Vec<_> = { lines.iter() }
-            .map(|line| line.split("  ").next().unwrap())
-            .collect();
+        let rates = lines.iter().map(|line| line.split("  ").next().unwrap());
+        let rates: Vec<&str> = rates.collect();
         // The schedule is over after 4 s, and responses still come.
         let expected = [
             "150 of 5 req/s",

@@ -11,7 +11,7 @@ use prony_present::terminal::cut;
 use prony_present::{load, number, words};
 use prony_stats::supports_percentile;
 
-use super::{agents, fitted, objectives, requested};
+use super::{agents, fitted, objectives, or_more_streams, requested};
 
 /// What the summary shows in addition.
 #[derive(Clone)]
@@ -439,11 +439,11 @@ fn delays(result: &LoadResult) -> Vec<String> {
     }
     let waited = result.open.as_ref().and_then(OpenLoop::waited_for_set_up);
     lines.extend(waited.map(|share| {
-        let streams = if result.target.protocol.is_http1() { "" } else { ", or more streams (--streams-per-connection)" };
         format!(
             "  {} of the requests waited while connections were being set up: their latency is in part that of connecting. \
-             Open enough before the load (-c), or allow fewer (--max-connections){streams}",
-            number::share(share)
+             Open enough before the load (-c), or allow fewer (--max-connections){}",
+            number::share(share),
+            or_more_streams(&result.target)
         )
     }));
     if result.port_waits > 0 {
@@ -481,28 +481,49 @@ fn flows(flows: &Flows, width: usize) -> Vec<String> {
     lines
 }
 
+/// Figures of the widths `figures` in columns after a name.
+struct Columns<const N: usize> {
+    name: usize,
+    figures: [usize; N],
+}
+
+impl<const N: usize> Columns<N> {
+    /// Columns for these names, in lines of `width` characters if the names can be cut enough.
+    fn of<'a>(names: impl Iterator<Item = &'a str>, figures: [usize; N], width: usize) -> Self {
+        let margin = 2;
+        let taken: usize = figures.iter().map(|figure| figure + 1).sum();
+        let most = width.saturating_sub(margin + taken).max(10);
+        let longest = names.map(|name| name.chars().count()).max();
+        Self {
+            name: longest.unwrap_or(0).clamp(7, most),
+            figures,
+        }
+    }
+
+    fn line(&self, name: &str, figures: [&str; N]) -> String {
+        let figures = figures.iter().zip(self.figures);
+        let figures = figures.map(|(figure, width)| format!(" {figure:>width$}"));
+        let (name, width) = (cut(name, self.name), self.name);
+        format!("  {name:<width$}{}", figures.collect::<String>())
+    }
+}
+
 /// A line for each stage of a rate, in columns.
 fn stages(stages: &[StageResult], width: usize) -> Vec<String> {
     if stages.is_empty() {
         return Vec::new();
     }
     let names: Vec<String> = stages.iter().map(|it| it.stage().to_string()).collect();
-    let longest = names.iter().map(|name| name.chars().count());
-    let most = width.saturating_sub(STAGE_COLUMNS).max(10);
-    let width = longest.max().unwrap_or(0).clamp(7, most);
-    let line = |name: &str, figures: [&str; 6]| {
-        let [requests, rate, not_ok, p50, p99, max] = figures;
-        let name = cut(name, width);
-        format!("  {name:<width$} {requests:>9} {rate:>8} {not_ok:>7} {p50:>8} {p99:>8} {max:>8}")
-    };
+    let columns = Columns::of(names.iter().map(String::as_str), [9, 8, 7, 8, 8, 8], width);
     let titles = ["sent", "ok/s", "not ok", "p50", "p99", "max"];
     let rows = stages.iter().zip(&names).map(|(stage, name)| {
-        let [p50, p99, max] = times(stage.latency_ns.as_ref());
-        let [requests, not_ok] = [stage.requests, stage.outcomes.errors()].map(exact);
+        let [p50, p99, max] = &times(stage.latency_ns.as_ref());
+        let [requests, not_ok] = &[stage.requests, stage.outcomes.errors()].map(exact);
         let rate = number::count(stage.rate_per_s);
-        line(name, [&requests, &rate, &not_ok, &p50, &p99, &max])
+        columns.line(name, [requests, &rate, not_ok, p50, p99, max])
     });
-    std::iter::once(line("Stage", titles)).chain(rows).collect()
+    let titles = columns.line("Stage", titles);
+    std::iter::once(titles).chain(rows).collect()
 }
 
 /// The median, the 99th percentile and the maximum, as far as there are any.
@@ -512,28 +533,15 @@ fn times(latency: Option<&LatencySummary>) -> [String; 3] {
     })
 }
 
-/// How much of a line the columns of a stage's figures and the margin take.
-const STAGE_COLUMNS: usize = 56;
-
-/// How much of a line the columns of figures and the margin take.
-const COLUMNS: usize = 47;
-
 /// A line for each request of a scenario, in columns.
 fn entries(entries: &[FlowEntry], width: usize) -> Vec<String> {
-    let longest = entries.iter().map(|entry| entry.name.chars().count());
-    let most = width.saturating_sub(COLUMNS).max(10);
-    let width = longest.max().unwrap_or(0).clamp(7, most);
-    let title = |name: &str, figures: [&str; 5]| {
-        let [requests, not_ok, p50, p99, max] = figures;
-        format!("  {name:<width$} {requests:>9} {not_ok:>7} {p50:>8} {p99:>8} {max:>8}")
-    };
-    let mut lines = vec![title("Request", ["sent", "not ok", "p50", "p99", "max"])];
+    let names = entries.iter().map(|entry| entry.name.as_str());
+    let columns = Columns::of(names, [9, 7, 8, 8, 8], width);
+    let mut lines = vec![columns.line("Request", ["sent", "not ok", "p50", "p99", "max"])];
     for entry in entries {
-        let not_ok = entry.outcomes.errors();
         let [p50, p99, max] = &times(entry.latency_ns.as_ref());
-        let name = cut(&entry.name, width);
-        let counts = [entry.requests, not_ok].map(exact);
-        lines.push(title(&name, [&counts[0], &counts[1], p50, p99, max]));
+        let [requests, not_ok] = &[entry.requests, entry.outcomes.errors()].map(exact);
+        lines.push(columns.line(&entry.name, [requests, not_ok, p50, p99, max]));
         lines.extend(entry.first_wrong.as_ref().map(|wrong| {
             let outcome = wrong.outcome.replace('_', " ");
             format!("    First error ({outcome}): {}", wrong.detail)

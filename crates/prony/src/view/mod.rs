@@ -48,6 +48,15 @@ fn requested(target: &Target, load: &LoadSpec) -> String {
     }
 }
 
+/// What else helps if too few connections are open, after other advice.
+fn or_more_streams(target: &Target) -> &'static str {
+    if target.protocol.is_http1() {
+        ""
+    } else {
+        ", or more streams (--streams-per-connection)"
+    }
+}
+
 /// The text with lines of at most `width` characters. Longer lines are broken at spaces, and go on indented.
 pub fn fitted(text: &str, width: usize) -> String {
     let mut out = String::new();

@@ -315,19 +315,9 @@ impl RunProgress {
         self.trials_since = self.now;
         self.over_since = self.now;
         self.last_expected_round = trials.last().map_or(0, |trial| trial.round);
-        let mut explained: Vec<_> = trials
-            .iter()
-            .filter_map(|trial| self.plan.cell(trial))
-            .collect();
-        explained.sort_unstable_by_key(|cell| (cell.server, cell.column));
-        explained.dedup();
+        let explained = self.explained(trials) as u32;
         let explain = self.explain.as_ref();
-        let explained = if trials.is_empty() {
-            self.plan.servers.len() * self.plan.columns.len()
-        } else {
-            explained.len()
-        };
-        self.explaining = explain.map_or(Duration::ZERO, |plan| explaining(plan, explained as u32));
+        self.explaining = explain.map_or(Duration::ZERO, |plan| explaining(plan, explained));
         self.come_to(0.0);
         let left = self.time_left.left(None);
         let within = self
@@ -353,6 +343,16 @@ impl RunProgress {
                 ),
             },
         );
+    }
+
+    /// How many cells are explained: those with trials, or all if the run only explains.
+    fn explained(&self, trials: &[Trial]) -> usize {
+        if trials.is_empty() {
+            return self.plan.servers.len() * self.plan.columns.len();
+        }
+        let cells = trials.iter().filter_map(|trial| self.plan.cell(trial));
+        let cells: BTreeSet<_> = cells.map(|cell| (cell.server, cell.column)).collect();
+        cells.len()
     }
 
     fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial> + Clone) {

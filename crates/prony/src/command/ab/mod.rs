@@ -343,10 +343,8 @@ impl RevisionSession<'_> {
             let mut trials = finished.trials.iter();
             trials.any(|one| one.trial.server == server.id && one.measurement().is_some())
         };
-        let unmeasured: Vec<&str> = { self.pair.iter() }
-            .filter(|server| !is_measured(server))
-            .map(|server| server.id.as_str())
-            .collect();
+        let unmeasured = self.pair.iter().filter(|server| !is_measured(server));
+        let unmeasured: Vec<&str> = unmeasured.map(|server| server.id.as_str()).collect();
         match unmeasured[..] {
             [] => None,
             [one] => Some(format!(

@@ -211,14 +211,10 @@ impl RequestArguments {
     fn of_curl(&self, command: &str, no_keepalive: bool) -> Result<Requests, Box<dyn Error>> {
         let CurlRequest { request, options } = CurlRequest::read(command)?;
         let redirects = "-L: Prony does not follow redirects here; `prony import curl` writes a Hurl file that does";
-        let notes = [
-            options.redirects.map(|_| redirects),
-            options.note_on_chunks(),
-        ];
-        notes
-            .into_iter()
-            .flatten()
-            .for_each(|note| errln!("note: {note}"));
+        let redirects = options.redirects.map(|_| redirects);
+        for note in redirects.into_iter().chain(options.note_on_chunks()) {
+            errln!("note: {note}");
+        }
         let server: HttpUrl = request.url.parse().map_err(usage)?;
         let headers = request.headers.iter();
         let headers = headers.map(|(name, value)| format!("{name}: {value}"));
