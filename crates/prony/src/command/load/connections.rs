@@ -73,7 +73,8 @@ impl ConnectionArguments {
     /// How many of each there are. The shape may imply the number of connections, which otherwise has a default.
     pub fn sizes(
         &self,
-        (of_shape, default): (Option<usize>, usize),
+        of_shape: Option<usize>,
+        default: usize,
         is_rate: bool,
         cpus: usize,
         agents: usize,

@@ -523,7 +523,7 @@ impl Arguments {
             None => CONNECTIONS.max(agents),
         };
         let sizes = connections
-            .sizes((shape.connections(), default), is_rate, cpus.len(), agents)
+            .sizes(shape.connections(), default, is_rate, cpus.len(), agents)
             .map_err(usage)?;
         let mut sent = match (&server, file) {
             (Some(server), _) => server.requests()?,

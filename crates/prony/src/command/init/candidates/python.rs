@@ -10,18 +10,6 @@ pub const PLAIN: &str = "a Python file";
 /// The most Python files that are read.
 const MOST_FILES: usize = 200;
 
-/// How the packages that a program needs are installed, in an environment of its own.
-#[derive(Default)]
-struct Installer {
-    needs: Vec<&'static str>,
-    build: Vec<&'static str>,
-    env: Vec<(&'static str, &'static str)>,
-    /// The path of a lockfile in another folder.
-    inputs: Vec<String>,
-}
-
-const NEW_ENVIRONMENT: &str = "python3 -m venv {out}/venv";
-
 /// The applications of common frameworks, or else a program that uses a server of the standard library.
 pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
     let found_by = FILES
@@ -32,8 +20,8 @@ pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
         ["requirements.txt", "pyproject.toml"].map(|file| place.text(file));
     let needed = [requirements.as_deref(), project.as_deref()].into_iter();
     let needed: String = needed.flatten().collect();
-    let installer = installer(place, requirements.is_some(), project.as_deref());
-    let program = |name: &str| match &installer {
+    let installation = installation(place, requirements.is_some(), project.as_deref());
+    let program = |name: &str| match &installation {
         Some(_) => format!("{{out}}/venv/bin/{name}"),
         None if name == "python" => "python3".to_owned(),
         None => name.to_owned(),
@@ -45,21 +33,13 @@ pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
         python_command(path, module, text, &needed, &program)
     });
     let commands: Vec<String> = commands.collect();
-    let installer = installer.unwrap_or_default();
+    let installation = installation.unwrap_or_default();
     let candidates = commands.into_iter().map(|run| Candidate {
         id: id_of_folder(place.folder),
         found_by: found_by.to_owned(),
         language: "Python",
-        needs: installer.needs.clone(),
-        inputs: installer.inputs.clone(),
-        build: installer
-            .build
-            .iter()
-            .map(|&text| text.to_owned())
-            .collect(),
         run,
-        env: installer.env.clone(),
-        ..Candidate::default()
+        ..installation.clone()
     });
     candidates.collect()
 }
@@ -72,30 +52,33 @@ const FILES: [&str; 4] = [
     "pyproject.toml",
 ];
 
-/// The manager of the project: the lockfile decides. `None` if nothing has to be installed.
-fn installer(
+/// How the packages of a program are installed into an environment of its own: by the manager of the project, for which
+/// the lockfile decides. `None` if nothing has to be installed.
+fn installation(
     place: &Place<'_>,
     has_requirements: bool,
     project: Option<&str>,
-) -> Option<Installer> {
+) -> Option<Candidate> {
     let table: Option<toml::Table> = project.and_then(|text| text.parse().ok());
     let table = toml::Value::Table(table.unwrap_or_default());
     if let Some(lock) = uv_lock(place) {
-        return Some(Installer {
+        return Some(Candidate {
             needs: vec!["{ program = \"uv\", install = \"pipx install uv\" }"],
-            build: vec!["uv sync --frozen"],
+            build: vec!["uv sync --frozen".to_owned()],
             env: vec![("UV_PROJECT_ENVIRONMENT", "{out}/venv")],
+            // That of the folder itself is a source.
             inputs: lock.contains('/').then_some(lock).into_iter().collect(),
+            ..Candidate::default()
         });
     }
     let is_locked = place.has("poetry.lock");
     if is_locked || needs_packages(&table, "tool.poetry.dependencies") {
-        return Some(Installer {
+        return Some(Candidate {
             needs: vec!["{ program = \"poetry\", install = \"pipx install poetry\" }"],
-            build: poetry(is_locked, has_package(place, &table)),
+            build: in_new_environment(poetry(is_locked, has_package(place, &table))),
             // Poetry installs into the environment that is active.
             env: vec![("VIRTUAL_ENV", "{out}/venv")],
-            ..Installer::default()
+            ..Candidate::default()
         });
     }
     if let Some(other) = ["pdm.lock", "Pipfile"]
@@ -103,14 +86,14 @@ fn installer(
         .find(|file| place.has(file))
     {
         errln!(
-            "note: Prony does not know the manager of {other}; if packages are missing, install them with --build, and name the server with --run"
+            "note: Prony does not support the package manager of {other}; if packages are missing, install them with --build, and name the server with --run"
         );
     }
-    let install = if has_requirements {
-        vec!["{out}/venv/bin/pip install --quiet -r requirements.txt"]
+    let install: &[&str] = if has_requirements {
+        &["{out}/venv/bin/pip install --quiet -r requirements.txt"]
     } else if needs_packages(&table, "project.dependencies") {
         // A copy, because setuptools writes folders into the sources that it builds.
-        vec![
+        &[
             "rm -rf {out}/sources",
             "mkdir {out}/sources",
             "sh -c 'tar -c --exclude=./.[a-z]* --exclude=./venv . | tar -x -C {out}/sources'",
@@ -119,10 +102,16 @@ fn installer(
     } else {
         return None;
     };
-    Some(Installer {
-        build: [vec![NEW_ENVIRONMENT], install].concat(),
-        ..Installer::default()
+    Some(Candidate {
+        build: in_new_environment(install),
+        ..Candidate::default()
     })
+}
+
+/// The commands, after the one that creates the environment.
+fn in_new_environment(commands: &[&str]) -> Vec<String> {
+    let all = std::iter::once(&"python3 -m venv {out}/venv").chain(commands);
+    all.map(|&command| command.to_owned()).collect()
 }
 
 /// The path of uv's lockfile, here or in the root of the workspace.
@@ -138,12 +127,11 @@ fn uv_lock(place: &Place<'_>) -> Option<String> {
 }
 
 /// Poetry writes a lockfile if there is none, so it then works on a copy.
-fn poetry(is_locked: bool, has_package: bool) -> Vec<&'static str> {
+fn poetry(is_locked: bool, has_package: bool) -> &'static [&'static str] {
     match (is_locked, has_package) {
-        (true, true) => vec![NEW_ENVIRONMENT, "poetry install --no-interaction"],
-        (true, false) => vec![NEW_ENVIRONMENT, "poetry install --no-interaction --no-root"],
-        (false, _) => vec![
-            NEW_ENVIRONMENT,
+        (true, true) => &["poetry install --no-interaction"],
+        (true, false) => &["poetry install --no-interaction --no-root"],
+        (false, _) => &[
             "rm -rf {out}/poetry",
             "mkdir {out}/poetry",
             "cp pyproject.toml {out}/poetry",
