@@ -39,9 +39,9 @@ instructions, p50 and p99 of open ones. The default thresholds:
   in one run    2 %   1 %  1 %           5 %   10 %  5 %
   in two runs   5 %   5 %  2 %           10 %  20 %  10 %
 
-A verdict takes at least six rounds that were not noisy in every attempt; with fewer it is \
-inconclusive. If nothing changed, any metric of any workload is called worse or improved in \
-at most 5 of 100 invocations.
+A verdict needs at least six rounds that were not noisy in every attempt; with fewer, it is \
+inconclusive. If nothing changed, at most 5 of 100 invocations call any metric of any \
+workload worse or improved.
 
 Of loads that count instructions, the metric is user-instructions, with the thresholds \
 0.2 % in one run and 0.3 % in two.

@@ -80,11 +80,11 @@ pub struct Arguments {
     /// Take no profile
     #[arg(long)]
     no_profile: bool,
-    /// Profile each server for this long [default: 3s; several servers until a change of 2 % of the
-    /// CPU time shows, for at most 30s]
+    /// Profile each server for this long [default: 3s; with several servers, until a change of 2 % of
+    /// the CPU time would show, at most 30s]
     #[arg(long, value_name = "DURATION", value_parser = arguments::measured_duration, conflicts_with = "no_profile")]
     profile_duration: Option<Duration>,
-    /// Take this many samples a second of each thread that runs [default: 199, of several servers 997]
+    /// Take this many samples a second of each thread that runs [default: 199; with several servers, 997]
     #[arg(long, value_name = "HZ", value_parser = clap::value_parser!(u64).range(1..=10_000), conflicts_with = "no_profile")]
     frequency: Option<u64>,
     #[command(flatten)]

@@ -169,7 +169,7 @@ fn init_requests_the_routes_in_the_sources_if_the_server_has_no_usual_path() {
     folder
         .run(&init)
         .with(1)
-        .says("it has none of the usual paths (/: 404, /health: 404, ")
+        .says("it has none of the paths that Prony tried (/: 404, /health: 404, ")
         .says("name one with --path")
         .says("prony.toml is not written");
     folder.write(

@@ -89,7 +89,7 @@ pub struct MeasureFlags {
     /// rounds [default: 5m; with --by instructions 60s]
     #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration)]
     budget: Option<Duration>,
-    /// Run exactly this many rounds, whatever --precision and --budget say; a verdict on times takes at
+    /// Run exactly this many rounds, whatever --precision and --budget say; a verdict on times needs at
     /// least 6
     #[arg(long, value_name = "N", value_parser = arguments::rounds)]
     rounds: Option<NonZeroU32>,

@@ -60,9 +60,9 @@ By default Prony measures a server of prony.toml as that file says. For any othe
 it measures the first three HTTP workloads that both revisions serve, over 64 connections \
 for 1 s each, after a warm-up of 500 ms once the server has stopped getting faster.
 
-A verdict takes at least six rounds that were not noisy in every attempt; with fewer it is \
-inconclusive. If nothing changed, any metric of any workload is called worse or improved in \
-at most 5 of 100 invocations.
+A verdict needs at least six rounds that were not noisy in every attempt; with fewer, it is \
+inconclusive. If nothing changed, at most 5 of 100 invocations call any metric of any \
+workload worse or improved.
 
 Exit status:
   0    nothing is worse

@@ -218,7 +218,7 @@ impl Wanted<'_> {
             statuses.push(format!("{path}: {}", observed.status));
         }
         Err(NotObserved::NoPath(format!(
-            "it has none of the usual paths ({}); name one with --path",
+            "it has none of the paths that Prony tried ({}); name one with --path",
             statuses.join(", ")
         )))
     }

@@ -31,7 +31,7 @@ const FLAGS: &[(&[&str], &str)] = &[
     (&["-m"], "the method is -X"),
     (
         &["-D", "-p", "--body-path"],
-        "the body of a file is -b @FILE; streams over a connection are --streams-per-connection",
+        "a file as the body is -b @FILE; streams over a connection are --streams-per-connection",
     ),
     (
         &["-T", "--content-type"],
@@ -39,11 +39,11 @@ const FLAGS: &[(&[&str], &str)] = &[
     ),
     (
         &["-A", "--accept"],
-        "a header is -H, for instance -H 'Accept: text/html'; a user is in the URL: http://USER:PASSWORD@HOST/",
+        "a header is -H, for instance -H 'Accept: text/html'; the user is part of the URL: http://USER:PASSWORD@HOST/",
     ),
     (
         &["-a", "-P", "--basic-auth"],
-        "a user is in the URL: http://USER:PASSWORD@HOST/",
+        "the user is part of the URL: http://USER:PASSWORD@HOST/",
     ),
     (
         &["-C", "--cookie"],
@@ -53,8 +53,8 @@ const FLAGS: &[(&[&str], &str)] = &[
         &["-Z", "--urls-from-file"],
         "a list of requests is --requests-file",
     ),
-    (&["-i"], "another method is -X: -X HEAD"),
-    (&["-u"], "the body of a file is -b @FILE, sent with -X PUT"),
+    (&["-i"], "a HEAD request is -X HEAD"),
+    (&["-u"], "a PUT request with a file is -X PUT -b @FILE"),
     (
         &["-j", "--output-format"],
         "the result as JSON is --json FILE",
@@ -65,7 +65,7 @@ const FLAGS: &[(&[&str], &str)] = &[
     ),
     (
         &["-x", "--proxy"],
-        "Prony connects to the server itself, without a proxy",
+        "Prony does not use proxies: it connects to the server itself",
     ),
     (&["--qps"], "the rate is --rate"),
     (

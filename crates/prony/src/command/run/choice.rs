@@ -261,7 +261,7 @@ impl<'a> Ground<'a> {
         })))
     }
 
-    /// Refuses to count instructions if the servers, the driver or the agents are not of this process.
+    /// Refuses to count instructions of servers that Prony does not start, and under loads of other processes.
     fn check_counting(
         &self,
         measures: &[Measure],
@@ -286,7 +286,7 @@ impl<'a> Ground<'a> {
         }
         if self.driver.is_some() || self.fleet.is_some() {
             Err(usage(
-                "only Prony's own engine, in this process, sends requests to count the instructions of; remove --driver and --on",
+                "Prony counts instructions only under a load from this process; remove --driver and --on",
             ))
         } else {
             Ok(())
