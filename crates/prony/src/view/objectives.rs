@@ -43,16 +43,14 @@ pub fn reason(judged: &Judged) -> String {
     }
     if judged.verdict == Verdict::NotClear {
         let needed = judged.evidence.as_ref().and_then(|it| needed(judged, it));
-        text += &match (&judged.evidence, judged.holds) {
-            (None, true) => "; too little was measured for an interval".to_owned(),
+        let needed = needed.as_deref();
+        text += match (&judged.evidence, judged.holds) {
+            (None, true) => "; too little was measured for an interval",
             (None, false) => {
                 "; too little was measured for an interval, and its figure counts as missed"
-                    .to_owned()
             }
-            (Some(_), true) => {
-                needed.unwrap_or_else(|| "; a longer load narrows the interval".to_owned())
-            }
-            (Some(_), false) => "; the figure of the whole load counts as missed".to_owned(),
+            (Some(_), true) => needed.unwrap_or("; a longer load narrows the interval"),
+            (Some(_), false) => "; the figure of the whole load counts as missed",
         };
     }
     let because = judged.missed_because.as_ref();

@@ -236,7 +236,7 @@ fn a_server_is_ready_when_it_sends_its_first_expected_response() {
     // Until the time is over.
     project.server_with("unavailable", "lies", "env = { LIE = \"unavailable\" }\n");
     project
-        .run("verify unavailable --workloads hello --ready-timeout 300ms")
+        .run("verify unavailable --workloads hello --ready-timeout 2s")
         .with(1)
         .prints("WRONG    unavailable × hello")
         .prints("received status 503");

@@ -80,7 +80,7 @@ fn with_dependency<'a>(more: &str, files: &'a str) -> Vec<(&'a str, String)> {
 }
 
 #[test]
-fn the_lock_file_decides_how_packages_are_installed() {
+fn the_lockfile_decides_how_packages_are_installed() {
     for [files, manager, install, need] in rows(
         r#"
         package-lock.json | "" | npm ci | ""
@@ -160,15 +160,15 @@ fn programs_below_are_found_if_the_folder_has_none_that_is_described() {
         let found = look(folder(&[files, &[server]].concat()).path());
         found.into_iter().map(|one| one.folder).collect::<Vec<_>>()
     };
-    let [go, gem] = [("backend/Gemfile", "puma"), ("backend/config.ru", "run A")];
+    let [gemfile, rack] = [("backend/Gemfile", "puma"), ("backend/config.ru", "run A")];
     let python = ("services/api/requirements.txt", "flask");
     let app = ("services/api/app.py", "app = Flask(__name__)");
     assert_eq!(
-        below(&[go, gem, python, app]),
+        below(&[gemfile, rack, python, app]),
         ["backend", "services/api", ""]
     );
     let own = [("Gemfile", ""), ("config.ru", "")];
-    assert_eq!(below(&[go, gem, own[0], own[1]]), ["", ""]);
+    assert_eq!(below(&[gemfile, rack, own[0], own[1]]), ["", ""]);
     assert_eq!(
         below(&[(
             "node_modules/a/package.json",
@@ -179,7 +179,7 @@ fn programs_below_are_found_if_the_folder_has_none_that_is_described() {
 }
 
 #[test]
-fn python_packages_are_installed_by_the_manager_of_the_lock_file() {
+fn python_packages_are_installed_by_the_manager_of_the_lockfile() {
     let app = "app = Flask(__name__)";
     let poetry = "[tool.poetry]\nname = \"shop\"\n[tool.poetry.dependencies]\npython = \"^3.11\"\n";
     for [files, project, install, env] in rows(
