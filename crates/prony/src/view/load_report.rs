@@ -73,7 +73,8 @@ fn figures(result: &LoadResult) -> String {
 
 /// Why there are no figures.
 fn none_ok(result: &LoadResult) -> String {
-    let flows = { result.flows.as_ref() }.filter(|_| result.outcomes[Outcome::Ok] > 0);
+    let flows = result.flows.as_ref();
+    let flows = flows.filter(|_| result.outcomes[Outcome::Ok] > 0);
     match (flows, &result.first_wrong) {
         (Some(flows), _) => format!("no flow was ok: {}", flows.why_none_ok()),
         (None, Some(wrong)) => format!("no response was ok: {}", wrong.detail),
@@ -96,11 +97,10 @@ pub fn junit(result: &LoadResult, judged: &[Judged], is_measured: bool) -> Strin
             true => CaseResult::Passed,
             false => failed(none_ok(result)),
         },
-        output: [Some(figures(result)), load::outages(result)]
-            .into_iter()
-            .flatten()
-            .collect::<Vec<_>>()
-            .join("; "),
+        output: match load::outages(result) {
+            Some(outages) => format!("{}; {outages}", figures(result)),
+            None => figures(result),
+        },
     };
     let objectives = judged.iter().map(|one| Case {
         class: class.clone(),

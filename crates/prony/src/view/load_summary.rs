@@ -384,7 +384,8 @@ fn statuses(result: &LoadResult) -> Vec<String> {
     let of_calls = rpc
         .iter()
         .map(|(status, count)| (Status(*status).to_string(), count));
-    let of_http = { result.statuses.iter() }.map(|(status, count)| (status.to_string(), count));
+    let of_http = result.statuses.iter();
+    let of_http = of_http.map(|(status, count)| (status.to_string(), count));
     let mut lines = Vec::new();
     if rpc.is_empty() || result.statuses.len() > 1 {
         lines.push(counts("Statuses", of_http));

@@ -254,6 +254,7 @@ impl RevisionSession<'_> {
         }
         let store = arguments.store.open(self.layout)?;
         let suite = self.suite(&servers);
+        let explain = ExplainPlan::of(ProfilePlan::for_servers(self.pair.len()));
         let request = RunRequest {
             bench: Bench {
                 freshness: Freshness::IfUnchanged,
@@ -273,7 +274,7 @@ impl RevisionSession<'_> {
             ports: Box::new(FreePorts),
             driver: None,
             generator: Generator::this_process(),
-            explain: { arguments.explain }.then(|| ExplainPlan::of(ProfilePlan::for_servers(2))),
+            explain: arguments.explain.then_some(explain),
         };
         let finished = run_progress::run(request, &store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);

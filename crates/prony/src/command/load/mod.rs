@@ -340,7 +340,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         ("--trace", output.records.trace.as_deref()),
     ])?;
     let loads = arguments.start(&mut described.plan, fleet, (live, &interrupt))?;
-    let server_cpus = { described.server.as_ref() }.map_or(&[][..], ReadyServer::own_cpus);
+    let own_server = described.server.as_ref();
+    let server_cpus = own_server.map_or(&[][..], ReadyServer::own_cpus);
     let cpus = cpus_beside(&described.plan.cpus, server_cpus);
     let telemetry = outlets.start(&described.plan, &cpus)?;
     let server_quota = server_quota(&described.plan.endpoint, watched.as_ref());
@@ -471,11 +472,10 @@ impl Arguments {
                 ))),
             };
         };
-        let of_requests = { self.requests.changed() }
-            .or_else(|| self.call.changed())
-            .or_else(|| self.responses.changed());
+        let changed = self.requests.changed().or_else(|| self.call.changed());
+        let changed = changed.or_else(|| self.responses.changed());
         let name = file.display();
-        if let Some(flag) = of_requests {
+        if let Some(flag) = changed {
             return Err(usage(format!(
                 "{flag} does not go with a Hurl file; write it into {name}"
             )));

@@ -107,23 +107,22 @@ impl ScenarioArguments {
         for (variable, value) in std::env::vars_os() {
             let variable = variable.to_string_lossy();
             if let Some(name) = variable.strip_prefix(FROM_ENVIRONMENT) {
-                let value = value.into_string().map_err(|_| {
-                    usage(format!(
-                        "{variable} is not text in UTF-8; set another value"
-                    ))
-                })?;
-                sources
-                    .set(name, &value)
-                    .map_err(refused(variable.to_string()))?;
+                let value = value
+                    .into_string()
+                    .map_err(|_| usage(format!("{variable} is not UTF-8; set another value")))?;
+                let set = sources.set(name, &value);
+                set.map_err(refused(variable.to_string()))?;
             }
         }
         for text in &self.variables {
             let (name, value) = pair("--variable", text)?;
-            { sources.set(name, value) }.map_err(refused(format!("--variable {name}")))?;
+            let set = sources.set(name, value);
+            set.map_err(refused(format!("--variable {name}")))?;
         }
         for text in &self.secrets {
             let (name, value) = pair("--secret", text)?;
-            { sources.set_secret(name, value) }.map_err(refused(format!("--secret {name}")))?;
+            let set = sources.set_secret(name, value);
+            set.map_err(refused(format!("--secret {name}")))?;
         }
         for file in &self.rows {
             sources.add_file(file).map_err(|error| -> Box<dyn Error> {

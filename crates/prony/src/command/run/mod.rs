@@ -183,6 +183,7 @@ impl<'a> SuiteSession<'a> {
         let bench = arguments
             .build
             .bench(&ground.project.layout, cpus, &id, &self.interrupt)?;
+        let explain = ExplainPlan::of(ProfilePlan::for_servers(1));
         let request = RunRequest {
             bench: Bench {
                 host: ground.host(&chosen.servers)?,
@@ -202,7 +203,7 @@ impl<'a> SuiteSession<'a> {
             ports: Box::new(FreePorts),
             driver: ground.driver.clone(),
             generator: self.loads.generator(),
-            explain: { arguments.explain }.then(|| ExplainPlan::of(ProfilePlan::for_servers(1))),
+            explain: arguments.explain.then_some(explain),
         };
         let finished = run_progress::run(request, &self.store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);

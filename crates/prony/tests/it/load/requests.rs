@@ -105,7 +105,5 @@ fn variables_of_the_environment_may_be_any_bytes() {
     run(command).with(0);
     let mut command = folder.prony("a.hurl -n1");
     command.env("HURL_VARIABLE_host", OsStr::from_bytes(b"\xff"));
-    run(command)
-        .with(2)
-        .says("HURL_VARIABLE_host is not text in UTF-8");
+    run(command).with(2).says("HURL_VARIABLE_host is not UTF-8");
 }
