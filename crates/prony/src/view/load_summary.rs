@@ -289,15 +289,12 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
     if open.bound_hits > 0 {
         let requests = counted(open.bound_hits, "request");
         let (busy, advice) = if open.most_connections < allowed as u64 {
-            ("all open connections were busy", "")
+            ("all open connections", "")
         } else {
-            (
-                "all connections were busy",
-                " (--max-connections, --pipeline)",
-            )
+            ("all connections", more_in_flight(result))
         };
         lines.push(format!(
-            "  {requests} due while {busy}: the wait is part of the latency{advice}"
+            "  {requests} due while {busy} were busy: the wait is part of the latency{advice}"
         ));
     }
     // Older records count only ok requests as queued.
@@ -309,6 +306,15 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// The flags that allow more requests in flight.
+fn more_in_flight(result: &LoadResult) -> &'static str {
+    match (result.load.flows, result.target.protocol.is_http1()) {
+        (true, _) => " (--max-connections)",
+        (false, true) => " (--max-connections, --pipeline)",
+        (false, false) => " (--max-connections, --streams-per-connection)",
+    }
 }
 
 /// Everything that was not ok, by kind, and the first error.

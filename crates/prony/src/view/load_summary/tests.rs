@@ -357,6 +357,27 @@ fn summaries_are_the_golden_ones() {
 }
 
 #[test]
+fn busy_connections_have_the_flags_of_their_protocol() {
+    let open = OpenLoop {
+        bound_hits: 5,
+        most_connections: 10,
+        ..OpenLoop::default()
+    };
+    for (protocol, flags) in [
+        (Protocol::Http11, " (--max-connections, --pipeline)"),
+        (
+            Protocol::H2c,
+            " (--max-connections, --streams-per-connection)",
+        ),
+    ] {
+        let mut rate = rate();
+        rate.target.protocol = protocol;
+        let lines = schedule(&rate, &open);
+        assert!(lines.iter().any(|line| line.ends_with(flags)), "{lines:?}");
+    }
+}
+
+#[test]
 fn a_load_of_redirects_says_so() {
     let line = |statuses: &[(u16, u64)]| {
         let mut result = closed();
