@@ -1,5 +1,7 @@
 //! The text of a new `prony.toml`.
 
+use std::borrow::Borrow;
+
 use prony_server::ServerUrl;
 
 use super::candidates::{Candidate, unique};
@@ -95,11 +97,7 @@ fn server_table(server: &Described, workloads: &[String]) -> String {
     if server.observed.iter().any(|one| !one.keeps_alive) {
         text += "keep_alive = false   # it closes connections after a response\n";
     }
-    if !workloads.is_empty() {
-        let ids: Vec<String> = workloads.iter().map(|id| quoted(id)).collect();
-        text += &format!("workloads = [{}]\n", ids.join(", "));
-    }
-    text
+    text + &list("workloads", &all_quoted(workloads))
 }
 
 fn running(id: &str, url: &ServerUrl) -> String {
@@ -126,13 +124,8 @@ fn program(candidate: &Candidate) -> String {
     if !candidate.folder.is_empty() {
         text += &format!("folder = {}\n", quoted(&candidate.folder));
     }
-    if !candidate.needs.is_empty() {
-        text += &format!("needs = [{}]\n", candidate.needs.join(", "));
-    }
-    if !candidate.inputs.is_empty() {
-        let inputs: Vec<String> = candidate.inputs.iter().map(|input| quoted(input)).collect();
-        text += &format!("inputs = [{}]\n", inputs.join(", "));
-    }
+    text += &list("needs", &candidate.needs);
+    text += &list("inputs", &all_quoted(&candidate.inputs));
     match candidate.build.as_slice() {
         [] => {}
         // A single list would be one of commands.
@@ -153,6 +146,18 @@ fn program(candidate: &Candidate) -> String {
         }
     }
     text
+}
+
+/// A field with a list of values of TOML, unless there are none.
+fn list(field: &str, values: &[impl Borrow<str>]) -> String {
+    match values {
+        [] => String::new(),
+        values => format!("{field} = [{}]\n", values.join(", ")),
+    }
+}
+
+fn all_quoted(texts: &[String]) -> Vec<String> {
+    texts.iter().map(|text| quoted(text)).collect()
 }
 
 /// A command as a value of TOML. What a shell reads may have characters that a command as text may not.

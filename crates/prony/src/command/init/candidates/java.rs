@@ -30,10 +30,8 @@ fn maven(place: &Place<'_>) -> Vec<Candidate> {
     let Some(pom) = place.text("pom.xml") else {
         return Vec::new();
     };
-    let (maven, need) = match wrapper(place, "mvnw") {
-        Some(wrapper) => (wrapper, "\"java\""),
-        None => ("mvn".to_owned(), "\"maven\""),
-    };
+    let installed = ("mvn".to_owned(), "\"maven\"");
+    let (maven, need) = wrapper(place, "mvnw").unwrap_or(installed);
     let build = format!("{maven} --quiet package -DskipTests");
     let candidate = |id: String, build: String, archives: &str, text: &str| Candidate {
         id,
@@ -88,13 +86,9 @@ fn gradle_program(place: &Place<'_>, module: &str) -> Option<Candidate> {
     } else {
         return None;
     };
-    let (gradle, need) = match wrapper(place, "gradlew") {
-        Some(wrapper) => (wrapper, "\"java\""),
-        None => (
-            "gradle".to_owned(),
-            "{ program = \"gradle\", install = \"see https://gradle.org/install\" }",
-        ),
-    };
+    let need = "{ program = \"gradle\", install = \"see https://gradle.org/install\" }";
+    let installed = ("gradle".to_owned(), need);
+    let (gradle, need) = wrapper(place, "gradlew").unwrap_or(installed);
     let task = match module {
         "" => task.to_owned(),
         module => format!(":{module}:{task}"),
@@ -148,14 +142,15 @@ fn included(settings: &str) -> Vec<String> {
     modules
 }
 
-/// The path of the project's own copy of the tool, here or in the root of the build, if there is one.
-fn wrapper(place: &Place<'_>, name: &str) -> Option<String> {
+/// The path of the project's own copy of the tool, here or in the root of the build, if there is one, and what that needs.
+fn wrapper(place: &Place<'_>, name: &str) -> Option<(String, &'static str)> {
     let (_, up) = place.upwards(|folder| folder.join(name).is_file())?;
-    Some(if up.as_os_str().is_empty() {
+    let path = if up.as_os_str().is_empty() {
         format!("./{name}")
     } else {
         up.join(name).display().to_string()
-    })
+    };
+    Some((path, "\"java\""))
 }
 
 fn is_spring(text: &str) -> bool {
@@ -166,18 +161,14 @@ fn is_spring(text: &str) -> bool {
 
 /// Whether a build file of Gradle applies the plugin `application`.
 fn is_application(text: &str) -> bool {
-    let mut lines = text.lines().map(str::trim);
-    lines.any(|line| {
-        line == "application"
-            || [
-                "id 'application'",
-                "id \"application\"",
-                "id(\"application\")",
-                "plugin: 'application'",
-            ]
-            .iter()
-            .any(|applied| line.contains(applied))
-    })
+    let applied = [
+        "id 'application'",
+        "id \"application\"",
+        "id(\"application\")",
+        "plugin: 'application'",
+    ];
+    text.lines().any(|line| line.trim() == "application")
+        || applied.iter().any(|plugin| text.contains(plugin))
 }
 
 /// The variables by which a framework gets its address.

@@ -30,7 +30,8 @@ pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
     let commands = files.iter().filter_map(|(path, text)| {
         let module = path.trim_end_matches(".py").replace('/', ".");
         let module = module.trim_end_matches(".__init__");
-        python_command(path, module, text, &needed, &program)
+        let (name, arguments) = python_command(path, module, text, &needed)?;
+        Some(format!("{} {arguments}", program(name)))
     });
     let commands: Vec<String> = commands.collect();
     let installation = installation.unwrap_or_default();
@@ -184,14 +185,13 @@ fn python_files(root: &Path) -> Vec<(String, String)> {
     files.collect()
 }
 
-/// How to run the application in a file, if there is one.
+/// The program that runs the application in a file, and its arguments, if there is one.
 fn python_command(
     path: &str,
     module: &str,
     text: &str,
     needed: &str,
-    program: &dyn Fn(&str) -> String,
-) -> Option<String> {
+) -> Option<(&'static str, String)> {
     let app = |class: &str| {
         let mut lines = text.lines().filter_map(|line| line.split_once('='));
         lines.find_map(|(name, value)| {
@@ -201,33 +201,23 @@ fn python_command(
             (is_name && value.trim_start().starts_with(&format!("{class}("))).then_some(name)
         })
     };
-    if let Some(name) = ["FastAPI", "Starlette", "Litestar", "Quart"]
-        .into_iter()
-        .find_map(app)
-    {
-        let uvicorn = program("uvicorn");
-        return Some(format!(
-            "{uvicorn} {module}:{name} --host {{host}} --port {{port}} --no-access-log"
-        ));
+    let mut on_uvicorn = ["FastAPI", "Starlette", "Litestar", "Quart"].into_iter();
+    if let Some(name) = on_uvicorn.find_map(app) {
+        let arguments = format!("{module}:{name} --host {{host}} --port {{port}} --no-access-log");
+        return Some(("uvicorn", arguments));
     }
     if let Some(name) = app("Flask") {
         return Some(if needed.contains("gunicorn") {
-            format!(
-                "{} -b {{host}}:{{port}} -w {{cpus}} {module}:{name}",
-                program("gunicorn")
-            )
+            let arguments = format!("-b {{host}}:{{port}} -w {{cpus}} {module}:{name}");
+            ("gunicorn", arguments)
         } else {
-            format!(
-                "{} --app {module}:{name} run --host {{host}} --port {{port}}",
-                program("flask")
-            )
+            let arguments = format!("--app {module}:{name} run --host {{host}} --port {{port}}");
+            ("flask", arguments)
         });
     }
     if path == "manage.py" && text.contains("django") {
-        return Some(format!(
-            "{} manage.py runserver {{host}}:{{port}} --noreload",
-            program("python")
-        ));
+        let arguments = "manage.py runserver {host}:{port} --noreload";
+        return Some(("python", arguments.to_owned()));
     }
     let is_program = text.contains("__main__") || !path.contains('/');
     let serves = [
@@ -238,5 +228,5 @@ fn python_command(
         "uvicorn.run(",
     ];
     let is_server = serves.iter().any(|call| text.contains(call));
-    (is_program && is_server).then(|| format!("{} {path}", program("python")))
+    (is_program && is_server).then(|| ("python", path.to_owned()))
 }
