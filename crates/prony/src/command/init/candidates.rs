@@ -130,7 +130,7 @@ fn is_described(candidate: &Candidate) -> bool {
 /// The programs of folders below, such as the members of a workspace; no further below one with programs.
 fn look_below(root: &Path) -> Vec<Candidate> {
     let mut found = Vec::new();
-    let mut level = folders_in(root);
+    let (mut level, _) = entries_in(root);
     let mut seen = 0;
     for _ in 0..DEEPEST {
         let mut next = Vec::new();
@@ -145,7 +145,7 @@ fn look_below(root: &Path) -> Vec<Candidate> {
             };
             let candidates: Vec<_> = look_in(&place).into_iter().filter(is_described).collect();
             if candidates.is_empty() {
-                next.extend(folders_in(&folder));
+                next.extend(entries_in(&folder).0);
             }
             let path = folder.strip_prefix(root).unwrap_or(&folder);
             let path = path.display().to_string();
@@ -158,12 +158,6 @@ fn look_below(root: &Path) -> Vec<Candidate> {
         level = next;
     }
     found
-}
-
-/// The folders in one that may have programs of the project, by name.
-fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let (folders, _) = entries_in(folder);
-    folders
 }
 
 /// The files in a folder and in the folders up to `levels` below that are its own.
