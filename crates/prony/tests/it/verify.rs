@@ -287,7 +287,7 @@ fn over_tls_a_server_is_another_process_with_failures_and_a_log_of_its_own() {
     contains(&logs, "/shouting-verify-tls.log");
 }
 
-/// One server, one round of some hundred quotes.
+/// One server, one round of so many quotes that enough are compared, some hundred a second, however fast it is.
 const QUOTES: &str = r#"
 title = "Quotes"
 about = "Quotes."
@@ -296,7 +296,7 @@ rounds = 1
 
 [[measure]]
 workloads = ["quote"]
-load = { shape = "closed", connections = 8, requests = 800, warmup = "0s", timeout = "5s" }
+load = { shape = "closed", connections = 8, requests = 4000, warmup = "0s", timeout = "5s" }
 "#;
 
 #[test]
