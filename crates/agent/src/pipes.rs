@@ -74,7 +74,7 @@ fn message(from: &mut impl BufRead, heard: &SyncSender<Heard>) -> Result<FleetMe
 fn line(from: &mut impl BufRead, heard: &SyncSender<Heard>) -> Result<Vec<u8>, AgentError> {
     let mut line = Vec::new();
     loop {
-        let read = { from.by_ref().take(PIECE) }.read_until(b'\n', &mut line);
+        let read = from.by_ref().take(PIECE).read_until(b'\n', &mut line);
         let read = read.map_err(|error| AgentError::Input(error.to_string()))?;
         match line.last() {
             Some(b'\n') => return Ok(line),

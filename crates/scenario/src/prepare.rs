@@ -123,7 +123,9 @@ impl HurlScenario {
         let connection = ConnectionOptions::of(file, &parsed, &sources)?;
         let names = names(file, &parsed)?;
         let constants = Constants::of(&parsed, &sources.variables, sources.changing());
-        let constant: Vec<bool> = { parsed.entries.iter_mut() }
+        let constant: Vec<bool> = parsed
+            .entries
+            .iter_mut()
             .map(|entry| constants.put_into(entry))
             .collect();
         let server = Server::new(server(file, &parsed, &constants)?);
@@ -137,7 +139,10 @@ impl HurlScenario {
             secrets,
             keeps_cookies,
         };
-        let entries = { parsed.entries.into_iter().zip(constant) }
+        let entries = parsed
+            .entries
+            .into_iter()
+            .zip(constant)
             .map(|(entry, is_constant)| prepare.entry(entry, is_constant))
             .collect::<Result<Vec<_>, _>>()?;
         if entries.iter().all(PreparedEntry::is_never_sent) {
@@ -290,7 +295,10 @@ fn names(file: &str, parsed: &HurlFile) -> Result<Vec<NamedEntry>, ScenarioError
         format!("{} {}", request.method, path_of(&request.url))
     };
     let all: Vec<String> = parsed.entries.iter().map(short).collect();
-    { parsed.entries.iter().zip(&all) }
+    parsed
+        .entries
+        .iter()
+        .zip(&all)
         .map(|(entry, name)| {
             let request = &entry.request;
             let is_alone = all.iter().filter(|other| *other == name).count() == 1;

@@ -76,7 +76,7 @@ impl Wrapper {
     /// The server's command with the options of its program.
     fn with_options(&self, mut command: Vec<String>) -> Vec<String> {
         let program = command.first().cloned().unwrap_or_default();
-        let own = { self.options.iter() }.filter(|one| one.are_of(&program));
+        let own = self.options.iter().filter(|one| one.are_of(&program));
         let options: Vec<String> = own.flat_map(|one| one.options.clone()).collect();
         let behind_program = command.len().min(1);
         command.splice(behind_program..behind_program, options);
@@ -329,7 +329,9 @@ impl Contract {
         };
         let before = wrapper.map_or(&[][..], |wrapper| &wrapper.before);
         let scratch = self.scratch().unwrap_or(Path::new("")).to_string_lossy();
-        let before = { before.iter() }.map(|word| word.replace(Wrapper::FOLDER, &scratch));
+        let before = before
+            .iter()
+            .map(|word| word.replace(Wrapper::FOLDER, &scratch));
         Task {
             command: before.chain(own).collect(),
             folder: built.folder.clone(),

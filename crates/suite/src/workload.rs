@@ -342,7 +342,10 @@ log_lines = 1
         let shown = (workload.title.as_str(), workload.about.as_str());
         assert_eq!((shown, &workload.origin), (("sse", ""), &None));
         let response = workload.exchange().unwrap().response;
-        let codes: Vec<u16> = { response.status.as_slice().iter() }
+        let codes: Vec<u16> = response
+            .status
+            .as_slice()
+            .iter()
             .map(|it| it.code())
             .collect();
         assert_eq!(codes, [200, 304]);

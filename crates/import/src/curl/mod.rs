@@ -109,7 +109,9 @@ pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, CurlError>
     let of_file =
         |name| format!("the request reads the file {name} from the folder of the Hurl file");
     let chunked = entry.options.note_on_chunks().map(str::to_owned);
-    let notes = { chunked.into_iter() }.chain(files_of(&entry.content).map(of_file));
+    let notes = chunked
+        .into_iter()
+        .chain(files_of(&entry.content).map(of_file));
     let notes = notes.collect();
     Ok(Imported {
         scenario: Scenario {

@@ -152,7 +152,9 @@ fn parts(
                 parts.push(Part::File(name.into(), file, None));
             }
             (false, Node::List(items)) => parts.extend(
-                { items.iter() }.map(|item| Part::Value(name.as_str().into(), joined(item).into())),
+                items
+                    .iter()
+                    .map(|item| Part::Value(name.as_str().into(), joined(item).into())),
             ),
             (false, value) => parts.push(Part::Value(name.into(), joined(&value).into())),
         }

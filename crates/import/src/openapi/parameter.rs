@@ -197,12 +197,11 @@ impl<'a> Style<'a> {
                 format!(".{}", self.joined_by(between, value, &encoded))
             }
             "matrix" => match value {
-                Node::List(_) | Node::Map(_) if self.is_exploded => {
-                    { self.fields(name, value, encoded) }
-                        .iter()
-                        .map(|field| format!(";{field}"))
-                        .collect()
-                }
+                Node::List(_) | Node::Map(_) if self.is_exploded => self
+                    .fields(name, value, encoded)
+                    .iter()
+                    .map(|field| format!(";{field}"))
+                    .collect(),
                 value => format!(";{}={}", encoded(name), self.joined(value, &encoded)),
             },
             _ => self.joined(value, &encoded),
@@ -226,7 +225,8 @@ impl<'a> Style<'a> {
             }
             Node::Map(members) if self.name != "json" => {
                 let equals = if self.is_exploded { "=" } else { between };
-                { members.iter() }
+                members
+                    .iter()
                     .map(|(name, value)| {
                         format!("{}{equals}{}", encode(name), encode(&joined(value)))
                     })

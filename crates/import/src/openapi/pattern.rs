@@ -78,7 +78,12 @@ fn one_of(class: &Class) -> Option<char> {
     let Class::Unicode(class) = class else {
         return None;
     };
-    let has = |c: &char| { class.ranges().iter() }.any(|it| (it.start()..=it.end()).contains(c));
+    let has = |c: &char| {
+        class
+            .ranges()
+            .iter()
+            .any(|it| (it.start()..=it.end()).contains(c))
+    };
     let mut preferred = PREFERRED.into_iter();
     preferred
         .find(has)

@@ -202,7 +202,7 @@ impl<'a> Sampler<'a> {
                 continue;
             }
             let example = all.examples().find_map(|example| example.get(name));
-            let named = { discriminator.as_ref() }.filter(|(of, _)| *of == name);
+            let named = discriminator.as_ref().filter(|(of, _)| *of == name);
             if let Some(example) = example {
                 members.add(name, Some(example.clone()));
             } else if let Some((_, value)) = named.filter(|_| !property.has_given()) {
@@ -265,7 +265,9 @@ impl<'a> Sampler<'a> {
         }
         let least = all.most_of("minItems").unwrap_or(0);
         if items.len() < least {
-            let schemas: Vec<&Node> = { all.parts.iter() }
+            let schemas: Vec<&Node> = all
+                .parts
+                .iter()
                 .filter_map(|part| part.get("items"))
                 .collect();
             let schema = self.all_of(&schemas)?;
@@ -383,7 +385,7 @@ impl<'a> AllOf<'a> {
     fn listed(&self) -> Option<&'a Node> {
         let lists = self.parts.iter().filter_map(|part| part.get("enum"));
         let mut values = lists.clone().next()?.items().iter();
-        values.find(|value| { lists.clone() }.all(|list| list.items().contains(value)))
+        values.find(|value| lists.clone().all(|list| list.items().contains(value)))
     }
 
     /// The type of the value, or what the keywords imply.
@@ -418,7 +420,9 @@ impl<'a> AllOf<'a> {
             .find("dependentRequired")
             .map_or(&[][..], Node::members);
         let names = |list: &Node| list.items().iter().any(|it| it.text() == Some(name));
-        { rules.iter() }.any(|(other, list)| members.has(other) && names(list))
+        rules
+            .iter()
+            .any(|(other, list)| members.has(other) && names(list))
     }
 }
 
@@ -540,11 +544,18 @@ fn format(schema: &Node) -> Option<&'static str> {
 /// 1, or the number that is next to it within the bounds.
 fn number(all: &AllOf<'_>) -> Number {
     let is_integer = all.type_name() != "number";
-    let step = { all.parts.iter().rev() }.find_map(|part| part.number_of("multipleOf"));
+    let step = all
+        .parts
+        .iter()
+        .rev()
+        .find_map(|part| part.number_of("multipleOf"));
     let step = step.filter(|step| *step > 0.0);
     let unit = step.unwrap_or(1.0);
     let bounds = |name, exclusive| {
-        let of_parts = { all.parts.iter() }.flat_map(move |part| bounds(part, name, exclusive));
+        let of_parts = all
+            .parts
+            .iter()
+            .flat_map(move |part| bounds(part, name, exclusive));
         of_parts.flatten()
     };
     let least =

@@ -111,7 +111,7 @@ impl SourcesData {
             sources.add_random(&name, range.map_err(std::io::Error::other)?)?;
         }
         sources.begin_with_flow(self.first_flow);
-        sources.files = { self.files }.map(|files| NamedFiles::Sent(Arc::new(files)));
+        sources.files = self.files.map(|files| NamedFiles::Sent(Arc::new(files)));
         Ok(sources)
     }
 }

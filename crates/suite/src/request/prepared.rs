@@ -208,7 +208,7 @@ impl PreparedRequest {
         // A path may have its braces encoded.
         let target = http.target.replace("%7B", "{").replace("%7D", "}");
         let texts = [target.as_str()].into_iter().chain(headers);
-        let found = { texts.chain([&*body]) }.find_map(prony_scenario::placeholder);
+        let found = texts.chain([&*body]).find_map(prony_scenario::placeholder);
         found.map(|placeholder| self.secrets.hide(placeholder))
     }
 
@@ -284,7 +284,9 @@ impl PreparedHttp {
 impl Differing {
     fn at(&self, authority: &str, protocol: Protocol) -> Result<OneRequest, String> {
         let server = format!("{}://{authority}/", protocol.scheme());
-        let server = { server.parse() }.map_err(|error: TargetError| error.to_string())?;
+        let server = server
+            .parse()
+            .map_err(|error: TargetError| error.to_string())?;
         let request = OneRequest::new(Arc::clone(&self.template), server, &self.sources);
         request.map_err(|error| error.to_string())
     }

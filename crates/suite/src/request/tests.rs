@@ -138,7 +138,9 @@ fn secrets_are_sent_and_not_shown() {
     contains(&request, "authorization: Basic YW5uOnN3b3JkZmlzaA==\r\n");
     assert_eq!(url, "http://127.0.0.1:80/a?key=***");
     let prepared = prepare(lines).unwrap();
-    let shown = { prepared.secrets() }.hide("ann, swordfish, YW5uOnN3b3JkZmlzaA==, s3cr&t value");
+    let shown = prepared
+        .secrets()
+        .hide("ann, swordfish, YW5uOnN3b3JkZmlzaA==, s3cr&t value");
     assert_eq!(shown, "ann, ***, ***, ***");
     let debug = format!("{:?}", read(lines).unwrap());
     assert!(!debug.contains("swordfish"), "{debug}");

@@ -92,7 +92,8 @@ fn judge(file: &str, requested: u32, result: &LoadResult) -> Result<(), Fault> {
 
 fn fault_of(file: &str, entry: &FlowEntry, wrong: &WrongResponse) -> Fault {
     let (name, detail) = (&entry.name, &wrong.detail);
-    let is_wrong = { Outcome::ALL.into_iter() }
+    let is_wrong = Outcome::ALL
+        .into_iter()
         .any(|outcome| outcome.is_wrong() && outcome.name() == wrong.outcome);
     match is_wrong {
         true => Fault::Wrong(Mismatch {

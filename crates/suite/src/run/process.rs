@@ -207,7 +207,7 @@ impl OutsideProcess {
     /// Where it is requested over this protocol.
     pub fn target(&self, protocol: Protocol) -> Result<Target, TlsError> {
         let settings = tls_settings(&self.description).filter(|_| protocol.is_tls());
-        let has_certificate = { settings.as_ref() }.is_some_and(|it| it.identity.is_some());
+        let has_certificate = settings.as_ref().is_some_and(|it| it.identity.is_some());
         let client = settings.map(|settings| {
             let offer = Offer::Only(protocol.into());
             settings.client(self.description.url.host(), offer)

@@ -299,7 +299,9 @@ fn request_task(
     match &task.content {
         TaskContent::Request { request, expected } => {
             let response = request_once(target, request, timeout)?;
-            { expected.check(&response) }.map_err(|mismatch| Fault::of(mismatch, &response))
+            expected
+                .check(&response)
+                .map_err(|mismatch| Fault::of(mismatch, &response))
         }
         TaskContent::Scenario(scenario) => {
             go_through(scenario, target, 1, timeout, interrupt).map(drop)
@@ -312,7 +314,9 @@ fn request_once(
     request: &PreparedRequest,
     timeout: Duration,
 ) -> Result<Response, Fault> {
-    let (_, encoded) = { request.encode(&target.authority) }.map_err(Fault::NoResponse)?;
+    let (_, encoded) = request
+        .encode(&target.authority)
+        .map_err(Fault::NoResponse)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
     let response = Conversation::of(&endpoint, &encoded, client, timeout).request();
     response.map_err(|error| Fault::NoResponse(request.secrets().hide(&target.explain(&error))))
@@ -424,7 +428,9 @@ impl Requested<'_> {
         let Self {
             target, request, ..
         } = self;
-        let (_, encoded) = { request.encode(&target.authority) }.map_err(Fault::NoResponse)?;
+        let (_, encoded) = request
+            .encode(&target.authority)
+            .map_err(Fault::NoResponse)?;
         let (endpoint, client) = (target.address.into(), target.client.as_ref());
         let converse = || Conversation::of(&endpoint, &encoded, client, RESPONSE_TIMEOUT);
         match self.expected.drawn_lines() {

@@ -159,8 +159,7 @@ impl TrialSetup<'_> {
             let why = "only Prony's own engine, in this process, sends requests to count the instructions of";
             return Err(Stop::Failed(FailureKind::Load, why.to_owned()));
         }
-        let allowed = self.attempt.allowed;
-        let ends = allowed.map(|allowed| Instant::now() + allowed);
+        let ends = self.attempt.allowed.map(|allowed| Instant::now() + allowed);
         let counter = self.instructions.counter()?;
         let messages = Messages::new(&self.bench.logs, &self.name());
         let wrapper = counter.wrapper(&messages);

@@ -91,7 +91,9 @@ pub fn run(
         trials: &plan.trials(sure),
     });
     let per_round = plan.trials(1).len();
-    let counted_trial = { rule.adaptive }.map(|adaptive| adaptive.counted_trial(per_round));
+    let counted_trial = rule
+        .adaptive
+        .map(|adaptive| adaptive.counted_trial(per_round));
     let measures = plan.measures().to_vec();
     let stopping = rule
         .adaptive
