@@ -61,7 +61,7 @@ pub struct Options {
 impl Options {
     /// What differs if the body was to be sent in chunks.
     pub fn note_on_chunks(&self) -> Option<&'static str> {
-        let note = "Transfer-Encoding: the request has its length, and is not sent in chunks";
+        let note = "Prony sends Content-Length instead of Transfer-Encoding";
         self.chunked.then_some(note)
     }
 }

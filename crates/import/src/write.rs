@@ -124,30 +124,23 @@ fn comment(text: &str, out: &mut String) {
 }
 
 fn write_options(options: &Options, out: &mut String) {
-    if (Options {
-        chunked: false,
-        ..*options
-    }) == Options::default()
-    {
-        return;
-    }
-    out.push_str("[Options]\n");
-    if let Some(delay) = options.delay {
-        line(&["delay: ", &delay.as_millis().to_string(), "ms"], out);
-    }
-    if options.insecure {
-        out.push_str("insecure: true\n");
-    }
-    match options.redirects {
-        Some(Redirects::Followed) => out.push_str("location: true\n"),
-        Some(Redirects::Trusted) => out.push_str("location-trusted: true\n"),
-        None => {}
-    }
-    match options.version {
-        Some(Version::Http11) => out.push_str("http1.1: true\n"),
-        Some(Version::Http2) => out.push_str("http2: true\n"),
-        Some(Version::Http2PriorKnowledge) => out.push_str("http2-prior-knowledge: true\n"),
-        None => {}
+    let redirects = options.redirects.map(|redirects| match redirects {
+        Redirects::Followed => "location",
+        Redirects::Trusted => "location-trusted",
+    });
+    let version = options.version.map(|version| match version {
+        Version::Http11 => "http1.1",
+        Version::Http2 => "http2",
+        Version::Http2PriorKnowledge => "http2-prior-knowledge",
+    });
+    let flags = [options.insecure.then_some("insecure"), redirects, version];
+    let flags = flags.into_iter().flatten();
+    let flags = flags.map(|name| format!("{name}: true\n"));
+    let delay = options.delay.iter();
+    let delay = delay.map(|delay| format!("delay: {}ms\n", delay.as_millis()));
+    let lines: String = delay.chain(flags).collect();
+    if !lines.is_empty() {
+        line(&["[Options]\n", lines.trim_end()], out);
     }
 }
 

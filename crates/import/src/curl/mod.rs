@@ -106,13 +106,10 @@ pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, CurlError>
         return Err(CurlError::NotCurl(program));
     }
     let entry = request::entry(options::read(words)?, files)?;
-    let of_file =
-        |name| format!("the request reads the file {name} from the folder of the Hurl file");
+    let files = files_of(&entry.content)
+        .map(|name| format!("the request reads the file {name} from the folder of the Hurl file"));
     let chunked = entry.options.note_on_chunks().map(str::to_owned);
-    let notes = chunked
-        .into_iter()
-        .chain(files_of(&entry.content).map(of_file));
-    let notes = notes.collect();
+    let notes = chunked.into_iter().chain(files).collect();
     Ok(Imported {
         scenario: Scenario {
             entries: vec![entry],
@@ -125,14 +122,11 @@ pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, CurlError>
 /// Whether a command begins as browsers copy it for PowerShell, or has lines that a backquote continues.
 fn is_for_powershell(command: &str) -> bool {
     let begin = command.trim_start().to_ascii_lowercase();
-    let begins = ["$", "invoke-", "iwr ", "irm "];
-    let before_last = command
-        .trim_end()
-        .rsplit_once('\n')
-        .map(|(before, _)| before);
+    let begins = ["$session", "invoke-", "iwr ", "irm "];
     let is_continued = |line: &str| line.trim_end().ends_with(" `");
+    let but_last = command.trim_end().rsplit_once('\n');
     begins.iter().any(|name| begin.starts_with(name))
-        || before_last.is_some_and(|before| before.lines().all(is_continued))
+        || but_last.is_some_and(|(lines, _)| lines.lines().all(is_continued))
 }
 
 /// The files that stay files.

@@ -275,10 +275,10 @@ impl Command {
     }
 
     fn redirects(&self) -> Option<Redirects> {
-        match self.has(Flag::LocationTrusted) {
-            true => Some(Redirects::Trusted),
-            false => self.has(Flag::Location).then_some(Redirects::Followed),
+        if self.has(Flag::LocationTrusted) {
+            return Some(Redirects::Trusted);
         }
+        self.has(Flag::Location).then_some(Redirects::Followed)
     }
 
     /// The last one counts.

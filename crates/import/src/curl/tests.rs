@@ -63,10 +63,8 @@ fn files_are_read_unless_one_is_the_whole_body() {
     assert_eq!(imported.notes, [note]);
     let chunked = "curl localhost -H 'Transfer-Encoding: chunked' -d a";
     let notes = curl(chunked, &mut Lines).expect("a command").notes;
-    assert_eq!(
-        notes,
-        ["Transfer-Encoding: the request has its length, and is not sent in chunks"]
-    );
+    let note = "Prony sends Content-Length instead of Transfer-Encoding";
+    assert_eq!(notes, [note]);
 }
 
 #[test]
@@ -101,6 +99,7 @@ fn what_prony_cannot_send_is_refused() {
         curl -X get http://a | the method `get` is not supported
         Invoke-WebRequest -UseBasicParsing -Uri "http://a" | this is a command for PowerShell; copy it
         $session = New-Object Microsoft.PowerShell.Commands.WebRequestSession\nInvoke-WebRequest -Uri "http://a" | this is a command for PowerShell
+        $ curl http://a | the command must begin with `curl`, not with `$`
         curl.exe "http://a" `\r\n  -H "b: c" | this is a command for PowerShell
         curl -H nothing http://a | the header `nothing` has no colon
         curl -H @file http://a | does not read headers from files

@@ -1,7 +1,7 @@
 //! The body of an operation.
 
 use super::OpenApiError;
-use super::check;
+use super::check::unmet;
 use super::document::Document;
 use super::node::Node;
 use super::parameter::{Style, joined};
@@ -14,7 +14,7 @@ pub(super) struct Body {
     pub(super) content: Content,
     /// The media type, unless the content implies it.
     pub(super) media_type: Option<String>,
-    /// Why the schema does not allow it, a sentence.
+    /// That it is to be checked because the schema may not allow it, a sentence.
     pub(super) unmet: Option<String>,
 }
 
@@ -27,7 +27,7 @@ pub(super) fn body<'a>(
     let Some(body) = document.member(operation, "requestBody")? else {
         return Ok(None);
     };
-    let all = body.get("content").map_or(&[][..], Node::members);
+    let all = body.members_of("content");
     let chosen = all.iter().min_by_key(|(name, _)| preference(name));
     let Some((name, media)) = chosen else {
         return Ok(None);
@@ -36,11 +36,10 @@ pub(super) fn body<'a>(
     let value = Sampler::new(document).described(media)?;
     let kind = Kind::of(name);
     let value = value.or((kind == Kind::Json).then(|| Node::Map(Vec::new())));
-    let unmet = match (kind, media.get("schema"), &value) {
-        // Only the file has the value.
-        (Kind::Bytes, ..) | (_, None, _) | (_, _, None) => None,
-        (_, Some(schema), Some(value)) => check::unmet(document, schema, value),
-    };
+    // Of bytes only the file has the value.
+    let schema = media.get("schema").filter(|_| kind != Kind::Bytes);
+    let described = schema.zip(value.as_ref());
+    let unmet = described.and_then(|(schema, value)| unmet(document, "the body", schema, value));
     let content = match (kind, value) {
         (Kind::Json, Some(value)) => Content::Bytes(json(&value).into_bytes()),
         (Kind::Form, Some(Node::Map(fields))) => {
@@ -57,7 +56,7 @@ pub(super) fn body<'a>(
     Ok(Some(Body {
         content,
         media_type: (!is_implied).then(|| concrete(name).to_owned()),
-        unmet: unmet.map(|reason| format!("The body may not meet its schema: {reason}")),
+        unmet,
     }))
 }
 

@@ -1,4 +1,4 @@
-//! Whether a sample meets its schema.
+//! Whether a sample matches its schema.
 
 use std::collections::HashSet;
 
@@ -15,16 +15,25 @@ const MOST_VALUES: usize = 100_000;
 /// How long a reason may be, in characters: it may have the whole value.
 const LONGEST: usize = 200;
 
-/// Why a value does not meet a schema, if it does not or nobody knows.
-pub(super) fn unmet(document: &Document, schema: &Node, value: &Node) -> Option<String> {
-    let cannot = |why: &str| Some(shortened(&format!("Prony cannot check it: {why}")));
+/// A sentence that tells a user to check a value, such as "the body", if it does not match its schema or Prony cannot tell.
+pub(super) fn unmet(
+    document: &Document,
+    what: &str,
+    schema: &Node,
+    value: &Node,
+) -> Option<String> {
+    let check = |how: &str, why: &str| {
+        let why = shortened(why);
+        Some(format!("Check {what}, which {how} its schema: {why}"))
+    };
+    let cannot = |why: &str| check("Prony cannot compare with", why);
     let mut converted = Conversion {
         document,
         left: MOST_VALUES,
         references: Vec::new(),
     };
     let Some(schema) = converted.whole(schema) else {
-        return cannot("its schema is too large");
+        return cannot("it is too large");
     };
     let options = jsonschema::options()
         .with_draft(Draft::Draft202012)
@@ -36,13 +45,11 @@ pub(super) fn unmet(document: &Document, schema: &Node, value: &Node) -> Option<
     };
     let value = serde_json::to_value(value).ok()?;
     let error = validator.iter_errors(&value).next()?;
-    let place = error.instance_path().as_str();
-    let place = if place.is_empty() {
-        ""
-    } else {
-        &format!(" at {place}")
+    let why = match error.instance_path().as_str() {
+        "" => error.to_string(),
+        place => format!("{error} at {place}"),
     };
-    Some(shortened(&format!("{error}{place}")))
+    check("does not match", &why)
 }
 
 fn shortened(text: &str) -> String {
@@ -87,13 +94,18 @@ impl<'a> Conversion<'a> {
         };
         let mut all = Map::new();
         for (name, member) in members {
-            let converted = match (name.as_str(), member) {
+            let name = match name.as_str() {
+                "minimum" if schema.is_true("exclusiveMinimum") => "exclusiveMinimum",
+                "maximum" if schema.is_true("exclusiveMaximum") => "exclusiveMaximum",
+                name => name,
+            };
+            let converted = match (name, member) {
                 ("properties" | "patternProperties" | "$defs" | "dependentSchemas", member) => {
                     self.schemas_by_name(member)?
                 }
                 ("allOf" | "anyOf" | "oneOf" | "prefixItems", Node::List(items)) => {
                     let items = items.iter().map(|item| self.schema(item));
-                    Value::Array(items.collect::<Option<_>>()?)
+                    items.collect::<Option<Value>>()?
                 }
                 (
                     "items"
@@ -110,41 +122,29 @@ impl<'a> Conversion<'a> {
                 ) => self.schema(member)?,
                 ("required", Node::List(names)) => self.required(schema, names)?,
                 ("exclusiveMinimum" | "exclusiveMaximum", Node::Bool(_)) => continue,
-                ("minimum" | "maximum", bound) => {
-                    let exclusive = match name.as_str() {
-                        "minimum" => "exclusiveMinimum",
-                        _ => "exclusiveMaximum",
-                    };
-                    let bound = self.plain(bound)?;
-                    if schema.is_true(exclusive) {
-                        all.insert(exclusive.to_owned(), bound);
-                        continue;
-                    }
-                    bound
-                }
                 (
-                    "type" | "enum" | "const" | "format" | "pattern" | "multipleOf"
-                    | "exclusiveMinimum" | "exclusiveMaximum" | "minLength" | "maxLength"
-                    | "minItems" | "maxItems" | "uniqueItems" | "minContains" | "maxContains"
-                    | "minProperties" | "maxProperties" | "dependentRequired",
+                    "type" | "enum" | "const" | "format" | "pattern" | "multipleOf" | "minimum"
+                    | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "minLength"
+                    | "maxLength" | "minItems" | "maxItems" | "uniqueItems" | "minContains"
+                    | "maxContains" | "minProperties" | "maxProperties" | "dependentRequired",
                     member,
                 ) => self.plain(member)?,
                 // The others do not limit a value.
                 _ => continue,
             };
-            all.insert(name.clone(), converted);
+            all.insert(name.to_owned(), converted);
         }
-        let schema_of_all = Value::Object(all);
-        Some(match schema.is_true("nullable") {
-            true => json!({ "anyOf": [{ "type": "null" }, schema_of_all] }),
-            false => schema_of_all,
-        })
+        let all = Value::Object(all);
+        if schema.is_true("nullable") {
+            return Some(json!({ "anyOf": [{ "type": "null" }, all] }));
+        }
+        Some(all)
     }
 
     fn schemas_by_name(&mut self, schemas: &'a Node) -> Option<Value> {
         let schemas = schemas.members().iter();
         let converted = schemas.map(|(name, schema)| Some((name.clone(), self.schema(schema)?)));
-        converted.collect::<Option<Map<_, _>>>().map(Value::Object)
+        converted.collect()
     }
 
     /// The names of required properties, without those that only responses have.

@@ -77,7 +77,7 @@ pub fn openapi(text: &str) -> Result<Imported, OpenApiError> {
     let document = Document::read(text)?;
     let mut variables = Variables::default();
     let mut entries = Vec::new();
-    for (path, item) in document.root.get("paths").map_or(&[][..], Node::members) {
+    for (path, item) in document.root.members_of("paths") {
         let item = document
             .resolve(item)
             .map_err(|error| of_operation(path, error))?;
@@ -173,9 +173,9 @@ impl Operation<'_> {
     /// The URL of the server: a variable if there are several, or if it depends on where the document is.
     fn base(&self, variables: &mut Variables) -> Result<Text, OpenApiError> {
         let owners = [self.operation, self.item, &self.document.root];
-        let mut lists = owners.iter().filter_map(|owner| owner.get("servers"));
-        let servers = lists.find(|servers| !servers.items().is_empty());
-        let servers = servers.map_or(&[][..], Node::items);
+        let mut lists = owners.iter().map(|owner| owner.items_of("servers"));
+        let servers = lists.find(|servers| !servers.is_empty());
+        let servers = servers.unwrap_or_default();
         let urls: Vec<String> = servers.iter().map(url_of).collect();
         let host = |variables: &mut Variables, meaning: String| {
             Text::variable(variables.named("host", meaning))
@@ -217,10 +217,7 @@ impl Operation<'_> {
 
     /// The first status that means success, or else that of a redirect.
     fn status(&self) -> Option<Status> {
-        let responses = self
-            .operation
-            .get("responses")
-            .map_or(&[][..], Node::members);
+        let responses = self.operation.members_of("responses");
         let of = |first: char| {
             let mut names = responses.iter().map(|(name, _)| name.as_str());
             names.find(|name| name.starts_with(first) && name.len() == 3)
@@ -252,7 +249,7 @@ fn path(path: &str, variables: &mut Variables) -> Text {
 /// The URL of a server, with the defaults of its variables.
 fn url_of(server: &Node) -> String {
     let mut url = server.text_of("url").unwrap_or("/").to_owned();
-    for (name, variable) in server.get("variables").map_or(&[][..], Node::members) {
+    for (name, variable) in server.members_of("variables") {
         if let Some(default) = variable.get("default").and_then(Node::scalar) {
             url = url.replace(&format!("{{{name}}}"), &default);
         }

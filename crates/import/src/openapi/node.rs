@@ -51,6 +51,16 @@ impl Node {
         }
     }
 
+    /// The members of a member that is a map.
+    pub(super) fn members_of(&self, name: &str) -> &[(String, Node)] {
+        self.get(name).map_or(&[][..], Self::members)
+    }
+
+    /// The items of a member that is a list.
+    pub(super) fn items_of(&self, name: &str) -> &[Node] {
+        self.get(name).map_or(&[][..], Self::items)
+    }
+
     /// The text of a member.
     pub(super) fn text_of(&self, name: &str) -> Option<&str> {
         self.get(name)?.text()

@@ -26,7 +26,7 @@ pub(super) struct Parameters {
     pub(super) headers: Vec<(Text, Text)>,
     /// `name=value`
     pub(super) cookies: Vec<String>,
-    /// What their schemas do not allow, a sentence each.
+    /// What is to be checked because a schema may not allow it, a sentence each.
     pub(super) unmet: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ impl Parameters {
             ..Self::default()
         };
         for owner in [operation, path_item] {
-            for parameter in owner.get("parameters").map_or(&[][..], Node::items) {
+            for parameter in owner.items_of("parameters") {
                 let parameter = document.resolve(parameter)?;
                 let (Some(name), Some(place)) =
                     (parameter.text_of("name"), parameter.text_of("in"))
@@ -77,11 +77,9 @@ impl Parameters {
             return Ok(());
         }
         let (schema, value) = value(document, parameter)?;
-        let reason = schema.and_then(|schema| unmet(document, schema, &value));
-        self.unmet.extend(
-            reason
-                .map(|reason| format!("The parameter `{name}` may not meet its schema: {reason}")),
-        );
+        let what = format!("the parameter `{name}`");
+        let unmet = schema.and_then(|schema| unmet(document, &what, schema, &value));
+        self.unmet.extend(unmet);
         let default = match place {
             "query" | "cookie" => "form",
             _ => "simple",
@@ -119,10 +117,10 @@ fn value<'a>(
     parameter: &'a Node,
 ) -> Result<(Option<&'a Node>, Node), OpenApiError> {
     let mut sampler = Sampler::new(document);
-    let content = parameter.get("content").map_or(&[][..], Node::members);
+    let content = parameter.members_of("content");
     let media = content.first().map(|(_, media)| media);
-    let schema = [Some(parameter), media].into_iter().flatten();
-    let schema = { schema }.find_map(|owner| owner.get("schema"));
+    let schema = parameter.get("schema");
+    let schema = schema.or_else(|| media?.get("schema"));
     let mut value = sampler.described(parameter)?;
     if let (None, Some(media)) = (&value, media) {
         value = sampler.described(media)?;
@@ -170,22 +168,21 @@ impl<'a> Style<'a> {
         value: &Node,
         encode: impl Fn(&str) -> String,
     ) -> Vec<String> {
-        let field =
-            |name: &str, value: &Node| format!("{}={}", encode(name), encode(&joined(value)));
+        let field = |name: String, value: &Node| format!("{name}={}", encode(&joined(value)));
+        let name = encode(name);
         match value {
-            Node::Map(members) if self.name == "deepObject" => { members.iter() }
-                .map(|(member, value)| {
-                    let value = encode(&joined(value));
-                    format!("{}[{}]={value}", encode(name), encode(member))
-                })
+            Node::Map(members) if self.name == "deepObject" => members
+                .iter()
+                .map(|(member, value)| field(format!("{name}[{}]", encode(member)), value))
                 .collect(),
-            Node::Map(members) if self.is_exploded => { members.iter() }
-                .map(|(member, value)| field(member, value))
+            Node::Map(members) if self.is_exploded => members
+                .iter()
+                .map(|(member, value)| field(encode(member), value))
                 .collect(),
             Node::List(items) if self.is_exploded => {
-                items.iter().map(|item| field(name, item)).collect()
+                items.iter().map(|item| field(name.clone(), item)).collect()
             }
-            value => vec![format!("{}={}", encode(name), self.joined(value, &encode))],
+            value => vec![format!("{name}={}", self.joined(value, &encode))],
         }
     }
 

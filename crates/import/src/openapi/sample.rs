@@ -46,7 +46,7 @@ impl<'a> Sampler<'a> {
         if let Some(example) = node.get("example") {
             return Ok(Some(example.clone()));
         }
-        let examples = node.get("examples").map_or(&[][..], Node::members);
+        let examples = node.members_of("examples");
         for (_, example) in examples {
             let example = self.document.resolve(example)?;
             if let Some(value) = example.get("value") {
@@ -91,12 +91,12 @@ impl<'a> Sampler<'a> {
             return Ok(());
         }
         all.seen.push(schema);
-        for part in schema.get("allOf").map_or(&[][..], Node::items) {
+        for part in schema.items_of("allOf") {
             self.add_part(part, all)?;
         }
         all.parts.push(schema);
-        let choices = ["anyOf", "oneOf"].into_iter();
-        let choices = choices.filter_map(|name| schema.get(name).map(Node::items));
+        let choices = ["anyOf", "oneOf"].map(|name| schema.items_of(name));
+        let choices = choices.into_iter();
         all.choices
             .extend(choices.filter(|choices| !choices.is_empty()));
         Ok(())
@@ -158,13 +158,10 @@ impl<'a> Sampler<'a> {
         let discriminator = base.get("discriminator")?;
         let has_choices = base.get("oneOf").or(base.get("anyOf")).is_some();
         let schemas = self.document.root.at("/components/schemas")?.members();
-        let mapped = discriminator.get("mapping").map_or(&[][..], Node::members);
+        let mapped = discriminator.members_of("mapping");
         let mapped = mapped.iter().filter_map(|(_, target)| target.text());
         let names_base = |part: &Node| part.text_of("$ref") == Some(reference);
-        let extends = |schema: &Node| {
-            let parts = schema.get("allOf").map_or(&[][..], Node::items);
-            parts.iter().any(names_base)
-        };
+        let extends = |schema: &Node| schema.items_of("allOf").iter().any(names_base);
         let name = mapped.map(last_segment).next().or_else(|| {
             let mut schemas = schemas.iter();
             schemas.find_map(|(name, schema)| extends(schema).then_some(name.as_str()))
@@ -190,26 +187,25 @@ impl<'a> Sampler<'a> {
         let mut members = Members::default();
         let properties = all.properties();
         let required: HashSet<&str> = all.names("required").collect();
-        let least = all.most_of("minProperties").unwrap_or(0);
+        let least = all.largest("minProperties").unwrap_or(0);
         let discriminator = all.discriminator();
         let described: HashSet<&str> = properties.iter().map(|(name, _)| *name).collect();
         let mut optional = Vec::new();
         for (name, schemas) in properties {
             let property = self.all_of(&schemas)?;
             // The server sets these.
-            if property.parts.iter().any(|part| part.is_true("readOnly")) {
+            if property.is_true("readOnly") {
                 members.read_only.insert(name);
                 continue;
             }
             let example = all.examples().find_map(|example| example.get(name));
-            let named = discriminator.as_ref().filter(|(of, _)| *of == name);
+            let named = discriminator.filter(|(of, _)| *of == name && !property.has_given());
             if let Some(example) = example {
                 members.add(name, Some(example.clone()));
-            } else if let Some((_, value)) = named.filter(|_| !property.has_given()) {
-                members.add(name, Some(Node::Text((*value).to_owned())));
+            } else if let Some((_, value)) = named {
+                members.add(name, Some(Node::Text(value.to_owned())));
             } else if required.contains(name) || property.has_given() {
                 let value = self.value(property, depth + 1)?;
-                self.is_cut |= value.is_none();
                 members.add(name, value);
             } else {
                 optional.push((name, property));
@@ -233,7 +229,7 @@ impl<'a> Sampler<'a> {
                 members.add(name, value);
             }
         }
-        for number in members.all.len()..least.min(LONGEST) {
+        for number in members.all.len()..least {
             let value = self.additional(all, depth)?;
             members.add(&format!("key{}", number + 1), value);
         }
@@ -244,8 +240,8 @@ impl<'a> Sampler<'a> {
     fn additional(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Option<Node>, OpenApiError> {
         let described = |name| all.find(name).filter(|it| !it.members().is_empty());
         let schema = described("additionalProperties").or_else(|| {
-            let patterns = all.find("patternProperties")?.members();
-            patterns.first().map(|(_, schema)| schema)
+            let (_, schema) = all.find("patternProperties")?.members().first()?;
+            Some(schema)
         });
         match schema {
             Some(schema) => self.schema(schema, depth + 1),
@@ -259,33 +255,25 @@ impl<'a> Sampler<'a> {
             items.extend(self.schema(item, depth + 1)?);
         }
         if let Some(item) = all.find("contains") {
-            let count = all.most_of("minContains").unwrap_or(1).min(LONGEST);
+            let count = all.largest("minContains").unwrap_or(1);
             let item = self.schema(item, depth + 1)?;
             items.extend(item.iter().cycle().take(count).cloned());
         }
-        let least = all.most_of("minItems").unwrap_or(0);
+        let least = all.largest("minItems").unwrap_or(0);
         if items.len() < least {
-            let schemas: Vec<&Node> = all
-                .parts
-                .iter()
-                .filter_map(|part| part.get("items"))
-                .collect();
-            let schema = self.all_of(&schemas)?;
-            let are_unique = all.parts.iter().any(|part| part.is_true("uniqueItems"));
+            let schemas = all.parts.iter().filter_map(|part| part.get("items"));
+            let schema = self.all_of(&schemas.collect::<Vec<_>>())?;
+            let are_unique = all.is_true("uniqueItems");
             let choices = schema.find("enum").map_or(&[][..], Node::items);
             let Some(item) = self.value(schema, depth + 1)? else {
                 return Ok(None);
             };
             let count = (least - items.len()).min(self.left);
             self.left -= count;
-            items.extend((0..count).map(|number| {
-                match are_unique {
-                    true => choices
-                        .get(number)
-                        .cloned()
-                        .unwrap_or_else(|| other(&item, number)),
-                    false => item.clone(),
-                }
+            items.extend((0..count).map(|number| match choices.get(number) {
+                _ if !are_unique => item.clone(),
+                Some(choice) => choice.clone(),
+                None => other(&item, number),
             }));
         }
         Ok(Some(Node::List(items)))
@@ -293,12 +281,11 @@ impl<'a> Sampler<'a> {
 
     /// A text of the format, or one that matches the pattern.
     fn text(&mut self, all: &AllOf<'a>) -> String {
-        let format = all.parts.iter().rev().find_map(|part| format(part));
-        if let Some(format) = format {
+        if let Some(format) = all.last(format) {
             return format.to_owned();
         }
-        let least = all.most_of("minLength").unwrap_or(0);
-        let most = all.least_of("maxLength").unwrap_or(LONGEST);
+        let least = all.largest("minLength").unwrap_or(0);
+        let most = all.lengths("maxLength").min().unwrap_or(LONGEST);
         let pattern = all.find("pattern").and_then(Node::text);
         if let Some(text) = pattern.and_then(|pattern| self.matching.text(pattern, least, most)) {
             return text;
@@ -320,24 +307,31 @@ struct AllOf<'a> {
 }
 
 impl<'a> AllOf<'a> {
-    /// A keyword of the last schema that has it: what comes after `allOf` counts most.
+    /// What the last schema says that says it: what comes after `allOf` counts most.
+    fn last<T>(&self, says: impl Fn(&'a Node) -> Option<T>) -> Option<T> {
+        self.parts.iter().rev().find_map(|&part| says(part))
+    }
+
+    /// A keyword of the last schema that has it.
     fn find(&self, name: &str) -> Option<&'a Node> {
-        self.parts.iter().rev().find_map(|part| part.get(name))
+        self.last(|part| part.get(name))
     }
 
-    /// The largest of these bounds of a length, at most the longest one of a sample.
-    fn most_of(&self, name: &str) -> Option<usize> {
-        self.parts
-            .iter()
-            .filter_map(|part| length(part, name))
-            .max()
+    fn is_true(&self, name: &str) -> bool {
+        self.parts.iter().any(|part| part.is_true(name))
     }
 
-    fn least_of(&self, name: &str) -> Option<usize> {
-        self.parts
+    /// These bounds of a length, each at most the longest one of a sample.
+    fn lengths(&self, name: &str) -> impl Iterator<Item = usize> {
+        let bounds = self
+            .parts
             .iter()
-            .filter_map(|part| length(part, name))
-            .min()
+            .filter_map(move |part| part.number_of(name));
+        bounds.map(|bound| (bound.max(0.0) as usize).min(LONGEST))
+    }
+
+    fn largest(&self, name: &str) -> Option<usize> {
+        self.lengths(name).max()
     }
 
     fn names(&self, keyword: &str) -> impl Iterator<Item = &'a str> {
@@ -375,9 +369,7 @@ impl<'a> AllOf<'a> {
     /// The value that the schemas name.
     fn given(&self) -> Option<&'a Node> {
         let is_whole = |value: &&Node| self.parts.len() == 1 || !matches!(value, Node::Map(_));
-        let mut parts = self.parts.iter().rev();
-        parts
-            .find_map(|part| given(part).filter(is_whole))
+        self.last(|part| given(part).filter(is_whole))
             .or_else(|| self.listed())
     }
 
@@ -390,10 +382,7 @@ impl<'a> AllOf<'a> {
 
     /// The type of the value, or what the keywords imply.
     fn type_name(&self) -> &'a str {
-        let mut parts = self.parts.iter().rev();
-        let named = parts.find_map(|part| named_type(part));
-        let mut parts = self.parts.iter().rev();
-        let found = named.or_else(|| parts.find_map(|part| implied_type(part)));
+        let found = self.last(named_type).or_else(|| self.last(implied_type));
         found.unwrap_or("object")
     }
 
@@ -406,9 +395,9 @@ impl<'a> AllOf<'a> {
             .filter_map(|part| part.get("discriminator"));
         let named = |of: &'a Node, name| Some((of.text_of("propertyName")?, name));
         let mut mapped = all.clone().filter_map(|of| {
-            let mapping = of.get("mapping")?.members().iter();
             let is_it = |target: &Node| target.text().map(last_segment) == Some(reference);
-            let (name, _) = { mapping }.find(|(_, target)| is_it(target))?;
+            let mut mapping = of.members_of("mapping").iter();
+            let (name, _) = mapping.find(|(_, target)| is_it(target))?;
             named(of, name.as_str())
         });
         mapped.next().or_else(|| named(all.next_back()?, reference))
@@ -416,13 +405,10 @@ impl<'a> AllOf<'a> {
 
     /// Whether a property must be there because another one is.
     fn depends(&self, members: &Members<'_>, name: &str) -> bool {
-        let rules = self
-            .find("dependentRequired")
-            .map_or(&[][..], Node::members);
         let names = |list: &Node| list.items().iter().any(|it| it.text() == Some(name));
-        rules
-            .iter()
-            .any(|(other, list)| members.has(other) && names(list))
+        let rules = self.find("dependentRequired").map(Node::members);
+        let mut rules = rules.into_iter().flatten();
+        rules.any(|(other, list)| members.has(other) && names(list))
     }
 }
 
@@ -456,10 +442,10 @@ fn last_segment(reference: &str) -> &str {
 /// A value that differs from the others of a list.
 fn other(item: &Node, number: usize) -> Node {
     match item {
-        Node::Number(value) if number > 0 => match value.as_i64() {
-            Some(value) => Node::Number((value + number as i64).into()),
-            None => item.clone(),
-        },
+        Node::Number(value) if number > 0 => {
+            let other = value.as_i64().and_then(|it| it.checked_add(number as i64));
+            other.map_or_else(|| item.clone(), |other| Node::Number(other.into()))
+        }
         Node::Text(text) if number > 0 => Node::Text(format!("{text}{number}")),
         item => item.clone(),
     }
@@ -467,10 +453,9 @@ fn other(item: &Node, number: usize) -> Node {
 
 /// The value that a schema names, but for a list of them.
 fn given(schema: &Node) -> Option<&Node> {
-    let first = |name| schema.get(name).and_then(|values| values.items().first());
     schema
         .get("example")
-        .or_else(|| first("examples"))
+        .or_else(|| schema.items_of("examples").first())
         .or_else(|| schema.get("default"))
         .or_else(|| schema.get("const"))
 }
@@ -517,12 +502,6 @@ fn implied_type(schema: &Node) -> Option<&'static str> {
     types.find_map(|(name, keywords)| has_any(keywords).then_some(name))
 }
 
-/// A bound of a length, which a sample follows up to its own bound.
-fn length(schema: &Node, name: &str) -> Option<usize> {
-    let number = schema.number_of(name)?;
-    Some((number.max(0.0) as usize).min(LONGEST))
-}
-
 /// A text of the format of a schema.
 fn format(schema: &Node) -> Option<&'static str> {
     Some(match schema.text_of("format")? {
@@ -544,19 +523,12 @@ fn format(schema: &Node) -> Option<&'static str> {
 /// 1, or the number that is next to it within the bounds.
 fn number(all: &AllOf<'_>) -> Number {
     let is_integer = all.type_name() != "number";
-    let step = all
-        .parts
-        .iter()
-        .rev()
-        .find_map(|part| part.number_of("multipleOf"));
+    let step = all.last(|part| part.number_of("multipleOf"));
     let step = step.filter(|step| *step > 0.0);
     let unit = step.unwrap_or(1.0);
     let bounds = |name, exclusive| {
-        let of_parts = all
-            .parts
-            .iter()
-            .flat_map(move |part| bounds(part, name, exclusive));
-        of_parts.flatten()
+        let parts = all.parts.iter();
+        parts.flat_map(move |part| bounds(part, name, exclusive))
     };
     let least =
         bounds("minimum", "exclusiveMinimum").max_by(|one, other| one.0.total_cmp(&other.0));
@@ -593,12 +565,11 @@ fn number(all: &AllOf<'_>) -> Number {
 }
 
 /// Up to two bounds and whether they are themselves excluded: in OpenAPI 3.0 by a boolean, in 3.1 by a number of its own.
-fn bounds(schema: &Node, name: &str, exclusive: &str) -> [Option<(f64, bool)>; 2] {
-    let bound = schema.number_of(name);
-    [
-        bound.map(|bound| (bound, schema.is_true(exclusive))),
-        schema.number_of(exclusive).map(|bound| (bound, true)),
-    ]
+fn bounds(schema: &Node, name: &str, exclusive: &str) -> impl Iterator<Item = (f64, bool)> {
+    let is_excluded = schema.is_true(exclusive);
+    let bound = schema.number_of(name).map(|bound| (bound, is_excluded));
+    let excluded = schema.number_of(exclusive).map(|bound| (bound, true));
+    bound.into_iter().chain(excluded)
 }
 
 #[cfg(test)]

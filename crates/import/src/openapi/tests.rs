@@ -283,8 +283,8 @@ GET http://a/query/;list=1;list=2/a,1,b,2?filter[color]=red&size=1&ids=1|2&tags=
 X-A: a=1,b=2
 
 # unmet
-# The parameter `id` may not meet its schema: "x" is not of type "integer"
-# The body may not meet its schema: Prony cannot check it: "^(?=a)a$" is not a "regex"
+# Check the parameter `id`, which does not match its schema: "x" is not of type "integer"
+# Check the body, which Prony cannot compare with its schema: "^(?=a)a$" is not a "regex"
 POST http://a/unmet/x
 content-type: application/json
 `"text"`
