@@ -80,6 +80,13 @@ enum Workspaces {
     },
 }
 
+/// The field of a pnpm-workspace.yaml that matters here.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PnpmWorkspace {
+    packages: Vec<String>,
+}
+
 /// The folders, or archive files, outside `folder` that its package depends on, directly or not.
 pub fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, Unreadable> {
     let mut found = BTreeSet::new();
@@ -156,23 +163,10 @@ fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreada
     Ok(BTreeMap::new())
 }
 
-/// The list `packages` of a pnpm-workspace.yaml, on one line in brackets or with a line for each.
+/// The members that a pnpm-workspace.yaml names; none if it is invalid: the build reports that better.
 fn pnpm_patterns(text: &str) -> Vec<String> {
-    let mut lines = text
-        .lines()
-        .map(|line| line.split(" #").next().unwrap_or_default());
-    let first = lines
-        .find_map(|line| line.strip_prefix("packages:"))
-        .unwrap_or_default();
-    let is_of_list = |line: &&str| line.starts_with([' ', '-', ']']) || line.trim().is_empty();
-    let items = first.split(',').chain(
-        lines
-            .take_while(is_of_list)
-            .flat_map(|line| line.split(',')),
-    );
-    let around: &[char] = &[' ', '[', ']', '-', '"', '\''];
-    let items = items.map(|item| item.trim_matches(around).to_owned());
-    items.filter(|item| !item.is_empty()).collect()
+    let workspace: PnpmWorkspace = serde_saphyr::from_str(text).unwrap_or_default();
+    workspace.packages
 }
 
 /// The folders below `root` with a package.json that match a pattern, and none of those that begin with `!`.
@@ -230,7 +224,7 @@ mod tests {
     fn the_packages_of_a_pnpm_workspace_are_read_in_both_forms() {
         for text in [
             "packages: [\"apps/*\", '!apps/old']\n",
-            "# A comment\npackages:\n  - apps/* # the programs\n\n  - '!apps/old'\ncatalog:\n  a: 1\n",
+            "# A comment\npackages:\n  - apps/* # the programs\n\n# Another\n  - '!apps/old'\ncatalog:\n  a: 1\n",
             "catalog: {}\npackages:\n- \"apps/*\"\n- \"!apps/old\"\n",
             "packages: [\n  apps/*,\n  \"!apps/old\"\n]\nonlyBuilt:\n  - b\n",
         ] {

@@ -70,13 +70,16 @@ impl OutsideMeter {
             some => some.to_vec(),
         };
         let server = address.map_or(Server::Unseen, find);
-        let (cpus, cpu_s, pids) = match &server {
-            Server::Seen(it) => (it.cpus.clone(), it.cpu_s, &it.pids[..]),
-            Server::Elsewhere | Server::Unseen => (Vec::new(), 0.0, &[][..]),
+        let seen = match &server {
+            Server::Seen(processes) => Some(processes),
+            Server::Elsewhere | Server::Unseen => None,
         };
-        let quota = ThrottleMeter::of(pids);
-        let cpus = CpuAssignment { server: cpus, load };
-        let noise = NoiseMeter::start(cpus, cpu_s)?;
+        let quota = ThrottleMeter::of(seen.map_or(&[][..], |it| &it.pids[..]));
+        let cpus = CpuAssignment {
+            server: seen.map_or_else(Vec::new, |it| it.cpus.clone()),
+            load,
+        };
+        let noise = NoiseMeter::start(cpus, seen.map_or(0.0, |it| it.cpu_s))?;
         Ok(OutsideMeter {
             server,
             quota,
@@ -87,40 +90,32 @@ impl OutsideMeter {
     /// The noise since the start, and how its CPU quota stopped the server.
     pub fn finish(self) -> io::Result<Outside> {
         let throttled = self.quota.throttled();
-        let outside = self.outside()?;
+        let (server, cpu_s) = self.server.after_load();
         Ok(Outside {
+            noise: self.noise.finish(cpu_s)?,
+            server,
             throttled,
-            ..outside
         })
     }
+}
 
-    fn outside(self) -> io::Result<Outside> {
-        let before = match self.server {
+impl Server {
+    /// Where it was, and what CPU time it has used since it began, as far as that is known.
+    fn after_load(self) -> (OutsideServer, f64) {
+        let before = match self {
             Server::Seen(before) => before,
-            Server::Elsewhere => return self.noise.outside(0.0, OutsideServer::Elsewhere),
-            Server::Unseen => return self.noise.outside(0.0, OutsideServer::Unseen),
+            Server::Elsewhere => return (OutsideServer::Elsewhere, 0.0),
+            Server::Unseen => return (OutsideServer::Unseen, 0.0),
         };
         let after = Processes::now(with_descendants(before.pids));
         // If the server has ended or was restarted, its usage is unknown.
         let Some(after) = after.filter(|after| after.cpu_s >= before.cpu_s) else {
-            return self.noise.outside(before.cpu_s, OutsideServer::Unseen);
+            return (OutsideServer::Unseen, before.cpu_s);
         };
         let used_s = after.cpu_s - before.cpu_s;
         let figures = after.figures.zip(before.figures);
         let scheduling = figures.and_then(|(after, before)| after.since(&before, used_s));
-        self.noise
-            .outside(after.cpu_s, OutsideServer::Seen(scheduling))
-    }
-}
-
-impl NoiseMeter {
-    fn outside(self, server_cpu_s: f64, server: OutsideServer) -> io::Result<Outside> {
-        let noise = self.finish(server_cpu_s)?;
-        Ok(Outside {
-            noise,
-            server,
-            throttled: None,
-        })
+        (OutsideServer::Seen(scheduling), after.cpu_s)
     }
 }
 
