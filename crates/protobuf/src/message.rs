@@ -81,7 +81,7 @@ fn parse(
 /// The JSON without the quotes of the number with an exponent that ends at a line and a column. An integer may be such a
 /// number, `"1e2"`, which prost-reflect reads only without quotes.
 fn without_quotes(json: &str, (line, column): (usize, usize)) -> Option<String> {
-    let before = json.split_inclusive('\n').take(line - 1);
+    let before = json.split_inclusive('\n').take(line.checked_sub(1)?);
     let end = before.map(str::len).sum::<usize>() + column;
     let text = json.get(..end)?.strip_suffix('"')?;
     let (start, number) = text.rsplit_once('"')?;

@@ -319,23 +319,23 @@ fn cookies<'de, D: Deserializer<'de>>(
 }
 
 /// Text that must be right, or else is not `what`.
-fn checked<'de, D: Deserializer<'de>>(
-    deserializer: D,
+fn checked<E: Error>(
+    text: String,
     is_right: impl FnOnce(&str) -> bool,
     what: &str,
-) -> Result<Option<String>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    match is_right(&text) {
-        true => Ok(Some(text)),
-        false => Err(D::Error::custom(format_args!("`{text}` is not {what}"))),
+) -> Result<Option<String>, E> {
+    if !is_right(&text) {
+        return Err(E::custom(format_args!("`{text}` is not {what}")));
     }
+    Ok(Some(text))
 }
 
 fn method<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let is_method = |method: &str| {
         !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_alphanumeric())
     };
-    checked(deserializer, is_method, "a method; write one like `GET`")
+    let method = String::deserialize(deserializer)?;
+    checked(method, is_method, "a method; write one like `GET`")
 }
 
 fn call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
@@ -353,18 +353,14 @@ fn call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
         Some((service, method)) if !call.contains('/') => format!("{service}/{method}"),
         _ => call,
     };
-    match is_call(&call) {
-        true => Ok(Some(call)),
-        false => Err(D::Error::custom(format_args!(
-            "`{call}` is not a call; write one like `package.Service/Method`"
-        ))),
-    }
+    let what = "a call; write one like `package.Service/Method`";
+    checked(call, is_call, what)
 }
 
 fn path<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let is_path = |path: &str| path.starts_with('/') && is_graphic(&without_placeholders(path));
     let what = "a path; it must begin with `/`, and contain no blanks outside of placeholders";
-    checked(deserializer, is_path, what)
+    checked(String::deserialize(deserializer)?, is_path, what)
 }
 
 fn is_graphic(text: &str) -> bool {

@@ -165,25 +165,16 @@ fn verify_tasks(
                 {
                     return Verification::NotStarted(wrong.in_project_file());
                 }
-                let time = match fault {
-                    Fault::NoResponse(_) => END_TIME,
-                    Fault::Unavailable(_) | Fault::Wrong(_) => Duration::ZERO,
-                };
-                if let Some(reason) = ended(&mut running, task, time) {
-                    return Verification::Ended {
-                        verified,
-                        logs: Vec::new(),
-                        reason,
-                    };
+                match verdict_on(fault, &mut running, task) {
+                    Ok(verdict) => verdict,
+                    Err(reason) => {
+                        return Verification::Ended {
+                            verified,
+                            logs: Vec::new(),
+                            reason,
+                        };
+                    }
                 }
-                let Mismatch { expected, received } = fault.into();
-                let received = match task.placeholder_without_values() {
-                    None => received,
-                    Some(placeholder) => format!(
-                        "{received}; the request has {placeholder} as text: for a value, add the table `values`"
-                    ),
-                };
-                VerifyVerdict::Wrong { expected, received }
             }
         };
         verified.push(VerifyResult {
@@ -201,6 +192,25 @@ fn verify_tasks(
         false => running.logs().cloned().into_iter().collect(),
     };
     Verification::Responded { verified, logs }
+}
+
+/// The verdict on a task with a fault; `Err` with how the server ended, if it did.
+fn verdict_on(fault: Fault, server: &mut Process, task: &Task) -> Result<VerifyVerdict, String> {
+    let time = match fault {
+        Fault::NoResponse(_) => END_TIME,
+        Fault::Unavailable(_) | Fault::Wrong(_) => Duration::ZERO,
+    };
+    if let Some(reason) = ended(server, task, time) {
+        return Err(reason);
+    }
+    let Mismatch { expected, received } = fault.into();
+    let received = match task.placeholder_without_values() {
+        None => received,
+        Some(placeholder) => format!(
+            "{received}; the request has {placeholder} as text: for a value, add the table `values`"
+        ),
+    };
+    Ok(VerifyVerdict::Wrong { expected, received })
 }
 
 /// The start of a server: the time that it has until it responds as expected, shared by all workloads.
@@ -343,9 +353,10 @@ impl Fault {
     fn of(mismatch: Mismatch, response: &Response) -> Self {
         let is_unavailable = is_unavailable(response.status)
             || response.header("grpc-status") == Some(UNAVAILABLE_CALL);
-        match is_unavailable {
-            true => Self::Unavailable(mismatch),
-            false => Self::Wrong(mismatch),
+        if is_unavailable {
+            Self::Unavailable(mismatch)
+        } else {
+            Self::Wrong(mismatch)
         }
     }
 

@@ -1,7 +1,7 @@
 //! Counts of the instructions of each batch of requests.
 
 use std::num::NonZeroU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use prony_instructions::{Control, InstructionCount};
@@ -99,10 +99,10 @@ fn instructions(counters: &TreeCounters) -> Result<u64, String> {
 /// The requests of one measure: the first trial finds out how many warm its server up and how many can be counted in the time
 /// that it has, and all others have as many, so that both sides of a comparison do the same.
 #[derive(Debug, Default)]
-pub struct CountedRequests(Mutex<Option<Known>>);
+pub struct CountedRequests(OnceLock<Known>);
 
 /// The requests of a trial.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Known {
     /// How many warm a server up.
     pub warm_up: u64,
@@ -112,15 +112,13 @@ pub(super) struct Known {
 
 impl CountedRequests {
     /// `None` before the first trial.
-    pub(super) fn known(&self) -> Option<Known> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+    pub(super) fn known(&self) -> Option<&Known> {
+        self.0.get()
     }
 
+    /// Takes the requests of a trial, unless one was before it.
     pub(super) fn learn(&self, known: Known) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        let _ = self.0.set(known);
     }
 }
 
@@ -269,9 +267,10 @@ impl Shared {
                 self.counting.start()?;
                 progress.pause = pause(progress.warm_up.seconds_per_request());
                 progress.phase = Phase::Settling;
-                let pause = progress.pause;
-                let requests = SETTLING;
-                return Ok(Some(Batch { requests, pause }));
+                return Ok(Some(Batch {
+                    requests: SETTLING,
+                    pause: progress.pause,
+                }));
             }
             Phase::Settling => {
                 progress.requests.fit(Instant::now(), took);

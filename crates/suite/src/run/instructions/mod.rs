@@ -159,7 +159,8 @@ impl TrialSetup<'_> {
             let why = "only Prony's own engine, in this process, sends requests to count the instructions of";
             return Err(Stop::Failed(FailureKind::Load, why.to_owned()));
         }
-        let ends = self.attempt.allowed.map(|allowed| Instant::now() + allowed);
+        let allowed = self.attempt.allowed;
+        let ends = allowed.and_then(|allowed| Instant::now().checked_add(allowed));
         let counter = self.instructions.counter()?;
         let messages = Messages::new(&self.bench.logs, &self.name());
         let wrapper = counter.wrapper(&messages);
@@ -184,8 +185,7 @@ impl TrialSetup<'_> {
         Ok((measurement, running))
     }
 
-    /// Warms the server up, counts, and gives the measurement with the number of requests of the warm-up. If the trial is to
-    /// end at some time and no other one was before it, it has as many requests as that allows.
+    /// Warms the server up, counts, and gives the measurement with the number of requests of the warm-up.
     fn count(
         &self,
         counter: &Counter,
@@ -204,23 +204,7 @@ impl TrialSetup<'_> {
         };
         let meter = Meter::start(&running.server, &self.generator.cpus(self.bench));
         let meter = meter.map_err(failed(FailureKind::Load))?;
-        let known = self.counted_requests.known();
-        let left = ends.map(|ends| ends.saturating_duration_since(Instant::now()));
-        let share = |share| left.map(|left| left.mul_f64(share));
-        let warm_up = WarmUp::begin(
-            known.as_ref().map(|known| known.warm_up),
-            running.server.tree(),
-            (self.attempt.warmup_limit_s, share(WARM_UP_SHARE)),
-        );
-        let counted_by = share(WARM_UP_SHARE + (1.0 - WARM_UP_SHARE) * COUNTED_SHARE);
-        let requests = match known {
-            Some(known) => Batched::Known(known.batches),
-            None => Batched::Fitting(
-                self.load.requests.unwrap_or(1),
-                counted_by.map(|time| Instant::now() + time),
-            ),
-        };
-        let counts = BatchCounts::new(counting, warm_up, requests);
+        let counts = self.batch_counts(counting, &running.server, ends);
         let batches = Some(counts.batches());
         observe(TrialEvent::WarmingUp(Duration::ZERO));
         let mut load = self.load(&mut running.server, batches, observe)?;
@@ -250,6 +234,34 @@ impl TrialSetup<'_> {
             load,
         };
         Ok((measurement, warm_up_requests))
+    }
+
+    /// Counts over as many requests as other trials of the measure had, or else as many as the time until `ends` allows.
+    fn batch_counts(
+        &self,
+        counting: Counting,
+        server: &Process,
+        ends: Option<Instant>,
+    ) -> BatchCounts {
+        let now = Instant::now();
+        let left = ends.map(|ends| ends.saturating_duration_since(now));
+        let share_of_left = |share| left.map(|left| left.mul_f64(share));
+        let known = self.counted_requests.known();
+        let warm_up = WarmUp::begin(
+            known.map(|known| known.warm_up),
+            server.tree(),
+            self.attempt.warmup_limit_s,
+            share_of_left(WARM_UP_SHARE),
+        );
+        let counted = share_of_left(WARM_UP_SHARE + (1.0 - WARM_UP_SHARE) * COUNTED_SHARE);
+        let requests = match known {
+            Some(known) => Batched::Known(known.batches.clone()),
+            None => Batched::Fitting(
+                self.load.requests.unwrap_or(1),
+                counted.map(|counted| now + counted),
+            ),
+        };
+        BatchCounts::new(counting, warm_up, requests)
     }
 
     /// The program that the server's command begins with; empty if Prony does not start it.

@@ -48,7 +48,8 @@ impl WarmUp {
     pub(super) fn begin(
         known: Option<u64>,
         tree: Option<ProcessTree>,
-        (limit_s, allowed): (f64, Option<Duration>),
+        limit_s: f64,
+        allowed: Option<Duration>,
     ) -> Self {
         let begun = Instant::now();
         let before_s = cpu_s(tree.as_ref());

@@ -154,9 +154,10 @@ impl<'a> Stopping<'a> {
 
     fn fewest_rounds(&self) -> u32 {
         let mut measures = self.measures.iter().map(|one| one.measure.load.by);
-        match measures.any(|by| by == MeasuredBy::Instructions) {
-            true => AdaptiveRounds::FEWEST_COUNTED_ROUNDS,
-            false => FEWEST_ROUNDS,
+        if measures.any(|by| by == MeasuredBy::Instructions) {
+            AdaptiveRounds::FEWEST_COUNTED_ROUNDS
+        } else {
+            FEWEST_ROUNDS
         }
     }
 
@@ -195,7 +196,7 @@ impl Watched {
 
 /// The figure of each server in each round of one measure, by the attempt that counts.
 #[derive(Debug, Default)]
-pub struct Figures(BTreeMap<String, BTreeMap<u32, Counted>>);
+struct Figures(BTreeMap<String, BTreeMap<u32, Counted>>);
 
 /// A server compared with the baseline.
 struct Compared {
@@ -223,15 +224,13 @@ impl Figures {
     fn take(&mut self, record: &TrialRecord) {
         let trial = &record.trial;
         let rounds = self.0.entry(trial.server.clone()).or_default();
-        let (weight, figure) = (
-            record.weight(),
-            record.measurement().and_then(Measurement::headline),
-        );
-        if rounds
-            .get(&trial.round)
-            .is_none_or(|counted| counted.weight < weight)
-        {
-            rounds.insert(trial.round, Counted { weight, figure });
+        let attempt = Counted {
+            weight: record.weight(),
+            figure: record.measurement().and_then(Measurement::headline),
+        };
+        let counted = rounds.get(&trial.round);
+        if counted.is_none_or(|counted| counted.weight < attempt.weight) {
+            rounds.insert(trial.round, attempt);
         }
     }
 
