@@ -6,10 +6,8 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use http::header::AUTHORIZATION;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use prony_load::ScenarioRequest;
+use prony_load::{NOT_IN_URLS, ScenarioRequest};
 use serde::{Deserialize, Serialize};
-
-use prony_load::NOT_IN_URLS;
 
 use crate::target::{IN_PATHS, UNRESERVED};
 

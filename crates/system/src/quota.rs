@@ -20,8 +20,8 @@ pub(crate) fn quota_under(root: &Path) -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-/// How many threads of a load run at once on `cpus` CPUs. A quota leaves them half of its time, rounded up, because the
-/// server needs some.
+/// How many threads of a load run at once on `cpus` CPUs. Of the whole CPUs of a quota they get half, rounded up, because
+/// the server needs some.
 pub fn load_threads(cpus: usize) -> usize {
     threads_within(cpu_quota(), cpus)
 }
