@@ -54,7 +54,7 @@ fn an_agent_that_a_signal_ends_is_named() {
 fn a_stopped_agent_is_silent_and_named_and_observers_hear_of_it_before() {
     // Agents send something every half second, and observers hear of a silence of one second.
     let limits = Limits {
-        silence: Duration::from_millis(1500),
+        silence: Duration::from_secs(3),
         ..patient()
     };
     let (error, seen) = after_signal(Signal::SIGSTOP, EventLoopChoice::Epoll, limits);
@@ -118,8 +118,8 @@ fn agents_that_never_reply_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("mute");
     write_script(&program, "echo no nodes are free >&2\nexec cat >/dev/null");
-    let error = failed_launch(program.to_str().unwrap(), Duration::from_secs(1)).to_string();
-    let expected = "2 agents were started, and agent 0, agent 1 did not reply within 1 s";
+    let error = failed_launch(program.to_str().unwrap(), Duration::from_secs(3)).to_string();
+    let expected = "2 agents were started, and agent 0, agent 1 did not reply within 3 s";
     contains(&error, expected);
     contains(&error, "no nodes are free");
 }
