@@ -95,16 +95,11 @@ impl HurlScenario {
 fn names(file: &HurlFile) -> Vec<&Template> {
     let mut names = Vec::new();
     for entry in &file.entries {
-        names.extend(
-            entry
-                .request
-                .multipart
-                .iter()
-                .filter_map(|part| match part {
-                    Part::File(FilePart { file, .. }) => Some(file),
-                    Part::Value(_) => None,
-                }),
-        );
+        let parts = entry.request.multipart.iter();
+        names.extend(parts.filter_map(|part| match part {
+            Part::File(FilePart { file, .. }) => Some(file),
+            Part::Value(_) => None,
+        }));
         let response = entry.response.iter();
         let bodies = response.clone().filter_map(|it| it.body.as_ref());
         let bodies = entry.request.body.iter().chain(bodies);
@@ -167,10 +162,8 @@ impl OneRequest {
             body: text(data.body)?,
             keeps_cookies: data.keeps_cookies,
         };
-        let server: HttpUrl = data
-            .server
-            .parse()
-            .map_err(|error| portable.damaged(error))?;
+        let server = data.server.parse::<HttpUrl>();
+        let server = server.map_err(|error| portable.damaged(error))?;
         let sources = data.sources.sources();
         let sources = sources.map_err(|error| portable.damaged(format_args!("it {error}")))?;
         Self::new(Arc::new(template), server, &sources).map_err(|error| portable.damaged(error))

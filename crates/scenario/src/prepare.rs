@@ -123,11 +123,8 @@ impl HurlScenario {
         let connection = ConnectionOptions::of(file, &parsed, &sources)?;
         let names = names(file, &parsed)?;
         let constants = Constants::of(&parsed, &sources.variables, sources.changing());
-        let constant: Vec<bool> = parsed
-            .entries
-            .iter_mut()
-            .map(|entry| constants.put_into(entry))
-            .collect();
+        let entries = parsed.entries.iter_mut();
+        let constant: Vec<bool> = entries.map(|entry| constants.put_into(entry)).collect();
         let server = Server::new(server(file, &parsed, &constants)?);
         let changes_variables = parsed.entries.iter().any(sets_variables);
         // Only a later request can send a cookie.
@@ -139,10 +136,8 @@ impl HurlScenario {
             secrets,
             keeps_cookies,
         };
-        let entries = parsed
-            .entries
-            .into_iter()
-            .zip(constant)
+        let entries = parsed.entries.into_iter().zip(constant);
+        let entries = entries
             .map(|(entry, is_constant)| prepare.entry(entry, is_constant))
             .collect::<Result<Vec<_>, _>>()?;
         if entries.iter().all(PreparedEntry::is_never_sent) {
@@ -295,10 +290,8 @@ fn names(file: &str, parsed: &HurlFile) -> Result<Vec<NamedEntry>, ScenarioError
         format!("{} {}", request.method, path_of(&request.url))
     };
     let all: Vec<String> = parsed.entries.iter().map(short).collect();
-    parsed
-        .entries
-        .iter()
-        .zip(&all)
+    let entries = parsed.entries.iter().zip(&all);
+    entries
         .map(|(entry, name)| {
             let request = &entry.request;
             let is_alone = all.iter().filter(|other| *other == name).count() == 1;

@@ -320,10 +320,8 @@ impl Sources {
         for record in reader.records() {
             let record = record?;
             let line = record.position().map_or(0, csv::Position::line);
-            let cells = columns
-                .iter()
-                .zip(&record)
-                .map(|(column, cell)| column.value(cell, line));
+            let cells = columns.iter().zip(&record);
+            let cells = cells.map(|(column, cell)| column.value(cell, line));
             add_row(&mut values, cells.collect::<Result<Vec<_>, _>>()?)?;
         }
         self.add_rows(names, values)
@@ -395,9 +393,7 @@ impl Sources {
 
     /// How many rows the longest file has; 1 without files.
     pub(crate) fn longest(&self) -> usize {
-        self.data
-            .iter()
-            .fold(1, |longest, data| longest.max(data.rows()))
+        self.data.iter().map(Data::rows).fold(1, usize::max)
     }
 
     /// Whether values are drawn at random.

@@ -208,9 +208,8 @@ impl Patience {
             }
         }
         let is_late = now >= self.timeout;
-        let is_wrong = self
-            .wrong_since
-            .is_some_and(|since| now - since >= WRONG_GRACE);
+        let is_over = |since: Duration| now - since >= WRONG_GRACE;
+        let is_wrong = self.wrong_since.is_some_and(is_over);
         match &self.mismatch {
             Some(mismatch) if is_late || is_wrong => Next::Wrong(mismatch.clone()),
             None if is_late => Next::Silent(silence),

@@ -329,9 +329,8 @@ impl Contract {
         };
         let before = wrapper.map_or(&[][..], |wrapper| &wrapper.before);
         let scratch = self.scratch().unwrap_or(Path::new("")).to_string_lossy();
-        let before = before
-            .iter()
-            .map(|word| word.replace(Wrapper::FOLDER, &scratch));
+        let in_scratch = |word: &String| word.replace(Wrapper::FOLDER, &scratch);
+        let before = before.iter().map(in_scratch);
         Task {
             command: before.chain(own).collect(),
             folder: built.folder.clone(),

@@ -150,11 +150,10 @@ fn parts(
                 let file = Text::variable(variables.file(&name));
                 parts.push(Part::File(name.into(), file, None));
             }
-            (false, Node::List(items)) => parts.extend(
-                items
-                    .iter()
-                    .map(|item| Part::Value(name.as_str().into(), joined(item).into())),
-            ),
+            (false, Node::List(items)) => {
+                let part = |item| Part::Value(name.as_str().into(), joined(item).into());
+                parts.extend(items.iter().map(part));
+            }
             (false, value) => parts.push(Part::Value(name.into(), joined(&value).into())),
         }
     }

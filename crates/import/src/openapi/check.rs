@@ -99,36 +99,34 @@ impl<'a> Conversion<'a> {
                 "maximum" if schema.is_true("exclusiveMaximum") => "exclusiveMaximum",
                 name => name,
             };
-            let converted = match (name, member) {
-                ("properties" | "patternProperties" | "$defs" | "dependentSchemas", member) => {
+            let converted = match name {
+                "properties" | "patternProperties" | "$defs" | "dependentSchemas" => {
                     self.schemas_by_name(member)?
                 }
-                ("allOf" | "anyOf" | "oneOf" | "prefixItems", Node::List(items)) => {
-                    let items = items.iter().map(|item| self.schema(item));
-                    items.collect::<Option<Value>>()?
+                "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
+                    let schemas = member.items().iter().map(|schema| self.schema(schema));
+                    schemas.collect::<Option<Value>>()?
                 }
-                (
-                    "items"
-                    | "contains"
-                    | "not"
-                    | "if"
-                    | "then"
-                    | "else"
-                    | "propertyNames"
-                    | "additionalProperties"
-                    | "unevaluatedProperties"
-                    | "unevaluatedItems",
-                    member,
-                ) => self.schema(member)?,
-                ("required", Node::List(names)) => self.required(schema, names)?,
-                ("exclusiveMinimum" | "exclusiveMaximum", Node::Bool(_)) => continue,
-                (
-                    "type" | "enum" | "const" | "format" | "pattern" | "multipleOf" | "minimum"
-                    | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "minLength"
-                    | "maxLength" | "minItems" | "maxItems" | "uniqueItems" | "minContains"
-                    | "maxContains" | "minProperties" | "maxProperties" | "dependentRequired",
-                    member,
-                ) => self.plain(member)?,
+                "items"
+                | "contains"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "propertyNames"
+                | "additionalProperties"
+                | "unevaluatedProperties"
+                | "unevaluatedItems" => self.schema(member)?,
+                "required" => self.required(schema, member.items())?,
+                "exclusiveMinimum" | "exclusiveMaximum" if matches!(member, Node::Bool(_)) => {
+                    continue;
+                }
+                "type" | "enum" | "const" | "format" | "pattern" | "multipleOf" | "minimum"
+                | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "minLength"
+                | "maxLength" | "minItems" | "maxItems" | "uniqueItems" | "minContains"
+                | "maxContains" | "minProperties" | "maxProperties" | "dependentRequired" => {
+                    self.plain(member)?
+                }
                 // The others do not limit a value.
                 _ => continue,
             };

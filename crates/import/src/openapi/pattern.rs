@@ -78,16 +78,10 @@ fn one_of(class: &Class) -> Option<char> {
     let Class::Unicode(class) = class else {
         return None;
     };
-    let has = |c: &char| {
-        class
-            .ranges()
-            .iter()
-            .any(|it| (it.start()..=it.end()).contains(c))
-    };
-    let mut preferred = PREFERRED.into_iter();
-    preferred
-        .find(has)
-        .or_else(|| class.ranges().first().map(|range| range.start()))
+    let ranges = class.ranges();
+    let has = |c: &char| ranges.iter().any(|it| (it.start()..=it.end()).contains(c));
+    let preferred = PREFERRED.into_iter().find(has);
+    preferred.or_else(|| Some(ranges.first()?.start()))
 }
 
 #[cfg(test)]

@@ -46,8 +46,7 @@ impl<'a> Sampler<'a> {
         if let Some(example) = node.get("example") {
             return Ok(Some(example.clone()));
         }
-        let examples = node.members_of("examples");
-        for (_, example) in examples {
+        for (_, example) in node.members_of("examples") {
             let example = self.document.resolve(example)?;
             if let Some(value) = example.get("value") {
                 return Ok(Some(value.clone()));
@@ -474,31 +473,20 @@ fn named_type(schema: &Node) -> Option<&str> {
 
 /// The type that keywords imply.
 fn implied_type(schema: &Node) -> Option<&'static str> {
-    let types: [(&str, &[&str]); 4] = [
+    let mut types = [
         (
             "object",
-            &[
-                "properties",
-                "required",
-                "additionalProperties",
-                "minProperties",
-            ],
+            "properties required additionalProperties minProperties",
         ),
-        ("array", &["items", "prefixItems", "minItems", "contains"]),
-        ("string", &["format", "pattern", "minLength", "maxLength"]),
+        ("array", "items prefixItems minItems contains"),
+        ("string", "format pattern minLength maxLength"),
         (
             "number",
-            &[
-                "minimum",
-                "maximum",
-                "exclusiveMinimum",
-                "exclusiveMaximum",
-                "multipleOf",
-            ],
+            "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf",
         ),
-    ];
-    let has_any = |keywords: &[&str]| keywords.iter().any(|name| schema.get(name).is_some());
-    let mut types = types.into_iter();
+    ]
+    .into_iter();
+    let has_any = |keywords: &str| keywords.split(' ').any(|name| schema.get(name).is_some());
     types.find_map(|(name, keywords)| has_any(keywords).then_some(name))
 }
 
@@ -536,21 +524,13 @@ fn number(all: &AllOf<'_>) -> Number {
     let mut value = unit;
     if let Some((least, is_exclusive)) = least {
         let above = (least / unit).ceil() * unit;
-        let above = if is_exclusive && above <= least {
-            above + unit
-        } else {
-            above
-        };
-        value = value.max(above);
+        let is_excluded = is_exclusive && above <= least;
+        value = value.max(if is_excluded { above + unit } else { above });
     }
     if let Some((most, is_exclusive)) = most {
         let below = (most / unit).floor() * unit;
-        let below = if is_exclusive && below >= most {
-            below - unit
-        } else {
-            below
-        };
-        value = value.min(below);
+        let is_excluded = is_exclusive && below >= most;
+        value = value.min(if is_excluded { below - unit } else { below });
     }
     // Between two bounds there may be only a fraction.
     if let (false, None, Some((least, _)), Some((most, _))) = (is_integer, step, least, most)
@@ -558,10 +538,10 @@ fn number(all: &AllOf<'_>) -> Number {
     {
         value = f64::midpoint(least, most);
     }
-    match value.fract() == 0.0 && value.abs() < 1e15 {
-        true => Number::from(value as i64),
-        false => Number::from_f64(value).unwrap_or_else(|| Number::from(1)),
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return Number::from(value as i64);
     }
+    Number::from_f64(value).unwrap_or_else(|| Number::from(1))
 }
 
 /// Up to two bounds and whether they are themselves excluded: in OpenAPI 3.0 by a boolean, in 3.1 by a number of its own.

@@ -92,16 +92,14 @@ fn judge(file: &str, requested: u32, result: &LoadResult) -> Result<(), Fault> {
 
 fn fault_of(file: &str, entry: &FlowEntry, wrong: &WrongResponse) -> Fault {
     let (name, detail) = (&entry.name, &wrong.detail);
-    let is_wrong = Outcome::ALL
-        .into_iter()
-        .any(|outcome| outcome.is_wrong() && outcome.name() == wrong.outcome);
-    match is_wrong {
-        true => Fault::Wrong(Mismatch {
-            expected: format!("a response to {name} as in {file}"),
-            received: detail.clone(),
-        }),
-        false => Fault::NoResponse(format!("{name}: {detail}")),
+    let is_wrong = |outcome: &Outcome| outcome.is_wrong() && outcome.name() == wrong.outcome;
+    if !Outcome::ALL.iter().any(is_wrong) {
+        return Fault::NoResponse(format!("{name}: {detail}"));
     }
+    Fault::Wrong(Mismatch {
+        expected: format!("a response to {name} as in {file}"),
+        received: detail.clone(),
+    })
 }
 
 #[cfg(test)]

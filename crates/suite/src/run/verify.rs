@@ -309,9 +309,8 @@ fn request_task(
     match &task.content {
         TaskContent::Request { request, expected } => {
             let response = request_once(target, request, timeout)?;
-            expected
-                .check(&response)
-                .map_err(|mismatch| Fault::of(mismatch, &response))
+            let checked = expected.check(&response);
+            checked.map_err(|mismatch| Fault::of(mismatch, &response))
         }
         TaskContent::Scenario(scenario) => {
             go_through(scenario, target, 1, timeout, interrupt).map(drop)
@@ -324,9 +323,8 @@ fn request_once(
     request: &PreparedRequest,
     timeout: Duration,
 ) -> Result<Response, Fault> {
-    let (_, encoded) = request
-        .encode(&target.authority)
-        .map_err(Fault::NoResponse)?;
+    let encoded = request.encode(&target.authority);
+    let (_, encoded) = encoded.map_err(Fault::NoResponse)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
     let response = Conversation::of(&endpoint, &encoded, client, timeout).request();
     response.map_err(|error| Fault::NoResponse(request.secrets().hide(&target.explain(&error))))
@@ -439,9 +437,8 @@ impl Requested<'_> {
         let Self {
             target, request, ..
         } = self;
-        let (_, encoded) = request
-            .encode(&target.authority)
-            .map_err(Fault::NoResponse)?;
+        let encoded = request.encode(&target.authority);
+        let (_, encoded) = encoded.map_err(Fault::NoResponse)?;
         let (endpoint, client) = (target.address.into(), target.client.as_ref());
         let converse = || Conversation::of(&endpoint, &encoded, client, RESPONSE_TIMEOUT);
         match self.expected.drawn_lines() {

@@ -90,14 +90,12 @@ pub fn run(
     rig.report(RunEvent::Planned {
         trials: &plan.trials(sure),
     });
+    let adaptive = rule.adaptive;
     let per_round = plan.trials(1).len();
-    let counted_trial = rule
-        .adaptive
-        .map(|adaptive| adaptive.counted_trial(per_round));
+    let counted_trial = adaptive.map(|adaptive| adaptive.counted_trial(per_round));
     let measures = plan.measures().to_vec();
-    let stopping = rule
-        .adaptive
-        .map(|adaptive| Stopping::new(adaptive, rule.baseline, rule.servers, &measures));
+    let stopping =
+        adaptive.map(|adaptive| Stopping::new(adaptive, rule.baseline, rule.servers, &measures));
     let mut rounds = RoundRunner {
         plan,
         stopping,

@@ -103,9 +103,8 @@ impl<'a> Stopping<'a> {
         let rounds = self.rounds;
         for watched in self.measures.iter_mut().filter(|one| one.goes_on()) {
             let by = watched.measure.load.by;
-            let compared = watched
-                .figures
-                .compared(self.baseline, self.servers, rounds, by);
+            let figures = &watched.figures;
+            let compared = figures.compared(self.baseline, self.servers, rounds, by);
             let ratios: Vec<Ratio> = compared.iter().map(|one| one.ratio).collect();
             let widths = ratios.iter().map(|ratio| ratio.half_width());
             watched.widest = widths.reduce(f64::max);
