@@ -148,23 +148,22 @@ impl ExpectedResponse {
         let Some(expected) = &self.content_type else {
             return Ok(());
         };
-        let received = response.header("content-type");
-        let media_type = received.and_then(|value| value.split(';').next());
-        if !media_type.is_some_and(|media| media.trim().eq_ignore_ascii_case(expected)) {
-            return Err(Mismatch {
-                expected: format!("content-type {expected}"),
-                received: received.map_or("no content-type".into(), |received| {
-                    format!("content-type {received}")
-                }),
-            });
-        }
-        match received.and_then(charset) {
-            Some(charset) if is_other_text(charset, &self.decoded(response)?) => Err(Mismatch {
-                expected: "the charset that the body is in, UTF-8".to_owned(),
-                received: format!("content-type {}", received.unwrap_or_default()),
-            }),
-            _ => Ok(()),
-        }
+        let received = response.header("content-type").unwrap_or_default();
+        let media_type = received.split(';').next().unwrap_or_default();
+        let expected = if !media_type.trim().eq_ignore_ascii_case(expected) {
+            format!("content-type {expected}")
+        } else if let Some(charset) = charset(received)
+            && is_other_text(charset, &self.decoded(response)?)
+        {
+            "charset=utf-8, as in the body".to_owned()
+        } else {
+            return Ok(());
+        };
+        let received = match received {
+            "" => "no content-type".to_owned(),
+            received => format!("content-type {received}"),
+        };
+        Err(Mismatch { expected, received })
     }
 
     fn check_headers(&self, response: &Response) -> Result<(), Mismatch> {

@@ -88,8 +88,8 @@ fn type_and_headers_must_be_the_expected_ones() {
         text/plain ;charset=x | no-cache | ""
         text/plain; charset="US-ASCII" | No-Cache, no-transform | ""
         text/plain; charset=iso-8859-1 | max-age=0,no-cache | ""
-        text/plain; charset=utf-16 | no-cache | expected the charset that the body is in, UTF-8, got content-type text/plain; charset=utf-16
-        text/plain; format=flowed; charset=UTF-16LE | no-cache | expected the charset that the body is in, UTF-8, got content-type text/plain; format=flowed; charset=UTF-16LE
+        text/plain; charset=utf-16 | no-cache | expected charset=utf-8, as in the body, got content-type text/plain; charset=utf-16
+        text/plain; format=flowed; charset=UTF-16LE | no-cache | expected charset=utf-8, as in the body, got content-type text/plain; format=flowed; charset=UTF-16LE
         text/plain | no-cached, no-transform | expected cache-control: no-cache, got cache-control: no-cached, no-transform
         text/html | no-cache | expected content-type text/plain, got content-type text/html
         "" | no-cache | expected content-type text/plain, got no content-type

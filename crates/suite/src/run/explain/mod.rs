@@ -59,7 +59,7 @@ impl ExplainPlan {
 pub struct ProfilePlan {
     /// Samples a second and thread that runs.
     pub frequency_hz: u64,
-    /// How long the load takes, or at least.
+    /// How long the load takes at least.
     pub duration: Duration,
     /// The load takes longer, within limits, until each server has about this many samples; 0 if it does not.
     pub samples: u32,
@@ -86,13 +86,13 @@ impl ProfilePlan {
 
     /// How long a server has to be loaded that keeps this many CPUs busy.
     fn duration_for(&self, busy_cpus: f64) -> Duration {
+        if self.samples == 0 {
+            return self.duration;
+        }
         let per_second = self.frequency_hz as f64 * busy_cpus;
         let needed = Duration::try_from_secs_f64(f64::from(self.samples) / per_second);
         let needed = needed.unwrap_or(Self::LONGEST).min(Self::LONGEST);
-        match self.samples {
-            0 => self.duration,
-            _ => needed.max(self.duration),
-        }
+        needed.max(self.duration)
     }
 }
 
