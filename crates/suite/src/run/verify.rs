@@ -77,30 +77,26 @@ pub fn verify_server(
     let (over_tls, plain): (Vec<&Task>, Vec<&Task>) = tasks.partition(|task| task.tls.is_some());
     let (mut all, mut all_logs) = (Vec::new(), Vec::new());
     for tasks in [plain, over_tls] {
-        match verify_tasks(bench, server, access, &tasks, ports) {
+        let reason = match verify_tasks(bench, server, access, &tasks, ports) {
             Verification::Responded { verified, logs } => {
                 all.extend(verified);
                 all_logs.extend(logs);
+                continue;
             }
             Verification::Ended {
                 verified, reason, ..
             } => {
                 all.extend(verified);
-                return Verification::Ended {
-                    verified: all,
-                    logs: all_logs,
-                    reason,
-                };
+                reason
             }
-            Verification::NotStarted(reason) if !all.is_empty() => {
-                return Verification::Ended {
-                    verified: all,
-                    logs: all_logs,
-                    reason: format!("over TLS: {reason}"),
-                };
-            }
+            Verification::NotStarted(reason) if !all.is_empty() => format!("over TLS: {reason}"),
             other => return other,
-        }
+        };
+        return Verification::Ended {
+            verified: all,
+            logs: all_logs,
+            reason,
+        };
     }
     Verification::Responded {
         verified: all,

@@ -135,7 +135,7 @@ struct Shared {
 struct Progress {
     warm_up: WarmUp,
     phase: Phase,
-    requests: Batched,
+    batched: Batched,
     /// When the current batch was given out.
     begun: Instant,
     /// The pause of the batches that follow the warm-up.
@@ -154,11 +154,10 @@ enum Phase {
 }
 
 /// Which requests are counted.
-pub(super) enum Batched {
-    /// As many as in the first trial.
-    Known(Vec<NonZeroU64>),
-    /// As many of these as fit into the time until then, if there is an end.
-    Fitting(u64, Option<Instant>),
+pub(super) struct Batched {
+    batches: Vec<NonZeroU64>,
+    /// When the last batch is to be over.
+    end: Option<Instant>,
 }
 
 /// What the usual batches cost together.
@@ -172,11 +171,11 @@ pub(super) struct Counted {
 
 impl BatchCounts {
     /// Counts over requests that follow a warm-up.
-    pub(super) fn new(counting: Counting, warm_up: WarmUp, requests: Batched) -> Self {
+    pub(super) fn new(counting: Counting, warm_up: WarmUp, batched: Batched) -> Self {
         let progress = Progress {
             warm_up,
             phase: Phase::WarmUp,
-            requests,
+            batched,
             begun: Instant::now(),
             pause: SHORTEST_PAUSE,
             zero: Zero(0),
@@ -212,7 +211,8 @@ impl BatchCounts {
         }
         let counts = std::mem::take(&mut progress.counts);
         let all = counts.len();
-        let batches = progress.requests.of_counted(all);
+        let mut batches = std::mem::take(&mut progress.batched.batches);
+        batches.truncate(all);
         let requests = batches.iter().map(|requests| requests.get());
         let usual = usual(requests.zip(counts).collect());
         let mut counted = Counted {
@@ -273,7 +273,7 @@ impl Shared {
                 }));
             }
             Phase::Settling => {
-                progress.requests.fit(Instant::now(), took);
+                progress.batched.fit(Instant::now(), took);
                 progress.zero = self.counting.zero()?;
                 progress.phase = Phase::Counting;
             }
@@ -283,7 +283,7 @@ impl Shared {
             }
         }
         let counted = progress.counts.len();
-        let next = progress.requests.next(counted, Instant::now(), took);
+        let next = progress.batched.next(counted, Instant::now(), took);
         Ok(next.map(|requests| Batch {
             requests,
             pause: progress.pause,
@@ -292,32 +292,37 @@ impl Shared {
 }
 
 impl Batched {
+    /// The same as in the first trial, however long they take.
+    pub(super) fn known(batches: Vec<NonZeroU64>) -> Self {
+        Self { batches, end: None }
+    }
+
+    /// As many of these requests as fit into the time until `end`, if there is one.
+    pub(super) fn fitting(requests: u64, end: Option<Instant>) -> Self {
+        let batches = shares(requests).collect();
+        Self { batches, end }
+    }
+
+    /// How many requests all batches have.
+    fn requests(&self) -> u64 {
+        self.batches.iter().map(|batch| batch.get()).sum()
+    }
+
     /// Leaves out what would last too long, if the requests of the settling batch took this long.
     fn fit(&mut self, now: Instant, settling: Duration) {
-        if let Self::Fitting(requests, Some(end)) = self {
+        if let Some(end) = self.end {
             let each = settling.as_secs_f64() / SETTLING.get() as f64;
             let fitting = end.saturating_duration_since(now).as_secs_f64() / each;
-            *requests = (fitting as u64)
-                .max(FEWEST_IN_BATCH * BATCHES)
-                .min(*requests);
+            let fitting = (fitting as u64).max(FEWEST_IN_BATCH * BATCHES);
+            self.batches = shares(fitting.min(self.requests())).collect();
         }
     }
 
     /// The next batch after `counted` ones, of which the last took this long; `None` if there is none, or too little time.
     fn next(&self, counted: usize, now: Instant, took: Duration) -> Option<NonZeroU64> {
-        match self {
-            Self::Known(batches) => batches.get(counted).copied(),
-            Self::Fitting(_, Some(end)) if counted >= FEWEST_BATCHES && now + took > *end => None,
-            Self::Fitting(requests, _) => shares(*requests).nth(counted),
-        }
-    }
-
-    /// The requests of the first batches.
-    fn of_counted(&self, batches: usize) -> Vec<NonZeroU64> {
-        match self {
-            Self::Known(known) => known.iter().take(batches).copied().collect(),
-            Self::Fitting(requests, _) => shares(*requests).take(batches).collect(),
-        }
+        let is_late = self.end.is_some_and(|end| now + took > end);
+        let is_over = is_late && counted >= FEWEST_BATCHES;
+        self.batches.get(counted).copied().filter(|_| !is_over)
     }
 }
 
@@ -370,22 +375,18 @@ mod tests {
     fn requests_fit_into_the_time_that_is_left() {
         let now = Instant::now();
         let fitted = |requests, left_s: u64, settling_s: f64| {
-            let mut batched = Batched::Fitting(requests, Some(now + Duration::from_secs(left_s)));
+            let mut batched = Batched::fitting(requests, Some(now + Duration::from_secs(left_s)));
             batched.fit(now, Duration::from_secs_f64(settling_s));
-            batched
-                .of_counted(10)
-                .iter()
-                .map(|it| it.get())
-                .sum::<u64>()
+            batched.requests()
         };
         // Twenty requests took 5 s, so one takes 250 ms.
         assert_eq!(fitted(1000, 500, 5.0), 1000);
         assert_eq!(fitted(1000, 75, 5.0), 300);
         assert_eq!(fitted(1000, 0, 5.0), 100, "the fewest");
         assert_eq!(fitted(7, 0, 5.0), 7, "fewer are wanted");
-        let mut endless = Batched::Fitting(1000, None);
+        let mut endless = Batched::fitting(1000, None);
         endless.fit(now, Duration::from_secs(9));
-        assert_eq!(endless.of_counted(10).len(), 10);
+        assert_eq!(endless.requests(), 1000);
     }
 
     #[test]
@@ -393,14 +394,13 @@ mod tests {
         let now = Instant::now();
         let after_s = |s: u64| now + Duration::from_secs(s);
         let took = Duration::from_secs(2);
-        let batched = Batched::Fitting(100, Some(after_s(10)));
+        let batched = Batched::fitting(100, Some(after_s(10)));
         let ten = NonZeroU64::new(10);
         assert_eq!(batched.next(4, after_s(8), took), ten);
         assert_eq!(batched.next(4, after_s(9), took), None);
         assert_eq!(batched.next(2, after_s(9), took), ten, "three at least");
         assert_eq!(batched.next(10, after_s(0), took), None);
-        // Other trials have the same batches, however long they take.
-        let known = Batched::Known(batched.of_counted(4));
+        let known = Batched::known(batched.batches[..4].to_vec());
         assert_eq!(known.next(3, after_s(90), took), ten);
         assert_eq!(known.next(4, after_s(0), took), None);
     }

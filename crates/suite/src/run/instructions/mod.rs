@@ -254,14 +254,14 @@ impl TrialSetup<'_> {
             share_of_left(WARM_UP_SHARE),
         );
         let counted = share_of_left(WARM_UP_SHARE + (1.0 - WARM_UP_SHARE) * COUNTED_SHARE);
-        let requests = match known {
-            Some(known) => Batched::Known(known.batches.clone()),
-            None => Batched::Fitting(
+        let batched = match known {
+            Some(known) => Batched::known(known.batches.clone()),
+            None => Batched::fitting(
                 self.load.requests.unwrap_or(1),
                 counted.map(|counted| now + counted),
             ),
         };
-        BatchCounts::new(counting, warm_up, requests)
+        BatchCounts::new(counting, warm_up, batched)
     }
 
     /// The program that the server's command begins with; empty if Prony does not start it.

@@ -110,7 +110,7 @@ impl<'a> Stopping<'a> {
             watched.widest = widths.reduce(f64::max);
             let least = least_rounds(&watched.measure);
             let precision = self.rule.precision.share();
-            let may_be_judged = compared.iter().all(|one| one.may_be_judged(by));
+            let may_be_judged = compared.iter().all(|one| one.may_be_judged);
             if rounds as usize >= least && may_be_judged && enough_after(least, &ratios, precision)
             {
                 watched.state = State::Ended(rounds, EnoughRounds::Precise);
@@ -200,15 +200,8 @@ struct Figures(BTreeMap<String, BTreeMap<u32, Counted>>);
 /// A server compared with the baseline.
 struct Compared {
     ratio: Ratio,
-    /// How many rounds were quiet for both.
-    quiet_rounds: usize,
-}
-
-impl Compared {
-    /// Whether a verdict on times may rest on it.
-    fn may_be_judged(&self, by: MeasuredBy) -> bool {
-        by == MeasuredBy::Instructions || self.quiet_rounds >= LEAST_VERDICT_ROUNDS
-    }
+    /// Whether a verdict may rest on it: one on times needs rounds that were quiet for both.
+    may_be_judged: bool,
 }
 
 /// The attempt at a round that counts so far.
@@ -285,7 +278,8 @@ impl Figures {
             };
             Some(Compared {
                 ratio: ratio.filter(|_| is_enough(pairs.len()))?,
-                quiet_rounds: self.quiet_rounds(id, base_id),
+                may_be_judged: by == MeasuredBy::Instructions
+                    || self.quiet_rounds(id, base_id) >= LEAST_VERDICT_ROUNDS,
             })
         };
         others.filter_map(ratio).collect()
