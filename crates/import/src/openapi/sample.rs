@@ -184,31 +184,27 @@ impl<'a> Sampler<'a> {
     /// The required properties, those with an example, and as many more as there must be.
     fn object(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Node, OpenApiError> {
         let mut members = Members::default();
-        let properties = all.properties();
         let required: HashSet<&str> = all.names("required").collect();
-        let least = all.largest("minProperties").unwrap_or(0);
         let discriminator = all.discriminator();
-        let described: HashSet<&str> = properties.iter().map(|(name, _)| *name).collect();
         let mut optional = Vec::new();
-        for (name, schemas) in properties {
+        for (name, schemas) in all.properties() {
             let property = self.all_of(&schemas)?;
-            // The server sets these.
-            if property.is_true("readOnly") {
-                members.read_only.insert(name);
-                continue;
-            }
             let example = all.examples().find_map(|example| example.get(name));
             let named = discriminator.filter(|(of, _)| *of == name && !property.has_given());
-            if let Some(example) = example {
-                members.add(name, Some(example.clone()));
+            let value = if property.is_true("readOnly") {
+                // The server sets it.
+                None
+            } else if let Some(example) = example {
+                Some(example.clone())
             } else if let Some((_, value)) = named {
-                members.add(name, Some(Node::Text(value.to_owned())));
+                Some(Node::Text(value.to_owned()))
             } else if required.contains(name) || property.has_given() {
-                let value = self.value(property, depth + 1)?;
-                members.add(name, value);
+                self.value(property, depth + 1)?
             } else {
                 optional.push((name, property));
-            }
+                continue;
+            };
+            members.add(name, value);
         }
         for (name, value) in all.examples().flat_map(Node::members) {
             members.add(name, Some(value.clone()));
@@ -217,11 +213,12 @@ impl<'a> Sampler<'a> {
             members.add(name, Some(Node::Text(value.to_owned())));
         }
         for name in all.names("required") {
-            if !described.contains(name) {
+            if !members.has(name) {
                 let value = self.additional(all, depth)?;
                 members.add(name, value);
             }
         }
+        let least = all.largest("minProperties").unwrap_or(0);
         for (name, property) in optional {
             if members.all.len() < least || all.depends(&members, name) {
                 let value = self.value(property, depth + 1)?;
@@ -403,7 +400,7 @@ impl<'a> AllOf<'a> {
     }
 
     /// Whether a property must be there because another one is.
-    fn depends(&self, members: &Members<'_>, name: &str) -> bool {
+    fn depends(&self, members: &Members, name: &str) -> bool {
         let names = |list: &Node| list.items().iter().any(|it| it.text() == Some(name));
         let rules = self.find("dependentRequired").map(Node::members);
         let mut rules = rules.into_iter().flatten();
@@ -413,22 +410,21 @@ impl<'a> AllOf<'a> {
 
 /// The members of an object so far.
 #[derive(Default)]
-struct Members<'a> {
+struct Members {
     all: Vec<(String, Node)>,
+    /// Their names, and those of members that are left out.
     names: HashSet<String>,
-    read_only: HashSet<&'a str>,
 }
 
-impl Members<'_> {
+impl Members {
     fn has(&self, name: &str) -> bool {
-        self.names.contains(name) || self.read_only.contains(name)
+        self.names.contains(name)
     }
 
-    /// Adds a member that is not there yet.
+    /// Adds a member, or leaves it out, if neither is done yet.
     fn add(&mut self, name: &str, value: Option<Node>) {
-        if let Some(value) = value.filter(|_| !self.has(name)) {
-            self.names.insert(name.to_owned());
-            self.all.push((name.to_owned(), value));
+        if self.names.insert(name.to_owned()) {
+            self.all.extend(value.map(|value| (name.to_owned(), value)));
         }
     }
 }
