@@ -33,7 +33,7 @@ pub(super) fn unmet(
         references: Vec::new(),
     };
     let Some(schema) = converted.whole(schema) else {
-        return cannot("it is too large");
+        return cannot("the schema is too large");
     };
     let options = jsonschema::options()
         .with_draft(Draft::Draft202012)

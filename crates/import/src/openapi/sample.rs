@@ -603,6 +603,7 @@ mod tests {
             {"type": "string", "pattern": "^[a-z]+$", "minLength": 10, "maxLength": 12} | "aaaaaaaaaa"
             {"type": "array", "uniqueItems": true, "minItems": 2, "items": {"enum": ["x", "y"]}} | ["x","y"]
             {"type": "array", "uniqueItems": true, "minItems": 2, "items": {"type": "integer"}} | [1,2]
+            {"type": "array", "uniqueItems": true, "minItems": 2, "items": {"const": 9223372036854775807}} | [9223372036854775807,9223372036854775807]
             {"prefixItems": [{"type": "integer"}, {"type": "boolean"}], "minItems": 3} | [1,true,{}]
             {"type": "array", "contains": {"const": 7}} | [7]
             {"exclusiveMaximum": 4, "minimum": 3, "maximum": 4} | 3

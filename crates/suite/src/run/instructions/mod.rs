@@ -126,8 +126,8 @@ pub fn limits_of_counting(command: &[String]) -> Option<String> {
     let compiles = COMPILING.contains(&program);
     compiles.then(|| {
         format!(
-            "{program} compiles code while it runs, so starts differ: a small server shows changes of 1 %, one with a large \
-             framework perhaps only those above 8 %; a longer --budget warms it up longer, and --by time compares CPU time"
+            "{program} compiles code while it runs, so its starts differ: changes below 1 % (small servers) or 8 % (large \
+             frameworks) may not show; a longer --budget warms the server up longer, and --by time compares CPU time"
         )
     })
 }
