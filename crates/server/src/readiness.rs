@@ -39,7 +39,7 @@ pub enum Probe {
     Right,
     /// No complete response, for this reason: refused, closed or not in time.
     NotYet(String),
-    /// A response that says that the server is not available, as one may that still starts; the text says what was
+    /// A response that says that the server is not available, perhaps because it still starts; the text says what was
     /// expected and what was received.
     Unavailable(String),
     /// Another response; the text says what was expected and what was received.

@@ -363,7 +363,7 @@ impl Fault {
     }
 }
 
-/// Whether a response with this status says that the server is not available, as one may that still starts.
+/// Whether a response with this status says that the server is not available, perhaps because it still starts.
 pub fn is_unavailable(status: u16) -> bool {
     UNAVAILABLE.contains(&status)
 }
