@@ -137,36 +137,23 @@ impl Data {
     }
 }
 
-/// A column of a CSV file.
-struct Column {
-    name: String,
-    is_number: bool,
-}
-
-impl Column {
-    /// The column with this name in the first line, which may end in `:number`.
-    fn declared(name: &str) -> Self {
-        let number = name.strip_suffix(":number");
-        Self {
-            name: number.unwrap_or(name).to_owned(),
-            is_number: number.is_some(),
-        }
-    }
-
-    fn value(&self, cell: &str, line: u64) -> Result<Value, SourcesError> {
-        if !self.is_number {
-            return Ok(Value::Text(cell.to_owned()));
-        }
-        match serde_json::from_str::<serde_json::Number>(cell) {
-            Ok(number) => Ok(Value::Number(Number::from(&number))),
-            Err(_) => Err(SourcesError::NoNumber {
-                line,
-                column: self.name.clone(),
-                text: cell.to_owned(),
-            }),
-        }
+/// The value of a cell below a head of a CSV file: a text, unless the head declares a number: `price:number`.
+fn cell(head: &str, text: &str, line: u64) -> Result<Value, SourcesError> {
+    let Some(column) = head.strip_suffix(NUMBER) else {
+        return Ok(Value::Text(text.to_owned()));
+    };
+    match serde_json::from_str::<serde_json::Number>(text) {
+        Ok(number) => Ok(Value::Number(Number::from(&number))),
+        Err(_) => Err(SourcesError::NoNumber {
+            line,
+            column: column.to_owned(),
+            text: text.to_owned(),
+        }),
     }
 }
+
+/// What the head of a column ends in whose cells are numbers.
+const NUMBER: &str = ":number";
 
 #[derive(Clone, Debug)]
 struct Counter {
@@ -310,8 +297,11 @@ impl Sources {
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::Headers)
             .from_reader(Bounded::new(text));
-        let columns: Vec<Column> = reader.headers()?.iter().map(Column::declared).collect();
-        let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+        let heads = reader.headers()?.clone();
+        let names = heads
+            .iter()
+            .map(|head| head.strip_suffix(NUMBER).unwrap_or(head));
+        let names: Vec<String> = names.map(str::to_owned).collect();
         if let Some(unnamed) = names.iter().position(String::is_empty) {
             return Err(SourcesError::Unnamed(unnamed + 1));
         }
@@ -320,8 +310,8 @@ impl Sources {
         for record in reader.records() {
             let record = record?;
             let line = record.position().map_or(0, csv::Position::line);
-            let cells = columns.iter().zip(&record);
-            let cells = cells.map(|(column, cell)| column.value(cell, line));
+            let cells = heads.iter().zip(&record);
+            let cells = cells.map(|(head, text)| cell(head, text, line));
             add_row(&mut values, cells.collect::<Result<Vec<_>, _>>()?)?;
         }
         self.add_rows(names, values)

@@ -217,17 +217,14 @@ impl<'a> Style<'a> {
 
     fn joined_by(self, between: &str, value: &Node, encode: &dyn Fn(&str) -> String) -> String {
         let texts: Vec<String> = match value {
-            Node::List(items) if self.name != "json" => {
-                items.iter().map(|item| encode(&joined(item))).collect()
-            }
-            Node::Map(members) if self.name != "json" => {
+            value if self.name == "json" => vec![encode(&json_or_text(value))],
+            Node::List(items) => items.iter().map(|item| encode(&joined(item))).collect(),
+            Node::Map(members) => {
                 let equals = if self.is_exploded { "=" } else { between };
-                members
-                    .iter()
-                    .map(|(name, value)| {
-                        format!("{}{equals}{}", encode(name), encode(&joined(value)))
-                    })
-                    .collect()
+                let members = members.iter().map(|(name, value)| {
+                    format!("{}{equals}{}", encode(name), encode(&joined(value)))
+                });
+                members.collect()
             }
             value => vec![encode(&json_or_text(value))],
         };

@@ -75,15 +75,12 @@ struct Package {
 enum Workspaces {
     List(Vec<String>),
     /// Yarn's form.
-    Table {
-        packages: Vec<String>,
-    },
+    Table(Packages),
 }
 
-/// The field of a pnpm-workspace.yaml that matters here.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct PnpmWorkspace {
+/// That form, which is also that of a pnpm-workspace.yaml.
+#[derive(Deserialize)]
+struct Packages {
     packages: Vec<String>,
 }
 
@@ -144,14 +141,16 @@ fn local_path(version: &str) -> Option<&str> {
 /// The members of the workspace that `folder` belongs to, by name.
 fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreadable> {
     for root in folder.ancestors().take(MOST_UP) {
-        let patterns = match read(root).and_then(|package| package.workspaces) {
-            Some(Workspaces::List(patterns) | Workspaces::Table { packages: patterns }) => patterns,
-            None => match fs::read_to_string(root.join(PNPM_FILE)) {
-                Ok(text) => pnpm_patterns(&text),
-                Err(_) => continue,
-            },
+        let of_pnpm = || {
+            let text = fs::read_to_string(root.join(PNPM_FILE)).ok()?;
+            serde_saphyr::from_str(&text).ok().map(Workspaces::Table)
         };
-        let members = members(root, &patterns)?;
+        let workspaces = read(root).and_then(|package| package.workspaces);
+        let packages = match workspaces.or_else(of_pnpm) {
+            Some(Workspaces::List(packages) | Workspaces::Table(Packages { packages })) => packages,
+            None => continue,
+        };
+        let members = members(root, &packages)?;
         if root == folder || members.iter().any(|member| member == folder) {
             let named = members.into_iter().filter_map(|member| {
                 let name = read(&member)?.name?;
@@ -161,12 +160,6 @@ fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreada
         }
     }
     Ok(BTreeMap::new())
-}
-
-/// The members that a pnpm-workspace.yaml names; none if it is invalid: the build reports that better.
-fn pnpm_patterns(text: &str) -> Vec<String> {
-    let workspace: PnpmWorkspace = serde_saphyr::from_str(text).unwrap_or_default();
-    workspace.packages
 }
 
 /// The folders below `root` with a package.json that match a pattern, and none of those that begin with `!`.
@@ -228,9 +221,9 @@ mod tests {
             "catalog: {}\npackages:\n- \"apps/*\"\n- \"!apps/old\"\n",
             "packages: [\n  apps/*,\n  \"!apps/old\"\n]\nonlyBuilt:\n  - b\n",
         ] {
-            assert_eq!(pnpm_patterns(text), ["apps/*", "!apps/old"], "{text}");
+            let Packages { packages } = serde_saphyr::from_str(text).unwrap();
+            assert_eq!(packages, ["apps/*", "!apps/old"], "{text}");
         }
-        assert!(pnpm_patterns("catalog:\n  a: 1\n").is_empty());
     }
 
     #[test]
