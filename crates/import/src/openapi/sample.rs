@@ -303,7 +303,7 @@ struct AllOf<'a> {
 }
 
 impl<'a> AllOf<'a> {
-    /// What the last schema says that says it: what comes after `allOf` counts most.
+    /// What the last schema that has it says: what comes after `allOf` counts most.
     fn last<T>(&self, says: impl Fn(&'a Node) -> Option<T>) -> Option<T> {
         self.parts.iter().rev().find_map(|&part| says(part))
     }
