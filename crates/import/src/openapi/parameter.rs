@@ -26,7 +26,7 @@ pub(super) struct Parameters {
     pub(super) headers: Vec<(Text, Text)>,
     /// `name=value`
     pub(super) cookies: Vec<String>,
-    /// What is to be checked because a schema may not allow it, a sentence each.
+    /// What the reader has to check because a schema may not allow it, a sentence each.
     pub(super) unmet: Vec<String>,
 }
 
