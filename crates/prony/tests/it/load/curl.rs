@@ -88,7 +88,7 @@ fn what_differs_from_curl_is_noted() {
         .load(format!("-n1 -c1 --curl '{command} {}'", server.url()))
         .with(0)
         .says("note: -L: Prony does not follow redirects here")
-        .says("note: Transfer-Encoding: the request has its length");
+        .says("note: Prony sends Content-Length instead of Transfer-Encoding");
 }
 
 #[test]
