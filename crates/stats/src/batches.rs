@@ -75,8 +75,8 @@ pub fn share_of(count: u64, all: u64) -> Interval {
 /// How many independent cases, none of which counts, show that a share is below `limit` (0 to 1): with as many the interval
 /// of [`share_of`] ends below it. `None` if no number does.
 pub fn cases_to_show(limit: f64) -> Option<u64> {
-    let least = || REACH * REACH * (1.0 - limit) / limit;
-    (limit > 0.0 && limit < 1.0).then(|| least() as u64 + 1)
+    let least = REACH * REACH * (1.0 - limit) / limit;
+    (limit > 0.0 && limit < 1.0).then_some((least as u64).saturating_add(1))
 }
 
 fn sums(batches: &[(f64, f64)]) -> (f64, f64) {

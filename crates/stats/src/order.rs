@@ -117,17 +117,17 @@ impl Order {
     /// What the rounds tell about one beside another; `None` if they were not compared (see [`Order::compares`]).
     pub fn beside(&self, one: usize, other: usize) -> Option<Beside> {
         let pair = self.pair(one, other)?;
-        let (ratio, told) = match pair.larger == one {
-            true => (pair.ratio, Ordering::Greater),
-            false => (pair.ratio.inverse(), Ordering::Less),
+        let (told, ratio) = if pair.larger == one {
+            (Ordering::Greater, pair.ratio)
+        } else {
+            (Ordering::Less, pair.ratio.inverse())
         };
-        Some(Beside {
-            told: match self.is_told(pair) {
-                true => told,
-                false => Ordering::Equal,
-            },
-            ratio,
-        })
+        let told = if self.is_told(pair) {
+            told
+        } else {
+            Ordering::Equal
+        };
+        Some(Beside { told, ratio })
     }
 
     fn pair(&self, one: usize, other: usize) -> Option<&PairTest> {

@@ -33,9 +33,9 @@ pub struct PairTest {
 /// the pair's own rounds, and less in a table of three or four rows, which cannot show whether one row is noisier than the
 /// others.
 pub fn compare(rounds: &[&BTreeMap<u32, f64>]) -> Vec<PairTest> {
-    let own: Vec<Own> = (0..rounds.len())
+    let own: Vec<PairTest> = (0..rounds.len())
         .flat_map(|one| (one + 1..rounds.len()).map(move |other| (one, other)))
-        .filter_map(|(one, other)| Own::of(one, other, rounds))
+        .filter_map(|(one, other)| PairTest::of(one, other, rounds))
         .collect();
     let variances: Vec<Variance> = own.iter().map(|pair| pair.noise).collect();
     let prior = Prior::of(&variances, dependence(rounds.len()));
@@ -44,7 +44,7 @@ pub fn compare(rounds: &[&BTreeMap<u32, f64>]) -> Vec<PairTest> {
         .map(|pair| {
             let moderated = |prior: Prior| prior.moderate(pair.noise, share * pair.noise.freedom);
             let noise = prior.map_or(pair.noise, moderated);
-            pair.test(noise)
+            pair.with_noise(noise)
         })
         .collect()
 }
@@ -56,27 +56,24 @@ pub fn corrected(pairs: Vec<PairTest>) -> Vec<PairTest> {
     corrected.map(|(pair, p)| PairTest { p, ..pair }).collect()
 }
 
-/// A pair on its own, before moderation.
-struct Own {
-    larger: usize,
-    smaller: usize,
-    ratio: Ratio,
-    noise: Variance,
-}
-
-impl Own {
+impl PairTest {
+    /// The pair with its own noise alone.
     fn of(one: usize, other: usize, rounds: &[&BTreeMap<u32, f64>]) -> Option<Self> {
-        let ratio = Ratio::paired(&common_rounds(rounds[one], rounds[other]))?;
-        let (larger, smaller, ratio) = match ratio.ratio > 1.0 {
-            true => (one, other, ratio),
-            false => (other, one, ratio.inverse()),
+        let paired = Ratio::paired(&common_rounds(rounds[one], rounds[other]))?;
+        let is_larger = paired.ratio > 1.0;
+        let (larger, smaller) = if is_larger {
+            (one, other)
+        } else {
+            (other, one)
         };
+        let ratio = if is_larger { paired } else { paired.inverse() };
         let freedom = ratio.n as f64 - 1.0;
         let error = (ratio.ratio / ratio.low).ln() / student_reach(MISS, freedom);
         Some(Self {
             larger,
             smaller,
             ratio,
+            p: ratio.p,
             noise: Variance {
                 value: ratio.n as f64 * error * error,
                 freedom,
@@ -84,18 +81,14 @@ impl Own {
         })
     }
 
-    fn test(self, noise: Variance) -> PairTest {
-        PairTest {
-            larger: self.larger,
-            smaller: self.smaller,
-            ratio: self.ratio,
+    fn with_noise(self, noise: Variance) -> Self {
+        Self {
             p: p_value(self.ratio.ratio, noise, self.ratio.n),
             noise,
+            ..self
         }
     }
-}
 
-impl PairTest {
     /// The p-value that this ratio would have with this noise and another number of rounds.
     pub fn p_in(&self, rounds: usize) -> f64 {
         let noise = Variance {

@@ -98,7 +98,10 @@ fn as_many_cases_as_are_needed_show_a_limit_and_one_less_does_not() {
         [0.001, 0.01, 0.5].map(cases_to_show),
         [Some(3838), Some(381), Some(4)]
     );
-    assert_eq!([0.0, 1.0].map(cases_to_show), [None; 2]);
+    assert_eq!(
+        [0.0, 1.0, f64::NAN, 1e-300].map(cases_to_show),
+        [None, None, None, Some(u64::MAX)]
+    );
     for limit in [0.0001, 0.001, 0.02, 0.3] {
         let needed = cases_to_show(limit).unwrap();
         assert!(share_of(0, needed).high < limit, "{limit}");
