@@ -101,7 +101,8 @@ impl RateAttempt {
                 .outside
                 .map(|outside| AttemptNoise::of(outside, load)),
             tcp: load.tcp,
-            slow_because: { load.server_stopped() }
+            slow_because: load
+                .server_stopped()
                 .map(|throttled| format!("the server's {throttled}"))
                 .or_else(|| load.slow_because.clone()),
         })
@@ -112,10 +113,10 @@ impl RateAttempt {
         self.noise.as_ref().is_some_and(AttemptNoise::is_noisy)
     }
 
-    /// The share of the CPU time that server or generator lost to others.
-    pub(crate) fn disturbance(&self) -> f64 {
-        let noise = self.noise.as_ref();
-        noise.map_or(0.0, |noise| noise.steal_share + noise.foreign_share)
+    /// The share of the CPU time that it lost to what made it noisy.
+    pub(crate) fn lost(&self) -> f64 {
+        let causes = self.noise.iter().flat_map(|noise| &noise.noisy);
+        causes.map(NoiseCause::lost).sum()
     }
 }
 
@@ -169,7 +170,7 @@ impl AttemptNoise {
         }
     }
 
-    /// Whether anything did.
+    /// Whether anything made the attempt noisy.
     pub fn is_noisy(&self) -> bool {
         !self.noisy.is_empty()
     }

@@ -162,15 +162,14 @@ pub fn find<G: Generator>(
         seeds: fastrand::Rng::with_seed(question.seed),
         first_load: None,
         longest_extra: Duration::ZERO,
-        rates: 0,
         noisy_rates: 0,
     };
     let mut search = Search::new(guess_per_s * BELOW_GUESS, question.precision, question.seed);
     let (attempts, mut ended) = finder.search(&mut search)?;
-    let found = match finder.rests_on_noise() {
-        true => search.result().without_precision(),
-        false => search.result(),
-    };
+    let mut found = search.result();
+    if finder.rests_on_noise(&attempts) {
+        found = found.without_precision();
+    }
     let mut curve = Vec::new();
     if matches!(ended, Ended::Complete | Ended::Budget) {
         let rates = curve::rates(&found, question.curve_steps);
@@ -227,8 +226,7 @@ struct Finder<'a, G> {
     /// The longest that a load has taken beyond its planned time so far: the wait for the backlog before it and for
     /// late responses after it.
     longest_extra: Duration,
-    /// How many rates the search tried, and how many of them every run was noisy of.
-    rates: u32,
+    /// How many rates the search judged by a noisy run.
     noisy_rates: u32,
 }
 
@@ -262,7 +260,6 @@ impl<G: Generator> Finder<'_, G> {
         attempts: &mut Vec<RateAttempt>,
     ) -> Result<ControlFlow<Ended, Tried>, FindError<G::Error>> {
         let first = attempts.len();
-        self.rates += 1;
         for run in 1..=MOST_RUNS.saturating_sub(self.noisy_rates).max(1) {
             let planned = self.plan(rate, purpose);
             let pause = match run {
@@ -270,10 +267,10 @@ impl<G: Generator> Finder<'_, G> {
                 _ => self.lengths.measured.min(LONGEST_PAUSE),
             };
             if !self.fits(&planned, reserved + pause) {
-                match run {
-                    1 => return Ok(Break(Ended::Budget)),
-                    _ => break,
+                if run == 1 {
+                    return Ok(Break(Ended::Budget));
                 }
+                break;
             }
             if !pause.is_zero() {
                 self.generator.pause(pause);
@@ -290,15 +287,16 @@ impl<G: Generator> Finder<'_, G> {
         }
         self.noisy_rates += 1;
         let runs = attempts[first..].iter();
-        let least = runs.min_by(|a, b| a.disturbance().total_cmp(&b.disturbance()));
+        let least = runs.min_by(|a, b| a.lost().total_cmp(&b.lost()));
         Ok(Continue(
             least.map_or(Tried::Limited, |run| run.judgement.tried()),
         ))
     }
 
     /// Whether too many rates were judged by a noisy run.
-    fn rests_on_noise(&self) -> bool {
-        f64::from(self.noisy_rates) > MOST_NOISY * f64::from(self.rates)
+    fn rests_on_noise(&self, attempts: &[RateAttempt]) -> bool {
+        let rates = attempts.iter().filter(|attempt| attempt.run == 1).count();
+        f64::from(self.noisy_rates) > MOST_NOISY * rates as f64
     }
 
     /// Measures the curve; also returns why it ended early, if it did.

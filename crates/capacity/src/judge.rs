@@ -79,22 +79,23 @@ pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement,
 
 /// The evidence that the generator may have broken every bound that was broken.
 fn by_generator(figures: &LoadFigures, broken: &[Broken]) -> Option<String> {
-    let limited = figures.client_limited_by().map(str::to_owned);
-    limited.or_else(|| {
-        let because = broken
-            .iter()
-            .map(|one| figures.missed_because(&one.objective));
-        let because: Option<Vec<String>> = because.collect();
-        because?.into_iter().next()
-    })
+    if let Some(limited) = figures.client_limited_by() {
+        return Some(limited.to_owned());
+    }
+    let because = broken
+        .iter()
+        .map(|one| figures.missed_because(&one.objective));
+    let because: Option<Vec<String>> = because.collect();
+    because?.into_iter().next()
 }
 
 /// How many requests or flows were not sent, or had to wait for a connection. Every connection was busy or being set up: if the
 /// generator could not send them, it shows in the generator itself.
 fn waited(load: &LoadResult, open: &OpenLoop) -> Option<String> {
     let (unit, most) = (Unit::of(&load.load), open.most_connections);
-    let waited = Some(unit).filter(|unit| *unit == Unit::Flows);
-    if let Some(share) = waited.and_then(|_| share_that_waited(load, open)) {
+    if unit == Unit::Flows
+        && let Some(share) = share_that_waited(load, open)
+    {
         return Some(format!(
             "{:.1} % of the flows had to wait: all {most} connections were in a flow",
             share * 100.0

@@ -330,24 +330,18 @@ impl Search {
 
     /// The capacity, if everything that the findings rest on lies within the precision, also those that were dropped.
     fn wide(&self) -> Option<Found> {
-        let (low_per_s, high_per_s) = self.extremes?;
-        let Found::Capacity {
-            per_s,
-            coverage,
-            findings_per_s,
-            ..
-        } = self.capacity()?
-        else {
-            return None;
-        };
-        let found = Found::Capacity {
-            per_s,
+        let extremes = self.extremes?;
+        let mut found = self.capacity()?;
+        if let Found::Capacity {
             low_per_s,
             high_per_s,
-            coverage,
-            findings_per_s,
-            confirmed: false,
-        };
+            confirmed,
+            ..
+        } = &mut found
+        {
+            (*low_per_s, *high_per_s) = extremes;
+            *confirmed = false;
+        }
         Some(found).filter(|found| self.precision.is_met(found))
     }
 
