@@ -141,7 +141,8 @@ impl<'a> CaseRounds<'a> {
         }
     }
 
-    /// How many rounds rest on noisy attempts: `noisy in every attempt, so the least disturbed counts: 1 of 7 rounds of base`.
+    /// How many rounds rest on noisy attempts: `in 1 of 7 rounds of base every attempt was noisy, and the least disturbed one
+    /// counts`.
     fn noisy(&self) -> Option<String> {
         let sides = [("base", &self.base), ("new", &self.new)].into_iter();
         let noisy = sides.filter_map(|(side, rounds)| {
@@ -150,8 +151,8 @@ impl<'a> CaseRounds<'a> {
         });
         let noisy: Vec<String> = noisy.collect();
         (!noisy.is_empty()).then(|| {
-            let noisy = noisy.join(", ");
-            format!("noisy in every attempt, so the least disturbed counts: {noisy}")
+            let noisy = noisy.join(" and ");
+            format!("in {noisy} every attempt was noisy, and the least disturbed one counts")
         })
     }
 }
@@ -184,9 +185,10 @@ impl OpenCase {
                 change.threshold,
                 metric.better(),
             );
-            let verdict = match change.has_enough_rounds(metric) {
-                true => verdict.into(),
-                false => Finding::Inconclusive,
+            let verdict = if change.has_enough_rounds(metric) {
+                verdict.into()
+            } else {
+                Finding::Inconclusive
             };
             row.finding = self.limits.leave(metric, verdict);
             if row.finding == Finding::NoChangeSeen && change.p_corrected < metric.significance() {

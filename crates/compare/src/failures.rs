@@ -16,8 +16,9 @@ struct Errors {
     wrong: u64,
     /// Rounds with errors that were not noisy in every attempt.
     rounds: usize,
-    /// Rounds in which the server did not respond for some time, which costs a closed loop few requests.
+    /// Likewise with outages, which cost a closed loop few requests.
     outages: usize,
+    /// The longest of these outages.
     longest: Option<Outage>,
 }
 
@@ -29,10 +30,12 @@ impl Errors {
             all.requests += round.load.outcomes.total();
             all.errors += errors;
             all.wrong += wrong(round);
-            let counts = !rounds.is_noisy(number);
-            all.rounds += usize::from(errors > 0 && counts);
+            if rounds.is_noisy(number) {
+                continue;
+            }
+            all.rounds += usize::from(errors > 0);
             let outages = &round.load.outages;
-            all.outages += usize::from(!outages.is_empty() && counts);
+            all.outages += usize::from(!outages.is_empty());
             all.longest = Outage::longest(outages.iter().copied().chain(all.longest));
         }
         all
@@ -67,11 +70,11 @@ fn wrong(round: &Measurement) -> u64 {
 /// More than this many times as many errors, or failed rounds, are worse.
 const MORE: f64 = 2.0;
 
-/// The row of the errors; `None` if neither side has any.
+/// The row of errors and outages; `None` if neither side has any.
 ///
 /// One wrong response is worse if there was none. Other errors are worse if they occur in more than one quiet round and are new or
-/// more than twice as many as before: a machine that stalls for a moment causes some in one round, and a noisy one in several. So are
-/// outages.
+/// more than twice as many as before: a machine that stalls for a moment causes some in one round, and a noisy one in several.
+/// Outages are worse if there are any in more than one quiet round and there were none before.
 pub fn errors(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<MetricRow> {
     let (then, now) = (Errors::of(base), Errors::of(new));
     if then.errors + now.errors == 0 && then.outages + now.outages == 0 {
@@ -98,7 +101,7 @@ fn finding(then: &Errors, now: &Errors) -> Finding {
         Finding::Worse
     } else if appear(now, then) {
         Finding::Improved
-    } else if then.errors == 0 || then.outages < now.outages {
+    } else if (then.errors == 0 && now.errors > 0) || then.outages < now.outages {
         Finding::Inconclusive
     } else {
         Finding::NoChangeSeen

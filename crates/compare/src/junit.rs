@@ -36,7 +36,7 @@ pub fn junit(comparison: &Comparison, strict: bool) -> String {
 
 fn of_row(case: &Case, row: &MetricRow, strict: bool) -> TestCase {
     let text = [row.finding.name().to_owned(), change_in_words(row)];
-    let texts = { text.iter() }.chain(&row.notes).chain(&case.notes);
+    let texts = text.iter().chain(&row.notes).chain(&case.notes);
     let texts: Vec<&str> = texts
         .map(String::as_str)
         .filter(|text| !text.is_empty())

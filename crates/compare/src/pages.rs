@@ -291,7 +291,7 @@ fn too_few_rounds(comparison: &Comparison) -> Option<String> {
     });
     let (metric, _) = compared.find(|(metric, change)| !change.has_enough_rounds(*metric))?;
     Some(format!(
-        "A verdict needs at least {} quiet rounds, which are not noisy in every attempt; with fewer, a comparison is inconclusive.",
+        "A verdict needs at least {} quiet rounds (not noisy in every attempt); with fewer, a comparison is inconclusive.",
         metric.least_rounds()
     ))
 }

@@ -20,22 +20,26 @@ pub struct Question {
 impl Question {
     /// What a recorded command line compares: its `--metrics` and `--threshold`, as far as they can be read.
     pub fn of_command(command: &[String]) -> Self {
-        let value = |flag: &str| {
-            let with_value = format!("{flag}=");
-            let mut words = command.iter();
-            words
-                .find_map(|word| word.strip_prefix(&with_value))
-                .or_else(|| {
-                    let at = command.iter().position(|word| word == flag)?;
-                    command.get(at + 1).map(String::as_str)
-                })
+        let values = |flag: &str| {
+            let mut words = command.iter().map(String::as_str);
+            let mut values: Vec<&str> = Vec::new();
+            while let Some(word) = words.next() {
+                values.extend(match word.strip_prefix(flag) {
+                    Some("") => words.next(),
+                    Some(rest) => rest.strip_prefix('='),
+                    None => None,
+                });
+            }
+            values
         };
-        let metrics = value("--metrics").map(|ids| ids.split(',').map(str::parse).collect());
+        let ids = values("--metrics").into_iter();
+        let metrics = ids.flat_map(|ids| ids.split(',')).map(str::parse::<Metric>);
+        let thresholds = values("--threshold")
+            .first()
+            .map(|text| text.parse::<Thresholds>());
         Self {
-            metrics: metrics.and_then(Result::ok).unwrap_or_default(),
-            thresholds: { value("--threshold") }
-                .and_then(|text| text.parse().ok())
-                .unwrap_or_default(),
+            metrics: metrics.collect::<Result<_, _>>().unwrap_or_default(),
+            thresholds: thresholds.and_then(Result::ok).unwrap_or_default(),
         }
     }
 
@@ -177,6 +181,11 @@ mod tests {
                 "prony ab --metrics=rate main --threshold rate=5%",
                 vec![Metric::Rate],
                 0.05,
+            ),
+            (
+                "prony ab --metrics rate main --metrics=cpu,p99",
+                vec![Metric::Rate, Metric::Cpu, Metric::P99],
+                0.02,
             ),
             ("prony ab main --metrics speed --threshold", vec![], 0.02),
         ] {
