@@ -249,28 +249,30 @@ impl<'a> CostChange<'a> {
 
     /// Whether the figure certainly changed, by an amount that matters.
     pub fn is_clear(&self) -> bool {
-        { self.change }.is_some_and(|change| change.matters() && change.p_corrected < 0.05)
+        self.change
+            .is_some_and(|change| change.matters() && change.p_corrected < 0.05)
     }
 
     /// Whether it probably did: by its own interval, but not after the correction for all figures.
     pub fn is_likely(&self) -> bool {
-        let excludes_none = |change: &MeasuredChange| change.low > 1.0 || change.high < 1.0;
-        let likely = self
-            .change
-            .filter(|change| change.matters())
-            .filter(excludes_none);
-        likely.is_some() && !self.is_clear()
+        let excludes_none = |change: MeasuredChange| change.low > 1.0 || change.high < 1.0;
+        let likely = self.change.filter(MeasuredChange::matters);
+        likely.is_some_and(excludes_none) && !self.is_clear()
     }
 
     /// The verdict in a word or two; `None` if there is none.
     pub fn verdict(&self) -> Option<&'static str> {
         let grew = self.change?.ratio > 1.0;
-        match (self.is_clear(), self.is_likely(), grew) {
-            (true, _, true) => Some("grew"),
-            (true, _, false) => Some("shrank"),
-            (false, true, true) => Some("probably grew"),
-            (false, true, false) => Some("probably shrank"),
-            (false, false, _) => None,
+        if self.is_clear() {
+            Some(if grew { "grew" } else { "shrank" })
+        } else if self.is_likely() {
+            Some(if grew {
+                "probably grew"
+            } else {
+                "probably shrank"
+            })
+        } else {
+            None
         }
     }
 }
@@ -531,9 +533,7 @@ mod tests {
     #[test]
     fn a_change_that_matters_is_certain_probable_or_neither() {
         let verdict = |by: [f64; 6]| {
-            let before = cpu("a", &[1.0; 6]);
-            let mut after = cpu("b", &by);
-            let mut before = before;
+            let (mut before, mut after) = (cpu("a", &[1.0; 6]), cpu("b", &by));
             // Other figures, for which the p-values are corrected.
             for one in [&mut before, &mut after] {
                 for (i, round) in one.rounds.iter_mut().enumerate() {

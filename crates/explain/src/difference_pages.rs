@@ -55,7 +55,7 @@ impl Difference<'_> {
     fn shown(&self, medium: Medium, flame: Option<&str>) -> Section {
         let table = self.costs_table(medium);
         let sentence = Block::Text(self.sentence());
-        let basis = self.basis().map(|basis| Block::Caption(basis.to_owned()));
+        let basis = self.basis().map(Block::Caption);
         let mut blocks = vec![Block::Table(table)];
         blocks.extend(basis);
         match medium {
@@ -80,7 +80,6 @@ impl Difference<'_> {
 
     /// How many figures changed, and the CPU time.
     pub fn sentence(&self) -> String {
-        let clear = self.costs.iter().filter(|cost| cost.is_clear()).count();
         let compared = self
             .costs
             .iter()
@@ -108,14 +107,12 @@ impl Difference<'_> {
         let new = self.named("New", |cost| cost.is_new());
         let gone = self.named("Gone", |cost| cost.is_gone());
         let likely = self.named("Probably", |cost| cost.is_likely());
-        let clear = match clear {
+        let clear = self.names(|cost| cost.is_clear());
+        let certain = match clear.len() {
             0 => format!("None of {figures} certainly changed."),
-            _ => {
-                let names = self.names(|cost| cost.is_clear());
-                format!("{clear} of {figures} certainly changed: {}.", list(&names))
-            }
+            count => format!("{count} of {figures} certainly changed: {}.", list(&clear)),
         };
-        format!("{clear}{likely}{cpu}{new}{gone}")
+        format!("{certain}{likely}{cpu}{new}{gone}")
     }
 
     /// The figures and system calls that this is true of: ` New: madvise.`
@@ -132,16 +129,14 @@ impl Difference<'_> {
         found.map(|cost| cost.row.title()).collect()
     }
 
-    fn basis(&self) -> Option<&'static str> {
+    fn basis(&self) -> Option<String> {
         let found = self.costs.iter().find_map(|cost| cost.change)?;
-        Some(match found.paired {
-            true => {
-                "Each round is compared with the same round of the other. What grew or shrank did so after correction for all figures (Holm), what probably did only by its own interval."
-            }
-            false => {
-                "The two have different numbers of rounds, so all rounds of one are compared with all of the other. What grew or shrank did so after correction for all figures (Holm), what probably did only by its own interval."
-            }
-        })
+        let compared = if found.paired {
+            "Each round is compared with the same round of the other."
+        } else {
+            "The two have different numbers of rounds, so all rounds of one are compared with all of the other."
+        };
+        Some(format!("{compared} {VERDICTS}"))
     }
 
     fn costs_table(&self, medium: Medium) -> Table {
@@ -197,9 +192,10 @@ impl Difference<'_> {
                 blocks.push(Block::Table(self.functions_table(caption, &changes)));
             }
         }
-        let listed = match self.functions.is_empty() {
-            true => "No function changed by more than the noise of its samples.",
-            false => FUNCTIONS,
+        let listed = if self.functions.is_empty() {
+            "No function changed by more than the noise of its samples."
+        } else {
+            FUNCTIONS
         };
         let resolution = self.resolution.map_or(String::new(), visible);
         blocks.push(Block::Caption(format!("{listed}{resolution}")));
@@ -245,6 +241,8 @@ fn visible(resolution: Resolution) -> String {
         number::share(resolution.visible)
     )
 }
+
+const VERDICTS: &str = "A figure “grew” or “shrank” after correction for all figures (Holm), “probably” by its own interval alone.";
 
 const FUNCTIONS: &str = "CPU time of the function itself for each request or event, without those that it calls. A function is listed if it changed by more \
      than three standard errors of its samples.";

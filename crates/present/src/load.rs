@@ -64,9 +64,10 @@ pub fn outages(result: &LoadResult) -> Option<String> {
     let outages = &result.outages;
     let longest = Outage::longest(outages.iter().copied())?;
     let until_s = longest.from_s + longest.length_s;
-    let until = match until_s >= result.duration_s - AT_THE_END_S {
-        true => "until the end".to_owned(),
-        false => format!("to {}", seconds(until_s)),
+    let until = if until_s >= result.duration_s - AT_THE_END_S {
+        "until the end".to_owned()
+    } else {
+        format!("to {}", seconds(until_s))
     };
     let when = format!("from {} {until}", seconds(longest.from_s));
     Some(match outages.len() {
@@ -119,11 +120,12 @@ pub fn latency(load: &LoadSpec) -> &'static str {
     }
 }
 
-/// Why this share (0 to 1) of the responses takes 40 ms longer than it need.
+/// Why this share (0 to 1) of the responses takes 40 ms longer than needed.
 pub fn ack_wait(share: f64) -> String {
-    let who = match share > 0.9 {
-        true => "each response waits 40 ms".to_owned(),
-        false => format!("{} of the responses wait 40 ms", number::share(share)),
+    let who = if share > 0.9 {
+        "each response waits 40 ms".to_owned()
+    } else {
+        format!("{} of the responses wait 40 ms", number::share(share))
     };
     format!(
         "{who}: the server writes its head and body apart, and the second part is sent when the first is acknowledged \

@@ -60,8 +60,7 @@ pub fn apart(workload: &WorkloadCosts<'_>) -> Option<String> {
 pub fn awaited(workload: &WorkloadCosts<'_>) -> Option<String> {
     let sentences = workload.servers.iter().filter_map(|server| {
         let waits = server.figure(CostFigure::AckWaits)?;
-        let waits = Some(waits.median).filter(|_| above(waits, 0.0))?;
-        Some(format!("{}: {}.", server.server(), ack_wait(waits)))
+        above(waits, 0.0).then(|| format!("{}: {}.", server.server(), ack_wait(waits.median)))
     });
     let sentences: Vec<String> = sentences.take(NAMED).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
