@@ -6,7 +6,7 @@ use prony_model::RunEnd;
 use prony_present::page::Page;
 use prony_store::{RunSummary as Listed, Store};
 
-use crate::catalog::{self, Catalog, Compared, LeftOut, Summarized};
+use crate::catalog::{self, Catalog, Compared, LeftOut, REVISIONS, Summarized, WITH_BEFORE};
 use crate::digest::{Recorded, RunChange};
 use crate::error::SiteError;
 use crate::folder::SiteFolder;
@@ -116,8 +116,8 @@ impl Builder<'_> {
             };
             let latest = latest.as_ref().filter(|_| i >= far);
             self.run(&recorded, previous.as_ref(), latest)?;
-            if let Some([base, new]) = recorded.run.compared() {
-                self.pair(&recorded, base, new, "revisions of a run")?;
+            if let Some(pair) = recorded.run.compared() {
+                self.pair(&recorded, pair, REVISIONS)?;
             } else if complete.is_some_and(|complete| complete.id == listed.id) {
                 self.servers(&recorded)?;
             }
@@ -146,7 +146,7 @@ impl Builder<'_> {
         } = catalog::summarize(recorded);
         let run = &recorded.run;
         if let Some(previous) = previous {
-            digest.change = self.runs(previous, recorded, "with the run before")?;
+            digest.change = self.runs(previous, recorded, WITH_BEFORE)?;
         }
         let latest = match latest {
             Some(latest) if latest.run.id != run.id => {
@@ -184,20 +184,13 @@ impl Builder<'_> {
                 return Ok(None);
             }
         };
-        let place = Place::Runs(base.run.id.clone(), new.run.id.clone());
-        self.write(&place, &page::of_runs(&comparison, &place))?;
+        let compared = Compared::runs(&base.run.id, &new.run, kind, comparison.tally);
+        let place = &compared.place;
+        self.write(place, &page::of_runs(&comparison, place))?;
         // The last two runs are compared for either reason.
-        self.catalog
-            .comparisons
-            .retain(|compared| compared.place != place);
-        self.catalog.comparisons.push(Compared {
-            place,
-            suite: new.run.suite.clone(),
-            kind,
-            base: base.run.id.clone(),
-            new: new.run.id.clone(),
-            tally: comparison.tally,
-        });
+        let comparisons = &mut self.catalog.comparisons;
+        comparisons.retain(|other| other.place != compared.place);
+        comparisons.push(compared);
         Ok(Some(RunChange::of(&comparison)))
     }
 
@@ -220,7 +213,7 @@ impl Builder<'_> {
         for (i, base) in shown.iter().enumerate() {
             for new in &shown[i + 1..] {
                 self.check()?;
-                self.pair(recorded, base, new, "servers of a run")?;
+                self.pair(recorded, [base, new], "servers of a run")?;
             }
         }
         Ok(())
@@ -230,30 +223,23 @@ impl Builder<'_> {
     fn pair(
         &mut self,
         recorded: &Recorded,
-        base: &str,
-        new: &str,
+        pair: [&str; 2],
         kind: &'static str,
     ) -> Result<(), SiteError> {
-        let sides = [base, new].map(|id| catalog::side(recorded, Some(id)));
-        let comparison = match catalog::compare_sides(sides[0], sides[1]) {
+        let [base, new] = pair.map(|id| catalog::side(recorded, Some(id)));
+        let comparison = match catalog::compare_sides(base, new) {
             Ok(comparison) => comparison,
             Err(error) => {
+                let [base, new] = pair;
                 let line = format!("{base} and {new}: {}", catalog::why_not(&error));
                 self.catalog.incomparable.push(line);
                 return Ok(());
             }
         };
-        let run = &recorded.run;
-        let place = Place::Servers(run.id.clone(), base.to_owned(), new.to_owned());
-        self.write(&place, &page::of_servers(&comparison, &place))?;
-        self.catalog.comparisons.push(Compared {
-            place,
-            suite: run.suite.clone(),
-            kind,
-            base: base.to_owned(),
-            new: new.to_owned(),
-            tally: comparison.tally,
-        });
+        let compared = Compared::servers(&recorded.run, pair, kind, comparison.tally);
+        let place = &compared.place;
+        self.write(place, &page::of_servers(&comparison, place))?;
+        self.catalog.comparisons.push(compared);
         Ok(())
     }
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use prony_compare::{Comparison, Incomparable, Question, Side, Tally};
-use prony_model::RunEnd;
+use prony_model::{Run, RunEnd};
 use prony_report::RunSummary;
 use prony_store::{Store, StoreError};
 
 use crate::digest::{Recorded, RunChange, RunDigest};
 use crate::machine::MachineKey;
+use crate::place::Place;
 
 /// All runs of a store.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +39,7 @@ pub struct LeftOut {
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// Its page.
-    pub place: crate::place::Place,
+    pub place: Place,
     /// The suite.
     pub suite: String,
     /// What is compared: `each run with the one before`.
@@ -49,6 +50,38 @@ pub struct Compared {
     pub new: String,
     /// How many comparisons have each finding.
     pub tally: Tally,
+}
+
+/// What the pages of a run and of the one before it in its suite compare.
+pub const WITH_BEFORE: &str = "with the run before";
+/// What the page of a run of `prony ab` compares.
+pub const REVISIONS: &str = "revisions of a run";
+
+impl Compared {
+    /// Two runs.
+    pub fn runs(base: &str, new: &Run, kind: &'static str, tally: Tally) -> Self {
+        Self {
+            place: Place::Runs(base.to_owned(), new.id.clone()),
+            suite: new.suite.clone(),
+            kind,
+            base: base.to_owned(),
+            new: new.id.clone(),
+            tally,
+        }
+    }
+
+    /// Two servers of a run.
+    pub fn servers(run: &Run, pair: [&str; 2], kind: &'static str, tally: Tally) -> Self {
+        let [base, new] = pair.map(str::to_owned);
+        Self {
+            place: Place::Servers(run.id.clone(), base.clone(), new.clone()),
+            suite: run.suite.clone(),
+            kind,
+            base,
+            new,
+            tally,
+        }
+    }
 }
 
 impl Catalog {
@@ -155,9 +188,10 @@ pub fn compare_sides(base: Side<'_>, new: Side<'_>) -> Result<Comparison, Incomp
     let pair = base.server.zip(new.server).map(|(base, new)| [base, new]);
     let is_its_own = base.run.id == new.run.id && pair.is_some() && pair == base.run.compared();
     // A run that was made for this comparison says how its figures are to be judged.
-    let question = match is_its_own {
-        true => Question::of_command(&base.run.command),
-        false => Question::default(),
+    let question = if is_its_own {
+        Question::of_command(&base.run.command)
+    } else {
+        Question::default()
     };
     Comparison::of(base, new, &question)
 }

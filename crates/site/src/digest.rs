@@ -125,6 +125,8 @@ impl RunDigest {
             workload: absence.why.workload().map(str::to_owned),
             why: absence.why.label().to_owned(),
         });
+        let timed = summary.tables.iter().flat_map(entries);
+        let counted = summary.counts.iter().flat_map(counted);
         Self {
             run,
             trials: recorded.trials.len(),
@@ -132,9 +134,7 @@ impl RunDigest {
                 Some(verdict) => vec![prony_compare::result(verdict)],
                 None => verdicts(summary),
             },
-            entries: { summary.tables.iter().flat_map(entries) }
-                .chain(summary.counts.iter().flat_map(counted))
-                .collect(),
+            entries: timed.chain(counted).collect(),
             absences: absences.collect(),
             own: verdict.map(|verdict| verdict.tally),
             change: None,

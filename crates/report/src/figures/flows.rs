@@ -33,8 +33,8 @@ impl PartFigures {
     }
 
     fn of_stage(rounds: &[&Measurement], at: usize) -> Option<Self> {
-        let of = |round: &&Measurement| round.load.stages.get(at).cloned();
-        let stages: Vec<StageResult> = rounds.iter().filter_map(of).collect();
+        let stages = rounds.iter().filter_map(|round| round.load.stages.get(at));
+        let stages: Vec<&StageResult> = stages.collect();
         let rate = over(rounds, |round| Some(round.load.stages.get(at)?.rate_per_s))?;
         let name = stages.first()?.stage().to_string();
         let sent = stages.iter().map(|stage| stage.requests).sum();
@@ -45,8 +45,8 @@ impl PartFigures {
 
     /// Whole flows, then each request in its order; empty for a load without flows.
     pub(super) fn of_flows(rounds: &[&Measurement]) -> Vec<Self> {
-        let flows = |round: &&Measurement| round.load.flows.clone();
-        let all: Vec<Flows> = rounds.iter().filter_map(flows).collect();
+        let all = rounds.iter().filter_map(|round| round.load.flows.as_ref());
+        let all: Vec<&Flows> = all.collect();
         let Some(first) = all.first() else {
             return Vec::new();
         };
@@ -57,7 +57,7 @@ impl PartFigures {
             .collect()
     }
 
-    fn of_whole_flows(rounds: &[&Measurement], all: &[Flows]) -> Option<Self> {
+    fn of_whole_flows(rounds: &[&Measurement], all: &[&Flows]) -> Option<Self> {
         let rate = over(rounds, |round| Some(round.load.flows.as_ref()?.rate_per_s))?;
         let not_ok = all.iter().map(|flows| flows.failed).sum();
         let others: u64 = all.iter().map(|flows| flows.ok + flows.unfinished).sum();

@@ -249,11 +249,11 @@ fn written(entry: &Entry, figure: &Figure) -> String {
 
 fn table(id: &str, history: &[Measured<'_>], here: &Place) -> Table {
     let entry = history[0].entry;
-    let figure = match entry.load.shape.is_open() {
-        _ if entry.load.by == MeasuredBy::Instructions => "instructions/req",
-        true => "p50",
-        false if entry.load.flows => "flows/s",
-        false => "req/s",
+    let figure = match (entry.load.by, entry.load.shape.is_open()) {
+        (MeasuredBy::Instructions, _) => "instructions/req",
+        (MeasuredBy::Time, true) => "p50",
+        (MeasuredBy::Time, false) if entry.load.flows => "flows/s",
+        (MeasuredBy::Time, false) => "req/s",
     };
     let mut heads = words(&["run", "date", "version", "sources"]);
     heads.extend([figure, "p99", "memory", "rounds"].map(Head::figure));

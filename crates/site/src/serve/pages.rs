@@ -11,7 +11,7 @@ use prony_present::table::Weight;
 use prony_store::{RunSummary as Listed, Store, StoreError};
 
 use super::live::{self, Chosen};
-use crate::catalog::{self, Catalog, Compared, LeftOut, Summarized};
+use crate::catalog::{self, Catalog, Compared, LeftOut, REVISIONS, Summarized, WITH_BEFORE};
 use crate::digest::{Recorded, RunDigest};
 use crate::page::{self, RunLinks};
 use crate::place::{Place, trail};
@@ -184,23 +184,11 @@ impl Pages {
         let runs = self.catalog.runs.iter().rev();
         let comparisons = runs.flat_map(|digest| {
             let run = &digest.run;
-            let with_before = digest.change.as_ref().map(|change| Compared {
-                place: Place::Runs(change.base.clone(), run.id.clone()),
-                suite: run.suite.clone(),
-                kind: "with the run before",
-                base: change.base.clone(),
-                new: run.id.clone(),
-                tally: change.tally,
-            });
+            let change = digest.change.as_ref();
+            let with_before =
+                change.map(|change| Compared::runs(&change.base, run, WITH_BEFORE, change.tally));
             let own = run.compared().zip(digest.own);
-            let own = own.map(|([base, new], tally)| Compared {
-                place: Place::Servers(run.id.clone(), base.to_owned(), new.to_owned()),
-                suite: run.suite.clone(),
-                kind: "revisions of a run",
-                base: base.to_owned(),
-                new: new.to_owned(),
-                tally,
-            });
+            let own = own.map(|(pair, tally)| Compared::servers(run, pair, REVISIONS, tally));
             own.into_iter().chain(with_before)
         });
         self.catalog.comparisons = comparisons.collect();
