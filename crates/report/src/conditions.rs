@@ -24,9 +24,8 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
         false => "",
     };
     let (model, online) = (known(&machine.cpu_model), plural(machine.cpus, "CPU"));
-    let quota = { machine.cpu_quota }.map_or(String::new(), |cpus| {
-        format!(" (CPU quota of {})", quota(cpus))
-    });
+    let quota = machine.cpu_quota.map(quota);
+    let quota = quota.map_or(String::new(), |cpus| format!(" (CPU quota of {cpus})"));
     let rounds = run.adaptive.as_ref();
     vec![
         (

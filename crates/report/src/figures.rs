@@ -137,12 +137,11 @@ pub struct OutageFigures {
 
 impl OutageFigures {
     fn of(rounds: &[&Measurement]) -> Option<Self> {
-        let all = rounds.iter().flat_map(|round| round.load.outages.iter());
+        let all = rounds.iter().flat_map(|round| &round.load.outages);
+        let with_outages = rounds.iter().filter(|round| !round.load.outages.is_empty());
         Some(Self {
             longest: Outage::longest(all.copied())?,
-            rounds: { rounds.iter() }
-                .filter(|round| !round.load.outages.is_empty())
-                .count(),
+            rounds: with_outages.count(),
         })
     }
 }
@@ -194,10 +193,12 @@ impl Figures {
             reconnects_per_request: reconnects_per_request(rounds),
             resent: rounds.iter().map(|round| round.load.resent).sum(),
             port_waits: rounds.iter().map(|round| round.load.port_waits).sum(),
-            ack_waits: { rounds.iter() }
+            ack_waits: rounds
+                .iter()
                 .filter_map(|round| round.load.share_of_ack_waits())
                 .reduce(f64::max),
-            throttled: { rounds.iter() }
+            throttled: rounds
+                .iter()
                 .filter_map(|round| round.load.server_stopped())
                 .reduce(Throttled::worse),
             open: OpenFigures::of(rounds),

@@ -168,7 +168,7 @@ fn outages(outages: OutageFigures) -> String {
     let [from, length] = [outages.longest.from_s, outages.longest.length_s].map(seconds);
     match outages.rounds {
         1 => format!("in 1 round no response was ok for {length}, from {from} on"),
-        rounds => format!("in {rounds} rounds no response was ok, for {length} at worst"),
+        rounds => format!("in {rounds} rounds no response was ok for up to {length}"),
     }
 }
 
@@ -307,10 +307,7 @@ mod tests {
             flag(1),
             "in 1 round no response was ok for 2.5 s, from 1 s on"
         );
-        assert_eq!(
-            flag(3),
-            "in 3 rounds no response was ok, for 2.5 s at worst"
-        );
+        assert_eq!(flag(3), "in 3 rounds no response was ok for up to 2.5 s");
     }
 
     #[test]

@@ -30,11 +30,9 @@ pub fn reading(summary: &RunSummary) -> Vec<String> {
     let paragraphs = [
         if_so(summary.published.is_some(), &PUBLISHED),
         if_so(has_tables, &[RANKS]),
-        if_so(
-            has_ceiling,
-            &[CEILING, BOUNDS_WITH_CEILING, BOUND_RANKS_WITH_CEILING],
-        ),
-        if_so(has_tables && !has_ceiling, &[BOUNDS, BOUND_RANKS]),
+        if_so(has_ceiling, &[CEILING]),
+        if_so(has_tables, &[BOUNDS]),
+        if_so(has_ceiling, &[AT_CEILING]),
         if_so(summary.has_closed(), &[CLOSED]),
         if_so(summary.has_saturated(), &[SATURATED]),
         if_so(summary.has_users_closed(), &[USERS_CLOSED]),
@@ -84,18 +82,12 @@ const RANKS: &str = "Rank: the range of ranks that the data allow. 2–4: one se
 const CEILING: &str = "Ceiling: the built-in reference server does the least work that still responds correctly. It shows what this machine \
      can do and is never ranked. The share of the ceiling is the ratio within the rounds that both have.";
 
-const BOUNDS: &str = "Lower bounds: a server may be better than shown. Client-limited: the load generator was the bottleneck. Still warming \
-     up: the server was still getting faster when its warm-up reached its limit.";
+const BOUNDS: &str = "Lower bounds: a server may be better than shown if, in more than a quarter of its rounds, the load generator was the \
+     bottleneck (client-limited) or the server was still getting faster when its warm-up reached its limit (still warming up). Its row \
+     still ranks above the rows that are clearly slower; no row ranks above it.";
 
-const BOUNDS_WITH_CEILING: &str = "Lower bounds: a server may be better than shown. Client-limited: the load generator was the bottleneck. \
-     Still warming up: the server was still getting faster when its warm-up reached its limit. At the ceiling: within 10 % of the reference \
-     server, so the machine may be the bottleneck; the server may be faster than shown, and none is ranked above it.";
-
-const BOUND_RANKS: &str = "A row that is client-limited or still warming up in more than a quarter of its rounds still ranks above the rows \
-     that are clearly slower; no row ranks above it.";
-
-const BOUND_RANKS_WITH_CEILING: &str = "A row that is client-limited or still warming up in more than a quarter of its rounds, or at the \
-     ceiling, still ranks above the rows that are clearly slower; no row ranks above it.";
+const AT_CEILING: &str = "At the ceiling: within 10 % of the reference server, so the machine may be the bottleneck. This is a lower bound, \
+     too: the server may be faster than shown, and no row ranks above it.";
 
 const CLOSED: &str = "Latency: from the send of a request to the last byte of its response, ok responses only, from the histograms \
      of all rounds merged. Each connection waits for a full response before it sends again (closed loop), so a server that stalls \
