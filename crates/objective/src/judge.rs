@@ -98,19 +98,11 @@ pub fn is_missed(judged: &[Judged]) -> bool {
 /// If the load's histogram cannot be read.
 pub fn judge(objectives: &Objectives, load: &LoadResult) -> Result<Vec<Judged>, HistogramError> {
     let figures = LoadFigures::of(load)?;
-    let in_window = |window: fn(&LoadResult, &Timeline) -> Range<usize>| {
-        BATCHES.map(|count| timeline_batches(load, window, count))
-    };
-    let measured = in_window(|_, timeline| timeline.measured());
-    let of_due = in_window(responses_to_due);
     let all = objectives.all().iter();
     Ok(all
         .map(|objective| {
-            let batches = match objective {
-                Objective::Rate { .. } => &of_due,
-                _ => &measured,
-            };
-            judged(objective, &figures, batches)
+            let batches = BATCHES.map(|count| timeline_batches(load, objective, count));
+            judged(objective, &figures, &batches)
         })
         .collect())
 }
@@ -215,16 +207,15 @@ fn responses_to_due(load: &LoadResult, timeline: &Timeline) -> Range<usize> {
     first.min(measured.end)..end.min(measured.end)
 }
 
-/// A part of a load in at most `count` batches of equal length.
-fn timeline_batches(
-    load: &LoadResult,
-    window: impl Fn(&LoadResult, &Timeline) -> Range<usize>,
-    count: usize,
-) -> Vec<Batch> {
+/// The part of a load that an objective is about, in at most `count` batches of equal length.
+fn timeline_batches(load: &LoadResult, objective: &Objective, count: usize) -> Vec<Batch> {
     let Some(timeline) = &load.timeline else {
         return Vec::new();
     };
-    let measured = window(load, timeline);
+    let measured = match objective {
+        Objective::Rate { .. } => responses_to_due(load, timeline),
+        _ => timeline.measured(),
+    };
     let intervals = measured.len();
     let most = (intervals as f64 * timeline.interval_s / LEAST_BATCH_S + 1e-9) as usize;
     let count = count.min(most).min(intervals);
@@ -346,12 +337,14 @@ impl Evidence {
             Objective::Rate { .. } => (self.low > self.limit, self.high < self.limit),
             _ => (self.high < self.limit, self.low > self.limit),
         };
-        match objective {
-            _ if holds && right => Verdict::Met,
-            // The responses never kept up with what was due: that all came in the end makes no rate.
-            Objective::Rate { .. } if wrong => Verdict::Missed,
-            _ if !holds && wrong => Verdict::Missed,
-            _ => Verdict::NotClear,
+        // If responses never kept up with what was due, that all came in the end makes no rate.
+        let is_rate = matches!(objective, Objective::Rate { .. });
+        if holds && right {
+            Verdict::Met
+        } else if wrong && (is_rate || !holds) {
+            Verdict::Missed
+        } else {
+            Verdict::NotClear
         }
     }
 }
