@@ -31,8 +31,8 @@ pub fn rates(found: &Found, steps: u32) -> Vec<f64> {
         .collect()
 }
 
-/// The rate above which the 99th percentile (or the median, if there are too few responses for it) rises
-/// steeply; `None` if there is no such rate. A noisy rate shows no knee, and neither does one that is slower than a higher one.
+/// The rate above which the 99th percentile (or the median, if there are too few responses for it) rises steeply; `None` if there is
+/// no such rate. Noisy rates do not count, and a rate that is slower than a higher one counts as fast as that.
 pub fn knee_of(curve: &[RateAttempt]) -> Option<f64> {
     let points = |quantile: f64, value: fn(&LatencySummary) -> u64| -> Option<Vec<(f64, f64)>> {
         curve

@@ -205,8 +205,8 @@ const BELOW_GUESS: f64 = 0.75;
 /// Each point of the curve is measured for at most this many times the requested duration.
 const MOST_CURVE_LENGTH: u32 = 2;
 
-/// The most runs of a rate, if each is noisy. Each rate that stayed noisy leaves one run less to those after it: on a machine that
-/// is always busy, more runs give no better ones.
+/// The most runs of a rate, if each is noisy. For each rate that stayed noisy, later ones get one run fewer, but at least one: on a
+/// machine that is always busy, more runs are no better.
 pub const MOST_RUNS: u32 = 3;
 /// The largest share of the rates that may have been judged by a noisy run for the result to be a capacity.
 const MOST_NOISY: f64 = 0.25;

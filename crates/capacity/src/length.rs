@@ -17,8 +17,8 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// How long each rate is tried by default: a search of a server that serves hundreds of requests per second then takes about
-    /// 80 s, its curve included.
+    /// How long each rate is tried by default: the search then takes about 80 s, its curve included, if the server sustains more
+    /// than about 1,000 requests per second.
     pub const USUAL: Self = Self {
         warmup: Duration::from_millis(400),
         measured: Duration::from_millis(1500),
