@@ -37,7 +37,7 @@ pub struct CapacityResult {
     pub ended: Ended,
     /// What is known of the capacity.
     pub found: Found,
-    /// The best estimate of the capacity, however little it rests on; `None` if nothing is known.
+    /// The best estimate of the capacity, even if it is no more than that; `None` if nothing is known.
     pub best_per_s: Option<f64>,
     /// How many rates of the search were judged by a noisy attempt, because every attempt at them was noisy.
     pub noisy_rates: u32,

@@ -53,8 +53,7 @@ pub enum Found {
 }
 
 impl Found {
-    /// The best estimate of the capacity, however little it rests on: the middle of what is known, or its one end. `None` if
-    /// nothing is known.
+    /// The best estimate of the capacity: the middle of what is known, or its one end. `None` if nothing is known.
     pub fn best_per_s(&self) -> Option<f64> {
         let middle = |low: Option<f64>, high: Option<f64>| match (low, high) {
             (Some(low), Some(high)) => Some((low * high).sqrt()),
