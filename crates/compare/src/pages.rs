@@ -221,7 +221,14 @@ pub fn result(comparison: &Comparison) -> String {
 
 /// The report of a run that was made for a comparison, with the comparison before everything else.
 pub fn with_verdict(report: Page, comparison: &Comparison) -> Page {
-    let compared = page(comparison);
+    let mut compared = page(comparison);
+    // The report has conditions of its own, and says how noisy the machine was.
+    let mut sections = compared.sections.iter_mut();
+    if let Some(conditions) = sections.find(|section| section.id == "conditions") {
+        conditions.id = "compared".into();
+        conditions.title = "How they were compared".into();
+        conditions.blocks = vec![Block::List(how(comparison, false))];
+    }
     let weight = match comparison.overall() {
         Finding::Worse => Weight::Bad,
         Finding::Inconclusive | Finding::Limited => Weight::Warning,
@@ -236,19 +243,7 @@ pub fn with_verdict(report: Page, comparison: &Comparison) -> Page {
             .chain(compared.intro.into_iter().skip(1))
             .chain(report_intro)
             .collect(),
-        sections: { compared.sections.into_iter() }
-            .map(|section| match section.id.as_str() {
-                // The report has conditions of its own, and says how noisy the machine was.
-                "conditions" => Section {
-                    id: "compared".into(),
-                    title: "How they were compared".into(),
-                    blocks: vec![Block::List(how(comparison, false))],
-                    ..section
-                },
-                _ => section,
-            })
-            .chain(report.sections)
-            .collect(),
+        sections: [compared.sections, report.sections].concat(),
         ..report
     }
 }
@@ -284,15 +279,15 @@ fn how(comparison: &Comparison, with_noise: bool) -> Vec<String> {
 
 /// Why comparisons that have figures have no verdict, if any lacks the rounds.
 fn too_few_rounds(comparison: &Comparison) -> Option<String> {
-    let rows = comparison.cases.iter().flat_map(|case| &case.rows);
-    let mut compared = rows.filter_map(|row| match row.what {
-        What::Metric(metric) => Some((metric, row.change?)),
-        What::Errors | What::Failure => None,
-    });
-    let (metric, _) = compared.find(|(metric, change)| !change.has_enough_rounds(*metric))?;
+    let mut rows = comparison.cases.iter().flat_map(|case| &case.rows);
+    let least = rows.find_map(|row| match (row.what, row.change) {
+        (What::Metric(metric), Some(change)) if !change.has_enough_rounds(metric) => {
+            Some(metric.least_rounds())
+        }
+        _ => None,
+    })?;
     Some(format!(
-        "A verdict needs at least {} quiet rounds (not noisy in every attempt); with fewer, a comparison is inconclusive.",
-        metric.least_rounds()
+        "A verdict needs at least {least} quiet rounds (not noisy in every attempt); with fewer, a comparison is inconclusive."
     ))
 }
 

@@ -18,9 +18,7 @@ const STANDARD_ERRORS: f64 = 3.0;
 /// A smaller change of a figure is of no consequence, however certain it is.
 const LEAST_CHANGE: f64 = 0.005;
 
-/// The smallest change of a function that a profile should show, and the share of the CPU time that the function has, both as
-/// shares of the server's CPU time.
-const VISIBLE: f64 = 0.02;
+/// How finely profiles show changes is said of a function that has this share (0 to 1) of the server's CPU time.
 const SHARE: f64 = 0.1;
 
 /// Why two explanations cannot be compared.
@@ -64,8 +62,9 @@ pub struct Difference<'a> {
     /// The functions whose own CPU time for each request changed by more than the noise of their samples: those that grew most
     /// first, and those that shrank most last. Empty unless both were profiled.
     pub functions: Vec<FunctionChange>,
-    /// How finely they are seen; `None` unless both were profiled.
-    pub resolution: Option<Resolution>,
+    /// The smallest change that is listed, as a share of the server's CPU time, of a function that has a tenth of it; `None` unless
+    /// both profiles have samples.
+    pub visible: Option<f64>,
 }
 
 /// A figure or system call before and after.
@@ -101,32 +100,6 @@ impl MeasuredChange {
     fn matters(&self) -> bool {
         (self.ratio - 1.0).abs() >= LEAST_CHANGE
     }
-}
-
-/// How finely the profiles of both sides show changes of functions.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Resolution {
-    /// The smallest change that is listed, of a function with a tenth of the CPU time, as a share of the server's CPU time.
-    pub visible: f64,
-    /// How many times as many samples would show 2 %; `None` if these do.
-    pub more_samples: Option<f64>,
-}
-
-impl Resolution {
-    /// `None` without samples.
-    fn of(before: &Profile, after: &Profile) -> Option<Self> {
-        let samples = before.total().min(after.total());
-        let wanted = least_samples();
-        (samples > 0.0).then(|| Self {
-            visible: VISIBLE * (wanted / samples).sqrt(),
-            more_samples: Some(wanted / samples).filter(|times| *times > 1.0),
-        })
-    }
-}
-
-/// How many samples both profiles need to show a change of 2 % of the CPU time, in a function with a tenth of it.
-fn least_samples() -> f64 {
-    2.0 * SHARE * (STANDARD_ERRORS / VISIBLE).powi(2)
 }
 
 /// How the CPU time of a function changed, without the functions that it calls.
@@ -185,7 +158,7 @@ pub fn difference<'a>(
         after,
         costs,
         functions,
-        resolution: profiles.and_then(|(before, after)| Resolution::of(before, after)),
+        visible: profiles.and_then(|(before, after)| visible(before, after)),
     })
 }
 
@@ -375,6 +348,12 @@ impl<'a> Own<'a> {
     }
 }
 
+/// The smallest change that is listed of a function with [`SHARE`] of the CPU time.
+fn visible(before: &Profile, after: &Profile) -> Option<f64> {
+    let samples = before.total().min(after.total());
+    (samples > 0.0).then(|| STANDARD_ERRORS * (2.0 * SHARE / samples).sqrt())
+}
+
 fn key(frame: &Frame) -> Key<'_> {
     (without_hash(&frame.name), frame.kind)
 }
@@ -518,16 +497,14 @@ mod tests {
 
     #[test]
     fn the_visible_change_shrinks_with_the_root_of_the_samples() {
-        assert!((least_samples() - 4500.0).abs() < 1e-6);
-        for (samples, visible, more) in [(4500.0, 0.02, None), (1125.0, 0.04, Some(4.0))] {
+        for (samples, expected) in [(4500.0, 0.02), (1125.0, 0.04)] {
             let (fewer, many) = (profile(&[("f", samples)]), profile(&[("f", 9000.0)]));
-            for pair in [(&fewer, &many), (&many, &fewer)] {
-                let found = Resolution::of(pair.0, pair.1).unwrap();
-                assert!((found.visible - visible).abs() < 1e-9, "{found:?}");
-                assert_eq!(found.more_samples, more);
+            for (before, after) in [(&fewer, &many), (&many, &fewer)] {
+                let found = visible(before, after).unwrap();
+                assert!((found - expected).abs() < 1e-9, "{found}");
             }
         }
-        assert_eq!(Resolution::of(&profile(&[]), &profile(&[])), None);
+        assert_eq!(visible(&profile(&[]), &profile(&[])), None);
     }
 
     #[test]

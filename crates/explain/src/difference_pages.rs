@@ -9,7 +9,7 @@ use prony_present::words::{counted, list};
 use prony_stats::Estimate;
 
 use crate::cost_table::{Medium, interval, name, per};
-use crate::difference::{CostChange, Difference, FunctionChange, MeasuredChange, Resolution};
+use crate::difference::{CostChange, Difference, FunctionChange, MeasuredChange};
 use crate::flames::embedded;
 use crate::functions;
 use crate::pages::titled;
@@ -197,8 +197,8 @@ impl Difference<'_> {
         } else {
             FUNCTIONS
         };
-        let resolution = self.resolution.map_or(String::new(), visible);
-        blocks.push(Block::Caption(format!("{listed}{resolution}")));
+        let visible = self.visible.map_or(String::new(), visible);
+        blocks.push(Block::Caption(format!("{listed}{visible}")));
         blocks
     }
 
@@ -228,17 +228,20 @@ impl Difference<'_> {
     }
 }
 
-/// How finely functions are seen, and what would show 2 %.
-fn visible(resolution: Resolution) -> String {
-    let more = resolution.more_samples.map_or(String::new(), |times| {
+/// How small a change of a function is seen, and how many samples would show 2 %.
+fn visible(share: f64) -> String {
+    let times = (share / 0.02).powi(2);
+    let more = if times < 1.05 {
+        String::new()
+    } else {
         format!(
             "; {} times the samples would show 2 % (--profile-duration, --frequency)",
             number::about_times(times)
         )
-    });
+    };
     format!(
         " These profiles show a change of {} of the CPU time in a function that has a tenth of it{more}.",
-        number::share(resolution.visible)
+        number::share(share)
     )
 }
 

@@ -33,7 +33,7 @@ mod summary;
 pub use absent::Absent;
 pub use costs::ServerCosts;
 pub use difference::{
-    CostChange, Difference, FunctionChange, Incomparable, MeasuredChange, Resolution, difference,
+    CostChange, Difference, FunctionChange, Incomparable, MeasuredChange, difference,
 };
 pub use findings::findings;
 pub use flames::FlameGraphs;
