@@ -103,7 +103,7 @@ fn waited(load: &LoadResult, open: &OpenLoop) -> Option<String> {
     }
     (open.due > 0 && open.rate_ratio < SENT).then(|| {
         format!(
-            "only {:.1} % of the due {} could be sent: no connection was free, and {most} were open at most",
+            "only {:.1} % of the due {} could be sent: no connection was free, and at most {most} were open",
             open.rate_ratio * 100.0,
             unit.plural()
         )
@@ -243,7 +243,7 @@ mod tests {
             let unsent = with_open(fast(), |open| {
                 (open.rate_ratio, open.bound_hits, open.most_connections) = (0.5, bound_hits, 15);
             });
-            let waited = "only 50.0 % of the due requests could be sent: no connection was free, and 15 were open at most";
+            let waited = "only 50.0 % of the due requests could be sent: no connection was free, and at most 15 were open";
             assert_eq!(verdict(&unsent), failed(&[waited]));
             let ports = "connections waited 1152 times for a free local port";
             for evidence in ["a thread was 99 % busy", ports] {
@@ -310,7 +310,7 @@ mod tests {
             (open.bound_hits, open.most_connections) = (open.due / 200, 40);
         });
         assert!(few.open.as_ref().unwrap().bound_hits > 0);
-        let unsent = "only 95.0 % of the due flows could be sent: no connection was free, and 40 were open at most";
+        let unsent = "only 95.0 % of the due flows could be sent: no connection was free, and at most 40 were open";
         assert_eq!(verdict(&few), failed(&[unsent]));
     }
 

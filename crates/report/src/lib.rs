@@ -42,4 +42,4 @@ pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};
 pub use quiet::{Quiet, Seen};
 pub use summary::RunSummary;
 pub use table::{RateOrder, ResultTable, RoundsReached, ServerRow, Standing};
-pub use verdict::{verdict, verdicts};
+pub use verdict::verdicts;

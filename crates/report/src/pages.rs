@@ -569,11 +569,10 @@ fn overview(summary: &RunSummary) -> Section {
         true => " Open loops show the median latency, because the load sets the rate.",
         false => "",
     };
-    let ceiling = match summary.has_ceiling() {
-        true => {
-            " The ceiling is the reference server, which shows what this machine can do at all."
-        }
-        false => "",
+    let ceiling = if summary.has_ceiling() {
+        " The ceiling is the reference server, which shows what this machine can do at all."
+    } else {
+        ""
     };
     let heads = summary.tables.iter().map(|table| match table.is_open() {
         true => Head::figure(format!("{}, median latency", table.name())),
