@@ -18,7 +18,7 @@ const STANDARD_ERRORS: f64 = 3.0;
 /// A smaller change of a figure is of no consequence, however certain it is.
 const LEAST_CHANGE: f64 = 0.005;
 
-/// How finely profiles show changes is said of a function that has this share (0 to 1) of the server's CPU time.
+/// The smallest visible change is that of a function with this share (0 to 1) of the server's CPU time.
 const SHARE: f64 = 0.1;
 
 /// Why two explanations cannot be compared.
