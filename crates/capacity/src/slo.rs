@@ -84,11 +84,8 @@ pub struct Broken {
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(outage) = self.outage {
-            return write!(
-                f,
-                "no response was ok for {}",
-                number::seconds(outage.length_s)
-            );
+            let length = number::seconds(outage.length_s);
+            return write!(f, "no response was ok for {length}");
         }
         let below = |inclusive: bool| if inclusive { "at most" } else { "below" };
         match self.objective {

@@ -191,11 +191,6 @@ impl Statistic {
 }
 
 impl Percentile {
-    /// The median.
-    pub const MEDIAN: Self = Self {
-        thousandths: 50_000,
-    };
-
     pub(crate) fn of_thousandths(thousandths: u32) -> Option<Self> {
         (1..100_000)
             .contains(&thousandths)

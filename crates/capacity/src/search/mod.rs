@@ -293,11 +293,6 @@ impl Search {
         self.findings.iter().map(of).collect()
     }
 
-    /// The number of findings.
-    pub fn findings(&self) -> usize {
-        self.findings.len()
-    }
-
     /// What is known so far.
     pub fn result(&self) -> Found {
         if let Some(ended) = &self.ended {

@@ -170,7 +170,7 @@ fn the_result_so_far_is_always_available() {
     search.tried(rate, Tried::Held);
     assert_eq!(search.result(), between(Some(rate), Some(1000.0)));
     let mut server = Noisy::new(900.0, 1e-9, 1);
-    while search.findings() < 2 {
+    while search.findings.len() < 2 {
         let rate = next(&search);
         search.tried(rate, server.responses(rate));
         // The results of the approach are known during the first finding, too.
@@ -179,7 +179,7 @@ fn the_result_so_far_is_always_available() {
                 held_per_s: Some(held),
                 failed_per_s: Some(failed),
             } => held <= 900.0 && 900.0 < failed,
-            Found::Capacity { .. } => search.findings() > 0,
+            Found::Capacity { .. } => !search.findings.is_empty(),
             _ => false,
         };
         assert!(is_known, "{:?}", search.result());
@@ -330,7 +330,7 @@ fn a_single_finding_is_a_capacity_only_if_one_was_requested() {
             ..PRECISION
         };
         let mut search = Search::new(1500.0, precision, 1);
-        while search.findings() == 0 {
+        while search.findings.is_empty() {
             let rate = next(&search);
             search.tried(rate, server.responses(rate));
         }
