@@ -125,8 +125,18 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--server", choices=("nginx", "reference"), default="nginx")
+    arguments = parse_common(parser)
+    needed = {"h2load": "nghttp2-client", "openssl": "openssl"}
+    if arguments.server == "nginx":
+        needed["nginx"] = "nginx-core"
+    require(needed)
+    return arguments
+
+
+def parse_common(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """Adds the arguments of every comparison of generators."""
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--server-cpu", type=int, default=0)
     parser.add_argument("--load-cpu", type=int, default=1)
     parser.add_argument("--prony", type=Path, default=ROOT / "target/release/prony")
@@ -140,15 +150,16 @@ def parse() -> argparse.Namespace:
             parser.error(f"this process may not use CPU {cpu}, only {usable}")
     if not arguments.prony.is_file():
         sys.exit(f"{arguments.prony} is missing: run `cargo build --release` first")
+    return arguments
+
+
+def require(packages: dict[str, str]) -> None:
+    """Ends if a program is missing, and names its package."""
     # Debian keeps nginx where only root's PATH leads.
     os.environ["PATH"] += ":/usr/sbin"
-    needed = {"h2load": "nghttp2-client", "openssl": "openssl"}
-    if arguments.server == "nginx":
-        needed["nginx"] = "nginx-core"
-    for program, package in needed.items():
+    for program, package in packages.items():
         if shutil.which(program) is None:
             sys.exit(f"{program} is missing; on Debian: apt-get install {package}")
-    return arguments
 
 
 def raise_limit_of_files() -> None:
@@ -188,7 +199,14 @@ def running_server(
             "TLS_CERT": str(folder / "cert.pem"),
             "TLS_KEY": str(folder / "key.pem"),
         }
-    server = start(command, arguments.server_cpu, env=environment, stdout=sys.stderr)
+    with listening(command, arguments.server_cpu, port, env=environment):
+        yield
+
+
+@contextlib.contextmanager
+def listening(command: list, cpu: int, port: int, **how: object) -> Iterator[None]:
+    """A server that runs on this CPU and listens on this port."""
+    server = start(command, cpu, stdout=sys.stderr, **how)
     try:
         wait_until_it_listens(server, port)
         yield
@@ -310,15 +328,18 @@ def row(turn: Turn, costs: list[Cost], of: list[Cost]) -> str:
     full = statistics.median_low(cost.full for cost in costs)
     resumed = statistics.median_low(cost.resumed for cost in costs)
     cpu = statistics.median(cost.microseconds for cost in costs)
+    ratio = "1" if turn.tool == "h2load" else ratio_within_rounds(costs, of)
+    cells = [turn.title, turn.protocol, f"{full:,}", f"{resumed:,}", f"{cpu:.0f} µs"]
+    return f"| {' | '.join(cells)} | {ratio} |"
+
+
+def ratio_within_rounds(costs: list, of: list) -> str:
+    """The median of the ratios, each within a round, and the lowest and the highest."""
     ratios = sorted(
         ours.microseconds / theirs.microseconds
         for ours, theirs in zip(costs, of, strict=True)
     )
-    ratio = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
-    if turn.tool == "h2load":
-        ratio = "1"
-    cells = [turn.title, turn.protocol, f"{full:,}", f"{resumed:,}", f"{cpu:.0f} µs"]
-    return f"| {' | '.join(cells)} | {ratio} |"
+    return f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ wakes up. nginx and nghttpd respond to them one by one, so the generator wakes u
 larger. A server runs on one CPU, the generators on another, interleaved: in every round each turn comes once, and a
 different one begins. The CPU time of the whole process, start and end included, is divided by its ok responses. The
 result is a Markdown table of the medians over the rounds, with ratios taken within each round. A generator that is
-less than 95 % busy was not the bottleneck: its rate is the server's.
+less than 95 % busy was not the bottleneck: its rate is the server's. Ctrl-C shows the rounds that are complete.
 
     cargo build --release
     benches/other_servers.py                # 7 rounds of 2 s, about 2 minutes
@@ -17,7 +17,6 @@ import argparse
 import contextlib
 import json
 import re
-import shutil
 import statistics
 import sys
 import tempfile
@@ -27,12 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from handshakes import (
-    ROOT,
     free_port,
+    listening,
     make_certificate,
+    parse_common,
+    ratio_within_rounds,
+    require,
     run,
-    start,
-    wait_until_it_listens,
 )
 
 NGINX = """
@@ -99,36 +99,34 @@ def main() -> None:
     turns = cases(arguments.prony, arguments.seconds)
     with tempfile.TemporaryDirectory(prefix="other-servers-") as folder:
         with running_servers(arguments, Path(folder)) as urls:
-            for number in range(arguments.rounds):
-                print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
-                rounds.append(one_round(arguments, turns, urls, number))
-    print_table(turns, rounds)
+            with contextlib.suppress(KeyboardInterrupt):
+                for number in range(arguments.rounds):
+                    print(f"round {number + 1} of {arguments.rounds}", file=sys.stderr)
+                    rounds.append(one_round(arguments, turns, urls, number))
+    if rounds:
+        print_table(turns, rounds)
+    if len(rounds) < arguments.rounds:
+        print("Stopped by Ctrl-C.", file=sys.stderr)
+        sys.exit(130)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--seconds", type=int, default=2)
-    parser.add_argument("--server-cpu", type=int, default=0)
-    parser.add_argument("--load-cpu", type=int, default=1)
-    parser.add_argument("--prony", type=Path, default=ROOT / "target/release/prony")
-    arguments = parser.parse_args()
-    if arguments.rounds < 1 or arguments.seconds < 1:
-        parser.error("--rounds and --seconds must be at least 1")
-    packages = {
-        "nginx": "nginx-core",
-        "nghttpd": "nghttp2-server",
-        "wrk": "wrk",
-        "h2load": "nghttp2-client",
-        "openssl": "openssl",
-    }
-    for program, package in packages.items():
-        if shutil.which(program) is None:
-            sys.exit(f"{program} is missing; on Debian: apt-get install {package}")
-    if not arguments.prony.is_file():
-        sys.exit(f"{arguments.prony} is missing: run `cargo build --release` first")
+    arguments = parse_common(parser)
+    if arguments.seconds < 1:
+        parser.error("--seconds must be at least 1")
+    require(
+        {
+            "nginx": "nginx-core",
+            "nghttpd": "nghttp2-server",
+            "wrk": "wrk",
+            "h2load": "nghttp2-client",
+            "openssl": "openssl",
+        }
+    )
     return arguments
 
 
@@ -148,10 +146,7 @@ def running_servers(
     }
     with contextlib.ExitStack() as running:
         for port, command in commands.items():
-            server = start(command, arguments.server_cpu, stdout=sys.stderr)
-            running.callback(server.wait)
-            running.callback(server.terminate)
-            wait_until_it_listens(server, port)
+            running.enter_context(listening(command, arguments.server_cpu, port))
         yield {
             ("nginx", "http"): f"http://127.0.0.1:{plain}/hello",
             ("nginx", "https"): f"https://127.0.0.1:{tls}/hello",
@@ -198,14 +193,8 @@ def print_table(turns: list[Case], rounds: list[dict[tuple[str, str], Cost]]) ->
         for generator in case.generators:
             costs = [costs[case.title, generator] for costs in rounds]
             of = [costs[case.title, reference] for costs in rounds]
-            ratios = sorted(
-                ours.microseconds / theirs.microseconds
-                for ours, theirs in zip(costs, of, strict=True)
-            )
-            spread = f"{ratios[0]:.2f}–{ratios[-1]:.2f}"
-            ratio = f"{statistics.median(ratios):.2f} ({spread})"
-            if generator == reference:
-                ratio = "1"
+            is_reference = generator == reference
+            ratio = "1" if is_reference else ratio_within_rounds(costs, of)
             cpu = statistics.median(cost.microseconds for cost in costs)
             busy = statistics.median(cost.busy for cost in costs)
             rate = statistics.median(cost.rate for cost in costs)
