@@ -114,9 +114,7 @@ fn waited(load: &LoadResult, open: &OpenLoop) -> Option<String> {
 /// of the latency of their first requests alone, so most percentiles may not show it. While connections may be added, flows
 /// wait only for a moment, each time that one is.
 fn share_that_waited(load: &LoadResult, open: &OpenLoop) -> Option<f64> {
-    let spec = &load.load;
-    let most = spec.max_connections.unwrap_or(spec.connections);
-    if open.most_connections < most as u64 {
+    if open.most_connections < load.load.most_connections() as u64 {
         return None;
     }
     let share = open.bound_hits as f64 / open.due as f64;

@@ -123,6 +123,11 @@ impl LoadSpec {
         }
     }
 
+    /// How many connections may be open at a time.
+    pub fn most_connections(&self) -> usize {
+        self.max_connections.unwrap_or(self.connections)
+    }
+
     /// Whether two loads of a workload are the same apart from the seed: each round of a run has its own. The
     /// workload's protocol decides whether a load is multiplexed, and older records do not tell.
     pub fn same_load(&self, other: &LoadSpec) -> bool {

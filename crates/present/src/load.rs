@@ -254,7 +254,7 @@ fn arrivals(load: &LoadSpec) -> Vec<Part> {
         }
         LoadShape::Rate(schedule) => {
             let stages = schedule.stages_text();
-            let most = load.max_connections.unwrap_or(count);
+            let most = load.most_connections();
             let burst = schedule.burst;
             let of_what = if load.flows { "flows at " } else { "" };
             // `rate-20k`, `rate-1-per-h`, `rate-1k-10s-1k..5k-30s`.

@@ -89,10 +89,7 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
     if spec.deadline_s.is_some() {
         return Err("deadlines");
     }
-    if spec
-        .max_connections
-        .is_some_and(|most| most > spec.connections)
-    {
+    if spec.most_connections() > spec.connections {
         return Err("opening more connections when a rate needs them");
     }
     if spec.spin {

@@ -25,13 +25,10 @@ use super::instrument::Instrument;
 use super::kept::Running;
 use super::process::{Access, Process, Target};
 use super::sampling::{Meter, Metered};
-use super::verify::{RESPONSE_TIMEOUT, probe, settle_log};
+use super::verify::{END_TIME, RESPONSE_TIMEOUT, ended, probe, settle_log};
 use super::warming::{Server, WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
-
-/// How long it may take until the end of a server is seen: the kernel closes its connections before.
-const EXIT_IS_SEEN: Duration = Duration::from_millis(250);
 
 /// One trial, ready to be run.
 pub struct TrialSetup<'a> {
@@ -395,7 +392,7 @@ impl TrialSetup<'_> {
             flow_think_time: flow_think_time(spec),
             shape: spec.shape.clone(),
             connections: spec.connections,
-            max_connections: spec.max_connections.unwrap_or(spec.connections),
+            max_connections: spec.most_connections(),
             pipeline: spec.pipeline,
             requests_per_connection: spec.requests_per_connection.and_then(NonZeroU64::new),
             threads: spec.threads,
@@ -458,11 +455,7 @@ impl TrialSetup<'_> {
         server: &mut Process,
     ) -> Result<(), Stop> {
         let is_suspect = load.outcomes[Outcome::Refused] + load.outcomes[Outcome::Reset] > 0;
-        let time = if is_suspect {
-            EXIT_IS_SEEN
-        } else {
-            Duration::ZERO
-        };
+        let time = if is_suspect { END_TIME } else { Duration::ZERO };
         self.fail_if_exits_within(time, server)
     }
 
@@ -470,7 +463,7 @@ impl TrialSetup<'_> {
     pub(super) fn exit_or(&self, stop: Stop, server: &mut Process) -> Stop {
         match &stop {
             Stop::Interrupted | Stop::Failed(FailureKind::ServerExited, _) => stop,
-            Stop::Failed(..) => match self.fail_if_exits_within(EXIT_IS_SEEN, server) {
+            Stop::Failed(..) => match self.fail_if_exits_within(END_TIME, server) {
                 Ok(()) => stop,
                 Err(exit) => exit,
             },
@@ -478,12 +471,10 @@ impl TrialSetup<'_> {
     }
 
     fn fail_if_exits_within(&self, time: Duration, server: &mut Process) -> Result<(), Stop> {
-        let Some(exit) = server.exits_within(time) else {
-            return Ok(());
-        };
-        let output = self.task.hide_in_error(&server.output());
-        let message = format!("the server {exit} during the load; {output}");
-        Err(Stop::Failed(FailureKind::ServerExited, message))
+        match ended(server, self.task, "during the load", time) {
+            None => Ok(()),
+            Some(reason) => Err(Stop::Failed(FailureKind::ServerExited, reason)),
+        }
     }
 
     /// What the server's process has written last, for the record; `None` if that may be a secret that users captured.

@@ -24,7 +24,7 @@ pub(super) const STOP_GRACE: Duration = Duration::from_secs(2);
 /// How long after a response Prony waits for its log lines.
 const LOG_SETTLE: Duration = Duration::from_secs(2);
 /// How long Prony waits for the end of a server that closed or refused a connection.
-const END_TIME: Duration = Duration::from_secs(1);
+pub(super) const END_TIME: Duration = Duration::from_secs(1);
 /// How often a workload is requested: often enough to see that a connection stays open.
 const REQUESTS: usize = 2;
 /// The statuses of a server or a proxy that is not available, for instance because it still starts.
@@ -196,7 +196,8 @@ fn verdict_on(fault: Fault, server: &mut Process, task: &Task) -> Result<VerifyV
         Fault::NoResponse(_) => END_TIME,
         Fault::Unavailable(_) | Fault::Wrong(_) => Duration::ZERO,
     };
-    if let Some(reason) = ended(server, task, time) {
+    let during = format!("while Prony requested `{}`", task.workload.id);
+    if let Some(reason) = ended(server, task, &during, time) {
         return Err(reason);
     }
     let Mismatch { expected, received } = fault.into();
@@ -257,13 +258,15 @@ impl Start {
 }
 
 /// How a server ended, if it does within `time`: it would refuse every further request.
-fn ended(server: &mut Process, task: &Task, time: Duration) -> Option<String> {
+pub(super) fn ended(
+    server: &mut Process,
+    task: &Task,
+    during: &str,
+    time: Duration,
+) -> Option<String> {
     let exit = server.exits_within(time)?;
-    Some(format!(
-        "the server {exit} while Prony requested `{}`; {}",
-        task.workload.id,
-        task.hide_in_error(&server.output())
-    ))
+    let output = task.hide_in_error(&server.output());
+    Some(format!("the server {exit} {during}; {output}"))
 }
 
 /// Starts a server on the bench and waits until it sends the expected response; if it already runs, it must send it at
