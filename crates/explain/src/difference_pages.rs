@@ -315,3 +315,14 @@ fn function_line(one: &FunctionChange) -> Row {
         ..Row::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_that_show_two_percent_need_no_more_samples() {
+        assert!(visible(0.02).ends_with("a tenth of it."));
+        assert!(visible(0.04).contains("a tenth of it; 4.0 times the samples would show 2 %"));
+    }
+}

@@ -81,6 +81,7 @@ enum Workspaces {
 /// That form, which is also that of a pnpm-workspace.yaml.
 #[derive(Deserialize)]
 struct Packages {
+    #[serde(default)]
     packages: Vec<String>,
 }
 
@@ -224,6 +225,8 @@ mod tests {
             let Packages { packages } = serde_saphyr::from_str(text).unwrap();
             assert_eq!(packages, ["apps/*", "!apps/old"], "{text}");
         }
+        let Packages { packages } = serde_saphyr::from_str("catalog:\n  a: 1\n").unwrap();
+        assert!(packages.is_empty());
     }
 
     #[test]

@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(fitted(7, 0, 5.0), 7, "fewer are wanted");
         let mut endless = Batched::fitting(1000, None);
         endless.fit(now, Duration::from_secs(9));
-        assert_eq!(endless.requests(), 1000);
+        assert_eq!((endless.requests(), endless.batches.len()), (1000, 10));
     }
 
     #[test]
