@@ -49,8 +49,8 @@ pub fn encode(
     Ok(messages.iter().map(Message::encode_to_vec).collect())
 }
 
-/// Each quoted number with an exponent takes another parse of the whole text: a long one may have only a few, which must not
-/// take minutes. In bytes.
+/// How many bytes are parsed at most: each quoted number with an exponent takes another parse of the whole text, so a long text
+/// may have only a few of them.
 const MOST_PARSED: usize = 256 << 20;
 
 fn parse(
@@ -64,14 +64,14 @@ fn parse(
     let json = json.strip_prefix('\u{feff}').unwrap_or(json);
     let mut text = Cow::Borrowed(json);
     let mut before: Option<MessageError> = None;
-    let mut left = MOST_PARSED / json.len().max(1);
+    let mut parses_left = MOST_PARSED / json.len().max(1);
     loop {
         let error = match parse_text(input, &text, streams) {
             Ok(messages) => return Ok(messages),
-            Err(error) if left == 0 => return Err(error),
+            Err(error) if parses_left == 0 => return Err(error),
             Err(error) => error,
         };
-        left -= 1;
+        parses_left -= 1;
         // Without its quotes, what failed there is no better.
         let place = error.place();
         if let Some(before) = before.filter(|before| place <= before.place()) {

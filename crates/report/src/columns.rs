@@ -379,22 +379,16 @@ pub fn all(table: &ResultTable) -> Table {
 /// The most important columns of one workload at several rates, for a terminal.
 pub fn at_rates(rates: &Rates<'_>) -> Table {
     let columns = SPEED.iter().chain(&COST);
-    let mut sections = Vec::new();
-    for (rate, table) in &rates.tables {
-        let is_alone = table.rows.len() == 1;
-        sections.extend(rows(table).enumerate().map(|(number, (row, set))| {
-            let set = Row {
-                begins_group: number == 0 && !is_alone,
-                ..set
-            };
-            (*rate, row, set)
-        }));
-    }
-    let rows = sections.iter().map(|(_, row, set)| (*row, set.clone()));
-    let mut shown = Table::of(columns, rows);
+    let all = rates.tables.iter().flat_map(|(_, table)| rows(table));
+    let mut shown = Table::of(columns, all);
     shown.heads.insert(0, Head::figure("rate"));
-    for (row, (rate, ..)) in shown.rows.iter_mut().zip(&sections) {
-        row.cells.insert(0, Cell::text(RateText(*rate).to_string()));
+    let mut shown_rows = shown.rows.iter_mut();
+    for (rate, table) in &rates.tables {
+        let of_table = shown_rows.by_ref().take(table.rows.len());
+        for (number, row) in of_table.enumerate() {
+            row.begins_group = number == 0 && table.rows.len() > 1;
+            row.cells.insert(0, Cell::text(RateText(*rate).to_string()));
+        }
     }
     match rates.tables.first() {
         Some((_, first)) => about(first, shown),

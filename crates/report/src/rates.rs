@@ -33,6 +33,7 @@ fn constant(load: &LoadSpec) -> Option<(f64, LoadSpec)> {
 }
 
 impl<'t> Rates<'t> {
+    /// Those of each workload and load that were measured at several rates.
     pub fn of(tables: &'t [ResultTable]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for table in tables {
@@ -99,17 +100,13 @@ impl<'t> Rates<'t> {
             .collect();
         let is_of_all = |note: &String| of_each.iter().all(|(_, notes)| notes.contains(note));
         let mut notes: Vec<String> = Vec::new();
-        for (rate, note) in of_each
-            .iter()
-            .flat_map(|(rate, notes)| notes.iter().map(move |note| (rate, note)))
-        {
-            let note = if is_of_all(note) {
-                note.clone()
-            } else {
-                format!("{}: {note}", RateText(*rate))
-            };
-            if !notes.contains(&note) {
-                notes.push(note);
+        for (rate, own) in &of_each {
+            for note in own {
+                if !is_of_all(note) {
+                    notes.push(format!("{}: {note}", RateText(*rate)));
+                } else if !notes.contains(note) {
+                    notes.push(note.clone());
+                }
             }
         }
         notes
