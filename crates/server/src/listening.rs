@@ -7,7 +7,7 @@ use std::{fmt, fs};
 
 use crate::manifest::ServerUrl;
 use crate::port::{holders_of, inodes_at};
-use crate::sampling::{ProcessTree, cpus_of};
+use crate::sampling::{ProcessTree, cpus_of, own_pid};
 
 /// Programs that pass connections on to a server: what they use is not what the server uses.
 const FORWARDERS: [&str; 9] = [
@@ -166,13 +166,16 @@ fn processes_at(address: SocketAddr) -> Result<ProcessTree, Unmeasured> {
         return Err(Unmeasured::Elsewhere);
     }
     let holders = holders_of(&inodes_at(address)).ok_or(Unmeasured::Hidden)?;
+    // What this process uses is the load's, even if it is the server too. A child that it has just started holds its
+    // sockets until it executes its program.
+    if holders.contains(&own_pid()) {
+        return Err(Unmeasured::Hidden);
+    }
     // Systemd may keep the socket of a server beside the server.
-    let mut processes: Vec<i32> = holders
+    let processes: Vec<i32> = holders
         .into_iter()
         .filter(|&pid| pid != FIRST_PROCESS)
         .collect();
-    // What this process uses is the load's, even if it is the server too.
-    processes.retain(|&pid| i64::from(pid) != i64::from(std::process::id()));
     let forwarder = processes.iter().find_map(|&pid| forwarder(pid));
     match forwarder {
         Some(program) => Err(Unmeasured::Forwarded(program)),
@@ -198,6 +201,8 @@ fn is_forwarder(name: &str) -> bool {
 mod tests {
     use super::*;
     use std::net::TcpListener;
+    use std::os::fd::OwnedFd;
+    use std::process::{Command, Stdio};
 
     #[test]
     fn an_address_of_another_machine_is_elsewhere() {
@@ -220,7 +225,19 @@ mod tests {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let server = ListeningServer::find(&url.parse().unwrap(), Duration::from_secs(5)).unwrap();
         assert_eq!(server.address(), listener.local_addr().unwrap());
-        assert!(server.tree().is_err());
+        assert_eq!(server.tree(), Err(&Unmeasured::Hidden));
+        // Neither is a child that still holds the socket.
+        let mut child = Command::new("cat");
+        let inherited = listener.try_clone().unwrap();
+        let mut child = child
+            .stdin(Stdio::piped())
+            .stdout(OwnedFd::from(inherited))
+            .spawn()
+            .unwrap();
+        let held = processes_at(server.address());
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        assert_eq!(held, Err(Unmeasured::Hidden));
     }
 
     #[test]

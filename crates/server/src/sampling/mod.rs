@@ -23,7 +23,7 @@ use process::CpuTime;
 use process_tree::peak_memory_of;
 use scheduling::ThreadFigures;
 
-pub use outside::{LocalServer, LocalUsage, OutsideMeter, cpus_of};
+pub use outside::{LocalServer, LocalUsage, OutsideMeter, cpus_of, own_pid};
 pub use process_tree::{ProcessTree, TreeUsage};
 
 /// Measures what a server costs and what else happens, with a thread that samples until it is told to finish.

@@ -180,7 +180,12 @@ fn find(address: SocketAddr) -> Server {
     if !is_here(address) {
         return Server::Elsewhere;
     }
-    let processes = Processes::now(with_descendants(listeners_on(address.port())));
+    let listeners = listeners_on(address.port());
+    // A child that this process has just started holds its sockets until it executes its program.
+    if listeners.contains(&own_pid()) {
+        return Server::Unseen;
+    }
+    let processes = Processes::now(with_descendants(listeners));
     processes.map_or(Server::Unseen, Server::Seen)
 }
 
@@ -200,7 +205,8 @@ fn with_descendants(pids: Vec<i32>) -> Vec<i32> {
 
 const FIRST_PROCESS: i32 = 1;
 
-fn own_pid() -> i32 {
+/// The id of this process.
+pub fn own_pid() -> i32 {
     i32::try_from(std::process::id()).unwrap_or(0)
 }
 
