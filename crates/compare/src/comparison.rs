@@ -34,9 +34,6 @@ pub struct Comparison {
     pub only_new: Vec<String>,
     /// Warnings to read before the figures.
     pub warnings: Vec<String>,
-    /// Whether NEW sent wrong responses. The row of errors has their number.
-    #[serde(skip)]
-    pub new_is_wrong: bool,
     /// How the conditions of two sessions differ, and how the rate of the ceiling (reference server) changed.
     pub differences: Vec<String>,
     /// Whether the conditions differ. The ceiling's rate alone is no condition: it always changes a little.
@@ -142,7 +139,6 @@ impl Comparison {
             tally: tally(&cases),
             left_out: Vec::new(),
             only_new: Vec::new(),
-            new_is_wrong: false,
             warnings: vec![format!(
                 "{} cannot be built, so nothing was measured and the run {} was not recorded",
                 broken.id, new.run
@@ -158,15 +154,7 @@ impl Comparison {
 
     /// Whether something is worse, or NEW sent wrong responses (even if BASE did too).
     pub fn is_worse(&self) -> bool {
-        self.tally.worse > 0 || self.new_is_wrong
-    }
-
-    /// The most important finding: worse also if NEW sent wrong responses.
-    pub fn overall(&self) -> Finding {
-        match self.is_worse() {
-            true => Finding::Worse,
-            false => self.tally.overall(),
-        }
+        self.tally.overall() == Finding::Worse
     }
 
     /// Whether a comparison is inconclusive, not comparable or missing.
@@ -346,10 +334,12 @@ impl<'a> Comparer<'a> {
             base: self.base.named(),
             new: self.new.named(),
             sessions: self.sessions,
-            tally: tally(&cases),
+            tally: Tally {
+                new_is_wrong: !self.wrong(&cases).is_empty(),
+                ..tally(&cases)
+            },
             left_out: found.left_out,
             only_new: found.only_new,
-            new_is_wrong: !self.wrong(&cases).is_empty(),
             warnings: self.warnings(&cases),
             differences: self.differences(&cases),
             conditions_differ: !self.conditions(&cases).is_empty(),

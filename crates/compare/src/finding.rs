@@ -53,7 +53,13 @@ pub struct Tally {
     pub limited: usize,
     /// No change seen.
     pub no_change_seen: usize,
+    /// Whether NEW sent wrong responses, which is worse whatever BASE sent. The row of errors has their number.
+    #[serde(skip)]
+    pub new_is_wrong: bool,
 }
+
+/// What stands beside the counts if NEW sent wrong responses.
+pub const NEW_IS_WRONG: &str = "NEW sent wrong responses";
 
 impl Tally {
     /// Counts these findings.
@@ -76,8 +82,25 @@ impl Tally {
         *tally.slot(finding)
     }
 
-    /// The most important finding among them.
+    /// The counts in words: `1 worse, 3 no change seen`.
+    pub fn words(&self) -> String {
+        let wrong = (self.new_is_wrong && self.worse == 0).then(|| NEW_IS_WRONG.to_owned());
+        let counts = Finding::ALL.into_iter().filter_map(|finding| {
+            let count = self.count(finding);
+            (count > 0).then(|| format!("{count} {}", finding.name()))
+        });
+        wrong
+            .into_iter()
+            .chain(counts)
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// The most important finding among them: worse also if NEW sent wrong responses.
     pub fn overall(&self) -> Finding {
+        if self.new_is_wrong {
+            return Finding::Worse;
+        }
         let mut found = Finding::ALL.into_iter().filter(|one| self.count(*one) > 0);
         found.next().unwrap_or(Finding::Inconclusive)
     }

@@ -3,7 +3,7 @@
 use prony_present::junit::{Case as TestCase, CaseResult, Report, Suite};
 
 use crate::comparison::Comparison;
-use crate::finding::Finding;
+use crate::finding::{Finding, NEW_IS_WRONG};
 use crate::pages::{change_in_words, side};
 use crate::row::{Case, MetricRow};
 
@@ -13,8 +13,8 @@ pub fn junit(comparison: &Comparison, strict: bool) -> String {
     let rows = comparison.cases.iter();
     let rows = rows.flat_map(|case| case.rows.iter().map(move |row| (case, row)));
     let mut cases: Vec<TestCase> = rows.map(|(case, row)| of_row(case, row, strict)).collect();
-    if comparison.new_is_wrong {
-        let message = "NEW sent wrong responses".to_owned();
+    if comparison.tally.new_is_wrong {
+        let message = NEW_IS_WRONG.to_owned();
         cases.push(test_case(
             "responses",
             "expected responses",

@@ -10,7 +10,7 @@ use prony_present::words::{capital, plural};
 use prony_stats::Better;
 
 use crate::comparison::Comparison;
-use crate::finding::{Finding, Tally};
+use crate::finding::{Finding, NEW_IS_WRONG};
 use crate::metric::Metric;
 use crate::row::{Basis, Case, Change, MetricRow, What};
 use crate::side::Named;
@@ -54,18 +54,18 @@ pub fn terminal(comparison: &Comparison, colour: bool) -> String {
     ] {
         lines.extend(texts.iter().map(|text| format!("{what}: {text}")));
     }
-    lines.push(format!("result: {}", tally(&comparison.tally)));
+    lines.push(format!("result: {}", comparison.tally.words()));
     lines.join("\n") + "\n"
 }
 
 /// The comparison as Markdown: the important rows on top, the rest folded away.
 pub fn markdown(comparison: &Comparison) -> String {
     let overall = comparison.tally.overall();
-    let (count, total) = (comparison.tally.count(overall), comparison.tally.total());
-    let mut out = format!(
-        "### Prony: {} ({count} of {total} comparisons)\n\n",
-        overall.name()
-    );
+    let found = match comparison.tally.count(overall) {
+        0 if comparison.tally.new_is_wrong => NEW_IS_WRONG.to_owned(),
+        count => format!("{count} of {} comparisons", comparison.tally.total()),
+    };
+    let mut out = format!("### Prony: {} ({found})\n\n", overall.name());
     let rows = || {
         comparison
             .cases
@@ -103,7 +103,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         out += &format!("{}\n\n", escaped(&comparison.noise.sentence()));
     }
     let all = table(comparison, rows(), Medium::Details).markdown();
-    let summary = tally(&comparison.tally);
+    let summary = comparison.tally.words();
     out +=
         &format!("<details><summary>All comparisons: {summary}</summary>\n\n{all}\n</details>\n\n");
     let sides = [("base", &comparison.base), ("new", &comparison.new)];
@@ -178,7 +178,7 @@ pub fn page(comparison: &Comparison) -> Page {
         let text = "The conditions of the two sessions differ, so a change may be theirs and not the server's: see “Conditions”.";
         Block::Callout(Weight::Warning, text.to_owned())
     });
-    let result = Block::Text(format!("{}.", capital(&tally(&comparison.tally))));
+    let result = Block::Text(format!("{}.", capital(&comparison.tally.words())));
     Page {
         kicker: "Prony · comparison".to_owned(),
         title: match (&comparison.base.server, &comparison.new.server) {
@@ -204,11 +204,11 @@ pub fn page(comparison: &Comparison) -> Page {
 /// The result in a sentence: `Worse: x@1111111 (base) → x@2222222 (new): 1 worse, 3 no change seen.`
 pub fn result(comparison: &Comparison) -> String {
     let name = |side: &Named| side.server.clone().unwrap_or_else(|| side.run.clone());
-    let overall = comparison.overall();
+    let overall = comparison.tally.overall();
     let found = match comparison.tally.total() {
         1 => "the only comparison".to_owned(),
         all if all == comparison.tally.count(overall) => format!("all {all} comparisons"),
-        _ => tally(&comparison.tally),
+        _ => comparison.tally.words(),
     };
     format!(
         "{}: {} (base) → {} (new): {}.",
@@ -229,7 +229,7 @@ pub fn with_verdict(report: Page, comparison: &Comparison) -> Page {
         conditions.title = "How they were compared".into();
         conditions.blocks = vec![Block::List(how(comparison, false))];
     }
-    let weight = match comparison.overall() {
+    let weight = match comparison.tally.overall() {
         Finding::Worse => Weight::Bad,
         Finding::Inconclusive | Finding::Limited => Weight::Warning,
         Finding::Improved | Finding::NoChangeSeen => Weight::Note,
@@ -530,15 +530,6 @@ fn figure(case: &Case, row: &MetricRow, value: Option<f64>) -> String {
         (What::Errors, Some(of)) => share(of),
         (What::Failure, Some(rounds)) => plural(rounds as usize, "round"),
     }
-}
-
-/// `1 worse, 2 improved, 5 no change seen`.
-fn tally(tally: &Tally) -> String {
-    let parts = Finding::ALL.into_iter().filter_map(|finding| {
-        let count = tally.count(finding);
-        (count > 0).then(|| format!("{count} {}", finding.name()))
-    });
-    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// `go-nethttp (run 20261121-203000-tour)`.

@@ -1,6 +1,6 @@
 //! Comparisons: of two runs, of two servers, and the list of those that have a page.
 
-use prony_compare::{Comparison, Finding, Tally};
+use prony_compare::{Comparison, Tally};
 use prony_present::page::{Block, Page};
 use prony_present::table::{Cell, Facet, Head, Row, Table};
 use prony_present::words::capital;
@@ -115,12 +115,8 @@ fn row(compared: &Compared, here: &Place) -> Row {
 
 /// The findings of a comparison in a cell.
 pub(super) fn result(tally: &Tally) -> Cell {
-    let parts = Finding::ALL.into_iter().filter_map(|finding| {
-        let count = tally.count(finding);
-        (count > 0).then(|| format!("{count} {}", finding.name()))
-    });
     Cell {
         colour: Some(colour_of(tally.overall())),
-        ..Cell::text(capital(&parts.collect::<Vec<_>>().join(", ")))
+        ..Cell::text(capital(&tally.words()))
     }
 }
