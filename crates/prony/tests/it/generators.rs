@@ -1,9 +1,9 @@
 //! `prony generators`: installed tools, and scripts that misbehave.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 
-use crate::common::processes::{await_none, token, with};
+use crate::common::processes::{await_none, token, with, write_script};
 use crate::common::project::{Project, trials};
 use crate::common::{Ended, Running, leave_out, repository, until};
 use nix::sys::signal::Signal;
@@ -25,9 +25,7 @@ fn project(drivers: &[&str]) -> Project {
 
 /// Adds a driver whose tool is a shell script; `argument` is in the tool's command line, so that a test can find it.
 fn add_script(project: &Project, id: &str, argument: &str, script: &str) {
-    let tool = format!("drivers/{id}/tool");
-    let program = project.write(&tool, format!("#!/bin/sh\n{script}\n"));
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_script(&project.path().join(format!("drivers/{id}/tool")), script);
     let manifest = format!(
         r#"title = "{id}"
 program = "{{driver}}/tool"
@@ -209,8 +207,8 @@ echo 50 responses in 1s";
 #[test]
 fn a_suite_is_run_with_a_driver() {
     let project = project(&["prony"]).with(&["ceiling"]);
-    // Long enough for a response even on a busy machine.
-    let load = "--rounds 1 --duration 2s --warmup 500ms --driver prony";
+    // Both are long enough for a response even on a busy machine.
+    let load = "--rounds 1 --duration 2s --warmup 2s --driver prony";
     project
         .run(&format!(
             "run tour --only ceiling --workloads hello,sse {load}"
