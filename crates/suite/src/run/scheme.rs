@@ -10,7 +10,7 @@ use prony_load::{Endpoint, ExchangeError, Scheme, negotiate};
 use prony_server::ServerUrl;
 
 /// The time that a server has to show which scheme it speaks.
-const MOST_WAIT: Duration = Duration::from_secs(1);
+const MOST_WAIT: Duration = Duration::from_secs(5);
 
 /// The scheme that a server speaks instead of the one of its URL, as a TLS handshake shows; `None` if nothing shows that.
 /// For servers that did not respond as they should: the handshake means nothing to one that speaks plain HTTP.

@@ -47,7 +47,7 @@ fn of_protocol(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
 }
 
 /// How long a server may take to respond over HTTP/2.
-const MOST_WAIT: Duration = Duration::from_secs(1);
+const MOST_WAIT: Duration = Duration::from_secs(5);
 
 /// Any response to a request that changes nothing shows that the server speaks HTTP/2.
 fn response_over_http2(plan: &LoadPlan) -> Option<Response> {
