@@ -49,6 +49,7 @@ impl Engine {
             shape: LoadShape::Closed,
             connections: CONNECTIONS,
             duration: Some(times.engine),
+            overtime: true,
             warmup: times.engine_warmup,
             ..plan
         })?;
