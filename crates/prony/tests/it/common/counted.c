@@ -13,7 +13,8 @@ int main(void) {
     int s = socket(AF_INET, SOCK_STREAM, 0), on = 1;
     setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(atoi(getenv("PORT"))), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    if (bind(s, (void *)&a, sizeof a) || listen(s, 64)) return 1;
+    // If another program has taken the port, Prony tries another one.
+    if (bind(s, (void *)&a, sizeof a) || listen(s, 64)) { perror("bind"); return 1; }
     struct pollfd p[256] = {{s, POLLIN, 0}}; int n = 1; char b[4096];
     const char *r = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     for (;;) {

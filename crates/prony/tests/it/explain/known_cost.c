@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -53,8 +54,11 @@ int main(void) {
   setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(atoi(getenv("PORT")))};
   inet_pton(AF_INET, getenv("HOST"), &address.sin_addr);
-  if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 128))
+  if (bind(listener, (struct sockaddr *)&address, sizeof address) || listen(listener, 128)) {
+    // If another program has taken the port, Prony tries another one.
+    perror("bind");
     return 1;
+  }
   for (;;) {
     int client = accept(listener, NULL, NULL);
     if (client < 0)
