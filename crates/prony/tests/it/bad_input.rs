@@ -172,14 +172,14 @@ fn servers_that_fail_are_reported_and_the_others_go_on() {
     project.server("mortal", "mortal");
     let faulty = "unbuildable,no-program,silent,early,wrong,mortal";
     let servers = format!("good,{faulty}");
-    let short = "--rounds 2 --requests 200 --duration 10s --ready-timeout 3s";
+    let short = "--rounds 2 --requests 200 --duration 10s --ready-timeout 8s";
     let mut ended = run(project.measure(&servers, "hello", short)).with(1);
     for text in [
         "FAILED   unbuildable: `sh -c ",
         "ended with exit code 7:\n",
         "\n100\nerror: no semicolon\n",
         "cannot execute ./not-there",
-        "FAILED   silent: the server sent no complete response within 3s",
+        "FAILED   silent: the server sent no complete response within 8s",
         "\n  I listen\n",
         "FAILED   early: the server ended with exit code 1 before it sent the expected response",
         "there is no configuration",
@@ -211,12 +211,12 @@ fn servers_that_fail_are_reported_and_the_others_go_on() {
     }
 
     project
-        .run("verify good unbuildable silent --workloads=hello --ready-timeout 3s")
+        .run("verify good unbuildable silent --workloads=hello --ready-timeout 8s")
         .with(1)
         .says("building unbuildable")
         .lacks("building good")
         .prints("error: no semicolon")
-        .prints("FAILED   silent: the server sent no complete response within 3s")
+        .prints("FAILED   silent: the server sent no complete response within 8s")
         .prints("verified good × hello");
 }
 

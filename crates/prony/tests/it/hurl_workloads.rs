@@ -184,7 +184,7 @@ fn a_wrong_response_is_shown_with_its_place_and_without_what_the_server_wrote_of
         1 | run --no-ceiling | >Not measured
         "
     ));
-    shop.run("load shop -n1 --ready-timeout 3s")
+    shop.run("load shop -n1 --ready-timeout 30s")
         .with(1)
         .says(why)
         .says("password=***")
@@ -249,10 +249,10 @@ fn a_server_that_fails_only_under_load_is_not_ranked() {
     contains(&measured, "checkout.hurl:19:0: Assert failure");
     contains(&measured, verdict);
 
-    // Flows that cannot go on in the warm-up.
+    // Flows that cannot go on in the warm-up, which is long enough for them even on a busy machine.
     let stuck = shop_with("EARLY_LISTS = \"1\"", &[]);
     stuck.run("verify").with(0);
-    let measured = stuck.run("run --no-ceiling --warmup 500ms").with(1).all();
+    let measured = stuck.run("run --no-ceiling --warmup 2s").with(1).all();
     contains(&measured, verdict);
     let record = stuck.export();
     let failed = |load: &Value| load["warmup"]["failed_without_request"].as_u64().unwrap();
@@ -264,7 +264,7 @@ fn ab_loads_flows_without_a_measure_of_them() {
     let other = "[workload.item]\nrequest = { method = \"GET\", path = \"/items/1\" }\nresponse = { status = 200 }\n\n[[measure]]\nworkloads = [\"item\"]";
     let shop = shop_with("", &[["prony.toml", "[[measure]]", other]]);
     shop.commit("a shop");
-    let short = "--duration 100ms --warmup 20ms --rounds 1 --connections 2";
+    let short = "--duration 500ms --warmup 20ms --rounds 1 --connections 2";
     let words = format!("ab HEAD --workloads checkout --no-ceiling {short}");
     contains(&shop.run(&words).all(), "checkout, flows of 2 users");
     let record = shop.export();

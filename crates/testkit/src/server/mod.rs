@@ -118,7 +118,7 @@ fn serve(listener: &TcpListener, change: Change) {
 /// A close with unread bytes would reset the connection, and the client might not read the last response.
 fn close(mut stream: &TcpStream) {
     let _ = stream.shutdown(Shutdown::Write);
-    let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
+    let _ = stream.set_read_timeout(Some(Duration::from_secs(30)));
     let _ = io::copy(&mut stream, &mut io::sink());
 }
 
