@@ -53,8 +53,9 @@ impl Running {
     /// Waits for a text on standard error.
     pub fn await_stderr(&mut self, text: &str) {
         until(text, || {
-            let said = self.written("stderr");
+            // In this order: it may say the text and end in between.
             let ended = self.child.try_wait().unwrap();
+            let said = self.written("stderr");
             assert!(
                 said.contains(text) || ended.is_none(),
                 "ended ({ended:?}) without `{text}`: {said}"
