@@ -285,7 +285,9 @@ impl Process {
                 let process = OutsideProcess::find(description)?;
                 let url = process.url();
                 let probed = probe(&process.target(task.workload.protocol())?);
+                // After an interrupt the user does not want to wait for what the server says to that.
                 if probed != Probe::Right
+                    && !bench.is_interrupted()
                     && let Some(wrong) = process.wrong_scheme()
                 {
                     return Err(AccessError::WrongScheme(wrong));
