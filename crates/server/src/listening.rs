@@ -242,8 +242,11 @@ mod tests {
 
     #[test]
     fn a_port_without_a_listener_is_refused_with_what_to_do() {
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
-        let url: ServerUrl = format!("http://{}", address.unwrap()).parse().unwrap();
+        // The port of a client, so that no other test gets it meanwhile.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let address = client.local_addr().unwrap();
+        let url: ServerUrl = format!("http://{address}").parse().unwrap();
         let error = ListeningServer::find(&url, Duration::from_secs(5)).unwrap_err();
         let expected = format!("nothing listens on {}; start the server", url.authority());
         assert!(error.to_string().starts_with(&expected), "{error}");

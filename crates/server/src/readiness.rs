@@ -21,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 const WRONG_GRACE: Duration = Duration::from_secs(2);
 
 /// How long a server that did not respond may take to flush its output.
-const FLUSH_GRACE: Duration = Duration::from_secs(1);
+const FLUSH_GRACE: Duration = Duration::from_secs(5);
 
 /// How long a server that is about to end may take to stop its whole tree.
 const EXIT_WAIT: Duration = Duration::from_millis(500);

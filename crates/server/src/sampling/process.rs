@@ -215,7 +215,8 @@ mod tests {
         let stat = Stat::read(pid).unwrap();
         assert_eq!(stat.parent, Pid::parent().as_raw());
         assert!(stat.precise_cpu(pid).total_s() > 0.0);
-        assert!(peak_resident_bytes(pid).unwrap() >= resident_bytes(pid).unwrap() / 2);
+        // The peak last: other tests use more memory meanwhile.
+        assert!(resident_bytes(pid).unwrap() / 2 <= peak_resident_bytes(pid).unwrap());
         assert!(proportional_bytes(pid).unwrap() > 0);
     }
 

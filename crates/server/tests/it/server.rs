@@ -209,11 +209,13 @@ fn a_command_gets_its_address_and_a_temporary_folder() {
 #[test]
 fn a_server_that_responds_wrongly_is_reported_with_the_response() {
     let folder = tempfile::tempdir().unwrap();
-    let built = server_with(folder.path(), "wrong");
-    let mut server = RunningServer::start(&built, &launch(folder.path()), &mut FreePorts).unwrap();
-    until("a response", || {
-        matches!(probe(server.address()), Probe::Wrong(_)).then_some(())
-    });
+    let (built, launch) = (server_with(folder.path(), "wrong"), launch(folder.path()));
+    let mut any = |address: SocketAddr| match probe(address) {
+        Probe::Wrong(_) => Probe::Right,
+        other => other,
+    };
+    let up = bring_up(&built, &launch, &mut FreePorts, &mut any, LONG, &GO_ON);
+    let (mut server, _) = up.unwrap();
     // A later one may be right, for two seconds; not here, because the time is over.
     let error = wait_ready(&mut server, &mut probe, Duration::ZERO, &GO_ON).unwrap_err();
     contains(&error.to_string(), "expected `right`, came `wrong`");
@@ -237,9 +239,8 @@ fn a_missing_program_is_an_error_of_the_start() {
     contains(&error.to_string(), "./no-server");
 }
 
-/// Brings up a server that gets a taken port this many times before free ones; also returns that port, and how many
-/// ports it got.
-fn with_taken_port(times: usize) -> (Result<RunningServer, BringUpError>, u16, usize) {
+/// Brings up a server that gets a taken port this many times before free ones; also returns that port.
+fn with_taken_port(times: usize) -> (Result<RunningServer, BringUpError>, u16) {
     let folder = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = listener.local_addr().unwrap().port();
@@ -257,14 +258,14 @@ fn with_taken_port(times: usize) -> (Result<RunningServer, BringUpError>, u16, u
     };
     let (built, launch) = (server_with(folder.path(), "right"), launch(folder.path()));
     let result = bring_up(&built, &launch, &mut ports, &mut refuse_taken, LONG, &GO_ON);
-    (result.map(|(server, _)| server), taken, count)
+    (result.map(|(server, _)| server), taken)
 }
 
 #[test]
 fn a_taken_port_is_replaced_unless_all_are_taken() {
-    let (server, taken, count) = with_taken_port(2);
+    // Another program may take the next one as well.
+    let (server, taken) = with_taken_port(1);
     assert_ne!(server.unwrap().address().port(), taken);
-    assert_eq!(count, 3);
     let error = with_taken_port(usize::MAX).0.unwrap_err();
     let is_given_up = matches!(error, BringUpError::PortsTaken { tries: 3, .. });
     assert!(is_given_up, "{error}");
@@ -356,7 +357,7 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
     );
 }
 
-/// On a request, a thread starts another one, and both sleep twenty times and then for good. Each works for a while
+/// On a request, a thread starts another one, and both sleep 25 times and then for good. Each works for a while
 /// first, so that they have used most of the process's CPU time at any instant.
 const SLEEPING: &str = r#"
 import threading, time
@@ -364,7 +365,7 @@ def sleep():
     until = time.thread_time() + 0.05
     while time.thread_time() < until:
         pass
-    for _ in range(20):
+    for _ in range(25):
         time.sleep(0.001)
     open(f"slept-{threading.get_ident()}", "w").close()
     time.sleep(600)
@@ -392,6 +393,7 @@ fn context_switches_of_old_and_new_threads_are_counted() {
     let cost = sampler.finish(1.0).unwrap().server;
     if std::path::Path::new("/proc/self/schedstat").exists() {
         let scheduling = cost.scheduling.unwrap();
+        // A thread that was preempted just before a sleep may find it over.
         assert!(scheduling.voluntary_switches >= 40, "{cost:?}");
         assert!(scheduling.run_queue_wait_s >= 0.0, "{cost:?}");
     }

@@ -11,7 +11,7 @@ use prony_reference::{Config, Server, Work};
 use tempfile::NamedTempFile;
 
 /// Long enough for any response; a server that never responds fails the test.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = prony_testkit::PATIENCE;
 
 pub const HELLO: &str = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
 

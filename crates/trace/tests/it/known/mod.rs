@@ -116,7 +116,7 @@ fn each_request_wakes_a_waiting_thread_once() {
     }
     let wake_ups = complete(calls, server.pid()).wake_ups.unwrap();
     // It may wake the server for something else, too.
-    let about = requests - 5..requests + 10;
+    let about = requests - 10..requests + 10;
     assert!(about.contains(&wake_ups), "{wake_ups}");
 }
 
@@ -264,7 +264,7 @@ const BUSY: &str = r#"
 import mmap, sys, time
 print(flush=True)
 sys.stdin.readline()
-for _ in range(40):
+for _ in range(50):
     time.sleep(0.001)
 memory = mmap.mmap(-1, 4096 * 3000)
 for page in range(3000):
@@ -280,7 +280,8 @@ fn proc_has_switches_faults_and_memory() {
     let before = Activity::read(&pids).unwrap();
     process.work();
     let used = Activity::read(&pids).unwrap().since(&before);
-    assert!((40..60).contains(&used.voluntary_switches), "{used:?}");
+    // A thread that was preempted just before a sleep may find it over.
+    assert!((40..70).contains(&used.voluntary_switches), "{used:?}");
     // Huge pages would need fewer; the mapping is shared memory, which is not anonymous.
     assert!(used.minor_faults > 0, "{used:?}");
     assert_eq!(used.busy_threads, 1, "{used:?}");
