@@ -242,10 +242,7 @@ mod tests {
 
     #[test]
     fn a_port_without_a_listener_is_refused_with_what_to_do() {
-        // The port of a client, so that no other test gets it meanwhile.
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let address = client.local_addr().unwrap();
+        let (_bound, address) = prony_testkit::connections::refusing();
         let url: ServerUrl = format!("http://{address}").parse().unwrap();
         let error = ListeningServer::find(&url, Duration::from_secs(5)).unwrap_err();
         let expected = format!("nothing listens on {}; start the server", url.authority());

@@ -1,7 +1,19 @@
-//! Servers inside the test.
+//! Servers inside the test, and an address without one.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
+
+use socket2::{Domain, Socket, Type};
+
+/// An address that refuses connections. Nobody else gets it as long as the socket exists.
+pub fn refusing() -> (Socket, SocketAddr) {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    socket
+        .bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())
+        .unwrap();
+    let address = socket.local_addr().unwrap().as_socket().unwrap();
+    (socket, address)
+}
 
 /// A server that does this with each connection, in a thread of its own, until the test's process ends. What it returns
 /// matters to nobody: `?` may end a connection.

@@ -253,6 +253,7 @@ fn names_of_rust_are_demangled_and_the_kernel_has_names() {
 fn waits(naps: u64) -> Option<[f64; 3]> {
     let (_folder, program) = compile("nap.c", &[]);
     let mut running = Running::start(&mut Command::new(program));
+    running.await_wait();
     let options = Options {
         off_cpu: true,
         ..Options::default()

@@ -16,6 +16,7 @@ use prony_server::{
     RunningServer, Sampler, StartError, TreeUsage, Word, bring_up, wait_ready,
 };
 use prony_system::allowed_cpus;
+use prony_testkit::connections::refusing;
 use prony_testkit::contains;
 
 /// The server's CPUs only matter for shares.
@@ -107,7 +108,10 @@ fn a_server_that_ends_early_is_reported_with_its_last_lines() {
 /// The error for a server in Python that does not respond in time.
 fn silent(folder: &Path, code: &str) -> String {
     let code = format!("{code}\nopen('up', 'w').close()\ntime.sleep(600)");
-    let mut server = start(folder, &["python3", "-c", &code]);
+    let (_bound, address) = refusing();
+    let mut ports = move |_: IpAddr| -> io::Result<u16> { Ok(address.port()) };
+    let built = built(folder, &["python3", "-c", &code]);
+    let mut server = RunningServer::start(&built, &launch(folder), &mut ports).unwrap();
     until("the file `up`", || folder.join("up").exists().then_some(()));
     let timeout = Duration::from_millis(50);
     let error = wait_ready(&mut server, &mut probe, timeout, &GO_ON).unwrap_err();
