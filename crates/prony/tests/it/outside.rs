@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use crate::common::project::Project;
 use crate::common::{Running, schema, until};
+use crate::load::OwnPort;
 use nix::sys::signal::Signal;
 use prony_testkit::certificate::Certificate;
 use prony_testkit::connections;
@@ -97,7 +98,9 @@ fn a_server_that_already_runs_is_described_verified_and_measured_and_goes_on() {
     assert!(shop.is_alive());
 
     shop.stop();
-    let dead = format!("nothing listens on localhost:{}", shop.port);
+    // No server of another test listens there now.
+    let own = OwnPort::of(shop.port);
+    let dead = format!("nothing listens on localhost:{}", own.port);
     project.check(&format!(
         "
         1 | verify | >{dead}

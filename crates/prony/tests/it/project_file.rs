@@ -74,7 +74,7 @@ fn from_an_undescribed_program_to_a_measured_one() {
     folder.check(&format!(
         r"
         1 | verify | >expected 6 bytes, at byte 0: `Hello\\n` & >received 6 bytes, at byte 0: `hello\\n`
-        1 | load {id} -n1 --ready-timeout 3s | Hello
+        1 | load {id} -n1 | Hello
         "
     ));
     // A misspelt field, and an unknown server to compare with.
@@ -98,7 +98,7 @@ fn a_server_that_does_not_respond_is_described_for_the_user_to_correct() {
     let command = server::command("right", "server").join(" ");
     folder.check(&format!(
         "
-        1 | init --yes --ready-timeout 2s --run 'env PORT=0 {command}' | does it read PORT? & FAILED & >prony verify
+        1 | init --yes --ready-timeout 5s --run 'env PORT=0 {command}' | does it read PORT? & FAILED & >prony verify
         1 | verify | >it has no workload, so nothing can be requested of it
         1 | run | it has no workload
         "

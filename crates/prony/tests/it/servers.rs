@@ -120,9 +120,9 @@ fn a_server_on_another_port_is_reported_with_that_port() {
     let project = Project::new();
     // It takes any free port instead of its own.
     project.wrapped("elsewhere", "PORT=0 exec \"$0\" \"$@\"", "right", "server");
-    let ended = project.run("verify elsewhere --ready-timeout 2s").with(1);
+    let ended = project.run("verify elsewhere --ready-timeout 5s").with(1);
     ended
-        .prints("FAILED   elsewhere: the server sent no complete response within 2s")
+        .prints("FAILED   elsewhere: the server sent no complete response within 5s")
         .prints(": it listens on 127.0.0.1:")
         .prints(": does it read PORT?");
 }
@@ -143,7 +143,7 @@ fn a_response_that_is_cut_short_is_reported_with_its_status_and_the_logs() {
     contains(&log, "Traceback: no database");
 
     // If nothing else comes, that is why it is not ready.
-    project.check("1 | verify breaks --workloads byte --ready-timeout 2s | >FAILED   breaks:  & >a response with status 500");
+    project.check("1 | verify breaks --workloads byte --ready-timeout 5s | >FAILED   breaks:  & >a response with status 500");
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn lie_about_quotes(lie: &str, response: &mut Response) {
         "same-quote" => 0,
         "two-quotes" => drawn % 2,
         "quotes-in-turn" => draws % quotes().len(),
-        "cached-quote" => kept_for(5),
+        "cached-quote" => kept_for(2),
         "once-per-connection" => kept_for(usize::MAX),
         _ => drawn,
     };
@@ -236,7 +236,7 @@ fn a_server_is_ready_when_it_sends_its_first_expected_response() {
     // Until the time is over.
     project.server_with("unavailable", "lies", "env = { LIE = \"unavailable\" }\n");
     project
-        .run("verify unavailable --workloads hello --ready-timeout 2s")
+        .run("verify unavailable --workloads hello --ready-timeout 5s")
         .with(1)
         .prints("WRONG    unavailable × hello")
         .prints("received status 503");
@@ -276,10 +276,10 @@ fn over_tls_a_server_is_another_process_with_failures_and_a_log_of_its_own() {
         project.edit(&manifest, "[\"hello\", ", "[\"hello\", \"hello-tls\", ");
     }
     let ended = project
-        .run("verify --workloads hello,hello-tls --ready-timeout 2s")
+        .run("verify --workloads hello,hello-tls --ready-timeout 5s")
         .with(1)
         .prints("verified plain × hello\n")
-        .prints("FAILED   plain: over TLS: the server sent no complete response within 2s: ")
+        .prints("FAILED   plain: over TLS: the server sent no complete response within 5s: ")
         .prints("WRONG    shouting × hello\n")
         .prints("WRONG    shouting × hello-tls\n");
     let logs = ended.lines("logs     ").join("\n");

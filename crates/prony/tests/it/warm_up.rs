@@ -35,13 +35,13 @@ pub const CHANGES: [(&str, Change); 4] = [
 /// Verification and the first probes take fewer requests than this.
 const LOADED: usize = 20;
 
-/// A load gets much faster after 1.7 s, shortly before the last quarter of the longest search for the warm-up: a busy machine
-/// cannot hide that, even if the server gets its first requests 0.6 s late. It takes no CPU time.
+/// A load gets much faster after 2.9 s, shortly before the last quarter of the longest search for the warm-up: a busy machine
+/// cannot hide that, even if the server gets its first requests a second late. It takes no CPU time.
 fn speed_up(request: &Request) {
     static LOADED_SINCE: OnceLock<Instant> = OnceLock::new();
     if request.number > LOADED {
         let is_fast =
-            LOADED_SINCE.get_or_init(Instant::now).elapsed() > Duration::from_millis(1700);
+            LOADED_SINCE.get_or_init(Instant::now).elapsed() > Duration::from_millis(2900);
         thread::sleep(Duration::from_millis(if is_fast { 2 } else { 150 }));
     }
 }
@@ -80,7 +80,7 @@ load = { shape = "closed", connections = 32, duration = "100ms", warmup = "10ms"
 "#;
 
 /// Before it, `speeds-up` is still speeding up.
-const RUN: &str = "run slow --warmup-limit 2400ms";
+const RUN: &str = "run slow --warmup-limit 4s";
 
 /// A project with a server `slow` and a suite for it.
 fn project(change: &str, suite: &str) -> Project {
@@ -147,7 +147,7 @@ fn a_server_that_keeps_getting_faster_is_marked_at_the_limit_and_kept() {
     let slow = measured(&project);
     assert_eq!(slow[0]["warm_up"]["still_improving"], true);
     assert_eq!(slow[0]["warm_up"]["time_to_warm_s"], Value::Null);
-    assert_eq!(slow[0]["warm_up"]["limit_s"], 2.4);
+    assert_eq!(slow[0]["warm_up"]["limit_s"], 4.0);
     assert_eq!(each(&slow, "process"), ["new", "kept"]);
     assert_eq!(startups(&slow), [true, false]);
 }
@@ -196,7 +196,11 @@ fn a_kept_server_that_ends_is_restarted_and_warmed_up() {
         .run(RUN)
         .with(0)
         .says("ENDED    slow × hello: the process that was kept running ended with exit code 3");
-    let slow = measured(&project);
+    // On a busy machine the trial with the new process may be a re-run.
+    let record = project.export();
+    let attempts = record["trials"].as_array().unwrap().iter();
+    let of_slow = attempts.filter(|one| one["trial"]["server"] == "slow");
+    let slow: Vec<Value> = of_slow.map(|one| one["result"].clone()).collect();
     let process = each(&slow, "process");
     assert_eq!(process[0], "new");
     let restarted = slow

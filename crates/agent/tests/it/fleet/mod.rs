@@ -55,9 +55,10 @@ impl TestServer {
     }
 }
 
-/// On a machine that is busy with other tests, agents may begin late.
+/// On a machine that is busy with other tests, agents may begin late, and be silent for a while.
 fn patient() -> Limits {
     Limits {
+        silence: LONG,
         start_lag: LONG,
         ..Limits::default()
     }

@@ -9,8 +9,9 @@ use super::*;
 
 /// A machine may be busy for a moment, but not in every attempt.
 const ATTEMPTS: usize = 5;
-/// How long after the previous one each agent starts, so how far their clocks are apart.
-const APART_S: f64 = 0.25;
+/// How long after the previous one each agent starts, so how far their clocks are apart. A busy machine may take a second to
+/// start a shell.
+const APART_S: f64 = 2.0;
 
 /// Agents that start one after the other.
 struct Staggered;

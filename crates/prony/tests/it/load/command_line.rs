@@ -1,7 +1,7 @@
 //! Wrong command lines: each error says what is wrong, and nothing is loaded.
 
 use crate::common::run;
-use crate::load::{Folder, NOWHERE, free_port};
+use crate::load::{Folder, NOWHERE};
 use prony_testkit::table::rows;
 
 #[test]
@@ -176,12 +176,11 @@ fn mistakes_in_a_file_of_requests_are_reported() {
 
 #[test]
 fn what_cannot_be_read_or_reached_ends_with_1() {
-    let port = free_port();
     let table = "
-        http://127.0.0.1:PORT | cannot connect to 127.0.0.1:PORT … is the server running and listening there?
+        http://127.0.0.1:1 | cannot connect to 127.0.0.1:1 … is the server running and listening there?
         http://no-such-host.invalid/ | the host `no-such-host.invalid` cannot be resolved … is it spelled correctly?
         --unix-socket x http://a/ | cannot connect to unix:x: No such file … is the server running and listening there?
-        --resolve shop.invalid:PORT:127.0.0.1 http://shop.invalid:PORT/ | cannot connect to 127.0.0.1:PORT
+        --resolve shop.invalid:1:127.0.0.1 http://shop.invalid:1/ | cannot connect to 127.0.0.1:1
         --requests-file missing.jsonl URL | missing.jsonl cannot be read: No such file
         -X POST -b @missing.json URL | cannot read the body from `missing.json`: No such file
         -b @/dev/zero URL | the body from `/dev/zero` is too long: at most 64 MiB
@@ -189,5 +188,5 @@ fn what_cannot_be_read_or_reached_ends_with_1() {
         --curl @missing | cannot read the command from `missing`
         --grpc a.B/C --proto missing.proto URL | missing.proto
     ";
-    Folder::new().refuses(1, &table.replace("PORT", &port.to_string()));
+    Folder::new().refuses(1, table);
 }

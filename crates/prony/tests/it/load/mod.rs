@@ -19,7 +19,7 @@ mod tls;
 mod wrk;
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -27,6 +27,7 @@ use crate::common::{Ended, Running, Words, prony, repository, run, schema, until
 use prony_testkit::certificate::Certificate;
 use prony_testkit::table::rows;
 use serde_json::Value;
+use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 
 /// Nothing listens at this URL.
@@ -167,10 +168,27 @@ fn outcome(result: &Value, name: &str) -> u64 {
     result["outcomes"][name].as_u64().unwrap()
 }
 
-/// A port on which nothing listens.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+/// A port of one's own.
+pub struct OwnPort {
+    pub port: u16,
+    _socket: Socket,
+}
+
+impl OwnPort {
+    /// This port, or any free one if it is 0. Nobody else is given it while this is there; connections to it are refused until
+    /// a server of the test listens on it.
+    pub fn of(port: u16) -> Self {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        // Servers of tests reuse addresses, too, so they may bind it once more.
+        socket.set_reuse_address(true).unwrap();
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        socket.bind(&address.into()).unwrap();
+        let address = socket.local_addr().unwrap().as_socket().unwrap();
+        Self {
+            port: address.port(),
+            _socket: socket,
+        }
+    }
 }
 
 /// A server whose kernel accepts connections, while nobody reads from them, and its URL.
@@ -184,6 +202,7 @@ fn silent_server() -> (TcpListener, String) {
 struct Ceiling {
     port: u16,
     _running: Running,
+    _own: OwnPort,
 }
 
 impl Ceiling {
@@ -201,7 +220,8 @@ impl Ceiling {
     }
 
     fn of(flags: &str, certificate: Option<&Certificate>) -> Self {
-        let port = free_port();
+        let own = OwnPort::of(0);
+        let port = own.port;
         let mut ceiling = prony(["reference"]);
         ceiling
             .args(flags.words())
@@ -221,6 +241,7 @@ impl Ceiling {
         Self {
             port,
             _running: running,
+            _own: own,
         }
     }
 

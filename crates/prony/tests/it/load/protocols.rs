@@ -36,9 +36,9 @@ fn every_shape_and_every_kind_of_request_goes_over_http2() {
     let server = Ceiling::start();
     let urls = format!("{} {}", server.url("hello"), server.url(""));
     for shape in [
-        "-d200ms",
+        "-d1s",
         "-d300ms --rate 200/s",
-        "-d300ms --users 5 --think-time 10ms",
+        "-d1s --users 5 --think-time 10ms",
         "-n20 --requests-per-connection 5",
         "-n100 --first-byte",
         "-n100 --expect-status 200",

@@ -142,7 +142,7 @@ fn a_load_none_of_whose_flows_is_ok_has_failed() {
     contains(&folder.read("load.xml"), first);
     let long = "GET http://{{host}}/hello\nGET http://{{host}}/hello\n[Options]\ndelay: 1h\n";
     for event_loop in ["io_uring", "epoll"] {
-        let flags = format!("-d500ms -c2 --junit load.xml --loop {event_loop}");
+        let flags = format!("-d2s -c2 --junit load.xml --loop {event_loop}");
         let (ended, folder) = flows(long, &flags);
         ended
             .with(1)

@@ -87,27 +87,27 @@ fn stages_last_as_long_as_their_sum() {
 #[test]
 fn requests_past_their_deadline_are_dropped() {
     let (folder, (_listener, url)) = (Folder::new(), silent_server());
-    let flags = "--rate 200/s -n50 -c2 -t1 --max-connections 2 --deadline 500ms --timeout 1s";
+    let flags = "--rate 200/s -n50 -c2 -t1 --max-connections 2 --deadline 2500ms --timeout 4s";
     folder
         .load(format!("{flags} {url}"))
         .with(1)
-        .prints("deadline 0.5 s")
-        .prints("shed (not sent within 0.5 s of their scheduled arrival)")
+        .prints("deadline 2.5 s")
+        .prints("shed (not sent within 2.5 s of their scheduled arrival)")
         .prints("due while all connections were busy");
     let result = folder.result();
     let (shed, timed_out) = (outcome(&result, "shed"), outcome(&result, "timed_out"));
     assert_eq!(shed + timed_out, 50, "{result}");
     assert!(shed > 0 && timed_out >= 2, "{result}");
-    result.holds(&format!("load.deadline_s=0.5 open.sent={timed_out}"));
+    result.holds(&format!("load.deadline_s=2.5 open.sent={timed_out}"));
 }
 
 #[test]
 fn a_pause_before_measuring_does_not_shorten_it() {
     let (server, folder) = (HttpServer::start(), Folder::new());
-    let running = folder.start(format!("-d100ms --warmup 400ms -c4 -t1 {}", server.url()));
+    let running = folder.start(format!("-d100ms --warmup 2s -c4 -t1 {}", server.url()));
     until("a request", || (server.count() > 0).then_some(()));
     // For longer than the whole load.
-    const STOPPED: Duration = Duration::from_millis(1000);
+    const STOPPED: Duration = Duration::from_secs(3);
     running.signal(Signal::SIGSTOP);
     std::thread::sleep(STOPPED);
     running.signal(Signal::SIGCONT);

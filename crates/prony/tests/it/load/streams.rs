@@ -25,7 +25,7 @@ fn the_events_of_responses_are_counted() {
 #[test]
 fn streams_are_held_open_beside_the_load() {
     let address = connections::serve(send_events);
-    let (ended, result) = loaded(format!("--streams 5 -t1 -d300ms http://{address}/"));
+    let (ended, result) = loaded(format!("--streams 5 -t1 -d2s http://{address}/"));
     ended.shows(
         "beside 5 held streams … no response ends, because the streams are held open … \
          Held open: 5 of 5 streams at the end … Slowest stream: … Events/sec:",

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
+use nix::sys::signal::Signal;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Attribute;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
@@ -12,7 +13,7 @@ use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as Number;
 use prost::Message;
 
 use crate::common::until;
-use crate::load::{Ceiling, Folder, free_port, outcome};
+use crate::load::{Ceiling, Folder, OwnPort, outcome};
 use prony_testkit::recorder::HttpServer;
 use prony_testkit::{contains, starts_with};
 
@@ -51,21 +52,25 @@ const WARMUP_OK: &str = "prony_requests_total{phase=\"warmup\",outcome=\"ok\"}";
 
 #[test]
 fn a_load_is_scraped_while_it_runs_and_no_counter_falls() {
-    let (ceiling, port, folder) = (Ceiling::start(), free_port(), Folder::new());
-    let url = ceiling.url("hello");
-    let flags = "-c2 -t1 -d700ms --warmup 700ms --rate 500/s --quiet";
+    let (ceiling, own, folder) = (Ceiling::start(), OwnPort::of(0), Folder::new());
+    let (url, port) = (ceiling.url("hello"), own.port);
+    let flags = "-c2 -t1 -d10m --warmup 3s --rate 500/s --quiet";
     let running = folder.start(format!("{flags} --metrics 127.0.0.1:{port} {url}"));
     until("the listener", || scrape(port));
     let (mut last, mut was_warming_up) = (BTreeMap::<String, f64>::new(), false);
+    let mut is_ended = false;
     while let Some(response) = scrape(port) {
         let now = samples(&response);
         for (name, before) in last.iter().filter(|(name, _)| is_counter(name)) {
             assert!(now[name] >= *before, "{name}: {} after {before}", now[name]);
         }
         was_warming_up |= now["prony_measuring"] == 0.0 && now[WARMUP_OK] > 0.0;
+        if now[MEASURED_OK] > 0.0 && !std::mem::replace(&mut is_ended, true) {
+            running.signal(Signal::SIGINT);
+        }
         last = now;
     }
-    running.end().with(0);
+    running.end().with(130);
     assert!(was_warming_up, "{last:?}");
     let mut names = last.keys();
     let target = names.find(|name| name.starts_with("target_info{"));
@@ -153,7 +158,8 @@ fn last_push_is_the_result(flags: &str) -> Vec<ExportMetricsServiceRequest> {
 
 #[test]
 fn the_last_push_has_the_figures_of_the_result() {
-    let pushed = last_push_is_the_result("-c2 -t1 -d1500ms --warmup 100ms");
+    // Long enough for a push of each second, even if a busy machine makes it late.
+    let pushed = last_push_is_the_result("-c2 -t1 -d3s --warmup 100ms");
     assert!(pushed.len() >= 2, "{} pushes", pushed.len());
     let counts = pushed.iter().map(|push| measured(push)["prony.latency"]);
     assert!(counts.is_sorted(), "{pushed:?}");
@@ -164,21 +170,21 @@ fn the_last_push_has_the_figures_of_the_result() {
 #[test]
 fn a_receiver_that_is_gone_does_not_fail_the_load() {
     let (ceiling, folder) = (Ceiling::start(), Folder::new());
-    let otlp = format!("http://127.0.0.1:{}/otlp", free_port());
+    let otlp = "http://127.0.0.1:1/otlp";
     let url = ceiling.url("hello");
-    for (flags, is_told_while_it_runs) in [("-d1500ms", true), ("-n10 --quiet", false)] {
+    for (flags, is_long) in [("-d3s", true), ("-n10 --quiet", false)] {
         let ended = folder.load(format!("{flags} -c1 --otlp {otlp} {url}"));
         let ended = ended.with(0);
         let reasons = ended.stderr.matches(": cannot connect to ").count();
         assert_eq!(reasons, 1, "{}", ended.report());
         let while_it_runs = "OTLP     the load goes on, but a push to ";
         let is_told = ended.stderr.contains(while_it_runs);
-        assert_eq!(is_told, is_told_while_it_runs, "{}", ended.report());
+        assert!(is_told || !is_long, "{}", ended.report());
         let last = ended.stderr.lines().last().unwrap();
         let failed = format!(" to {otlp}/v1/metrics failed");
         let (of, error) = last.split_once(&failed).unwrap();
         assert!(of.starts_with("OTLP     ") && of.contains(" of "), "{last}");
-        assert_eq!(error.is_empty(), is_told_while_it_runs, "{last}");
+        assert_eq!(error.is_empty(), is_told, "{last}");
     }
 }
 
