@@ -191,7 +191,7 @@ fn an_earlier_result_stays_until_the_new_one_is_complete() {
     assert!(link.is_symlink() && mode & 0o777 == 0o640);
 
     // A result may go to a device.
-    let load = |to: &str| folder.run(&format!("load -n20 -c1 --json {to} {url}"));
+    let load = |to: &str| folder.run(&format!("load -n20 -c1 --quiet --json {to} {url}"));
     let ended = load("/dev/stderr").with(0).prints("requests");
     assert_eq!(schema::load(&ended.stderr)["requests"], 20);
     load("/dev/full")

@@ -263,7 +263,8 @@ fn an_interrupt_shows_what_is_known_by_then() {
 
 #[test]
 fn a_server_that_ends_ends_the_search() {
-    let (ended, reason) = after(|_, server| drop(server));
+    let mut port = None;
+    let (ended, reason) = after(|_, server| port = Some(server.stop()));
     ended
         .with(1)
         .prints("and no more is known")

@@ -202,7 +202,7 @@ fn silent_server() -> (TcpListener, String) {
 struct Ceiling {
     port: u16,
     _running: Running,
-    _own: OwnPort,
+    own: OwnPort,
 }
 
 impl Ceiling {
@@ -241,8 +241,13 @@ impl Ceiling {
         Self {
             port,
             _running: running,
-            _own: own,
+            own,
         }
+    }
+
+    /// Ends it; nobody gets its port while that is kept.
+    fn stop(self) -> OwnPort {
+        self.own
     }
 
     fn url(&self, path: &str) -> String {

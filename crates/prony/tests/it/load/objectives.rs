@@ -26,7 +26,7 @@ fn judged(objectives: &str, targets: &str, status: i32) -> Judged {
         path => ceiling.url(path),
     });
     let targets = targets.collect::<Vec<_>>().join(" ");
-    let flags = "-c2 -t1 -d1s --junit load.xml --markdown load.md";
+    let flags = "-c2 -t1 -d2s --junit load.xml --markdown load.md";
     let ended = folder.load(format!("{flags} {objectives} {targets}"));
     let ended = ended.with(status);
     let xml = folder.read("load.xml");
