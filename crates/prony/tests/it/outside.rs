@@ -221,7 +221,7 @@ fn is_loaded_by(driver: &str, bounds: &str) {
 /// The driver `prony` is always installed.
 #[test]
 fn a_server_over_tls_that_already_runs_is_loaded_by_another_generator() {
-    is_loaded_by("prony", "--duration=500ms --warmup=10ms");
+    is_loaded_by("prony", "--duration=2s --warmup=10ms");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use prony_testkit::server::Change;
 use serde_json::{Value, json};
 
 pub const CHANGES: [(&str, Change); 1] = [("late", |_, _| {
-    thread::sleep(Duration::from_millis(100));
+    thread::sleep(Duration::from_millis(400));
 })];
 
 /// A suite of two servers.
