@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use prony_kernel::{Completion, Receive, Ring, RingSettings};
-use socket2::{Domain, SockAddr, Socket, Type};
+use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
 use crate::ring::driver::{SETTINGS, next, next_received, next_within, nobody, received, ring};
 
@@ -54,8 +54,9 @@ fn concurrent_connects_each_reach_their_own_server() {
 #[test]
 fn a_refused_connect_is_reported_and_the_slot_is_reusable() {
     let mut ring = ring(&SETTINGS);
+    let nobody = nobody();
     for _ in 0..3 {
-        ring.connect(0, tcp().into(), &nobody().into());
+        ring.connect(0, tcp().into(), &nobody.local_addr().unwrap());
         assert_eq!(connected(&mut ring), [(0, Err(Errno::ECONNREFUSED))]);
         ring.close(0);
     }
@@ -117,11 +118,13 @@ fn a_connect_under_way_can_be_closed() {
 fn a_connect_begun_elsewhere_is_reported() {
     let mut ring = ring(&SETTINGS);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let open = listener.local_addr().unwrap();
-    for (slot, address) in [open, nobody()].into_iter().enumerate() {
+    let nobody = nobody();
+    let open = SockRef::from(&listener).local_addr().unwrap();
+    let closed = nobody.local_addr().unwrap();
+    for (slot, address) in [open, closed].into_iter().enumerate() {
         let socket = tcp();
         socket.set_nonblocking(true).unwrap();
-        let begun = socket.connect(&address.into()).unwrap_err();
+        let begun = socket.connect(&address).unwrap_err();
         assert_eq!(begun.raw_os_error(), Some(libc::EINPROGRESS));
         socket.set_nonblocking(false).unwrap();
         ring.adopt_connecting(slot, socket.into());

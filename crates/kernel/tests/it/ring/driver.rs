@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use prony_kernel::{Chunk, Completion, Ring, RingSettings};
-use socket2::SockRef;
+use socket2::{Domain, SockRef, Socket, Type};
 
 /// Nothing here takes that long, however busy the machine is.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -96,10 +96,12 @@ pub fn reset(peer: TcpStream) {
         .unwrap();
 }
 
-/// An address at which nobody listens.
-pub fn nobody() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
+/// A socket that does not listen at its address, which nobody else gets.
+pub fn nobody() -> Socket {
+    let bound = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    bound.bind(&any.into()).unwrap();
+    bound
 }
 
 /// Bytes that differ by position.
