@@ -383,6 +383,10 @@ impl<'a, W: Wire> Worker<'a, W> {
             self.idle_for((start - self.now).min(LONGEST_WAIT))?;
         }
         self.start_lag = self.now - start;
+        if self.open > 0 {
+            // The server may have closed connections while this thread did not run.
+            self.idle_for(0)?;
+        }
         Ok(true)
     }
 

@@ -267,6 +267,7 @@ fn impatient_server(start: AfterCloses) -> SocketAddr {
                 Err(error) if error.kind() != ErrorKind::WouldBlock => return,
                 Err(_) if start.begun.load(SeqCst) => {}
                 Err(_) => {
+                    drop(stream);
                     start.closed.fetch_add(1, SeqCst);
                     return;
                 }
