@@ -371,6 +371,7 @@ fn without_scheme(text: &str) -> TargetError {
 #[cfg(test)]
 mod tests {
     use prony_testkit::table::rows;
+    use socket2::{Domain, Socket, Type};
 
     use super::*;
 
@@ -517,16 +518,19 @@ mod tests {
 
     #[test]
     fn a_closed_port_is_reported() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+        // Bound, so that nobody else gets the port, but not listening.
+        let bound = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        bound.bind(&any.into()).unwrap();
+        let address = bound.local_addr().unwrap().as_socket().unwrap();
         let url: HttpUrl = format!("http://{address}/").parse().unwrap();
-        let wait = Duration::from_secs(5);
-        assert_eq!(url.connectable_endpoint(wait).unwrap(), address.into());
-        drop(listener);
+        let wait = Duration::from_secs(30);
         let refused = url.connectable_endpoint(wait).unwrap_err();
         assert!(
             matches!(refused, TargetError::Unreachable { .. }),
             "{refused}"
         );
+        bound.listen(1).unwrap();
+        assert_eq!(url.connectable_endpoint(wait).unwrap(), address.into());
     }
 }

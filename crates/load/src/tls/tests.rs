@@ -17,7 +17,7 @@ use crate::wire::tls::Failure;
 use crate::{EventLoopChoice, ExchangeError, HttpUrl, LoadPlan, Request, negotiate, run};
 
 /// A failure that is noticed only by the timeout takes as long.
-const TIMEOUT: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn client(provider: CryptoProvider, offer: Offer) -> TlsClient {
     let provider = Arc::new(provider);
