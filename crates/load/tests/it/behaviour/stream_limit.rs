@@ -2,8 +2,8 @@
 
 use std::io::Write;
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -80,26 +80,36 @@ fn requests_wait_until_the_server_allows_streams(event_loop: EventLoopChoice) {
 }
 
 /// Ten requests over two connections. The server sends `notice` after the first request of the first one, and responds to
-/// that request once the second one has had `others` responses. All requests succeed. Returns how many responses the
-/// first connection has had.
+/// that request before it responds to the last of `others` ones. All requests succeed. Returns how many others the first
+/// connection has had.
 fn load_of_two(event_loop: EventLoopChoice, notice: &'static [u8], others: u64) -> u64 {
     let connections = Arc::new(AtomicU64::new(0));
-    let responses: Arc<[AtomicU64; 2]> = Arc::default();
-    let counts = responses.clone();
+    let counts: Arc<[AtomicU64; 2]> = Arc::default();
+    let (counted, held) = (counts.clone(), Arc::new(Mutex::new(None)));
     let address = serve(move |stream| {
         let connection = connections.fetch_add(1, SeqCst) as usize;
-        let mut writer = stream.try_clone().ok()?;
+        let mut first = (connection == 0).then(|| stream.try_clone().unwrap());
         converse(stream, &SETTINGS, |frame| {
             if frame.kind != HEADERS {
                 return vec![];
             }
-            if connection == 0 && counts[0].load(SeqCst) == 0 {
-                let _ = writer.write_all(notice);
-                until("the responses of the other connection", || {
-                    (counts[1].load(SeqCst) >= others).then_some(())
-                });
+            if let Some(mut first) = first.take() {
+                let _ = first.write_all(notice);
+                *held.lock().unwrap() = Some(first);
+                return vec![];
             }
-            counts[connection].fetch_add(1, SeqCst);
+            // A third connection may replace the first one.
+            counted[connection.min(1)].fetch_add(1, SeqCst);
+            let all: u64 = counted.iter().map(|count| count.load(SeqCst)).sum();
+            if all >= others
+                && let Some(mut first) = held.lock().unwrap().take()
+            {
+                let _ = first.write_all(&ok([0, 0, 0, 1]));
+            }
+            if connection == 0 && notice == GO_AWAY {
+                // It was sent before the notice arrived, and will be sent again.
+                return vec![];
+            }
             ok(frame.stream)
         })
     });
@@ -108,13 +118,12 @@ fn load_of_two(event_loop: EventLoopChoice, notice: &'static [u8], others: u64) 
         max_connections: 2,
         pipeline: 2,
         threads: 1,
-        timeout: Duration::from_secs(5),
-        // The notice arrives before the third request.
+        // The notice arrives before the third request, unless the machine is very busy.
         shape: even(10.0),
         ..http2_plan_to(event_loop, address, Method::GET, b"", 10)
     });
     assert_outcomes(&result, "10 ok");
-    responses[0].load(SeqCst)
+    counts[0].load(SeqCst)
 }
 
 const ONE_STREAM: &[u8] = &most_streams(1);
@@ -123,14 +132,14 @@ const GO_AWAY: &[u8] = &go_away(1);
 
 fn arrivals_go_to_connections_with_room(event_loop: EventLoopChoice) {
     for notice in [GO_AWAY, ONE_STREAM] {
-        // All the other requests, or the first one has no response.
+        // None of the other requests waits for the first one, which would have no response.
         load_of_two(event_loop, notice, 9);
     }
 }
 
 fn a_connection_that_has_room_again_takes_arrivals_again(event_loop: EventLoopChoice) {
     let of_first = load_of_two(event_loop, ONE_STREAM, 4);
-    assert!(of_first > 1, "{of_first}");
+    assert!(of_first > 0, "{of_first}");
 }
 
 fn no_request_times_out_in_line_for_a_stream(event_loop: EventLoopChoice) {
@@ -145,7 +154,7 @@ fn no_request_times_out_in_line_for_a_stream(event_loop: EventLoopChoice) {
     });
     let result = load(&LoadPlan {
         pipeline: 300,
-        timeout: Duration::from_millis(200),
+        timeout: Duration::from_secs(1),
         ..over_one_connection(http2_plan_to(event_loop, address, Method::GET, b"", 300))
     });
     assert_outcomes(&result, "300 timed_out");
