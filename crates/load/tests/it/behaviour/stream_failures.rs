@@ -14,6 +14,7 @@ use http::Method;
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
 use prony_testkit::connections::serve;
 use prony_testkit::contains;
+use rustix::event::{PollFd, PollFlags, poll};
 use tempfile::TempDir;
 
 use crate::h2_frames::{
@@ -212,11 +213,12 @@ fn unix_plan(
 fn close_clogged(mut stream: UnixStream, arrived: &Sender<u64>) -> Option<()> {
     read_preface(&mut stream)?;
     stream.write_all(&WIDE).ok()?;
+    read_heads(&mut stream, 1)?;
     thread::sleep(Duration::from_millis(500));
     stream.shutdown(Shutdown::Write).ok()?;
-    // The client would send more if there was room before it knew.
-    thread::sleep(Duration::from_millis(100));
-    let mut heads = 0;
+    // The client would send more if there was room before it knew: this waits until it has closed, too.
+    poll(&mut [PollFd::new(&stream, PollFlags::empty())], None).ok()?;
+    let mut heads = 1;
     while let Some((kind, _)) = read_frame(&mut stream) {
         heads += u64::from(kind == HEADERS);
     }
@@ -254,10 +256,10 @@ fn refuse_first(mut stream: UnixStream) -> Option<()> {
 
 fn the_overdue_request_times_out_even_if_it_is_not_the_first(event_loop: EventLoopChoice) {
     let folder = tempfile::tempdir().unwrap();
-    // The first request is sent again behind the second one, and times out a second earlier.
+    // The first request is sent again behind the second one, and times out two seconds earlier.
     let result = load(&LoadPlan {
-        shape: even(1.0),
-        timeout: Duration::from_secs(2),
+        shape: even(0.5),
+        timeout: Duration::from_secs(4),
         ..unix_plan(event_loop, &folder, (Method::PUT, 2), refuse_first)
     });
     assert_outcomes(&result, "1 ok and 1 timed_out");
