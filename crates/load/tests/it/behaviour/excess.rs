@@ -85,20 +85,21 @@ fn excess_bytes_are_noticed_although_other_connections_are_free(event_loop: Even
     let plan = LoadPlan {
         connections: 12,
         max_connections: 12,
-        ..plan(event_loop, &server, even(40.0))
+        ..plan(event_loop, &server, even(10.0))
     };
-    // Half of them, but a busy machine may delay some of the excess until after the next arrival.
-    assert_malformed(&plan, &server, 3);
+    // Half of them or more, but a busy machine may delay some of the excess until after the next arrivals, for which there are enough
+    // other connections.
+    assert_malformed(&plan, &server, 1);
 }
 
 fn a_408_on_an_idle_connection_is_no_outcome(event_loop: EventLoopChoice) {
     let notice = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
     let server = server(notice, After::Close);
     let result = load(&LoadPlan {
-        requests: Some(4),
-        // Slow enough that the 408 always finds the connection idle.
-        ..plan(event_loop, &server, even(5.0))
+        requests: Some(2),
+        // Slow enough that the 408 finds the connection idle, however busy the machine is.
+        ..plan(event_loop, &server, even(0.5))
     });
-    assert_outcomes(&result, "4 ok");
-    assert_eq!(result.reconnects, 3);
+    assert_outcomes(&result, "2 ok");
+    assert_eq!(result.reconnects, 1);
 }

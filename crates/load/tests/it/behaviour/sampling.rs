@@ -165,7 +165,7 @@ fn even_rare_sampling_covers_the_measured_part(event_loop: EventLoopChoice) {
     let choice = SampleChoice::EveryNth(NonZeroU64::MAX);
     let server = server(SHORT, WRONG, |_| false);
     let result = load(&over_one_connection(LoadPlan {
-        warmup: Duration::from_millis(50),
+        warmup: Duration::from_millis(300),
         ..sampled(event_loop, &server, 5, check.clone(), choice)
     }));
     assert_outcomes(&result, "5 ok");

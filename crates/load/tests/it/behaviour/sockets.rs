@@ -91,10 +91,7 @@ fn urgent_data_is_ignored_and_stalls_nothing(event_loop: EventLoopChoice) {
     for (case, (pieces, pause_ms)) in cases.into_iter().enumerate() {
         let pause = Duration::from_millis(pause_ms);
         let address = serve(move |stream| in_pieces(stream, pieces, pause));
-        let result = load(&LoadPlan {
-            timeout: Duration::from_secs(5),
-            ..get_from(event_loop, address, 60)
-        });
+        let result = load(&get_from(event_loop, address, 60));
         assert_eq!(summary(&result.outcomes), "60 ok", "{case}");
         // It does not poll while it waits.
         let calls = result.generator.system_calls as f64 / 60.0;

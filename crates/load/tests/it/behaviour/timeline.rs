@@ -52,11 +52,12 @@ fn the_intervals_add_up_to_the_outcomes(event_loop: EventLoopChoice) {
     let (result, timeline) = load(&timed(event_loop, &server, 105, 200));
     assert_eq!(result.ended, Ended::Duration);
     assert_eq!(timeline.interval_s, 0.01);
-    // Later only if the machine stood still just then.
+    // Later only if the machine stood still just then, perhaps for one of the threads.
     let measured_from_s = timeline.measured_from_s;
-    assert!(measured_from_s == 0.105 || measured_from_s > 0.15);
+    let stood_still = measured_from_s > 0.15;
+    assert!(stood_still || measured_from_s == 0.105);
     let whole_s = measured_from_s + result.duration_s;
-    assert_eq!(timeline.ok.len(), (whole_s / 0.01) as usize);
+    assert!(stood_still || timeline.ok.len() == (whole_s / 0.01) as usize);
     let first = (measured_from_s / 0.01).ceil() as usize;
     assert_eq!(timeline.measured(), first..timeline.ok.len());
     let warmed_up = result.warmup.as_ref().unwrap().outcomes[Outcome::Ok];
