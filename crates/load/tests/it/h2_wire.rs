@@ -15,6 +15,7 @@ use prony_load::Response;
 use prony_load::wire::h1::Collect;
 use prony_load::wire::h2::{H2Wire, StreamRequest};
 use prony_load::wire::{End, Ended, Responses, Which, Wire};
+use prony_testkit::PATIENCE;
 use proptest::prelude::*;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
 
@@ -140,6 +141,8 @@ async fn serve(io: DuplexStream, plan: Arc<Plan>) {
         .max_concurrent_streams(plan.most_streams)
         // It takes more than 20 cancelled requests for an attack.
         .max_pending_accept_reset_streams(plan.exchanges.len())
+        // What arrives of a stream after it was forgotten is an error. A machine may stand still for longer than usual.
+        .reset_stream_duration(PATIENCE)
         .handshake(io)
         .await;
     // A client that cancels all of its requests is gone by then.

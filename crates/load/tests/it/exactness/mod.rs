@@ -21,7 +21,7 @@ use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, RequestParts, Reques
 use prony_model::{LatencyHistogram, Outcome, Protocol};
 use prony_reference::script::{Latencies, Script, even_arrivals};
 use prony_reference::{Config, Responded, ScriptedServer, Work};
-use prony_testkit::connections;
+use prony_testkit::{connections, until};
 
 use crate::plans::{assert_outcome, even, load};
 
@@ -135,6 +135,10 @@ fn measure(start: fn(&Script) -> Started, script: &Script, requests: u64) -> Mea
     assert_outcome(&result, Outcome::Ok, requests);
     let open = result.open.unwrap();
     assert_eq!((open.due, open.sent), (requests, requests));
+    // The server notes a response when it has left.
+    until("each response's times", || {
+        (responded.lock().unwrap().len() as u64 >= requests).then_some(())
+    });
     let responded = responded.lock().unwrap();
     let delay: Latencies = responded.iter().map(Responded::delay).collect();
     let lag = Duration::from_nanos(open.schedule_lag_ns.unwrap().p999);

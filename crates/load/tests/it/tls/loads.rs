@@ -177,12 +177,12 @@ fn a_client_that_is_refused_after_its_handshake_pauses() {
     }
 }
 
-/// A rate that is too much for one connection to that server: some of its 150 requests are shed.
+/// A rate that is too much for one connection to that server: some of its 300 requests are shed.
 fn shedding(certificate: &Certificate, address: SocketAddr) -> LoadPlan {
     LoadPlan {
         shape: even(200.0),
         deadline: Some(Duration::from_millis(50)),
-        requests: Some(150),
+        requests: Some(300),
         ..anonymous(certificate, address)
     }
 }
