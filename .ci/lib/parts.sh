@@ -68,10 +68,10 @@ part_fleet() {
   fi
 }
 
-# Whether Prony still reports what docs/hostile-servers.md says.
+# Whether Prony still reports what benches/hostile/README.md says.
 part_hostile() {
   release
-  benches/hostile/hostile.py --prony target/release/prony --check docs/hostile-servers.md
+  benches/hostile/hostile.py --prony target/release/prony --check benches/hostile/README.md
 }
 
 # Sorts, filters, opens, prints and narrows the pages in Chromium; axe looks at each. Then makes the charts in the docs

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Show what load generators report about misbehaving servers: the tables of docs/hostile-servers.md.
+"""Show what load generators report about misbehaving servers: the tables of benches/hostile/README.md.
 
 Each misbehaviour is served on the loopback network, and loaded for a second each by `prony load` (over
 io_uring and epoll, in closed and open loop), and by wrk, oha, h2load or ghz, if they know the protocol.
 
     cargo build --release
-    benches/hostile/hostile.py                                  # the tables, on standard output
-    benches/hostile/hostile.py --write docs/hostile-servers.md  # the tables, in that file
+    benches/hostile/hostile.py                                    # the tables, on standard output
+    benches/hostile/hostile.py --write benches/hostile/README.md  # the tables, in that file
     benches/hostile/hostile.py --only Chunks --tool prony wrk
-    benches/hostile/hostile.py --check docs/hostile-servers.md  # whether Prony still does what its tables say
+    benches/hostile/hostile.py --check benches/hostile/README.md  # whether Prony still does what its tables say
 """
 
 import argparse
