@@ -421,7 +421,7 @@ impl<'a, 'p> Unwired<'a, 'p> {
 
 /// The event loop that a worker starts with.
 ///
-/// Long responses cost less over epoll and short ones over io_uring (docs/architecture.md). If the length of the bodies
+/// Long responses cost less over epoll and short ones over io_uring (see README.md). If the length of the bodies
 /// is unknown, the first responses tell it. They use epoll, because it can hand over its sockets at any time.
 fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError> {
     let no_epoll = refused("create an epoll instance");
