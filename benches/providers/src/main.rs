@@ -1,4 +1,4 @@
-//! Measures what rustls costs a client with each provider of cryptography: the table of "Why ring" in docs/wires.md.
+//! Measures what rustls costs a client with each provider of cryptography: the figures of "Why ring" in docs/wires.md.
 //!
 //! A client and a server exchange bytes in memory. The server always uses ring; only the client's provider changes, and
 //! only the client's CPU time counts. In every round each provider has one turn, and a different one begins. The result
