@@ -58,7 +58,7 @@ pub struct Tally {
     pub new_is_wrong: bool,
 }
 
-/// What stands beside the counts if NEW sent wrong responses.
+/// The words beside the counts if NEW sent wrong responses.
 pub const NEW_IS_WRONG: &str = "NEW sent wrong responses";
 
 impl Tally {

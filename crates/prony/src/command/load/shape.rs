@@ -16,13 +16,13 @@ const THINK_TIME: Duration = Duration::from_secs(1);
 #[command(next_help_heading = "Time")]
 pub struct TimeArguments {
     /// Measure for this long: 10s, 2m, 500ms, or seconds [default: 10s, or until -n requests, or as
-    /// long as the --stages; for a capacity 5s per rate]
+    /// long as the --stages; for a capacity 1.5s per rate]
     #[arg(short, long, value_parser = arguments::measured_duration)]
     pub duration: Option<Duration>,
     /// Measure this many requests, or flows of a Hurl file: 1000, 10k, 2M
     #[arg(short = 'n', long, value_name = "N", value_parser = arguments::some_count)]
     pub requests: Option<NonZeroU64>,
-    /// Send requests for this long before measuring [default: 0s, for a capacity 1s]
+    /// Send requests for this long before measuring [default: 0s, for a capacity 0.4s]
     #[arg(long, value_name = "DURATION", value_parser = arguments::duration)]
     pub warmup: Option<Duration>,
     /// Count a request as timed out if it has no full response this long after it was sent
