@@ -94,9 +94,11 @@ class Prony:
         if "--http2" in arguments and streams not in arguments:
             # At a rate, Prony would give a slow server 100 streams of a connection.
             arguments = [*arguments, streams, "1"]
+        if "--timeout" not in arguments:
+            arguments = [*arguments, "--timeout", f"{TIMEOUT_MS}ms"]
         command = [
             self.path, "load", *self.shape, "-t1", f"-c{CONNECTIONS}", *self.length,
-            "--timeout", f"{TIMEOUT_MS}ms", "--json", "-", *arguments, url,
+            "--json", "-", *arguments, url,
         ]  # fmt: skip
         done = run(command)
         if done is None:
