@@ -371,7 +371,6 @@ fn without_scheme(text: &str) -> TargetError {
 #[cfg(test)]
 mod tests {
     use prony_testkit::table::rows;
-    use socket2::{Domain, Socket, Type};
 
     use super::*;
 
@@ -518,11 +517,7 @@ mod tests {
 
     #[test]
     fn a_closed_port_is_reported() {
-        // Bound, so that nobody else gets the port, but not listening.
-        let bound = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        bound.bind(&any.into()).unwrap();
-        let address = bound.local_addr().unwrap().as_socket().unwrap();
+        let (bound, address) = prony_testkit::connections::refusing();
         let url: HttpUrl = format!("http://{address}/").parse().unwrap();
         let wait = Duration::from_secs(30);
         let refused = url.connectable_endpoint(wait).unwrap_err();

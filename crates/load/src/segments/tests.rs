@@ -9,7 +9,6 @@ use std::thread;
 use prony_testkit::certificate::Certificate;
 use prony_testkit::{connections, tls_server};
 use rustls::{ServerConnection, StreamOwned};
-use socket2::{Domain, Socket, Type};
 
 use super::*;
 use crate::tls::{HttpVersion, Offer, TlsSettings, Trust};
@@ -121,11 +120,7 @@ fn a_socket_without_segments_is_an_error() {
 
 #[test]
 fn a_server_that_does_not_respond_is_an_error() {
-    // Bound, so that nobody else gets the port, but not listening.
-    let bound = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    bound.bind(&any.into()).unwrap();
-    let address = bound.local_addr().unwrap().as_socket().unwrap();
+    let (_bound, address) = connections::refusing();
     let counted = segments_of(&address.into(), &request(), None, 1, TIMEOUT);
     let is_named = matches!(counted, Err(SegmentsError::Exchange(_)));
     assert!(is_named, "{counted:?}");

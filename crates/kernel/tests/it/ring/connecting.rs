@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use prony_kernel::{Completion, Receive, Ring, RingSettings};
-use socket2::{Domain, SockAddr, SockRef, Socket, Type};
+use prony_testkit::connections::refusing;
+use socket2::{Domain, SockAddr, Socket, Type};
 
-use crate::ring::driver::{SETTINGS, next, next_received, next_within, nobody, received, ring};
+use crate::ring::driver::{SETTINGS, next, next_received, next_within, received, ring};
 
 fn tcp() -> Socket {
     Socket::new(Domain::IPV4, Type::STREAM, None).unwrap()
@@ -54,9 +55,9 @@ fn concurrent_connects_each_reach_their_own_server() {
 #[test]
 fn a_refused_connect_is_reported_and_the_slot_is_reusable() {
     let mut ring = ring(&SETTINGS);
-    let nobody = nobody();
+    let (_bound, nobody) = refusing();
     for _ in 0..3 {
-        ring.connect(0, tcp().into(), &nobody.local_addr().unwrap());
+        ring.connect(0, tcp().into(), &nobody.into());
         assert_eq!(connected(&mut ring), [(0, Err(Errno::ECONNREFUSED))]);
         ring.close(0);
     }
@@ -118,13 +119,12 @@ fn a_connect_under_way_can_be_closed() {
 fn a_connect_begun_elsewhere_is_reported() {
     let mut ring = ring(&SETTINGS);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let nobody = nobody();
-    let open = SockRef::from(&listener).local_addr().unwrap();
-    let closed = nobody.local_addr().unwrap();
+    let open = listener.local_addr().unwrap();
+    let (_bound, closed) = refusing();
     for (slot, address) in [open, closed].into_iter().enumerate() {
         let socket = tcp();
         socket.set_nonblocking(true).unwrap();
-        let begun = socket.connect(&address).unwrap_err();
+        let begun = socket.connect(&address.into()).unwrap_err();
         assert_eq!(begun.raw_os_error(), Some(libc::EINPROGRESS));
         socket.set_nonblocking(false).unwrap();
         ring.adopt_connecting(slot, socket.into());

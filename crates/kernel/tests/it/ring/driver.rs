@@ -1,12 +1,12 @@
 //! What the tests share: a ring, peers, and a bounded wait.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use prony_kernel::{Chunk, Completion, Ring, RingSettings};
-use socket2::{Domain, SockRef, Socket, Type};
+use socket2::SockRef;
 
 /// Nothing here takes that long, however busy the machine is.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -94,14 +94,6 @@ pub fn reset(peer: TcpStream) {
     SockRef::from(&peer)
         .set_linger(Some(Duration::ZERO))
         .unwrap();
-}
-
-/// A socket that does not listen at its address, which nobody else gets.
-pub fn nobody() -> Socket {
-    let bound = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    let any = SocketAddr::from(([127, 0, 0, 1], 0));
-    bound.bind(&any.into()).unwrap();
-    bound
 }
 
 /// Bytes that differ by position.
