@@ -91,3 +91,10 @@ pub fn write_script(file: &Path, text: &str) {
     command.args(["-c", write]).arg(file).arg(text);
     assert!(command.status().unwrap().success());
 }
+
+/// Copies a program that can be executed: another process writes it, as in [`write_script`].
+pub fn copy_program(program: impl AsRef<Path>, to: &Path) {
+    let mut copy = Command::new("cp");
+    copy.arg("-p").arg(program.as_ref()).arg(to);
+    assert!(copy.status().unwrap().success());
+}

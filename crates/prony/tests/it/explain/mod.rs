@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use prony_testkit::contains;
+use prony_testkit::processes::copy_program;
 use prony_testkit::server::{Change, kill_self};
 use serde_json::Value;
 
@@ -205,11 +206,7 @@ fn without_rights_the_rest_is_shown_with_the_command_that_grants_them() {
     let prony = project.prony(&format!("explain known --rounds 1 {SHORT}"));
     // Nobody may not enter the folder of the build.
     let program = project.path().join("prony");
-    // Another process writes it: a file that is open for writing here may be inherited by a child of another test, and then
-    // it cannot be executed.
-    let mut copy = Command::new("cp");
-    copy.arg("-p").arg(prony.get_program()).arg(&program);
-    run(copy).with(0);
+    copy_program(prony.get_program(), &program);
     let nobody = "--reuid 65534 --regid 65534 --clear-groups --no-new-privs";
     let mut command = Command::new("setpriv");
     command

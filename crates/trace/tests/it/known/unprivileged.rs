@@ -9,7 +9,7 @@ use std::process::Command;
 
 use nix::unistd::geteuid;
 use prony_testkit::contains;
-use prony_testkit::processes::threads_of;
+use prony_testkit::processes::{copy_program, threads_of};
 use prony_trace::{Activity, SystemCalls};
 
 use crate::known::again;
@@ -25,11 +25,7 @@ fn a_user_without_rights_gets_the_reason_the_remedy_and_the_figures_of_proc() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let program = folder.path().join("program");
-    // Another process copies it: a file that is open for writing here may be inherited by a child of another test, and then
-    // it cannot be executed.
-    let mut copy = Command::new("cp");
-    copy.arg("-p").arg(std::env::current_exe().unwrap());
-    assert!(copy.arg(&program).status().unwrap().success());
+    copy_program(std::env::current_exe().unwrap(), &program);
     let said = as_nobody(&program, "unprivileged::trace_without_rights");
     let said = |name: &str| {
         let line = said.lines().find_map(|line| line.split_once(name));
