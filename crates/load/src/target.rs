@@ -45,11 +45,26 @@ pub enum TargetError {
         ip = .0.ip(), port = .0.port()
     )]
     NoInterface(SocketAddrV6),
-    #[error("cannot connect to {endpoint}: {source}; is the server running and listening there?")]
+    #[error("cannot connect to {endpoint}: {source}; {}", advice(source))]
     Unreachable {
         endpoint: Endpoint,
         source: io::Error,
     },
+}
+
+/// What to do if a connection cannot be made.
+fn advice(error: &io::Error) -> &'static str {
+    if is_port_shortage(error) {
+        "no local port is free for it: those of closed connections are free again after a minute, and the system setting \
+         net.ipv4.ip_local_port_range says how many there are"
+    } else {
+        "is the server running and listening there?"
+    }
+}
+
+/// Whether `error`, from an attempt to connect, means that every local port is taken.
+pub(crate) fn is_port_shortage(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::EADDRNOTAVAIL as i32)
 }
 
 /// Where connections go.
@@ -395,6 +410,21 @@ mod tests {
             ("fe80::1%eth0", "[fe80::1]:81")
         );
         assert_eq!(url.with_path("/b").unwrap().host(), "fe80::1%eth0");
+    }
+
+    #[test]
+    fn a_failed_connection_names_its_cause() {
+        let error = |errno: Errno| {
+            let unreachable = TargetError::Unreachable {
+                endpoint: Endpoint::Tcp(SocketAddr::from(([127, 0, 0, 1], 80))),
+                source: errno.into(),
+            };
+            unreachable.to_string()
+        };
+        let no_port = error(Errno::EADDRNOTAVAIL);
+        assert!(no_port.contains("no local port is free"), "{no_port}");
+        let refused = error(Errno::ECONNREFUSED);
+        assert!(refused.contains("is the server running"), "{refused}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::Worker;
 use super::deadlines::NO_CONNECTION;
 use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::{Activity, Role, TimedHandshake};
-use crate::target::was_reset;
+use crate::target::{is_port_shortage, was_reset};
 use crate::wire::{Fault, Wire};
 
 /// The pause after a failure to connect; each further failure doubles it, up to the longest.
@@ -190,8 +190,4 @@ impl<W: Wire> Worker<'_, W> {
             }
         }
     }
-}
-
-fn is_port_shortage(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(Errno::EADDRNOTAVAIL as i32)
 }
