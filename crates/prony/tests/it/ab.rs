@@ -272,6 +272,29 @@ fn submodules_are_checked_out_with_the_revision() {
 }
 
 #[test]
+fn what_a_build_wrote_into_an_earlier_checkout_is_built_again() {
+    let Repository { project, token } = Repository::new();
+    // As `npm ci` does: the folder that the server needs is no artefact.
+    let run = ["sh", "-c", "test -e installed && exec \"$0\" \"$@\""].map(str::to_owned);
+    let run: Vec<String> = run
+        .into_iter()
+        .chain(server::command("right", &token))
+        .collect();
+    let build = "build = [[\"sh\", \"-c\", \"touch installed\"]]\n";
+    project.manifest("tiny", &(manifest(&run) + build));
+    project.write("servers/tiny/.gitignore", "installed\n");
+    project.commit("one");
+    project.git("commit --quiet --allow-empty --message two");
+    for _ in 0..2 {
+        let ended = project.run(&format!("ab HEAD~1 HEAD {SHORT} {WIDE} --rounds 2"));
+        ended
+            .with(0)
+            .prints("medians: base")
+            .lacks("could not be started");
+    }
+}
+
+#[test]
 fn a_folder_with_a_manifest_need_not_be_named() {
     let project = Project::new().with(&["ceiling"]);
     project.server("tiny", "right");

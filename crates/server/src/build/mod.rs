@@ -3,7 +3,7 @@
 mod inputs;
 mod version;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -202,9 +202,17 @@ struct Stamp {
     artefacts: Vec<(PathBuf, u64, u128)>,
     /// The SHA-256 of each artefact of an incremental build, to see whether it changed.
     artefact_hashes: Vec<String>,
+    /// The names of what stands in the folder after the build: some builds write there, such as `npm ci`.
+    folder: BTreeSet<OsString>,
 }
 
 impl Stamp {
+    /// Whether the build is still as it was; what came into its folder later does not matter.
+    fn is_still(&self, mut current: Stamp) -> bool {
+        current.folder.retain(|name| self.folder.contains(name));
+        *self == current
+    }
+
     /// Whether a later run of an incremental build created the same artefacts. Their times do not matter: Go updates
     /// them each time.
     fn has_the_artefacts_of(&self, later: &Stamp) -> bool {
@@ -306,7 +314,10 @@ impl<'a> Build<'a> {
     fn bring_up_to_date(&self, freshness: Freshness) -> Result<Option<f64>, BuildError> {
         let earlier = self.earlier_stamp();
         let is_incremental = inputs::is_incremental(&self.commands);
-        let is_current = || earlier.is_some() && earlier == self.current_stamp().ok();
+        let is_current = || {
+            let (earlier, current) = (earlier.as_ref(), self.current_stamp());
+            earlier.is_some_and(|earlier| current.is_ok_and(|current| earlier.is_still(current)))
+        };
         match freshness {
             Freshness::Rebuild => {
                 unless_missing(fs::remove_dir_all(&self.places.out), &self.places.out)?
@@ -426,7 +437,17 @@ impl<'a> Build<'a> {
                 })
                 .collect::<Result<_, BuildError>>()?,
             artefact_hashes: self.artefact_hashes()?,
+            folder: self.entries_of_folder()?,
         })
+    }
+
+    fn entries_of_folder(&self) -> Result<BTreeSet<OsString>, BuildError> {
+        let folder = &self.buildable.server.folder;
+        let entries = fs::read_dir(folder).map_err(|source| io_error(folder, source))?;
+        let names = entries.map(|entry| Ok(entry?.file_name()));
+        names
+            .collect::<io::Result<_>>()
+            .map_err(|source| io_error(folder, source))
     }
 
     fn artefact_hashes(&self) -> Result<Vec<String>, BuildError> {

@@ -114,6 +114,19 @@ fn the_same_sources_are_built_once() {
 }
 
 #[test]
+fn what_is_missing_in_the_folder_is_built_again() {
+    let project = Project::new();
+    let one = project.server("echo x >> ../../times; mkdir -p node_modules", "");
+    project.build(&one).unwrap();
+    fs::write(one.folder.join("later.log"), "").unwrap();
+    assert_eq!(project.build(&one).unwrap().build_s, None);
+    fs::remove_dir(one.folder.join("node_modules")).unwrap();
+    assert!(project.build(&one).unwrap().build_s.is_some());
+    assert!(one.folder.join("node_modules").exists());
+    assert_eq!(project.times_built(), 2);
+}
+
+#[test]
 fn a_failed_build_reports_its_last_lines_and_is_tried_again() {
     let project = Project::new();
     let script = "for i in $(seq 1 50); do echo line $i; done; echo broken >&2; exit 4";

@@ -126,7 +126,7 @@ impl<'s> Wanted<'s> {
         started(&server).map_err(of_revision)?;
         if let Origin::Started(started) = &mut server.origin {
             build_apart(&mut started.recipe)?;
-            if checkout.is_none() {
+            if checkout.is_none() || started.recipe.artefacts.is_empty() {
                 rebuild(&server.id, started, &project.layout);
             }
         }
@@ -220,8 +220,8 @@ fn build_apart(recipe: &mut Recipe) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Makes sure that the working tree is built: the stamp of an earlier build does not cover files outside of the
-/// server's folder, such as a library beside it.
+/// Makes sure that it is built: the stamp of an earlier build does not cover files outside of the server's folder, such as
+/// a library beside it, or what the build wrote into an earlier checkout without being an artefact.
 fn rebuild(id: &str, started: &Started, layout: &Layout) {
     let name = format!("{id}-{}", started.short_hash());
     // There may be none.
