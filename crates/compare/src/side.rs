@@ -48,7 +48,10 @@ impl<'a> Side<'a> {
 
 /// Why a server cannot serve a workload, in a few words, if that is the server's own fault.
 pub(crate) fn fault(server: &ServerRecord, workload: &str) -> Option<String> {
-    let first_line = |text: &str| text.trim().lines().next().unwrap_or_default().to_owned();
+    let first_line = |text: &str| {
+        let line = text.trim().lines().next().unwrap_or_default();
+        line.trim_end_matches(':').to_owned()
+    };
     match &server.status {
         ServerStatus::BuildFailed { output } => {
             return Some(format!("its build failed: {}", first_line(output)));
