@@ -68,28 +68,88 @@ load = { shape = \"closed\", connections = 64, duration = \"2s\" }
 # load = { shape = \"rate\", rate = \"1k/s\", connections = 64, duration = \"10s\" }   # an open loop
 ";
 
+/// A request and its response, which the same servers serve.
+struct Workload<'a> {
+    observed: &'a Observed,
+    is_over_tls: bool,
+    /// Whether the servers write the same JSON differently.
+    is_json: bool,
+    /// Their ids.
+    servers: Vec<&'a str>,
+}
+
+impl Workload<'_> {
+    /// Whether this is the same request and response.
+    fn is_also(&self, other: &Observed, is_over_tls: bool) -> bool {
+        let one = self.observed;
+        is_over_tls == self.is_over_tls
+            && (&one.path, one.status, &one.content_type)
+                == (&other.path, other.status, &other.content_type)
+            && (one.body == other.body || is_same_json(one, other))
+    }
+}
+
+/// Whether both bodies are the same JSON, short enough to be written down.
+fn is_same_json(one: &Observed, other: &Observed) -> bool {
+    let json = |observed: &Observed| -> Option<serde_json::Value> {
+        let body = observed.body.as_deref()?;
+        let is_short = body.len() <= LONGEST_TEXT;
+        is_short.then(|| serde_json::from_slice(body).ok())?
+    };
+    json(one).is_some_and(|value| json(other) == Some(value))
+}
+
+/// What the servers serve: each request with the same response once.
+fn workloads(servers: &[Described]) -> Vec<Workload<'_>> {
+    let mut workloads: Vec<Workload<'_>> = Vec::new();
+    for server in servers {
+        let (id, is_over_tls) = (server.found_server.id(), server.found_server.is_over_tls());
+        for observed in &server.observed {
+            let known = workloads
+                .iter_mut()
+                .find(|known| !known.servers.contains(&id) && known.is_also(observed, is_over_tls));
+            if let Some(known) = known {
+                known.is_json |= known.observed.body != observed.body;
+                known.servers.push(id);
+            } else {
+                workloads.push(Workload {
+                    observed,
+                    is_over_tls,
+                    is_json: false,
+                    servers: vec![id],
+                });
+            }
+        }
+    }
+    workloads
+}
+
 /// The text of the file for these servers.
 pub fn text(servers: &[Described]) -> String {
     let mut text = HEADING.to_owned();
-    let ids = workload_ids(servers);
-    for (server, ids) in servers.iter().zip(&ids) {
-        // One server serves all workloads of the file.
-        let named = if servers.len() > 1 { &ids[..] } else { &[] };
-        text += &server_table(server, named);
+    let workloads = workloads(servers);
+    let ids = workload_ids(&workloads, servers.len());
+    let all_serve_all = workloads
+        .iter()
+        .all(|one| one.servers.len() == servers.len());
+    for server in servers {
+        let served = workloads.iter().zip(&ids);
+        let served = served.filter(|(one, _)| one.servers.contains(&server.found_server.id()));
+        let named: Vec<&String> = served.map(|(_, id)| id).collect();
+        // Without a list, a server serves all workloads of the file.
+        text += &server_table(server, if all_serve_all { &[] } else { &named });
     }
-    for (server, ids) in servers.iter().zip(&ids) {
-        let own = ids.iter().zip(&server.observed);
-        let is_over_tls = server.found_server.is_over_tls();
-        text.extend(own.map(|(id, one)| workload_table(id, one, is_over_tls)));
+    for (workload, id) in workloads.iter().zip(&ids) {
+        text += &workload_table(id, workload);
     }
-    if servers.iter().all(|server| server.observed.is_empty()) {
+    if workloads.is_empty() {
         text += NO_WORKLOAD;
     }
     text + MEASURE
 }
 
 /// The table of a server that serves the workloads with these ids; all of the file if there are none.
-fn server_table(server: &Described, workloads: &[String]) -> String {
+fn server_table(server: &Described, workloads: &[&String]) -> String {
     let mut text = match &server.found_server {
         FoundServer::Program(candidate) => program(candidate),
         FoundServer::Running { id, url } => running(id, url),
@@ -156,8 +216,8 @@ fn list(field: &str, values: &[impl Borrow<str>]) -> String {
     }
 }
 
-fn all_quoted(texts: &[String]) -> Vec<String> {
-    texts.iter().map(|text| quoted(text)).collect()
+fn all_quoted(texts: &[impl AsRef<str>]) -> Vec<String> {
+    texts.iter().map(|text| quoted(text.as_ref())).collect()
 }
 
 /// A command as a value of TOML. What a shell reads may have characters that a command as text may not.
@@ -174,20 +234,19 @@ fn shell_script(command: &str) -> Option<&str> {
     (!script.contains('\'')).then_some(script)
 }
 
-/// The ids of the workloads of each server, each once: `/a?page=1` and `/a?page=2` are `a` and `a-2`.
-fn workload_ids(servers: &[Described]) -> Vec<Vec<String>> {
+/// The ids of the workloads, each once: `/a?page=1` and `/a?page=2` are `a` and `a-2`.
+fn workload_ids(workloads: &[Workload<'_>], servers: usize) -> Vec<String> {
     let mut known = Vec::new();
-    let ids = servers.iter().map(|server| {
-        let own = server.observed.iter();
-        own.map(|one| unique(&workload_id(server, one, servers.len() > 1), &mut known))
-            .collect()
-    });
+    let ids = workloads
+        .iter()
+        .map(|one| unique(&workload_id(one, servers > 1), &mut known));
     ids.collect()
 }
 
-/// `home` for `/`, `api-users` for `/api/users`; with the server's id before it if there are several servers.
-fn workload_id(server: &Described, observed: &Observed, is_one_of_several: bool) -> String {
-    let path = observed.path.split('?').next().unwrap_or_default();
+/// `home` for `/`, `api-users` for `/api/users`; with the server's id before it if only one of several serves it.
+fn workload_id(workload: &Workload<'_>, are_several: bool) -> String {
+    let path = &workload.observed.path;
+    let path = path.split('?').next().unwrap_or_default();
     let letters = path
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
@@ -196,28 +255,39 @@ fn workload_id(server: &Described, observed: &Observed, is_one_of_several: bool)
         "" => "home",
         id => id,
     };
-    match is_one_of_several {
-        true => format!("{}-{id}", server.found_server.id()),
-        false => id.to_owned(),
+    match workload.servers.as_slice() {
+        [server] if are_several => format!("{server}-{id}"),
+        _ => id.to_owned(),
     }
 }
 
-fn workload_table(id: &str, observed: &Observed, is_over_tls: bool) -> String {
-    let mut text =
-        format!("\n# Prony received this response. Check that it is right.\n[workload.{id}]\n");
+fn workload_table(id: &str, workload: &Workload<'_>) -> String {
+    let observed = workload.observed;
+    let from = match workload.servers.as_slice() {
+        [_] => String::new(),
+        servers => format!(" from {}", servers.join(", ")),
+    };
+    let mut text = format!(
+        "\n# Prony received this response{from}. Check that it is right.\n[workload.{id}]\n"
+    );
     text += &format!(
         "request = {{ method = \"GET\", path = {}{} }}\n",
         quoted(&observed.path),
-        if is_over_tls { ", tls = true" } else { "" }
+        if workload.is_over_tls {
+            ", tls = true"
+        } else {
+            ""
+        }
     );
     text += &format!("[workload.{id}.response]\nstatus = {}\n", observed.status);
     if let Some(content_type) = &observed.content_type {
         text += &format!("content_type = {}\n", quoted(content_type));
     }
     let body = observed.body.as_deref();
+    let rule = if workload.is_json { "json" } else { "text" };
     text += &match body.map(std::str::from_utf8) {
         Some(Ok(body)) if body.len() <= LONGEST_TEXT => {
-            format!("body = {{ text = {} }}\n", quoted(body))
+            format!("body = {{ {rule} = {} }}\n", quoted(body))
         }
         Some(_) => format!("body = {{ size = {} }}\n", body.map_or(0, <[u8]>::len)),
         None => "# The body differed from response to response. Check what all have in common, for instance:\n\
@@ -247,6 +317,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use prony_suite::{ProjectFile, Workloads};
+    use prony_testkit::{contains, lacks};
 
     use super::*;
 
@@ -331,10 +402,20 @@ mod tests {
     }
 
     #[test]
-    fn several_servers_have_workloads_of_their_own() {
-        let text = text(&[described("shop", "/", None), described("admin", "/", None)]);
-        assert!(text.contains("workloads = [\"shop-home\"]"), "{text}");
-        assert!(text.contains("[workload.admin-home]"), "{text}");
+    fn servers_that_respond_alike_share_a_workload() {
+        let json = |id: &str, body: &str| described(id, "/", Some(body));
+        let alike = [json("shop", "{\"a\": 1}"), json("go-shop", "{\"a\":1}\n")];
+        let all = text(&alike);
+        contains(&all, "response from shop, go-shop. Check");
+        contains(&all, "[workload.home]");
+        contains(&all, "body = { json = \"{\\\"a\\\": 1}\" }");
+        lacks(&all, "workloads = ");
+
+        let [shop, go] = alike;
+        let text = text(&[shop, go, json("admin", "{\"a\": 2}")]);
+        assert_eq!(text.matches("workloads = [\"home\"]").count(), 2, "{text}");
+        contains(&text, "workloads = [\"admin-home\"]");
+        contains(&text, "[workload.admin-home]");
         let _: toml::Table = text.parse().unwrap();
     }
 }
