@@ -143,14 +143,12 @@ impl PartResult {
         let silences = Silences::common(workers.iter().map(|worker| worker.silences.clone()));
         let agreement = workers.iter().find_map(|worker| worker.agreement);
         let measured = || workers.iter().map(|worker| &worker.measured);
+        let start_lag = workers.iter().map(|worker| worker.start_lag).max();
         Self {
             agent,
             agents: plan.agents,
             given_connections: given_connections(plan, agent),
-            start_lag: { workers.iter() }
-                .map(|worker| worker.start_lag)
-                .max()
-                .unwrap_or(0),
+            start_lag: start_lag.unwrap_or(0),
             ended: ended(workers.iter().map(|worker| worker.ended)),
             duration: measured().map(|phase| phase.duration).max().unwrap_or(0),
             due: DueTime::merged(measured().map(|phase| phase.due)),
@@ -261,13 +259,11 @@ impl WarmupPart {
     /// Those of several workers, or agents; `None` if there was none.
     pub(super) fn merged(warmups: impl Iterator<Item = Self>) -> Option<Self> {
         warmups.reduce(|mut sum, warmup| {
+            sum.duration = sum.duration.max(warmup.duration);
             sum.outcomes.merge(&warmup.outcomes);
-            Self {
-                duration: sum.duration.max(warmup.duration),
-                outcomes: sum.outcomes,
-                failed_without_request: { sum.failed_without_request }
-                    .saturating_add(warmup.failed_without_request),
-            }
+            let failed = &mut sum.failed_without_request;
+            *failed = failed.saturating_add(warmup.failed_without_request);
+            sum
         })
     }
 }

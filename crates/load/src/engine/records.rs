@@ -111,7 +111,9 @@ impl Records {
             }));
         }
         Self {
-            intervals: { recording.intervals }.then(|| intervals::merged(&intervals, origin)),
+            intervals: recording
+                .intervals
+                .then(|| intervals::merged(&intervals, origin)),
             trace: recording.traced.map(|_| LoadTrace {
                 names: plan.request.names(),
                 threads,

@@ -86,7 +86,8 @@ fn last_search<'a>(
     rounds: &CountedRounds<'a>,
     (round, own): (u32, &'a Measurement),
 ) -> Option<(u32, &'a RateCourse)> {
-    let until = { rounds.attempts().iter() }.filter(|record| record.trial.round <= round);
+    let attempts = rounds.attempts().iter();
+    let until = attempts.filter(|record| record.trial.round <= round);
     let mut searches = until.filter_map(|record| {
         let search = record.measurement()?.search.as_ref()?;
         Some((record.trial.round, search))

@@ -85,7 +85,9 @@ fn is_allowed(name: &[u8], value: &[u8]) -> bool {
         && !value.iter().any(|byte| b"\0\r\n".contains(byte))
         && !is_blank(value.first())
         && !is_blank(value.last())
-        && !{ CONNECTION_FIELDS.iter() }.any(|field| field.as_bytes() == name)
+        && CONNECTION_FIELDS
+            .iter()
+            .all(|field| field.as_bytes() != name)
 }
 
 /// The place of a header block in its response.
