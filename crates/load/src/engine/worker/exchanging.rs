@@ -419,7 +419,8 @@ impl<W: Wire> Worker<'_, W> {
                     None => self.tally.not_ok(outcome, detail),
                     Some(flows) => {
                         let (user, detail) = (index - self.share.streams, detail());
-                        flows.failed(user, request.number, self.tally.flows(), (outcome, &detail));
+                        let tally = self.tally.flows();
+                        flows.failed(user, request.number, tally, outcome, &detail);
                         self.tally.not_ok(outcome, || detail);
                     }
                 }
