@@ -197,11 +197,17 @@ struct Stamp {
     toolchains: BTreeMap<String, (PathBuf, String)>,
     commands: Vec<Vec<String>>,
     env: BTreeMap<String, String>,
-    /// Size and modification time (in nanoseconds) of every artefact: another build with the same id may have
-    /// overwritten it in a shared target folder.
-    artefacts: Vec<(PathBuf, u64, u128)>,
+    /// Another build with the same id may have overwritten them in a shared target folder.
+    artefacts: Vec<ArtefactStamp>,
     /// The SHA-256 of each artefact of an incremental build, to see whether it changed.
     artefact_hashes: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ArtefactStamp {
+    path: PathBuf,
+    bytes: u64,
+    modified_ns: u128,
 }
 
 impl Stamp {
@@ -419,10 +425,13 @@ impl<'a> Build<'a> {
                 .iter()
                 .map(|path| {
                     let file = self.artefact(path)?;
-                    let changed = file.modified().ok();
-                    let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-                    let changed = changed.map_or(0, |time| time.as_nanos());
-                    Ok((path.clone(), file.len(), changed))
+                    let modified = file.modified().ok();
+                    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                    Ok(ArtefactStamp {
+                        path: path.clone(),
+                        bytes: file.len(),
+                        modified_ns: modified.map_or(0, |time| time.as_nanos()),
+                    })
                 })
                 .collect::<Result<_, BuildError>>()?,
             artefact_hashes: self.artefact_hashes()?,
