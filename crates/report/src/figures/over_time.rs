@@ -39,7 +39,7 @@ impl OverTime {
     pub(super) fn of(rounds: &CountedRounds<'_>) -> Option<Self> {
         let (round, trial) = representative(rounds)?;
         let timeline = trial.load.timeline.as_ref()?;
-        let found = last_search(rounds, (round, trial));
+        let found = last_search(rounds, round, trial);
         let search = found.map(|(round, course)| RoundSearch {
             round,
             lasted_s: course.lasted_s(),
@@ -84,7 +84,8 @@ fn representative<'a>(rounds: &CountedRounds<'a>) -> Option<(u32, &'a Measuremen
 /// since.
 fn last_search<'a>(
     rounds: &CountedRounds<'a>,
-    (round, own): (u32, &'a Measurement),
+    round: u32,
+    own: &'a Measurement,
 ) -> Option<(u32, &'a RateCourse)> {
     let attempts = rounds.attempts().iter();
     let until = attempts.filter(|record| record.trial.round <= round);

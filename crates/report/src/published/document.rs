@@ -73,12 +73,21 @@ pub struct Held {
     pub workload: Option<String>,
     /// The number of pairs in the published order.
     pub in_order: usize,
-    /// The pairs in the opposite order: the name of the one that is better here, then of the one that was better in the document.
-    pub reversed: Vec<(String, String)>,
+    /// The pairs in the opposite order.
+    pub reversed: Vec<ReversedPair>,
     /// The number of pairs that cannot be told apart here.
     pub open: usize,
     /// The number of pairs with a row that was not measured.
     pub not_measured: usize,
+}
+
+/// The names of two rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReversedPair {
+    /// The one that is better here.
+    pub better_here: String,
+    /// The one that is better in the document.
+    pub better_there: String,
 }
 
 impl Held {

@@ -3,7 +3,7 @@
 use prony_model::PublishedFigure;
 use prony_stats::{Competitor, Known, Order, stands};
 
-use super::document::{DocumentRow, DocumentTable, Held};
+use super::document::{DocumentRow, DocumentTable, Held, ReversedPair};
 use super::measured::{Gathering, Measured, gathering};
 use crate::table::ResultTable;
 
@@ -125,9 +125,10 @@ impl<'a> Group<'a> {
                     PairOrder::NotMeasured => held.not_measured += 1,
                     PairOrder::Open => held.open += 1,
                     PairOrder::AsPublished => held.in_order += 1,
-                    PairOrder::Reversed => {
-                        held.reversed.push((self.name(worse), self.name(better)))
-                    }
+                    PairOrder::Reversed => held.reversed.push(ReversedPair {
+                        better_here: self.name(worse),
+                        better_there: self.name(better),
+                    }),
                 }
             }
         }

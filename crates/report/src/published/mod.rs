@@ -7,5 +7,5 @@ mod measured;
 pub mod tables;
 pub mod words;
 
-pub use document::{Document, DocumentRow, DocumentTable, Held};
+pub use document::{Document, DocumentRow, DocumentTable, Held, ReversedPair};
 pub use measured::Measured;

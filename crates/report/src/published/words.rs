@@ -157,7 +157,10 @@ fn reversed(held: &[&Held]) -> String {
                 .map(|workload| format!(" on {workload}"));
             let place = place.unwrap_or_default();
             let pairs = held.reversed.iter();
-            pairs.map(move |(first, then)| format!("{first} is ahead of {then}{place}"))
+            pairs.map(move |pair| {
+                let (first, then) = (&pair.better_here, &pair.better_there);
+                format!("{first} is ahead of {then}{place}")
+            })
         })
         .collect();
     if names.len() > NAMED {

@@ -5,7 +5,9 @@ use crate::sample::documents::{self, Records};
 use crate::summary::{changed, only, summary};
 use prony_model::PublishedFigure::{self, *};
 use prony_model::{LatencyHistogram, Measurement, Outcome, PublishedTable, RoundSummary, Run};
-use prony_report::{DocumentRow, DocumentTable, Held, Measured, html, markdown, terminal};
+use prony_report::{
+    DocumentRow, DocumentTable, Held, Measured, ReversedPair, html, markdown, terminal,
+};
 use prony_stats::Known;
 
 fn table(records: &Records, number: usize) -> DocumentTable {
@@ -139,7 +141,10 @@ fn the_order_is_counted_in_pairs() {
     let rate = held(&table(&records, 1), Rate).clone();
     let counts = (rate.in_order, rate.open, rate.not_measured, rate.pairs());
     assert_eq!(counts, (3, 1, 0, 6));
-    let pair = |first: &str| (first.to_owned(), "Zig (Zap)".to_owned());
+    let pair = |first: &str| ReversedPair {
+        better_here: first.to_owned(),
+        better_there: "Zig (Zap)".to_owned(),
+    };
     assert_eq!(rate.reversed, [pair("Go"), pair("Rust")]);
 }
 
