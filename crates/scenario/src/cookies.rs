@@ -39,7 +39,8 @@ impl CookieJar {
 
     /// Takes those that a response to a request for `path` on `server` sets.
     pub(crate) fn take_all(&mut self, response: &Collect, server: &HttpUrl, path: &str) {
-        for (_, value) in { response.fields() }.filter(|(name, _)| *name == b"set-cookie") {
+        let fields = response.fields();
+        for (_, value) in fields.filter(|(name, _)| *name == b"set-cookie") {
             if let Ok(field) = std::str::from_utf8(value) {
                 self.take(field, server, path);
             }
