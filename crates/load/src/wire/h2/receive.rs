@@ -9,7 +9,7 @@ use super::response::Sink;
 use super::{Kind, Malformed};
 use crate::wire::grpc;
 use crate::wire::h1::Collect;
-use crate::wire::{End, Ended, Fault, Responses};
+use crate::wire::{End, EndedResponse, Fault, Responses};
 
 impl Connection<'_> {
     #[inline]
@@ -17,7 +17,7 @@ impl Connection<'_> {
         &mut self,
         frame: &Frame<'_>,
         responses: &mut dyn Responses,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedResponse>, Fault> {
         // Padding counts as well (section 6.9.1).
         let length = frame.payload.len();
         let bytes = frame.content()?;
@@ -76,7 +76,7 @@ impl Connection<'_> {
         &mut self,
         frame: &Frame<'_>,
         responses: &mut dyn Responses,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedResponse>, Fault> {
         let (number, end) = (frame.stream, frame.has(flag::END_STREAM));
         if self.position(Kind::HEADERS, number)?.is_none() {
             self.check_abandoned(Kind::HEADERS, number, end)?;
@@ -91,7 +91,7 @@ impl Connection<'_> {
         &mut self,
         frame: &Frame<'_>,
         responses: &mut dyn Responses,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedResponse>, Fault> {
         if !self.partial_block.continue_with(frame)? {
             return Ok(None);
         }
@@ -108,7 +108,7 @@ impl Connection<'_> {
         &mut self,
         block: Block<'_>,
         responses: &mut dyn Responses,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedResponse>, Fault> {
         let Some(position) = self.streams.find(block.stream) else {
             // The next blocks depend on it, whatever it means.
             let _ = self
@@ -187,7 +187,7 @@ impl Connection<'_> {
 
     /// Ends the response at that position: the server has ended its stream.
     #[inline]
-    fn whole(&mut self, position: usize) -> Result<Option<Ended>, Fault> {
+    fn whole(&mut self, position: usize) -> Result<Option<EndedResponse>, Fault> {
         let stream = self.streams.get(position);
         let mut whole = match stream.response.end(&stream.request) {
             Ok(whole) => whole,
