@@ -4,7 +4,7 @@ use prony_http2::{Frame, flag};
 
 use super::connection::Connection;
 use super::header_block::Block;
-use super::meaning::Place;
+use super::meaning::Section;
 use super::response::Sink;
 use super::{Kind, Malformed};
 use crate::wire::grpc;
@@ -113,7 +113,7 @@ impl Connection<'_> {
             // The next blocks depend on it, whatever it means.
             let _ = self
                 .blocks
-                .decode(Place::Head, block.bytes)
+                .decode(Section::Head, block.bytes)
                 .map_err(Malformed::from)?;
             return Ok(None);
         };
@@ -138,16 +138,16 @@ impl Connection<'_> {
             responses.begun(position);
         }
         let keep = responses.keep(position);
-        let place = stream.response.next_block();
+        let section = stream.response.next_section();
         let recognised = match keep {
-            None => self.blocks.recognise(place, block.bytes),
+            None => self.blocks.recognise(section, block.bytes),
             Some(_) => None,
         };
         let meaning = match recognised {
             Some(meaning) => meaning,
             None => match self
                 .blocks
-                .decode(place, block.bytes)
+                .decode(section, block.bytes)
                 .map_err(Malformed::from)?
             {
                 Ok(meaning) => meaning,
@@ -168,15 +168,15 @@ impl Connection<'_> {
             && response.has_head()
         {
             let status = response.status();
-            self.collect(place, status, keep);
+            self.collect(section, status, keep);
         }
         Ok(Ok(()))
     }
 
     /// Keeps the fields of the last block.
     #[cold]
-    fn collect(&self, place: Place, status: u16, keep: &mut Collect) {
-        if matches!(place, Place::Head) {
+    fn collect(&self, section: Section, status: u16, keep: &mut Collect) {
+        if matches!(section, Section::Head) {
             keep.begin_head(status);
         }
         let fields = self.blocks.fields().iter();
