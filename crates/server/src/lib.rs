@@ -25,7 +25,7 @@ pub use listening::{ListeningServer, NotListening, Unmeasured};
 pub use logs::{Logs, tail, with_short_lines};
 pub use manifest::{
     CertificateTrust, Class, ClientCertificate, Described, Encryption, Input, MANIFEST_FILE,
-    Manifest, Outside, Pattern, Place, Recipe, ServerTable, ServerUrl, TlsOptions, Variant,
+    Manifest, Outside, Pattern, Placeholder, Recipe, ServerTable, ServerUrl, TlsOptions, Variant,
     VersionSource, Word,
 };
 pub use port::{FreePorts, PortSource, says_address_in_use};

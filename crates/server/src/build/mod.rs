@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::Layout;
 use crate::layout::lock_unless;
 use crate::logs::tail_or_note;
-use crate::manifest::{Place, Word};
+use crate::manifest::{Placeholder, Word};
 use crate::server::Buildable;
 use crate::sources::{Unreadable, hash_file};
 use crate::supervisor::{Exit, RunError, SpawnError, SupervisorProgram, Task, new_log};
@@ -161,20 +161,20 @@ struct BuildPlaces {
 }
 
 impl BuildPlaces {
-    fn value(&self, place: Place) -> Option<String> {
-        let path = match place {
-            Place::Out => &self.out,
-            Place::CargoTarget => &self.cargo_target,
-            Place::Packages => &self.packages,
-            Place::Workloads => &self.workloads,
-            Place::Prony => &self.prony,
+    fn value(&self, placeholder: Placeholder) -> Option<String> {
+        let path = match placeholder {
+            Placeholder::Out => &self.out,
+            Placeholder::CargoTarget => &self.cargo_target,
+            Placeholder::Packages => &self.packages,
+            Placeholder::Workloads => &self.workloads,
+            Placeholder::Prony => &self.prony,
             _ => return None,
         };
         Some(path.to_string_lossy().into_owned())
     }
 
     fn fill(&self, word: &Word) -> Word {
-        word.fill_known(|place| self.value(place))
+        word.fill_known(|placeholder| self.value(placeholder))
     }
 
     fn fill_all(&self, words: &[Word]) -> Vec<Word> {
@@ -367,7 +367,7 @@ impl<'a> Build<'a> {
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
         let recipe = &self.buildable.started.recipe;
         let mut words = recipe.build.iter().flatten().chain(recipe.env.values());
-        if !words.any(|word| word.placeholders().any(|place| place == Place::Packages)) {
+        if !words.any(|word| word.placeholders().any(|it| it == Placeholder::Packages)) {
             return Ok(None);
         }
         self.lock(&folder.with_extension("lock")).map(Some)
