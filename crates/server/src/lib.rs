@@ -41,7 +41,7 @@ pub use supervisor::{
     Exit, RunError, SpawnError, Supervised, SupervisorProgram, Task, run_if_asked,
 };
 pub use toolchain::{
-    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Part, Program,
-    ProvideError, Source, TOOLCHAINS, Tool, ToolReport, ToolState, Toolbox, Toolchain, Version,
+    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, PackageSource, Part,
+    Program, ProvideError, TOOLCHAINS, Tool, ToolReport, ToolState, Toolbox, Toolchain, Version,
     install_line,
 };
