@@ -219,11 +219,11 @@ fn of_figure(figure: PublishedFigure, row: &ServerRow, base: Option<&ServerRow>)
     }
     let own = of_row(row, kind);
     match (
-        measured::gathering(figure),
+        measured::aggregation(figure),
         base.map(|base| of_row(base, kind)),
     ) {
         // The ratio of two lower bounds is unknown.
-        (measured::Gathering::Share, Some(base))
+        (measured::Aggregation::Share, Some(base))
             if (own, base) != (Known::Exactly, Known::Exactly) =>
         {
             Known::Nothing

@@ -4,7 +4,7 @@ use prony_model::PublishedFigure;
 use prony_stats::{Competitor, Known, Order, stands};
 
 use super::document::{DocumentRow, DocumentTable, Held, ReversedPair};
-use super::measured::{Gathering, Measured, gathering};
+use super::measured::{Aggregation, Measured, aggregation};
 use crate::table::ResultTable;
 
 /// Whether the published order held, for every figure that has one. Rates of a closed loop have the order of their
@@ -27,7 +27,7 @@ pub(super) fn groups(
 ) -> Vec<(Option<&str>, Vec<&DocumentRow>)> {
     let rows = || table.rows.iter().filter(|row| row.in_document);
     // The figures of a build do not depend on the workload.
-    if !table.has_workloads() || gathering(figure) == Gathering::Build {
+    if !table.has_workloads() || aggregation(figure) == Aggregation::Build {
         return vec![(None, rows().collect())];
     }
     table

@@ -6,13 +6,13 @@ use prony_present::load;
 use prony_present::words::{capital, counted, list, plural};
 
 use super::document::{DocumentTable, Held};
-use super::measured::{Gathering, about, gathering};
+use super::measured::{Aggregation, about, aggregation};
 
 /// The title of a column.
 pub fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
     let title = about(figure).title;
-    match gathering(figure) {
-        Gathering::Share => format!(
+    match aggregation(figure) {
+        Aggregation::Share => format!(
             "{title} {}",
             table.source.share_of.as_deref().unwrap_or("plain")
         ),
@@ -35,13 +35,13 @@ pub fn summary(table: &DocumentTable) -> &'static str {
 
 /// How each figure of a table was computed from its rounds, a sentence each.
 pub fn how(table: &DocumentTable) -> Vec<String> {
-    use Gathering::*;
+    use Aggregation::*;
     let mut sentences: Vec<String> = [Summary, Merged, Highest, Sum, Starts, Share]
         .into_iter()
         .filter_map(|way| {
             let columns = table.source.columns.iter();
             let titles: Vec<String> = columns
-                .filter(|figure| gathering(**figure) == way)
+                .filter(|figure| aggregation(**figure) == way)
                 .map(|figure| title(table, *figure))
                 .collect();
             (!titles.is_empty())
@@ -70,29 +70,33 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
     sentences
 }
 
-fn computed(table: &DocumentTable, way: Gathering) -> String {
+fn computed(table: &DocumentTable, way: Aggregation) -> String {
     let summary = summary(table);
     match way {
-        Gathering::Summary if table.source.each_round => format!("each round, and their {summary}"),
-        Gathering::Summary => match table.source.summary {
+        Aggregation::Summary if table.source.each_round => {
+            format!("each round, and their {summary}")
+        }
+        Aggregation::Summary => match table.source.summary {
             RoundSummary::Median => "median of the rounds and its interval".to_owned(),
             RoundSummary::Mean => {
                 "mean of the rounds, with the lowest and the highest round".to_owned()
             }
         },
-        Gathering::Merged => {
+        Aggregation::Merged => {
             "from the histograms of all rounds merged, with the lowest and the highest round"
                 .to_owned()
         }
-        Gathering::Highest => {
+        Aggregation::Highest => {
             "the highest of all rounds, with the lowest and the highest round".to_owned()
         }
-        Gathering::Sum => "of all rounds together, with the fewest and the most in one".to_owned(),
-        Gathering::Starts => "median of all starts and its interval".to_owned(),
-        Gathering::Share => {
+        Aggregation::Sum => {
+            "of all rounds together, with the fewest and the most in one".to_owned()
+        }
+        Aggregation::Starts => "median of all starts and its interval".to_owned(),
+        Aggregation::Share => {
             format!("the ratio of two {summary}s, with the interval of the ratios within rounds")
         }
-        Gathering::Build => String::new(),
+        Aggregation::Build => String::new(),
     }
 }
 
