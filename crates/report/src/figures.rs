@@ -22,7 +22,7 @@ pub use attempts::{Attempts, WarmingFigures};
 pub use costs::{CostFigures, GeneratorFigures};
 pub use flows::PartFigures;
 pub(crate) use open::{Awaiting, RATE_MADE};
-pub use open::{EventFigures, HeldFigures, Kept, Lag, OpenFigures};
+pub use open::{EventFigures, HeldFigures, Lag, OpenFigures, SentFigures};
 pub use over_rounds::{Relative, WorstRound};
 pub use over_time::{OverTime, RoundSearch};
 pub use rounds::{Attempt, RoundFigures};

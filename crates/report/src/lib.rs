@@ -31,9 +31,9 @@ pub use conditions::end as end_of_run;
 pub use counts::{CountRow, CountTable};
 pub use course::CourseTrial;
 pub use figures::{
-    Attempt, Attempts, CostFigures, EventFigures, Figures, GeneratorFigures, HeldFigures, Kept,
-    Lag, OpenFigures, OverTime, Percentile, Relative, RoundFigures, RoundSearch, SpectrumPoint,
-    WarmingFigures, WorstRound, WrongResponses,
+    Attempt, Attempts, CostFigures, EventFigures, Figures, GeneratorFigures, HeldFigures, Lag,
+    OpenFigures, OverTime, Percentile, Relative, RoundFigures, RoundSearch, SentFigures,
+    SpectrumPoint, WarmingFigures, WorstRound, WrongResponses,
 };
 pub use junit::junit;
 pub use notes::wrong as wrong_responses;
