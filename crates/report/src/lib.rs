@@ -38,7 +38,7 @@ pub use figures::{
 pub use junit::junit;
 pub use notes::wrong as wrong_responses;
 pub use pages::{document, html, markdown, page, terminal};
-pub use published::{Document, DocumentRow, DocumentTable, Held, Measured, ReversedPair};
+pub use published::{Concordance, Document, DocumentRow, DocumentTable, Measured, ReversedPair};
 pub use quiet::{Quiet, Seen};
 pub use summary::RunSummary;
 pub use table::{RateOrder, ResultTable, RoundsReached, ServerRow, Standing};

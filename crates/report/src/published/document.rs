@@ -33,7 +33,7 @@ pub struct DocumentTable {
     /// The document's rows in its order, then rows for servers that it does not have.
     pub rows: Vec<DocumentRow>,
     /// Whether the published order of the rows held, for each figure and workload.
-    pub held: Vec<Held>,
+    pub concordances: Vec<Concordance>,
 }
 
 /// One of its rows.
@@ -66,7 +66,7 @@ pub struct DocumentRow {
 
 /// Whether the published order of one figure held on one workload. Every pair of rows whose published figures differ counts once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct Concordance {
     /// The figure.
     pub figure: PublishedFigure,
     /// The workload; `None` for a figure that does not depend on it, and in a table of one workload.
@@ -90,7 +90,7 @@ pub struct ReversedPair {
     pub better_there: String,
 }
 
-impl Held {
+impl Concordance {
     /// The number of pairs that were measured.
     pub fn pairs(&self) -> usize {
         self.in_order + self.reversed.len() + self.open

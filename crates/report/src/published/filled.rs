@@ -11,7 +11,7 @@ use prony_stats::Known;
 
 use super::document::{Document, DocumentRow, DocumentTable};
 use super::measured::Measured;
-use super::{held, measured};
+use super::{concordance, measured};
 use crate::absence::NOT_REQUESTED;
 use crate::absence::why_absent;
 use crate::figures::OpenFigures;
@@ -81,9 +81,9 @@ impl Filling<'_> {
             rounds: self.rounds(),
             source: self.source,
             rows,
-            held: Vec::new(),
+            concordances: Vec::new(),
         };
-        table.held = held::held(&table, self.tables);
+        table.concordances = concordance::concordances(&table, self.tables);
         table
     }
 

@@ -4,8 +4,8 @@ use prony_model::PublishedFigure;
 use prony_present::number;
 use prony_present::table::{Cell, Head, Row, Table, Tone};
 
+use super::concordance;
 use super::document::{DocumentRow, DocumentTable};
-use super::held;
 use super::measured::{Aggregation, aggregation};
 use super::words::{self, title};
 
@@ -279,7 +279,7 @@ struct Base {
 /// The best row of the document (by its published figure) on the same workload, of those that were measured here.
 fn base(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Option<Base> {
     let more_is_better = figure.more_is_better()?;
-    let groups = held::groups(table, figure);
+    let groups = concordance::groups(table, figure);
     let (_, group) = groups
         .iter()
         .find(|(workload, _)| workload.is_none_or(|workload| workload == row.workload))?;

@@ -5,7 +5,7 @@ use prony_model::{PublishedFigure, RoundSummary};
 use prony_present::load;
 use prony_present::words::{capital, counted, list, plural};
 
-use super::document::{DocumentTable, Held};
+use super::document::{Concordance, DocumentTable};
 use super::measured::{Aggregation, about, aggregation};
 
 /// The title of a column.
@@ -120,13 +120,13 @@ pub fn sentences(table: &DocumentTable) -> Vec<String> {
 }
 
 fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
-    let held: Vec<&Held> = table
-        .held
+    let concordances: Vec<&Concordance> = table
+        .concordances
         .iter()
-        .filter(|held| held.figure == figure)
+        .filter(|one| one.figure == figure)
         .collect();
-    let counts = Counts::of(held.iter().copied());
-    if held.is_empty() {
+    let counts = Counts::of(concordances.iter().copied());
+    if concordances.is_empty() {
         return None;
     }
     let title = title(table, figure);
@@ -145,22 +145,19 @@ fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
         counts.in_order,
         plural(counts.pairs, "pair"),
         counts.reversed,
-        reversed(&held),
+        reversed(&concordances),
         counts.open,
     ))
 }
 
 /// ` (here Go is ahead of Zig; Bun is ahead of Go on sse)`, or nothing.
-fn reversed(held: &[&Held]) -> String {
-    let mut names: Vec<String> = held
+fn reversed(concordances: &[&Concordance]) -> String {
+    let mut names: Vec<String> = concordances
         .iter()
-        .flat_map(|held| {
-            let place = held
-                .workload
-                .as_ref()
-                .map(|workload| format!(" on {workload}"));
-            let place = place.unwrap_or_default();
-            let pairs = held.reversed.iter();
+        .flat_map(|one| {
+            let workload = one.workload.as_ref();
+            let place = workload.map_or(String::new(), |workload| format!(" on {workload}"));
+            let pairs = one.reversed.iter();
             pairs.map(move |pair| {
                 let (first, then) = (&pair.better_here, &pair.better_there);
                 format!("{first} is ahead of {then}{place}")
@@ -180,10 +177,10 @@ fn reversed(held: &[&Held]) -> String {
 
 /// Whether the published order held over all figures; `None` if the document has no order.
 pub fn overall(table: &DocumentTable) -> Option<String> {
-    if table.held.is_empty() {
+    if table.concordances.is_empty() {
         return None;
     }
-    let counts = Counts::of(&table.held);
+    let counts = Counts::of(&table.concordances);
     if counts.pairs == 0 {
         return Some("No two rows that differ in the document were both measured here.".to_owned());
     }
@@ -211,14 +208,14 @@ struct Counts {
 }
 
 impl Counts {
-    fn of<'a>(held: impl IntoIterator<Item = &'a Held>) -> Counts {
+    fn of<'a>(concordances: impl IntoIterator<Item = &'a Concordance>) -> Counts {
         let mut counts = Counts::default();
-        for held in held {
-            counts.pairs += held.pairs();
-            counts.in_order += held.in_order;
-            counts.reversed += held.reversed.len();
-            counts.open += held.open;
-            counts.not_measured += held.not_measured;
+        for one in concordances {
+            counts.pairs += one.pairs();
+            counts.in_order += one.in_order;
+            counts.reversed += one.reversed.len();
+            counts.open += one.open;
+            counts.not_measured += one.not_measured;
         }
         counts
     }
