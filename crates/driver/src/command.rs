@@ -209,7 +209,8 @@ impl Manifest {
     fn values(&self, load: &Load, prony: &Path) -> Values {
         let mut values = self.places(prony);
         let mut set = |placeholder, value: String| values.insert(placeholder, value);
-        let (origin, host) = origin_and_host(&load.url);
+        let origin = origin(&load.url);
+        let host = origin.split_once("://").map_or(origin, |(_, host)| host);
         set(Url, load.url.clone());
         set(Origin, origin.to_owned());
         set(Host, host.to_owned());
@@ -359,12 +360,12 @@ fn in_words(protocol: Protocol) -> &'static str {
     }
 }
 
-/// `http://127.0.0.1:80` and `127.0.0.1:80` of `http://127.0.0.1:80/path`.
-fn origin_and_host(url: &str) -> (&str, &str) {
+/// `http://127.0.0.1:80` of `http://127.0.0.1:80/path`.
+fn origin(url: &str) -> &str {
     let host_start = url.find("://").map_or(0, |at| at + "://".len());
     let path_start = url[host_start..].find(['/', '?', '#']);
     let end = path_start.map_or(url.len(), |at| host_start + at);
-    (&url[..end], &url[host_start..end])
+    &url[..end]
 }
 
 fn value_of(values: &Values) -> impl Fn(Placeholder) -> Option<String> {

@@ -153,8 +153,8 @@ fn run_in_group(
             wall_s,
             cpu_user_s: used.rusage.utime.as_secs_f64(),
             cpu_system_s: used.rusage.stime.as_secs_f64(),
-            voluntary_switches: switches_after.0 - switches_before.0,
-            involuntary_switches: switches_after.1 - switches_before.1,
+            voluntary_switches: switches_after.voluntary - switches_before.voluntary,
+            involuntary_switches: switches_after.involuntary - switches_before.involuntary,
         },
     }))
 }
@@ -172,14 +172,19 @@ fn spawn_on(command: &mut Command, cpus: &[usize]) -> io::Result<Child> {
     })
 }
 
-/// Context switches of all children that were waited for: voluntary and involuntary.
-fn switches() -> nix::Result<(u64, u64)> {
+/// Context switches of all children that were waited for.
+struct Switches {
+    voluntary: u64,
+    involuntary: u64,
+}
+
+fn switches() -> nix::Result<Switches> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let count = |switches: i64| u64::try_from(switches).unwrap_or(0);
-    Ok((
-        count(usage.voluntary_context_switches()),
-        count(usage.involuntary_context_switches()),
-    ))
+    Ok(Switches {
+        voluntary: count(usage.voluntary_context_switches()),
+        involuntary: count(usage.involuntary_context_switches()),
+    })
 }
 
 /// A tool in its process group. Dropping it kills the group, with everything that the tool has started.

@@ -67,7 +67,7 @@ impl Absent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::Made;
+    use crate::builder::Builder;
     use crate::summary::ExplanationSummary;
 
     #[test]
@@ -77,12 +77,12 @@ mod tests {
             why: "the kernel forbids it".into(),
             remedy: remedy.map(str::to_owned),
         };
-        let made = [
-            Made::server("a"),
-            Made::server("b"),
-            Made::server("a").events(),
+        let builders = [
+            Builder::server("a"),
+            Builder::server("b"),
+            Builder::server("a").events(),
         ];
-        let mut all = made.map(Made::done);
+        let mut all = builders.map(Builder::done);
         for one in &mut all {
             one.unavailable
                 .push(reason("system calls by name", Some("sudo x")));

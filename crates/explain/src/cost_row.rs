@@ -277,7 +277,7 @@ fn shown(figure: CostFigure) -> fn(f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::Made;
+    use crate::builder::Builder;
     use crate::summary::ExplanationSummary;
 
     fn titles(servers: &[prony_model::Explanation]) -> Vec<String> {
@@ -297,11 +297,11 @@ mod tests {
     #[test]
     fn counters_and_faults_from_a_disk_have_rows_only_if_some_server_has_them() {
         let with = |figure, values: &[f64]| {
-            let has = Made::server("b").exactly(figure, values).done();
-            titles(&[Made::server("a").done(), has])
+            let has = Builder::server("b").exactly(figure, values).done();
+            titles(&[Builder::server("a").done(), has])
         };
         let has = |titles: &[String], title: &str| titles.iter().any(|one| one == title);
-        let plain = titles(&[Made::server("a").done()]);
+        let plain = titles(&[Builder::server("a").done()]);
         assert!(!has(&plain, "cycles") && !has(&plain, "instructions"));
         assert!(has(&plain, "system calls"), "a row of dashes");
         assert!(has(&with(CostFigure::Cycles, &[9.0]), "cycles"));
@@ -318,10 +318,11 @@ mod tests {
     #[test]
     fn a_call_that_is_frequent_on_one_server_has_a_row_for_all() {
         let calls = |id, calls: &[(&str, f64)]| {
-            let made = calls.iter().fold(Made::server(id), |made, (name, times)| {
-                made.call(name, *times)
-            });
-            made.done()
+            let mut builder = Builder::server(id);
+            for (name, times) in calls {
+                builder = builder.call(name, *times);
+            }
+            builder.done()
         };
         let servers = [
             calls("a", &[("read", 1.0), ("futex", 0.049)]),
@@ -353,7 +354,7 @@ mod tests {
 
     #[test]
     fn growth_is_that_of_many_requests() {
-        let server = Made::server("a").exactly(CostFigure::HeapGrowth, &[2.0, 2.0]);
+        let server = Builder::server("a").exactly(CostFigure::HeapGrowth, &[2.0, 2.0]);
         let server = server.done();
         let row = CostRow::Figure(CostFigure::HeapGrowth);
         let growth = row.of(&ServerCosts::of(&server)).unwrap();

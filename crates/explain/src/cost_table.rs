@@ -194,14 +194,14 @@ fn each_round(row: &CostRow<'_>, server: &ServerCosts<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::Made;
+    use crate::builder::Builder;
     use crate::summary::ExplanationSummary;
     use prony_model::{CostFigure, Explanation};
     use prony_testkit::contains;
 
     fn server(id: &str) -> Explanation {
-        let made = Made::server(id).with(CostFigure::Cpu, 2e-5);
-        made.call("read", 1.0).done()
+        let builder = Builder::server(id).with(CostFigure::Cpu, 2e-5);
+        builder.call("read", 1.0).done()
     }
 
     fn of(count: usize, medium: Medium) -> Table {

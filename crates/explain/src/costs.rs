@@ -90,12 +90,12 @@ fn kernel_share(round: &CostRound) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::Made;
+    use crate::builder::Builder;
 
     #[test]
     fn a_figure_is_the_median_of_the_rounds_that_have_it() {
-        let made = Made::server("a").exactly(CostFigure::Cpu, &[3.0, 1.0, 2.0]);
-        let mut one = made.done();
+        let builder = Builder::server("a").exactly(CostFigure::Cpu, &[3.0, 1.0, 2.0]);
+        let mut one = builder.done();
         one.rounds.push(CostRound::default());
         let costs = ServerCosts::of(&one);
         let cpu = costs.figure(CostFigure::Cpu).unwrap();
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_call_that_only_some_rounds_name_was_not_made_in_the_others() {
-        let mut one = Made::server("a").call("read", 1.0).done();
+        let mut one = Builder::server("a").call("read", 1.0).done();
         for round in &mut one.rounds[..2] {
             round.system_calls.insert("futex".into(), 0.5);
         }
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_share_of_the_kernel_is_that_within_rounds() {
-        let user = || Made::server("a").exactly(CostFigure::CpuUser, &[1.0, 2.0]);
+        let user = || Builder::server("a").exactly(CostFigure::CpuUser, &[1.0, 2.0]);
         let both = user().exactly(CostFigure::CpuKernel, &[3.0, 6.0]).done();
         let share = ServerCosts::of(&both).kernel_share.unwrap();
         assert_eq!((share.median, share.low, share.high), (0.75, 0.75, 0.75));

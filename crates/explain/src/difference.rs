@@ -361,7 +361,7 @@ fn key(frame: &Frame) -> Key<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::{Made, profile};
+    use crate::builder::{Builder, profile};
 
     fn change<'d>(difference: &'d Difference<'_>, title: &str) -> &'d CostChange<'d> {
         let mut costs = difference.costs.iter();
@@ -369,7 +369,7 @@ mod tests {
     }
 
     fn cpu(id: &str, rounds: &[f64]) -> Explanation {
-        Made::server(id).exactly(CostFigure::Cpu, rounds).done()
+        Builder::server(id).exactly(CostFigure::Cpu, rounds).done()
     }
 
     #[test]
@@ -391,8 +391,8 @@ mod tests {
 
     #[test]
     fn a_call_that_is_new_has_its_figures_and_no_ratio() {
-        let before = Made::server("a").call("read", 1.0).done();
-        let after = Made::server("b").call("read", 1.0).call("futex", 0.5);
+        let before = Builder::server("a").call("read", 1.0).done();
+        let after = Builder::server("b").call("read", 1.0).call("futex", 0.5);
         let after = after.done();
         let found = difference(&before, &after).unwrap();
         let futex = change(&found, "futex");
@@ -428,8 +428,8 @@ mod tests {
 
     #[test]
     fn only_the_same_workload_load_and_unit_can_be_compared() {
-        let one = Made::server("a").done();
-        let mut other = [0; 3].map(|_| Made::server("b").done());
+        let one = Builder::server("a").done();
+        let mut other = [0; 3].map(|_| Builder::server("b").done());
         other[0].workload = "sse".into();
         other[1].unit = CostUnit::Event;
         other[2].load.connections += 1;
@@ -455,8 +455,8 @@ mod tests {
             ("grown::hfedcba9876543210", 160.0),
             ("k:new", 30.0),
         ];
-        let before = Made::server("a").profile(&before).done();
-        let after = Made::server("b").profile(&after).done();
+        let before = Builder::server("a").profile(&before).done();
+        let after = Builder::server("b").profile(&after).done();
         let found = difference(&before, &after).unwrap();
         let shown = found.functions.iter();
         let shown = shown.map(|it| (it.frame.name.as_str(), (it.difference_s * 1e5).round()));
@@ -471,10 +471,10 @@ mod tests {
 
     #[test]
     fn a_function_of_both_is_in_the_files_of_both() {
-        let mut before = Made::server("a")
+        let mut before = Builder::server("a")
             .profile(&[("f", 100.0), ("gone", 90.0)])
             .done();
-        let mut after = Made::server("b")
+        let mut after = Builder::server("b")
             .profile(&[("f", 200.0), ("new", 90.0)])
             .done();
         for (explanation, file) in [(&mut before, "a"), (&mut after, "b")] {
@@ -536,8 +536,8 @@ mod tests {
 
     #[test]
     fn without_both_profiles_no_function_changed() {
-        let profiled = Made::server("a").profile(&[("f", 100.0)]).done();
-        let plain = Made::server("b").done();
+        let profiled = Builder::server("a").profile(&[("f", 100.0)]).done();
+        let plain = Builder::server("b").done();
         assert!(difference(&profiled, &plain).unwrap().functions.is_empty());
         let mut idle = Explanation {
             on_cpu: Some(profile(&[])),

@@ -131,7 +131,7 @@ fn row(function: &Function<'_>) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::profile;
+    use crate::builder::{frame, profile};
 
     #[test]
     fn a_function_has_its_own_samples_of_all_stacks() {
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn names_of_templates_are_cut() {
-        let long = crate::made::frame(&"f<".repeat(2000), "server", prony_model::FrameKind::Native);
+        let long = frame(&"f<".repeat(2000), "server", prony_model::FrameKind::Native);
         assert_eq!(name(&long).text.chars().count(), LETTERS);
     }
 

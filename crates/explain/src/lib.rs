@@ -14,6 +14,8 @@
 #![forbid(unsafe_code)]
 
 mod absent;
+#[cfg(test)]
+mod builder;
 mod cost_row;
 mod cost_table;
 mod costs;
@@ -24,8 +26,6 @@ mod flames;
 mod functions;
 mod header;
 mod json;
-#[cfg(test)]
-mod made;
 mod method;
 mod pages;
 mod summary;

@@ -158,13 +158,13 @@ pub fn rounds(workload: &WorkloadCosts<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::Made;
+    use crate::builder::Builder;
 
     #[test]
     fn the_cost_of_counting_calls_is_that_of_the_servers() {
         let of = |costs: &[Option<f64>]| {
             let servers = ["a", "b", "c"].iter().zip(costs).map(|(id, cost)| {
-                let mut one = Made::server(id).done();
+                let mut one = Builder::server(id).done();
                 one.rounds
                     .iter_mut()
                     .for_each(|round| round.tracing_cost = *cost);
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_profile_says_what_it_lost_and_what_has_no_names() {
-        let mut one = crate::made::profile(&[("f", 1500.0)]);
+        let mut one = crate::builder::profile(&[("f", 1500.0)]);
         assert_eq!(
             profile(&one, CostUnit::Event),
             "1,500 samples over 1,000 events, 100 Hz."
@@ -203,9 +203,9 @@ mod tests {
 
     #[test]
     fn a_server_with_fewer_rounds_is_named() {
-        let mut short = Made::server("b").done();
+        let mut short = Builder::server("b").done();
         short.rounds.truncate(3);
-        let all = [Made::server("a").done(), short];
+        let all = [Builder::server("a").done(), short];
         let of = |servers| rounds(&ExplanationSummary::of(servers).workloads[0]);
         assert_eq!(of(&all).unwrap(), "Fewer rounds: b\u{a0}3.");
         assert_eq!(of(&all[..1]), None);

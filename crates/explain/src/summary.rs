@@ -67,17 +67,17 @@ impl WorkloadCosts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::Made;
+    use crate::builder::Builder;
 
     #[test]
     fn servers_are_side_by_side_only_with_the_same_workload_load_and_unit() {
-        let mut other_load = Made::server("c").done();
+        let mut other_load = Builder::server("c").done();
         other_load.load.connections += 1;
-        let mut other_seed = Made::server("d").done();
+        let mut other_seed = Builder::server("d").done();
         other_seed.load.seed = 7;
         let all = [
-            Made::server("a").done(),
-            Made::server("b").events().done(),
+            Builder::server("a").done(),
+            Builder::server("b").events().done(),
             other_load,
             other_seed,
         ];

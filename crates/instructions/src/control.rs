@@ -133,8 +133,10 @@ impl Control {
     }
 
     fn tell_all(&self, command: &'static str) -> Result<(), ControlError> {
-        let processes = self.processes()?;
-        { processes.iter() }.try_for_each(|process| self.tell(process, command))
+        for process in self.processes()? {
+            self.tell(&process, command)?;
+        }
+        Ok(())
     }
 
     fn tell(&self, process: &Traced, command: &'static str) -> Result<(), ControlError> {

@@ -452,11 +452,10 @@ impl WireRequest {
 
     /// The name of each, `GET /orders`, without a query, which may hold a secret.
     fn names(&self) -> Vec<String> {
+        let http1 = |it: &Request| name(it.method(), it.path());
         let stream = |it: &StreamRequest| name(it.method(), it.path());
         match self {
-            Self::Http1(set) => { set.requests.iter() }
-                .map(|it| name(it.method(), it.path()))
-                .collect(),
+            Self::Http1(set) => set.requests.iter().map(http1).collect(),
             Self::Http2(set) => set.requests.iter().map(stream).collect(),
             Self::Grpc(call) => vec![call.path().trim_start_matches('/').to_owned()],
         }

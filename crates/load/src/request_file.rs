@@ -135,16 +135,16 @@ fn without_line(error: serde_json::Error) -> String {
 }
 
 fn url(fields: &Map<String, Value>, server: Option<&HttpUrl>) -> Result<HttpUrl, String> {
-    match either(fields, "path", "url")? {
-        (None, None) => Err("field `path` or `url` is missing".into()),
-        (Some(path), _) if !path.starts_with('/') => {
+    match at_most_one(fields, ["path", "url"])? {
+        [None, None] => Err("field `path` or `url` is missing".into()),
+        [Some(path), _] if !path.starts_with('/') => {
             Err(format!("field `path`: `{path}` does not start with `/`"))
         }
-        (Some(path), _) => server
+        [Some(path), _] => server
             .ok_or("field `path`: no server is known; give the server's URL, or use `url` instead of `path`")?
             .with_path(path)
             .map_err(|error| format!("field `path`: {error}")),
-        (None, Some(url)) => {
+        [None, Some(url)] => {
             let url: HttpUrl = url
                 .parse()
                 .map_err(|error| format!("field `url`: {error}"))?;
@@ -196,26 +196,25 @@ fn merged(own: Vec<String>, common: &[String]) -> Vec<String> {
 }
 
 fn body(fields: &Map<String, Value>) -> Result<Vec<u8>, String> {
-    match either(fields, "body", "body_base64")? {
-        (Some(text), _) => Ok(text.as_bytes().to_vec()),
-        (None, Some(encoded)) => STANDARD
+    match at_most_one(fields, ["body", "body_base64"])? {
+        [Some(text), _] => Ok(text.as_bytes().to_vec()),
+        [None, Some(encoded)] => STANDARD
             .decode(encoded)
             .map_err(|error| format!("field `body_base64`: {error}")),
-        (None, None) => Ok(Vec::new()),
+        [None, None] => Ok(Vec::new()),
     }
 }
 
-/// At most one of two fields.
-fn either<'a>(
+/// Of two fields, in the order of their names.
+fn at_most_one<'a>(
     fields: &'a Map<String, Value>,
-    one: &str,
-    other: &str,
-) -> Result<(Option<&'a str>, Option<&'a str>), String> {
-    match (text(fields, one)?, text(fields, other)?) {
-        (Some(_), Some(_)) => Err(format!(
+    [one, other]: [&str; 2],
+) -> Result<[Option<&'a str>; 2], String> {
+    match [text(fields, one)?, text(fields, other)?] {
+        [Some(_), Some(_)] => Err(format!(
             "fields `{one}` and `{other}`: give only one of them"
         )),
-        pair => Ok(pair),
+        texts => Ok(texts),
     }
 }
 

@@ -460,7 +460,8 @@ mod tests {
             ",
         ) {
             let url: HttpUrl = url.parse().unwrap();
-            let value = { url.authorization() }.map(|value| value.to_str().unwrap().to_owned());
+            let value = url.authorization();
+            let value = value.map(|value| value.to_str().unwrap().to_owned());
             let basic = format!("Basic {}", STANDARD.encode(expected));
             assert_eq!(value, (expected != "none").then_some(basic));
             assert!(!url.as_str().contains("me") && !format!("{url:?}").contains("bWU"));

@@ -20,11 +20,12 @@ impl RateCourse {
     /// The course of a load, warm-up included, in whole intervals; `None` if it has none.
     pub fn of(timeline: &Timeline) -> Option<Self> {
         let each = timeline.ok.len().div_ceil(Self::MOST_INTERVALS);
-        (each > 0).then(|| Self {
-            interval_s: timeline.interval_s * each as f64,
-            ok: { timeline.ok.chunks_exact(each) }
-                .map(|counts| counts.iter().sum())
-                .collect(),
+        (each > 0).then(|| {
+            let intervals = timeline.ok.chunks_exact(each);
+            Self {
+                interval_s: timeline.interval_s * each as f64,
+                ok: intervals.map(|counts| counts.iter().sum()).collect(),
+            }
         })
     }
 

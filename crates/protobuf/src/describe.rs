@@ -181,10 +181,7 @@ fn field_text(field: &FieldDescriptor, depth: usize) -> String {
         let head = format!("{label}group {} = {number}", group.name());
         return block(&head, &message_body(&group, depth + 1), depth);
     }
-    let ty = match map_types(field) {
-        Some((key, value)) => format!("map<{key}, {value}>"),
-        None => type_name(&field.kind()),
-    };
+    let ty = map_type(field).unwrap_or_else(|| type_name(&field.kind()));
     let options = options(field.field_descriptor_proto(), &field.kind());
     let name = field.name();
     format!("{}{label}{ty} {name} = {number}{options};\n", indent(depth))
@@ -209,14 +206,15 @@ fn label(field: &FieldDescriptor) -> &'static str {
     }
 }
 
-fn map_types(field: &FieldDescriptor) -> Option<(String, String)> {
+fn map_type(field: &FieldDescriptor) -> Option<String> {
     let entry = field
         .kind()
         .as_message()
         .filter(|_| field.is_map())?
         .clone();
     let key = type_name(&entry.map_entry_key_field().kind());
-    Some((key, type_name(&entry.map_entry_value_field().kind())))
+    let value = type_name(&entry.map_entry_value_field().kind());
+    Some(format!("map<{key}, {value}>"))
 }
 
 fn type_name(kind: &Kind) -> String {

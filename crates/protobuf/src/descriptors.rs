@@ -27,6 +27,12 @@ struct CompiledFile {
     encoded: Vec<u8>,
 }
 
+pub(crate) struct MissingImport<'a> {
+    pub(crate) import: &'a str,
+    /// The file that imports it.
+    pub(crate) importer: &'a str,
+}
+
 /// A `FileDescriptorSet` whose files stay encoded.
 #[derive(Clone, PartialEq, prost::Message)]
 struct EncodedSet {
@@ -97,7 +103,7 @@ impl Descriptors {
         let well_known = DescriptorPool::global();
         loop {
             let mut imports = self.missing_imports();
-            let file = imports.find_map(|(import, _)| well_known.get_file_by_name(import));
+            let file = imports.find_map(|missing| well_known.get_file_by_name(missing.import));
             drop(imports);
             match file {
                 Some(file) => self.add(file.encode_to_vec())?,
@@ -106,18 +112,20 @@ impl Descriptors {
         }
     }
 
-    /// An import that is missing, and the file that imports it.
-    pub(crate) fn missing_import(&self) -> Option<(&str, &str)> {
+    pub(crate) fn missing_import(&self) -> Option<MissingImport<'_>> {
         self.missing_imports().next()
     }
 
-    fn missing_imports(&self) -> impl Iterator<Item = (&str, &str)> {
+    fn missing_imports(&self) -> impl Iterator<Item = MissingImport<'_>> {
         let files = self.order.iter().map(|name| &self.files[name].descriptor);
         files.flat_map(|file| {
             let imports = file.dependency.iter().map(String::as_str);
             imports
                 .filter(|import| !self.files.contains_key(*import))
-                .map(|import| (import, file.name()))
+                .map(|import| MissingImport {
+                    import,
+                    importer: file.name(),
+                })
         })
     }
 

@@ -73,11 +73,11 @@ fn parse(
         };
         parses_left -= 1;
         // Without its quotes, what failed there is no better.
-        let place = error.place();
-        if let Some(before) = before.filter(|before| place <= before.place()) {
+        let position = error.position();
+        if let Some(before) = before.filter(|before| position <= before.position()) {
             return Err(before);
         }
-        match place.and_then(|place| without_quotes(&text, place)) {
+        match position.and_then(|at| without_quotes(&text, at)) {
             Some(changed) => text = changed.into(),
             None => return Err(error),
         }
@@ -85,11 +85,18 @@ fn parse(
     }
 }
 
-/// The JSON without the quotes of the number with an exponent that ends at a line and a column. An integer may be such a
-/// number, `"1e2"`, which prost-reflect reads only without quotes.
-fn without_quotes(json: &str, (line, column): (usize, usize)) -> Option<String> {
-    let before = json.split_inclusive('\n').take(line.checked_sub(1)?);
-    let end = before.map(str::len).sum::<usize>() + column;
+/// A place in JSON.
+#[derive(Clone, Copy, PartialEq, PartialOrd)]
+struct Position {
+    line: usize,
+    column: usize,
+}
+
+/// The JSON without the quotes of the number with an exponent that ends at a position. An integer may be such a number,
+/// `"1e2"`, which prost-reflect reads only without quotes.
+fn without_quotes(json: &str, at: Position) -> Option<String> {
+    let before = json.split_inclusive('\n').take(at.line.checked_sub(1)?);
+    let end = before.map(str::len).sum::<usize>() + at.column;
     let text = json.get(..end)?.strip_suffix('"')?;
     let (start, number) = text.rsplit_once('"')?;
     let is_number = number.contains(['e', 'E']) && serde_json::from_str::<f64>(number).is_ok();
@@ -320,10 +327,9 @@ fn of_message(index: Option<usize>) -> String {
 }
 
 impl MessageError {
-    /// The line and the column, if it has them.
-    fn place(&self) -> Option<(usize, usize)> {
-        match self {
-            Self::Json { line, column, .. } => Some((*line, *column)),
+    fn position(&self) -> Option<Position> {
+        match *self {
+            Self::Json { line, column, .. } => Some(Position { line, column }),
             _ => None,
         }
     }

@@ -280,8 +280,8 @@ impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
             added.map_err(ReflectionError::Schema)
         };
         add_well_known(descriptors)?;
-        while let Some((import, _)) = descriptors.missing_import() {
-            let import = import.to_owned();
+        while let Some(missing) = descriptors.missing_import() {
+            let import = missing.import.to_owned();
             let request = Request::FileByName(import.clone());
             self.add_files(&request, &format!("the file `{import}`"), descriptors)?;
             if !descriptors.has(&import) {

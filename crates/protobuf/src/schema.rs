@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use prony_manifest::UnknownName;
 use prost_reflect::{DescriptorPool, ServiceDescriptor};
 
-use crate::descriptors::Descriptors;
+use crate::descriptors::{Descriptors, MissingImport};
 use crate::{Method, source};
 
 /// The most files that a schema may consist of.
@@ -66,7 +66,7 @@ impl Schema {
     /// Links descriptor sets, and adds the well-known files that they import.
     fn complete(mut descriptors: Descriptors) -> Result<Self, SchemaError> {
         descriptors.add_well_known_imports()?;
-        if let Some((import, importer)) = descriptors.missing_import() {
+        if let Some(MissingImport { import, importer }) = descriptors.missing_import() {
             return Err(SchemaError::Invalid(format!(
                 "the descriptor set lacks `{import}`, which `{importer}` imports; write it with \
                  `protoc --include_imports`"

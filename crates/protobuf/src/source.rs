@@ -152,8 +152,8 @@ impl Sources {
 
     fn add_imports(&mut self) -> Result<(), SchemaError> {
         self.descriptors.add_well_known_imports()?;
-        while let Some((import, importer)) = self.descriptors.missing_import() {
-            let (import, importer) = (import.to_owned(), importer.to_owned());
+        while let Some(missing) = self.descriptors.missing_import() {
+            let (import, importer) = (missing.import.to_owned(), missing.importer.to_owned());
             if !self.add(&import)? {
                 let place = match self.descriptors.get(&importer) {
                     Some(file) => place_of_import(file, &import),

@@ -97,30 +97,28 @@ impl Output {
     /// Sends as much as the socket takes, without waiting.
     pub fn send(&mut self, socket: RawFd, shared: &[u8]) -> Result<Sent, Errno> {
         while self.left > 0 {
-            let (sent, offered) = match self.send_once(socket, shared) {
-                Ok(done) => done,
-                Err(Errno::EINTR) => continue,
-                Err(Errno::EAGAIN) => return Ok(Sent::Blocked),
+            match self.send_once(socket, shared) {
+                Ok(true) | Err(Errno::EINTR) => {}
+                // A short write means that the kernel's buffer is full.
+                Ok(false) | Err(Errno::EAGAIN) => return Ok(Sent::Blocked),
                 Err(error) => return Err(error),
-            };
-            self.advance(sent);
-            // A short write means that the kernel's buffer is full.
-            if sent < offered {
-                return Ok(Sent::Blocked);
             }
         }
         self.clear();
         Ok(Sent::All)
     }
 
-    /// How many bytes the socket took, and how many it was offered.
-    fn send_once(&self, socket: RawFd, shared: &[u8]) -> Result<(usize, usize), Errno> {
+    /// Returns whether the socket took all that it was offered.
+    fn send_once(&mut self, socket: RawFd, shared: &[u8]) -> Result<bool, Errno> {
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
         let parts = &self.parts[self.sent..];
         // The usual case, with a cheaper call.
         if let [only] = parts {
             let bytes = self.bytes_of(only, shared);
-            return Ok((send(socket, bytes, flags)?, bytes.len()));
+            let offered = bytes.len();
+            let sent = send(socket, bytes, flags)?;
+            self.advance(sent);
+            return Ok(sent == offered);
         }
         let mut slices = [IoSlice::new(&[]); MAX_SLICES];
         let count = parts.len().min(MAX_SLICES);
@@ -131,7 +129,8 @@ impl Output {
             offered += bytes.len();
         }
         let sent = sendmsg::<()>(socket, &slices[..count], &[], flags, None)?;
-        Ok((sent, offered))
+        self.advance(sent);
+        Ok(sent == offered)
     }
 
     fn bytes_of<'a>(&'a self, part: &Part, shared: &'a [u8]) -> &'a [u8] {

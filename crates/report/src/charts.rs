@@ -189,36 +189,46 @@ fn series(row: &ServerRow, value: String, note: String, mark: Option<Mark>) -> S
     }
 }
 
-/// An axis of bars: its title, its scale, and how a figure is written.
-type BarAxis = (&'static str, fn(f64, usize) -> Scale, fn(f64) -> String);
+/// The axis of a chart of bars.
+struct BarAxis {
+    title: &'static str,
+    scale: fn(f64, usize) -> Scale,
+    shown: fn(f64) -> String,
+}
 
-/// A chart of bars; `of` returns a row's figure, its interval, and a note.
+/// What a bar shows of a row.
+struct BarFigure {
+    value: Option<f64>,
+    interval: Option<(f64, f64)>,
+    note: String,
+}
+
 fn bars<'t>(
     rows: Vec<&'t ServerRow>,
-    (title, what): (String, String),
-    (axis, scale, shown): BarAxis,
-    of: impl Fn(&'t ServerRow) -> (Option<f64>, Option<(f64, f64)>, String),
+    title: String,
+    what: &str,
+    axis: BarAxis,
+    of: impl Fn(&'t ServerRow) -> BarFigure,
 ) -> RowChart {
     let figures: Vec<_> = rows.into_iter().map(|row| (row, of(row))).collect();
-    let highest = figures
-        .iter()
-        .filter_map(|(_, (value, interval, _))| Some(interval.map_or((*value)?, |(_, high)| high)));
-    let axis = Axis::new(axis, scale(highest.fold(0.0, f64::max), TICKS), shown);
-    let rows = figures.into_iter().map(|(row, (value, interval, note))| {
-        let mark = value.map(|value| {
+    let highest = figures.iter().filter_map(|(_, figure)| {
+        let value = figure.value?;
+        Some(figure.interval.map_or(value, |(_, high)| high))
+    });
+    let scale = (axis.scale)(highest.fold(0.0, f64::max), TICKS);
+    let shown = axis.shown;
+    let axis = Axis::new(axis.title, scale, shown);
+    let rows = figures.into_iter().map(|(row, figure)| {
+        let mark = figure.value.map(|value| {
             Mark::Bar(Bar {
                 value,
-                interval,
+                interval: figure.interval,
                 // Rows that are not comparable with the others are grey.
                 is_grey: !row.is_comparable(),
             })
         });
-        series(
-            row,
-            value.map_or(number::NONE.to_owned(), shown),
-            note,
-            mark,
-        )
+        let value = figure.value.map_or(number::NONE.to_owned(), shown);
+        series(row, value, figure.note, mark)
     });
     let chart = RowChart {
         title,
@@ -226,7 +236,7 @@ fn bars<'t>(
         rows: rows.collect(),
         ..RowChart::default()
     };
-    described(chart, &what)
+    described(chart, what)
 }
 
 fn spread(estimate: Estimate) -> Option<(f64, f64)> {
@@ -246,13 +256,15 @@ fn throughput(table: &ResultTable) -> RowChart {
         "Median and interval over rounds, under {}",
         load::line(&table.load)
     );
-    let axis: BarAxis = (axis, Scale::linear, number::count);
-    let chart = bars(in_order(table), (title, what), axis, |row| {
-        (
-            Some(row.figures.rate.median),
-            spread(row.figures.rate),
-            rate_note(row),
-        )
+    let axis = BarAxis {
+        title: axis,
+        scale: Scale::linear,
+        shown: number::count,
+    };
+    let chart = bars(in_order(table), title, &what, axis, |row| BarFigure {
+        value: Some(row.figures.rate.median),
+        interval: spread(row.figures.rate),
+        note: rate_note(row),
     });
     RowChart {
         limit: table
@@ -340,10 +352,13 @@ fn cpu(table: &ResultTable) -> RowChart {
         ),
     };
     let title = format!("{of_what} per second of server CPU time: {}", table.name());
-    let what =
-        "Median and interval over rounds; user and kernel time, whole process tree".to_owned();
-    let axis: BarAxis = (axis, Scale::linear, number::count);
-    bars(table.by_cpu(), (title, what), axis, |row| {
+    let what = "Median and interval over rounds; user and kernel time, whole process tree";
+    let axis = BarAxis {
+        title: axis,
+        scale: Scale::linear,
+        shown: number::count,
+    };
+    bars(table.by_cpu(), title, what, axis, |row| {
         let rate = row.figures.costs.requests_per_cpu_s;
         let note = match (row.standing, row.cpu_band) {
             (Standing::WrongResponses, _) => "wrong responses".to_owned(),
@@ -351,20 +366,26 @@ fn cpu(table: &ResultTable) -> RowChart {
             (_, None) if row.is_reference() => "reference".to_owned(),
             (_, None) => String::new(),
         };
-        (rate.map(|rate| rate.median), rate.and_then(spread), note)
+        BarFigure {
+            value: rate.map(|rate| rate.median),
+            interval: rate.and_then(spread),
+            note,
+        }
     })
 }
 
 fn memory(table: &ResultTable) -> RowChart {
     let title = format!("Peak memory of the server: {}", table.name());
-    let what = "The most of any round, whole process tree".to_owned();
-    let axis: BarAxis = ("peak memory", Scale::binary, number::bytes);
-    bars(in_order(table), (title, what), axis, |row| {
-        (
-            row.figures.peak_memory_bytes.map(|peak| peak as f64),
-            None,
-            String::new(),
-        )
+    let what = "The most of any round, whole process tree";
+    let axis = BarAxis {
+        title: "peak memory",
+        scale: Scale::binary,
+        shown: number::bytes,
+    };
+    bars(in_order(table), title, what, axis, |row| BarFigure {
+        value: row.figures.peak_memory_bytes.map(|peak| peak as f64),
+        interval: None,
+        note: String::new(),
     })
 }
 

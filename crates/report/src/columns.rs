@@ -64,7 +64,7 @@ static SPEED: [Col; 18] = [
     })
     .hint("Schedule lag: the generator's own delay, which the latency includes")
     .drop(7),
-    Col::figure("sent", |row| kept(&row.figures))
+    Col::figure("sent", |row| sent(&row.figures))
         .hint("The share of the due requests that were sent, in the worst round")
         .drop(4),
     Col::figure("first byte p99", |row| worst(row.figures.first_byte))
@@ -540,16 +540,16 @@ fn times(times: Option<(f64, f64)>) -> Cell {
 }
 
 /// The share of the due requests that were sent, and the number of connections.
-fn kept(figures: &Figures) -> Cell {
-    let Some(kept) = figures.open.and_then(|open| open.kept) else {
+fn sent(figures: &Figures) -> Cell {
+    let Some(sent) = figures.open.and_then(|open| open.sent) else {
         return Cell::default();
     };
-    let connections = plural(kept.most_connections as usize, "connection");
-    let busy = match kept.bound_hits {
+    let connections = plural(sent.most_connections as usize, "connection");
+    let busy = match sent.bound_hits {
         0 => String::new(),
         hits => format!(", {} waited: all connections busy", exact(hits)),
     };
-    Cell::text(kept.rate_ratio_text()).with(Some(format!("{connections}{busy}")))
+    Cell::text(sent.rate_ratio_text()).with(Some(format!("{connections}{busy}")))
 }
 
 fn whole(value: f64) -> String {

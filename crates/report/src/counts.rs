@@ -69,17 +69,16 @@ impl CountTable {
     }
 
     fn of(run: &Run, trials: &[TrialRecord], workload: &str, load: &LoadSpec) -> Self {
-        let rounds: BTreeMap<&str, CountedRounds<'_>> = { run.servers.iter() }
-            .map(|server| {
-                let id = server.id.as_str();
-                (id, CountedRounds::among(trials, id, workload, load))
-            })
-            .filter(|(_, rounds)| !rounds.is_empty())
-            .collect();
+        let ids = run.servers.iter().map(|server| server.id.as_str());
+        let rounds = ids.clone().map(|id| {
+            let rounds = CountedRounds::among(trials, id, workload, load);
+            (id, rounds)
+        });
+        let rounds: BTreeMap<&str, CountedRounds<'_>> =
+            rounds.filter(|(_, rounds)| !rounds.is_empty()).collect();
         let values = |rounds: &CountedRounds<'_>| {
             rounds.by_round(|one| one.user_instructions.as_ref()?.per_request())
         };
-        let ids = run.servers.iter().map(|server| server.id.as_str());
         let has_values = |id: &str| rounds.get(id).is_some_and(|own| !values(own).is_empty());
         let base = baseline(run.baseline.as_deref(), ids.clone(), has_values);
         let list = |id: &str| Some(values(rounds.get(id)?).into_values().collect::<Vec<f64>>());
@@ -88,12 +87,15 @@ impl CountTable {
             let own = rounds.get(id)?;
             let list = list(id)?;
             let base_list = base_list.as_ref().filter(|_| base != Some(id));
-            let counted =
-                || { own.measured() }.filter_map(|(_, one)| one.user_instructions.as_ref());
+            let counted = || {
+                own.measured()
+                    .filter_map(|(_, one)| one.user_instructions.as_ref())
+            };
             let cpu: Vec<f64> = counted()
                 .filter_map(|one| one.unemulated?.cpu_ns_per_request())
                 .collect();
-            let mut failures: Vec<String> = { own.failed() }
+            let mut failures: Vec<String> = own
+                .failed()
                 .map(|(_, why)| why.lines().next().unwrap_or_default().to_owned())
                 .collect();
             failures.dedup();
@@ -122,8 +124,8 @@ impl CountTable {
         let mut blocks = vec![Block::Table(self.figures())];
         blocks.extend(self.how().map(Block::Caption));
         for row in &self.rows {
-            let why = { row.failures.iter() }.map(|why| format!("{}: {why}", row.server));
-            blocks.extend(why.map(Block::Caption));
+            let failures = row.failures.iter();
+            blocks.extend(failures.map(|why| Block::Caption(format!("{}: {why}", row.server))));
         }
         blocks.extend(self.functions().map(Block::Table));
         blocks.push(Block::Caption(MEANING.to_owned()));

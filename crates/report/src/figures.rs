@@ -15,14 +15,14 @@ use prony_model::{
     Bound, CountedRounds, LatencySummary, LogTail, Measurement, Outage, Outcome, Outcomes,
     Protocol, Throttled,
 };
-use prony_stats::{Estimate, spearman, supports_percentile};
+use prony_stats::{Correlation, Estimate, spearman, supports_percentile};
 
 pub(crate) use attempts::WARMING_UP;
 pub use attempts::{Attempts, WarmingFigures};
 pub use costs::{CostFigures, GeneratorFigures};
 pub use flows::PartFigures;
 pub(crate) use open::{Awaiting, RATE_MADE};
-pub use open::{EventFigures, HeldFigures, Kept, Lag, OpenFigures};
+pub use open::{EventFigures, HeldFigures, Lag, OpenFigures, SentFigures};
 pub use over_rounds::{Relative, WorstRound};
 pub use over_time::{OverTime, RoundSearch};
 pub use rounds::{Attempt, RoundFigures};
@@ -320,7 +320,7 @@ fn follows_noise(rounds: &CountedRounds<'_>) -> Option<f64> {
         .measured()
         .filter_map(|(_, round)| Some((round.headline()?, round.loss())));
     let (figures, losses): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    let (rho, p) = spearman(&figures, &losses)?;
+    let Correlation { rho, p } = spearman(&figures, &losses)?;
     let is_open = rounds.measured().next()?.1.load.load.shape.is_open();
     let is_worse = (rho > 0.0) == is_open;
     (p < FOLLOWS && is_worse).then_some(rho)

@@ -6,8 +6,8 @@ use prony_present::table::{Flag, Weight};
 use prony_present::words::{self, counted, plural};
 
 use crate::figures::{
-    Attempts, Awaiting, Figures, HeldFigures, Kept, OpenFigures, OutageFigures, Percentile,
-    RATE_MADE, WarmingFigures, WrongResponses,
+    Attempts, Awaiting, Figures, HeldFigures, OpenFigures, OutageFigures, Percentile, RATE_MADE,
+    SentFigures, WarmingFigures, WrongResponses,
 };
 use crate::table::{ServerRow, Standing};
 
@@ -244,14 +244,14 @@ fn starving(awaiting: Awaiting) -> Option<String> {
 
 fn schedule(open: &OpenFigures, median_latency_ns: Option<f64>) -> Vec<String> {
     let mut flags = Vec::new();
-    if let Some(kept) = open.kept {
-        if kept.rate_ratio < RATE_MADE {
-            let sent = kept.rate_ratio_text();
+    if let Some(figures) = open.sent {
+        if figures.rate_ratio < RATE_MADE {
+            let sent = figures.rate_ratio_text();
             flags.push(format!(
                 "the rate was not reached: in one round only {sent} of the due requests were sent"
             ));
         }
-        let busy = kept.bound_hits as f64 / kept.due as f64;
+        let busy = figures.bound_hits as f64 / figures.due as f64;
         if busy > MOST_BUSY {
             flags.push(format!(
                 "{} of requests found every connection busy",
@@ -270,7 +270,7 @@ fn schedule(open: &OpenFigures, median_latency_ns: Option<f64>) -> Vec<String> {
     flags
 }
 
-impl Kept {
+impl SentFigures {
     /// The share of due requests that were sent, never rounded up to all of them: `99.8 %`.
     pub fn rate_ratio_text(&self) -> String {
         match self.rate_ratio >= RATE_MADE {

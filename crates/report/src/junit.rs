@@ -43,7 +43,8 @@ fn of_server(server: &ServerRecord, trials: &[TrialRecord]) -> Vec<Case> {
             return whole("start", failed(message, reason.clone()));
         }
     }
-    let own: Vec<&TrialRecord> = { trials.iter() }
+    let own: Vec<&TrialRecord> = trials
+        .iter()
         .filter(|record| record.trial.server == server.id)
         .collect();
     let verified = server.verified.iter().map(|one| one.workload.as_str());
@@ -56,7 +57,9 @@ fn of_server(server: &ServerRecord, trials: &[TrialRecord]) -> Vec<Case> {
 }
 
 fn of_workload(server: &ServerRecord, workload: &str, own: &[&TrialRecord]) -> Case {
-    let trials: Vec<&TrialRecord> = { own.iter().copied() }
+    let trials: Vec<&TrialRecord> = own
+        .iter()
+        .copied()
         .filter(|record| record.trial.workload == workload)
         .collect();
     let result = unverified(server, workload)

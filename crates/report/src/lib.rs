@@ -31,14 +31,14 @@ pub use conditions::end as end_of_run;
 pub use counts::{CountRow, CountTable};
 pub use course::CourseTrial;
 pub use figures::{
-    Attempt, Attempts, CostFigures, EventFigures, Figures, GeneratorFigures, HeldFigures, Kept,
-    Lag, OpenFigures, OverTime, Percentile, Relative, RoundFigures, RoundSearch, SpectrumPoint,
-    WarmingFigures, WorstRound, WrongResponses,
+    Attempt, Attempts, CostFigures, EventFigures, Figures, GeneratorFigures, HeldFigures, Lag,
+    OpenFigures, OverTime, Percentile, Relative, RoundFigures, RoundSearch, SentFigures,
+    SpectrumPoint, WarmingFigures, WorstRound, WrongResponses,
 };
 pub use junit::junit;
 pub use notes::wrong as wrong_responses;
 pub use pages::{document, html, markdown, page, terminal};
-pub use published::{Document, DocumentRow, DocumentTable, Held, Measured};
+pub use published::{Concordance, Document, DocumentRow, DocumentTable, Measured, ReversedPair};
 pub use quiet::{Quiet, Seen};
 pub use summary::RunSummary;
 pub use table::{RateOrder, ResultTable, RoundsReached, ServerRow, Standing};

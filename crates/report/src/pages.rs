@@ -44,7 +44,7 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
             Section {
                 lead: format!("From: {}. {}", section.kicker, section.lead),
                 blocks: std::iter::once(Block::Table(tables::summaries(table)))
-                    .chain(held(table))
+                    .chain(order(table))
                     .collect(),
                 ..section
             }
@@ -534,7 +534,7 @@ fn document_section(document: &Document, table: &DocumentTable) -> Section {
     blocks.extend(
         words::overall(table).map(|_| Block::Heading("Did the published order hold?".into())),
     );
-    blocks.extend(held(table));
+    blocks.extend(order(table));
     if let Some(ratios) = tables::ratios(table) {
         blocks.extend([Block::Table(ratios), Block::Caption(RATIOS.into())]);
     }
@@ -555,7 +555,7 @@ fn document_section(document: &Document, table: &DocumentTable) -> Section {
 }
 
 /// Whether the document's order held.
-fn held(table: &DocumentTable) -> Vec<Block> {
+fn order(table: &DocumentTable) -> Vec<Block> {
     let overall = words::overall(table).map(Block::Text).into_iter();
     let sentences = words::sentences(table);
     overall

@@ -15,12 +15,12 @@ const LONGEST_COOKIE: usize = 8192;
 #[derive(Debug, Default)]
 pub(crate) struct CookieJar {
     /// The oldest first.
-    cookies: Vec<Kept>,
+    cookies: Vec<StoredCookie>,
 }
 
 /// A cookie that the server has set.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Kept {
+struct StoredCookie {
     name: String,
     value: String,
     path: String,
@@ -39,7 +39,8 @@ impl CookieJar {
 
     /// Takes those that a response to a request for `path` on `server` sets.
     pub(crate) fn take_all(&mut self, response: &Collect, server: &HttpUrl, path: &str) {
-        for (_, value) in { response.fields() }.filter(|(name, _)| *name == b"set-cookie") {
+        let fields = response.fields();
+        for (_, value) in fields.filter(|(name, _)| *name == b"set-cookie") {
             if let Ok(field) = std::str::from_utf8(value) {
                 self.take(field, server, path);
             }
@@ -66,7 +67,7 @@ impl CookieJar {
             (Some(age), _) => Some(now.checked_add(age).unwrap_or(now)),
             (None, expires) => expires,
         };
-        let kept = Kept {
+        let stored = StoredCookie {
             name: cookie.name().to_owned(),
             value: cookie.value().to_owned(),
             path: match cookie.path() {
@@ -76,18 +77,18 @@ impl CookieJar {
             needs_tls: cookie.secure() == Some(true),
             expires,
         };
-        let is_same = |it: &Kept| (&it.name, &it.path) == (&kept.name, &kept.path);
-        let is_expired = kept.is_expired(now);
+        let is_same = |it: &StoredCookie| (&it.name, &it.path) == (&stored.name, &stored.path);
+        let is_expired = stored.is_expired(now);
         match self.cookies.iter().position(is_same) {
             Some(at) if is_expired => drop(self.cookies.remove(at)),
             // It keeps its place (section 5.3, step 11).
-            Some(at) => self.cookies[at] = kept,
+            Some(at) => self.cookies[at] = stored,
             None if is_expired => {}
             None => {
                 if self.cookies.len() == MOST_COOKIES {
                     self.cookies.remove(0);
                 }
-                self.cookies.push(kept);
+                self.cookies.push(stored);
             }
         }
     }
@@ -97,10 +98,10 @@ impl CookieJar {
         let path = path.split('?').next().unwrap_or_default();
         let now = OffsetDateTime::now_utc();
         let is_secure = server.scheme() == Scheme::Https || is_loopback(server.host());
-        let is_sent = |it: &&Kept| {
+        let is_sent = |it: &&StoredCookie| {
             (is_secure || !it.needs_tls) && !it.is_expired(now) && is_path_of(&it.path, path)
         };
-        let mut sent: Vec<&Kept> = self.cookies.iter().filter(is_sent).collect();
+        let mut sent: Vec<&StoredCookie> = self.cookies.iter().filter(is_sent).collect();
         // The longest path first (section 5.4, step 2); the sort keeps the order of the others.
         sent.sort_by_key(|it| std::cmp::Reverse(it.path.len()));
         let pairs = sent.iter().map(|it| format!("{}={}", it.name, it.value));
@@ -109,7 +110,7 @@ impl CookieJar {
     }
 }
 
-impl Kept {
+impl StoredCookie {
     fn is_expired(&self, now: OffsetDateTime) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }

@@ -129,14 +129,14 @@ impl OneRequest {
             body,
             keeps_cookies,
         } = &*self.template;
-        let fields = fields.iter();
+        let fields = fields
+            .iter()
+            .map(|(name, text)| (name.clone(), text.data()));
         let data = OneRequestData {
             method: method.clone(),
             server: self.server.as_str().to_owned(),
             target: target.data(),
-            fields: { fields }
-                .map(|(name, text)| (name.clone(), text.data()))
-                .collect(),
+            fields: fields.collect(),
             body: body.data(),
             keeps_cookies: *keeps_cookies,
             sources: self.sources.data(None)?,
@@ -153,12 +153,11 @@ impl OneRequest {
         let data: OneRequestData = portable.read()?;
         let text = |data| Text::of(data).map_err(|error| portable.damaged(error));
         let fields = data.fields.into_iter();
+        let fields = fields.map(|(name, data)| Ok((name, text(data)?)));
         let template = RequestTemplate {
             method: data.method,
             target: text(data.target)?,
-            fields: { fields }
-                .map(|(name, data)| Ok((name, text(data)?)))
-                .collect::<Result<_, RebuildError>>()?,
+            fields: fields.collect::<Result<_, RebuildError>>()?,
             body: text(data.body)?,
             keeps_cookies: data.keeps_cookies,
         };

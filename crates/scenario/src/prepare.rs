@@ -400,9 +400,8 @@ fn sets_variables(entry: &Entry) -> bool {
         .response
         .iter()
         .flat_map(|response| &response.captures);
-    let options = entry.request.options.iter();
-    captures.count() > 0 || { options }
-        .any(|option| matches!(option.value, OptionValue::Variable(_)))
+    let mut options = entry.request.options.iter();
+    captures.count() > 0 || options.any(|option| matches!(option.value, OptionValue::Variable(_)))
 }
 
 fn sends_again(entry: &Entry) -> bool {

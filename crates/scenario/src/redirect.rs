@@ -76,9 +76,10 @@ fn gives_content_type(entry: &Request) -> bool {
         name.is_ok_and(|name| name == header::CONTENT_TYPE)
     };
     let of_option = |EntryOption { value, .. }: &EntryOption| match value {
-        OptionValue::Text(TextOption::Header, line) => { line.literal() }
-            .and_then(|line| line.split_once(':'))
-            .is_some_and(|(name, _)| is_it(name)),
+        OptionValue::Text(TextOption::Header, line) => {
+            let field = line.literal().and_then(|line| line.split_once(':'));
+            field.is_some_and(|(name, _)| is_it(name))
+        }
         _ => false,
     };
     let of_field = |KeyValue { key, .. }: &KeyValue| key.literal().is_some_and(is_it);

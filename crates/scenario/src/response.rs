@@ -22,18 +22,32 @@ pub(crate) enum Unexpected {
     Other(Outcome, String),
 }
 
-/// Evaluates the captures and asserts of an entry on a response to `url`, which came after `redirects`.
+/// A response to evaluate.
+pub(crate) struct Received<'a> {
+    pub(crate) url: &'a str,
+    /// Those before it.
+    pub(crate) redirects: &'a [Redirect],
+    pub(crate) reply: &'a Reply<'a>,
+    pub(crate) kept: &'a Collect,
+}
+
+/// Evaluates the captures and asserts of an entry.
 pub(crate) fn evaluate(
     entry: &Entry,
     coerces_json_path: bool,
-    (url, redirects): (&str, &[Redirect]),
-    (reply, kept): (&Reply<'_>, &Collect),
+    received: &Received<'_>,
     variables: &mut Variables,
     environment: &mut dyn Environment,
 ) -> Result<(), Unexpected> {
     let Some(expected) = &entry.response else {
         return Ok(());
     };
+    let Received {
+        url,
+        redirects,
+        reply,
+        kept,
+    } = *received;
     let body = decoded(kept).map_err(|reason| Unexpected::Other(Outcome::WrongBody, reason))?;
     let texts: Vec<(Cow<'_, str>, Cow<'_, str>)> = kept
         .fields()

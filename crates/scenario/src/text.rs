@@ -70,12 +70,12 @@ impl Template {
     pub fn parse(text: &str, sources: &Sources) -> Result<Self, TextError> {
         let mut elements = Vec::new();
         let mut rest = text;
-        while let Some((before, inner, behind)) = next_placeholder(rest)? {
-            if !before.is_empty() {
-                elements.push(Element::Text(before.to_owned()));
+        while let Some(split) = split_at_placeholder(rest)? {
+            if !split.before.is_empty() {
+                elements.push(Element::Text(split.before.to_owned()));
             }
-            elements.push(Element::of(expression(inner)?, sources)?);
-            rest = behind;
+            elements.push(Element::of(expression(split.inner)?, sources)?);
+            rest = split.behind;
         }
         if !rest.is_empty() {
             elements.push(Element::Text(rest.to_owned()));
@@ -157,26 +157,36 @@ impl Template {
     }
 }
 
-/// The text before the first placeholder, what is in it, and the text behind it.
-fn next_placeholder(text: &str) -> Result<Option<(&str, &str, &str)>, TextError> {
+/// A text with a placeholder.
+struct Split<'a> {
+    before: &'a str,
+    /// What is between the braces.
+    inner: &'a str,
+    behind: &'a str,
+}
+
+/// Splits a text at its first placeholder.
+fn split_at_placeholder(text: &str) -> Result<Option<Split<'_>>, TextError> {
     let Some((before, rest)) = text.split_once("{{") else {
         return Ok(None);
     };
-    match rest.split_once("}}") {
-        Some((inner, behind)) => Ok(Some((before, inner, behind))),
-        None => Err(TextError::Open),
-    }
+    let (inner, behind) = rest.split_once("}}").ok_or(TextError::Open)?;
+    Ok(Some(Split {
+        before,
+        inner,
+        behind,
+    }))
 }
 
 /// The first placeholder of a text.
 pub fn placeholder(text: &str) -> Option<&str> {
     let mut rest = text;
-    while let Ok(Some((before, inner, behind))) = next_placeholder(rest) {
-        if expression(inner).is_ok() {
-            let end = rest.len() - behind.len();
-            return Some(&rest[before.len()..end]);
+    while let Ok(Some(split)) = split_at_placeholder(rest) {
+        if expression(split.inner).is_ok() {
+            let end = rest.len() - split.behind.len();
+            return Some(&rest[split.before.len()..end]);
         }
-        rest = behind;
+        rest = split.behind;
     }
     None
 }

@@ -13,7 +13,7 @@ use crate::options::EntryOptions;
 use crate::prepare::{HurlScenario, PreparedEntry, accepts, place};
 use crate::redirect;
 use crate::request::{RequestFailure, follow, given_cookies, render, set_cookies};
-use crate::response::{Unexpected, evaluate};
+use crate::response::{Received, Unexpected, evaluate};
 use crate::secrets::Secrets;
 
 /// The most characters of a reason that are shown.
@@ -260,12 +260,16 @@ impl<'a> HurlUser<'a> {
         };
         let run = self.run.as_ref();
         let coerces = run.is_none_or(|run| run.options.coerces_json_path);
-        let redirects = run.map_or(&[][..], |run| &run.redirects);
+        let received = Received {
+            url: self.requests.sent().parts().url().as_str(),
+            redirects: run.map_or(&[][..], |run| &run.redirects),
+            reply,
+            kept,
+        };
         evaluate(
             &entry.entry,
             coerces,
-            (self.requests.sent().parts().url().as_str(), redirects),
-            (reply, kept),
+            &received,
             &mut self.variables,
             &mut self.environment,
         )

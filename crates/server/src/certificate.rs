@@ -111,14 +111,14 @@ fn day(time: SystemTime) -> String {
 /// Writes a new certificate to a folder, which takes its name when it is complete. If another Prony has just done the
 /// same, the two share that one.
 fn create(folder: &Path, now: SystemTime) -> Result<Certificate, CertificateError> {
-    let (certificate, key) = self_signed(now)?;
+    let pem = self_signed(now)?;
     let named = folder.join(day(now + VALIDITY));
     let write = || {
         fs::create_dir_all(folder)?;
         let unfinished = tempfile::Builder::new().prefix("new-").tempdir_in(folder)?;
         let files = Certificate::in_folder(unfinished.path());
-        write_file(&files.certificate, &certificate, 0o644)?;
-        write_file(&files.key, &key, 0o600)?;
+        write_file(&files.certificate, &pem.certificate, 0o644)?;
+        write_file(&files.key, &pem.key, 0o600)?;
         fs::rename(unfinished.path(), &named)
     };
     let written = write();
@@ -141,15 +141,22 @@ fn write_file(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A certificate and its key, in PEM.
-fn self_signed(now: SystemTime) -> Result<(String, String), rcgen::Error> {
+struct Pem {
+    certificate: String,
+    key: String,
+}
+
+fn self_signed(now: SystemTime) -> Result<Pem, rcgen::Error> {
     let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
     let mut parameters = CertificateParams::new(NAMES.map(String::from))?;
     // Clients in containers may have clocks that are behind.
     parameters.not_before = (now - DAY).into();
     parameters.not_after = (now + VALIDITY + DAY).into();
     let certificate = parameters.self_signed(&key)?;
-    Ok((certificate.pem(), key.serialize_pem()))
+    Ok(Pem {
+        certificate: certificate.pem(),
+        key: key.serialize_pem(),
+    })
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub use listening::{ListeningServer, NotListening, Unmeasured};
 pub use logs::{Logs, tail, with_short_lines};
 pub use manifest::{
     CertificateTrust, Class, ClientCertificate, Described, Encryption, Input, MANIFEST_FILE,
-    Manifest, Outside, Pattern, Place, Recipe, ServerTable, ServerUrl, TlsOptions, Variant,
+    Manifest, Outside, Pattern, Placeholder, Recipe, ServerTable, ServerUrl, TlsOptions, Variant,
     VersionSource, Word,
 };
 pub use port::{FreePorts, PortSource, says_address_in_use};
@@ -41,7 +41,7 @@ pub use supervisor::{
     Exit, RunError, SpawnError, Supervised, SupervisorProgram, Task, run_if_asked,
 };
 pub use toolchain::{
-    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, Part, Program,
-    ProvideError, Source, TOOLCHAINS, Tool, ToolReport, ToolState, Toolbox, Toolchain, Version,
+    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, PackageSource, Part,
+    Program, ProvideError, TOOLCHAINS, Tool, ToolReport, ToolState, Toolbox, Toolchain, Version,
     install_line,
 };

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::build::Built;
 use crate::certificate::Certificate;
 use crate::logs::Logs;
-use crate::manifest::{Place, Word};
+use crate::manifest::{Placeholder, Word};
 use crate::port::PortSource;
 use crate::sampling::{ProcessTree, TreeUsage};
 use crate::supervisor::{Exit, SpawnError, Supervised, SupervisorProgram, Task};
@@ -377,12 +377,12 @@ impl Contract {
     }
 
     fn fill(&self, word: &Word) -> String {
-        let value = |place| match place {
-            Place::Host => Some(self.host.clone()),
-            Place::Port => Some(self.port.clone()),
-            Place::Cpus => Some(self.cpus.clone()),
-            Place::Assets => Some(self.assets.to_string_lossy().into_owned()),
-            Place::Tmp => Some(self.scratch()?.to_string_lossy().into_owned()),
+        let value = |placeholder| match placeholder {
+            Placeholder::Host => Some(self.host.clone()),
+            Placeholder::Port => Some(self.port.clone()),
+            Placeholder::Cpus => Some(self.cpus.clone()),
+            Placeholder::Assets => Some(self.assets.to_string_lossy().into_owned()),
+            Placeholder::Tmp => Some(self.scratch()?.to_string_lossy().into_owned()),
             // The build has already filled these in.
             _ => None,
         };
@@ -410,7 +410,7 @@ fn with_variables(
 
 fn wants_scratch(built: &Built) -> bool {
     let mut words = built.run.iter().chain(built.env.values());
-    words.any(|word| word.placeholders().any(|place| place == Place::Tmp))
+    words.any(|word| word.placeholders().any(|it| it == Placeholder::Tmp))
 }
 
 /// In the system's temporary folder, because the path of a socket in it must be short.

@@ -6,12 +6,20 @@ const ALL_ORDERS: usize = 7;
 /// The size of the sample: a p-value of 0.01 is then known to within 0.002.
 const ORDERS: u32 = 10_000;
 
-/// Spearman's rank correlation of pairs (-1 to 1), and its two-sided p-value: the share of permutations whose correlation
-/// is at least as far from 0. Equal values share the mean of their ranks.
+/// Spearman's rank correlation of pairs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correlation {
+    /// The correlation, from -1 to 1.
+    pub rho: f64,
+    /// Its two-sided p-value: the share of permutations whose correlation is at least as far from 0.
+    pub p: f64,
+}
+
+/// The rank correlation of pairs. Equal values share the mean of their ranks.
 ///
 /// `None` if the slices differ in length, have fewer than four values, are constant, or contain a value that is not
 /// finite. Permutations are drawn from a fixed seed: the same pairs give the same p.
-pub fn spearman(one: &[f64], other: &[f64]) -> Option<(f64, f64)> {
+pub fn spearman(one: &[f64], other: &[f64]) -> Option<Correlation> {
     if one.len() != other.len() || one.len() < 4 {
         return None;
     }
@@ -40,7 +48,10 @@ pub fn spearman(one: &[f64], other: &[f64]) -> Option<(f64, f64)> {
             (as_far as f64 + 1.0) / (f64::from(ORDERS) + 1.0)
         }
     };
-    Some((found.clamp(-1.0, 1.0), p))
+    Some(Correlation {
+        rho: found.clamp(-1.0, 1.0),
+        p,
+    })
 }
 
 /// Centered ranks, scaled to length 1: the correlation of two is the sum of their products.

@@ -21,7 +21,7 @@ mod variance;
 mod verdict;
 
 pub use batches::{Interval, LEAST_BATCHES, cases_to_show, ratio_of_sums, share_of};
-pub use correlation::spearman;
+pub use correlation::{Correlation, spearman};
 pub use draws::{binomial, goodness_of_fit, independence};
 pub use median::{Estimate, TARGET_COVERAGE, median};
 pub use order::{Band, Beside, Competitor, Known, Order, bands, stands};

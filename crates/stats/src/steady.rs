@@ -1,6 +1,6 @@
 //! Whether a server under load has stopped getting faster.
 
-use crate::correlation::spearman;
+use crate::correlation::{Correlation, spearman};
 use crate::median::median;
 
 /// Nothing is decided before a load has run this long, in seconds: looks compare parts of its second half, which
@@ -278,7 +278,7 @@ fn grows(values: &[f64]) -> bool {
         return false;
     }
     let places: Vec<f64> = (0..values.len()).map(|place| place as f64).collect();
-    let Some((correlation, p)) = spearman(&places, values) else {
+    let Some(Correlation { rho, p }) = spearman(&places, values) else {
         return false;
     };
     let (early, late) = values.split_at(values.len() / 2);
@@ -287,7 +287,7 @@ fn grows(values: &[f64]) -> bool {
         _ => 0.0,
     };
     // The p-value is two-sided, and only one side is an improvement.
-    correlation > 0.0 && p / 2.0 < SIGNIFICANCE && gain >= LEAST_GAIN
+    rho > 0.0 && p / 2.0 < SIGNIFICANCE && gain >= LEAST_GAIN
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::ops::Range;
 
 use prony_model::{LoadTrace, Outcome, ThreadTrace, TracedRequest};
 use serde::Serialize;
@@ -124,8 +125,8 @@ impl Events {
                 true => "measured",
                 false => "warm-up",
             };
-            let times = (phase.from_ns, phase.to_ns);
-            self.slice(phases, (name.into(), "phase"), times, Arguments::default());
+            let times = phase.from_ns..phase.to_ns;
+            self.slice(phases, name.into(), "phase", times, Arguments::default());
         }
         let mut lanes = Lanes::default();
         let mut requests: Vec<&TracedRequest> = traced.requests.iter().collect();
@@ -134,7 +135,7 @@ impl Events {
             let name = name(request, names);
             self.add_wait(phases, request, &name);
             if let Some(sent) = request.sent_ns {
-                let track = lanes.take(request.connection, (sent, request.ended_ns), |title| {
+                let track = lanes.take(request.connection, sent..request.ended_ns, |title| {
                     self.track(pid, title)
                 });
                 self.add_request(track, request, name, sent);
@@ -143,13 +144,13 @@ impl Events {
     }
 
     fn add_request(&mut self, track: Track, request: &TracedRequest, name: String, sent: u64) {
-        let times = (sent, request.ended_ns);
-        self.slice(track, (name, "request"), times, Arguments::of(request));
+        let times = sent..request.ended_ns;
+        self.slice(track, name, "request", times, Arguments::of(request));
         // The first byte of a short response is also its last one.
         if let Some(first_byte) = request.first_byte_ns.filter(|&at| at < request.ended_ns) {
-            let times = (sent, first_byte);
+            let times = sent..first_byte;
             let name = "to first byte".into();
-            self.slice(track, (name, "request"), times, Arguments::default());
+            self.slice(track, name, "request", times, Arguments::default());
         }
     }
 
@@ -190,8 +191,9 @@ impl Events {
     fn slice(
         &mut self,
         track: Track,
-        (name, cat): (String, &'static str),
-        (from, to): (u64, u64),
+        name: String,
+        cat: &'static str,
+        times: Range<u64>,
         args: Arguments,
     ) {
         self.all.push(Event {
@@ -199,8 +201,8 @@ impl Events {
             cat: Some(cat),
             ph: "X",
             id: None,
-            ts: microseconds(from),
-            dur: Some(microseconds(to.saturating_sub(from))),
+            ts: microseconds(times.start),
+            dur: Some(microseconds(times.end.saturating_sub(times.start))),
             pid: track.pid,
             tid: track.tid,
             args,
@@ -250,12 +252,12 @@ impl Lanes {
     fn take(
         &mut self,
         connection: usize,
-        (from, to): (u64, u64),
+        times: Range<u64>,
         new: impl FnOnce(String) -> Track,
     ) -> Track {
         let lanes = self.0.entry(connection).or_default();
-        if let Some(lane) = lanes.iter_mut().find(|lane| lane.ends <= from) {
-            lane.ends = to;
+        if let Some(lane) = lanes.iter_mut().find(|lane| lane.ends <= times.start) {
+            lane.ends = times.end;
             return lane.track;
         }
         let number = connection + 1;
@@ -264,7 +266,10 @@ impl Lanes {
             lanes => format!("connection {number}, lane {}", lanes + 1),
         };
         let track = new(title);
-        lanes.push(Lane { track, ends: to });
+        lanes.push(Lane {
+            track,
+            ends: times.end,
+        });
         track
     }
 }

@@ -196,9 +196,8 @@ mod tests {
     fn percentiles_rise_to_all_counts_and_end_without_a_reciprocal() {
         let text = hgrm(&latencies());
         let cells = |line: &str| -> Vec<f64> {
-            { line.split_whitespace() }
-                .map(|cell| cell.parse().unwrap())
-                .collect()
+            let cells = line.split_whitespace();
+            cells.map(|cell| cell.parse().unwrap()).collect()
         };
         let rows = text.lines().skip(2).filter(|line| !line.starts_with('#'));
         let rows: Vec<Vec<f64>> = rows.map(cells).collect();
@@ -247,17 +246,12 @@ mod tests {
         };
         let mut log = Vec::new();
         write_hlog(&latencies, "http://a/\nb", &mut log).unwrap();
-        let intervals: Vec<_> = { read(&log).into_iter() }
-            .map(|(interval, latencies)| {
-                let (start, length) = (interval.start_timestamp(), interval.duration());
-                (
-                    start.as_millis(),
-                    length.as_secs(),
-                    interval.max(),
-                    latencies.len(),
-                )
-            })
-            .collect();
+        let intervals = read(&log).into_iter().map(|(interval, latencies)| {
+            let start = interval.start_timestamp().as_millis();
+            let length = interval.duration().as_secs();
+            (start, length, interval.max(), latencies.len())
+        });
+        let intervals: Vec<_> = intervals.collect();
         // As the log shows it.
         let longest = self::latencies().as_hdr().max() as f64 / PER_MILLISECOND;
         let longest = (longest * 1000.0).round() / 1000.0;

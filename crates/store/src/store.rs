@@ -18,8 +18,15 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Store {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
-    /// Which file it is (see [`identity`]); `None` if it was not opened for writing.
-    identity: Option<(u64, u64)>,
+    /// `None` if it was not opened for writing.
+    identity: Option<FileIdentity>,
+}
+
+/// Which file is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct FileIdentity {
+    device: u64,
+    inode: u64,
 }
 
 impl Store {
@@ -182,10 +189,13 @@ fn has_open_wal(path: &Path) -> bool {
     std::fs::metadata(wal).is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// The device and the inode of a file, which identify it; `None` if there is none.
-fn identity(path: &Path) -> Option<(u64, u64)> {
+/// `None` if there is no file.
+fn identity(path: &Path) -> Option<FileIdentity> {
     let found = path.metadata().ok()?;
-    Some((found.dev(), found.ino()))
+    Some(FileIdentity {
+        device: found.dev(),
+        inode: found.ino(),
+    })
 }
 
 /// Marks an SQLite file as Prony's (`file(1)` and SQLite read it as `application_id`).

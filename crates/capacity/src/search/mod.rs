@@ -19,7 +19,7 @@ pub use bracket::{LEAST_RATE, MOST_RATE};
 pub use found::{Found, Precision};
 pub use tried::{Purpose, Tried};
 
-use prony_stats::{Estimate, median};
+use prony_stats::{Estimate, Interval, median};
 
 use bracket::{Bracket, Closed};
 use confirm::{Confirming, Decided};
@@ -73,7 +73,7 @@ pub struct Search {
     /// The number of findings, including the ones that were not confirmed.
     found: usize,
     /// The lowest and the highest rate at which any of them ended, or that contradicted the capacity.
-    extremes: Option<(f64, f64)>,
+    extremes: Option<Interval>,
     /// Rates of findings whose verdict was confirmed.
     confirmed: Vec<f64>,
     /// Whether the capacity was confirmed.
@@ -168,8 +168,8 @@ impl Search {
     }
 
     fn reach(&mut self, low: f64, high: f64) {
-        let (lowest, highest) = self.extremes.unwrap_or((low, high));
-        self.extremes = Some((lowest.min(low), highest.max(high)));
+        let reached = Interval { low, high };
+        self.extremes = Some(self.extremes.map_or(reached, |it| it.with(reached)));
     }
 
     /// Ends if the capacity is known as precisely as requested, or cannot be; otherwise continues.
@@ -181,7 +181,8 @@ impl Search {
         if let Some(Found::Capacity { per_s, .. }) = precise {
             return self.confirm_capacity(per_s);
         }
-        if let Some((failed, held)) = self.contradiction().filter(|_| is_enough || is_last) {
+        let contradiction = self.contradiction().filter(|_| is_enough || is_last);
+        if let Some(Bisected { failed, held }) = contradiction {
             let is_confirmed = |rate| self.confirmed.contains(&rate);
             if !(is_confirmed(failed) && is_confirmed(held)) {
                 self.confirming = Some((Confirms::Findings, Confirming::new(failed, held)));
@@ -214,11 +215,11 @@ impl Search {
 
     /// The lowest rate at which a finding saw the server fail and the highest at which one saw it sustained, if the former
     /// is below the latter.
-    fn contradiction(&self) -> Option<(f64, f64)> {
+    fn contradiction(&self) -> Option<Bisected> {
         let failed = self.rates(|finding| finding.failed).into_iter();
         let held = self.rates(|finding| finding.held).into_iter();
         let (failed, held) = (failed.reduce(f64::min)?, held.reduce(f64::max)?);
-        (failed < held).then_some((failed, held))
+        (failed < held).then_some(Bisected { held, failed })
     }
 
     fn tried_again(&mut self, outcome: Tried) {
@@ -334,7 +335,7 @@ impl Search {
             ..
         } = &mut found
         {
-            (*low_per_s, *high_per_s) = extremes;
+            (*low_per_s, *high_per_s) = (extremes.low, extremes.high);
             *confirmed = false;
         }
         Some(found).filter(|found| self.precision.is_met(found))
@@ -350,9 +351,9 @@ impl Search {
     /// The rates at which the bisections ended; without one, the results of the approach.
     fn imprecise(&self) -> Found {
         let (held, upper) = self.approach.ends();
-        let (low, high) = self.extremes.unzip();
+        let high = self.extremes.map(|it| it.high);
         Found::Imprecise {
-            low_per_s: low.or(held),
+            low_per_s: self.extremes.map(|it| it.low).or(held),
             high_per_s: high.or(upper.map(|upper| upper.rate)),
             findings_per_s: self.rates(Bisected::middle),
         }

@@ -312,12 +312,18 @@ fn findings_that_agree_with_those_that_were_dropped_give_a_capacity() {
         })
         .into();
     search.found = 6;
-    search.extremes = Some((32_987.0, 37_825.0));
+    search.extremes = Some(Interval {
+        low: 32_987.0,
+        high: 37_825.0,
+    });
     assert_eq!(search.narrow(), None);
     let (found, low, high) = capacity(&search.result());
     assert_eq!((low, high), (32_987.0, 37_825.0));
     assert!((found / 35_600.0 - 1.0).abs() < 0.01, "{found}");
-    search.extremes = Some((30_000.0, 41_000.0));
+    search.extremes = Some(Interval {
+        low: 30_000.0,
+        high: 41_000.0,
+    });
     assert_eq!(imprecise(&search.result()), (30_000.0, 41_000.0));
 }
 

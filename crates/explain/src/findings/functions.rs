@@ -139,11 +139,11 @@ fn is_more_than(samples: f64, of: &Profile, limit: f64) -> bool {
 mod tests {
     use super::super::Rule;
     use super::*;
-    use crate::made::Made;
+    use crate::builder::Builder;
     use crate::summary::ExplanationSummary;
 
     fn says(rule: Rule, stacks: &[(&str, f64)]) -> Option<String> {
-        let servers = [Made::server("a").profile(stacks).done()];
+        let servers = [Builder::server("a").profile(stacks).done()];
         rule(&ExplanationSummary::of(&servers).workloads[0])
     }
 

@@ -175,7 +175,7 @@ impl Others {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::made::{Made, profile};
+    use crate::builder::{Builder, profile};
     use crate::summary::ExplanationSummary;
     use prony_model::{CostFigure, Explanation};
     use prony_testkit::table::rows;
@@ -207,10 +207,10 @@ mod tests {
     /// A server, from its id, its figures (`cpu=2e-5`, or `cpu=1,2,3` round by round), its calls (`read()=1`), and `events`.
     fn server(text: &str) -> Explanation {
         let mut words = text.split(' ');
-        let mut made = Made::server(words.next().unwrap());
+        let mut builder = Builder::server(words.next().unwrap());
         for word in words {
             if word == "events" {
-                made = made.events();
+                builder = builder.events();
                 continue;
             }
             let (name, values) = word.split_once('=').expect(word);
@@ -218,13 +218,13 @@ mod tests {
                 .split(',')
                 .map(|value| value.parse().unwrap())
                 .collect();
-            made = match (name.strip_suffix("()"), values.as_slice()) {
-                (Some(call), _) => made.call(call, values[0]),
-                (None, [value]) => made.with(CostFigure::from_name(name).unwrap(), *value),
-                (None, values) => made.exactly(CostFigure::from_name(name).unwrap(), values),
+            builder = match (name.strip_suffix("()"), values.as_slice()) {
+                (Some(call), _) => builder.call(call, values[0]),
+                (None, [value]) => builder.with(CostFigure::from_name(name).unwrap(), *value),
+                (None, values) => builder.exactly(CostFigure::from_name(name).unwrap(), values),
             };
         }
-        made.done()
+        builder.done()
     }
 
     #[test]

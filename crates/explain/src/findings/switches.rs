@@ -15,7 +15,11 @@ const LEAST: f64 = 0.1;
 
 /// The server whose threads wait far more often than those of the others.
 pub fn voluntary(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let (server, times, others) = outstanding(workload, CostFigure::VoluntarySwitches)?;
+    let Outstanding {
+        server,
+        times,
+        others,
+    } = outstanding(workload, CostFigure::VoluntarySwitches)?;
     Some(format!(
         "Threads of {server} give up their CPU to wait {times} times {}, {others}.",
         each(workload.unit)
@@ -24,18 +28,25 @@ pub fn voluntary(workload: &WorkloadCosts<'_>) -> Option<String> {
 
 /// The server that the kernel interrupts far more often than the others.
 pub fn involuntary(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let (server, times, others) = outstanding(workload, CostFigure::InvoluntarySwitches)?;
+    let Outstanding {
+        server,
+        times,
+        others,
+    } = outstanding(workload, CostFigure::InvoluntarySwitches)?;
     Some(format!(
         "The kernel takes the CPU from threads of {server} {times} times {}, {others}; more of them want to run than have a CPU.",
         each(workload.unit)
     ))
 }
 
-/// The server far above all others, its figure, and those of the others.
-fn outstanding<'w>(
-    workload: &WorkloadCosts<'w>,
-    figure: CostFigure,
-) -> Option<(&'w str, String, String)> {
+/// A server far above all others, with its figure and those of the others.
+struct Outstanding<'w> {
+    server: &'w str,
+    times: String,
+    others: String,
+}
+
+fn outstanding<'w>(workload: &WorkloadCosts<'w>, figure: CostFigure) -> Option<Outstanding<'w>> {
     fn of<'s>(server: &'s ServerCosts<'_>, figure: CostFigure) -> Option<&'s Estimate> {
         server.figure(figure)
     }
@@ -43,7 +54,11 @@ fn outstanding<'w>(
         let times = of(server, figure).filter(|times| above(times, LEAST))?;
         let others = range_of_others(workload, &[server.server()], |other| of(other, figure))?;
         let is_far = above(times, FAR * others.highest_end);
-        is_far.then(|| (server.server(), about_times(times.median), others.words()))
+        is_far.then(|| Outstanding {
+            server: server.server(),
+            times: about_times(times.median),
+            others: others.words(),
+        })
     })
 }
 

@@ -393,8 +393,8 @@ impl Words {
 impl Explain for Words {
     fn note(&self, agent: Option<usize>, text: String) -> Event {
         let error = text.strip_prefix("srun: error: ").unwrap_or_default();
-        if let Some((task, node, how)) = task_error(error) {
-            let reason = self.end_of_task(node, how);
+        if let Some(TaskError { task, nodes, how }) = task_error(error) {
+            let reason = self.end_of_task(nodes, how);
             self.keep(&reason);
             return Event::Ended {
                 agent: Some(task),
@@ -430,16 +430,23 @@ impl Explain for Words {
     }
 }
 
-/// The first task, the nodes and what happened in `node2: task 1: Killed` or `node[2-3]: tasks 1-2: Killed`.
-fn task_error(error: &str) -> Option<(usize, &str, &str)> {
+struct TaskError<'a> {
+    /// The first of several.
+    task: usize,
+    nodes: &'a str,
+    how: &'a str,
+}
+
+/// Reads `node2: task 1: Killed` or `node[2-3]: tasks 1-2: Killed`.
+fn task_error(error: &str) -> Option<TaskError<'_>> {
     let (nodes, rest) = error.split_once(": task")?;
     let (tasks, how) = rest
         .strip_prefix('s')
         .unwrap_or(rest)
         .trim_start()
         .split_once(": ")?;
-    let first = tasks.split(['-', ',']).next()?;
-    Some((first.parse().ok()?, nodes, how))
+    let task = tasks.split(['-', ',']).next()?.parse().ok()?;
+    Some(TaskError { task, nodes, how })
 }
 
 #[cfg(test)]

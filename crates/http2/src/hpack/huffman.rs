@@ -37,8 +37,15 @@ const FIRST: [(u32, usize); LONGEST + 1] = first();
 
 /// Most codes are at most this long and are found with one lookup.
 const SHORT: u32 = 9;
-/// For each prefix of [`SHORT`] bits the symbol and its code length; 0 if the code is longer.
-const SHORT_CODES: [(u8, u8); 1 << SHORT] = short_codes();
+/// For each prefix of [`SHORT`] bits.
+const SHORT_CODES: [ShortCode; 1 << SHORT] = short_codes();
+
+#[derive(Clone, Copy)]
+struct ShortCode {
+    symbol: u8,
+    /// 0 if the code is longer than [`SHORT`].
+    length: u8,
+}
 
 const fn ordered() -> [u16; SYMBOLS] {
     let mut ordered = [0; SYMBOLS];
@@ -72,13 +79,20 @@ const fn first() -> [(u32, usize); LONGEST + 1] {
     first
 }
 
-const fn short_codes() -> [(u8, u8); 1 << SHORT] {
-    let mut codes = [(0, 0); 1 << SHORT];
+const fn short_codes() -> [ShortCode; 1 << SHORT] {
+    let longer = ShortCode {
+        symbol: 0,
+        length: 0,
+    };
+    let mut codes = [longer; 1 << SHORT];
     let mut beginning = 0;
     while beginning < codes.len() {
         let (symbol, length) = search((beginning as u32) << (32 - SHORT));
         if length <= SHORT {
-            codes[beginning] = (symbol as u8, length as u8);
+            codes[beginning] = ShortCode {
+                symbol: symbol as u8,
+                length: length as u8,
+            };
         }
         beginning += 1;
     }
@@ -105,8 +119,8 @@ const fn search(bits: u32) -> (u16, u32) {
 
 fn symbol(bits: u32) -> (u16, u32) {
     match SHORT_CODES[(bits >> (32 - SHORT)) as usize] {
-        (_, 0) => search(bits),
-        (symbol, length) => (symbol.into(), length.into()),
+        ShortCode { length: 0, .. } => search(bits),
+        ShortCode { symbol, length } => (symbol.into(), length.into()),
     }
 }
 

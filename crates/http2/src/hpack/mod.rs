@@ -44,15 +44,20 @@ const OVERHEAD: usize = 32;
 pub struct Fields {
     /// Names and values, concatenated.
     bytes: Vec<u8>,
-    /// Where each name and each value ends.
-    ends: Vec<(usize, usize)>,
+    ends: Vec<FieldEnds>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct FieldEnds {
+    name: usize,
+    value: usize,
 }
 
 impl Fields {
     /// Names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let mut start = 0;
-        self.ends.iter().map(move |&(name, value)| {
+        self.ends.iter().map(move |&FieldEnds { name, value }| {
             let field = (&self.bytes[start..name], &self.bytes[name..value]);
             start = value;
             field
@@ -70,8 +75,8 @@ impl Fields {
     }
 
     fn last(&self) -> Option<(&[u8], &[u8])> {
-        let (&(name, value), before) = self.ends.split_last()?;
-        let start = before.last().map_or(0, |&(_, end)| end);
+        let (&FieldEnds { name, value }, before) = self.ends.split_last()?;
+        let start = before.last().map_or(0, |ends| ends.value);
         Some((&self.bytes[start..name], &self.bytes[name..value]))
     }
 
@@ -89,8 +94,9 @@ impl Fields {
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<usize, HpackError>,
     ) -> Result<(), HpackError> {
-        let name_end = write(&mut self.bytes)?;
-        self.ends.push((name_end, self.bytes.len()));
+        let name = write(&mut self.bytes)?;
+        let value = self.bytes.len();
+        self.ends.push(FieldEnds { name, value });
         if self.size() > MAX_LIST {
             return Err(HpackError::ListTooLong);
         }

@@ -174,7 +174,7 @@ impl Layout {
             ..Sample::default()
         };
         if content.call_chain {
-            (sample.kernel_chain, sample.user_chain) = body.call_chain()?;
+            body.call_chain(&mut sample)?;
         }
         if content.raw {
             let length = body.u32()?;
@@ -321,22 +321,21 @@ impl<'a> Reader<'a> {
     }
 
     /// The addresses in the kernel and those in user mode.
-    fn call_chain(&mut self) -> Result<(Vec<u64>, Vec<u64>), Malformed> {
+    fn call_chain(&mut self, sample: &mut Sample<'_>) -> Result<(), Malformed> {
         let length = usize::try_from(self.u64()?).map_err(|_| Malformed)?;
         let bytes = self.take(length.checked_mul(8).ok_or(Malformed)?)?;
-        let (mut kernel, mut user) = (Vec::new(), Vec::new());
         let mut context = CONTEXT_USER;
         for address in bytes.chunks_exact(8) {
             let address = u64::from_ne_bytes(address.try_into().map_err(|_| Malformed)?);
             match context {
                 _ if address >= FIRST_CONTEXT => context = address,
-                CONTEXT_KERNEL => kernel.push(address),
-                CONTEXT_USER => user.push(address),
+                CONTEXT_KERNEL => sample.kernel_chain.push(address),
+                CONTEXT_USER => sample.user_chain.push(address),
                 // A hypervisor or its guests.
                 _ => (),
             }
         }
-        Ok((kernel, user))
+        Ok(())
     }
 
     /// The part of a copied stack that the kernel could read.

@@ -97,10 +97,9 @@ impl<D> SetDocument<D> {
         set: &RequestSet<R>,
         document: impl Fn(&R) -> Result<D, NotPortable>,
     ) -> Result<Self, NotPortable> {
+        let requests = set.requests().iter().map(document);
         Ok(Self {
-            requests: { set.requests().iter() }
-                .map(document)
-                .collect::<Result<_, _>>()?,
+            requests: requests.collect::<Result<_, _>>()?,
             weights: match set.order() {
                 Order::InTurn => None,
                 Order::Random(weights) => Some(weights.clone()),

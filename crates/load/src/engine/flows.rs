@@ -317,7 +317,8 @@ impl<'a> Flows<'a> {
         user: usize,
         entry: usize,
         tally: &mut FlowTally,
-        (outcome, detail): (Outcome, &str),
+        outcome: Outcome,
+        detail: &str,
     ) {
         tally.entry_not_ok(entry, outcome, detail);
         if self.users[user].flow.take().is_some() {

@@ -271,7 +271,7 @@ fn run_worker<'a>(
     if plan.shape != LoadShape::Closed || plan.batches.is_some() || place.is_shared() {
         set_exact_timers()?;
     }
-    let worker = Unwired::new(shared, (thread.agent, number), budget, place);
+    let worker = Unwired::new(shared, thread.agent, number, budget, place);
     let io = event_loop(plan, worker.share.slots())?;
     worker.run(io).map_err(refused("wait for events"))
 }
@@ -305,8 +305,15 @@ fn share_and_pacer<'a>(
             connections.most_connections = number.share(plan.max_connections as u64) as usize;
             let random = number.random(plan.seed);
             let schedule = schedule.clone();
-            let phases = (has_warmup, plan.duration.is_some());
-            Box::new(Rate::new(schedule, number, budget, phases, random))
+            let ends_by_time = plan.duration.is_some();
+            Box::new(Rate::new(
+                schedule,
+                number,
+                budget,
+                has_warmup,
+                ends_by_time,
+                random,
+            ))
         }
         LoadShape::UsersClosed { think_time_s } => {
             let (first, mean) = (first_user(), mean(*think_time_s));
@@ -336,13 +343,18 @@ struct Unwired<'a, 'p> {
     place: Place<'p>,
 }
 
-/// The event loop of a worker, and after how many responses it [chooses](Worker::choose_event_loop) again.
-type FirstEventLoop = (EventLoop, Option<u64>);
+/// The event loop that a worker starts with.
+struct FirstEventLoop {
+    io: EventLoop,
+    /// After how many responses the worker [chooses](Worker::choose_event_loop) again.
+    chooses_after: Option<u64>,
+}
 
 impl<'a, 'p> Unwired<'a, 'p> {
     fn new(
         shared: Shared<'a>,
-        (agent, number): (usize, WorkerNumber),
+        agent: usize,
+        number: WorkerNumber,
         budget: &'a SharedBudget,
         place: Place<'p>,
     ) -> Self {
@@ -419,14 +431,18 @@ impl<'a, 'p> Unwired<'a, 'p> {
     }
 }
 
-/// The event loop that a worker starts with.
+/// Chooses the event loop of a worker.
 ///
 /// Long responses cost less over epoll and short ones over io_uring (see README.md). If the length of the bodies
 /// is unknown, the first responses tell it. They use epoll, because it can hand over its sockets at any time.
 fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError> {
     let no_epoll = refused("create an epoll instance");
+    let fixed = |io| FirstEventLoop {
+        io,
+        chooses_after: None,
+    };
     if plan.acknowledges_at_once {
-        return Ok((EventLoop::acknowledging().map_err(no_epoll)?, None));
+        return Ok(fixed(EventLoop::acknowledging().map_err(no_epoll)?));
     }
     let is_auto = plan.event_loop == EventLoopChoice::Auto;
     let (takes_io_uring, chooses_after) = match (plan.event_loop, plan.body_length()) {
@@ -447,13 +463,15 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError
     };
     if takes_io_uring {
         match EventLoop::io_uring(slots) {
-            Ok(io_uring) => return Ok((io_uring, None)),
+            Ok(io_uring) => return Ok(fixed(io_uring)),
             Err(_) if is_auto => {}
             Err(error) => return Err(LoadError::NoIoUring(error)),
         }
     }
-    let epoll = EventLoop::epoll().map_err(no_epoll)?;
-    Ok((epoll, chooses_after.map(|most| most.min(MOST_LEARNT))))
+    Ok(FirstEventLoop {
+        io: EventLoop::epoll().map_err(no_epoll)?,
+        chooses_after: chooses_after.map(|most| most.min(MOST_LEARNT)),
+    })
 }
 
 /// By default the kernel may wake a thread up to 50 µs late, to save power.

@@ -83,10 +83,16 @@ pub(super) struct PartCost {
     pub(super) waited_max: f64,
     pub(super) spun: Nanoseconds,
     pub(super) system_calls: u64,
-    /// Cycles and instructions; `None` unless all workers counted them.
-    pub(super) counted: Option<(u64, u64)>,
+    /// `None` unless all workers counted them.
+    pub(super) counted: Option<CounterPart>,
     pub(super) scheduling: Option<SchedulingPart>,
     pub(super) event_loops: BTreeSet<EventLoopName>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct CounterPart {
+    pub(super) cycles: u64,
+    pub(super) instructions: u64,
 }
 
 /// As in the result, but a wrong one is not read.
@@ -143,14 +149,12 @@ impl PartResult {
         let silences = Silences::common(workers.iter().map(|worker| worker.silences.clone()));
         let agreement = workers.iter().find_map(|worker| worker.agreement);
         let measured = || workers.iter().map(|worker| &worker.measured);
+        let start_lag = workers.iter().map(|worker| worker.start_lag).max();
         Self {
             agent,
             agents: plan.agents,
             given_connections: given_connections(plan, agent),
-            start_lag: { workers.iter() }
-                .map(|worker| worker.start_lag)
-                .max()
-                .unwrap_or(0),
+            start_lag: start_lag.unwrap_or(0),
             ended: ended(workers.iter().map(|worker| worker.ended)),
             duration: measured().map(|phase| phase.duration).max().unwrap_or(0),
             due: DueTime::merged(measured().map(|phase| phase.due)),
@@ -261,13 +265,11 @@ impl WarmupPart {
     /// Those of several workers, or agents; `None` if there was none.
     pub(super) fn merged(warmups: impl Iterator<Item = Self>) -> Option<Self> {
         warmups.reduce(|mut sum, warmup| {
+            sum.duration = sum.duration.max(warmup.duration);
             sum.outcomes.merge(&warmup.outcomes);
-            Self {
-                duration: sum.duration.max(warmup.duration),
-                outcomes: sum.outcomes,
-                failed_without_request: { sum.failed_without_request }
-                    .saturating_add(warmup.failed_without_request),
-            }
+            let failed = &mut sum.failed_without_request;
+            *failed = failed.saturating_add(warmup.failed_without_request);
+            sum
         })
     }
 }
@@ -298,7 +300,10 @@ impl PartCost {
             duration => (of_s / seconds(duration)).clamp(0.0, 1.0),
         };
         let waited_s = cost.scheduling.map_or(0.0, |it| it.run_queue_wait_s);
-        let counted = |it: CounterValues| (it.cycles, it.instructions);
+        let counted = |it: CounterValues| CounterPart {
+            cycles: it.cycles,
+            instructions: it.instructions,
+        };
         Self {
             cpu_user_s: cost.cpu.total_s() - cost.cpu.system_s(),
             cpu_system_s: cost.cpu.system_s(),
@@ -315,7 +320,7 @@ impl PartCost {
     /// The sum of two.
     pub(super) fn plus(&self, other: &Self) -> Self {
         let add = u64::saturating_add;
-        let both = |(a, b): ((u64, u64), (u64, u64))| (add(a.0, b.0), add(a.1, b.1));
+        let counted = self.counted.zip(other.counted);
         let schedulings = self.scheduling.zip(other.scheduling);
         Self {
             cpu_user_s: self.cpu_user_s + other.cpu_user_s,
@@ -324,7 +329,10 @@ impl PartCost {
             waited_max: self.waited_max.max(other.waited_max),
             spun: add(self.spun, other.spun),
             system_calls: add(self.system_calls, other.system_calls),
-            counted: self.counted.zip(other.counted).map(both),
+            counted: counted.map(|(a, b)| CounterPart {
+                cycles: add(a.cycles, b.cycles),
+                instructions: add(a.instructions, b.instructions),
+            }),
             scheduling: schedulings.map(|(a, b)| SchedulingPart {
                 run_queue_wait_s: a.run_queue_wait_s + b.run_queue_wait_s,
                 voluntary_switches: add(a.voluntary_switches, b.voluntary_switches),

@@ -66,7 +66,8 @@ impl WorkerRecorder {
     /// Ends with the last phase of a load that began at `start`.
     pub(super) fn end(
         self,
-        (start, now): (Nanoseconds, Nanoseconds),
+        start: Nanoseconds,
+        now: Nanoseconds,
         last: &Phase,
         counted: &LatencyHistogram,
     ) -> WorkerRecords {
@@ -111,7 +112,9 @@ impl Records {
             }));
         }
         Self {
-            intervals: { recording.intervals }.then(|| intervals::merged(&intervals, origin)),
+            intervals: recording
+                .intervals
+                .then(|| intervals::merged(&intervals, origin)),
             trace: recording.traced.map(|_| LoadTrace {
                 names: plan.request.names(),
                 threads,

@@ -49,7 +49,8 @@ impl RequestTrace {
     #[inline]
     pub(super) fn begin(
         &mut self,
-        (connection, number): (usize, usize),
+        connection: usize,
+        number: usize,
         due: Option<Nanoseconds>,
         now: Nanoseconds,
     ) -> Option<Box<Traced>> {
@@ -148,7 +149,7 @@ mod tests {
     fn load(most: usize, requests: u64) -> ThreadTrace {
         let mut trace = RequestTrace::new(most);
         for nth in 0..requests {
-            if let Some(traced) = trace.begin((3, 0), None, nth * 10) {
+            if let Some(traced) = trace.begin(3, 0, None, nth * 10) {
                 trace.end(*traced, Outcome::Ok, nth * 10 + 5);
             }
         }
@@ -206,7 +207,7 @@ mod tests {
     fn requests_that_end_in_another_order_are_thinned_alike() {
         let mut trace = RequestTrace::new(4);
         let in_flight: Vec<_> = (0..8)
-            .map(|nth| trace.begin((0, 0), None, nth * 10).unwrap())
+            .map(|nth| trace.begin(0, 0, None, nth * 10).unwrap())
             .collect();
         for traced in in_flight.into_iter().rev() {
             trace.end(*traced, Outcome::Ok, 100);
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn the_times_of_a_request_are_those_of_its_last_attempt() {
         let mut trace = RequestTrace::new(4);
-        let mut traced = trace.begin((2, 1), Some(1005), 1010).unwrap();
+        let mut traced = trace.begin(2, 1, Some(1005), 1010).unwrap();
         traced.sent(1020);
         traced.begun(1030);
         traced.sent(1040);

@@ -266,7 +266,8 @@ mod tests {
         let mut tally = Tally::default();
         tally.ok(latency, true, &[]);
         let tenths = |seconds: f64| (seconds * 10.0).round() as u64;
-        { silences.outages(0, &tally, 12 * S).into_iter() }
+        let outages = silences.outages(0, &tally, 12 * S).into_iter();
+        outages
             .map(|it| (tenths(it.from_s), tenths(it.length_s)))
             .collect()
     }

@@ -139,8 +139,14 @@ pub(super) struct ScheduleTally<H = LatencyHistogram> {
     pub(super) behind_by: Nanoseconds,
     /// How late the generator itself was.
     pub(super) lag: H,
-    /// The lag in the first and in the second half of the phase: sum and count.
-    pub(super) lag_by_half: [(u64, u64); 2],
+    /// The lag in the first and in the second half of the phase.
+    pub(super) lag_by_half: [LagSum; 2],
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct LagSum {
+    sum: Nanoseconds,
+    count: u64,
 }
 
 /// How long handshakes took.
@@ -455,9 +461,9 @@ impl ScheduleTally {
     #[inline]
     pub(super) fn begun(&mut self, lag: Nanoseconds, second_half: bool) {
         self.lag.record(lag);
-        let (sum, count) = &mut self.lag_by_half[usize::from(second_half)];
-        *sum += lag;
-        *count += 1;
+        let half = &mut self.lag_by_half[usize::from(second_half)];
+        half.sum += lag;
+        half.count += 1;
     }
 
     fn merge<H: Latencies>(&mut self, other: &ScheduleTally<H>) {
@@ -470,8 +476,8 @@ impl ScheduleTally {
         self.behind_by = self.behind_by.max(other.behind_by);
         other.lag.add_to(&mut self.lag);
         for (mine, theirs) in self.lag_by_half.iter_mut().zip(other.lag_by_half) {
-            add(&mut mine.0, theirs.0);
-            add(&mut mine.1, theirs.1);
+            add(&mut mine.sum, theirs.sum);
+            add(&mut mine.count, theirs.count);
         }
     }
 
@@ -493,15 +499,15 @@ impl ScheduleTally {
 impl<H> ScheduleTally<H> {
     /// The sum of the lag of all requests.
     pub(super) fn lag_sum(&self) -> Nanoseconds {
-        self.lag_by_half.iter().map(|(sum, _)| sum).sum()
+        self.lag_by_half.iter().map(|half| half.sum).sum()
     }
 
     /// The mean lag of each half, in nanoseconds; `None` if a half has none.
     pub(super) fn mean_lag_by_half(&self) -> Option<[f64; 2]> {
-        let mean = |(sum, count): (u64, u64)| sum as f64 / count as f64;
+        let mean = |half: LagSum| half.sum as f64 / half.count as f64;
         self.lag_by_half
             .iter()
-            .all(|&(_, count)| count > 0)
+            .all(|half| half.count > 0)
             .then(|| self.lag_by_half.map(mean))
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn add_to<'a>(result: &mut LoadResult, hosts: impl IntoIterator<Item 
         return;
     };
     result.tcp = Some(events);
-    result.slow_because = slow(result).and_then(|(slow, longest)| events.explain(slow, longest));
+    result.slow_because = slow_because(result, events);
 }
 
 /// The sum over all network namespaces.
@@ -64,8 +64,8 @@ fn sum<'a>(hosts: impl IntoIterator<Item = &'a HostEvents>) -> Option<TcpEvents>
     all.reduce(|sum, events| sum.plus(&events))
 }
 
-/// How many requests took as long as a retransmission timeout, and how long the slowest took, in nanoseconds.
-fn slow(result: &LoadResult) -> Option<(u64, u64)> {
+/// Why requests took as long as a retransmission timeout.
+fn slow_because(result: &LoadResult, events: TcpEvents) -> Option<String> {
     let latency = LatencyHistogram::from_base64(&result.histogram).ok()?;
     let responded = latency
         .counted()
@@ -78,7 +78,7 @@ fn slow(result: &LoadResult) -> Option<(u64, u64)> {
         _ => (result.load.timeout_s * 1e9) as u64,
     };
     let slow = responded.fold(timed_out, u64::saturating_add);
-    Some((slow, slowest.max(waited)))
+    events.explain(slow, slowest.max(waited))
 }
 
 /// Each group of counters is two lines with the same prefix: names, and their values.

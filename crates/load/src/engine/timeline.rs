@@ -247,13 +247,15 @@ impl TryFrom<Columns> for WorkerTimeline {
             return Err("the timeline has intervals that no load records");
         }
         let at = |column: &[u64], index: usize| column.get(index).copied().unwrap_or(0);
+        let at_slow = |slow: usize, index| {
+            let column = columns.slow.get(slow);
+            column.map_or(0, |column| at(column, index))
+        };
         let responses = |index| Responses {
             count: at(&columns.count, index),
             latency: at(&columns.latency, index),
             errors: at(&columns.errors, index),
-            slow: std::array::from_fn(|slow| {
-                { columns.slow.get(slow) }.map_or(0, |column| at(column, index))
-            }),
+            slow: std::array::from_fn(|slow| at_slow(slow, index)),
         };
         Ok(Self {
             interval: columns.interval,

@@ -76,7 +76,8 @@ mod tests {
         let first = |agent, thread| {
             let number = WorkerNumber::of(&plan, agent, thread);
             let schedule = Schedule::constant(Arrivals::Even, 1000.0);
-            let mut pacer = Rate::new(schedule, number, &budget, (false, false), number.random(7));
+            let random = number.random(7);
+            let mut pacer = Rate::new(schedule, number, &budget, false, false, random);
             pacer.start(0);
             let first = pacer.next_arrival() / 1_000_000;
             assert!(pacer.take_arrival());

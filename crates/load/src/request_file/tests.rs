@@ -17,10 +17,9 @@ fn read(text: &str, headers: &[&str]) -> Result<RequestFile, RequestFileError> {
 
 fn encoded(text: &str, headers: &[&str]) -> Vec<String> {
     let requests = read(text, headers).unwrap().requests;
-    let text = |request: &RequestParts| request.http1().bytes().to_vec();
-    { requests.iter() }
-        .map(|one| String::from_utf8(text(one)).unwrap())
-        .collect()
+    let bytes = |request: &RequestParts| request.http1().bytes().to_vec();
+    let texts = requests.iter().map(|one| String::from_utf8(bytes(one)));
+    texts.collect::<Result<_, _>>().unwrap()
 }
 
 #[test]

@@ -112,7 +112,7 @@ pub trait Wire {
     }
 
     /// Takes `length` body bytes, at most [`Wire::skippable`], that were thrown away.
-    fn skip(&mut self, _length: u64) -> Option<Ended> {
+    fn skip(&mut self, _length: u64) -> Option<EndedResponse> {
         None
     }
 
@@ -182,12 +182,12 @@ pub struct Eaten {
     /// How many bytes it took; fewer than were given only if a response has ended.
     pub bytes: usize,
     /// The response that has ended.
-    pub ended: Option<Ended>,
+    pub ended: Option<EndedResponse>,
 }
 
 /// A response that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedResponse {
     /// The position of its request.
     pub position: usize,
     /// Whether its request was fully sent by then.
@@ -196,7 +196,7 @@ pub struct Ended {
     pub end: End,
 }
 
-impl Ended {
+impl EndedResponse {
     /// The response, if it is whole.
     pub fn whole(&self) -> Option<Whole> {
         match self.end {

@@ -14,7 +14,7 @@ use http::{HeaderMap, Method, Request};
 use prony_load::Response;
 use prony_load::wire::h1::Collect;
 use prony_load::wire::h2::{H2Wire, StreamRequest};
-use prony_load::wire::{End, Ended, Responses, Which, Wire};
+use prony_load::wire::{End, EndedResponse, Responses, Which, Wire};
 use prony_testkit::PATIENCE;
 use proptest::prelude::*;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
@@ -240,7 +240,7 @@ struct Client<'a> {
     io: DuplexStream,
     waiting: VecDeque<usize>,
     in_flight: InOrder,
-    whole: BTreeMap<usize, (Ended, Response)>,
+    whole: BTreeMap<usize, (EndedResponse, Response)>,
     buffer: Vec<u8>,
     /// How many bytes it has received.
     received: usize,
@@ -346,7 +346,7 @@ impl Client<'_> {
     }
 }
 
-fn check(plan: &Plan, number: usize, ended: &Ended, response: &Response) {
+fn check(plan: &Plan, number: usize, ended: &EndedResponse, response: &Response) {
     let exchange = plan.exchange(number);
     match (&ended.end, exchange.treatment) {
         (End::Whole(whole), Treatment::Responds | Treatment::IsEarly | Treatment::IsCancelled) => {

@@ -114,12 +114,12 @@ fn assert_named(profile: &Profile, function: &str) {
 fn installed(programs: &[&str]) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
-    let paths = programs
+    let mut paths = programs
         .iter()
         .flat_map(|program| folders.iter().map(move |folder| folder.join(program)));
     // A version manager's stand-in is not the program.
     let is_program = |path: &PathBuf| path.is_file() && !path.to_string_lossy().contains("shims");
-    let found = { paths }.find(is_program);
+    let found = paths.find(is_program);
     if found.is_none() {
         eprintln!("skipped: {} is not installed", programs[0]);
     }

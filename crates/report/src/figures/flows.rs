@@ -40,7 +40,7 @@ impl PartFigures {
         let sent = stages.iter().map(|stage| stage.requests).sum();
         let not_ok = stages.iter().map(|stage| stage.outcomes.errors()).sum();
         let histograms = stages.iter().map(|stage| stage.histogram.as_str());
-        Some(Self::new(Some(name), rate, histograms, (sent, not_ok)))
+        Some(Self::new(Some(name), rate, histograms, sent, not_ok))
     }
 
     /// Whole flows, then each request in its order; empty for a load without flows.
@@ -62,7 +62,7 @@ impl PartFigures {
         let not_ok = all.iter().map(|flows| flows.failed).sum();
         let others: u64 = all.iter().map(|flows| flows.ok + flows.unfinished).sum();
         let histograms = all.iter().map(|flows| flows.histogram.as_str());
-        Some(Self::new(None, rate, histograms, (others + not_ok, not_ok)))
+        Some(Self::new(None, rate, histograms, others + not_ok, not_ok))
     }
 
     fn of_request(rounds: &[&Measurement], at: usize) -> Option<Self> {
@@ -78,14 +78,15 @@ impl PartFigures {
         let sent = entries.iter().map(|entry| entry.requests).sum();
         let not_ok = entries.iter().map(|entry| entry.outcomes.errors()).sum();
         let histograms = entries.iter().map(|entry| entry.histogram.as_str());
-        Some(Self::new(Some(name), rate, histograms, (sent, not_ok)))
+        Some(Self::new(Some(name), rate, histograms, sent, not_ok))
     }
 
     fn new<'a>(
         name: Option<String>,
         rate: Estimate,
         histograms: impl Iterator<Item = &'a str>,
-        (count, not_ok): (u64, u64),
+        count: u64,
+        not_ok: u64,
     ) -> Self {
         let histogram = Merged::of(histograms).histogram;
         Self {

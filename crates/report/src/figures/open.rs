@@ -13,7 +13,7 @@ pub struct OpenFigures {
     /// The generator's own delay; `None` if no request was sent.
     pub lag: Option<Lag>,
     /// The due requests by what happened to them; `None` in records from before they were counted.
-    pub kept: Option<Kept>,
+    pub sent: Option<SentFigures>,
 }
 
 /// The generator's own delay.
@@ -29,7 +29,7 @@ pub struct Lag {
 
 /// What happened to the requests that were due.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Kept {
+pub struct SentFigures {
     /// Requests that were due in the measured part of all rounds.
     pub due: u64,
     /// The share (0 to 1) of them that were sent, in the round with the least.
@@ -51,13 +51,13 @@ impl OpenFigures {
         Some(Self {
             queued: open.clone().map(|open| open.queued).sum(),
             lag: Lag::of(rounds),
-            kept: Kept::of(open.filter(|open| open.due > 0)),
+            sent: SentFigures::of(open.filter(|open| open.due > 0)),
         })
     }
 
     /// Whether the scheduled rate was reached; true if that is unknown.
     pub fn rate_made(&self) -> bool {
-        self.kept.is_none_or(|kept| kept.rate_ratio >= RATE_MADE)
+        self.sent.is_none_or(|sent| sent.rate_ratio >= RATE_MADE)
     }
 }
 
@@ -82,7 +82,7 @@ impl Lag {
     }
 }
 
-impl Kept {
+impl SentFigures {
     fn of<'a>(open: impl Iterator<Item = &'a OpenLoop> + Clone) -> Option<Self> {
         let least = open.clone().map(|open| open.rate_ratio).reduce(f64::min)?;
         Some(Self {

@@ -39,7 +39,7 @@ impl OverTime {
     pub(super) fn of(rounds: &CountedRounds<'_>) -> Option<Self> {
         let (round, trial) = representative(rounds)?;
         let timeline = trial.load.timeline.as_ref()?;
-        let found = last_search(rounds, (round, trial));
+        let found = last_search(rounds, round, trial);
         let search = found.map(|(round, course)| RoundSearch {
             round,
             lasted_s: course.lasted_s(),
@@ -84,9 +84,11 @@ fn representative<'a>(rounds: &CountedRounds<'a>) -> Option<(u32, &'a Measuremen
 /// since.
 fn last_search<'a>(
     rounds: &CountedRounds<'a>,
-    (round, own): (u32, &'a Measurement),
+    round: u32,
+    own: &'a Measurement,
 ) -> Option<(u32, &'a RateCourse)> {
-    let until = { rounds.attempts().iter() }.filter(|record| record.trial.round <= round);
+    let attempts = rounds.attempts().iter();
+    let until = attempts.filter(|record| record.trial.round <= round);
     let mut searches = until.filter_map(|record| {
         let search = record.measurement()?.search.as_ref()?;
         Some((record.trial.round, search))

@@ -33,7 +33,7 @@ pub struct DocumentTable {
     /// The document's rows in its order, then rows for servers that it does not have.
     pub rows: Vec<DocumentRow>,
     /// Whether the published order of the rows held, for each figure and workload.
-    pub held: Vec<Held>,
+    pub concordances: Vec<Concordance>,
 }
 
 /// One of its rows.
@@ -66,22 +66,31 @@ pub struct DocumentRow {
 
 /// Whether the published order of one figure held on one workload. Every pair of rows whose published figures differ counts once.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
+pub struct Concordance {
     /// The figure.
     pub figure: PublishedFigure,
     /// The workload; `None` for a figure that does not depend on it, and in a table of one workload.
     pub workload: Option<String>,
     /// The number of pairs in the published order.
     pub in_order: usize,
-    /// The pairs in the opposite order: the name of the one that is better here, then of the one that was better in the document.
-    pub reversed: Vec<(String, String)>,
+    /// The pairs in the opposite order.
+    pub reversed: Vec<ReversedPair>,
     /// The number of pairs that cannot be told apart here.
     pub open: usize,
     /// The number of pairs with a row that was not measured.
     pub not_measured: usize,
 }
 
-impl Held {
+/// The names of two rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReversedPair {
+    /// The one that is better here.
+    pub better_here: String,
+    /// The one that is better in the document.
+    pub better_there: String,
+}
+
+impl Concordance {
     /// The number of pairs that were measured.
     pub fn pairs(&self) -> usize {
         self.in_order + self.reversed.len() + self.open

@@ -11,7 +11,7 @@ use prony_stats::Known;
 
 use super::document::{Document, DocumentRow, DocumentTable};
 use super::measured::Measured;
-use super::{held, measured};
+use super::{concordance, measured};
 use crate::absence::NOT_REQUESTED;
 use crate::absence::why_absent;
 use crate::figures::OpenFigures;
@@ -81,9 +81,9 @@ impl Filling<'_> {
             rounds: self.rounds(),
             source: self.source,
             rows,
-            held: Vec::new(),
+            concordances: Vec::new(),
         };
-        table.held = held::held(&table, self.tables);
+        table.concordances = concordance::concordances(&table, self.tables);
         table
     }
 
@@ -219,11 +219,11 @@ fn of_figure(figure: PublishedFigure, row: &ServerRow, base: Option<&ServerRow>)
     }
     let own = of_row(row, kind);
     match (
-        measured::gathering(figure),
+        measured::aggregation(figure),
         base.map(|base| of_row(base, kind)),
     ) {
         // The ratio of two lower bounds is unknown.
-        (measured::Gathering::Share, Some(base))
+        (measured::Aggregation::Share, Some(base))
             if (own, base) != (Known::Exactly, Known::Exactly) =>
         {
             Known::Nothing

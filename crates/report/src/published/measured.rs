@@ -27,7 +27,7 @@ pub struct Measured {
 
 /// How a figure is computed from its rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gathering {
+pub(super) enum Aggregation {
     /// The table's own summary: median or mean.
     Summary,
     /// From the merged histograms of all rounds.
@@ -51,17 +51,17 @@ pub(super) struct About {
     /// Formats it with its unit.
     pub shown: fn(f64) -> String,
     /// How it is computed from its rounds.
-    pub gathering: Gathering,
+    pub aggregation: Aggregation,
     /// Its kind, which decides what limits it. The mean latency of a closed loop is its pace in other words.
     pub kind: FigureKind,
 }
 
 pub(super) fn about(figure: PublishedFigure) -> About {
+    use Aggregation::*;
     use FigureKind::{Latency, Other, Pace};
-    use Gathering::*;
     use PublishedFigure::*;
     let errors = |value: f64| number::exact(value.max(0.0).round() as u64);
-    let (title, shown, gathering, kind): (_, fn(f64) -> String, _, _) = match figure {
+    let (title, shown, aggregation, kind): (_, fn(f64) -> String, _, _) = match figure {
         Rate => ("requests/s", count, Summary, Pace),
         Transfer => ("transfer", transfer, Summary, Pace),
         LatencyMean => ("mean latency", duration, Merged, Pace),
@@ -82,13 +82,13 @@ pub(super) fn about(figure: PublishedFigure) -> About {
     About {
         title,
         shown,
-        gathering,
+        aggregation,
         kind,
     }
 }
 
-pub(super) fn gathering(figure: PublishedFigure) -> Gathering {
-    about(figure).gathering
+pub(super) fn aggregation(figure: PublishedFigure) -> Aggregation {
+    about(figure).aggregation
 }
 
 /// The results of one server on one workload.
@@ -107,13 +107,13 @@ impl Own<'_> {
         summary: RoundSummary,
         base: Option<&Own>,
     ) -> Option<Measured> {
-        match gathering(figure) {
-            Gathering::Share => share(self, base?, whole(figure), summary),
-            Gathering::Build => Some(exact(self.summed.server.artefact_bytes? as f64)),
-            Gathering::Starts => self
-                .of_rounds(figure, Gathering::Starts, summary)
+        match aggregation(figure) {
+            Aggregation::Share => share(self, base?, whole(figure), summary),
+            Aggregation::Build => Some(exact(self.summed.server.artefact_bytes? as f64)),
+            Aggregation::Starts => self
+                .of_rounds(figure, Aggregation::Starts, summary)
                 .or_else(|| self.starts()),
-            gathering => self.of_rounds(figure, gathering, summary),
+            aggregation => self.of_rounds(figure, aggregation, summary),
         }
     }
 
@@ -132,7 +132,7 @@ impl Own<'_> {
     fn of_rounds(
         &self,
         figure: PublishedFigure,
-        gathering: Gathering,
+        aggregation: Aggregation,
         summary: RoundSummary,
     ) -> Option<Measured> {
         let rounds: Vec<(u32, f64)> = self
@@ -145,15 +145,15 @@ impl Own<'_> {
         let estimate = Estimate::of(&values)?;
         let several = estimate.n > 1;
         let interval = several.then_some((estimate.low, estimate.high));
-        let is_median = match gathering {
-            Gathering::Summary => summary == RoundSummary::Median,
-            gathering => gathering == Gathering::Starts,
+        let is_median = match aggregation {
+            Aggregation::Summary => summary == RoundSummary::Median,
+            aggregation => aggregation == Aggregation::Starts,
         };
         Some(Measured {
-            value: match gathering {
-                Gathering::Merged => self.merged(figure)?,
-                Gathering::Highest => highest(&values),
-                Gathering::Sum => values.iter().sum(),
+            value: match aggregation {
+                Aggregation::Merged => self.merged(figure)?,
+                Aggregation::Highest => highest(&values),
+                Aggregation::Sum => values.iter().sum(),
                 _ if is_median => estimate.median,
                 _ => mean(&values)?,
             },
@@ -267,11 +267,11 @@ pub(super) fn published(
     values: &[f64],
 ) -> Option<f64> {
     let values: Vec<f64> = values.iter().copied().filter_map(finite).collect();
-    match gathering(figure) {
+    match aggregation(figure) {
         _ if values.is_empty() => None,
-        Gathering::Highest => Some(highest(&values)),
-        Gathering::Sum => Some(values.iter().sum()),
-        Gathering::Summary if summary == RoundSummary::Mean => mean(&values),
+        Aggregation::Highest => Some(highest(&values)),
+        Aggregation::Sum => Some(values.iter().sum()),
+        Aggregation::Summary if summary == RoundSummary::Mean => mean(&values),
         _ => median(&values),
     }
 }

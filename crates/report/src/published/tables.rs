@@ -4,9 +4,9 @@ use prony_model::PublishedFigure;
 use prony_present::number;
 use prony_present::table::{Cell, Head, Row, Table, Tone};
 
+use super::concordance;
 use super::document::{DocumentRow, DocumentTable};
-use super::held;
-use super::measured::{Gathering, gathering};
+use super::measured::{Aggregation, aggregation};
 use super::words::{self, title};
 
 /// Where the figures come from.
@@ -64,7 +64,7 @@ pub fn ratios(table: &DocumentTable) -> Option<Table> {
 /// A table for each figure whose rounds are shown, and one for the rest.
 fn tables(table: &DocumentTable, source: Source) -> Vec<Table> {
     let by_round = |figure: &PublishedFigure| {
-        table.source.each_round && gathering(*figure) == Gathering::Summary
+        table.source.each_round && aggregation(*figure) == Aggregation::Summary
     };
     let columns = table.source.columns.iter().copied();
     let (round_by_round, together): (Vec<_>, Vec<_>) = columns.partition(by_round);
@@ -216,7 +216,7 @@ fn figure_cell(
     let Some(measured) = row.measured.get(&figure) else {
         return Cell::default();
     };
-    let is_sum = gathering(figure) == Gathering::Sum;
+    let is_sum = aggregation(figure) == Aggregation::Sum;
     let spread = measured.spread.filter(|_| !is_sum || measured.value > 0.0);
     let spread = spread.map(|(low, high)| {
         let ends = number::interval(low, high, words::tick(figure));
@@ -238,8 +238,8 @@ fn ratio_cell(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow)
         return Cell::default();
     };
     let measured = row.measured.get(&figure).map(|measured| measured.value);
-    let (published, measured, text): (_, _, fn(f64) -> String) = match gathering(figure) {
-        Gathering::Share => (Some(published), measured, number::share),
+    let (published, measured, text): (_, _, fn(f64) -> String) = match aggregation(figure) {
+        Aggregation::Share => (Some(published), measured, number::share),
         _ => {
             let base = base(table, figure, row);
             let ratio =
@@ -265,7 +265,7 @@ fn ratio_cell(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow)
 }
 
 fn base_is_exact(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> bool {
-    let is_share = gathering(figure) == Gathering::Share;
+    let is_share = aggregation(figure) == Aggregation::Share;
     is_share || base(table, figure, row).is_none_or(|base| base.is_exact)
 }
 
@@ -279,7 +279,7 @@ struct Base {
 /// The best row of the document (by its published figure) on the same workload, of those that were measured here.
 fn base(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Option<Base> {
     let more_is_better = figure.more_is_better()?;
-    let groups = held::groups(table, figure);
+    let groups = concordance::groups(table, figure);
     let (_, group) = groups
         .iter()
         .find(|(workload, _)| workload.is_none_or(|workload| workload == row.workload))?;

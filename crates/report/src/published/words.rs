@@ -5,14 +5,14 @@ use prony_model::{PublishedFigure, RoundSummary};
 use prony_present::load;
 use prony_present::words::{capital, counted, list, plural};
 
-use super::document::{DocumentTable, Held};
-use super::measured::{Gathering, about, gathering};
+use super::document::{Concordance, DocumentTable};
+use super::measured::{Aggregation, about, aggregation};
 
 /// The title of a column.
 pub fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
     let title = about(figure).title;
-    match gathering(figure) {
-        Gathering::Share => format!(
+    match aggregation(figure) {
+        Aggregation::Share => format!(
             "{title} {}",
             table.source.share_of.as_deref().unwrap_or("plain")
         ),
@@ -35,13 +35,13 @@ pub fn summary(table: &DocumentTable) -> &'static str {
 
 /// How each figure of a table was computed from its rounds, a sentence each.
 pub fn how(table: &DocumentTable) -> Vec<String> {
-    use Gathering::*;
+    use Aggregation::*;
     let mut sentences: Vec<String> = [Summary, Merged, Highest, Sum, Starts, Share]
         .into_iter()
         .filter_map(|way| {
             let columns = table.source.columns.iter();
             let titles: Vec<String> = columns
-                .filter(|figure| gathering(**figure) == way)
+                .filter(|figure| aggregation(**figure) == way)
                 .map(|figure| title(table, *figure))
                 .collect();
             (!titles.is_empty())
@@ -70,29 +70,33 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
     sentences
 }
 
-fn computed(table: &DocumentTable, way: Gathering) -> String {
+fn computed(table: &DocumentTable, way: Aggregation) -> String {
     let summary = summary(table);
     match way {
-        Gathering::Summary if table.source.each_round => format!("each round, and their {summary}"),
-        Gathering::Summary => match table.source.summary {
+        Aggregation::Summary if table.source.each_round => {
+            format!("each round, and their {summary}")
+        }
+        Aggregation::Summary => match table.source.summary {
             RoundSummary::Median => "median of the rounds and its interval".to_owned(),
             RoundSummary::Mean => {
                 "mean of the rounds, with the lowest and the highest round".to_owned()
             }
         },
-        Gathering::Merged => {
+        Aggregation::Merged => {
             "from the histograms of all rounds merged, with the lowest and the highest round"
                 .to_owned()
         }
-        Gathering::Highest => {
+        Aggregation::Highest => {
             "the highest of all rounds, with the lowest and the highest round".to_owned()
         }
-        Gathering::Sum => "of all rounds together, with the fewest and the most in one".to_owned(),
-        Gathering::Starts => "median of all starts and its interval".to_owned(),
-        Gathering::Share => {
+        Aggregation::Sum => {
+            "of all rounds together, with the fewest and the most in one".to_owned()
+        }
+        Aggregation::Starts => "median of all starts and its interval".to_owned(),
+        Aggregation::Share => {
             format!("the ratio of two {summary}s, with the interval of the ratios within rounds")
         }
-        Gathering::Build => String::new(),
+        Aggregation::Build => String::new(),
     }
 }
 
@@ -116,13 +120,13 @@ pub fn sentences(table: &DocumentTable) -> Vec<String> {
 }
 
 fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
-    let held: Vec<&Held> = table
-        .held
+    let concordances: Vec<&Concordance> = table
+        .concordances
         .iter()
-        .filter(|held| held.figure == figure)
+        .filter(|one| one.figure == figure)
         .collect();
-    let counts = Counts::of(held.iter().copied());
-    if held.is_empty() {
+    let counts = Counts::of(concordances.iter().copied());
+    if concordances.is_empty() {
         return None;
     }
     let title = title(table, figure);
@@ -141,23 +145,23 @@ fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
         counts.in_order,
         plural(counts.pairs, "pair"),
         counts.reversed,
-        reversed(&held),
+        reversed(&concordances),
         counts.open,
     ))
 }
 
 /// ` (here Go is ahead of Zig; Bun is ahead of Go on sse)`, or nothing.
-fn reversed(held: &[&Held]) -> String {
-    let mut names: Vec<String> = held
+fn reversed(concordances: &[&Concordance]) -> String {
+    let mut names: Vec<String> = concordances
         .iter()
-        .flat_map(|held| {
-            let place = held
-                .workload
-                .as_ref()
-                .map(|workload| format!(" on {workload}"));
-            let place = place.unwrap_or_default();
-            let pairs = held.reversed.iter();
-            pairs.map(move |(first, then)| format!("{first} is ahead of {then}{place}"))
+        .flat_map(|one| {
+            let workload = one.workload.as_ref();
+            let place = workload.map_or(String::new(), |workload| format!(" on {workload}"));
+            let pairs = one.reversed.iter();
+            pairs.map(move |pair| {
+                let (first, then) = (&pair.better_here, &pair.better_there);
+                format!("{first} is ahead of {then}{place}")
+            })
         })
         .collect();
     if names.len() > NAMED {
@@ -173,10 +177,10 @@ fn reversed(held: &[&Held]) -> String {
 
 /// Whether the published order held over all figures; `None` if the document has no order.
 pub fn overall(table: &DocumentTable) -> Option<String> {
-    if table.held.is_empty() {
+    if table.concordances.is_empty() {
         return None;
     }
-    let counts = Counts::of(&table.held);
+    let counts = Counts::of(&table.concordances);
     if counts.pairs == 0 {
         return Some("No two rows that differ in the document were both measured here.".to_owned());
     }
@@ -204,14 +208,14 @@ struct Counts {
 }
 
 impl Counts {
-    fn of<'a>(held: impl IntoIterator<Item = &'a Held>) -> Counts {
+    fn of<'a>(concordances: impl IntoIterator<Item = &'a Concordance>) -> Counts {
         let mut counts = Counts::default();
-        for held in held {
-            counts.pairs += held.pairs();
-            counts.in_order += held.in_order;
-            counts.reversed += held.reversed.len();
-            counts.open += held.open;
-            counts.not_measured += held.not_measured;
+        for one in concordances {
+            counts.pairs += one.pairs();
+            counts.in_order += one.in_order;
+            counts.reversed += one.reversed.len();
+            counts.open += one.open;
+            counts.not_measured += one.not_measured;
         }
         counts
     }

@@ -5,7 +5,9 @@ use crate::sample::documents::{self, Records};
 use crate::summary::{changed, only, summary};
 use prony_model::PublishedFigure::{self, *};
 use prony_model::{LatencyHistogram, Measurement, Outcome, PublishedTable, RoundSummary, Run};
-use prony_report::{DocumentRow, DocumentTable, Held, Measured, html, markdown, terminal};
+use prony_report::{
+    Concordance, DocumentRow, DocumentTable, Measured, ReversedPair, html, markdown, terminal,
+};
 use prony_stats::Known;
 
 fn table(records: &Records, number: usize) -> DocumentTable {
@@ -18,9 +20,9 @@ fn row<'a>(table: &'a DocumentTable, server: &str, workload: &str) -> &'a Docume
         .unwrap()
 }
 
-fn held(table: &DocumentTable, figure: PublishedFigure) -> &Held {
-    let mut held = table.held.iter();
-    held.find(|held| held.figure == figure).unwrap()
+fn concordance(table: &DocumentTable, figure: PublishedFigure) -> &Concordance {
+    let mut all = table.concordances.iter();
+    all.find(|one| one.figure == figure).unwrap()
 }
 
 fn source(run: &mut Run) -> &mut PublishedTable {
@@ -136,28 +138,31 @@ fn the_order_is_counted_in_pairs() {
             _ => 10.0 + step,
         };
     });
-    let rate = held(&table(&records, 1), Rate).clone();
+    let rate = concordance(&table(&records, 1), Rate).clone();
     let counts = (rate.in_order, rate.open, rate.not_measured, rate.pairs());
     assert_eq!(counts, (3, 1, 0, 6));
-    let pair = |first: &str| (first.to_owned(), "Zig (Zap)".to_owned());
+    let pair = |first: &str| ReversedPair {
+        better_here: first.to_owned(),
+        better_there: "Zig (Zap)".to_owned(),
+    };
     assert_eq!(rate.reversed, [pair("Go"), pair("Rust")]);
 }
 
 #[test]
 fn one_round_tells_nothing_apart() {
     let table = table(&only(documents::zap(), |trial| trial.round == 1), 1);
-    let rate = held(&table, Rate);
+    let rate = concordance(&table, Rate);
     assert_eq!((rate.open, rate.pairs()), (6, 6));
     let go = row(&table, "go-nethttp", "hello");
     assert_eq!(go.measured[&Rate].spread, None);
 }
 
 /// Whether the order of the rates held if the generator limited one row in every round.
-fn with_limited(limited: &str) -> (Records, Held) {
+fn with_limited(limited: &str) -> (Records, Concordance) {
     let records = changed(documents::zap(), |trial, measured| {
         measured.load.generator.client_limited = trial.server == limited;
     });
-    let rate = held(&table(&records, 1), Rate).clone();
+    let rate = concordance(&table(&records, 1), Rate).clone();
     (records, rate)
 }
 
@@ -194,7 +199,7 @@ fn the_published_order_of_rates_is_that_of_the_ranks() {
 
 #[test]
 fn a_row_that_did_not_reach_its_rate_cannot_be_told_apart() {
-    let before = held(&table(&documents::hydragen(), 2), LatencyMax).open;
+    let before = concordance(&table(&documents::hydragen(), 2), LatencyMax).open;
     let records = changed(documents::hydragen(), |trial, measured| {
         if let Some(open) = &mut measured.load.open
             && (trial.server.as_str(), trial.round) == ("go-fasthttp", 2)
@@ -206,7 +211,7 @@ fn a_row_that_did_not_reach_its_rate_cannot_be_told_apart() {
     let known = |server| row(&table, server, "byte").known[&LatencyMax];
     assert_eq!(known("go-fasthttp"), Known::Nothing);
     assert_eq!(known("go-nethttp"), Known::Exactly);
-    assert!(held(&table, LatencyMax).open > before);
+    assert!(concordance(&table, LatencyMax).open > before);
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn a_rate_that_is_missed_by_a_little_is_never_shown_as_reached() {
             .figures
             .open
             .unwrap();
-        let shown = (open.kept.unwrap().rate_ratio_text(), open.rate_made());
+        let shown = (open.sent.unwrap().rate_ratio_text(), open.rate_made());
         assert_eq!(shown, (text.into(), made));
     }
 }
@@ -54,9 +54,9 @@ fn several_rates_of_a_workload_are_one_table_in_a_terminal() {
 
 #[test]
 fn records_without_counts_of_due_requests_are_not_flagged() {
-    let has_kept = |table: &ResultTable| {
+    let has_sent = |table: &ResultTable| {
         let mut open = table.rows.iter().filter_map(|row| row.figures.open);
-        open.any(|open| open.kept.is_some())
+        open.any(|open| open.sent.is_some())
     };
     let without = changed(sample::documents::hydragen(), |_, measured| {
         if let Some(open) = &mut measured.load.open {
@@ -68,8 +68,8 @@ fn records_without_counts_of_due_requests_are_not_flagged() {
     let open = users.row("go-nethttp").unwrap();
     let schedule = open.figures.open.unwrap();
     assert!(schedule.rate_made() && schedule.queued > 0);
-    assert!(!has_kept(users) && open.flags().is_empty());
-    assert!(has_kept(table(&summary(&sample::rates::rates()), POISSON)));
+    assert!(!has_sent(users) && open.flags().is_empty());
+    assert!(has_sent(table(&summary(&sample::rates::rates()), POISSON)));
 }
 
 #[test]

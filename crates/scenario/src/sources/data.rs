@@ -21,8 +21,7 @@ pub(crate) struct SourcesData {
     variables: BTreeMap<String, VariableData>,
     rows: Vec<RowsData>,
     counters: Vec<(String, i64)>,
-    /// With the smallest and the largest number.
-    randoms: Vec<(String, i64, i64)>,
+    randoms: Vec<RandomData>,
     first_flow: u64,
     #[serde(deserialize_with = "Option::deserialize")]
     files: Option<BTreeMap<String, Base64>>,
@@ -33,6 +32,14 @@ pub(crate) struct SourcesData {
 struct VariableData {
     value: Json,
     is_secret: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RandomData {
+    name: String,
+    least: i64,
+    most: i64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -64,16 +71,20 @@ impl Sources {
             })
         });
         let counters = self.counters.iter();
-        let randoms = self.randoms.iter();
+        let counters = counters.map(|Counter { name, first }| (name.clone(), *first));
+        let randoms = self
+            .randoms
+            .iter()
+            .map(|Random { name, range }| RandomData {
+                name: name.clone(),
+                least: range.least,
+                most: range.most,
+            });
         Ok(SourcesData {
             variables: variables.collect::<Result<_, _>>()?,
             rows: rows.collect::<Result<_, _>>()?,
-            counters: { counters }
-                .map(|Counter { name, first }| (name.clone(), *first))
-                .collect(),
-            randoms: { randoms }
-                .map(|Random { name, range }| (name.clone(), range.least, range.most))
-                .collect(),
+            counters: counters.collect(),
+            randoms: randoms.collect(),
             first_flow: self.flows_begun(),
             files,
         })
@@ -106,7 +117,7 @@ impl SourcesData {
         for (name, first) in self.counters {
             sources.add_counter(&name, first)?;
         }
-        for (name, least, most) in self.randoms {
+        for RandomData { name, least, most } in self.randoms {
             let range = RandomRange::within(least, most);
             sources.add_random(&name, range.map_err(std::io::Error::other)?)?;
         }

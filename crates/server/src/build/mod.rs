@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::Layout;
 use crate::layout::lock_unless;
 use crate::logs::tail_or_note;
-use crate::manifest::{Place, Word};
+use crate::manifest::{Placeholder, Word};
 use crate::server::Buildable;
 use crate::sources::{Unreadable, hash_file};
 use crate::supervisor::{Exit, RunError, SpawnError, SupervisorProgram, Task, new_log};
@@ -161,20 +161,20 @@ struct BuildPlaces {
 }
 
 impl BuildPlaces {
-    fn value(&self, place: Place) -> Option<String> {
-        let path = match place {
-            Place::Out => &self.out,
-            Place::CargoTarget => &self.cargo_target,
-            Place::Packages => &self.packages,
-            Place::Workloads => &self.workloads,
-            Place::Prony => &self.prony,
+    fn value(&self, placeholder: Placeholder) -> Option<String> {
+        let path = match placeholder {
+            Placeholder::Out => &self.out,
+            Placeholder::CargoTarget => &self.cargo_target,
+            Placeholder::Packages => &self.packages,
+            Placeholder::Workloads => &self.workloads,
+            Placeholder::Prony => &self.prony,
             _ => return None,
         };
         Some(path.to_string_lossy().into_owned())
     }
 
     fn fill(&self, word: &Word) -> Word {
-        word.fill_known(|place| self.value(place))
+        word.fill_known(|placeholder| self.value(placeholder))
     }
 
     fn fill_all(&self, words: &[Word]) -> Vec<Word> {
@@ -197,13 +197,19 @@ struct Stamp {
     toolchains: BTreeMap<String, (PathBuf, String)>,
     commands: Vec<Vec<String>>,
     env: BTreeMap<String, String>,
-    /// Size and modification time (in nanoseconds) of every artefact: another build with the same id may have
-    /// overwritten it in a shared target folder.
-    artefacts: Vec<(PathBuf, u64, u128)>,
+    /// Another build with the same id may have overwritten them in a shared target folder.
+    artefacts: Vec<ArtefactStamp>,
     /// The SHA-256 of each artefact of an incremental build, to see whether it changed.
     artefact_hashes: Vec<String>,
     /// The names of what stands in the folder after the build: some builds write there, such as `npm ci`.
     folder: BTreeSet<OsString>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ArtefactStamp {
+    path: PathBuf,
+    bytes: u64,
+    modified_ns: u128,
 }
 
 impl Stamp {
@@ -372,7 +378,7 @@ impl<'a> Build<'a> {
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
         let recipe = &self.buildable.started.recipe;
         let mut words = recipe.build.iter().flatten().chain(recipe.env.values());
-        if !words.any(|word| word.placeholders().any(|place| place == Place::Packages)) {
+        if !words.any(|word| word.placeholders().any(|it| it == Placeholder::Packages)) {
             return Ok(None);
         }
         self.lock(&folder.with_extension("lock")).map(Some)
@@ -430,10 +436,13 @@ impl<'a> Build<'a> {
                 .iter()
                 .map(|path| {
                     let file = self.artefact(path)?;
-                    let changed = file.modified().ok();
-                    let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-                    let changed = changed.map_or(0, |time| time.as_nanos());
-                    Ok((path.clone(), file.len(), changed))
+                    let modified = file.modified().ok();
+                    let modified = modified.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+                    Ok(ArtefactStamp {
+                        path: path.clone(),
+                        bytes: file.len(),
+                        modified_ns: modified.map_or(0, |time| time.as_nanos()),
+                    })
                 })
                 .collect::<Result<_, BuildError>>()?,
             artefact_hashes: self.artefact_hashes()?,

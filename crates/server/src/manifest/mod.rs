@@ -7,7 +7,7 @@ mod text_or_list;
 use std::collections::BTreeMap;
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
-use prony_manifest::{Placeholder, Template};
+use prony_manifest::Template;
 use serde::Deserialize;
 
 use crate::toolchain::Need;
@@ -122,7 +122,7 @@ impl Recipe {
 prony_model::named! {
     /// A placeholder of a server's manifest.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Place {
+    pub enum Placeholder {
         /// `{out}`: the folder for the results of the build.
         Out = "out",
         /// `{cargo_target}`: Cargo's target folder.
@@ -147,16 +147,16 @@ prony_model::named! {
 }
 
 /// A word of a command or the value of a variable.
-pub type Word = Template<Place>;
+pub type Word = Template<Placeholder>;
 
-impl Place {
+impl Placeholder {
     /// The placeholders that are known before the build; the others are known only when a server starts.
-    pub const OF_BUILD: &[Place] = Self::ALL.split_at(5).0;
+    pub const OF_BUILD: &[Placeholder] = Self::ALL.split_at(5).0;
 }
 
-impl Placeholder for Place {
+impl prony_manifest::Placeholder for Placeholder {
     fn name(self) -> &'static str {
-        Place::name(self)
+        Placeholder::name(self)
     }
 }
 
@@ -213,7 +213,7 @@ impl Input {
             rest => Some(Pattern::new(&rest)?),
         };
         Ok(Input {
-            path: Word::new(&path, Place::OF_BUILD).map_err(|error| error.to_string())?,
+            path: Word::new(&path, Placeholder::OF_BUILD).map_err(|error| error.to_string())?,
             pattern,
         })
     }

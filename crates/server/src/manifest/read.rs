@@ -13,7 +13,7 @@ use toml::Spanned;
 
 use super::text_or_list::{Element, TextOrList};
 use super::{
-    CertificateTrust, Class, ClientCertificate, Encryption, Input, Manifest, Outside, Place,
+    CertificateTrust, Class, ClientCertificate, Encryption, Input, Manifest, Outside, Placeholder,
     Recipe, ServerUrl, TlsOptions, Variant, VersionSource, Word,
 };
 use crate::server::is_id;
@@ -286,8 +286,8 @@ impl Checker<'_> {
             needs,
             inputs: self.inputs(&raw.inputs)?,
             build: self.build(&raw.build)?,
-            artefacts: self.words(&raw.artefacts, Place::OF_BUILD)?,
-            run: self.command(&raw.run, &Place::ALL)?,
+            artefacts: self.words(&raw.artefacts, Placeholder::OF_BUILD)?,
+            run: self.command(&raw.run, &Placeholder::ALL)?,
             env: self.env(&raw.env)?,
             variants: self.variants(&raw.variant)?,
         };
@@ -329,14 +329,14 @@ impl Checker<'_> {
         }
         let needs = self.needs(&raw.needs)?;
         let build = raw.build.0.iter();
-        let build = build.map(|command| self.command_line(command, Place::OF_BUILD));
+        let build = build.map(|command| self.command_line(command, Placeholder::OF_BUILD));
         Ok(Recipe {
             version: self.version(raw.version.take(), &needs)?,
             needs,
             inputs: self.inputs(&raw.inputs)?,
             build: build.collect::<Result<_, _>>()?,
-            artefacts: self.words(&raw.artefacts, Place::OF_BUILD)?,
-            run: self.command_line(run, &Place::ALL)?,
+            artefacts: self.words(&raw.artefacts, Placeholder::OF_BUILD)?,
+            run: self.command_line(run, &Placeholder::ALL)?,
             env: self.env(&raw.env)?,
             variants: Vec::new(),
         })
@@ -421,7 +421,7 @@ impl Checker<'_> {
     fn command_line(
         &self,
         command: &Spanned<CommandLine>,
-        allowed: &[Place],
+        allowed: &[Placeholder],
     ) -> Result<Vec<Word>, FileError> {
         let fault = |message: &str| Err(self.0.fault(command.span(), message));
         let words = match command.get_ref() {
@@ -519,13 +519,13 @@ impl Checker<'_> {
     fn build(&self, commands: &[RawCommand]) -> Result<Vec<Vec<Word>>, FileError> {
         let commands = commands.iter();
         commands
-            .map(|words| self.command(words, Place::OF_BUILD))
+            .map(|words| self.command(words, Placeholder::OF_BUILD))
             .collect()
     }
 
     fn env(&self, env: &RawEnv) -> Result<BTreeMap<String, Word>, FileError> {
         env.iter()
-            .map(|(name, value)| Ok((name.clone(), self.word(value, &Place::ALL)?)))
+            .map(|(name, value)| Ok((name.clone(), self.word(value, &Placeholder::ALL)?)))
             .collect()
     }
 
@@ -553,7 +553,7 @@ impl Checker<'_> {
                 name: name.clone(),
                 env: self.env(&raw.env)?,
                 run: run
-                    .map(|words| self.command(words, &Place::ALL))
+                    .map(|words| self.command(words, &Placeholder::ALL))
                     .transpose()?,
                 build: build.map(|commands| self.build(commands)).transpose()?,
             });
@@ -561,7 +561,7 @@ impl Checker<'_> {
         Ok(variants)
     }
 
-    fn command(&self, words: &RawCommand, allowed: &[Place]) -> Result<Vec<Word>, FileError> {
+    fn command(&self, words: &RawCommand, allowed: &[Placeholder]) -> Result<Vec<Word>, FileError> {
         let program = words.get_ref().first();
         if program.is_none_or(|program| program.get_ref().trim().is_empty()) {
             return Err(self.0.fault(words.span(), EMPTY));
@@ -569,7 +569,11 @@ impl Checker<'_> {
         self.words(words.get_ref(), allowed)
     }
 
-    fn words(&self, words: &[Spanned<String>], allowed: &[Place]) -> Result<Vec<Word>, FileError> {
+    fn words(
+        &self,
+        words: &[Spanned<String>],
+        allowed: &[Placeholder],
+    ) -> Result<Vec<Word>, FileError> {
         let words = words.iter();
         words.map(|word| self.word(word, allowed)).collect()
     }
@@ -585,10 +589,10 @@ impl Checker<'_> {
         words.iter().map(input).collect()
     }
 
-    fn word(&self, word: &Spanned<String>, allowed: &[Place]) -> Result<Word, FileError> {
+    fn word(&self, word: &Spanned<String>, allowed: &[Placeholder]) -> Result<Word, FileError> {
         Word::new(word.get_ref(), allowed).map_err(|unknown| {
             let name = &unknown.name;
-            let message = match Place::from_name(name) {
+            let message = match Placeholder::from_name(name) {
                 Some(_) => format!(
                     "`{{{name}}}` is known only when the server starts: use it in `run` or `env`"
                 ),

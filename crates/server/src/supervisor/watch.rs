@@ -83,8 +83,8 @@ impl Supervisor {
         set_child_subreaper(true).map_err(|error| format!("cannot be a subreaper: {error}"))?;
         let signals = take_signals().map_err(|error| format!("cannot receive signals: {error}"))?;
         let (mine, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
-        let output = (append_to(log)?, append_to(error_log)?);
-        let pid = spawn_launch(output, cpus, command, theirs)?;
+        let (output, errors) = (append_to(log)?, append_to(error_log)?);
+        let pid = spawn_launch(output, errors, cpus, command, theirs)?;
         let mut supervisor = Supervisor {
             command: pid,
             signals,
@@ -249,7 +249,8 @@ fn append_to(log: &OsString) -> Result<File, String> {
 }
 
 fn spawn_launch(
-    (out, err): (File, File),
+    output: File,
+    errors: File,
     cpus: &OsString,
     command: &[OsString],
     to_supervisor: UnixStream,
@@ -263,8 +264,8 @@ fn spawn_launch(
         .args(command)
         .process_group(0)
         .stdin(Stdio::from(OwnedFd::from(to_supervisor)))
-        .stdout(out)
-        .stderr(err)
+        .stdout(output)
+        .stderr(errors)
         .spawn()
         .map_err(|error| format!("cannot start a process: {error}"))?;
     i32::try_from(child.id())

@@ -13,5 +13,5 @@ pub use found::Found;
 pub(crate) use found::environment;
 pub use install::ProvideError;
 pub use need::{Need, NeedError, Program, Tool, Version};
-pub use table::{PackageManager, Part, Source, TOOLCHAINS, Toolchain, install_line};
+pub use table::{PackageManager, PackageSource, Part, TOOLCHAINS, Toolchain, install_line};
 pub use toolbox::{Availability, Missing, Toolbox};

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use prony_system::{is_program, on_path};
 
 use super::need::Version;
-use super::table::{COMPLETE, Source, Toolchain};
+use super::table::{COMPLETE, PackageSource, Toolchain};
 
 /// Those on `PATH`, in its order, each once even if several links lead to it.
 pub fn first(tool: &Toolchain) -> Vec<PathBuf> {
@@ -40,13 +40,13 @@ pub fn usual(tool: &Toolchain) -> Vec<PathBuf> {
 }
 
 /// Those that Prony installed in `folder` from `source`; it uses the first that runs.
-pub fn installed(source: &Source, folder: &Path) -> Vec<PathBuf> {
+pub fn installed(source: &PackageSource, folder: &Path) -> Vec<PathBuf> {
     if !folder.join(COMPLETE).is_file() {
         return Vec::new();
     }
     let pattern = match source {
-        Source::Python { program, .. } => format!("lib/python3*/site-packages/{program}"),
-        Source::Npm {
+        PackageSource::Python { program, .. } => format!("lib/python3*/site-packages/{program}"),
+        PackageSource::Npm {
             variants,
             prefix,
             program,

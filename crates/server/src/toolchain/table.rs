@@ -37,7 +37,7 @@ pub struct Toolchain {
     /// How the user can install it if no package manager has it, in one line.
     pub install: &'static str,
     /// How Prony installs it for itself, if it can.
-    pub source: Option<Source>,
+    pub source: Option<PackageSource>,
 }
 
 /// A file of a toolchain that some installations lack.
@@ -144,7 +144,7 @@ pub const COMPLETE: &str = ".complete";
 /// The source of a toolchain that Prony installs for itself under `.prony/tools`.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum Source {
+pub enum PackageSource {
     /// From a Python package, in a virtual environment of its own.
     Python {
         /// The package with its version, as pip takes it.
@@ -165,19 +165,19 @@ pub enum Source {
     },
 }
 
-impl Source {
+impl PackageSource {
     /// The package with its version.
     pub fn package(&self) -> &'static str {
         match self {
-            Source::Python { package, .. } | Source::Npm { package, .. } => package,
+            PackageSource::Python { package, .. } | PackageSource::Npm { package, .. } => package,
         }
     }
 
     /// The system's program that fetches the package.
     pub fn installer(&self) -> &'static str {
         match self {
-            Source::Python { .. } => "python3",
-            Source::Npm { .. } => "npm",
+            PackageSource::Python { .. } => "python3",
+            PackageSource::Npm { .. } => "npm",
         }
     }
 
@@ -186,11 +186,11 @@ impl Source {
         let place = folder.to_string_lossy();
         let pip = folder.join("bin/pip");
         let commands: Vec<Vec<&str>> = match self {
-            Source::Python { package, .. } => vec![
+            PackageSource::Python { package, .. } => vec![
                 vec![self.installer(), "-m", "venv", &place],
                 vec![pip.to_str().unwrap_or("pip"), "install", package],
             ],
-            Source::Npm { package, .. } => vec![vec![
+            PackageSource::Npm { package, .. } => vec![vec![
                 self.installer(),
                 "install",
                 // The package's own scripts would move the program away.

@@ -10,7 +10,7 @@ use prony_system::on_path;
 use super::found::{Found, environment};
 use super::need::{Need, Program, Tool, Version};
 use super::programs;
-use super::table::{Source, Toolchain};
+use super::table::{PackageSource, Toolchain};
 use crate::{Layout, SupervisorProgram};
 
 /// A toolchain that is not installed.
@@ -203,7 +203,7 @@ fn shortfall(found: &Found, need: &Need) -> Option<String> {
 }
 
 /// The full version that a package is pinned to, if it has one.
-fn pinned_version(source: &Source) -> Option<Version> {
+fn pinned_version(source: &PackageSource) -> Option<Version> {
     let (_, version) = source.package().rsplit_once(['=', '@'])?;
     Version::parse(version).filter(|_| version.contains('.'))
 }

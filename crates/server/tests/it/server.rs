@@ -12,8 +12,8 @@ use crate::support::{
 use nix::sys::signal::Signal;
 use prony_model::CpuAssignment;
 use prony_server::{
-    BringUpError, Certificate, Exit, FreePorts, Launch, Layout, NotReady, Place, PortSource, Probe,
-    RunningServer, Sampler, StartError, TreeUsage, Word, bring_up, wait_ready,
+    BringUpError, Certificate, Exit, FreePorts, Launch, Layout, NotReady, Placeholder, PortSource,
+    Probe, RunningServer, Sampler, StartError, TreeUsage, Word, bring_up, wait_ready,
 };
 use prony_system::allowed_cpus;
 use prony_testkit::connections::refusing;
@@ -176,7 +176,7 @@ fn a_command_gets_its_address_and_a_temporary_folder() {
     let words = ["{host}:{port}", "{cpus} {assets}", "{tmp}"];
     let words = [&["sh", "-c", script], &words[..]].concat();
     let mut built = built(folder.path(), &words);
-    let own = Word::new("on-{port}", &Place::ALL).unwrap();
+    let own = Word::new("on-{port}", &Placeholder::ALL).unwrap();
     built.env = [("OWN".to_owned(), own)].into();
     let mut launch = launch(folder.path());
     launch.cpus = vec![allowed_cpus().unwrap()[0]];

@@ -10,12 +10,12 @@ use prony_testkit::table::{refused, rows};
 use tempfile::TempDir;
 
 /// A project, and beside it a server and its inputs.
-struct Ground {
+struct Fixture {
     folder: TempDir,
     layout: Layout,
 }
 
-impl Ground {
+impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::at(folder.path().join("project"));
@@ -102,24 +102,24 @@ fn is_here(program: &str) -> bool {
 
 #[test]
 fn a_path_dependency_of_cargo() {
-    let ground = Ground::new();
-    ground.manifest(
+    let fixture = Fixture::new();
+    fixture.manifest(
         r#"
 build = [["cargo", "build", "--offline"]]
 artefacts = ["{cargo_target}/debug/server"]
 run = ["{cargo_target}/debug/server"]
 "#,
     );
-    ground.write_all(
+    fixture.write_all(
         r#"
         server/Cargo.toml | package = { name = "server", edition = "2021" }\ndependencies.framework.path = "../framework"
         server/src/main.rs | fn main() { println!("{}", framework::name()); }
         framework/Cargo.toml | package = { name = "framework", edition = "2021" }
     "#,
     );
-    ground.assert_framework_is_built(|name| {
+    fixture.assert_framework_is_built(|name| {
         let source = format!("pub fn name() -> &'static str {{ \"{name}\" }}");
-        ground.write("framework/src/lib.rs", &source);
+        fixture.write("framework/src/lib.rs", &source);
     });
 }
 
@@ -128,8 +128,8 @@ fn a_module_that_go_replaces() {
     if !is_here("go") {
         return;
     }
-    let ground = Ground::new();
-    ground.manifest(
+    let fixture = Fixture::new();
+    fixture.manifest(
         r#"
 build = [["go", "build", "-o", "{out}/server", "."]]
 artefacts = ["{out}/server"]
@@ -137,24 +137,24 @@ run = ["{out}/server"]
 env = { GOPROXY = "off", GOFLAGS = "-mod=mod" }
 "#,
     );
-    ground.write_all(
+    fixture.write_all(
         r#"
         server/go.mod | module example.org/server\ngo 1.20\nrequire example.org/framework v0.0.0\nreplace example.org/framework => ../framework\n
         server/main.go | package main\nimport ("fmt"; "example.org/framework")\nfunc main() { fmt.Println(framework.Name()) }\n
         framework/go.mod | module example.org/framework\ngo 1.20\n
     "#,
     );
-    ground.assert_framework_is_built(|name| {
+    fixture.assert_framework_is_built(|name| {
         let source = format!("package framework\nfunc Name() string {{ return \"{name}\" }}\n");
-        ground.write("framework/framework.go", &source);
+        fixture.write("framework/framework.go", &source);
     });
 }
 
 #[test]
 fn packages_that_a_package_json_links() {
-    let ground = Ground::new();
-    ground.manifest(SCRIPT);
-    ground.write_all(
+    let fixture = Fixture::new();
+    fixture.manifest(SCRIPT);
+    fixture.write_all(
         r#"
         server/package.json | {"dependencies": {"framework": "file:../framework", "left-pad": "^1.3.0"}, "devDependencies": {"tool": "link:../tool"}}
         framework/package.json | {"name": "framework", "optionalDependencies": {"core": "../core"}}
@@ -164,7 +164,7 @@ fn packages_that_a_package_json_links() {
         other/index.js | ""
     "#,
     );
-    ground.assert_seen(&[
+    fixture.assert_seen(&[
         ("framework/index.js", true),
         ("core/src/index.js", true),
         ("tool/index.js", true),
@@ -179,11 +179,11 @@ fn members_of_an_npm_workspace() {
         r#"["packages/*", "server", "!packages/old"]"#,
         r#"{"packages": ["./packages/*/", "server", "!packages/old"]}"#,
     ] {
-        let ground = Ground::new();
-        ground.manifest(SCRIPT);
+        let fixture = Fixture::new();
+        fixture.manifest(SCRIPT);
         let workspaces = format!(r#"{{"workspaces": {workspaces}}}"#);
-        ground.write("package.json", &workspaces);
-        ground.write_all(
+        fixture.write("package.json", &workspaces);
+        fixture.write_all(
             r#"
             server/package.json | {"name": "server", "dependencies": {"framework": "*", "old": "*"}}
             packages/framework/package.json | {"name": "framework", "dependencies": {"core": "workspace:*"}}
@@ -192,7 +192,7 @@ fn members_of_an_npm_workspace() {
             packages/old/package.json | {"name": "old"}
         "#,
         );
-        ground.assert_seen(&[
+        fixture.assert_seen(&[
             ("packages/framework/index.js", true),
             ("packages/core/index.js", true),
             ("packages/unused/index.js", false),
@@ -203,9 +203,9 @@ fn members_of_an_npm_workspace() {
 
 #[test]
 fn folders_and_patterns_of_inputs() {
-    let ground = Ground::new();
+    let fixture = Fixture::new();
     let inputs = "inputs = ['../framework', '../lib/**/*.{c,h}', '../one.txt']\n";
-    ground.manifest(&(inputs.to_owned() + SCRIPT));
+    fixture.manifest(&(inputs.to_owned() + SCRIPT));
     let files = [
         ("framework/src/deep/a.py", true),
         ("framework/target/made", false),
@@ -214,20 +214,20 @@ fn folders_and_patterns_of_inputs() {
         ("lib/src/notes.txt", false),
         ("one.txt", true),
     ];
-    files.iter().for_each(|(file, _)| ground.write(file, ""));
-    ground.assert_seen(&files);
-    ground.assert_seen(&[("framework/new.py", true), ("two.txt", false)]);
-    fs::remove_file(ground.folder.path().join("lib/a.c")).unwrap();
-    assert!(ground.build().build_s.is_some(), "a file less is a change");
+    files.iter().for_each(|(file, _)| fixture.write(file, ""));
+    fixture.assert_seen(&files);
+    fixture.assert_seen(&[("framework/new.py", true), ("two.txt", false)]);
+    fs::remove_file(fixture.folder.path().join("lib/a.c")).unwrap();
+    assert!(fixture.build().build_s.is_some(), "a file less is a change");
 }
 
 #[test]
 fn a_missing_input_is_reported() {
-    let ground = Ground::new();
-    ground.write("lib/a.h", "");
+    let fixture = Fixture::new();
+    fixture.write("lib/a.h", "");
     let build = |input: &str| {
-        ground.manifest(&format!("inputs = ['{input}']\n{SCRIPT}"));
-        ground.try_build()
+        fixture.manifest(&format!("inputs = ['{input}']\n{SCRIPT}"));
+        fixture.try_build()
     };
     refused(
         build,
@@ -241,14 +241,14 @@ fn a_missing_input_is_reported() {
 
 #[test]
 fn too_many_files_are_rejected() {
-    let ground = Ground::new();
-    ground.manifest(&format!("inputs = ['../loop']\n{SCRIPT}"));
-    ground.write("loop/a", "");
+    let fixture = Fixture::new();
+    fixture.manifest(&format!("inputs = ['../loop']\n{SCRIPT}"));
+    fixture.write("loop/a", "");
     // Each folder leads back to the top twice: without a bound, 2^32 of them.
     for name in ["one", "two"] {
-        std::os::unix::fs::symlink(".", ground.folder.path().join("loop").join(name)).unwrap();
+        std::os::unix::fs::symlink(".", fixture.folder.path().join("loop").join(name)).unwrap();
     }
-    let failure = ground.try_build().unwrap_err().to_string();
+    let failure = fixture.try_build().unwrap_err().to_string();
     assert!(
         failure.contains("folders are nested too deeply")
             || failure.contains("more than 100000 files"),

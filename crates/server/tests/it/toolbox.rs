@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::support::{GO_ON, supervisor};
-use prony_server::{Availability, Layout, Need, ProvideError, Source, Toolbox, Toolchain};
+use prony_server::{Availability, Layout, Need, PackageSource, ProvideError, Toolbox, Toolchain};
 
 /// A toolchain that no machine has, installed from the package at `package`.
 fn toolchain(package: &Path) -> &'static Toolchain {
@@ -13,7 +13,7 @@ fn toolchain(package: &Path) -> &'static Toolchain {
         name: "made-up",
         program: "prony-made-up-tool",
         install: "it cannot be installed",
-        source: Some(Source::Python {
+        source: Some(PackageSource::Python {
             package: package.leak(),
             program: "made_up/tool",
         }),

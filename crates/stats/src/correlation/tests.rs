@@ -5,14 +5,14 @@ use super::*;
 #[test]
 fn the_correlation_of_rising_values_is_1_and_of_falling_ones_minus_1() {
     let one = [1.0, 2.0, 3.0, 4.0, 5.0];
-    let (rho, p) = spearman(&one, &[10.0, 20.0, 400.0, 500.0, 501.0]).unwrap();
+    let Correlation { rho, p } = spearman(&one, &[10.0, 20.0, 400.0, 500.0, 501.0]).unwrap();
     // Of the 120 orders only two are as far out.
     assert!(
         (rho - 1.0).abs() < 1e-9 && (p - 2.0 / 120.0).abs() < 1e-9,
         "{rho} {p}"
     );
-    let (rho, _) = spearman(&one, &[5.0, 4.0, 3.0, 2.0, 1.0]).unwrap();
-    assert!((rho + 1.0).abs() < 1e-9);
+    let falling = spearman(&one, &[5.0, 4.0, 3.0, 2.0, 1.0]).unwrap();
+    assert!((falling.rho + 1.0).abs() < 1e-9);
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn p_values_match_published_tables() {
     // 0.794 of ten.
     let one: Vec<f64> = (1..=10).map(f64::from).collect();
     let other = [4.0, 2.0, 3.0, 1.0, 5.0, 9.0, 7.0, 8.0, 6.0, 10.0];
-    let (rho, p) = spearman(&one, &other).unwrap();
+    let Correlation { rho, p } = spearman(&one, &other).unwrap();
     assert!((rho - (1.0 - 6.0 * 36.0 / 990.0)).abs() < 1e-9, "{rho}");
     assert!((0.008..0.016).contains(&p), "{p}");
 }
@@ -43,7 +43,7 @@ fn chance_gives_small_p_values_as_often_as_they_say() {
         let mut random = fastrand::Rng::with_seed(6);
         let mut values = || -> Vec<f64> { (0..n).map(|_| random.f64()).collect() };
         let called = (0..200)
-            .filter(|_| spearman(&values(), &values()).unwrap().1 < 0.05)
+            .filter(|_| spearman(&values(), &values()).unwrap().p < 0.05)
             .count();
         assert!(called <= 20, "{n}: {called}");
     }
@@ -56,11 +56,11 @@ proptest! {
     ) {
         let (one, other): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
         let negative: Vec<f64> = other.iter().map(|value| -value).collect();
-        if let Some((rho, p)) = spearman(&one, &other) {
-            let (back, back_p) = spearman(&other, &one).unwrap();
-            let (turned, turned_p) = spearman(&one, &negative).unwrap();
-            prop_assert!((rho - back).abs() < 1e-9 && (rho + turned).abs() < 1e-9);
-            prop_assert!((p - back_p).abs() < 1e-9 && (p - turned_p).abs() < 1e-9);
+        if let Some(Correlation { rho, p }) = spearman(&one, &other) {
+            let back = spearman(&other, &one).unwrap();
+            let turned = spearman(&one, &negative).unwrap();
+            prop_assert!((rho - back.rho).abs() < 1e-9 && (rho + turned.rho).abs() < 1e-9);
+            prop_assert!((p - back.p).abs() < 1e-9 && (p - turned.p).abs() < 1e-9);
             prop_assert!((-1.0..=1.0).contains(&rho) && (0.0..=1.0).contains(&p) && p > 0.0);
         }
     }

@@ -43,6 +43,15 @@ pub(in crate::engine) struct Epoll {
     system_calls: u64,
 }
 
+/// A socket for another event loop.
+pub(super) struct TakenSocket {
+    pub(super) slot: usize,
+    pub(super) socket: Socket,
+    pub(super) is_connecting: bool,
+    /// What to read next from it.
+    pub(super) next: ReadNext,
+}
+
 /// The state of one connection.
 #[derive(Debug, Default)]
 struct Slot {
@@ -340,12 +349,18 @@ impl Epoll {
         self.system_calls
     }
 
-    /// Takes every socket with its slot, whether it is still connecting, and what to read next from it.
-    pub(super) fn take_sockets(&mut self) -> Vec<(usize, Socket, bool, ReadNext)> {
+    /// Takes every socket.
+    pub(super) fn take_sockets(&mut self) -> Vec<TakenSocket> {
         let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
-        slots
-            .filter_map(|(slot, it)| Some((slot, it.socket?, it.connecting, it.next)))
-            .collect()
+        let sockets = slots.filter_map(|(slot, it)| {
+            Some(TakenSocket {
+                slot,
+                socket: it.socket?,
+                is_connecting: it.connecting,
+                next: it.next,
+            })
+        });
+        sockets.collect()
     }
 
     /// Continues with a slot that had used up its reads, after the others.

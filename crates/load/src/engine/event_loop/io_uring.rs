@@ -89,16 +89,18 @@ impl IoUring {
     pub(super) fn taking_over(epoll: &mut Epoll, slots: usize) -> io::Result<Self> {
         let mut io_uring = Self::new(slots)?;
         io_uring.system_calls = epoll.system_calls();
-        for (slot, socket, is_connecting, next) in epoll.take_sockets() {
+        for taken in epoll.take_sockets() {
             // If this fails, so do the ring's operations on the socket.
-            let _ = socket.set_nonblocking(false);
+            let _ = taken.socket.set_nonblocking(false);
             io_uring.system_calls += 2;
-            io_uring.slots[slot].is_open = true;
-            if is_connecting {
-                io_uring.ring.adopt_connecting(slot, socket.into());
+            io_uring.slots[taken.slot].is_open = true;
+            if taken.is_connecting {
+                io_uring
+                    .ring
+                    .adopt_connecting(taken.slot, taken.socket.into());
             } else {
-                io_uring.ring.adopt(slot, socket.into());
-                io_uring.read_on(slot, next);
+                io_uring.ring.adopt(taken.slot, taken.socket.into());
+                io_uring.read_on(taken.slot, taken.next);
             }
         }
         Ok(io_uring)

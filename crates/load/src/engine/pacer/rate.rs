@@ -40,7 +40,8 @@ impl<'a> Rate<'a> {
         schedule: Schedule,
         number: WorkerNumber,
         budget: &'a SharedBudget,
-        (has_warmup, ends_by_time): (bool, bool),
+        has_warmup: bool,
+        ends_by_time: bool,
         random: fastrand::Rng,
     ) -> Self {
         let stages = match has_warmup {
@@ -253,7 +254,8 @@ mod tests {
             schedule,
             WorkerNumber { worker, workers },
             budget,
-            (false, false),
+            false,
+            false,
             random,
         );
         pacer.start(SECOND);
@@ -421,7 +423,7 @@ mod tests {
             worker: 0,
             workers: 1,
         };
-        let mut pacer = Rate::new(schedule, part, &budget, (true, false), random);
+        let mut pacer = Rate::new(schedule, part, &budget, true, false, random);
         pacer.start(0);
         assert_eq!(
             arrivals(&mut pacer, SECOND - 1).len(),

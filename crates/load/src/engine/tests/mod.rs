@@ -20,7 +20,6 @@ use std::time::Duration;
 use prony_model::{Arrivals, LatencyHistogram, LoadResult, LoadShape, OpenLoop, Outcome, Schedule};
 
 use self::simulated::{Arrival, ResponsePart, SimulatedServer};
-use super::Unwired;
 use super::clock::Clock;
 use super::event_loop::EventLoop;
 use super::pacer::SharedBudget;
@@ -32,6 +31,7 @@ use super::start_line::StartLine;
 use super::tcp_events::HostEvents;
 use super::worker::Shared;
 use super::worker_number::WorkerNumber;
+use super::{FirstEventLoop, Unwired};
 use crate::plan::LoadPlan;
 use crate::request::Request;
 
@@ -117,8 +117,12 @@ fn run(plan: &LoadPlan, (server, clock): (SimulatedServer, Clock)) -> LoadResult
     let budget = SharedBudget::new(plan.requests);
     let line = StartLine::new(clock, 1, false);
     let number = WorkerNumber::of(plan, 0, 0);
-    let worker = Unwired::new(shared, (0, number), &budget, line.place());
-    let result = worker.run((EventLoop::Simulated(server), None)).unwrap();
+    let worker = Unwired::new(shared, 0, number, &budget, line.place());
+    let io = FirstEventLoop {
+        io: EventLoop::Simulated(server),
+        chooses_after: None,
+    };
+    let result = worker.run(io).unwrap();
     let part = PartResult::of(plan, 0, vec![result], HostEvents::since(None));
     let result = assemble(plan, &[part]);
     assert_eq!(result.requests, result.outcomes.total());

@@ -322,7 +322,7 @@ impl<W: Wire> Worker<'_, W> {
         let deadline = self.latest_response(from).min(latest_send);
         let traced = self.recorder.trace.as_mut().and_then(|trace| {
             let connection = index - self.share.streams;
-            trace.begin((connection, number), from, self.now)
+            trace.begin(connection, number, from, self.now)
         });
         let connection = &mut self.connections[index];
         connection.requests += 1;

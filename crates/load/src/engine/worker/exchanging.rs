@@ -14,7 +14,7 @@ use crate::engine::judge::{Kept, Sample};
 use crate::engine::phase::Begin;
 use crate::engine::tally::Tally;
 use crate::wire::h1::Collect;
-use crate::wire::{Eaten, End, Ended, Fault, Responses, Which, Whole, Wire};
+use crate::wire::{Eaten, End, EndedResponse, Fault, Responses, Which, Whole, Wire};
 
 impl<W: Wire> Worker<'_, W> {
     /// Gives the wire the connection's requests that it does not have yet. They go with the next flush.
@@ -217,7 +217,7 @@ impl<W: Wire> Worker<'_, W> {
 
     /// A response has ended. The connection stays open if both sides want it to, and it `may_stay`.
     #[inline]
-    pub(super) fn ended(&mut self, index: usize, ended: Ended, may_stay: bool) {
+    pub(super) fn ended(&mut self, index: usize, ended: EndedResponse, may_stay: bool) {
         match ended.end {
             End::Whole(whole) => {
                 self.responded(index, ended.position, whole, ended.was_sent, may_stay);
@@ -419,7 +419,8 @@ impl<W: Wire> Worker<'_, W> {
                     None => self.tally.not_ok(outcome, detail),
                     Some(flows) => {
                         let (user, detail) = (index - self.share.streams, detail());
-                        flows.failed(user, request.number, self.tally.flows(), (outcome, &detail));
+                        let tally = self.tally.flows();
+                        flows.failed(user, request.number, tally, outcome, &detail);
                         self.tally.not_ok(outcome, || detail);
                     }
                 }

@@ -5,7 +5,7 @@ use prony_model::Outcome;
 
 use super::Worker;
 use crate::engine::connection::{Activity, Connection, InFlight, Role};
-use crate::wire::{End, Ended, Fault, OnClose, Wire};
+use crate::wire::{End, EndedResponse, Fault, OnClose, Wire};
 
 const NO_RESPONSE: &str = "the server closed the connection without a response";
 const CUT_SHORT: &str = "the server closed the connection in the middle of the response";
@@ -28,7 +28,7 @@ impl<W: Wire> Worker<'_, W> {
         match connection.wire.close() {
             // Only an orderly close can be the end of a response.
             OnClose::Whole(whole) if errno.is_none() => {
-                let ended = Ended {
+                let ended = EndedResponse {
                     position: 0,
                     was_sent: true,
                     end: End::Whole(whole),

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use self::deadlines::Deadlines;
 use self::growth::Growth;
+use super::FirstEventLoop;
 use super::clock::{Clock, Nanoseconds, Timetable, nanoseconds};
 use super::connection::{Activity, Connection, InFlight, Role};
 use super::cost::{SchedulingMeter, ThreadUsage, WorkerCost};
@@ -222,7 +223,7 @@ pub(super) struct Worker<'a, W> {
 impl<'a, W: Wire> Worker<'a, W> {
     pub(super) fn new(
         shared: Shared<'a>,
-        (io, chooses_after): (EventLoop, Option<u64>),
+        FirstEventLoop { io, chooses_after }: FirstEventLoop,
         share: Share,
         new_wire: &'a dyn Fn() -> W,
         pacer: Box<dyn Pacer + 'a>,
@@ -607,8 +608,10 @@ impl<'a, W: Wire> Worker<'a, W> {
         }
         let cost = self.cost();
         let timeline = self.timeline.end(self.now, &self.tally);
-        let times = (self.start, self.now);
-        let records = self.recorder.end(times, &self.phase, &self.tally.latency);
+        let latency = &self.tally.latency;
+        let records = self
+            .recorder
+            .end(self.start, self.now, &self.phase, latency);
         let due = self.phase.due_time(self.now, ended, self.pacer.due());
         let last = PhaseResult {
             due,

@@ -9,7 +9,7 @@ use crate::request::{Request, RequestParts};
 use crate::scenario::ScenarioRequest;
 use crate::wire::body_limit::BodyLimit;
 use crate::wire::sse::EventCounter;
-use crate::wire::{Eaten, End, Ended, Fault, OnClose, Responses, Which, Whole, Wire};
+use crate::wire::{Eaten, End, EndedResponse, Fault, OnClose, Responses, Which, Whole, Wire};
 
 /// One connection that sends requests of a set, one or several at a time.
 #[derive(Debug)]
@@ -71,14 +71,14 @@ impl<'a> H1Wire<'a> {
         self
     }
 
-    fn ended(&mut self, mut whole: Whole) -> Ended {
+    fn ended(&mut self, mut whole: Whole) -> EndedResponse {
         let request_bytes = self.due.pop_front().map_or(0, |due| due.request_bytes);
         self.due_bytes -= request_bytes;
         let was_sent = self.outgoing.unsent_bytes() <= self.due_bytes;
         // The server could not tell the rest of this request from the next one.
         whole.keep_alive &= was_sent;
         self.expect_next();
-        Ended {
+        EndedResponse {
             position: 0,
             was_sent,
             end: End::Whole(whole),
@@ -322,7 +322,7 @@ impl Wire for H1Wire<'_> {
     }
 
     #[inline]
-    fn skip(&mut self, length: u64) -> Option<Ended> {
+    fn skip(&mut self, length: u64) -> Option<EndedResponse> {
         let whole = self.reader.skip(length)?;
         Some(self.ended(whole))
     }

@@ -12,7 +12,7 @@ use super::settings::{self, PeerSettings};
 use super::short_bodies::ShortBodies;
 use super::streams::{Stream, StreamRequestRef, Streams};
 use super::{ErrorCode, Kind, Malformed};
-use crate::wire::{End, Ended, Fault, Responses};
+use crate::wire::{End, EndedResponse, Fault, Responses};
 
 /// The last number that a stream may have.
 const LAST_STREAM: u32 = 0x7fff_ffff;
@@ -175,7 +175,7 @@ impl Connection<'_> {
         &mut self,
         frame: Frame<'_>,
         responses: &mut dyn Responses,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedResponse>, Fault> {
         self.silent_frames += 1;
         if self.silent_frames > MOST_SILENT_FRAMES {
             return Err(Malformed::Flood.into());
@@ -225,7 +225,7 @@ impl Connection<'_> {
         Ok(())
     }
 
-    fn window_update(&mut self, frame: &Frame<'_>) -> Result<Option<Ended>, Fault> {
+    fn window_update(&mut self, frame: &Frame<'_>) -> Result<Option<EndedResponse>, Fault> {
         let by = frame.number()? & 0x7fff_ffff;
         let number = frame.stream;
         let not_zero = match by {
@@ -245,7 +245,7 @@ impl Connection<'_> {
         Ok(None)
     }
 
-    fn reset(&mut self, frame: &Frame<'_>) -> Result<Option<Ended>, Fault> {
+    fn reset(&mut self, frame: &Frame<'_>) -> Result<Option<EndedResponse>, Fault> {
         let code = ErrorCode(frame.number()?);
         let number = frame.stream;
         let Some(position) = self.position(Kind::RST_STREAM, number)? else {
@@ -281,7 +281,7 @@ impl Connection<'_> {
     }
 
     /// The last of the streams that a server which is going away has not processed.
-    pub(super) fn next_unprocessed(&mut self) -> Option<Ended> {
+    pub(super) fn next_unprocessed(&mut self) -> Option<EndedResponse> {
         let fault = self.unprocessed()?;
         let position = self.streams.len() - 1;
         let number = self.streams.get(position).number;
@@ -325,7 +325,7 @@ impl Connection<'_> {
         position: usize,
         fault: Fault,
         ended: bool,
-    ) -> Result<Ended, Fault> {
+    ) -> Result<EndedResponse, Fault> {
         let stream = self.streams.get(position);
         let (number, is_queued) = (stream.number, stream.end_at.is_some());
         if !(ended && is_queued) {
@@ -335,7 +335,7 @@ impl Connection<'_> {
             self.streams.abandon(number);
         }
         let was_sent = self.remove(position);
-        Ok(Ended {
+        Ok(EndedResponse {
             position,
             was_sent,
             end: End::Failed(fault),
@@ -344,9 +344,9 @@ impl Connection<'_> {
 
     /// Ends the request at that position, after the server has ended its stream.
     #[inline]
-    pub(super) fn end(&mut self, position: usize, end: End) -> Option<Ended> {
+    pub(super) fn end(&mut self, position: usize, end: End) -> Option<EndedResponse> {
         let was_sent = self.remove(position);
-        Some(Ended {
+        Some(EndedResponse {
             position,
             was_sent,
             end,

@@ -85,19 +85,21 @@ fn is_allowed(name: &[u8], value: &[u8]) -> bool {
         && !value.iter().any(|byte| b"\0\r\n".contains(byte))
         && !is_blank(value.first())
         && !is_blank(value.last())
-        && !{ CONNECTION_FIELDS.iter() }.any(|field| field.as_bytes() == name)
+        && CONNECTION_FIELDS
+            .iter()
+            .all(|field| field.as_bytes() != name)
 }
 
-/// The place of a header block in its response.
+/// The section of a response that a header block has (RFC 9110, section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Section {
     Head,
     Trailers,
 }
 
 /// Decodes the header blocks of a connection.
 ///
-/// Most blocks have the same bytes as the last one in their place and mean the same, and comparing is cheaper than
+/// Most blocks have the same bytes as the last one of their section and mean the same, and comparing is cheaper than
 /// decoding.
 #[derive(Debug, Default)]
 pub(super) struct BlockReader {
@@ -127,10 +129,10 @@ impl BlockReader {
 
     /// The meaning of a block if it is known without decoding.
     #[inline]
-    pub(super) fn recognise(&self, place: Place, block: &[u8]) -> Option<Meaning> {
-        let last = match place {
-            Place::Head => &self.head,
-            Place::Trailers => &self.trailers,
+    pub(super) fn recognise(&self, section: Section, block: &[u8]) -> Option<Meaning> {
+        let last = match section {
+            Section::Head => &self.head,
+            Section::Trailers => &self.trailers,
         };
         let is_same = last.table_changes == self.decoder.changes() && *block == *last.bytes;
         last.meaning.filter(|_| is_same)
@@ -140,7 +142,7 @@ impl BlockReader {
     /// error concerns only its stream.
     pub(super) fn decode(
         &mut self,
-        place: Place,
+        section: Section,
         block: &[u8],
     ) -> Result<Result<Meaning, Malformed>, HpackError> {
         let changes = self.decoder.changes();
@@ -151,9 +153,9 @@ impl BlockReader {
             && is_repeatable
             && !meaning.has_message()
         {
-            let last = match place {
-                Place::Head => &mut self.head,
-                Place::Trailers => &mut self.trailers,
+            let last = match section {
+                Section::Head => &mut self.head,
+                Section::Trailers => &mut self.trailers,
             };
             last.bytes.clear();
             last.bytes.extend_from_slice(block);
@@ -182,8 +184,8 @@ mod tests {
 
     /// Decodes the block unless it is recognised; tells which.
     fn read(reader: &mut BlockReader, block: &[u8]) -> (bool, u16) {
-        let known = reader.recognise(Place::Head, block);
-        let decoded = reader.decode(Place::Head, block).unwrap().unwrap();
+        let known = reader.recognise(Section::Head, block);
+        let decoded = reader.decode(Section::Head, block).unwrap().unwrap();
         assert_eq!(known.unwrap_or(decoded), decoded);
         (known.is_some(), decoded.status.unwrap())
     }
@@ -195,15 +197,15 @@ mod tests {
         assert_eq!(read(&mut reader, b"\x48\x03201"), (false, 201));
         assert_eq!(read(&mut reader, b"\xbe"), (false, 201));
         assert_eq!(read(&mut reader, b"\xbe"), (true, 201));
-        assert_eq!(reader.recognise(Place::Trailers, b"\xbe"), None);
-        assert_eq!(reader.recognise(Place::Head, b"\xbe\x88"), None);
+        assert_eq!(reader.recognise(Section::Trailers, b"\xbe"), None);
+        assert_eq!(reader.recognise(Section::Head, b"\xbe\x88"), None);
         // Now index 62 is another field.
         assert_eq!(read(&mut reader, b"\x48\x03404"), (false, 404));
         assert_eq!(read(&mut reader, b"\xbe"), (false, 404));
         assert_eq!(read(&mut reader, b"\xbe"), (true, 404));
         reader.restart();
-        assert_eq!(reader.recognise(Place::Head, b"\xbe"), None);
-        assert!(reader.decode(Place::Head, b"\xbe").is_err());
+        assert_eq!(reader.recognise(Section::Head, b"\xbe"), None);
+        assert!(reader.decode(Section::Head, b"\xbe").is_err());
     }
 
     #[test]

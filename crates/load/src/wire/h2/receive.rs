@@ -4,12 +4,12 @@ use prony_http2::{Frame, flag};
 
 use super::connection::Connection;
 use super::header_block::Block;
-use super::meaning::Place;
+use super::meaning::Section;
 use super::response::Sink;
 use super::{Kind, Malformed};
 use crate::wire::grpc;
 use crate::wire::h1::Collect;
-use crate::wire::{End, Ended, Fault, Responses};
+use crate::wire::{End, EndedResponse, Fault, Responses};
 
 impl Connection<'_> {
     #[inline]
@@ -17,7 +17,7 @@ impl Connection<'_> {
         &mut self,
         frame: &Frame<'_>,
         responses: &mut dyn Responses,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedResponse>, Fault> {
         // Padding counts as well (section 6.9.1).
         let length = frame.payload.len();
         let bytes = frame.content()?;
@@ -76,7 +76,7 @@ impl Connection<'_> {
         &mut self,
         frame: &Frame<'_>,
         responses: &mut dyn Responses,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedResponse>, Fault> {
         let (number, end) = (frame.stream, frame.has(flag::END_STREAM));
         if self.position(Kind::HEADERS, number)?.is_none() {
             self.check_abandoned(Kind::HEADERS, number, end)?;
@@ -91,7 +91,7 @@ impl Connection<'_> {
         &mut self,
         frame: &Frame<'_>,
         responses: &mut dyn Responses,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedResponse>, Fault> {
         if !self.partial_block.continue_with(frame)? {
             return Ok(None);
         }
@@ -108,12 +108,12 @@ impl Connection<'_> {
         &mut self,
         block: Block<'_>,
         responses: &mut dyn Responses,
-    ) -> Result<Option<Ended>, Fault> {
+    ) -> Result<Option<EndedResponse>, Fault> {
         let Some(position) = self.streams.find(block.stream) else {
             // The next blocks depend on it, whatever it means.
             let _ = self
                 .blocks
-                .decode(Place::Head, block.bytes)
+                .decode(Section::Head, block.bytes)
                 .map_err(Malformed::from)?;
             return Ok(None);
         };
@@ -138,16 +138,16 @@ impl Connection<'_> {
             responses.begun(position);
         }
         let keep = responses.keep(position);
-        let place = stream.response.next_block();
+        let section = stream.response.next_section();
         let recognised = match keep {
-            None => self.blocks.recognise(place, block.bytes),
+            None => self.blocks.recognise(section, block.bytes),
             Some(_) => None,
         };
         let meaning = match recognised {
             Some(meaning) => meaning,
             None => match self
                 .blocks
-                .decode(place, block.bytes)
+                .decode(section, block.bytes)
                 .map_err(Malformed::from)?
             {
                 Ok(meaning) => meaning,
@@ -168,15 +168,15 @@ impl Connection<'_> {
             && response.has_head()
         {
             let status = response.status();
-            self.collect(place, status, keep);
+            self.collect(section, status, keep);
         }
         Ok(Ok(()))
     }
 
     /// Keeps the fields of the last block.
     #[cold]
-    fn collect(&self, place: Place, status: u16, keep: &mut Collect) {
-        if matches!(place, Place::Head) {
+    fn collect(&self, section: Section, status: u16, keep: &mut Collect) {
+        if matches!(section, Section::Head) {
             keep.begin_head(status);
         }
         let fields = self.blocks.fields().iter();
@@ -187,7 +187,7 @@ impl Connection<'_> {
 
     /// Ends the response at that position: the server has ended its stream.
     #[inline]
-    fn whole(&mut self, position: usize) -> Result<Option<Ended>, Fault> {
+    fn whole(&mut self, position: usize) -> Result<Option<EndedResponse>, Fault> {
         let stream = self.streams.get(position);
         let mut whole = match stream.response.end(&stream.request) {
             Ok(whole) => whole,

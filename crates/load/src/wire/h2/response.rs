@@ -1,6 +1,6 @@
 //! One response, from its head to its trailers.
 
-use super::meaning::{Meaning, Place, RpcStatus};
+use super::meaning::{Meaning, RpcStatus, Section};
 use super::short_bodies::ShortBodies;
 use super::{Malformed, StreamRequest};
 use crate::wire::grpc::{self, MessageReader};
@@ -71,10 +71,10 @@ impl ResponseReader {
     }
 
     /// Where the next header block stands.
-    pub(super) fn next_block(&self) -> Place {
+    pub(super) fn next_section(&self) -> Section {
         match self.stage {
-            Stage::Nothing | Stage::Interim => Place::Head,
-            Stage::Body => Place::Trailers,
+            Stage::Nothing | Stage::Interim => Section::Head,
+            Stage::Body => Section::Trailers,
         }
     }
 

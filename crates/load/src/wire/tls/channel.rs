@@ -6,7 +6,7 @@ use super::Failure;
 use super::session::{Session, Turn};
 use crate::scenario::ScenarioRequest;
 use crate::tls::{HttpVersion, TlsClient};
-use crate::wire::{Eaten, Ended, Fault, Handshake, OnClose, Responses, Which, Wire};
+use crate::wire::{Eaten, EndedResponse, Fault, Handshake, OnClose, Responses, Which, Wire};
 
 /// How many bytes of ciphertext may be unsent when more is encrypted.
 const MOST_UNSENT: usize = 64 * 1024;
@@ -66,7 +66,10 @@ impl<W: Wire> Channel<W> {
     }
 
     /// Lets the wire inside eat what it left over.
-    fn eat_plaintext(&mut self, responses: &mut dyn Responses) -> Result<Option<Ended>, Fault> {
+    fn eat_plaintext(
+        &mut self,
+        responses: &mut dyn Responses,
+    ) -> Result<Option<EndedResponse>, Fault> {
         if self.plaintext.is_empty() && !self.inner.has_more() {
             return Ok(None);
         }
@@ -79,7 +82,7 @@ impl<W: Wire> Channel<W> {
     fn eat_record(
         &mut self,
         responses: &mut dyn Responses,
-    ) -> Result<(Turn, Option<Ended>), Fault> {
+    ) -> Result<(Turn, Option<EndedResponse>), Fault> {
         let (inner, plaintext) = (&mut self.inner, &mut self.plaintext);
         let mut ended = Ok(None);
         let turn = self.session.turn(&[], |record| {

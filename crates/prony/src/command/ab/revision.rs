@@ -5,7 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use prony_server::{
-    Layout, MANIFEST_FILE, Origin, PROJECT_FILE, Place, Recipe, Server, ServerError, Started, Word,
+    Layout, MANIFEST_FILE, Origin, PROJECT_FILE, Placeholder, Recipe, Server, ServerError, Started,
+    Word,
 };
 
 use crate::project::Project;
@@ -203,7 +204,7 @@ fn build_apart(recipe: &mut Recipe) -> Result<(), Box<dyn Error>> {
     let own = |word: &Word| {
         Word::new(
             &word.to_string().replace("{cargo_target}", OWN_TARGET),
-            &Place::ALL,
+            &Placeholder::ALL,
         )
     };
     let commands = recipe.build.iter_mut().flatten();
@@ -216,7 +217,7 @@ fn build_apart(recipe: &mut Recipe) -> Result<(), Box<dyn Error>> {
         *word = own(word)?;
     }
     let target = recipe.env.entry("CARGO_TARGET_DIR".into());
-    target.or_insert(Word::new(OWN_TARGET, &Place::ALL)?);
+    target.or_insert(Word::new(OWN_TARGET, &Placeholder::ALL)?);
     Ok(())
 }
 

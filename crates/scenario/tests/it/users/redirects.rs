@@ -214,6 +214,7 @@ fn a_flow_that_ended_in_the_middle_of_redirects_does_not_change_the_next_one() {
 #[test]
 fn an_entry_is_one_row_with_its_method() {
     let scenario = scenario("POST http://a/login\n[Options]\nlocation: true\n");
-    let names: Vec<&str> = { scenario.entries().iter() }.map(|it| it.name()).collect();
+    let entries = scenario.entries().iter();
+    let names: Vec<&str> = entries.map(|it| it.name()).collect();
     assert_eq!(names, ["POST /login"]);
 }

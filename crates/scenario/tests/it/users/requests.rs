@@ -103,7 +103,8 @@ fn what_never_changes_is_prepared_once() {
 fn entries_are_named_by_method_and_path() {
     let text = "GET http://a/x?y=1\nPOST http://a/x/{{id}}\nGET http://a\nGET http://a/x\n";
     let scenario = scenario_with(text, &[("id", "5")]);
-    let names: Vec<&str> = { scenario.entries().iter() }.map(|it| it.name()).collect();
+    let entries = scenario.entries().iter();
+    let names: Vec<&str> = entries.map(|it| it.name()).collect();
     let expected = [
         "GET /x (line 1)",
         "POST /x/{{id}}",

@@ -13,8 +13,8 @@ pub use prony_testkit::until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use prony_server::{
-    BringUpError, Built, FreePorts, Launch, Place, Probe, RunningServer, SupervisorProgram, Word,
-    bring_up,
+    BringUpError, Built, FreePorts, Launch, Placeholder, Probe, RunningServer, SupervisorProgram,
+    Word, bring_up,
 };
 
 /// Far longer than anything here takes unless there is a fault.
@@ -27,7 +27,7 @@ pub fn supervisor() -> SupervisorProgram {
 }
 
 pub fn built(folder: &Path, run: &[&str]) -> Built {
-    let word = |word: &&str| Word::new(word, &Place::ALL).unwrap();
+    let word = |word: &&str| Word::new(word, &Placeholder::ALL).unwrap();
     Built::ready_made(run.iter().map(word).collect(), folder)
 }
 

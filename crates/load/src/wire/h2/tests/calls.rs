@@ -166,15 +166,11 @@ fn a_stream_of_messages_is_counted_and_kept_with_prefixes() {
         client.sent();
         let none = "; HEADERS 3 GRPC; HEADERS+END_STREAM 3 FINE";
         let done = client.ended(&grpc(&format!("{SPLIT}{none}")));
-        let counted: Vec<_> = { done.iter() }
-            .map(|done| {
-                (
-                    done.events,
-                    done.whole().rpc_status,
-                    done.whole().body_bytes,
-                )
-            })
-            .collect();
+        let counted = done.iter().map(|done| {
+            let whole = done.whole();
+            (done.events, whole.rpc_status, whole.body_bytes)
+        });
+        let counted: Vec<_> = counted.collect();
         let length = THREE_MESSAGES.len() as u64;
         assert_eq!(counted, [(3, Some(0), length), (0, Some(0), 0)]);
         assert_eq!(done[0].response.body, THREE_MESSAGES);

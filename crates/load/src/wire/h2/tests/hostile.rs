@@ -171,7 +171,8 @@ fn broken_flow_control_of_a_stream_fails_it_alone() {
 #[test]
 fn forbidden_frames_are_refused() {
     let requests = get();
-    let mut cases: Vec<_> = { rows(FORBIDDEN).into_iter() }
+    let forbidden = rows(FORBIDDEN).into_iter();
+    let mut cases: Vec<_> = forbidden
         .map(|[frames, reason]| (written(frames), reason.to_owned()))
         .collect();
     for (header, length) in [

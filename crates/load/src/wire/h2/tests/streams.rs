@@ -1,7 +1,7 @@
 //! Many streams, and how they end.
 
 use super::*;
-use crate::wire::Ended;
+use crate::wire::EndedResponse;
 
 #[test]
 fn each_end_is_reported_before_anything_after_it_is_eaten() {
@@ -88,7 +88,7 @@ fn the_ends_of_unprocessed_requests_need_no_further_bytes() {
     assert_eq!(ends.len(), 3);
     let reason = "is going away: ENHANCE_YOUR_CALM (too_many_pings\\n)";
     for (end, position) in ends.into_iter().zip([2, 1, 0]) {
-        let expected = Ended {
+        let expected = EndedResponse {
             position,
             was_sent: true,
             end: End::Unprocessed(ended(reason)),

@@ -1,4 +1,4 @@
-//! Made-up explanations for unit tests.
+//! Builds explanations for unit tests.
 
 use prony_model::{
     CostFigure, CostRound, CostUnit, Explanation, Frame, FrameKind, LoadSpec, Profile, Stack,
@@ -7,10 +7,10 @@ use prony_model::{
 /// How each of five rounds differs from the middle one.
 const NOISE: [f64; 5] = [1.0, 1.004, 0.997, 0.995, 1.006];
 
-/// A server that is being made up.
-pub struct Made(Explanation);
+/// An explanation that is being built.
+pub struct Builder(Explanation);
 
-impl Made {
+impl Builder {
     /// A server with five rounds and no figures.
     pub fn server(id: &str) -> Self {
         Self(Explanation {

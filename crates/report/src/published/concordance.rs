@@ -3,18 +3,18 @@
 use prony_model::PublishedFigure;
 use prony_stats::{Competitor, Known, Order, stands};
 
-use super::document::{DocumentRow, DocumentTable, Held};
-use super::measured::{Gathering, Measured, gathering};
+use super::document::{Concordance, DocumentRow, DocumentTable, ReversedPair};
+use super::measured::{Aggregation, Measured, aggregation};
 use crate::table::ResultTable;
 
 /// Whether the published order held, for every figure that has one. Rates of a closed loop have the order of their
 /// ranking; the comparisons of any other figure are corrected for the number of its pairs.
-pub(super) fn held(table: &DocumentTable, tables: &[ResultTable]) -> Vec<Held> {
+pub(super) fn concordances(table: &DocumentTable, tables: &[ResultTable]) -> Vec<Concordance> {
     let mut all = Vec::new();
     for &figure in &table.source.columns {
         for (workload, rows) in groups(table, figure) {
             let group = Group::of(table, figure, &rows, tables);
-            all.extend(group.and_then(|group| group.held(workload)));
+            all.extend(group.and_then(|group| group.concordance(workload)));
         }
     }
     all
@@ -27,7 +27,7 @@ pub(super) fn groups(
 ) -> Vec<(Option<&str>, Vec<&DocumentRow>)> {
     let rows = || table.rows.iter().filter(|row| row.in_document);
     // The figures of a build do not depend on the workload.
-    if !table.has_workloads() || gathering(figure) == Gathering::Build {
+    if !table.has_workloads() || aggregation(figure) == Aggregation::Build {
         return vec![(None, rows().collect())];
     }
     table
@@ -104,8 +104,8 @@ impl<'a> Group<'a> {
     }
 
     /// `None` if no two rows differ in the document.
-    fn held(&self, workload: Option<&str>) -> Option<Held> {
-        let mut held = Held {
+    fn concordance(&self, workload: Option<&str>) -> Option<Concordance> {
+        let mut found = Concordance {
             figure: self.figure,
             workload: workload.map(str::to_owned),
             in_order: 0,
@@ -122,16 +122,17 @@ impl<'a> Group<'a> {
                 let first_is_better = (first_value > second_value) == self.more_is_better;
                 let (better, worse) = if first_is_better { (i, j) } else { (j, i) };
                 match self.pair(better, worse) {
-                    PairOrder::NotMeasured => held.not_measured += 1,
-                    PairOrder::Open => held.open += 1,
-                    PairOrder::AsPublished => held.in_order += 1,
-                    PairOrder::Reversed => {
-                        held.reversed.push((self.name(worse), self.name(better)))
-                    }
+                    PairOrder::NotMeasured => found.not_measured += 1,
+                    PairOrder::Open => found.open += 1,
+                    PairOrder::AsPublished => found.in_order += 1,
+                    PairOrder::Reversed => found.reversed.push(ReversedPair {
+                        better_here: self.name(worse),
+                        better_there: self.name(better),
+                    }),
                 }
             }
         }
-        (held.pairs() + held.not_measured > 0).then_some(held)
+        (found.pairs() + found.not_measured > 0).then_some(found)
     }
 
     /// How two rows compare here; in the document, `one` is better than the other.
