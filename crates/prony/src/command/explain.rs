@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_model::{Explanation, LoadShape, LoadSpec, RunEnd, ServerStatus};
-use prony_server::{Catalogue, FreePorts, Layout, Server};
+use prony_server::{Catalogue, Layout, Server};
 use prony_store::Store;
 use prony_suite::run::{ExplainPlan, Finished, Generator, ProfilePlan, RunRequest};
 use prony_suite::{Measure, Suite, WARMUP_LIMIT};
@@ -241,7 +241,6 @@ impl Arguments {
             id,
             command: arguments::command_line(),
             prony_version: env!("CARGO_PKG_VERSION").into(),
-            ports: Box::new(FreePorts),
             driver: None,
             generator: Generator::this_process(),
             explain: Some(plan),

@@ -12,7 +12,7 @@ use prony_capacity::{
 };
 use prony_load::{HttpUrl, LatencyBands, LoadPlan, Progress, Request};
 use prony_model::*;
-use prony_server::{FreePorts, Freshness, Logs, SupervisorProgram};
+use prony_server::{Freshness, Logs, SupervisorProgram};
 use prony_suite::run::{Bench, Generator, RunEvent as Event, RunRequest};
 use prony_suite::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
 use prony_testkit::table::rows;
@@ -263,7 +263,6 @@ fn run(width: u16, precision: Option<&str>) -> String {
         id: "20261121-203000-tour".into(),
         command: Vec::new(),
         prony_version: "0.1.0".into(),
-        ports: Box::new(FreePorts),
         driver: None,
         generator: Generator::this_process(),
         explain: None,

@@ -34,7 +34,7 @@ use prony_model::{
     Adaptive, Explanation, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus,
     TrialRecord, VerifyVerdict,
 };
-use prony_server::{PortSource, Server};
+use prony_server::Server;
 use prony_store::{Store, StoreError};
 use prony_system::{allowed_cpus, pin_current_thread};
 
@@ -87,8 +87,6 @@ pub struct RunRequest<'a> {
     pub command: Vec<String>,
     /// Prony's version.
     pub prony_version: String,
-    /// The source of ports.
-    pub ports: Box<dyn PortSource + 'a>,
     /// The tool that generates the load; `None` for Prony's own engine.
     pub driver: Option<Tool>,
     /// What runs Prony's own engine.
@@ -283,8 +281,7 @@ fn verify_all(
         }
         observe(RunEvent::Verifying { server: &record.id });
         let mut wrong_logs = Vec::new();
-        let (bench, ports) = (&request.bench, request.ports.as_mut());
-        match verify_server(bench, server, access, &request.tasks, ports) {
+        match verify_server(&request.bench, server, access, &request.tasks) {
             Verification::Responded { verified, logs } => {
                 record.verified = verified;
                 wrong_logs = logs;
@@ -332,7 +329,6 @@ fn measure(
         tasks: &request.tasks,
         driver: request.driver.as_ref(),
         generator: &request.generator,
-        ports: request.ports.as_mut(),
         run: &run.id,
         store,
         trials,
@@ -384,7 +380,6 @@ fn explain(
         instructions: Default::default(),
         counted_requests: Default::default(),
         generator: &request.generator,
-        ports: request.ports.as_mut(),
         run: &run.id,
         store,
         trials: &mut trials,

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use prony_driver::Tool;
 use prony_model::{ProcessStart, TrialRecord};
-use prony_server::PortSource;
 use prony_store::{Store, StoreError};
 
 use super::bench::{Bench, Task};
@@ -26,7 +25,6 @@ pub struct Servers<'a> {
     pub tasks: &'a [Task],
     pub driver: Option<&'a Tool>,
     pub generator: &'a Generator<'a>,
-    pub ports: &'a mut dyn PortSource,
     pub run: &'a str,
     pub store: &'a Store,
     /// The trials stored so far.
@@ -114,7 +112,7 @@ impl Rig for Servers<'_> {
                 TrialEvent::Loading(progress) => RunEvent::Loading { attempt, progress },
             });
         };
-        let (record, running) = setup.run(kept, self.ports, report, &mut NoInstrument)?;
+        let (record, running) = setup.run(kept, report, &mut NoInstrument)?;
         if let Some(running) = running {
             self.keep_or_stop(attempt, key, &record, running);
         }

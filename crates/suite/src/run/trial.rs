@@ -14,7 +14,7 @@ use prony_model::{
     FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, LogTail, MeasuredBy, Measurement,
     Outcome, ProcessStart, TrialRecord, TrialResult, WarmUp,
 };
-use prony_server::{PortSource, Probe, Wrapper};
+use prony_server::{Probe, Wrapper};
 use prony_system::ThrottleMeter;
 
 use super::bench::{Bench, Task, TaskContent, now};
@@ -81,14 +81,13 @@ impl TrialSetup<'_> {
     pub fn run(
         &self,
         kept: Option<Running>,
-        ports: &mut dyn PortSource,
         observe: &mut dyn FnMut(TrialEvent<'_>),
         instrument: &mut dyn Instrument,
     ) -> Option<(TrialRecord, Option<Running>)> {
         let started_at = now();
         let measured = match self.load.by {
-            MeasuredBy::Time => self.measure(kept, ports, observe, instrument),
-            MeasuredBy::Instructions => self.count_instructions(ports, observe),
+            MeasuredBy::Time => self.measure(kept, observe, instrument),
+            MeasuredBy::Instructions => self.count_instructions(observe),
         };
         let (result, running) = match measured {
             Ok((measurement, running)) => (TrialResult::Measured(measurement), Some(running)),
@@ -108,13 +107,12 @@ impl TrialSetup<'_> {
     fn measure(
         &self,
         kept: Option<Running>,
-        ports: &mut dyn PortSource,
         observe: &mut dyn FnMut(TrialEvent<'_>),
         instrument: &mut dyn Instrument,
     ) -> Result<(Measurement, Running), Stop> {
         let mut running = match kept {
             Some(running) => running,
-            None => self.bring_up(ports, self.wrapper.map(|wrapper| (wrapper, 1)))?,
+            None => self.bring_up(self.wrapper.map(|wrapper| (wrapper, 1)))?,
         };
         match self.measure_running(&mut running, observe, instrument) {
             Ok(measurement) => Ok((measurement, running)),
@@ -244,11 +242,7 @@ impl TrialSetup<'_> {
 
     /// Starts the server and waits until it is ready, and until it has logged the requests of the probes. Under a wrapper it
     /// may take longer by a factor.
-    pub(super) fn bring_up(
-        &self,
-        ports: &mut dyn PortSource,
-        wrapper: Option<(&Wrapper, u32)>,
-    ) -> Result<Running, Stop> {
+    pub(super) fn bring_up(&self, wrapper: Option<(&Wrapper, u32)>) -> Result<Running, Stop> {
         let mut responded = 0;
         let mut ready = |target: &Target| {
             let probed = probe(target, self.task, RESPONSE_TIMEOUT, &self.bench.interrupt);
@@ -264,8 +258,7 @@ impl TrialSetup<'_> {
             None => self.bench,
         };
         let wrapper = wrapper.map(|(wrapper, _)| wrapper);
-        let how = (self.access, wrapper);
-        let started = Process::bring_up(bench, &name, self.task, how, ports, &mut ready);
+        let started = Process::bring_up(bench, &name, self.task, self.access, wrapper, &mut ready);
         match started {
             Ok((mut server, ready)) => {
                 let logged = u64::from(self.task.workload.log_lines());

@@ -15,7 +15,7 @@ use clap::Args;
 use prony_compare::{Comparison, Named, Side};
 use prony_model::{AB, CEILING, RunEnd, ServerRecord, ServerStatus};
 use prony_report::RunSummary;
-use prony_server::{Catalogue, FreePorts, Freshness, Layout, MANIFEST_FILE, Server};
+use prony_server::{Catalogue, Freshness, Layout, MANIFEST_FILE, Server};
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Suite;
 use prony_suite::run::{
@@ -271,7 +271,6 @@ impl RevisionSession<'_> {
             id,
             command: arguments::command_line(),
             prony_version: env!("CARGO_PKG_VERSION").into(),
-            ports: Box::new(FreePorts),
             driver: None,
             generator: Generator::this_process(),
             explain: arguments.explain.then_some(explain),

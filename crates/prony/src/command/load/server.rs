@@ -11,7 +11,7 @@ use prony_load::tls::{HttpVersion, TlsSettings};
 use prony_load::{HttpUrl, LoadRequest, Order, RequestSet, SampleChoice, Sampling, TargetError};
 use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
-use prony_server::{FreePorts, MANIFEST_FILE, Origin, SelectError, Server};
+use prony_server::{MANIFEST_FILE, Origin, SelectError, Server};
 use prony_suite::Workload;
 use prony_suite::run::{
     Access, Bench, Process, Target, Task, TaskContent, prepare, start_ready, tls_settings,
@@ -137,7 +137,7 @@ impl ServerArguments {
             return Err(format!("{}: {}", server.id, reason.unwrap_or_default()).into());
         };
         let name = format!("{}-load", server.id);
-        let process = match start_ready(&bench, &name, access, &task, &mut FreePorts) {
+        let process = match start_ready(&bench, &name, access, &task) {
             Ok(process) => process,
             Err(_) if interrupt.load(Relaxed) => return Ok(None),
             Err(error) => {

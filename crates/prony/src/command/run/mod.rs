@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
 use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
-use prony_server::FreePorts;
 use prony_store::{Store, export_json};
 use prony_suite::run::{Bench, ExplainPlan, Finished, ProfilePlan, RunRequest};
 
@@ -200,7 +199,6 @@ impl<'a> SuiteSession<'a> {
             id,
             command: arguments::command_line(),
             prony_version: env!("CARGO_PKG_VERSION").into(),
-            ports: Box::new(FreePorts),
             driver: ground.driver.clone(),
             generator: self.loads.generator(),
             explain: arguments.explain.then_some(explain),

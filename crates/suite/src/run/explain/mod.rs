@@ -327,8 +327,7 @@ impl Explained {
                 (Access::Start(_), None) => ProcessStart::New,
             },
         };
-        let (record, running) =
-            setup.run(kept, rig.ports, &mut |_: TrialEvent<'_>| {}, instrument)?;
+        let (record, running) = setup.run(kept, &mut |_: TrialEvent<'_>| {}, instrument)?;
         self.running = running;
         match record.result {
             TrialResult::Measured(measurement) => Some(measurement),
