@@ -19,8 +19,8 @@ use prony_server::{Catalogue, Freshness, Layout, MANIFEST_FILE, Server};
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Suite;
 use prony_suite::run::{
-    Bench, Counter, ExplainPlan, Finished, Generator, Prepared, ProfilePlan, RunRequest,
-    limits_of_counting, prepare,
+    Bench, Counter, ExplainPlan, Finished, Prepared, ProfilePlan, RunRequest, limits_of_counting,
+    prepare,
 };
 use prony_system::load_threads;
 
@@ -255,25 +255,26 @@ impl RevisionSession<'_> {
         let store = arguments.store.open(self.layout)?;
         let suite = self.suite(&servers);
         let explain = ExplainPlan::of(ProfilePlan::for_servers(self.pair.len()));
+        let bench = Bench {
+            freshness: Freshness::IfUnchanged,
+            ..bench
+        };
+        let seed = measures.trials.seed();
         let request = RunRequest {
-            bench: Bench {
-                freshness: Freshness::IfUnchanged,
-                ..bench
-            },
-            suite: &suite,
-            servers,
-            tasks: chosen.tasks,
-            measures: chosen.measures,
             adaptive: measures.adaptive(),
             baseline: Some(self.pair[0].id.clone()),
             alike: self.pair.map(|server| server.id.clone()).into(),
-            seed: measures.trials.seed(),
-            id,
             command: arguments::command_line(),
-            prony_version: env!("CARGO_PKG_VERSION").into(),
-            driver: None,
-            generator: Generator::this_process(),
             explain: arguments.explain.then_some(explain),
+            ..RunRequest::new(
+                id,
+                bench,
+                &suite,
+                servers,
+                chosen.tasks,
+                chosen.measures,
+                seed,
+            )
         };
         let finished = run_progress::run(request, &store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);

@@ -183,25 +183,20 @@ impl<'a> SuiteSession<'a> {
             .build
             .bench(&ground.project.layout, cpus, &id, &self.interrupt)?;
         let explain = ExplainPlan::of(ProfilePlan::for_servers(1));
+        let bench = Bench {
+            host: ground.host(&chosen.servers)?,
+            ..bench
+        };
+        let (suite, seed) = (&chosen.suite, arguments.trials.seed());
+        let (servers, tasks, measures) = (chosen.servers, chosen.tasks, chosen.measures);
         let request = RunRequest {
-            bench: Bench {
-                host: ground.host(&chosen.servers)?,
-                ..bench
-            },
-            suite: &chosen.suite,
-            servers: chosen.servers,
-            tasks: chosen.tasks,
-            measures: chosen.measures,
-            adaptive: chosen.suite.adaptive,
+            adaptive: suite.adaptive,
             baseline: arguments.baseline.clone(),
-            alike: Vec::new(),
-            seed: arguments.trials.seed(),
-            id,
             command: arguments::command_line(),
-            prony_version: env!("CARGO_PKG_VERSION").into(),
             driver: ground.driver.clone(),
             generator: self.loads.generator(),
             explain: arguments.explain.then_some(explain),
+            ..RunRequest::new(id, bench, suite, servers, tasks, measures, seed)
         };
         let finished = run_progress::run(request, &self.store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);

@@ -20,9 +20,9 @@ use prony_model::{
 };
 use prony_server::{ProgramOptions, Wrapper, WrapperVariable};
 
-use super::kept::Running;
 use super::process::{Access, Process};
 use super::sampling::Meter;
+use super::server_pool::Running;
 use super::trial::{Stop, TrialEvent, TrialSetup, failed, unreadable};
 use super::verify::settle_quiet;
 pub use counting::CountedRequests;
