@@ -16,7 +16,6 @@ mod process;
 mod rounds;
 mod runner;
 mod sampling;
-mod scheme;
 mod server_pool;
 mod session;
 #[cfg(test)]
@@ -24,6 +23,7 @@ mod testing;
 mod trial;
 mod verify;
 mod warming;
+mod wrong_scheme;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -57,8 +57,8 @@ pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
 pub use rounds::most_re_runs;
-pub use scheme::{WrongScheme, other_scheme};
 pub use verify::{Verification, is_unavailable, start_ready, verify_server};
+pub use wrong_scheme::{WrongScheme, other_scheme};
 
 /// What a run needs.
 pub struct RunRequest<'a> {

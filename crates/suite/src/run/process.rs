@@ -16,7 +16,7 @@ use prony_server::{
 };
 
 use super::bench::{Bench, Task};
-use super::scheme::WrongScheme;
+use super::wrong_scheme::WrongScheme;
 
 /// How long a connection to a server that already runs may take.
 const CONNECT_TIME: Duration = Duration::from_secs(5);

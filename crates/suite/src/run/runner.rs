@@ -122,7 +122,7 @@ impl TrialRunner for Runner<'_> {
         });
     }
 
-    fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError> {
+    fn store(&mut self, record: TrialRecord) -> Result<(), StoreError> {
         let run = &self.session.request.id;
         let stored = self.session.store.add_trial(run, &record);
         self.trials.push(record);

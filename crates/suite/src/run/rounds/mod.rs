@@ -40,7 +40,7 @@ pub trait TrialRunner {
     fn begin_round(&mut self, _trials: &[Planned]) {}
 
     /// Stores its result durably.
-    fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError>;
+    fn store(&mut self, record: TrialRecord) -> Result<(), StoreError>;
 
     /// The time since some fixed instant.
     fn clock(&self) -> Duration;
@@ -200,7 +200,7 @@ impl RoundRunner<'_> {
                 record: &record,
                 again,
             });
-            runner.keep(record)?;
+            runner.store(record)?;
             if again {
                 self.re_run += 1;
                 // At the end of the round the disturbance may be over.

@@ -37,7 +37,7 @@ fn precise_measures_get_no_more_rounds() {
     let is_early = (LEAST_ROUNDS..30).contains(&(end.rounds as usize));
     assert!(is_early, "{end:?}");
     assert!(end.widest.unwrap() <= 0.03, "{end:?}");
-    assert_eq!(runner.kept.len(), 3 * end.rounds as usize);
+    assert_eq!(runner.stored.len(), 3 * end.rounds as usize);
     assert_eq!(done.rounds, end.rounds);
 }
 
@@ -98,7 +98,11 @@ fn imprecise_measures_end_for_another_reason() {
         let done = go(plan(&[most]), adaptive(budget_s, most), &mut runner);
         let end = &done.ends[0];
         assert_eq!((end.reason, end.rounds), (reason, complete), "{name}");
-        assert_eq!((done.rounds, runner.kept.len()), (begun, trials), "{name}");
+        assert_eq!(
+            (done.rounds, runner.stored.len()),
+            (begun, trials),
+            "{name}"
+        );
         assert_eq!(runner.clock_s, trials as u64, "{name}");
         assert!(end.widest.unwrap() > 0.03, "{name}");
     }

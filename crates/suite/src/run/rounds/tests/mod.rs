@@ -28,7 +28,7 @@ struct FakeRunner<'a> {
     /// After how many attempts the run is stopped.
     stopped_after: usize,
     clock_s: u64,
-    kept: Vec<TrialRecord>,
+    stored: Vec<TrialRecord>,
     attempts: Vec<TrialAttempt>,
     /// How many trials each round began with.
     begun: Vec<usize>,
@@ -47,7 +47,7 @@ fn made_up<'a>(rate: impl FnMut(&TrialAttempt) -> f64 + 'a) -> FakeRunner<'a> {
         alike: Vec::new(),
         stopped_after: usize::MAX,
         clock_s: 0,
-        kept: Vec::new(),
+        stored: Vec::new(),
         attempts: Vec::new(),
         begun: Vec::new(),
         sure: 0,
@@ -58,7 +58,7 @@ fn made_up<'a>(rate: impl FnMut(&TrialAttempt) -> f64 + 'a) -> FakeRunner<'a> {
 
 impl TrialRunner for FakeRunner<'_> {
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
-        if self.kept.len() == self.stopped_after {
+        if self.stored.len() == self.stopped_after {
             return None;
         }
         self.clock_s += 1;
@@ -79,8 +79,8 @@ impl TrialRunner for FakeRunner<'_> {
         self.begun.push(trials.len());
     }
 
-    fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError> {
-        self.kept.push(record);
+    fn store(&mut self, record: TrialRecord) -> Result<(), StoreError> {
+        self.stored.push(record);
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl TrialRunner for FakeRunner<'_> {
 impl FakeRunner<'_> {
     /// The stored trials of a round: server and attempt, in order.
     fn round(&self, round: u32) -> Vec<(&str, u32)> {
-        let of_it = self.kept.iter().filter(|one| one.trial.round == round);
+        let of_it = self.stored.iter().filter(|one| one.trial.round == round);
         of_it
             .map(|one| (one.trial.server.as_str(), one.attempt))
             .collect()

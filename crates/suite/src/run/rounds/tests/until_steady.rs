@@ -74,7 +74,7 @@ impl FakeRunner<'_> {
     }
 
     fn warm_ups(&self, server: &str) -> Vec<WarmUp> {
-        let of_it = self.kept.iter().filter(|one| one.trial.server == server);
+        let of_it = self.stored.iter().filter(|one| one.trial.server == server);
         of_it.filter_map(|one| one.measurement()?.warm_up).collect()
     }
 

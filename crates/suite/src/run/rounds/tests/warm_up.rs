@@ -13,7 +13,10 @@ fn a_warm_up_that_was_too_short_becomes_longer_for_that_server() {
     runner.is_cold = &|attempt| attempt.trial.server == "bun" && attempt.warmup_s < 1.5;
     go(plan(&[4]), None, &mut runner);
     let of = |server: &str| -> Vec<f64> {
-        let of_it = runner.kept.iter().filter(|one| one.trial.server == server);
+        let of_it = runner
+            .stored
+            .iter()
+            .filter(|one| one.trial.server == server);
         of_it
             .map(|one| one.measurement().unwrap().load.load.warmup_s)
             .collect()
@@ -22,7 +25,12 @@ fn a_warm_up_that_was_too_short_becomes_longer_for_that_server() {
     assert_eq!(of("bun"), [0.5, 0.5, 2.0, 2.0, 2.0]);
     assert_eq!(of("go"), [0.5; 4]);
     // Tables group by it.
-    assert!(runner.kept.iter().all(|one| one.trial.load.warmup_s == 0.5));
+    assert!(
+        runner
+            .stored
+            .iter()
+            .all(|one| one.trial.load.warmup_s == 0.5)
+    );
 }
 
 #[test]
@@ -32,7 +40,7 @@ fn a_server_that_stays_cold_is_re_run_only_while_its_warm_up_grows() {
     go(plan(&[12]), None, &mut runner);
     // Each length is tried twice; then it grows, and the trial is re-run: 0.5, 2, 8, 10.
     assert_eq!((longest(&runner), runner.re_run), (10.0, 3));
-    let noisy = runner.kept.iter().filter(|one| !one.noisy.is_empty());
+    let noisy = runner.stored.iter().filter(|one| !one.noisy.is_empty());
     assert!(noisy.clone().all(|one| one.trial.server == "bun"));
     // All its trials but the first of each length.
     assert_eq!(noisy.count(), 12 + 3 - 4);
