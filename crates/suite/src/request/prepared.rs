@@ -16,7 +16,7 @@ use prony_scenario::{
 };
 
 use super::value::{Resolver, Unset, Value};
-use super::{BasicAuth, HttpRequest, Request};
+use super::{BasicAuth, DeclaredRequest, HttpRequest};
 use crate::files::{AssetError, Files};
 use crate::one_or_more::OneOrMore;
 use crate::response::ExpectedContent;
@@ -66,13 +66,13 @@ pub enum PrepareError {
 /// The request of a workload, ready for any server.
 #[derive(Clone)]
 pub struct PreparedRequest {
-    content: Content,
+    content: PreparedContent,
     secrets: Secrets,
 }
 
 #[derive(Clone)]
 #[expect(clippy::large_enum_variant, reason = "most are the large one")]
-enum Content {
+enum PreparedContent {
     Http(PreparedHttp),
     Grpc {
         path: String,
@@ -138,8 +138,8 @@ impl PreparedRequest {
             preparation.sources = Some(values.sources);
         }
         let content = match workload.request {
-            Request::Http(request) => Content::Http(preparation.http(request)?),
-            Request::Grpc { path, message, .. } => Content::Grpc {
+            DeclaredRequest::Http(request) => PreparedContent::Http(preparation.http(request)?),
+            DeclaredRequest::Grpc { path, message, .. } => PreparedContent::Grpc {
                 path: path.clone(),
                 message: message.encode(),
                 kind: CallKind::of(false, workload.response.is_stream()),
@@ -165,8 +165,8 @@ impl PreparedRequest {
     /// If HTTP cannot express it.
     pub fn encode(&self, authority: &str) -> Result<(String, LoadRequest), String> {
         let (url, request) = match &self.content {
-            Content::Http(http) => http.encode(authority),
-            Content::Grpc {
+            PreparedContent::Http(http) => http.encode(authority),
+            PreparedContent::Grpc {
                 path,
                 message,
                 kind,
@@ -231,15 +231,15 @@ impl PreparedRequest {
     /// As it is sent, unless it is a gRPC call.
     pub(crate) fn http(&self) -> Option<&PreparedHttp> {
         match &self.content {
-            Content::Http(http) => Some(http),
-            Content::Grpc { .. } => None,
+            PreparedContent::Http(http) => Some(http),
+            PreparedContent::Grpc { .. } => None,
         }
     }
 }
 
 /// What does not go with values that differ, or kept cookies.
 fn refused(workload: Exchange<'_>) -> Option<&'static str> {
-    if let (Request::Grpc { .. }, Some(_)) = (workload.request, workload.values) {
+    if let (DeclaredRequest::Grpc { .. }, Some(_)) = (workload.request, workload.values) {
         return Some("a gRPC call has no placeholders; remove `values`");
     }
     let body = workload.response.body.as_ref();

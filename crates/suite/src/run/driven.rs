@@ -10,7 +10,7 @@ use prony_model::{
 };
 
 use super::bench::{Task, TaskContent};
-use crate::request::{HttpRequest, PreparedHttp, Request};
+use crate::request::{DeclaredRequest, HttpRequest, PreparedHttp};
 use crate::workload::Workload;
 
 /// A tool that was busy for more than this share of its threads' time may have been the bottleneck; the load engine has
@@ -52,7 +52,7 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
     let Some(exchange) = workload.exchange() else {
         return Err("Hurl files");
     };
-    let Request::Http(request) = exchange.request else {
+    let DeclaredRequest::Http(request) = exchange.request else {
         return Err("gRPC");
     };
     if request.has_secret() {

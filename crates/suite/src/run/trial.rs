@@ -26,7 +26,7 @@ use super::process::{Access, Process, Target};
 use super::sampling::{Meter, Metered};
 use super::server_pool::Running;
 use super::verify::{END_TIME, RESPONSE_TIMEOUT, ended, probe, settle_log};
-use super::warming::{Server, WarmedUp, search};
+use super::warming::{WarmedProcess, WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
 
@@ -197,7 +197,7 @@ impl TrialSetup<'_> {
         let searched = search(
             &plan,
             limit,
-            &mut Server::new(&mut running.server, tree),
+            &mut WarmedProcess::new(&mut running.server, tree),
             (self.generator, &self.bench.interrupt),
             report,
         );

@@ -19,7 +19,7 @@ use prony_profile::NAMING_ENVIRONMENT;
 use prony_server::{Wrapper, WrapperVariable};
 
 use self::cost::{PlainCost, units};
-use self::instruments::{Counted, Profiling, Tracing};
+use self::instruments::{Counters, Profiling, Tracing};
 use self::segments::segments;
 use super::event::RunEvent;
 use super::instructions::CountedRequests;
@@ -236,7 +236,7 @@ impl Explained {
     /// One round: the load with counters alone, then the traced one.
     fn round(&mut self, round: u32, measure: &Measure, plan: &ExplainPlan, session: &Session<'_>) {
         let load = load_for(measure, plan.duration);
-        let mut counted = Counted::default();
+        let mut counted = Counters::default();
         let Some(plain) = self.load(round, measure, &load, session, None, &mut counted) else {
             return;
         };

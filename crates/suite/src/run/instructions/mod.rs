@@ -26,7 +26,7 @@ use super::server_pool::Running;
 use super::trial::{Stop, TrialEvent, TrialSetup, failed, unreadable};
 use super::verify::settle_quiet;
 pub use counting::CountedRequests;
-use counting::{BatchCounts, Batched, Counted, Counting};
+use counting::{BatchCounts, BatchTotals, Batched, Counting};
 use warm_up::{WarmUp, next_batch};
 
 /// An emulator makes a server start slower by about this factor.
@@ -370,7 +370,7 @@ fn fail_unless_complete(load: &LoadResult) -> Result<(), Stop> {
     }
 }
 
-fn recorded(counter: &Counter, counted: Counted, program: &str) -> UserInstructions {
+fn recorded(counter: &Counter, counted: BatchTotals, program: &str) -> UserInstructions {
     let setting = |one: &prony_instructions::Setting| format!("{}={}", one.name, one.value);
     let variables = settings().iter().map(setting);
     let options = node_options();
