@@ -26,7 +26,7 @@ use prony_system::load_threads;
 
 use self::git::{Repository, Shelf};
 use self::measures::{By, MeasureFlags, Measures};
-use self::revision::Wanted;
+use self::revision::WantedRevision;
 use super::compare::{ComparisonFiles, Judging};
 use super::flags::{BuildFlags, CpuFlags, LiveFlags, StoreFlag};
 use crate::arguments;
@@ -135,7 +135,7 @@ fn compare_revisions(
     let arguments = &arguments.with_a_counter();
     let repository = Repository::of(&server.folder)?;
     let shelf = Shelf::open(&layout.state(), arguments.keep)?;
-    let [base, new] = Wanted::two(
+    let [base, new] = WantedRevision::two(
         &repository,
         (&server, started),
         [&arguments.rev1, &arguments.rev2],

@@ -34,7 +34,7 @@ impl FoundServer {
 }
 
 /// A server and what it responded; nothing if that is not known.
-pub struct Described {
+pub struct DescribedServer {
     pub found_server: FoundServer,
     pub observed: Vec<Observed>,
 }
@@ -69,7 +69,7 @@ load = { shape = \"closed\", connections = 64, duration = \"2s\" }
 ";
 
 /// The text of the file for these servers.
-pub fn text(servers: &[Described]) -> String {
+pub fn text(servers: &[DescribedServer]) -> String {
     let mut text = HEADING.to_owned();
     let ids = workload_ids(servers);
     for (server, ids) in servers.iter().zip(&ids) {
@@ -89,7 +89,7 @@ pub fn text(servers: &[Described]) -> String {
 }
 
 /// The table of a server that serves the workloads with these ids; all of the file if there are none.
-fn server_table(server: &Described, workloads: &[String]) -> String {
+fn server_table(server: &DescribedServer, workloads: &[String]) -> String {
     let mut text = match &server.found_server {
         FoundServer::Program(candidate) => program(candidate),
         FoundServer::Running { id, url } => running(id, url),
@@ -175,7 +175,7 @@ fn shell_script(command: &str) -> Option<&str> {
 }
 
 /// The ids of the workloads of each server, each once: `/a?page=1` and `/a?page=2` are `a` and `a-2`.
-fn workload_ids(servers: &[Described]) -> Vec<Vec<String>> {
+fn workload_ids(servers: &[DescribedServer]) -> Vec<Vec<String>> {
     let mut known = Vec::new();
     let ids = servers.iter().map(|server| {
         let own = server.observed.iter();
@@ -186,7 +186,7 @@ fn workload_ids(servers: &[Described]) -> Vec<Vec<String>> {
 }
 
 /// `home` for `/`, `api-users` for `/api/users`; with the server's id before it if there are several servers.
-fn workload_id(server: &Described, observed: &Observed, is_one_of_several: bool) -> String {
+fn workload_id(server: &DescribedServer, observed: &Observed, is_one_of_several: bool) -> String {
     let path = observed.path.split('?').next().unwrap_or_default();
     let letters = path
         .chars()
@@ -258,8 +258,8 @@ mod tests {
         }
     }
 
-    fn described(id: &str, path: &str, body: Option<&str>) -> Described {
-        Described {
+    fn described(id: &str, path: &str, body: Option<&str>) -> DescribedServer {
+        DescribedServer {
             found_server: FoundServer::Program(Candidate {
                 id: id.to_owned(),
                 found_by: "package.json".to_owned(),

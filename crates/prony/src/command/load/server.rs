@@ -18,7 +18,7 @@ use prony_suite::run::{
 };
 use prony_system::{default_assignment, format_cpu_list};
 
-use super::requests::{Content, Preferred, Requests};
+use super::requests::{Preferred, RequestContent, Requests};
 use crate::arguments;
 use crate::command::flags::BuildFlags;
 use crate::exit::usage;
@@ -42,12 +42,12 @@ pub struct ServerArguments {
 }
 
 /// What the command line names instead of a URL.
-pub struct Named {
+pub struct ProjectServer {
     project: Project,
     server: Server,
 }
 
-impl Named {
+impl ProjectServer {
     /// The server that `target` names; `None` if it is a URL.
     pub fn of(project: Option<&Path>, target: &str) -> Result<Option<Self>, Box<dyn Error>> {
         let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-@".contains(c);
@@ -100,11 +100,11 @@ impl ServerArguments {
     /// Builds the server and starts it, unless it already runs; `None` if the user stopped that.
     pub fn start(
         &self,
-        named: &Named,
+        named: &ProjectServer,
         fleet: Option<&FleetPlan>,
         (live, interrupt): (LiveMode, &Arc<AtomicBool>),
     ) -> Result<Option<ReadyServer>, Box<dyn Error>> {
-        let Named { project, server } = named;
+        let ProjectServer { project, server } = named;
         let workload = self.workload(project, server)?;
         let task = Task::new(workload, &project.layout)?;
         let cpus = default_assignment()?;
@@ -222,7 +222,7 @@ impl ReadyServer {
                 let encoded = request.encode(&self.target.authority)?;
                 if let (url, LoadRequest::Scenario(scenario, _)) = encoded {
                     return Ok(Requests {
-                        content: Content::Scenario(scenario),
+                        content: RequestContent::Scenario(scenario),
                         server: self.url()?,
                         url,
                         described: None,
@@ -233,7 +233,7 @@ impl ReadyServer {
                 let request = request.http_parts(&self.target.authority);
                 let (url, server, parts) = request.ok_or("a gRPC call has no HTTP request")??;
                 Ok(Requests {
-                    content: Content::Http(
+                    content: RequestContent::Http(
                         RequestSet::new(vec![parts], Order::InTurn).map_err(usage)?,
                     ),
                     server,

@@ -152,7 +152,7 @@ pub struct RunSetup<'a> {
 }
 
 /// What is run of a suite.
-pub struct Chosen<'a> {
+pub struct SuiteSelection<'a> {
     pub suite: Suite,
     pub servers: Vec<&'a Server>,
     pub tasks: Vec<Task>,
@@ -162,7 +162,7 @@ pub struct Chosen<'a> {
 }
 
 pub enum Choice<'a> {
-    Chosen(Box<Chosen<'a>>),
+    Selected(Box<SuiteSelection<'a>>),
     /// Nothing of the suite is left to run, for this reason.
     Nothing(String),
 }
@@ -255,7 +255,7 @@ impl<'a> RunSetup<'a> {
         let ids = measures.iter().map(|measure| measure.workload.as_str());
         check_baseline(arguments.baseline.as_deref(), &suite, &servers)?;
         self.check_counting(&measures, &servers)?;
-        Ok(Choice::Chosen(Box::new(Chosen {
+        Ok(Choice::Selected(Box::new(SuiteSelection {
             tasks: project::tasks(&self.project.layout, workloads, ids)?,
             suite,
             servers,

@@ -17,7 +17,7 @@ use prony_store::{Store, export_json};
 use prony_suite::run::{Bench, ExplainPlan, Finished, ProfilePlan, RunRequest};
 
 pub use self::choice::Arguments;
-use self::choice::{Choice, Chosen, RunSetup};
+use self::choice::{Choice, RunSetup, SuiteSelection};
 use self::objectives::Verdicts;
 use crate::arguments;
 use crate::exit::{
@@ -39,7 +39,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let named = arguments.suite.as_deref();
     let suite = named.unwrap_or_else(|| project.default_suite());
     let chosen = match setup.choose(suite)? {
-        Choice::Chosen(chosen) => chosen,
+        Choice::Selected(chosen) => chosen,
         Choice::Nothing(why) => return Err(usage(why)),
     };
     // Before agents are started, because none could reach the servers.
@@ -80,7 +80,7 @@ impl SuiteEnd {
 }
 
 /// A suite's id, and what is run of it or why nothing is.
-type Intent<'a> = (String, Result<Box<Chosen<'a>>, SuiteEnd>);
+type Intent<'a> = (String, Result<Box<SuiteSelection<'a>>, SuiteEnd>);
 
 /// Runs every suite, each with its report, and shows how each ended. A failure in one does not stop the others.
 fn run_all(setup: &RunSetup<'_>) -> Outcome {
@@ -124,7 +124,7 @@ fn choose_all<'a>(setup: &'a RunSetup<'_>) -> Result<Vec<Intent<'a>>, Box<dyn Er
     let mut something = false;
     for id in setup.project.default_suites()? {
         let intent = match setup.choose(&id) {
-            Ok(Choice::Chosen(chosen)) => Ok(chosen),
+            Ok(Choice::Selected(chosen)) => Ok(chosen),
             Ok(Choice::Nothing(why)) => Err(SuiteEnd::without_a_run(format!("left out: {why}"), 0)),
             Err(error) if error.is::<Usage>() => return Err(error),
             Err(error) => Err(SuiteEnd::failed(error.as_ref())),
@@ -162,7 +162,7 @@ impl<'a> SuiteSession<'a> {
     /// Runs what was chosen, shows the comparison and writes its reports.
     fn measure(
         &self,
-        mut chosen: Chosen<'_>,
+        mut chosen: SuiteSelection<'_>,
         results: [Option<ResultFile>; 3],
     ) -> Result<SuiteEnd, Box<dyn Error>> {
         let begun = Instant::now();
