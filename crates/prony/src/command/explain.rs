@@ -220,7 +220,7 @@ impl Arguments {
         let ids = measures.iter().map(|measure| measure.workload.as_str());
         let tasks = project::tasks(&project.layout, workloads, ids)?;
         let names: Vec<String> = servers.iter().map(|server| server.id.clone()).collect();
-        let suite = Suite::made_up(
+        let suite = Suite::ad_hoc(
             "explain",
             format!("Why: {}", names.join(", ")),
             vec!["These loads explain what a request costs; none is ranked.".into()],

@@ -327,7 +327,7 @@ impl RevisionSession<'_> {
     /// The suite that the run is recorded as.
     fn suite(&self, servers: &[&Server]) -> Suite {
         let [base, new] = self.pair;
-        Suite::made_up(
+        Suite::ad_hoc(
             AB,
             title(&base.id, &new.id),
             vec![format!(
