@@ -97,6 +97,15 @@ pub(crate) struct PreparedHttp {
     differing: Option<Differing>,
 }
 
+/// The first of the requests of a workload.
+struct FirstRequest {
+    /// The path with its query.
+    target: String,
+    /// `Name: value` lines.
+    headers: Vec<String>,
+    body: Vec<u8>,
+}
+
 /// A request that differs each time.
 #[derive(Clone)]
 struct Differing {
@@ -188,16 +197,12 @@ impl PreparedRequest {
         Ok((self.secrets.hide(&url), request))
     }
 
-    /// The URL, with `***` for secrets, the same as it is requested, and the request to the server with this host and
-    /// port; `None` for a gRPC call. Of requests that differ it is the first one.
-    pub fn http_parts(
-        &self,
-        authority: &str,
-    ) -> Option<Result<(String, HttpUrl, RequestParts), String>> {
+    /// The request to the server with this host and port; `None` for a gRPC call. Of requests that differ it is the first
+    /// one.
+    pub fn http_parts(&self, authority: &str) -> Option<Result<RequestParts, String>> {
         let http = self.http()?;
-        let url = http.url(authority);
-        let parts = http.parts(&url).map_err(|error| self.secrets.hide(&error));
-        Some(parts.map(|(server, parts)| (self.secrets.hide(&url), server, parts)))
+        let parts = http.parts(&http.url(authority));
+        Some(parts.map_err(|error| self.secrets.hide(&error)))
     }
 
     /// What looks like a placeholder in it.
@@ -253,7 +258,7 @@ impl PreparedHttp {
     fn encode(&self, authority: &str) -> (String, Result<LoadRequest, String>) {
         let Some(differing) = &self.differing else {
             let url = self.url(authority);
-            let request = self.parts(&url).and_then(|(_, parts)| {
+            let request = self.parts(&url).and_then(|parts| {
                 let encoded = RequestSet::from(parts).encode(self.protocol.into());
                 encoded.map_err(|error| error.to_string())
             });
@@ -271,13 +276,12 @@ impl PreparedHttp {
         format!("{}://{authority}{}", self.protocol.scheme(), self.target)
     }
 
-    fn parts(&self, url: &str) -> Result<(HttpUrl, RequestParts), String> {
+    fn parts(&self, url: &str) -> Result<RequestParts, String> {
         let url: HttpUrl = url
             .parse()
             .map_err(|error: TargetError| error.to_string())?;
         let parts = RequestParts::new(&self.method, &url, &self.headers, &self.body);
-        let parts = parts.map_err(|error| error.to_string())?;
-        Ok((url, parts))
+        parts.map_err(|error| error.to_string())
     }
 }
 
@@ -291,8 +295,8 @@ impl Differing {
         request.map_err(|error| error.to_string())
     }
 
-    /// The path and query, the header lines and the body of the first request, if all of them can be sent.
-    fn first(&self, protocol: Protocol) -> Result<(String, Vec<String>, Vec<u8>), String> {
+    /// The first request, if all of them can be sent.
+    fn first(&self, protocol: Protocol) -> Result<FirstRequest, String> {
         let scenario = self.at(ANY_AUTHORITY, protocol)?;
         scenario
             .check_rows(|parts| {
@@ -308,8 +312,11 @@ impl Differing {
             let value = String::from_utf8_lossy(value.as_bytes());
             format!("{name}: {value}")
         });
-        let lines = lines.collect();
-        Ok((parts.url().path().to_owned(), lines, parts.body().to_vec()))
+        Ok(FirstRequest {
+            target: parts.url().path().to_owned(),
+            headers: lines.collect(),
+            body: parts.body().to_vec(),
+        })
     }
 }
 
@@ -458,11 +465,10 @@ impl Preparation<'_> {
             body,
             keeps_cookies: request.keep_cookies,
         };
-        let (differing, (target, headers, body)) = match first_of(&template) {
+        let (differing, first) = match first_of(&template) {
             Some(first) if !template.keeps_cookies => {
-                let (target, headers, body) = &first;
-                let lengths = headers.iter().map(String::len);
-                let checked = check_lengths(target, lengths, body);
+                let lengths = first.headers.iter().map(String::len);
+                let checked = check_lengths(&first.target, lengths, &first.body);
                 checked.map_err(|reason| self.invalid(reason))?;
                 (None, first)
             }
@@ -479,10 +485,10 @@ impl Preparation<'_> {
         };
         Ok(PreparedHttp {
             method: request.method.clone(),
-            target,
+            target: first.target,
             accepted,
-            headers,
-            body,
+            headers: first.headers,
+            body: first.body,
             protocol: request.protocol,
             differing,
         })
@@ -589,14 +595,14 @@ fn accepted(fields: &[(String, Text)]) -> Accepted {
     }
 }
 
-/// The path and query, the header lines and the body, if they never differ.
-fn first_of(template: &RequestTemplate) -> Option<(String, Vec<String>, Vec<u8>)> {
+/// The request, if it never differs.
+fn first_of(template: &RequestTemplate) -> Option<FirstRequest> {
     let constant = |text: &Text| Some(String::from_utf8_lossy(&text.constant()?).into_owned());
     let line = |(name, value): &(String, Text)| Some(format!("{name}: {}", constant(value)?));
     let lines: Option<Vec<String>> = template.fields.iter().map(line).collect();
-    Some((
-        constant(&template.target)?,
-        lines?,
-        template.body.constant()?,
-    ))
+    Some(FirstRequest {
+        target: constant(&template.target)?,
+        headers: lines?,
+        body: template.body.constant()?,
+    })
 }

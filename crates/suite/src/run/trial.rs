@@ -346,13 +346,13 @@ impl TrialSetup<'_> {
         target.map_err(failed(FailureKind::Load))
     }
 
-    /// What is sent to a server, to which URL, and which responses are compared; `counted` compares them instead of the
-    /// task.
+    /// A load of what is sent to a server, with the comparison of responses; `counted` compares them instead of the task.
     fn requests(
         &self,
         target: &Target,
         counted: Option<Arc<CountedDraws>>,
-    ) -> Result<(String, LoadRequest, Option<Sampling>), String> {
+    ) -> Result<LoadPlan, String> {
+        let address = target.address.into();
         match &self.task.content {
             TaskContent::Request { request, expected } => {
                 let (url, request) = request.encode(&target.authority)?;
@@ -361,13 +361,17 @@ impl TrialSetup<'_> {
                     None => expected.clone(),
                 };
                 let choice = SampleChoice::AtRandom;
-                Ok((url, request, Some(Sampling { check, choice })))
+                Ok(LoadPlan {
+                    sampling: Some(Sampling { check, choice }),
+                    ..LoadPlan::new(address, url, request)
+                })
             }
             TaskContent::Scenario(prepared) => {
                 let scenario = prepared.at(&target.authority);
                 let scenario = scenario.map_err(|error| error.to_string())?;
                 let url = scenario.server().as_str().to_owned();
-                Ok((url, LoadRequest::Scenario(scenario, prepared.http()), None))
+                let request = LoadRequest::Scenario(scenario, prepared.http());
+                Ok(LoadPlan::new(address, url, request))
             }
         }
     }
@@ -380,7 +384,7 @@ impl TrialSetup<'_> {
         let spec = self.load;
         let target = self.target(server)?;
         let requests = self.requests(&target, counted);
-        let (url, request, sampling) = requests.map_err(failed(FailureKind::Load))?;
+        let requests = requests.map_err(failed(FailureKind::Load))?;
         let plan = LoadPlan {
             flow_think_time: flow_think_time(spec),
             shape: spec.shape.clone(),
@@ -404,11 +408,10 @@ impl TrialSetup<'_> {
             first_byte: spec.first_byte,
             events: spec.events || self.task.workload.is_stream(),
             cpus: self.bench.cpus.load.clone(),
-            sampling,
             tls: target.client,
             // A wait for an acknowledgement costs the server no instructions.
             acknowledges_at_once: spec.by == MeasuredBy::Instructions,
-            ..LoadPlan::new(target.address.into(), url, request)
+            ..requests
         };
         Ok(self.generator.divide(spec, plan))
     }

@@ -219,8 +219,8 @@ impl ReadyServer {
     pub fn requests(&self) -> Result<Requests, Box<dyn Error>> {
         match &self.task.content {
             TaskContent::Request { request, .. } => {
-                let encoded = request.encode(&self.target.authority)?;
-                if let (url, LoadRequest::Scenario(scenario, _)) = encoded {
+                let (url, encoded) = request.encode(&self.target.authority)?;
+                if let LoadRequest::Scenario(scenario, _) = encoded {
                     return Ok(Requests {
                         content: RequestContent::Scenario(scenario),
                         server: self.url()?,
@@ -231,7 +231,8 @@ impl ReadyServer {
                     });
                 }
                 let request = request.http_parts(&self.target.authority);
-                let (url, server, parts) = request.ok_or("a gRPC call has no HTTP request")??;
+                let parts = request.ok_or("a gRPC call has no HTTP request")??;
+                let server = parts.url().clone();
                 Ok(Requests {
                     content: RequestContent::Http(
                         RequestSet::new(vec![parts], Order::InTurn).map_err(usage)?,
