@@ -60,15 +60,17 @@ impl LoadScreen {
         }
     }
 
-    fn draw_part(
+    fn draw_panel(
         &self,
         frame: &mut Frame<'_>,
-        (part, area): (Panel, Rect),
-        (model, at): (&LoadModel, Duration),
+        panel: Panel,
+        area: Rect,
+        model: &LoadModel,
+        at: Duration,
         columns: &TimeColumns,
     ) {
         let styles = &self.styles;
-        match part {
+        match panel {
             Panel::Title => head::title(frame, area, model, at, styles),
             Panel::Load => {
                 let load = cut(&model.outline.load, usize::from(area.width));
@@ -126,8 +128,8 @@ impl Screen for LoadScreen {
         let area = frame.area();
         let width = usize::from(area.width).saturating_sub(LABELS + 1);
         let columns = TimeColumns::of(model, self.is_whole, width);
-        for (part, part_area) in rows(model, area) {
-            self.draw_part(frame, (part, part_area), (model, at), &columns);
+        for (panel, panel_area) in rows(model, area) {
+            self.draw_panel(frame, panel, panel_area, model, at, &columns);
         }
         if self.is_help_shown {
             crate::help::draw(frame, area, &help::LINES, &self.styles);

@@ -264,12 +264,12 @@ impl Builder<'_> {
         }
         self.write(&PageAddress::Comparisons, &page::comparisons(&catalog))?;
         self.write(&PageAddress::Front, &page::front(&catalog))?;
-        let (pages, changed, removed) = self.folder.finish()?;
+        let counts = self.folder.finish()?;
         Ok(Built {
             runs: catalog.runs.len(),
-            pages,
-            changed,
-            removed,
+            pages: counts.pages,
+            changed: counts.changed,
+            removed: counts.removed,
             left_out: catalog.left_out,
         })
     }
