@@ -173,7 +173,7 @@ fn one() -> usize {
 }
 
 /// The target of the load.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// The URL.
     pub url: String,
@@ -193,10 +193,11 @@ impl Target {
 }
 
 /// Why a load ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
     /// Its duration was over.
+    #[default]
     Duration,
     /// All its requests completed.
     Requests,
@@ -637,7 +638,7 @@ pub struct AgentResult {
 /// The result of one load on one target.
 ///
 /// A request belongs to the phase (warm-up or measured) in which it ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadResult {
     /// The target.
     pub target: Target,

@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 crate::named! {
     /// What the bytes of a request and its response are: the version of HTTP, gRPC or not, encrypted or not.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Protocol {
         /// HTTP/1.1.
+        #[default]
         #[serde(rename = "http/1.1")]
         Http11 = "http/1.1",
         /// HTTP/1.1 over TLS.

@@ -3,6 +3,7 @@
 //! The figure of the whole load alone may be luck: one stall more or less. So the verdict also depends on how the figure
 //! varied over the load, as the 95 % interval that batches of its time give.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use prony_model::{HistogramError, LatencyHistogram, LoadResult, Outage, Throughput, Timeline};
@@ -143,7 +144,7 @@ struct Batch {
     /// The sum of all latencies.
     latency_ns: f64,
     /// For each latency, how many responses took that long or longer.
-    slow: Vec<(u64, u64)>,
+    slow: BTreeMap<u64, u64>,
 }
 
 impl Batch {
@@ -170,8 +171,7 @@ impl Batch {
                 ..
             } => {
                 let from = objective.slow_from_ns()?;
-                let slow = self.slow.iter().find(|(of, _)| *of == from)?;
-                Some((slow.1 as f64, ok))
+                Some((*self.slow.get(&from)? as f64, ok))
             }
             Objective::Latency {
                 statistic: Statistic::Mean,

@@ -12,7 +12,7 @@ use crate::objective::{Limit, Objective, Objectives, Percentile, Statistic};
 
 /// Which part of a text is not an objective, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{part}{problem}", part = PartText(self))]
+#[error("{part}{problem}", part = PositionText(self))]
 pub struct ObjectiveError {
     /// The part of the text, without the space around it.
     pub part: String,
@@ -55,9 +55,9 @@ pub enum Problem {
 }
 
 /// Where the problem is, for a message; nothing if there is no text at all.
-struct PartText<'a>(&'a ObjectiveError);
+struct PositionText<'a>(&'a ObjectiveError);
 
-impl fmt::Display for PartText<'_> {
+impl fmt::Display for PositionText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ObjectiveError { part, position, .. } = self.0;
         match part.is_empty() {
@@ -69,12 +69,12 @@ impl fmt::Display for PartText<'_> {
 
 /// A part of a text between commas.
 #[derive(Clone, Copy)]
-struct Part<'a> {
+struct ListItem<'a> {
     text: &'a str,
     position: usize,
 }
 
-impl Part<'_> {
+impl ListItem<'_> {
     fn error(self, problem: Problem) -> ObjectiveError {
         ObjectiveError {
             part: self.text.into(),
@@ -84,14 +84,14 @@ impl Part<'_> {
     }
 }
 
-/// The parts of a text that are not empty.
-fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
+/// The items of a text that are not empty.
+fn items(text: &str) -> impl Iterator<Item = ListItem<'_>> {
     let mut position = 1;
     text.split(',').filter_map(move |part| {
         let begin = position;
         position += part.chars().count() + 1;
         let space = part.chars().take_while(|c| c.is_whitespace()).count();
-        let part = Part {
+        let part = ListItem {
             text: part.trim(),
             position: begin + space,
         };
@@ -114,9 +114,9 @@ impl Objectives {
     /// # Errors
     /// If a text is not a list of objectives, or two objectives limit the same figure.
     pub fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, ObjectiveError> {
-        let all: Vec<Part<'_>> = texts.into_iter().flat_map(parts).collect();
+        let all: Vec<ListItem<'_>> = texts.into_iter().flat_map(items).collect();
         if all.is_empty() {
-            let nothing = Part {
+            let nothing = ListItem {
                 text: "",
                 position: 1,
             };
@@ -136,14 +136,14 @@ impl FromStr for Objective {
 
     fn from_str(text: &str) -> Result<Self, ObjectiveError> {
         let space = text.chars().take_while(|c| c.is_whitespace()).count();
-        objective(Part {
+        objective(ListItem {
             text: text.trim(),
             position: 1 + space,
         })
     }
 }
 
-fn objective(part: Part<'_>) -> Result<Objective, ObjectiveError> {
+fn objective(part: ListItem<'_>) -> Result<Objective, ObjectiveError> {
     read(part.text).map_err(|problem| part.error(problem))
 }
 

@@ -32,7 +32,10 @@ pub fn in_rounds(load: &LoadSpec, rounds: usize) -> String {
 
 /// Who sends requests and when: `64 connections, closed loop, 1 thread`, `20k/s, open loop, Poisson, 64 connections`.
 pub fn shape(load: &LoadSpec) -> String {
-    let mut words: Vec<String> = arrivals(load).into_iter().map(|part| part.words).collect();
+    let mut words: Vec<String> = arrivals(load)
+        .into_iter()
+        .map(|property| property.words)
+        .collect();
     words.retain(|words| !words.is_empty());
     match (&load.shape, load.connections, load.pipeline) {
         // One connection has one thread, whatever the user requested.
@@ -45,9 +48,9 @@ pub fn shape(load: &LoadSpec) -> String {
 
 /// How the load differs from a plain one, a few words each: `pipelined 16 deep`, `deadline 1 s`.
 pub fn traits(load: &LoadSpec) -> Vec<String> {
-    let parts = trait_parts(load).into_iter();
-    parts
-        .map(|part| part.words)
+    let properties = traits(load).into_iter();
+    properties
+        .map(|property| property.words)
         .chain(by(load))
         .filter(|words| !words.is_empty())
         .collect()
@@ -102,8 +105,8 @@ pub fn short(load: &LoadSpec) -> String {
         LoadShape::UsersClosed { think_time_s } => users("closed", *think_time_s),
         LoadShape::UsersOpen { think_time_s } => users("open", *think_time_s),
     };
-    let [churn, in_flight, _, streams, ..] = trait_parts(load);
-    let besides = [in_flight, churn, streams].map(|part| part.words);
+    let [churn, in_flight, _, streams, ..] = traits(load);
+    let besides = [in_flight, churn, streams].map(|property| property.words);
     let besides = besides.into_iter().chain(by(load));
     let besides = besides.filter(|words| !words.is_empty());
     std::iter::once(who)
@@ -150,12 +153,12 @@ pub struct Distinction {
     pub slug: String,
 }
 
-/// Distinguishes each load from all others of `all`: by its first part, and by the parts in which it differs from a load that
-/// still has the same name.
+/// Distinguishes each load from all others of `all`: by its first property, and by those in which it differs from a load
+/// that still has the same name.
 pub fn distinction(load: &LoadSpec, all: &[&LoadSpec]) -> Distinction {
     let (words, slugs): (Vec<_>, Vec<_>) = telling(load, all, Always::First)
         .into_iter()
-        .map(|part| (part.words, part.slug))
+        .map(|property| (property.words, property.slug))
         .unzip();
     Distinction {
         words: words.join(", "),
@@ -166,27 +169,27 @@ pub fn distinction(load: &LoadSpec, all: &[&LoadSpec]) -> Distinction {
 /// How a load differs from all others of `all`, whose shapes are alike: `128 connections`. Empty if there is nothing to tell.
 pub fn difference(load: &LoadSpec, all: &[&LoadSpec]) -> String {
     let telling = telling(load, all, Always::None);
-    let words: Vec<String> = telling.into_iter().map(|part| part.words).collect();
+    let words: Vec<String> = telling.into_iter().map(|property| property.words).collect();
     words.join(", ")
 }
 
-/// Which parts are named even if all loads have the same.
+/// Which properties are named even if all loads have the same.
 #[derive(Clone, Copy, PartialEq)]
 enum Always {
     First,
     None,
 }
 
-/// The parts in which a load differs from one that still has the same name.
-fn telling(load: &LoadSpec, all: &[&LoadSpec], always: Always) -> Vec<Part> {
-    let mut alike: Vec<Vec<Part>> = all.iter().map(|other| parts(other)).collect();
+/// The properties in which a load differs from one that still has the same name.
+fn telling(load: &LoadSpec, all: &[&LoadSpec], always: Always) -> Vec<Property> {
+    let mut alike: Vec<Vec<Property>> = all.iter().map(|other| properties(other)).collect();
     let mut telling = Vec::new();
-    for (i, part) in parts(load).into_iter().enumerate() {
+    for (i, property) in properties(load).into_iter().enumerate() {
         let before = alike.len();
-        alike.retain(|other| other[i] == part);
+        alike.retain(|other| other[i] == property);
         let is_named = (i == 0 && always == Always::First) || alike.len() < before;
-        if is_named && !part.words.is_empty() {
-            telling.push(part);
+        if is_named && !property.words.is_empty() {
+            telling.push(property);
         }
     }
     telling
@@ -194,49 +197,49 @@ fn telling(load: &LoadSpec, all: &[&LoadSpec], always: Always) -> Vec<Part> {
 
 /// One property of a load; empty if there is nothing to mention.
 #[derive(Default, PartialEq)]
-struct Part {
+struct Property {
     words: String,
     slug: String,
 }
 
-fn part(words: impl Into<String>, slug: impl Into<String>) -> Part {
-    Part {
+fn property(words: impl Into<String>, slug: impl Into<String>) -> Property {
+    Property {
         words: words.into(),
         slug: slug.into(),
     }
 }
 
-fn part_if(is_there: bool, words: impl Into<String>, slug: impl Into<String>) -> Part {
+fn property_if(is_there: bool, words: impl Into<String>, slug: impl Into<String>) -> Property {
     match is_there {
-        true => part(words, slug),
-        false => Part::default(),
+        true => property(words, slug),
+        false => Property::default(),
     }
 }
 
-/// Every property of a load, the more telling ones first; every load has the same number of parts.
-fn parts(load: &LoadSpec) -> Vec<Part> {
+/// Every property of a load, the more telling ones first; every load has the same number of properties.
+fn properties(load: &LoadSpec) -> Vec<Property> {
     let shape = arrivals(load).into_iter();
-    shape.chain(trait_parts(load)).chain(extent(load)).collect()
+    shape.chain(traits(load)).chain(extent(load)).collect()
 }
 
-/// The shape; what sends, users or connections; and how many there may be: five parts.
-fn arrivals(load: &LoadSpec) -> Vec<Part> {
+/// The shape; what sends, users or connections; and how many there may be: five properties.
+fn arrivals(load: &LoadSpec) -> Vec<Property> {
     let count = load.connections;
     let connections = plural(count, "connection");
     let users = plural(count, "user");
-    let think = |s: &f64| part(format!("think time {}", seconds(*s)), format!("think-{s}s"));
+    let think = |s: &f64| property(format!("think time {}", seconds(*s)), format!("think-{s}s"));
     let of_flows = if load.flows { " of flows" } else { "" };
-    let mut parts = match &load.shape {
+    let mut properties = match &load.shape {
         LoadShape::Closed => vec![
-            part(
+            property(
                 if load.flows { users } else { connections },
                 format!("closed-{count}"),
             ),
-            part(format!("closed loop{of_flows}"), "closed"),
+            property(format!("closed loop{of_flows}"), "closed"),
         ],
         LoadShape::UsersClosed { think_time_s } => {
             vec![
-                part(
+                property(
                     format!("{users}, closed loop{of_flows}"),
                     format!("users-closed-{count}"),
                 ),
@@ -245,7 +248,7 @@ fn arrivals(load: &LoadSpec) -> Vec<Part> {
         }
         LoadShape::UsersOpen { think_time_s } => {
             vec![
-                part(
+                property(
                     format!("{users}, open loop{of_flows}"),
                     format!("users-{count}"),
                 ),
@@ -265,65 +268,65 @@ fn arrivals(load: &LoadSpec) -> Vec<Part> {
                 .replace(':', "-");
             let at_most = format!("at most {}", plural(most, "connection"));
             vec![
-                part(
+                property(
                     format!("{of_what}{stages}, open loop"),
                     format!("rate-{slug}"),
                 ),
-                part(schedule.arrivals.to_string(), schedule.arrivals.name()),
-                part_if(
+                property(schedule.arrivals.to_string(), schedule.arrivals.name()),
+                property_if(
                     burst > 1,
                     format!("bursts of {burst}"),
                     format!("bursts-{burst}"),
                 ),
-                part(connections, format!("{count}-connections")),
-                part_if(most > count, at_most, format!("most-{most}")),
+                property(connections, format!("{count}-connections")),
+                property_if(most > count, at_most, format!("most-{most}")),
             ]
         }
     };
-    parts.resize_with(5, Part::default);
-    parts
+    properties.resize_with(5, Property::default);
+    properties
 }
 
 /// How the load differs from a plain one.
-fn trait_parts(load: &LoadSpec) -> [Part; 7] {
+fn traits(load: &LoadSpec) -> [Property; 7] {
     let churn = load.requests_per_connection.map(|requests| {
         let words = match requests {
             1 => "a new connection for each request".to_owned(),
             n => format!("a new connection every {} requests", exact(n)),
         };
-        part(words, format!("reconnect-{requests}"))
+        property(words, format!("reconnect-{requests}"))
     });
     let deadline = load
         .deadline_s
-        .map(|s| part(format!("deadline {}", seconds(s)), format!("deadline-{s}s")));
+        .map(|s| property(format!("deadline {}", seconds(s)), format!("deadline-{s}s")));
     let streams = load.streams;
     [
         churn.unwrap_or_default(),
         in_flight(load),
         deadline.unwrap_or_default(),
-        part_if(
+        property_if(
             streams > 0,
             format!("beside {} held streams", exact(streams as u64)),
             format!("streams-{streams}"),
         ),
         match load.messages {
-            true => part_if(load.events, "messages counted", "messages"),
-            false => part_if(load.events, "events counted", "events"),
+            true => property_if(load.events, "messages counted", "messages"),
+            false => property_if(load.events, "events counted", "events"),
         },
-        part_if(load.first_byte, "first byte timed", "first-byte"),
-        part_if(load.spin, "busy-waiting generator", "spin"),
+        property_if(load.first_byte, "first byte timed", "first-byte"),
+        property_if(load.spin, "busy-waiting generator", "spin"),
     ]
 }
 
 /// How several requests are in flight over one connection.
-fn in_flight(load: &LoadSpec) -> Part {
+fn in_flight(load: &LoadSpec) -> Property {
     match (load.pipeline, load.multiplexed) {
-        (..=1, _) => Part::default(),
-        (depth, false) => part(
+        (..=1, _) => Property::default(),
+        (depth, false) => property(
             format!("pipelined {depth} deep"),
             format!("pipeline-{depth}"),
         ),
-        (streams, true) => part(
+        (streams, true) => property(
             format!("{streams} streams per connection"),
             format!("streams-per-connection-{streams}"),
         ),
@@ -336,27 +339,27 @@ fn counted(load: &LoadSpec, count: u64) -> String {
 }
 
 /// When the load ends, and which protocol and generator it uses.
-fn extent(load: &LoadSpec) -> [Part; 5] {
+fn extent(load: &LoadSpec) -> [Property; 5] {
     let requests = load.requests.map(|n| counted(load, n));
     let duration = load.duration_s.map(seconds);
     [
-        part(
+        property(
             requests.unwrap_or("no end by requests".into()),
             format!("{}-requests", load.requests.unwrap_or_default()),
         ),
-        part(
+        property(
             duration.unwrap_or("no end by time".into()),
             format!("{}s", load.duration_s.unwrap_or_default()),
         ),
-        part(
+        property(
             plural(load.threads, "thread"),
             format!("{}-threads", load.threads),
         ),
-        part(
+        property(
             format!("{} of warm-up", seconds(load.warmup_s)),
             format!("warmup-{}s", load.warmup_s),
         ),
-        part(
+        property(
             format!("timeout {}", seconds(load.timeout_s)),
             format!("timeout-{}s", load.timeout_s),
         ),

@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use prony_hurl::ast::{
-    Body, BodyValue, Capture, Entry, EntryOption, Expression, FilePart, HurlFile, Json, JsonPiece,
-    KeyValue, Multiline, OptionValue, Part, Placeholder, Request, Template, TemplateElement,
+    Body, BodyValue, Capture, Entry, EntryOption, Expression, FilenameParam, HurlFile, Json,
+    JsonPiece, KeyValue, Multiline, MultipartParam, OptionValue, Placeholder, Request, Template,
+    TemplateElement,
 };
 use prony_hurl::evaluate::Variables;
 
@@ -90,12 +91,12 @@ impl<'a> Constants<'a> {
         is_constant
     }
 
-    fn put_into_part(&self, part: &mut Part) -> bool {
+    fn put_into_part(&self, part: &mut MultipartParam) -> bool {
         match part {
-            Part::Value(KeyValue { key, value }) => {
+            MultipartParam::Value(KeyValue { key, value }) => {
                 self.put_into_template(key) & self.put_into_template(value)
             }
-            Part::File(FilePart {
+            MultipartParam::File(FilenameParam {
                 key,
                 file,
                 content_type,

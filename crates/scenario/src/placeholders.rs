@@ -1,10 +1,10 @@
 //! Finds variables that a file uses and nothing sets.
 
 use prony_hurl::ast::{
-    Body, BodyValue, Capture, CookiePath, Count, CountOption, EntryOption, Expression, FilePart,
-    Filter, FilterValue, FlagOption, HurlFile, Json, JsonPath, JsonPiece, KeyValue, Multiline,
-    OptionValue, Part, Placeholder, PredicateValue, Query, QueryValue, RegexTemplate, RegexValue,
-    Request, Response, Setting, Template, Test, VariableValue,
+    Body, BodyValue, Capture, CookiePath, Count, CountOption, EntryOption, Expression,
+    FilenameParam, Filter, FilterValue, FlagOption, HurlFile, Json, JsonPath, JsonPiece, KeyValue,
+    Multiline, MultipartParam, OptionValue, Placeholder, PredicateValue, Query, QueryValue,
+    RegexTemplate, RegexValue, Request, Response, Setting, Template, Test, VariableValue,
 };
 
 use crate::error::ScenarioError;
@@ -148,10 +148,10 @@ fn templates_of_pairs<'a>(
     pairs.flat_map(|KeyValue { key, value }| [key, value])
 }
 
-fn templates_of_part(part: &Part) -> Vec<&Template> {
+fn templates_of_part(part: &MultipartParam) -> Vec<&Template> {
     match part {
-        Part::Value(KeyValue { key, value }) => vec![key, value],
-        Part::File(FilePart {
+        MultipartParam::Value(KeyValue { key, value }) => vec![key, value],
+        MultipartParam::File(FilenameParam {
             key,
             file,
             content_type,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use prony_hurl::ast::{BodyValue, FilePart, HurlFile, Part, PredicateValue, Template};
+use prony_hurl::ast::{
+    BodyValue, FilenameParam, HurlFile, MultipartParam, PredicateValue, Template,
+};
 use prony_hurl::parse;
 use prony_load::{Base64, HttpUrl, NotPortable, Portable, RebuildError};
 use serde::{Deserialize, Serialize};
@@ -97,8 +99,8 @@ fn names(file: &HurlFile) -> Vec<&Template> {
     for entry in &file.entries {
         let parts = entry.request.multipart.iter();
         names.extend(parts.filter_map(|part| match part {
-            Part::File(FilePart { file, .. }) => Some(file),
-            Part::Value(_) => None,
+            MultipartParam::File(FilenameParam { file, .. }) => Some(file),
+            MultipartParam::Value(_) => None,
         }));
         let response = entry.response.iter();
         let bodies = response.clone().filter_map(|it| it.body.as_ref());

@@ -28,7 +28,7 @@ use self::columns::TimeColumns;
 use self::heat_map::{Density, LABELS};
 use self::history::RECENT_S;
 use self::model::LoadModel;
-use self::rows::{Part, rows};
+use self::rows::{Panel, rows};
 use crate::screen::{Action, Screen};
 use crate::style::Styles;
 
@@ -60,49 +60,51 @@ impl LoadScreen {
         }
     }
 
-    fn draw_part(
+    fn draw_panel(
         &self,
         frame: &mut Frame<'_>,
-        (part, area): (Part, Rect),
-        (model, at): (&LoadModel, Duration),
+        panel: Panel,
+        area: Rect,
+        model: &LoadModel,
+        at: Duration,
         columns: &TimeColumns,
     ) {
         let styles = &self.styles;
-        match part {
-            Part::Title => head::title(frame, area, model, at, styles),
-            Part::Load => {
+        match panel {
+            Panel::Title => head::title(frame, area, model, at, styles),
+            Panel::Load => {
                 let load = cut(&model.outline.load, usize::from(area.width));
                 let load = Line::styled(load, styles.soft());
                 frame.render_widget(load, area);
             }
-            Part::Progress => head::progress(frame, area, model, at, styles),
-            Part::Space => {}
-            Part::Rate => frame.render_widget(figures::rate(model, styles), area),
-            Part::Flows => frame.render_widget(figures::flows(model, styles), area),
-            Part::Chart => rate_chart::draw(frame, area, model, columns, styles),
-            Part::Percentiles => {
+            Panel::Progress => head::progress(frame, area, model, at, styles),
+            Panel::Space => {}
+            Panel::Rate => frame.render_widget(figures::rate(model, styles), area),
+            Panel::Flows => frame.render_widget(figures::flows(model, styles), area),
+            Panel::Chart => rate_chart::draw(frame, area, model, columns, styles),
+            Panel::Percentiles => {
                 let lines = match area.height {
                     1 => vec![figures::short_percentiles(model, usize::from(area.width))],
                     _ => figures::percentiles(model, styles),
                 };
                 frame.render_widget(Text::from(lines), area);
             }
-            Part::Map => heat_map::draw(frame, area, model, columns, self.density, styles),
-            Part::Errors => {
+            Panel::Map => heat_map::draw(frame, area, model, columns, self.density, styles),
+            Panel::Errors => {
                 let lines = figures::errors(model, usize::from(area.width), styles);
                 frame.render_widget(Text::from(lines), area);
             }
-            Part::Generator => frame.render_widget(figures::generator(model, styles), area),
-            Part::Server => {
+            Panel::Generator => frame.render_widget(figures::generator(model, styles), area),
+            Panel::Server => {
                 let line = model.server.map(|used| figures::server(&used, styles));
                 frame.render_widget(line.unwrap_or_default(), area);
             }
-            Part::Silent => {
+            Panel::Silent => {
                 let line = model.silent.as_deref();
                 let line = line.map(|agent| figures::silent(agent, styles));
                 frame.render_widget(line.unwrap_or_default(), area);
             }
-            Part::Keys => self.draw_keys(frame, area, styles),
+            Panel::Keys => self.draw_keys(frame, area, styles),
         }
     }
 }
@@ -126,8 +128,8 @@ impl Screen for LoadScreen {
         let area = frame.area();
         let width = usize::from(area.width).saturating_sub(LABELS + 1);
         let columns = TimeColumns::of(model, self.is_whole, width);
-        for (part, part_area) in rows(model, area) {
-            self.draw_part(frame, (part, part_area), (model, at), &columns);
+        for (panel, panel_area) in rows(model, area) {
+            self.draw_panel(frame, panel, panel_area, model, at, &columns);
         }
         if self.is_help_shown {
             crate::help::draw(frame, area, &help::LINES, &self.styles);

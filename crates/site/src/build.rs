@@ -11,7 +11,7 @@ use crate::digest::{Recorded, RunChange};
 use crate::error::SiteError;
 use crate::folder::SiteFolder;
 use crate::page::{self, RunLinks};
-use crate::place::Place;
+use crate::page_address::PageAddress;
 
 /// At most this many runs before the latest of a suite are compared with it.
 const MOST_WITH_LATEST: usize = 100;
@@ -161,7 +161,7 @@ impl Builder<'_> {
             latest,
         };
         let page = page::run(run, &summary, verdict.as_ref(), links);
-        self.write(&Place::Run(run.id.clone()), &page)?;
+        self.write(&PageAddress::Run(run.id.clone()), &page)?;
         self.catalog.runs.push(digest);
         Ok(())
     }
@@ -185,11 +185,11 @@ impl Builder<'_> {
             }
         };
         let compared = Compared::runs(&base.run.id, &new.run, kind, comparison.tally);
-        let place = &compared.place;
-        self.write(place, &page::of_runs(&comparison, place))?;
+        let address = &compared.address;
+        self.write(address, &page::of_runs(&comparison, address))?;
         // The last two runs are compared for either reason.
         let comparisons = &mut self.catalog.comparisons;
-        comparisons.retain(|other| other.place != compared.place);
+        comparisons.retain(|other| other.address != compared.address);
         comparisons.push(compared);
         Ok(Some(RunChange::of(&comparison)))
     }
@@ -237,8 +237,8 @@ impl Builder<'_> {
             }
         };
         let compared = Compared::servers(&recorded.run, pair, kind, comparison.tally);
-        let place = &compared.place;
-        self.write(place, &page::of_servers(&comparison, place))?;
+        let address = &compared.address;
+        self.write(address, &page::of_servers(&comparison, address))?;
         self.catalog.comparisons.push(compared);
         Ok(())
     }
@@ -250,29 +250,32 @@ impl Builder<'_> {
         catalog.comparisons.reverse();
         for (id, runs) in catalog.servers() {
             self.check()?;
-            self.write(&Place::Server(id.to_owned()), &page::server(id, &runs))?;
+            self.write(
+                &PageAddress::Server(id.to_owned()),
+                &page::server(id, &runs),
+            )?;
         }
         for (key, runs) in catalog.machines() {
             self.check()?;
             self.write(
-                &Place::Machine(key.name.clone()),
+                &PageAddress::Machine(key.name.clone()),
                 &page::machine(&key, &runs),
             )?;
         }
-        self.write(&Place::Comparisons, &page::comparisons(&catalog))?;
-        self.write(&Place::Front, &page::front(&catalog))?;
-        let (pages, changed, removed) = self.folder.finish()?;
+        self.write(&PageAddress::Comparisons, &page::comparisons(&catalog))?;
+        self.write(&PageAddress::Front, &page::front(&catalog))?;
+        let counts = self.folder.finish()?;
         Ok(Built {
             runs: catalog.runs.len(),
-            pages,
-            changed,
-            removed,
+            pages: counts.pages,
+            changed: counts.changed,
+            removed: counts.removed,
             left_out: catalog.left_out,
         })
     }
 
-    fn write(&mut self, place: &Place, page: &Page) -> Result<(), SiteError> {
-        self.folder.write(&place.path(), &page.html())
+    fn write(&mut self, address: &PageAddress, page: &Page) -> Result<(), SiteError> {
+        self.folder.write(&address.path(), &page.html())
     }
 
     fn check(&self) -> Result<(), SiteError> {

@@ -9,7 +9,7 @@ use prony_store::{Store, StoreError};
 
 use crate::digest::{Recorded, RunChange, RunDigest};
 use crate::machine::MachineKey;
-use crate::place::Place;
+use crate::page_address::PageAddress;
 
 /// All runs of a store.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +39,7 @@ pub struct LeftOut {
 #[derive(Clone, Debug)]
 pub struct Compared {
     /// Its page.
-    pub place: Place,
+    pub address: PageAddress,
     /// The suite.
     pub suite: String,
     /// What is compared: `each run with the one before`.
@@ -61,7 +61,7 @@ impl Compared {
     /// Two runs.
     pub fn runs(base: &str, new: &Run, kind: &'static str, tally: Tally) -> Self {
         Self {
-            place: Place::Runs(base.to_owned(), new.id.clone()),
+            address: PageAddress::runs(base, &new.id),
             suite: new.suite.clone(),
             kind,
             base: base.to_owned(),
@@ -72,13 +72,13 @@ impl Compared {
 
     /// Two servers of a run.
     pub fn servers(run: &Run, pair: [&str; 2], kind: &'static str, tally: Tally) -> Self {
-        let [base, new] = pair.map(str::to_owned);
+        let [base, new] = pair;
         Self {
-            place: Place::Servers(run.id.clone(), base.clone(), new.clone()),
+            address: PageAddress::servers(&run.id, base, new),
             suite: run.suite.clone(),
             kind,
-            base,
-            new,
+            base: base.to_owned(),
+            new: new.to_owned(),
             tally,
         }
     }

@@ -26,7 +26,7 @@ pub struct RunDigest {
     /// The verdict on each workload, a sentence or a few each.
     pub verdicts: Vec<String>,
     /// Its figures.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ServerFigures>,
     /// Which servers have none, and why.
     pub absences: Vec<AbsentServer>,
     /// How many comparisons have each finding, if the run was made for a comparison of two revisions.
@@ -37,7 +37,7 @@ pub struct RunDigest {
 
 /// The figures of one server with one workload under one load.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct ServerFigures {
     /// The server's id.
     pub server: String,
     /// The workload's id.
@@ -142,7 +142,7 @@ impl RunDigest {
     }
 
     /// Its figures of one server.
-    pub fn entries_of<'a>(&'a self, server: &'a str) -> impl Iterator<Item = &'a Entry> {
+    pub fn entries_of<'a>(&'a self, server: &'a str) -> impl Iterator<Item = &'a ServerFigures> {
         self.entries
             .iter()
             .filter(move |entry| entry.server == server)
@@ -173,7 +173,7 @@ impl RunDigest {
     }
 }
 
-fn entries(table: &ResultTable) -> impl Iterator<Item = Entry> + '_ {
+fn entries(table: &ResultTable) -> impl Iterator<Item = ServerFigures> + '_ {
     table.rows.iter().map(|row| {
         let trust = trust(row);
         let percentile = |which| {
@@ -191,7 +191,7 @@ fn entries(table: &ResultTable) -> impl Iterator<Item = Entry> + '_ {
             true => percentile(Percentile::P50),
             false => Some(rate).filter(|rate| rate.value > 0.0),
         };
-        Entry {
+        ServerFigures {
             server: row.server.id.clone(),
             workload: table.workload.clone(),
             load: table.load.clone(),
@@ -205,8 +205,8 @@ fn entries(table: &ResultTable) -> impl Iterator<Item = Entry> + '_ {
 }
 
 /// The figures of a load that counts instructions.
-fn counted(table: &CountTable) -> impl Iterator<Item = Entry> + '_ {
-    table.rows.iter().map(|row| Entry {
+fn counted(table: &CountTable) -> impl Iterator<Item = ServerFigures> + '_ {
+    table.rows.iter().map(|row| ServerFigures {
         server: row.server.clone(),
         workload: table.workload.clone(),
         load: table.load.clone(),
@@ -233,7 +233,7 @@ fn trust(row: &ServerRow) -> Trust {
     }
 }
 
-impl Entry {
+impl ServerFigures {
     /// What the figure is, with its unit.
     pub fn figure_name(&self) -> &'static str {
         if self.load.by == MeasuredBy::Instructions {
@@ -257,7 +257,7 @@ impl Entry {
     }
 
     /// Whether another has the same workload and load.
-    pub fn is_like(&self, other: &Entry) -> bool {
+    pub fn is_like(&self, other: &ServerFigures) -> bool {
         self.workload == other.workload && self.load.same_load(&other.load)
     }
 }
@@ -294,7 +294,7 @@ impl RunChange {
     }
 
     /// How a figure changed; `None` if the earlier run does not have it.
-    pub fn of_entry(&self, entry: &Entry) -> Option<&FigureChange> {
+    pub fn of_entry(&self, entry: &ServerFigures) -> Option<&FigureChange> {
         self.findings.iter().find(|it| {
             it.server == entry.server
                 && it.workload == entry.workload

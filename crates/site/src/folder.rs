@@ -27,6 +27,16 @@ pub struct SiteFolder {
     changed: usize,
 }
 
+/// The pages of a site that was written.
+#[derive(Debug, PartialEq)]
+pub(crate) struct PageCounts {
+    pub(crate) pages: usize,
+    /// How many of them are new, or have changed.
+    pub(crate) changed: usize,
+    /// How many pages of an earlier site were removed.
+    pub(crate) removed: usize,
+}
+
 impl SiteFolder {
     /// The folder at `path`, created if it is missing; its parent must exist. Nothing is written into it yet but the mark.
     ///
@@ -96,12 +106,11 @@ impl SiteFolder {
         self.replace(&target, content)
     }
 
-    /// Removes the pages of an earlier site that this one does not have, and lists those that it has. Returns the numbers of
-    /// pages, of those that changed, and of those that were removed.
+    /// Removes the pages of an earlier site that this one does not have, and lists those that it has.
     ///
     /// # Errors
     /// If the list cannot be written, or a page not be removed.
-    pub(crate) fn finish(self) -> Result<(usize, usize, usize), SiteError> {
+    pub(crate) fn finish(self) -> Result<PageCounts, SiteError> {
         let stale: Vec<&String> = self.before.difference(&self.pages).collect();
         let mut removed = 0;
         for page in stale {
@@ -113,7 +122,11 @@ impl SiteFolder {
             }
         }
         self.mark(&self.pages)?;
-        Ok((self.pages.len(), self.changed, removed))
+        Ok(PageCounts {
+            pages: self.pages.len(),
+            changed: self.changed,
+            removed,
+        })
     }
 
     fn mark(&self, pages: &BTreeSet<String>) -> Result<(), SiteError> {
@@ -172,7 +185,12 @@ mod tests {
         // It is marked now.
         let mut folder = SiteFolder::open(place.path(), false).unwrap();
         folder.write("index.html", "b").unwrap();
-        assert_eq!(folder.finish().unwrap(), (1, 1, 1));
+        let replaced = PageCounts {
+            pages: 1,
+            changed: 1,
+            removed: 1,
+        };
+        assert_eq!(folder.finish().unwrap(), replaced);
         assert!(!place.path().join("runs/a.html").exists());
         assert_eq!(fs::read_to_string(own).unwrap(), "years");
     }
@@ -194,7 +212,12 @@ mod tests {
         for changed in [1, 0] {
             let mut folder = SiteFolder::open(place.path(), false).unwrap();
             folder.write("index.html", "same").unwrap();
-            assert_eq!(folder.finish().unwrap(), (1, changed, 0));
+            let unchanged = PageCounts {
+                pages: 1,
+                changed,
+                removed: 0,
+            };
+            assert_eq!(folder.finish().unwrap(), unchanged);
         }
         let files = fs::read_dir(place.path()).unwrap().count();
         assert_eq!(files, 2, "the page and the marker");

@@ -11,7 +11,7 @@ mod error;
 mod folder;
 mod machine;
 mod page;
-mod place;
+mod page_address;
 mod serve;
 
 pub use build::{Built, Progress, build};

@@ -24,8 +24,8 @@ pub use one_or_more::OneOrMore;
 pub use plan::{Measure, Plan, Planned, TrialAttempt, Warming};
 pub use project_file::{ProjectFile, ProjectFileError};
 pub use request::{
-    BasicAuth, HttpRequest, Part, PartContent, PrepareError, PreparedRequest, Request, RequestBody,
-    Secret, Value, Variable,
+    BasicAuth, DeclaredRequest, HttpRequest, MultipartPart, PartContent, PrepareError,
+    PreparedRequest, RequestBody, Secret, Value, Variable,
 };
 pub use response::{
     Amount, DeclaredResponse, ExpectedBody, ExpectedContent, ExpectedResponse, PathRule, Pattern,

@@ -54,7 +54,7 @@ impl<'de> Visitor<'de> for FileOrTable {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<DeclaredScenario, A::Error> {
-        let fields = Fields::deserialize(MapAccessDeserializer::new(map))?;
+        let fields = ScenarioFields::deserialize(MapAccessDeserializer::new(map))?;
         Ok(DeclaredScenario {
             file: fields.file,
             protocol: HttpVersion::protocol(fields.protocol, fields.tls),
@@ -64,7 +64,7 @@ impl<'de> Visitor<'de> for FileOrTable {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fields {
+struct ScenarioFields {
     #[serde(deserialize_with = "hurl_file")]
     file: String,
     protocol: Option<HttpVersion>,

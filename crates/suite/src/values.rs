@@ -15,7 +15,7 @@ use crate::request::{Resolver, Unset, Value};
 
 /// Where the values of placeholders come from: the table `values` of a workload.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Fields")]
+#[serde(try_from = "ValuesFields")]
 pub struct DeclaredValues {
     /// Those that never differ, by name.
     pub variables: BTreeMap<String, Value>,
@@ -30,7 +30,7 @@ pub struct DeclaredValues {
 /// The fields of the table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fields {
+struct ValuesFields {
     #[serde(default)]
     variables: BTreeMap<String, Value>,
     rows: Option<OneOrMore<String>>,
@@ -88,10 +88,10 @@ impl fmt::Debug for PreparedValues {
     }
 }
 
-impl TryFrom<Fields> for DeclaredValues {
+impl TryFrom<ValuesFields> for DeclaredValues {
     type Error = String;
 
-    fn try_from(fields: Fields) -> Result<Self, String> {
+    fn try_from(fields: ValuesFields) -> Result<Self, String> {
         let mut known = BTreeMap::new();
         let names = [
             ("variables", fields.variables.keys().collect::<Vec<_>>()),

@@ -8,14 +8,14 @@ use serde::Deserialize;
 use prony_manifest::{FileError, UnknownName};
 use prony_model::{LoadSpec, Protocol};
 
-use crate::request::Request;
+use crate::request::DeclaredRequest;
 use crate::response::DeclaredResponse;
 use crate::scenario::DeclaredScenario;
 use crate::values::DeclaredValues;
 
 /// What to request of a server, and what to expect.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "Fields")]
+#[serde(try_from = "WorkloadFields")]
 pub struct Workload {
     /// The name of its file, without `.toml`.
     pub id: String,
@@ -44,7 +44,7 @@ pub enum WorkloadKind {
     /// One request, with other values each time if there are placeholders.
     Request {
         /// The request.
-        request: Request,
+        request: DeclaredRequest,
         /// Its one expected response.
         response: DeclaredResponse,
     },
@@ -58,7 +58,7 @@ pub struct Exchange<'a> {
     /// The id of the workload.
     pub id: &'a str,
     /// The request.
-    pub request: &'a Request,
+    pub request: &'a DeclaredRequest,
     /// Where the values of placeholders in the request come from; without this it has none.
     pub values: Option<&'a DeclaredValues>,
     /// The expected response.
@@ -80,22 +80,22 @@ impl Exchange<'_> {
 /// The fields of a workload: `request` and `response`, or `scenario`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fields {
+struct WorkloadFields {
     #[serde(default)]
     title: String,
     #[serde(default)]
     about: String,
     origin: Option<String>,
-    request: Option<Request>,
+    request: Option<DeclaredRequest>,
     response: Option<DeclaredResponse>,
     scenario: Option<DeclaredScenario>,
     values: Option<DeclaredValues>,
 }
 
-impl TryFrom<Fields> for Workload {
+impl TryFrom<WorkloadFields> for Workload {
     type Error = &'static str;
 
-    fn try_from(fields: Fields) -> Result<Self, Self::Error> {
+    fn try_from(fields: WorkloadFields) -> Result<Self, Self::Error> {
         let kind = match (fields.request, fields.response, fields.scenario) {
             (Some(request), Some(response), None) => WorkloadKind::Request { request, response },
             (None, None, Some(scenario)) => WorkloadKind::Scenario(scenario),
@@ -322,7 +322,7 @@ log_lines = 1
             folder: sse.folder.clone(),
             values: None,
             kind: WorkloadKind::Request {
-                request: Request::Http(HttpRequest::new("GET", "/sse", Protocol::Http11)),
+                request: DeclaredRequest::Http(HttpRequest::new("GET", "/sse", Protocol::Http11)),
                 response: DeclaredResponse {
                     content_type: Some("text/event-stream".into()),
                     body: Some(ExpectedContent::DatastarPatchOf("page-100k.html".into()).into()),
@@ -413,7 +413,7 @@ body = { message = { 1 = "r" } }
         let call = read(CALL).unwrap();
         let call = call.exchange().unwrap();
         assert_eq!(with_dot.exchange().unwrap().request, call.request);
-        let Request::Grpc { path, message, .. } = call.request else {
+        let DeclaredRequest::Grpc { path, message, .. } = call.request else {
             panic!("{:?}", call.request);
         };
         assert_eq!(path, "/prony.echo.v1.Echo/Unary");

@@ -6,12 +6,12 @@
 
 mod buckets;
 mod figures;
+mod load_resource;
 mod metrics;
 mod openmetrics;
 pub mod otlp;
 pub mod scrape;
-mod source;
 
 pub use figures::Figures;
+pub use load_resource::LoadResource;
 pub use openmetrics::{Format, text};
-pub use source::Source;

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Write};
 
 use crate::figures::Figures;
+use crate::load_resource::LoadResource;
 use crate::metrics::{self, Histogram, Labels, Metric, Points};
-use crate::source::Source;
 
 /// In which form metrics are written as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +42,12 @@ impl Format {
 }
 
 /// The figures as text.
-pub fn text(source: &Source, figures: &Figures, format: Format) -> String {
+pub fn text(resource: &LoadResource, figures: &Figures, format: Format) -> String {
     let mut text = Text {
         format,
         written: String::new(),
     };
-    text.target(source);
+    text.target(resource);
     for metric in metrics::of(figures) {
         text.metric(&metric);
     }
@@ -70,14 +70,14 @@ impl Text {
     }
 
     /// What tells this load from others.
-    fn target(&mut self, source: &Source) {
+    fn target(&mut self, resource: &LoadResource) {
         let (name, kind) = match self.format {
             Format::OpenMetrics => ("target", "info"),
             Format::Prometheus => ("target_info", "gauge"),
         };
         self.line(format_args!("# TYPE {name} {kind}"));
         self.line(format_args!("# HELP {name} The load and its target."));
-        let attributes = source.attributes();
+        let attributes = resource.attributes();
         let attributes = attributes.map(|(name, value)| (name.replace('.', "_"), value));
         let labels = Written(
             attributes
@@ -173,8 +173,8 @@ mod tests {
     use prony_model::Protocol;
     use prony_testkit::contains;
 
-    fn source(url: &str) -> Source {
-        Source {
+    fn resource(url: &str) -> LoadResource {
+        LoadResource {
             instance: "6".into(),
             version: "1.2.3".into(),
             url: url.into(),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     fn written(format: Format) -> String {
-        text(&source("http://h/"), &figures(), format)
+        text(&resource("http://h/"), &figures(), format)
     }
 
     fn has(text: &str, line: &str) {
@@ -259,13 +259,17 @@ mod tests {
     #[test]
     fn a_load_without_due_times_has_no_lag() {
         let figures = Figures::new(false, false);
-        let text = text(&source("http://h/"), &figures, Format::OpenMetrics);
+        let text = text(&resource("http://h/"), &figures, Format::OpenMetrics);
         assert!(!text.contains("lag") && !text.contains("warmup"), "{text}");
     }
 
     #[test]
     fn labels_are_escaped() {
-        let text = text(&source("http://h/\"\\\n"), &figures(), Format::OpenMetrics);
+        let text = text(
+            &resource("http://h/\"\\\n"),
+            &figures(),
+            Format::OpenMetrics,
+        );
         contains(&text, r#"url_full="http://h/\"\\\n","#);
     }
 

@@ -35,7 +35,7 @@ pub struct Request {
     /// `[Form]`
     pub form: Vec<KeyValue>,
     /// `[Multipart]`
-    pub multipart: Vec<Part>,
+    pub multipart: Vec<MultipartParam>,
     /// `[Cookies]`
     pub cookies: Vec<KeyValue>,
     /// `[BasicAuth]`
@@ -118,16 +118,16 @@ pub struct KeyValue {
 
 /// A part of a multipart body.
 #[derive(Clone, Debug)]
-pub enum Part {
+pub enum MultipartParam {
     /// A value.
     Value(KeyValue),
     /// A file.
-    File(FilePart),
+    File(FilenameParam),
 }
 
 /// `key: file,name; type`
 #[derive(Clone, Debug)]
-pub struct FilePart {
+pub struct FilenameParam {
     /// The part's name.
     pub key: Template,
     /// The file's name.

@@ -10,8 +10,8 @@ mod template;
 
 pub use body::{Body, BodyValue, Bytes, Json, JsonPiece, Multiline};
 pub use entry::{
-    Assert, Capture, Entry, FilePart, HurlFile, KeyValue, Part, Request, Response, Status,
-    StatusValue, Version, VersionValue,
+    Assert, Capture, Entry, FilenameParam, HurlFile, KeyValue, MultipartParam, Request, Response,
+    Status, StatusValue, Version, VersionValue,
 };
 pub use filter::{Filter, FilterValue};
 pub use option::{

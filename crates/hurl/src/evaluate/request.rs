@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::failure::{Failure, FailureKind, fail};
 use super::scope::Scope;
 use super::url;
-use crate::ast::{BodyValue, FilePart, KeyValue, Multiline, Part, Request};
+use crate::ast::{BodyValue, FilenameParam, KeyValue, Multiline, MultipartParam, Request};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -130,7 +130,10 @@ impl Scope<'_> {
     }
 
     /// A body of parts (RFC 7578), between boundaries that are random.
-    fn multipart(&mut self, parts: &[Part]) -> Result<(Vec<u8>, Option<String>), Failure> {
+    fn multipart(
+        &mut self,
+        parts: &[MultipartParam],
+    ) -> Result<(Vec<u8>, Option<String>), Failure> {
         let boundary = format!("{:->24}{:032x}", "", self.random());
         let mut body = Vec::new();
         for part in parts {
@@ -138,11 +141,11 @@ impl Scope<'_> {
                 format!("--{boundary}\r\ncontent-disposition: form-data; name=").as_bytes(),
             );
             match part {
-                Part::Value(KeyValue { key, value }) => {
+                MultipartParam::Value(KeyValue { key, value }) => {
                     let (name, value) = (self.text(key)?, self.text(value)?);
                     body.extend_from_slice(format!("{}\r\n\r\n{value}", quoted(&name)).as_bytes());
                 }
-                Part::File(part) => self.file_part(part, &mut body)?,
+                MultipartParam::File(part) => self.file_part(part, &mut body)?,
             }
             body.extend_from_slice(b"\r\n");
         }
@@ -153,7 +156,7 @@ impl Scope<'_> {
         ))
     }
 
-    fn file_part(&mut self, part: &FilePart, body: &mut Vec<u8>) -> Result<(), Failure> {
+    fn file_part(&mut self, part: &FilenameParam, body: &mut Vec<u8>) -> Result<(), Failure> {
         let (name, file) = (self.text(&part.key)?, self.text(&part.file)?);
         let content_type = match &part.content_type {
             Some(content_type) => self.text(content_type)?,

@@ -5,7 +5,7 @@ use super::primitive::{
     key_colon, key_value, line_end, literal, skip_spaces, skip_to_item, spaces, try_literal,
 };
 use super::{filter, key, option, predicate, query, text};
-use crate::ast::{Assert, Capture, EntryOption, FilePart, KeyValue, Part, Template};
+use crate::ast::{Assert, Capture, EntryOption, FilenameParam, KeyValue, MultipartParam, Template};
 use crate::error::ParseErrorKind;
 use crate::position::Position;
 use crate::reader::Reader;
@@ -21,7 +21,7 @@ pub(super) enum RequestSection {
     Query(Vec<KeyValue>),
     BasicAuth(Option<KeyValue>),
     Form(Vec<KeyValue>),
-    Multipart(Vec<Part>),
+    Multipart(Vec<MultipartParam>),
     Cookies(Vec<KeyValue>),
     Options(Vec<EntryOption>),
 }
@@ -77,14 +77,14 @@ fn header(reader: &mut Reader<'_>) -> Parsed<(String, Position)> {
     Ok((name, position))
 }
 
-fn part(reader: &mut Reader<'_>) -> Parsed<Part> {
+fn part(reader: &mut Reader<'_>) -> Parsed<MultipartParam> {
     match optional(reader, file_part)? {
-        Some(part) => Ok(Part::File(part)),
-        None => key_value(reader).map(Part::Value),
+        Some(part) => Ok(MultipartParam::File(part)),
+        None => key_value(reader).map(MultipartParam::Value),
     }
 }
 
-fn file_part(reader: &mut Reader<'_>) -> Parsed<FilePart> {
+fn file_part(reader: &mut Reader<'_>) -> Parsed<FilenameParam> {
     let key = key_colon(reader)?;
     try_literal(reader, "file,")?;
     skip_spaces(reader);
@@ -93,7 +93,7 @@ fn file_part(reader: &mut Reader<'_>) -> Parsed<FilePart> {
     literal(reader, ";")?;
     let content_type = content_type(reader)?;
     line_end(reader)?;
-    Ok(FilePart {
+    Ok(FilenameParam {
         key,
         file,
         content_type,

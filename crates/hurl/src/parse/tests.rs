@@ -35,7 +35,8 @@ fn a_request_has_all_its_sections() {
     let request = &file.entries[0].request;
     let field = &request.headers[1];
     let user = request.basic_auth.as_ref().expect("a user");
-    let [Part::File(part), Part::Value(_)] = request.multipart.as_slice() else {
+    let [MultipartParam::File(part), MultipartParam::Value(_)] = request.multipart.as_slice()
+    else {
         panic!("a file and a value")
     };
     let content_type = part.content_type.as_ref().map(literal);

@@ -177,7 +177,12 @@ impl<'a> Scanner<'_, 'a> {
             if trimmed.is_empty() {
                 return true;
             }
-            let Some((name, value, next)) = attribute(trimmed) else {
+            let Some(Attribute {
+                name,
+                value,
+                behind,
+            }) = attribute(trimmed)
+            else {
                 return false;
             };
             let is_separate = trimmed.len() < rest.len();
@@ -189,7 +194,7 @@ impl<'a> Scanner<'_, 'a> {
             {
                 return false;
             }
-            rest = next;
+            rest = behind;
         }
     }
 
@@ -241,7 +246,12 @@ fn is_declaration(text: &str) -> bool {
     let mut is_first = true;
     while !rest.trim_start_matches(is_white_space).is_empty() {
         let trimmed = rest.trim_start_matches(is_white_space);
-        let Some((name, value, next)) = attribute(trimmed) else {
+        let Some(Attribute {
+            name,
+            value,
+            behind,
+        }) = attribute(trimmed)
+        else {
             return false;
         };
         let is_known = match name {
@@ -258,7 +268,7 @@ fn is_declaration(text: &str) -> bool {
             return false;
         }
         is_first = false;
-        rest = next;
+        rest = behind;
     }
     !is_first
 }
@@ -279,8 +289,15 @@ fn is_encoding(name: &str) -> bool {
     known.contains(&name.to_ascii_lowercase().as_str())
 }
 
-/// The name and the value of the first attribute, and what is behind it.
-fn attribute(text: &str) -> Option<(&str, &str, &str)> {
+struct Attribute<'a> {
+    name: &'a str,
+    value: &'a str,
+    /// What follows it.
+    behind: &'a str,
+}
+
+/// The first attribute.
+fn attribute(text: &str) -> Option<Attribute<'_>> {
     let (name, rest) = text.split_once('=')?;
     let name = name.trim_end_matches(is_white_space);
     is_name(name).then_some(())?;
@@ -289,8 +306,12 @@ fn attribute(text: &str) -> Option<(&str, &str, &str)> {
         .chars()
         .next()
         .filter(|quote| matches!(quote, '"' | '\''))?;
-    let (value, next) = rest[1..].split_once(quote)?;
-    Some((name, value, next))
+    let (value, behind) = rest[1..].split_once(quote)?;
+    Some(Attribute {
+        name,
+        value,
+        behind,
+    })
 }
 
 fn is_white_space(character: char) -> bool {

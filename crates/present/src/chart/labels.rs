@@ -42,25 +42,25 @@ impl Area {
 
 /// Where a name goes: the left end of its letters' line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Place {
+pub(super) struct LabelPosition {
     pub x: f64,
     pub y: f64,
 }
 
 /// The places of names, in the order of the points; `None` for a name without room. The first points choose first. No name
 /// covers a taken area.
-pub(super) fn places(
+pub(super) fn positions(
     points: &[(f64, f64)],
     names: &[&str],
     mut taken: Vec<Area>,
     within: &Area,
-) -> Vec<Option<Place>> {
+) -> Vec<Option<LabelPosition>> {
     let placed = points.iter().zip(names).map(|(point, name)| {
         let wide = LETTER * name.chars().count() as f64;
         let free = candidates(*point, wide)
             .find(|area| area.is_within(within) && !taken.iter().any(|it| it.overlaps(area)))?;
         taken.push(free);
-        Some(Place {
+        Some(LabelPosition {
             x: free.left,
             y: free.bottom - 3.0,
         })
@@ -105,12 +105,12 @@ mod tests {
         bottom: 220.0,
     };
 
-    fn places_of(points: &[(f64, f64)], names: &[&str]) -> Vec<Option<Place>> {
+    fn places_of(points: &[(f64, f64)], names: &[&str]) -> Vec<Option<LabelPosition>> {
         let taken = points.iter().map(|point| Area::around(*point, 4.0));
-        places(points, names, taken.collect(), &WITHIN)
+        positions(points, names, taken.collect(), &WITHIN)
     }
 
-    fn area(name: &str, place: Place) -> Area {
+    fn area(name: &str, place: LabelPosition) -> Area {
         Area {
             left: place.x,
             right: place.x + LETTER * name.chars().count() as f64,
@@ -121,15 +121,15 @@ mod tests {
 
     #[test]
     fn a_point_alone_has_its_name_at_the_right_and_near_the_edge_at_the_left() {
-        let places = places_of(&[(100.0, 100.0), (350.0, 20.0)], &["bun", "go"]);
-        assert!(places[0].unwrap().x > 100.0 && places[1].unwrap().x < 350.0);
+        let positions = places_of(&[(100.0, 100.0), (350.0, 20.0)], &["bun", "go"]);
+        assert!(positions[0].unwrap().x > 100.0 && positions[1].unwrap().x < 350.0);
     }
 
     #[test]
     fn points_at_one_place_have_no_more_names_than_there_is_room_for() {
         let names = ["server"; 30];
-        let places = places_of(&[(100.0, 100.0); 30], &names);
-        let named = places.iter().flatten().count();
+        let positions = places_of(&[(100.0, 100.0); 30], &names);
+        let named = positions.iter().flatten().count();
         assert!((2..=6).contains(&named), "{named}");
     }
 

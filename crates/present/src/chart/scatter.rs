@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::labels::{Area, Place, places};
+use super::labels::{Area, LabelPosition, positions};
 use super::{Axis, Chart, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, notes, tenth};
 use crate::terminal::wrapped;
 use crate::words::plural;
@@ -88,7 +88,7 @@ impl ScatterChart {
         )
     }
 
-    fn placed(&self, top: f64, bottom: f64) -> Vec<Option<Place>> {
+    fn placed(&self, top: f64, bottom: f64) -> Vec<Option<LabelPosition>> {
         let points: Vec<(f64, f64)> = self
             .points
             .iter()
@@ -118,7 +118,7 @@ impl ScatterChart {
             top: top - 6.0,
             bottom,
         };
-        places(&points, &names, taken, &within)
+        positions(&points, &names, taken, &within)
     }
 
     fn grid(&self, top: f64, bottom: f64) -> Markup {
@@ -149,7 +149,7 @@ impl ScatterChart {
     }
 
     /// The points: one path for all of a style, and a circle for each that needs a tip.
-    fn marks(&self, placed: &[Option<Place>], top: f64, bottom: f64) -> Markup {
+    fn marks(&self, placed: &[Option<LabelPosition>], top: f64, bottom: f64) -> Markup {
         let (mut whiskers, mut grey_whiskers, mut dots) =
             (String::new(), String::new(), String::new());
         let mut circles: Vec<(f64, f64, &ScatterPoint, bool)> = Vec::new();
@@ -181,12 +181,12 @@ impl ScatterChart {
         }
     }
 
-    fn names(&self, placed: &[Option<Place>]) -> Markup {
+    fn names(&self, placed: &[Option<LabelPosition>]) -> Markup {
         let named = self.points.iter().zip(placed);
         html! {
             g class="label tick" {
                 @for (point, place) in named {
-                    @if let Some(Place { x, y }) = place { text x=(tenth(*x)) y=(tenth(*y)) { (point.name) } }
+                    @if let Some(LabelPosition { x, y }) = place { text x=(tenth(*x)) y=(tenth(*y)) { (point.name) } }
                 }
             }
         }

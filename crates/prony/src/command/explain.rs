@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_model::{Explanation, LoadShape, LoadSpec, RunEnd, ServerStatus};
-use prony_server::{Catalogue, FreePorts, Layout, Server};
+use prony_server::{Catalogue, Layout, Server};
 use prony_store::Store;
-use prony_suite::run::{ExplainPlan, Finished, Generator, ProfilePlan, RunRequest};
+use prony_suite::run::{ExplainPlan, Finished, ProfilePlan, RunRequest};
 use prony_suite::{Measure, Suite, WARMUP_LIMIT};
 use prony_system::load_threads;
 
@@ -220,7 +220,7 @@ impl Arguments {
         let ids = measures.iter().map(|measure| measure.workload.as_str());
         let tasks = project::tasks(&project.layout, workloads, ids)?;
         let names: Vec<String> = servers.iter().map(|server| server.id.clone()).collect();
-        let suite = Suite::made_up(
+        let suite = Suite::ad_hoc(
             "explain",
             format!("Why: {}", names.join(", ")),
             vec!["These loads explain what a request costs; none is ranked.".into()],
@@ -228,23 +228,12 @@ impl Arguments {
         );
         let cpus = self.cpus.assign()?;
         let plan = self.plan(servers.len());
+        let bench = self.build.bench(&project.layout, cpus, &id, interrupt)?;
+        let seed = self.trials.seed();
         let request = RunRequest {
-            bench: self.build.bench(&project.layout, cpus, &id, interrupt)?,
-            suite: &suite,
-            servers,
-            tasks,
-            measures,
-            adaptive: None,
-            baseline: None,
-            alike: Vec::new(),
-            seed: self.trials.seed(),
-            id,
             command: arguments::command_line(),
-            prony_version: env!("CARGO_PKG_VERSION").into(),
-            ports: Box::new(FreePorts),
-            driver: None,
-            generator: Generator::this_process(),
             explain: Some(plan),
+            ..RunRequest::new(id, bench, &suite, servers, tasks, measures, seed)
         };
         run_progress::run(request, store, self.live.line_mode())
     }

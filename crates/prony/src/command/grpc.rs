@@ -46,7 +46,7 @@ enum Shown {
         #[arg(value_name = "SERVICE", index = 2)]
         service: Option<String>,
         #[command(flatten)]
-        source: Source,
+        source: SchemaSource,
     },
     /// Show the definition of a service, a method, a message or an enum
     #[command(after_help = EXAMPLES)]
@@ -55,13 +55,13 @@ enum Shown {
         #[arg(value_name = "SYMBOL", index = 2)]
         symbol: Option<String>,
         #[command(flatten)]
-        source: Source,
+        source: SchemaSource,
     },
 }
 
 /// Where the definitions come from.
 #[derive(Args)]
-struct Source {
+struct SchemaSource {
     /// Get the definitions from the server at this URL, by reflection; leave it out with --proto or
     /// --protoset
     #[arg(value_name = "URL", index = 1, required_unless_present_any = ["proto", "protoset"])]
@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-impl Source {
+impl SchemaSource {
     fn list(&self, service: Option<&str>) -> Result<String, Box<dyn Error>> {
         if let Some(schema) = self.schema.local()? {
             let service = self.name_beside_files(service)?;

@@ -8,7 +8,7 @@ use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
 use prony_present::terminal::Paint;
 use prony_present::words::plural;
 use prony_server::{Availability, Server, SupervisorProgram, Toolbox};
-use prony_suite::{Request, WorkloadKind};
+use prony_suite::{DeclaredRequest, WorkloadKind};
 
 use crate::exit::{Outcome, failure_if};
 use crate::project::Project;
@@ -177,8 +177,10 @@ fn workloads(project: &Project) -> Vec<String> {
             for workload in workloads {
                 let requested = match &workload.kind {
                     WorkloadKind::Request { request, .. } => match request {
-                        Request::Http(request) => format!("{} {}", request.method, request.path),
-                        Request::Grpc { path, .. } => format!("call {path}"),
+                        DeclaredRequest::Http(request) => {
+                            format!("{} {}", request.method, request.path)
+                        }
+                        DeclaredRequest::Grpc { path, .. } => format!("call {path}"),
                     },
                     WorkloadKind::Scenario(scenario) => format!("flows of {}", scenario.file),
                 };

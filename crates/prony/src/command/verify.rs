@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use prony_model::{ServerStatus, VerifyResult, VerifyVerdict};
-use prony_server::{Catalogue, FreePorts, Logs, Server};
+use prony_server::{Catalogue, Logs, Server};
 use prony_suite::run::{Bench, Prepared, Task, Verification, prepare, verify_server};
 use prony_system::default_assignment;
 
@@ -156,7 +156,7 @@ fn verify_one(
     let Some(access) = &prepared.access else {
         return not_verified(id, &prepared.record.status);
     };
-    match verify_server(bench, server, access, tasks, &mut FreePorts) {
+    match verify_server(bench, server, access, tasks) {
         Verification::Interrupted => ServerVerdict::Interrupted,
         Verification::NotStarted(reason) => not_verified(id, &access.failed(reason)),
         Verification::Ended {

@@ -1,6 +1,6 @@
 //! Agents that generate a load together: where the command line and `prony.toml` want them, and how they are started.
 
-mod place;
+mod agent_location;
 mod settings;
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use prony_present::words::plural;
 use prony_suite::run::{Agents, Generator};
 use prony_system::{allowed_cpus, load_threads, numa_nodes};
 
-pub use self::place::Place;
+pub use self::agent_location::AgentLocation;
 use self::settings::Settings;
 use crate::arguments;
 use crate::exit::usage;
@@ -52,7 +52,7 @@ pub struct FleetFlags {
     /// Generate the load with several agents: local, ssh:HOST,…, slurm or kubernetes; none turns off
     /// `on` of prony.toml
     #[arg(long, value_name = "WHERE")]
-    on: Option<Place>,
+    on: Option<AgentLocation>,
     /// Divide the load among this many agents [default: one for each host of ssh, and for local one for
     /// each NUMA node, at least 2; slurm and kubernetes need it]
     #[arg(long, value_name = "N", value_parser = agents_of)]
@@ -61,7 +61,7 @@ pub struct FleetFlags {
 
 /// Agents to start.
 pub struct FleetPlan {
-    place: Place,
+    place: AgentLocation,
     /// How many.
     pub agents: usize,
     settings: Settings,
@@ -70,14 +70,14 @@ pub struct FleetPlan {
 impl FleetFlags {
     /// The agents that the command line, or else `prony.toml`, wants; `None` if this process generates the load.
     pub fn plan(&self, project: Option<&Path>) -> Result<Option<FleetPlan>, Box<dyn Error>> {
-        if self.on == Some(Place::None) && self.agents.is_none() {
+        if self.on == Some(AgentLocation::None) && self.agents.is_none() {
             return Ok(None);
         }
         let settings = Settings::read(&project::layout(project)?)?;
         let place = self.on.clone().or_else(|| settings.on.clone());
         let place = match (place, self.agents) {
-            (None | Some(Place::None), None) => return Ok(None),
-            (None | Some(Place::None), Some(_)) => {
+            (None | Some(AgentLocation::None), None) => return Ok(None),
+            (None | Some(AgentLocation::None), Some(_)) => {
                 return Err(usage(
                     "--agents needs a place where the agents run, for instance --on local",
                 ));
@@ -94,16 +94,16 @@ impl FleetFlags {
 }
 
 /// How many agents there are at a place.
-fn agents_at(place: &Place, wanted: Option<usize>) -> Result<usize, String> {
+fn agents_at(place: &AgentLocation, wanted: Option<usize>) -> Result<usize, String> {
     match (place, wanted) {
-        (Place::Ssh(hosts), Some(wanted)) if wanted != hosts.len() => Err(format!(
+        (AgentLocation::Ssh(hosts), Some(wanted)) if wanted != hosts.len() => Err(format!(
             "{} on {} named for ssh: each host runs one agent, so name as many hosts, or leave --agents out",
             plural(wanted, "agent"),
             plural(hosts.len(), "host"),
         )),
-        (Place::Ssh(hosts), _) => agents(hosts.len()),
+        (AgentLocation::Ssh(hosts), _) => agents(hosts.len()),
         (_, Some(wanted)) => Ok(wanted),
-        (Place::Local, None) => Ok(numa_nodes().max(2)),
+        (AgentLocation::Local, None) => Ok(numa_nodes().max(2)),
         (place, None) => Err(format!(
             "--on {} needs --agents, or `agents` in [fleet] of prony.toml",
             place.name()
@@ -210,9 +210,9 @@ impl FleetPlan {
     fn limits(&self) -> Limits {
         let limits = Limits::default();
         let waits = match &self.place {
-            Place::Slurm => self.settings.slurm.wait,
-            Place::Kubernetes => self.settings.kubernetes.placement_timeout,
-            Place::Local | Place::None | Place::Ssh(_) => Duration::ZERO,
+            AgentLocation::Slurm => self.settings.slurm.wait,
+            AgentLocation::Kubernetes => self.settings.kubernetes.placement_timeout,
+            AgentLocation::Local | AgentLocation::None | AgentLocation::Ssh(_) => Duration::ZERO,
         };
         Limits {
             launch: limits.launch + waits,
@@ -222,10 +222,12 @@ impl FleetPlan {
 
     fn launcher(&self) -> Result<Box<dyn Launcher>, Box<dyn Error>> {
         Ok(match &self.place {
-            Place::Local | Place::None => Box::new(Local::new()?),
-            Place::Ssh(hosts) => Box::new(Ssh::new(hosts, self.settings.ssh.clone())?),
-            Place::Slurm => Box::new(Slurm::new(self.settings.slurm.clone())),
-            Place::Kubernetes => Box::new(Kubernetes::new(self.settings.kubernetes.clone())),
+            AgentLocation::Local | AgentLocation::None => Box::new(Local::new()?),
+            AgentLocation::Ssh(hosts) => Box::new(Ssh::new(hosts, self.settings.ssh.clone())?),
+            AgentLocation::Slurm => Box::new(Slurm::new(self.settings.slurm.clone())),
+            AgentLocation::Kubernetes => {
+                Box::new(Kubernetes::new(self.settings.kubernetes.clone()))
+            }
         })
     }
 
@@ -413,14 +415,14 @@ mod tests {
 
     #[test]
     fn the_number_of_agents_has_a_default_where_one_is_obvious() {
-        let ssh = Place::Ssh(["a", "b", "c"].map(String::from).to_vec());
+        let ssh = AgentLocation::Ssh(["a", "b", "c"].map(String::from).to_vec());
         assert_eq!(agents_at(&ssh, None), Ok(3));
         assert_eq!(agents_at(&ssh, Some(3)), Ok(3));
         let message = agents_at(&ssh, Some(4)).unwrap_err();
         starts_with(&message, "4 agents on 3 hosts named for ssh");
-        assert!(agents_at(&Place::Local, None).unwrap() >= 2);
-        assert_eq!(agents_at(&Place::Slurm, Some(7)), Ok(7));
-        let message = agents_at(&Place::Slurm, None).unwrap_err();
+        assert!(agents_at(&AgentLocation::Local, None).unwrap() >= 2);
+        assert_eq!(agents_at(&AgentLocation::Slurm, Some(7)), Ok(7));
+        let message = agents_at(&AgentLocation::Slurm, None).unwrap_err();
         starts_with(&message, "--on slurm needs --agents");
     }
 

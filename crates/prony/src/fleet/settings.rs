@@ -8,14 +8,14 @@ use prony_server::{Layout, PROJECT_FILE};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::place::Place;
+use super::agent_location::AgentLocation;
 
 /// Where agents run, and how they are started there.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// Where loads are generated, unless the command line says otherwise.
-    pub on: Option<Place>,
+    pub on: Option<AgentLocation>,
     /// How many agents there are, unless the command line says otherwise.
     #[serde(default, deserialize_with = "some_agents")]
     pub agents: Option<usize>,

@@ -71,7 +71,7 @@ impl Listener {
         let thread = Builder::new().name("metrics".into()).spawn(move || {
             // Where it cannot be pinned, it runs where the system puts it.
             let _ = prony_system::pin_current_thread(&cpus);
-            service.run(&|format| text(&shared.source, &shared.copied(), format));
+            service.run(&|format| text(&shared.resource, &shared.copied(), format));
         })?;
         Ok(Self {
             running: Some(running),
@@ -220,7 +220,7 @@ mod tests {
     use super::*;
     use crate::telemetry::instance;
     use prony_load::{HttpUrl, LoadPlan, Request};
-    use prony_telemetry::{Figures, Source};
+    use prony_telemetry::{Figures, LoadResource};
     use std::sync::{Arc, Mutex};
 
     fn listener() -> (SocketAddr, Listener) {
@@ -229,7 +229,7 @@ mod tests {
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
         let plan = LoadPlan::new(nowhere.into(), "http://h/", request);
         let shared = Shared {
-            source: Arc::new(Source::of(&plan, instance())),
+            resource: Arc::new(LoadResource::of(&plan, instance())),
             figures: Arc::new(Mutex::new(Figures::of(&plan))),
         };
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
 use prony_load::{LoadPlan, Progress};
-use prony_telemetry::{Figures, Source};
+use prony_telemetry::{Figures, LoadResource};
 
 use self::listener::Listener;
 pub use self::pusher::LastPush;
@@ -71,7 +71,7 @@ fn listen(address: &str) -> Result<TcpListener, Box<dyn Error>> {
 /// What both outlets send: the figures so far, and whose they are.
 #[derive(Clone)]
 struct Shared {
-    source: Arc<Source>,
+    resource: Arc<LoadResource>,
     figures: Arc<Mutex<Figures>>,
 }
 
@@ -102,7 +102,7 @@ impl Outlets {
     /// If the system starts no thread.
     pub fn start(self, plan: &LoadPlan, cpus: &[usize]) -> io::Result<Telemetry> {
         let shared = Shared {
-            source: Arc::new(Source::of(plan, instance())),
+            resource: Arc::new(LoadResource::of(plan, instance())),
             figures: Arc::new(Mutex::new(Figures::of(plan))),
         };
         let listener = self

@@ -221,7 +221,7 @@ impl Pushing {
     fn push(&mut self) -> bool {
         let figures = self.shared.copied();
         let now = SystemTime::now();
-        let body = otlp::request(&self.shared.source, &figures, self.begun, now);
+        let body = otlp::request(&self.shared.resource, &figures, self.begun, now);
         self.pushes.all += 1;
         let Err(error) = self.receiver.send(&mut self.endpoint, &body) else {
             return true;

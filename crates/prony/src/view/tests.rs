@@ -12,8 +12,8 @@ use prony_capacity::{
 };
 use prony_load::{HttpUrl, LatencyBands, LoadPlan, Progress, Request};
 use prony_model::*;
-use prony_server::{FreePorts, Freshness, Logs, SupervisorProgram};
-use prony_suite::run::{Bench, Generator, RunEvent as Event, RunRequest};
+use prony_server::{Freshness, Logs, SupervisorProgram};
+use prony_suite::run::{Bench, RunEvent as Event, RunRequest};
 use prony_suite::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
 use prony_testkit::table::rows;
 
@@ -246,27 +246,14 @@ fn run(width: u16, precision: Option<&str>) -> String {
         freshness: Freshness::IfUnchanged,
         interrupt: Arc::default(),
     };
+    let id = "20261121-203000-tour".to_owned();
     let request = RunRequest {
-        bench,
-        suite: &suite,
-        servers: Vec::new(),
-        tasks: Vec::new(),
-        measures,
         adaptive: precision.map(|precision| AdaptiveRounds {
             precision: precision.parse().unwrap(),
             budget: Duration::from_secs(600),
             most_rounds: 100,
         }),
-        baseline: None,
-        alike: Vec::new(),
-        seed: 42,
-        id: "20261121-203000-tour".into(),
-        command: Vec::new(),
-        prony_version: "0.1.0".into(),
-        ports: Box::new(FreePorts),
-        driver: None,
-        generator: Generator::this_process(),
-        explain: None,
+        ..RunRequest::new(id, bench, &suite, Vec::new(), Vec::new(), measures, 42)
     };
     let trials = plan.trials(first);
     let round = plan.next_round(|_| true);

@@ -1,5 +1,7 @@
 //! The history as columns of the screen: each stands for the same time.
 
+use std::ops::Range;
+
 use prony_load::LatencyBands;
 
 use super::history::RECENT_S;
@@ -36,7 +38,10 @@ pub struct TimeColumns {
 impl TimeColumns {
     /// The last seconds or the whole load, in this many columns. They fill from the left.
     pub fn of(model: &LoadModel, is_whole: bool, width: usize) -> Self {
-        let (from_s, to_s) = times(model, is_whole);
+        let Range {
+            start: from_s,
+            end: to_s,
+        } = times(model, is_whole);
         let width = width.max(1);
         let each = (to_s - from_s) / width as f64;
         let column = |at: usize| TimeColumn {
@@ -76,14 +81,14 @@ impl TimeColumns {
 }
 
 /// From when to when the columns go.
-fn times(model: &LoadModel, is_whole: bool) -> (f64, f64) {
+fn times(model: &LoadModel, is_whole: bool) -> Range<f64> {
     let now = model.last.at_s;
     let planned = model.whole();
     match is_whole {
-        true => (0.0, planned.unwrap_or(0.0).max(now).max(1.0)),
+        true => 0.0..planned.unwrap_or(0.0).max(now).max(1.0),
         false => {
             let length = planned.unwrap_or(RECENT_S).clamp(1.0, RECENT_S);
-            ((now - length).max(0.0), now.max(length))
+            (now - length).max(0.0)..now.max(length)
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::style::Styles;
 
 /// A part of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum Panel {
     Title,
     Load,
     Progress,
@@ -30,7 +30,7 @@ pub enum Part {
 const LEAST_MAP: u16 = 2;
 
 /// The parts with their areas, from top to bottom.
-pub fn rows(model: &LoadModel, area: Rect) -> Vec<(Part, Rect)> {
+pub fn rows(model: &LoadModel, area: Rect) -> Vec<(Panel, Rect)> {
     let height = area.height;
     let lines_of_errors = |most: u16| {
         let lines = figures::errors(model, usize::from(area.width), &Styles::new(false));
@@ -40,14 +40,14 @@ pub fn rows(model: &LoadModel, area: Rect) -> Vec<(Part, Rect)> {
     let has_errors = model.last.errors > 0;
     let if_high = |least: u16, lines: u16| if height >= least { lines } else { 0 };
     let wanted = [
-        (Part::Title, 1),
-        (Part::Load, if_high(14, 1)),
-        (Part::Progress, if_high(5, 1)),
-        (Part::Space, if_high(28, 1)),
-        (Part::Rate, if_high(3, 1)),
-        (Part::Flows, if_high(4, u16::from(model.outline.has_flows))),
+        (Panel::Title, 1),
+        (Panel::Load, if_high(14, 1)),
+        (Panel::Progress, if_high(5, 1)),
+        (Panel::Space, if_high(28, 1)),
+        (Panel::Rate, if_high(3, 1)),
+        (Panel::Flows, if_high(4, u16::from(model.outline.has_flows))),
         (
-            Part::Chart,
+            Panel::Chart,
             match height {
                 ..20 => 0,
                 20..28 => 2,
@@ -55,19 +55,19 @@ pub fn rows(model: &LoadModel, area: Rect) -> Vec<(Part, Rect)> {
                 _ => 6,
             },
         ),
-        (Part::Space, if_high(28, 1)),
+        (Panel::Space, if_high(28, 1)),
         (
-            Part::Percentiles,
+            Panel::Percentiles,
             match height {
                 ..6 => 0,
                 6..16 => 1,
                 _ => 3,
             },
         ),
-        (Part::Space, if_high(32, 1)),
-        (Part::Map, 0),
+        (Panel::Space, if_high(32, 1)),
+        (Panel::Map, 0),
         (
-            Part::Errors,
+            Panel::Errors,
             match (height, has_errors) {
                 (..4, _) | (..12, false) => 0,
                 (..20, _) => 1,
@@ -75,10 +75,13 @@ pub fn rows(model: &LoadModel, area: Rect) -> Vec<(Part, Rect)> {
                 (_, _) => lines_of_errors(4),
             },
         ),
-        (Part::Generator, if_high(if is_warned { 8 } else { 12 }, 1)),
-        (Part::Server, if_high(16, u16::from(model.server.is_some()))),
-        (Part::Silent, if_high(5, u16::from(model.silent.is_some()))),
-        (Part::Keys, if_high(2, 1)),
+        (Panel::Generator, if_high(if is_warned { 8 } else { 12 }, 1)),
+        (
+            Panel::Server,
+            if_high(16, u16::from(model.server.is_some())),
+        ),
+        (Panel::Silent, if_high(5, u16::from(model.silent.is_some()))),
+        (Panel::Keys, if_high(2, 1)),
     ];
     let taken: u16 = wanted.iter().map(|(_, lines)| *lines).sum();
     let left = height.saturating_sub(taken);
@@ -87,9 +90,9 @@ pub fn rows(model: &LoadModel, area: Rect) -> Vec<(Part, Rect)> {
     let mut parts = Vec::new();
     for (part, lines) in wanted {
         let lines = match part {
-            Part::Map => map,
+            Panel::Map => map,
             // The keys are at the bottom.
-            Part::Keys if lines > 0 => {
+            Panel::Keys if lines > 0 => {
                 at = at.max(area.bottom().saturating_sub(1));
                 lines
             }

@@ -9,6 +9,7 @@ use ratatui::text::{Line, Span, Text};
 
 use super::interval_bar::{self, Axis};
 use super::model::{Cell, Column, FigureUnit, Interval, Readiness, RunModel};
+use super::update::CellId;
 use crate::style::Styles;
 
 /// The lines above the servers.
@@ -39,7 +40,7 @@ pub fn draw(
     let axis = Axis::of(figures);
     let mut lines = heading(model, &shape, selected, axis, styles);
     for server in rows {
-        lines.push(row(model, &shape, (server, selected), axis, styles));
+        lines.push(row(model, &shape, server, selected, axis, styles));
     }
     frame.render_widget(Text::from(lines), area);
 }
@@ -63,11 +64,16 @@ pub fn padded(text: &str, width: usize) -> String {
 /// How the grid uses the width that it has.
 struct Shape {
     names: usize,
-    /// The shown columns, each with its width.
-    columns: Vec<(usize, usize)>,
+    columns: Vec<ShownColumn>,
     /// Whether there is room for a symbol for each round.
     has_rounds: bool,
     bar: usize,
+}
+
+/// A column of the plan that there is room for.
+struct ShownColumn {
+    index: usize,
+    width: usize,
 }
 
 impl Shape {
@@ -85,7 +91,7 @@ impl Shape {
         let has_rounds = total(&in_full) <= room;
         let widths = if has_rounds { in_full } else { widths(true) };
         let columns = shown(&widths, room, selected);
-        let used: usize = columns.iter().map(|(_, width)| width + 1).sum();
+        let used: usize = columns.iter().map(|column| column.width + 1).sum();
         let rest = width.saturating_sub(names + 2 + used + FIGURE + PRECISION);
         Self {
             names,
@@ -101,7 +107,7 @@ fn column_width(model: &RunModel, at: usize, column: &Column, compact: bool) -> 
     let rounds = match compact {
         true => COMPACT,
         false => {
-            let own = model.cells.iter().filter(|((_, column), _)| *column == at);
+            let own = model.cells.iter().filter(|(id, _)| id.column == at);
             own.map(|(_, cell)| cell.rounds.len()).max().unwrap_or(0)
         }
     };
@@ -109,7 +115,7 @@ fn column_width(model: &RunModel, at: usize, column: &Column, compact: bool) -> 
 }
 
 /// The columns that fit into the room, among them the selected one.
-fn shown(widths: &[usize], room: usize, selected: usize) -> Vec<(usize, usize)> {
+fn shown(widths: &[usize], room: usize, selected: usize) -> Vec<ShownColumn> {
     let Some(&own) = widths.get(selected) else {
         return Vec::new();
     };
@@ -128,7 +134,11 @@ fn shown(widths: &[usize], room: usize, selected: usize) -> Vec<(usize, usize)> 
             break;
         }
     }
-    (from..to).zip(widths[from..to].iter().copied()).collect()
+    let shown = |index| ShownColumn {
+        index,
+        width: widths[index],
+    };
+    (from..to).map(shown).collect()
 }
 
 fn heading<'a>(
@@ -140,9 +150,9 @@ fn heading<'a>(
 ) -> Vec<Line<'a>> {
     let name = |text: &str| Span::styled(format!("{}  ", padded(text, shape.names)), styles.soft());
     let (mut top, mut below) = (vec![name("server")], vec![name(&hidden(model, shape))]);
-    for &(at, width) in &shape.columns {
-        let column = &model.columns[at];
-        let style = match at == selected {
+    for &ShownColumn { index, width } in &shape.columns {
+        let column = &model.columns[index];
+        let style = match index == selected {
             true => styles.selected(),
             false => styles.soft(),
         };
@@ -151,7 +161,7 @@ fn heading<'a>(
         let gap = " ".repeat(width + 1 - text_width.chars().count());
         top.push(Span::styled(text_width, style));
         top.push(Span::raw(gap));
-        let mark = if at == selected { "▲" } else { "" };
+        let mark = if index == selected { "▲" } else { "" };
         below.push(Span::raw(format!("{mark:<width$} ")));
     }
     if let Some(column) = model.columns.get(selected) {
@@ -194,18 +204,19 @@ fn figure_text(unit: FigureUnit, figure: f64) -> String {
 }
 
 fn figure(model: &RunModel, server: usize, column: usize) -> Option<Interval> {
-    model.cells.get(&(server, column))?.figure
+    model.cells.get(&CellId { server, column })?.figure
 }
 
 fn row<'a>(
     model: &RunModel,
     shape: &Shape,
-    (server, selected): (usize, usize),
+    server: usize,
+    selected: usize,
     axis: Axis,
     styles: &Styles,
 ) -> Line<'a> {
     let running = model.running();
-    let runs = running.is_some_and(|(one, _, _)| one == server);
+    let runs = running.is_some_and(|(cell, _)| cell.server == server);
     let id = padded(&model.servers[server].id, shape.names);
     let style = match runs {
         true => styles.strong(),
@@ -213,8 +224,12 @@ fn row<'a>(
     };
     let mark = if runs { "▶ " } else { "  " };
     let mut spans = vec![Span::styled(id, style), Span::styled(mark, styles.accent())];
-    for &(column, width) in &shape.columns {
-        match model.cells.get(&(server, column)) {
+    for &ShownColumn { index, width } in &shape.columns {
+        let id = CellId {
+            server,
+            column: index,
+        };
+        match model.cells.get(&id) {
             Some(cell) if shape.has_rounds => strip(&mut spans, cell, width, styles),
             Some(cell) => compact(&mut spans, cell, width, styles),
             None => spans.push(Span::styled(format!("{NONE:<width$}"), styles.soft())),
@@ -228,7 +243,11 @@ fn row<'a>(
         _ => "",
     };
     let column = model.columns.get(selected);
-    if !model.cells.contains_key(&(server, selected)) {
+    let shown = CellId {
+        server,
+        column: selected,
+    };
+    if !model.cells.contains_key(&shown) {
         spans.push(Span::styled(word, styles.soft()));
     } else if let (Some(figure), Some(column)) = (figure(model, server, selected), column) {
         let precision = match figure.half_width {

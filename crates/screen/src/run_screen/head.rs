@@ -56,15 +56,16 @@ fn progress<'a>(model: &RunModel, width: u16, styles: &Styles) -> Line<'a> {
         let all = plural(model.servers.len(), "server");
         return Line::from(format!("preparing: {} of {all} done", ready.count()));
     }
-    let (done, expected) = model.attempts;
+    let attempts = model.attempts;
     let mut text = format!(
-        " {:>3.0} %  {}  {done}/{expected} trials",
+        " {:>3.0} %  {}  {}/{} trials",
         model.share * 100.0,
-        model.round
+        model.round,
+        attempts.done,
+        attempts.expected
     );
-    let (noisy, re_run) = model.noisy;
-    if noisy > 0 {
-        text += &format!("  {noisy} noisy, {re_run} re-run");
+    if attempts.noisy > 0 {
+        text += &format!("  {} noisy, {} re-run", attempts.noisy, attempts.re_run);
     }
     if !model.precision.is_empty() {
         text += &format!("  {}", model.precision);
@@ -82,9 +83,10 @@ fn progress<'a>(model: &RunModel, width: u16, styles: &Styles) -> Line<'a> {
 /// `▶ go-nethttp × hello, round 2: 45.3 k req/s, p99 3.40 ms`.
 fn what_runs<'a>(model: &RunModel, at: Duration, styles: &Styles) -> Line<'a> {
     let text = match model.running() {
-        Some((server, column, round)) => {
-            let id = model.servers.get(server).map_or("", |one| one.id.as_str());
-            let column = model.columns.get(column);
+        Some((cell, round)) => {
+            let server = model.servers.get(cell.server);
+            let id = server.map_or("", |one| one.id.as_str());
+            let column = model.columns.get(cell.column);
             let workload = column.map_or("", |one| one.workload.as_str());
             let unit = column.map(|one| one.unit);
             let now = model.now.as_ref().map(|now| now_text(now, unit));

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use super::update::CellId;
+
 /// The most lines of the log to remember.
 const MOST_NOTES: usize = 200;
 
@@ -17,16 +19,15 @@ pub struct RunModel {
     pub(super) servers: Vec<ServerState>,
     /// The workloads with their loads; empty before the trials are planned.
     pub(super) columns: Vec<Column>,
-    /// The cells of the plan, by server and column.
-    pub(super) cells: BTreeMap<(usize, usize), Cell>,
+    /// The cells of the plan.
+    pub(super) cells: BTreeMap<CellId, Cell>,
     /// What runs now.
     pub(super) now: Option<Now>,
     /// The column of the latest trial.
     pub(super) running_column: usize,
     /// The latest notes, newest first, each with the time since the run began.
     pub(super) notes: VecDeque<(Duration, RunNote)>,
-    /// Attempts that are over, and all that are expected.
-    pub(super) attempts: (u64, u64),
+    pub(super) attempts: AttemptCounts,
     /// How much of the expected time is over, from 0 to 1.
     pub(super) share: f64,
     /// `round 2 of 6`.
@@ -35,8 +36,16 @@ pub struct RunModel {
     pub(super) precision: String,
     /// The time left and when it was estimated.
     pub(super) left: Option<(Left, Duration)>,
-    /// Attempts that were noisy, and those that were re-run.
-    pub(super) noisy: (u64, u64),
+}
+
+/// How many attempts at trials there are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AttemptCounts {
+    /// Those that are over.
+    pub(super) done: u64,
+    pub(super) expected: u64,
+    pub(super) noisy: u64,
+    pub(super) re_run: u64,
 }
 
 /// A server while it is prepared.
@@ -218,11 +227,11 @@ impl RunModel {
     }
 
     /// The trial that runs: its cell and round.
-    pub(super) fn running(&self) -> Option<(usize, usize, u32)> {
-        self.cells.iter().find_map(|(&(server, column), cell)| {
+    pub(super) fn running(&self) -> Option<(CellId, u32)> {
+        self.cells.iter().find_map(|(&id, cell)| {
             let mut rounds = cell.rounds.iter();
             let (round, _) = rounds.find(|(_, state)| **state == RoundState::Running)?;
-            Some((server, column, *round))
+            Some((id, *round))
         })
     }
 

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::model::{
-    Cell, Column, Interval, Left, Now, Readiness, RoundState, RunModel, RunNote, ServerState,
+    AttemptCounts, Cell, Column, Interval, Left, Now, Readiness, RoundState, RunModel, RunNote,
+    ServerState,
 };
 
 /// The place of a server in a column of the plan.
@@ -106,19 +107,23 @@ impl RunModel {
                 noisy,
                 re_run,
             } => {
-                self.attempts = (done, expected);
+                self.attempts = AttemptCounts {
+                    done,
+                    expected,
+                    noisy,
+                    re_run,
+                };
                 self.share = share.clamp(0.0, 1.0);
                 self.left = Some((left, at));
                 self.round = round;
                 self.precision = precision;
-                self.noisy = (noisy, re_run);
             }
             RunUpdate::Note(note) => self.note(note, at),
         }
     }
 
     fn cell(&mut self, id: CellId) -> &mut Cell {
-        self.cells.entry((id.server, id.column)).or_default()
+        self.cells.entry(id).or_default()
     }
 
     fn server(&mut self, id: String, readiness: Readiness, at: Duration) {

@@ -7,35 +7,35 @@ use prony_present::words::capital;
 
 use super::{colour_of, footer, linked, section};
 use crate::catalog::{Catalog, Compared};
-use crate::place::{Place, trail};
+use crate::page_address::{PageAddress, trail};
 
 /// Two runs compared.
-pub fn of_runs(comparison: &Comparison, here: &Place) -> Page {
+pub fn of_runs(comparison: &Comparison, here: &PageAddress) -> Page {
     let runs = [("Base", &comparison.base.run), ("New", &comparison.new.run)];
-    let links =
-        runs.map(|(side, id)| Place::Run(id.clone()).link(format!("{side}: the run {id}"), here));
+    let links = runs
+        .map(|(side, id)| PageAddress::Run(id.clone()).link(format!("{side}: the run {id}"), here));
     with_links(comparison, here, links.into())
 }
 
 /// Two servers compared.
-pub fn of_servers(comparison: &Comparison, here: &Place) -> Page {
+pub fn of_servers(comparison: &Comparison, here: &PageAddress) -> Page {
     let sides = [&comparison.base, &comparison.new];
     let servers = sides.iter().filter_map(|side| side.server.as_ref());
     let mut links: Vec<_> = servers
-        .map(|id| Place::Server(id.clone()).link(format!("The server {id}"), here))
+        .map(|id| PageAddress::Server(id.clone()).link(format!("The server {id}"), here))
         .collect();
     let mut runs: Vec<&String> = sides.iter().map(|side| &side.run).collect();
     runs.dedup();
     links.extend(
         runs.into_iter()
-            .map(|id| Place::Run(id.clone()).link(format!("The run {id}"), here)),
+            .map(|id| PageAddress::Run(id.clone()).link(format!("The run {id}"), here)),
     );
     with_links(comparison, here, links)
 }
 
 fn with_links(
     comparison: &Comparison,
-    here: &Place,
+    here: &PageAddress,
     links: Vec<prony_present::page::Link>,
 ) -> Page {
     let mut page = prony_compare::page(comparison);
@@ -47,7 +47,7 @@ fn with_links(
 
 /// The list of comparisons that have a page.
 pub fn list(catalog: &Catalog) -> Page {
-    let here = Place::Comparisons;
+    let here = PageAddress::Comparisons;
     let rows = catalog
         .comparisons
         .iter()
@@ -86,10 +86,10 @@ pub fn list(catalog: &Catalog) -> Page {
     }
 }
 
-fn row(compared: &Compared, here: &Place) -> Row {
+fn row(compared: &Compared, here: &PageAddress) -> Row {
     Row {
         cells: vec![
-            linked(compared.kind, &compared.place, here),
+            linked(compared.kind, &compared.address, here),
             Cell::text(&compared.suite),
             Cell::text(&compared.base),
             Cell::text(&compared.new),

@@ -8,9 +8,9 @@ use super::{comparison, end, end_cell, footer, linked, machine_cell, run_cell, s
 use crate::catalog::Catalog;
 use crate::digest::RunDigest;
 use crate::machine::MachineKey;
-use crate::place::Place;
+use crate::page_address::PageAddress;
 
-const HERE: Place = Place::Front;
+const HERE: PageAddress = PageAddress::Front;
 
 /// The front page.
 pub fn front(catalog: &Catalog) -> Page {
@@ -55,7 +55,7 @@ pub fn front(catalog: &Catalog) -> Page {
             "Machines",
             vec![Block::Table(machines(catalog))],
         ));
-        let link = Place::Comparisons.link("Runs and servers side by side", &HERE);
+        let link = PageAddress::Comparisons.link("Runs and servers side by side", &HERE);
         sections.push(section(
             "comparisons",
             "Comparisons",
@@ -110,16 +110,18 @@ fn suite(i: usize, digest: &RunDigest, catalog: &Catalog) -> Section {
         )));
         blocks.extend(verdicts(complete));
     }
-    let mut links =
-        vec![Place::Run(run.id.clone()).link(format!("The report of {}", digest.time()), &HERE)];
+    let mut links = vec![
+        PageAddress::Run(run.id.clone()).link(format!("The report of {}", digest.time()), &HERE),
+    ];
     links.extend(complete.map(|it| {
-        Place::Run(it.run.id.clone()).link(format!("The report of {}", it.time()), &HERE)
+        PageAddress::Run(it.run.id.clone()).link(format!("The report of {}", it.time()), &HERE)
     }));
     if let Some(change) = &digest.change {
-        let place = Place::Runs(change.base.clone(), run.id.clone());
-        links.push(place.link("Compared with the run before", &HERE));
+        let address = PageAddress::runs(&change.base, &run.id);
+        links.push(address.link("Compared with the run before", &HERE));
     }
-    links.push(Place::Machine(machine.clone()).link(format!("The machine: {machine}"), &HERE));
+    links
+        .push(PageAddress::Machine(machine.clone()).link(format!("The machine: {machine}"), &HERE));
     blocks.push(Block::Links(links));
     let ended = match digest.run.end {
         prony_model::RunEnd::Complete => String::new(),
@@ -152,7 +154,7 @@ fn runs(catalog: &Catalog) -> Table {
         let against = digest.change.as_ref().map_or_else(
             || Cell::blank(""),
             |change| Cell {
-                href: Place::Runs(change.base.clone(), run.id.clone()).from(&HERE),
+                href: PageAddress::runs(&change.base, &run.id).from(&HERE),
                 tip: change.differences.join("\n"),
                 ..comparison::result(&change.tally)
             },
@@ -200,7 +202,7 @@ fn servers(catalog: &Catalog) -> Table {
         let record = last.server(id)?;
         Some(Row {
             cells: vec![
-                linked(id, &Place::Server(id.to_owned()), &HERE),
+                linked(id, &PageAddress::Server(id.to_owned()), &HERE),
                 Cell::blank(&record.language),
                 Cell::blank(&record.framework),
                 Cell::blank(record.version.clone().unwrap_or_default()),
@@ -236,7 +238,7 @@ fn machines(catalog: &Catalog) -> Table {
         let (first, last) = (*runs.first()?, *runs.last()?);
         Some(Row {
             cells: vec![
-                linked(key.name.clone(), &Place::Machine(key.name), &HERE),
+                linked(key.name.clone(), &PageAddress::Machine(key.name), &HERE),
                 Cell::blank(&last.run.machine.kernel),
                 Cell::text(runs.len().to_string()),
                 Cell::text(first.time()),

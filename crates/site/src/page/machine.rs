@@ -7,11 +7,11 @@ use prony_present::words::plural;
 use super::{end_cell, footer, run_cell, section, words};
 use crate::digest::RunDigest;
 use crate::machine::{MachineKey, System};
-use crate::place::{Place, trail};
+use crate::page_address::{PageAddress, trail};
 
 /// The page of a machine with its runs, the oldest first.
 pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
-    let here = Place::Machine(key.name.clone());
+    let here = PageAddress::Machine(key.name.clone());
     let mut systems: Vec<(System, Vec<&RunDigest>)> = Vec::new();
     for &digest in runs {
         let system = System::of(&digest.run);
@@ -49,7 +49,7 @@ pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
     }
 }
 
-fn table(runs: &[&RunDigest], here: &Place) -> Table {
+fn table(runs: &[&RunDigest], here: &PageAddress) -> Table {
     let rows = runs.iter().enumerate().rev().map(|(i, digest)| Row {
         cells: vec![
             run_cell(digest, here),

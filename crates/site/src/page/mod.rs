@@ -19,7 +19,7 @@ use prony_present::table::{Cell, Colour, Head};
 
 use crate::digest::RunDigest;
 use crate::machine::MachineKey;
-use crate::place::Place;
+use crate::page_address::PageAddress;
 
 fn section(id: &str, title: &str, blocks: Vec<Block>) -> Section {
     Section {
@@ -35,21 +35,21 @@ fn words(titles: &[&'static str]) -> Vec<Head> {
 }
 
 /// A cell that leads to another page.
-fn linked(text: impl Into<String>, to: &Place, here: &Place) -> Cell {
+fn linked(text: impl Into<String>, to: &PageAddress, here: &PageAddress) -> Cell {
     Cell {
         href: to.from(here),
         ..Cell::text(text)
     }
 }
 
-fn machine_cell(digest: &RunDigest, here: &Place) -> Cell {
+fn machine_cell(digest: &RunDigest, here: &PageAddress) -> Cell {
     let name = MachineKey::of(&digest.run).name;
-    linked(name.clone(), &Place::Machine(name), here)
+    linked(name.clone(), &PageAddress::Machine(name), here)
 }
 
-fn run_cell(digest: &RunDigest, here: &Place) -> Cell {
+fn run_cell(digest: &RunDigest, here: &PageAddress) -> Cell {
     let id = &digest.run.id;
-    linked(id, &Place::Run(id.clone()), here)
+    linked(id, &PageAddress::Run(id.clone()), here)
 }
 
 fn colour_of(finding: Finding) -> Colour {

@@ -8,7 +8,7 @@ use prony_report::RunSummary;
 use super::section;
 use crate::digest::RunChange;
 use crate::machine::MachineKey;
-use crate::place::{Place, trail};
+use crate::page_address::{PageAddress, trail};
 
 /// What a run's page leads to besides its servers and its machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +26,7 @@ pub fn run(
     verdict: Option<&Comparison>,
     links: RunLinks<'_>,
 ) -> Page {
-    let here = Place::Run(run.id.clone());
+    let here = PageAddress::Run(run.id.clone());
     let mut page = prony_report::page(run, summary);
     if let Some(verdict) = verdict {
         page = prony_compare::with_verdict(page, verdict);
@@ -34,27 +34,28 @@ pub fn run(
     page.trail = trail(&here);
     let servers = run.servers.iter();
     let servers = servers.map(|server| {
-        Place::Server(server.id.clone()).link(format!("History of {}", server.id), &here)
+        PageAddress::Server(server.id.clone()).link(format!("History of {}", server.id), &here)
     });
     let mut others = Vec::new();
     if let Some(change) = links.change {
-        let place = Place::Runs(change.base.clone(), run.id.clone());
-        others.push(place.link(
+        let address = PageAddress::runs(&change.base, &run.id);
+        others.push(address.link(
             format!("Compared with the run before ({})", change.base),
             &here,
         ));
     }
     if let Some(latest) = links.latest {
-        let place = Place::Runs(run.id.clone(), latest.to_owned());
-        others.push(place.link(format!("Compared with the latest run ({latest})"), &here));
+        let address = PageAddress::runs(&run.id, latest);
+        others.push(address.link(format!("Compared with the latest run ({latest})"), &here));
     }
     if let Some([base, new]) = run.compared().filter(|_| verdict.is_some()) {
-        let place = Place::Servers(run.id.clone(), base.to_owned(), new.to_owned());
-        others.push(place.link(format!("The comparison of {base} and {new}"), &here));
+        let address = PageAddress::servers(&run.id, base, new);
+        others.push(address.link(format!("The comparison of {base} and {new}"), &here));
     }
     let machine = MachineKey::of(run).name;
-    others.push(Place::Machine(machine.clone()).link(format!("The machine: {machine}"), &here));
-    others.push(Place::Comparisons.link("All comparisons", &here));
+    others
+        .push(PageAddress::Machine(machine.clone()).link(format!("The machine: {machine}"), &here));
+    others.push(PageAddress::Comparisons.link("All comparisons", &here));
     let blocks = vec![
         Block::Links(others),
         Block::Heading("Servers over time".into()),

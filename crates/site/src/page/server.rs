@@ -10,8 +10,8 @@ use prony_present::table::{Cell, Colour, Head, Row, Table};
 use prony_present::words::plural;
 
 use super::{colour_of, end, end_cell, footer, machine_cell, run_cell, section, words};
-use crate::digest::{Entry, Figure, RunDigest, Trust};
-use crate::place::{Place, trail};
+use crate::digest::{Figure, RunDigest, ServerFigures, Trust};
+use crate::page_address::{PageAddress, trail};
 
 /// A chart shows this many runs at most, the newest; more would be closer than their marks are wide.
 const MOST_POINTS: usize = 60;
@@ -21,12 +21,12 @@ const HASH: usize = 8;
 /// One of a server's runs, with its figures on one workload under one load.
 struct Measured<'a> {
     digest: &'a RunDigest,
-    entry: &'a Entry,
+    entry: &'a ServerFigures,
 }
 
 /// The page of a server; `runs` are those that requested it, the oldest first.
 pub fn server(id: &str, runs: &[&RunDigest]) -> Page {
-    let here = Place::Server(id.to_owned());
+    let here = PageAddress::Server(id.to_owned());
     let histories = histories(id, runs);
     let mut sections: Vec<Section> = histories
         .iter()
@@ -96,7 +96,13 @@ fn histories<'a>(id: &'a str, runs: &[&'a RunDigest]) -> Vec<Vec<Measured<'a>>> 
     histories
 }
 
-fn of_load(i: usize, id: &str, name: &str, history: &[Measured<'_>], here: &Place) -> Section {
+fn of_load(
+    i: usize,
+    id: &str,
+    name: &str,
+    history: &[Measured<'_>],
+    here: &PageAddress,
+) -> Section {
     let entry = history[0].entry;
     let mut blocks = Vec::new();
     if history
@@ -117,12 +123,12 @@ fn of_load(i: usize, id: &str, name: &str, history: &[Measured<'_>], here: &Plac
 }
 
 /// The workload and the load, in words that tell it from the other loads of the workload.
-fn name(entry: &Entry, loads: &[&LoadSpec]) -> String {
+fn name(entry: &ServerFigures, loads: &[&LoadSpec]) -> String {
     let words = load::distinction(&entry.load, loads).words;
     format!("{}, {words}", entry.workload)
 }
 
-fn chart(id: &str, name: &str, history: &[Measured<'_>], here: &Place) -> HistoryChart {
+fn chart(id: &str, name: &str, history: &[Measured<'_>], here: &PageAddress) -> HistoryChart {
     let drawn: Vec<(&Measured<'_>, Figure)> = history
         .iter()
         .filter_map(|measured| Some((measured, measured.entry.figure?)))
@@ -165,7 +171,7 @@ fn point(
     measured: &Measured<'_>,
     figure: Figure,
     before: Option<&Measured<'_>>,
-    here: &Place,
+    here: &PageAddress,
 ) -> HistoryPoint {
     let digest = measured.digest;
     let conditions = before.map_or_else(Vec::new, |before| {
@@ -190,7 +196,7 @@ fn point(
         conditions: conditions.join("\n"),
         server: changed,
         tip: tip.join("\n"),
-        href: Place::Run(digest.run.id.clone()).from(here),
+        href: PageAddress::Run(digest.run.id.clone()).from(here),
     }
 }
 
@@ -233,7 +239,7 @@ fn hash(server: &ServerRecord) -> String {
 }
 
 /// A figure with its interval and unit, in words.
-fn written(entry: &Entry, figure: &Figure) -> String {
+fn written(entry: &ServerFigures, figure: &Figure) -> String {
     let shown = entry.written();
     match figure.interval {
         Some((low, high)) => format!(
@@ -247,7 +253,7 @@ fn written(entry: &Entry, figure: &Figure) -> String {
     }
 }
 
-fn table(id: &str, history: &[Measured<'_>], here: &Place) -> Table {
+fn table(id: &str, history: &[Measured<'_>], here: &PageAddress) -> Table {
     let entry = history[0].entry;
     let figure = match (entry.load.by, entry.load.shape.is_open()) {
         (MeasuredBy::Instructions, _) => "instructions/req",
@@ -278,7 +284,7 @@ fn row(
     i: usize,
     measured: &Measured<'_>,
     before: Option<&Measured<'_>>,
-    here: &Place,
+    here: &PageAddress,
 ) -> Row {
     let Measured { digest, entry } = measured;
     let record = digest.server(id);
@@ -337,11 +343,11 @@ fn row(
 }
 
 /// The finding against the run before.
-fn against(measured: &Measured<'_>, here: &Place) -> Cell {
+fn against(measured: &Measured<'_>, here: &PageAddress) -> Cell {
     let Some(change) = &measured.digest.change else {
         return Cell::blank("");
     };
-    let href = Place::Runs(change.base.clone(), measured.digest.run.id.clone()).from(here);
+    let href = PageAddress::runs(&change.base, &measured.digest.run.id).from(here);
     let tip = format!("compared with the run {}", change.base);
     if change.conditions_differ {
         return Cell {
@@ -364,7 +370,7 @@ fn against(measured: &Measured<'_>, here: &Place) -> Cell {
 }
 
 /// Each version with its sources, and when it was measured.
-fn versions(id: &str, runs: &[&RunDigest], here: &Place) -> Table {
+fn versions(id: &str, runs: &[&RunDigest], here: &PageAddress) -> Table {
     let mut versions: Vec<(&ServerRecord, Vec<&RunDigest>)> = Vec::new();
     for &digest in runs {
         let Some(record) = digest.server(id) else {
@@ -389,11 +395,11 @@ fn versions(id: &str, runs: &[&RunDigest], here: &Place) -> Table {
                 Cell::blank(&record.source_hash),
                 Cell::text(runs.len().to_string()),
                 Cell {
-                    href: Place::Run(first.run.id.clone()).from(here),
+                    href: PageAddress::Run(first.run.id.clone()).from(here),
                     ..Cell::text(first.time())
                 },
                 Cell {
-                    href: Place::Run(last.run.id.clone()).from(here),
+                    href: PageAddress::Run(last.run.id.clone()).from(here),
                     ..Cell::text(last.time())
                 },
                 machine_cell(last, here),
@@ -409,7 +415,7 @@ fn versions(id: &str, runs: &[&RunDigest], here: &Place) -> Table {
 }
 
 /// The runs that have no figures of the server, or not on every workload.
-fn absent(id: &str, runs: &[&RunDigest], here: &Place) -> Option<Section> {
+fn absent(id: &str, runs: &[&RunDigest], here: &PageAddress) -> Option<Section> {
     let rows = runs.iter().rev().flat_map(|digest| {
         let absences = digest
             .absences

@@ -27,7 +27,7 @@ pub fn following(page: &str, stamp: &str, is_open: bool) -> String {
 }
 
 /// The page with the form in front of its sections.
-pub fn with_form(page: &str, catalog: &Catalog, chosen: &Chosen) -> String {
+pub fn with_form(page: &str, catalog: &Catalog, chosen: &ComparisonQuery) -> String {
     let form = form(catalog, chosen).into_string();
     match page
         .find("<main")
@@ -47,7 +47,7 @@ fn insert(page: &str, before: &str, what: &str) -> String {
 
 /// What the form of any two compares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Chosen {
+pub struct ComparisonQuery {
     /// The older run's id; empty if none is chosen.
     pub base: String,
     /// Its server; empty for all.
@@ -58,7 +58,7 @@ pub struct Chosen {
     pub new_server: String,
 }
 
-impl Chosen {
+impl ComparisonQuery {
     /// What a query chooses.
     pub fn of(query: &str) -> Self {
         let mut chosen = Self::default();
@@ -81,7 +81,7 @@ impl Chosen {
     }
 }
 
-fn form(catalog: &Catalog, chosen: &Chosen) -> Markup {
+fn form(catalog: &Catalog, chosen: &ComparisonQuery) -> Markup {
     let sides = [
         (
             "base",
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn a_query_chooses_two_sides() {
-        let chosen = Chosen::of("base=a&new=b%2Fc&new-server=go+x&other=1");
-        let Chosen {
+        let chosen = ComparisonQuery::of("base=a&new=b%2Fc&new-server=go+x&other=1");
+        let ComparisonQuery {
             base,
             base_server,
             new,
@@ -151,7 +151,7 @@ mod tests {
             [base, base_server, new, new_server],
             ["a", "", "b/c", "go x"]
         );
-        assert!(chosen.is_complete() && !Chosen::of("base=a").is_complete());
+        assert!(chosen.is_complete() && !ComparisonQuery::of("base=a").is_complete());
     }
 
     #[test]
@@ -161,7 +161,7 @@ mod tests {
         assert!(live.contains("const made=\"1-2\"") && live.contains("</noscript></head>"));
         assert!(live.ends_with("</script></body></html>"));
         assert!(!following(page, "1", false).contains("refresh"));
-        let formed = with_form(page, &Catalog::default(), &Chosen::default());
+        let formed = with_form(page, &Catalog::default(), &ComparisonQuery::default());
         assert!(formed.contains("<main class=\"x\"><style>"), "{formed}");
     }
 }

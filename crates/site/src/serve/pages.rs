@@ -10,11 +10,11 @@ use prony_present::page::{Block, Page, Section};
 use prony_present::table::Weight;
 use prony_store::{RunSummary as Listed, Store, StoreError};
 
-use super::live::{self, Chosen};
+use super::live::{self, ComparisonQuery};
 use crate::catalog::{self, Catalog, Compared, LeftOut, REVISIONS, Summarized, WITH_BEFORE};
 use crate::digest::{Recorded, RunDigest};
 use crate::page::{self, RunLinks};
-use crate::place::{Place, trail};
+use crate::page_address::{PageAddress, trail};
 
 /// Opens the store to read it.
 pub type Opener = Box<dyn Fn() -> Result<Store, StoreError> + Send>;
@@ -39,6 +39,29 @@ pub struct Reply {
     pub content_type: &'static str,
     /// The content.
     pub body: String,
+}
+
+/// A side of a comparison.
+struct SideId<'a> {
+    /// The run's id.
+    run: &'a str,
+    /// The server's id; `None` for all.
+    server: Option<&'a str>,
+}
+
+impl<'a> SideId<'a> {
+    /// All servers of a run.
+    fn run(run: &'a str) -> Self {
+        Self { run, server: None }
+    }
+
+    /// A server of a run; all of them if it is empty.
+    fn server(run: &'a str, server: &'a str) -> Self {
+        Self {
+            run,
+            server: (!server.is_empty()).then_some(server),
+        }
+    }
 }
 
 impl Reply {
@@ -87,10 +110,10 @@ impl Pages {
         let path = path.trim_start_matches('/');
         match path {
             "state" => Reply::text(200, &self.state_of(query)),
-            "compare.html" => self.any_two(&Chosen::of(query)),
-            "" | "index.html" => self.page(&Place::Front, &page::front(&self.catalog)),
+            "compare.html" => self.any_two(&ComparisonQuery::of(query)),
+            "" | "index.html" => self.page(&PageAddress::Front, &page::front(&self.catalog)),
             _ => match self.find(path) {
-                Some(place) => self.found(&place),
+                Some(address) => self.found(&address),
                 None => not_found(),
             },
         }
@@ -196,7 +219,7 @@ impl Pages {
     }
 
     /// The page at a path, if there is one.
-    fn find(&self, path: &str) -> Option<Place> {
+    fn find(&self, path: &str) -> Option<PageAddress> {
         let runs = || self.catalog.runs.iter().map(|digest| digest.run.id.clone());
         let servers = || {
             self.catalog
@@ -205,16 +228,18 @@ impl Pages {
                 .map(str::to_owned)
                 .collect::<Vec<_>>()
         };
-        let is_here = |place: &Place| place.path() == path;
+        let is_here = |address: &PageAddress| address.path() == path;
         if path.starts_with("runs/") {
-            return runs().map(Place::Run).find(is_here);
+            return runs().map(PageAddress::Run).find(is_here);
         }
         if path.starts_with("servers/") {
-            return servers().into_iter().map(Place::Server).find(is_here);
+            return servers().into_iter().map(PageAddress::Server).find(is_here);
         }
         if path.starts_with("machines/") {
             let machines = self.catalog.machines().into_keys();
-            return machines.map(|key| Place::Machine(key.name)).find(is_here);
+            return machines
+                .map(|key| PageAddress::Machine(key.name))
+                .find(is_here);
         }
         let sides: Vec<&str> = path
             .strip_prefix("compare/")?
@@ -222,37 +247,47 @@ impl Pages {
             .split('~')
             .collect();
         let run = |slug: &str| {
-            runs().find(|id| Place::Run(id.clone()).path() == format!("runs/{slug}.html"))
+            runs().find(|id| PageAddress::Run(id.clone()).path() == format!("runs/{slug}.html"))
         };
         let server = |slug: &str| {
             let mut servers = servers().into_iter();
-            servers.find(|id| Place::Server(id.clone()).path() == format!("servers/{slug}.html"))
+            servers
+                .find(|id| PageAddress::Server(id.clone()).path() == format!("servers/{slug}.html"))
         };
         match sides.as_slice() {
-            [base, new] => Some(Place::Runs(run(base)?, run(new)?)),
-            [of, base, new] => Some(Place::Servers(run(of)?, server(base)?, server(new)?)),
+            [base, new] => Some(PageAddress::Runs {
+                base: run(base)?,
+                new: run(new)?,
+            }),
+            [of, base, new] => Some(PageAddress::Servers {
+                run: run(of)?,
+                base: server(base)?,
+                new: server(new)?,
+            }),
             _ => None,
         }
     }
 
-    fn found(&self, place: &Place) -> Reply {
-        match place {
-            Place::Front | Place::Comparisons => not_found(),
-            Place::Run(id) => self.run(id),
-            Place::Server(id) => match self.catalog.servers().get(id.as_str()) {
-                Some(runs) => self.page(place, &page::server(id, runs)),
+    fn found(&self, address: &PageAddress) -> Reply {
+        match address {
+            PageAddress::Front | PageAddress::Comparisons => not_found(),
+            PageAddress::Run(id) => self.run(id),
+            PageAddress::Server(id) => match self.catalog.servers().get(id.as_str()) {
+                Some(runs) => self.page(address, &page::server(id, runs)),
                 None => not_found(),
             },
-            Place::Machine(name) => {
+            PageAddress::Machine(name) => {
                 let machines = self.catalog.machines();
                 match machines.iter().find(|(key, _)| key.name == *name) {
-                    Some((key, runs)) => self.page(place, &page::machine(key, runs)),
+                    Some((key, runs)) => self.page(address, &page::machine(key, runs)),
                     None => not_found(),
                 }
             }
-            Place::Runs(base, new) => self.compared((base, None), (new, None), place),
-            Place::Servers(run, base, new) => {
-                self.compared((run, Some(base)), (run, Some(new)), place)
+            PageAddress::Runs { base, new } => {
+                self.compared(SideId::run(base), SideId::run(new), address)
+            }
+            PageAddress::Servers { run, base, new } => {
+                self.compared(SideId::server(run, base), SideId::server(run, new), address)
             }
         }
     }
@@ -265,7 +300,7 @@ impl Pages {
         let Summarized {
             summary, verdict, ..
         } = catalog::summarize(&recorded);
-        let place = Place::Run(id.to_owned());
+        let address = PageAddress::Run(id.to_owned());
         let digest = self.catalog.run(id);
         let latest = self.catalog.latest();
         let latest = latest
@@ -286,42 +321,31 @@ impl Pages {
             page.intro
                 .insert(0, Block::Callout(Weight::Note, text.into()));
         }
-        self.page(&place, &page)
+        self.page(&address, &page)
     }
 
-    fn any_two(&self, chosen: &Chosen) -> Reply {
-        let here = Place::Comparisons;
+    fn any_two(&self, chosen: &ComparisonQuery) -> Reply {
+        let here = PageAddress::Comparisons;
         let mut reply = match chosen.is_complete() {
-            true => {
-                let side =
-                    |run, server: &'_ str| (run, (!server.is_empty()).then(|| server.to_owned()));
-                let (base, base_server) = side(&chosen.base, &chosen.base_server);
-                let (new, new_server) = side(&chosen.new, &chosen.new_server);
-                self.compared(
-                    (base, base_server.as_ref()),
-                    (new, new_server.as_ref()),
-                    &here,
-                )
-            }
+            true => self.compared(
+                SideId::server(&chosen.base, &chosen.base_server),
+                SideId::server(&chosen.new, &chosen.new_server),
+                &here,
+            ),
             false => self.page(&here, &page::comparisons(&self.catalog)),
         };
         reply.body = live::with_form(&reply.body, &self.catalog, chosen);
         reply
     }
 
-    fn compared(
-        &self,
-        base: (&String, Option<&String>),
-        new: (&String, Option<&String>),
-        here: &Place,
-    ) -> Reply {
-        let (base_run, new_run) = match (self.read(base.0), self.read(new.0)) {
+    fn compared(&self, base: SideId<'_>, new: SideId<'_>, here: &PageAddress) -> Reply {
+        let (base_run, new_run) = match (self.read(base.run), self.read(new.run)) {
             (Ok(base), Ok(new)) => (base, new),
             (Err(reply), _) | (_, Err(reply)) => return reply,
         };
         let sides = [
-            catalog::side(&base_run, base.1.map(String::as_str)),
-            catalog::side(&new_run, new.1.map(String::as_str)),
+            catalog::side(&base_run, base.server),
+            catalog::side(&new_run, new.server),
         ];
         match catalog::compare_sides(sides[0], sides[1]) {
             Ok(comparison) if comparison.base.server.is_some() => {
@@ -342,14 +366,14 @@ impl Pages {
         })
     }
 
-    fn page(&self, place: &Place, page: &Page) -> Reply {
-        let is_open = match place {
-            Place::Run(id) => self.catalog.run(id).is_some_and(|digest| digest.is_open()),
+    fn page(&self, address: &PageAddress, page: &Page) -> Reply {
+        let is_open = match address {
+            PageAddress::Run(id) => self.catalog.run(id).is_some_and(|digest| digest.is_open()),
             _ => false,
         };
         Reply::html(
             200,
-            live::following(&page.html(), &self.state(place), is_open),
+            live::following(&page.html(), &self.state(address), is_open),
         )
     }
 
@@ -360,17 +384,17 @@ impl Pages {
             path.trim_start_matches('/').to_owned()
         });
         match self.find(&path) {
-            Some(place) => self.state(&place),
-            None => self.state(&Place::Front),
+            Some(address) => self.state(&address),
+            None => self.state(&PageAddress::Front),
         }
     }
 
     /// What a page is made from: if it changes, the page does.
-    fn state(&self, place: &Place) -> String {
-        match place {
-            Place::Run(id) => self.stamps.get(id).cloned().unwrap_or_default(),
+    fn state(&self, address: &PageAddress) -> String {
+        match address {
+            PageAddress::Run(id) => self.stamps.get(id).cloned().unwrap_or_default(),
             // A comparison in front of a reader stays as it is.
-            Place::Runs(..) | Place::Servers(..) => String::new(),
+            PageAddress::Runs { .. } | PageAddress::Servers { .. } => String::new(),
             _ => {
                 let trials = self.catalog.runs.iter().map(|digest| digest.trials);
                 let open = self.catalog.runs.iter().filter(|digest| digest.is_open());
@@ -419,7 +443,7 @@ fn not_found() -> Reply {
 /// A page that says what is wrong.
 fn problem(status: u16, title: &str, text: &str) -> Reply {
     let page = Page {
-        trail: trail(&Place::Comparisons),
+        trail: trail(&PageAddress::Comparisons),
         kicker: "Prony".into(),
         title: title.into(),
         sections: vec![Section {

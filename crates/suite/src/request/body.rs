@@ -25,13 +25,13 @@ pub enum RequestBody {
     /// The content of this file.
     File(String),
     /// These parts, as an HTML form with files sends them.
-    Multipart(Vec<Part>),
+    Multipart(Vec<MultipartPart>),
 }
 
 /// A part of a multipart body.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "PartFields")]
-pub struct Part {
+pub struct MultipartPart {
     /// The name of its field.
     pub name: String,
     /// What it holds.
@@ -61,7 +61,7 @@ struct PartFields {
     content_type: Option<String>,
 }
 
-impl TryFrom<PartFields> for Part {
+impl TryFrom<PartFields> for MultipartPart {
     type Error = String;
 
     fn try_from(fields: PartFields) -> Result<Self, String> {
@@ -123,7 +123,7 @@ impl RequestBody {
 }
 
 fn multipart(
-    parts: &[Part],
+    parts: &[MultipartPart],
     preparation: &mut Preparation<'_>,
 ) -> Result<(Text, String), PrepareError> {
     let mut contents = Vec::with_capacity(parts.len());
@@ -163,7 +163,7 @@ fn boundary(contents: &[Text]) -> String {
     }
 }
 
-impl Part {
+impl MultipartPart {
     /// The header lines of the part, as browsers write them.
     fn head(&self) -> String {
         let mut head = format!(

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer};
 use crate::message::Message;
 use crate::one_or_more::OneOrMore;
 
-pub use body::{Part, PartContent, RequestBody};
+pub use body::{MultipartPart, PartContent, RequestBody};
 pub(crate) use prepared::PreparedHttp;
 pub use prepared::{PrepareError, PreparedRequest};
 pub(crate) use value::{Resolver, Unset};
@@ -29,7 +29,7 @@ pub use value::{Secret, Value, Variable};
     clippy::large_enum_variant,
     reason = "there are few, and most are the large one"
 )]
-pub enum Request {
+pub enum DeclaredRequest {
     /// An HTTP request.
     Http(HttpRequest),
     /// A gRPC call with one message.
@@ -136,7 +136,7 @@ impl HttpRequest {
     }
 }
 
-impl Request {
+impl DeclaredRequest {
     /// Whether each user sends the cookies that responses set.
     pub(crate) fn keeps_cookies(&self) -> bool {
         matches!(self, Self::Http(request) if request.keep_cookies)
@@ -225,7 +225,7 @@ impl RequestFields {
         .find_map(|(name, is_set)| is_set.then_some(name))
     }
 
-    fn http(self, method: String, path: String) -> Result<Request, String> {
+    fn http(self, method: String, path: String) -> Result<DeclaredRequest, String> {
         let request = HttpRequest {
             headers: self.headers,
             query: self.query,
@@ -236,11 +236,11 @@ impl RequestFields {
             compressed: self.compressed,
             ..HttpRequest::new(method, path, Protocol::Http11)
         };
-        request.check().map(Request::Http)
+        request.check().map(DeclaredRequest::Http)
     }
 }
 
-impl TryFrom<RequestFields> for Request {
+impl TryFrom<RequestFields> for DeclaredRequest {
     type Error = String;
 
     fn try_from(mut fields: RequestFields) -> Result<Self, String> {

@@ -16,7 +16,7 @@ use prony_scenario::{
 };
 
 use super::value::{Resolver, Unset, Value};
-use super::{BasicAuth, HttpRequest, Request};
+use super::{BasicAuth, DeclaredRequest, HttpRequest};
 use crate::files::{AssetError, Files};
 use crate::one_or_more::OneOrMore;
 use crate::response::ExpectedContent;
@@ -66,13 +66,13 @@ pub enum PrepareError {
 /// The request of a workload, ready for any server.
 #[derive(Clone)]
 pub struct PreparedRequest {
-    content: Content,
+    content: PreparedContent,
     secrets: Secrets,
 }
 
 #[derive(Clone)]
 #[expect(clippy::large_enum_variant, reason = "most are the large one")]
-enum Content {
+enum PreparedContent {
     Http(PreparedHttp),
     Grpc {
         path: String,
@@ -95,6 +95,15 @@ pub(crate) struct PreparedHttp {
     accepted: Accepted,
     /// How requests differ from this first one, if they do.
     differing: Option<Differing>,
+}
+
+/// The first of the requests of a workload.
+struct FirstRequest {
+    /// The path with its query.
+    target: String,
+    /// `Name: value` lines.
+    headers: Vec<String>,
+    body: Vec<u8>,
 }
 
 /// A request that differs each time.
@@ -138,8 +147,8 @@ impl PreparedRequest {
             preparation.sources = Some(values.sources);
         }
         let content = match workload.request {
-            Request::Http(request) => Content::Http(preparation.http(request)?),
-            Request::Grpc { path, message, .. } => Content::Grpc {
+            DeclaredRequest::Http(request) => PreparedContent::Http(preparation.http(request)?),
+            DeclaredRequest::Grpc { path, message, .. } => PreparedContent::Grpc {
                 path: path.clone(),
                 message: message.encode(),
                 kind: CallKind::of(false, workload.response.is_stream()),
@@ -165,8 +174,8 @@ impl PreparedRequest {
     /// If HTTP cannot express it.
     pub fn encode(&self, authority: &str) -> Result<(String, LoadRequest), String> {
         let (url, request) = match &self.content {
-            Content::Http(http) => http.encode(authority),
-            Content::Grpc {
+            PreparedContent::Http(http) => http.encode(authority),
+            PreparedContent::Grpc {
                 path,
                 message,
                 kind,
@@ -188,16 +197,12 @@ impl PreparedRequest {
         Ok((self.secrets.hide(&url), request))
     }
 
-    /// The URL, with `***` for secrets, the same as it is requested, and the request to the server with this host and
-    /// port; `None` for a gRPC call. Of requests that differ it is the first one.
-    pub fn http_parts(
-        &self,
-        authority: &str,
-    ) -> Option<Result<(String, HttpUrl, RequestParts), String>> {
+    /// The request to the server with this host and port; `None` for a gRPC call. Of requests that differ it is the first
+    /// one.
+    pub fn http_parts(&self, authority: &str) -> Option<Result<RequestParts, String>> {
         let http = self.http()?;
-        let url = http.url(authority);
-        let parts = http.parts(&url).map_err(|error| self.secrets.hide(&error));
-        Some(parts.map(|(server, parts)| (self.secrets.hide(&url), server, parts)))
+        let parts = http.parts(&http.url(authority));
+        Some(parts.map_err(|error| self.secrets.hide(&error)))
     }
 
     /// What looks like a placeholder in it.
@@ -231,15 +236,15 @@ impl PreparedRequest {
     /// As it is sent, unless it is a gRPC call.
     pub(crate) fn http(&self) -> Option<&PreparedHttp> {
         match &self.content {
-            Content::Http(http) => Some(http),
-            Content::Grpc { .. } => None,
+            PreparedContent::Http(http) => Some(http),
+            PreparedContent::Grpc { .. } => None,
         }
     }
 }
 
 /// What does not go with values that differ, or kept cookies.
 fn refused(workload: Exchange<'_>) -> Option<&'static str> {
-    if let (Request::Grpc { .. }, Some(_)) = (workload.request, workload.values) {
+    if let (DeclaredRequest::Grpc { .. }, Some(_)) = (workload.request, workload.values) {
         return Some("a gRPC call has no placeholders; remove `values`");
     }
     let body = workload.response.body.as_ref();
@@ -253,7 +258,7 @@ impl PreparedHttp {
     fn encode(&self, authority: &str) -> (String, Result<LoadRequest, String>) {
         let Some(differing) = &self.differing else {
             let url = self.url(authority);
-            let request = self.parts(&url).and_then(|(_, parts)| {
+            let request = self.parts(&url).and_then(|parts| {
                 let encoded = RequestSet::from(parts).encode(self.protocol.into());
                 encoded.map_err(|error| error.to_string())
             });
@@ -271,13 +276,12 @@ impl PreparedHttp {
         format!("{}://{authority}{}", self.protocol.scheme(), self.target)
     }
 
-    fn parts(&self, url: &str) -> Result<(HttpUrl, RequestParts), String> {
+    fn parts(&self, url: &str) -> Result<RequestParts, String> {
         let url: HttpUrl = url
             .parse()
             .map_err(|error: TargetError| error.to_string())?;
         let parts = RequestParts::new(&self.method, &url, &self.headers, &self.body);
-        let parts = parts.map_err(|error| error.to_string())?;
-        Ok((url, parts))
+        parts.map_err(|error| error.to_string())
     }
 }
 
@@ -291,8 +295,8 @@ impl Differing {
         request.map_err(|error| error.to_string())
     }
 
-    /// The path and query, the header lines and the body of the first request, if all of them can be sent.
-    fn first(&self, protocol: Protocol) -> Result<(String, Vec<String>, Vec<u8>), String> {
+    /// The first request, if all of them can be sent.
+    fn first(&self, protocol: Protocol) -> Result<FirstRequest, String> {
         let scenario = self.at(ANY_AUTHORITY, protocol)?;
         scenario
             .check_rows(|parts| {
@@ -308,8 +312,11 @@ impl Differing {
             let value = String::from_utf8_lossy(value.as_bytes());
             format!("{name}: {value}")
         });
-        let lines = lines.collect();
-        Ok((parts.url().path().to_owned(), lines, parts.body().to_vec()))
+        Ok(FirstRequest {
+            target: parts.url().path().to_owned(),
+            headers: lines.collect(),
+            body: parts.body().to_vec(),
+        })
     }
 }
 
@@ -458,11 +465,10 @@ impl Preparation<'_> {
             body,
             keeps_cookies: request.keep_cookies,
         };
-        let (differing, (target, headers, body)) = match first_of(&template) {
+        let (differing, first) = match first_of(&template) {
             Some(first) if !template.keeps_cookies => {
-                let (target, headers, body) = &first;
-                let lengths = headers.iter().map(String::len);
-                let checked = check_lengths(target, lengths, body);
+                let lengths = first.headers.iter().map(String::len);
+                let checked = check_lengths(&first.target, lengths, &first.body);
                 checked.map_err(|reason| self.invalid(reason))?;
                 (None, first)
             }
@@ -479,10 +485,10 @@ impl Preparation<'_> {
         };
         Ok(PreparedHttp {
             method: request.method.clone(),
-            target,
+            target: first.target,
             accepted,
-            headers,
-            body,
+            headers: first.headers,
+            body: first.body,
             protocol: request.protocol,
             differing,
         })
@@ -589,14 +595,14 @@ fn accepted(fields: &[(String, Text)]) -> Accepted {
     }
 }
 
-/// The path and query, the header lines and the body, if they never differ.
-fn first_of(template: &RequestTemplate) -> Option<(String, Vec<String>, Vec<u8>)> {
+/// The request, if it never differs.
+fn first_of(template: &RequestTemplate) -> Option<FirstRequest> {
     let constant = |text: &Text| Some(String::from_utf8_lossy(&text.constant()?).into_owned());
     let line = |(name, value): &(String, Text)| Some(format!("{name}: {}", constant(value)?));
     let lines: Option<Vec<String>> = template.fields.iter().map(line).collect();
-    Some((
-        constant(&template.target)?,
-        lines?,
-        template.body.constant()?,
-    ))
+    Some(FirstRequest {
+        target: constant(&template.target)?,
+        headers: lines?,
+        body: template.body.constant()?,
+    })
 }

@@ -15,7 +15,7 @@ use crate::workload::Exchange;
 /// What the body must be, with the content of the files that the workload names. Everything is checked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BodyCheck {
-    pub(super) content: Option<Content>,
+    pub(super) content: Option<BodyContent>,
     pub(super) size: Option<Amount>,
     pub(super) json: Option<Json>,
     pub(super) json_path: Vec<PathRule>,
@@ -26,7 +26,7 @@ pub(super) struct BodyCheck {
 
 /// The whole body.
 #[derive(Clone, Debug)]
-pub(super) enum Content {
+pub(super) enum BodyContent {
     Exact(Vec<u8>),
     LineOf(LineOf),
     Patch(Patch),
@@ -43,7 +43,7 @@ impl BodyCheck {
         let schema = expected.schema.as_ref();
         Ok(Self {
             content: content
-                .map(|content| Content::new(content, id, files))
+                .map(|content| BodyContent::new(content, id, files))
                 .transpose()?,
             size: expected.size,
             json: expected.json.clone(),
@@ -96,7 +96,7 @@ impl BodyCheck {
     /// The lines of which the body is one.
     pub(super) fn lines(&self) -> Option<&LineOf> {
         match &self.content {
-            Some(Content::LineOf(lines)) => Some(lines),
+            Some(BodyContent::LineOf(lines)) => Some(lines),
             _ => None,
         }
     }
@@ -104,9 +104,9 @@ impl BodyCheck {
     /// The only body.
     pub(super) fn exact(&self) -> Option<&[u8]> {
         match self.content.as_ref()? {
-            Content::Exact(body) => Some(body),
-            Content::Messages(messages) => Some(messages.body()),
-            Content::LineOf(_) | Content::Patch(_) => None,
+            BodyContent::Exact(body) => Some(body),
+            BodyContent::Messages(messages) => Some(messages.body()),
+            BodyContent::LineOf(_) | BodyContent::Patch(_) => None,
         }
     }
 
@@ -119,10 +119,10 @@ impl BodyCheck {
     /// The longest body that is kept, in bytes.
     pub(super) fn longest(&self) -> u64 {
         let of_content = match &self.content {
-            Some(Content::Exact(body)) => body.len() as u64,
-            Some(Content::LineOf(lines)) => lines.longest(),
-            Some(Content::Patch(patch)) => patch.longest(),
-            Some(Content::Messages(messages)) => messages.body().len() as u64,
+            Some(BodyContent::Exact(body)) => body.len() as u64,
+            Some(BodyContent::LineOf(lines)) => lines.longest(),
+            Some(BodyContent::Patch(patch)) => patch.longest(),
+            Some(BodyContent::Messages(messages)) => messages.body().len() as u64,
             None => LONGEST_BODY,
         };
         let of_size = self.size.and_then(Amount::max);
@@ -130,7 +130,7 @@ impl BodyCheck {
     }
 }
 
-impl Content {
+impl BodyContent {
     fn new(content: &ExpectedContent, id: &str, files: &Files) -> Result<Self, AssetError> {
         let read = |name: &str| files.asset(id, name);
         Ok(match content {

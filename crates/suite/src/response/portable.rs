@@ -4,7 +4,7 @@ use prony_load::{Accepted, Base64, NotPortable, Portable, RebuildError};
 use prony_scenario::Secrets;
 use serde::{Deserialize, Serialize};
 
-use super::body::{BodyCheck, Content};
+use super::body::{BodyCheck, BodyContent};
 use super::json_path::{PathRule, PathTest, PathTests};
 use super::messages::Messages;
 use super::rules::{Amount, Pattern};
@@ -174,10 +174,10 @@ impl BodyData {
 }
 
 impl ContentData {
-    fn of(content: Content) -> Self {
+    fn of(content: BodyContent) -> Self {
         match content {
-            Content::Exact(body) => Self::Exact(Base64(body)),
-            Content::LineOf(LineOf {
+            BodyContent::Exact(body) => Self::Exact(Base64(body)),
+            BodyContent::LineOf(LineOf {
                 file,
                 lines,
                 shares,
@@ -186,17 +186,17 @@ impl ContentData {
                 lines: lines.into_iter().map(Base64).collect(),
                 shares,
             },
-            Content::Patch(Patch { data }) => Self::Patch(data),
-            Content::Messages(messages) => Self::Messages {
+            BodyContent::Patch(Patch { data }) => Self::Patch(data),
+            BodyContent::Messages(messages) => Self::Messages {
                 each: Base64(messages.each().to_vec()),
                 count: messages.count(),
             },
         }
     }
 
-    fn content(self) -> Result<Content, String> {
+    fn content(self) -> Result<BodyContent, String> {
         Ok(match self {
-            Self::Exact(body) => Content::Exact(body.0),
+            Self::Exact(body) => BodyContent::Exact(body.0),
             Self::LineOf {
                 file,
                 lines,
@@ -207,14 +207,14 @@ impl ContentData {
                 if lines.is_empty() || lines.len() != shares.len() || !is_sorted {
                     return Err("its lines are no lines of a file".to_owned());
                 }
-                Content::LineOf(LineOf {
+                BodyContent::LineOf(LineOf {
                     file,
                     lines,
                     shares,
                 })
             }
-            Self::Patch(data) => Content::Patch(Patch { data }),
-            Self::Messages { each, count } => Content::Messages(Messages::of(each.0, count)?),
+            Self::Patch(data) => BodyContent::Patch(Patch { data }),
+            Self::Messages { each, count } => BodyContent::Messages(Messages::of(each.0, count)?),
         })
     }
 }

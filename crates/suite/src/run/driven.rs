@@ -10,7 +10,7 @@ use prony_model::{
 };
 
 use super::bench::{Task, TaskContent};
-use crate::request::{HttpRequest, PreparedHttp, Request};
+use crate::request::{DeclaredRequest, HttpRequest, PreparedHttp};
 use crate::workload::Workload;
 
 /// A tool that was busy for more than this share of its threads' time may have been the bottleneck; the load engine has
@@ -52,7 +52,7 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
     let Some(exchange) = workload.exchange() else {
         return Err("Hurl files");
     };
-    let Request::Http(request) = exchange.request else {
+    let DeclaredRequest::Http(request) = exchange.request else {
         return Err("gRPC");
     };
     if request.has_secret() {
@@ -246,35 +246,11 @@ impl Drive<'_> {
             }),
             rate_per_s: reported.rate_per_s(),
             bytes_read: reported.bytes_read.or(reported.body_bytes).unwrap_or(0),
-            bytes_written: 0,
-            connections_opened: 0,
-            reconnects: 0,
-            resent: 0,
-            port_waits: 0,
-            open: None,
-            statuses: [].into(),
-            latency_ns: None,
-            first_byte_ns: None,
-            events: None,
-            streams: None,
-            flows: None,
-            stages: Vec::new(),
-            connect_ns: None,
-            tls: None,
-            rpc_statuses: Default::default(),
             histogram: LatencyHistogram::new().to_base64(),
-            within_stdev: 0.0,
             first_wrong: first_wrong(self.tool, reported),
-            // No tool shows its responses, so they cannot be compared.
-            checked: None,
             generator: self.cost(result),
-            ack_waits: 0,
-            server_throttled: None,
-            fleet: None,
-            timeline: None,
-            outages: Vec::new(),
-            tcp: None,
-            slow_because: None,
+            // No tool shows its responses, so they cannot be compared.
+            ..LoadResult::default()
         }
     }
 

@@ -10,31 +10,31 @@ mod flows;
 mod generator;
 mod instructions;
 mod instrument;
-mod kept;
 mod noisy;
 mod prepare;
 mod process;
-mod rig;
 mod rounds;
+mod runner;
 mod sampling;
-mod scheme;
+mod server_pool;
+mod session;
 #[cfg(test)]
 mod testing;
 mod trial;
 mod verify;
 mod warming;
+mod wrong_scheme;
 
 use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroUsize;
-use std::time::Instant;
 
 use prony_driver::Tool;
 use prony_model::{
     Adaptive, Explanation, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus,
     TrialRecord, VerifyVerdict,
 };
-use prony_server::{PortSource, Server};
+use prony_server::Server;
 use prony_store::{Store, StoreError};
 use prony_system::{allowed_cpus, pin_current_thread};
 
@@ -44,7 +44,8 @@ use crate::suite::Suite;
 
 use bench::now;
 use instructions::Instructions;
-use kept::Kept;
+use runner::Runner;
+use session::Session;
 
 pub use bench::{Bench, Task, TaskContent, TaskError};
 pub use driven::{cannot_drive, note as driver_note};
@@ -56,11 +57,13 @@ pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
 pub use rounds::most_re_runs;
-pub use scheme::{WrongScheme, other_scheme};
 pub use verify::{Verification, is_unavailable, start_ready, verify_server};
+pub use wrong_scheme::{WrongScheme, other_scheme};
 
 /// What a run needs.
 pub struct RunRequest<'a> {
+    /// The run's id.
+    pub id: String,
     /// The bench.
     pub bench: Bench,
     /// The suite, for its name, notes and published tables.
@@ -81,14 +84,8 @@ pub struct RunRequest<'a> {
     pub alike: Vec<String>,
     /// The seed of the order.
     pub seed: u64,
-    /// The run's id.
-    pub id: String,
     /// The command line.
     pub command: Vec<String>,
-    /// Prony's version.
-    pub prony_version: String,
-    /// The source of ports.
-    pub ports: Box<dyn PortSource + 'a>,
     /// The tool that generates the load; `None` for Prony's own engine.
     pub driver: Option<Tool>,
     /// What runs Prony's own engine.
@@ -97,7 +94,35 @@ pub struct RunRequest<'a> {
     pub explain: Option<ExplainPlan>,
 }
 
-impl RunRequest<'_> {
+impl<'a> RunRequest<'a> {
+    /// A run of a fixed number of rounds in an order drawn from `seed`, with the load from this process.
+    pub fn new(
+        id: String,
+        bench: Bench,
+        suite: &'a Suite,
+        servers: Vec<&'a Server>,
+        tasks: Vec<Task>,
+        measures: Vec<Measure>,
+        seed: u64,
+    ) -> Self {
+        Self {
+            id,
+            bench,
+            suite,
+            servers,
+            tasks,
+            measures,
+            adaptive: None,
+            baseline: None,
+            alike: Vec::new(),
+            seed,
+            command: Vec::new(),
+            driver: None,
+            generator: Generator::this_process(),
+            explain: None,
+        }
+    }
+
     /// The number of rounds of its longest measure.
     pub fn rounds(&self) -> u32 {
         let rounds = self.measures.iter().map(|measure| measure.rounds);
@@ -125,7 +150,7 @@ pub struct Finished {
 /// # Errors
 /// If the run cannot be stored. Later errors of the store are in [`Finished`].
 pub fn run(
-    mut request: RunRequest<'_>,
+    request: RunRequest<'_>,
     store: &Store,
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Finished, StoreError> {
@@ -139,17 +164,22 @@ pub fn run(
         run.notes
             .push(format!("Prony could not be pinned to its CPUs: {error}."));
     }
-    let access = ready(prepared);
-    verify_all(&mut request, &mut run, &access, observe);
+    let session = Session {
+        request: &request,
+        access: ready(prepared),
+        store,
+        instructions: Instructions::default(),
+    };
+    verify_all(&session, &mut run, observe);
     let mut trials = Vec::new();
     let mut unsaved = store.update_run(&run).err();
     if unsaved.is_none() {
-        let measured = measure(&mut request, &mut run, &access, &mut trials, store, observe);
+        let measured = measure(&session, &mut run, &mut trials, observe);
         unsaved = measured.and_then(|()| store.update_run(&run)).err();
     }
     let mut explanations = Vec::new();
     if unsaved.is_none() {
-        explanations = explain(&mut request, &run, &access, store, observe);
+        explanations = explain(&session, &run, observe);
         let mut stored = explanations
             .iter()
             .map(|one| store.add_explanation(&run.id, one));
@@ -204,7 +234,8 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         started_at: now(),
         finished_at: None,
         end: RunEnd::Open,
-        prony_version: request.prony_version.clone(),
+        // All crates have the version of the program.
+        prony_version: env!("CARGO_PKG_VERSION").into(),
         command: request.command.clone(),
         seed: request.seed,
         rounds: request.rounds(),
@@ -267,24 +298,19 @@ fn ready(prepared: Vec<Prepared>) -> BTreeMap<String, Access> {
         .collect()
 }
 
-fn verify_all(
-    request: &mut RunRequest<'_>,
-    run: &mut Run,
-    access: &BTreeMap<String, Access>,
-    observe: &mut dyn FnMut(RunEvent<'_>),
-) {
+fn verify_all(session: &Session<'_>, run: &mut Run, observe: &mut dyn FnMut(RunEvent<'_>)) {
+    let request = session.request;
     for record in &mut run.servers {
         let server = request.servers.iter().find(|one| one.id == record.id);
-        let (Some(server), Some(access)) = (server, access.get(&record.id)) else {
+        let (Some(server), Some(access)) = (server, session.access.get(&record.id)) else {
             continue;
         };
-        if request.bench.is_interrupted() {
+        if session.is_interrupted() {
             return;
         }
         observe(RunEvent::Verifying { server: &record.id });
         let mut wrong_logs = Vec::new();
-        let (bench, ports) = (&request.bench, request.ports.as_mut());
-        match verify_server(bench, server, access, &request.tasks, ports) {
+        match verify_server(&request.bench, server, access, &request.tasks) {
             Verification::Responded { verified, logs } => {
                 record.verified = verified;
                 wrong_logs = logs;
@@ -311,13 +337,12 @@ fn verify_all(
 }
 
 fn measure(
-    request: &mut RunRequest<'_>,
+    session: &Session<'_>,
     run: &mut Run,
-    access: &BTreeMap<String, Access>,
     trials: &mut Vec<TrialRecord>,
-    store: &Store,
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<(), StoreError> {
+    let request = session.request;
     let plan = plan(request, run);
     let servers: Vec<String> = run.servers.iter().map(|one| one.id.clone()).collect();
     let rule = rounds::Rule {
@@ -326,30 +351,10 @@ fn measure(
         servers: &servers,
         alike: &request.alike,
     };
-    let mut rig = rig::Servers {
-        bench: &request.bench,
-        access,
-        tasks: &request.tasks,
-        driver: request.driver.as_ref(),
-        generator: &request.generator,
-        ports: request.ports.as_mut(),
-        run: &run.id,
-        store,
-        trials,
-        kept: Kept::default(),
-        machine_memory_bytes: run.machine.memory_bytes,
-        begun: Instant::now(),
-        instructions: Instructions::default(),
-        counted_requests: BTreeMap::new(),
-        observe,
-    };
+    let mut runner = Runner::new(session, run.machine.memory_bytes, trials, observe);
     let mut done = rounds::Done::default();
-    let ended = rounds::run(plan, &rule, &mut rig, &mut done);
-    if !rig.bench.is_interrupted() {
-        // After an interrupt the user does not want to wait: dropping them kills them.
-        rig.kept.retain(|_| false);
-    }
-    drop(rig);
+    let ended = rounds::run(plan, &rule, &mut runner, &mut done);
+    runner.finish();
     run.notes.extend(
         request
             .generator
@@ -365,35 +370,14 @@ fn measure(
 
 /// Explains the servers that passed verification, if that is wanted.
 fn explain(
-    request: &mut RunRequest<'_>,
+    session: &Session<'_>,
     run: &Run,
-    access: &BTreeMap<String, Access>,
-    store: &Store,
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Vec<Explanation> {
-    let Some(plan) = request.explain else {
-        return Vec::new();
-    };
-    let measures = request.measures.clone();
-    let mut trials = Vec::new();
-    let mut rig = rig::Servers {
-        bench: &request.bench,
-        access,
-        tasks: &request.tasks,
-        driver: None,
-        instructions: Default::default(),
-        counted_requests: Default::default(),
-        generator: &request.generator,
-        ports: request.ports.as_mut(),
-        run: &run.id,
-        store,
-        trials: &mut trials,
-        kept: Kept::default(),
-        machine_memory_bytes: run.machine.memory_bytes,
-        begun: Instant::now(),
-        observe,
-    };
-    explain::explain(&plan, &measures, &run.servers, &mut rig)
+    match &session.request.explain {
+        Some(plan) => explain::explain(plan, &run.servers, session, observe),
+        None => Vec::new(),
+    }
 }
 
 /// Plans each server with each workload that passed verification.

@@ -11,12 +11,12 @@ use prony_load::wire::Fault;
 use prony_load::wire::tls::{ClientCertificate, Failure};
 use prony_model::{CpuAssignment, Protocol, ServerStatus};
 use prony_server::{
-    BringUpError, Built, CertificateTrust, Encryption, Launch, ListeningServer, Logs, NotListening,
-    Outside, PortSource, Probe, ProcessTree, Ready, RunningServer, Wrapper, bring_up,
+    BringUpError, Built, CertificateTrust, Encryption, FreePorts, Launch, ListeningServer, Logs,
+    NotListening, Outside, Probe, ProcessTree, Ready, RunningServer, Wrapper, bring_up,
 };
 
 use super::bench::{Bench, Task};
-use super::scheme::WrongScheme;
+use super::wrong_scheme::WrongScheme;
 
 /// How long a connection to a server that already runs may take.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
@@ -250,11 +250,11 @@ impl Process {
         bench: &Bench,
         name: &str,
         task: &Task,
-        access: (&Access, Option<&Wrapper>),
-        ports: &mut dyn PortSource,
+        access: &Access,
+        wrapper: Option<&Wrapper>,
         probe: &mut dyn FnMut(&Target) -> Probe,
     ) -> Result<(Self, Option<Ready>), AccessError> {
-        let brought_up = Self::find_ready(bench, name, task, access, ports, probe);
+        let brought_up = Self::find_ready(bench, name, task, access, wrapper, probe);
         match brought_up {
             // A probe that was interrupted has no response.
             Err(_) if bench.is_interrupted() => Err(AccessError::Interrupted),
@@ -266,8 +266,8 @@ impl Process {
         bench: &Bench,
         name: &str,
         task: &Task,
-        (access, wrapper): (&Access, Option<&Wrapper>),
-        ports: &mut dyn PortSource,
+        access: &Access,
+        wrapper: Option<&Wrapper>,
         probe: &mut dyn FnMut(&Target) -> Probe,
     ) -> Result<(Self, Option<Ready>), AccessError> {
         match access {
@@ -277,8 +277,14 @@ impl Process {
                     ..launch(bench, name, task, built)
                 };
                 let probe = &mut |address| probe(&Target::of_started(address, task));
-                let (timeout, interrupt) = (bench.ready_timeout, &bench.interrupt);
-                let (server, ready) = bring_up(built, &launch, ports, probe, timeout, interrupt)?;
+                let (server, ready) = bring_up(
+                    built,
+                    &launch,
+                    &mut FreePorts,
+                    probe,
+                    bench.ready_timeout,
+                    &bench.interrupt,
+                )?;
                 Ok((Self::Started(server), Some(ready)))
             }
             Access::Outside(description) => {

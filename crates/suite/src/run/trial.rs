@@ -14,7 +14,7 @@ use prony_model::{
     FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, LogTail, MeasuredBy, Measurement,
     Outcome, ProcessStart, TrialRecord, TrialResult, WarmUp,
 };
-use prony_server::{PortSource, Probe, Wrapper};
+use prony_server::{Probe, Wrapper};
 use prony_system::ThrottleMeter;
 
 use super::bench::{Bench, Task, TaskContent, now};
@@ -22,11 +22,11 @@ use super::driven::Drive;
 use super::generator::Generator;
 use super::instructions::{CountedRequests, Instructions, longest_load};
 use super::instrument::Instrument;
-use super::kept::Running;
 use super::process::{Access, Process, Target};
 use super::sampling::{Meter, Metered};
+use super::server_pool::Running;
 use super::verify::{END_TIME, RESPONSE_TIMEOUT, ended, probe, settle_log};
-use super::warming::{Server, WarmedUp, search};
+use super::warming::{WarmedProcess, WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
 
@@ -81,14 +81,13 @@ impl TrialSetup<'_> {
     pub fn run(
         &self,
         kept: Option<Running>,
-        ports: &mut dyn PortSource,
         observe: &mut dyn FnMut(TrialEvent<'_>),
         instrument: &mut dyn Instrument,
     ) -> Option<(TrialRecord, Option<Running>)> {
         let started_at = now();
         let measured = match self.load.by {
-            MeasuredBy::Time => self.measure(kept, ports, observe, instrument),
-            MeasuredBy::Instructions => self.count_instructions(ports, observe),
+            MeasuredBy::Time => self.measure(kept, observe, instrument),
+            MeasuredBy::Instructions => self.count_instructions(observe),
         };
         let (result, running) = match measured {
             Ok((measurement, running)) => (TrialResult::Measured(measurement), Some(running)),
@@ -108,13 +107,12 @@ impl TrialSetup<'_> {
     fn measure(
         &self,
         kept: Option<Running>,
-        ports: &mut dyn PortSource,
         observe: &mut dyn FnMut(TrialEvent<'_>),
         instrument: &mut dyn Instrument,
     ) -> Result<(Measurement, Running), Stop> {
         let mut running = match kept {
             Some(running) => running,
-            None => self.bring_up(ports, self.wrapper.map(|wrapper| (wrapper, 1)))?,
+            None => self.bring_up(self.wrapper.map(|wrapper| (wrapper, 1)))?,
         };
         match self.measure_running(&mut running, observe, instrument) {
             Ok(measurement) => Ok((measurement, running)),
@@ -199,7 +197,7 @@ impl TrialSetup<'_> {
         let searched = search(
             &plan,
             limit,
-            &mut Server::new(&mut running.server, tree),
+            &mut WarmedProcess::new(&mut running.server, tree),
             (self.generator, &self.bench.interrupt),
             report,
         );
@@ -244,11 +242,7 @@ impl TrialSetup<'_> {
 
     /// Starts the server and waits until it is ready, and until it has logged the requests of the probes. Under a wrapper it
     /// may take longer by a factor.
-    pub(super) fn bring_up(
-        &self,
-        ports: &mut dyn PortSource,
-        wrapper: Option<(&Wrapper, u32)>,
-    ) -> Result<Running, Stop> {
+    pub(super) fn bring_up(&self, wrapper: Option<(&Wrapper, u32)>) -> Result<Running, Stop> {
         let mut responded = 0;
         let mut ready = |target: &Target| {
             let probed = probe(target, self.task, RESPONSE_TIMEOUT, &self.bench.interrupt);
@@ -264,8 +258,7 @@ impl TrialSetup<'_> {
             None => self.bench,
         };
         let wrapper = wrapper.map(|(wrapper, _)| wrapper);
-        let how = (self.access, wrapper);
-        let started = Process::bring_up(bench, &name, self.task, how, ports, &mut ready);
+        let started = Process::bring_up(bench, &name, self.task, self.access, wrapper, &mut ready);
         match started {
             Ok((mut server, ready)) => {
                 let logged = u64::from(self.task.workload.log_lines());
@@ -353,13 +346,13 @@ impl TrialSetup<'_> {
         target.map_err(failed(FailureKind::Load))
     }
 
-    /// What is sent to a server, to which URL, and which responses are compared; `counted` compares them instead of the
-    /// task.
+    /// A load of what is sent to a server, with the comparison of responses; `counted` compares them instead of the task.
     fn requests(
         &self,
         target: &Target,
         counted: Option<Arc<CountedDraws>>,
-    ) -> Result<(String, LoadRequest, Option<Sampling>), String> {
+    ) -> Result<LoadPlan, String> {
+        let address = target.address.into();
         match &self.task.content {
             TaskContent::Request { request, expected } => {
                 let (url, request) = request.encode(&target.authority)?;
@@ -368,13 +361,17 @@ impl TrialSetup<'_> {
                     None => expected.clone(),
                 };
                 let choice = SampleChoice::AtRandom;
-                Ok((url, request, Some(Sampling { check, choice })))
+                Ok(LoadPlan {
+                    sampling: Some(Sampling { check, choice }),
+                    ..LoadPlan::new(address, url, request)
+                })
             }
             TaskContent::Scenario(prepared) => {
                 let scenario = prepared.at(&target.authority);
                 let scenario = scenario.map_err(|error| error.to_string())?;
                 let url = scenario.server().as_str().to_owned();
-                Ok((url, LoadRequest::Scenario(scenario, prepared.http()), None))
+                let request = LoadRequest::Scenario(scenario, prepared.http());
+                Ok(LoadPlan::new(address, url, request))
             }
         }
     }
@@ -387,7 +384,7 @@ impl TrialSetup<'_> {
         let spec = self.load;
         let target = self.target(server)?;
         let requests = self.requests(&target, counted);
-        let (url, request, sampling) = requests.map_err(failed(FailureKind::Load))?;
+        let requests = requests.map_err(failed(FailureKind::Load))?;
         let plan = LoadPlan {
             flow_think_time: flow_think_time(spec),
             shape: spec.shape.clone(),
@@ -411,11 +408,10 @@ impl TrialSetup<'_> {
             first_byte: spec.first_byte,
             events: spec.events || self.task.workload.is_stream(),
             cpus: self.bench.cpus.load.clone(),
-            sampling,
             tls: target.client,
             // A wait for an acknowledgement costs the server no instructions.
             acknowledges_at_once: spec.by == MeasuredBy::Instructions,
-            ..LoadPlan::new(target.address.into(), url, request)
+            ..requests
         };
         Ok(self.generator.divide(spec, plan))
     }

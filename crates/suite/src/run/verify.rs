@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck};
 use prony_model::{VerifyResult, VerifyVerdict};
-use prony_server::{Logs, Next, Patience, PortSource, Probe, Server, with_short_lines};
+use prony_server::{Logs, Next, Patience, Probe, Server, with_short_lines};
 
 use super::bench::{Bench, Task, TaskContent};
 use super::flows::go_through;
@@ -69,7 +69,6 @@ pub fn verify_server(
     server: &Server,
     access: &Access,
     tasks: &[Task],
-    ports: &mut dyn PortSource,
 ) -> Verification {
     // Only workloads that the manifest lists must be served.
     let serves = |task: &&Task| server.manifest.workloads.contains(&task.workload.id);
@@ -77,7 +76,7 @@ pub fn verify_server(
     let (over_tls, plain): (Vec<&Task>, Vec<&Task>) = tasks.partition(|task| task.tls.is_some());
     let (mut all, mut all_logs) = (Vec::new(), Vec::new());
     for tasks in [plain, over_tls] {
-        let reason = match verify_tasks(bench, server, access, &tasks, ports) {
+        let reason = match verify_tasks(bench, server, access, &tasks) {
             Verification::Responded { verified, logs } => {
                 all.extend(verified);
                 all_logs.extend(logs);
@@ -105,13 +104,7 @@ pub fn verify_server(
 }
 
 /// Requests workloads of the same kind: all or none over TLS.
-fn verify_tasks(
-    bench: &Bench,
-    server: &Server,
-    access: &Access,
-    tasks: &[&Task],
-    ports: &mut dyn PortSource,
-) -> Verification {
+fn verify_tasks(bench: &Bench, server: &Server, access: &Access, tasks: &[&Task]) -> Verification {
     let Some(&first) = tasks.first() else {
         return Verification::Responded {
             verified: Vec::new(),
@@ -129,7 +122,7 @@ fn verify_tasks(
     let mut start = matches!(access, Access::Start(_)).then(|| Start::of(bench));
     let kind = first.tls.as_ref().map_or("", |_| "-tls");
     let name = format!("{}-verify{kind}", server.id);
-    let started = Process::bring_up(bench, &name, first, (access, None), ports, &mut ready);
+    let started = Process::bring_up(bench, &name, first, access, None, &mut ready);
     let (mut running, _) = match started {
         Ok(started) => started,
         Err(error) if error.is_interrupted() => return Verification::Interrupted,
@@ -279,10 +272,9 @@ pub fn start_ready(
     name: &str,
     access: &Access,
     task: &Task,
-    ports: &mut dyn PortSource,
 ) -> Result<Process, AccessError> {
     let mut ready = |target: &Target| probe(target, task, RESPONSE_TIMEOUT, &bench.interrupt);
-    let (running, _) = Process::bring_up(bench, name, task, (access, None), ports, &mut ready)?;
+    let (running, _) = Process::bring_up(bench, name, task, access, None, &mut ready)?;
     Ok(running)
 }
 

@@ -64,14 +64,14 @@ pub trait Warmed {
     fn has_ended(&mut self) -> bool;
 }
 
-/// A real server.
-pub struct Server<'a> {
+/// The process of a real server.
+pub struct WarmedProcess<'a> {
     process: &'a mut Process,
     tree: ProcessTree,
     begun: Instant,
 }
 
-impl<'a> Server<'a> {
+impl<'a> WarmedProcess<'a> {
     /// The server of this process, whose processes can be measured; its warm-up begins now.
     pub fn new(process: &'a mut Process, tree: ProcessTree) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl<'a> Server<'a> {
     }
 }
 
-impl Warmed for Server<'_> {
+impl Warmed for WarmedProcess<'_> {
     fn elapsed(&self) -> Duration {
         self.begun.elapsed()
     }

@@ -189,7 +189,7 @@ impl SuiteTable {
         Ok(Suite {
             adaptive: adaptive(source, self.precision, self.budget.as_ref())?,
             measures: measures.collect::<Result<_, _>>()?,
-            ..Suite::made_up(
+            ..Suite::ad_hoc(
                 id,
                 self.title.unwrap_or_else(|| id.to_owned()),
                 Vec::new(),

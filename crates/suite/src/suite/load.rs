@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 /// A load in a suite.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Fields")]
+#[serde(try_from = "LoadFields")]
 pub struct SuiteLoad {
     /// The load, without its number of threads.
     pub(super) spec: LoadSpec,
@@ -171,7 +171,7 @@ const fn usual_timeout() -> Duration {
 /// The fields of all shapes; which belong together is checked after parsing.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Fields {
+struct LoadFields {
     shape: ShapeName,
     connections: Option<NonZeroUsize>,
     max_connections: Option<NonZeroUsize>,
@@ -222,7 +222,7 @@ prony_model::named! {
     }
 }
 
-impl Fields {
+impl LoadFields {
     /// Rejects a field that only other shapes have, and says what to write instead.
     #[rustfmt::skip]
     fn no_foreign(&self) -> Result<(), String> {
@@ -374,10 +374,10 @@ impl Fields {
     }
 }
 
-impl TryFrom<Fields> for SuiteLoad {
+impl TryFrom<LoadFields> for SuiteLoad {
     type Error = String;
 
-    fn try_from(fields: Fields) -> Result<Self, String> {
+    fn try_from(fields: LoadFields) -> Result<Self, String> {
         fields.no_foreign()?;
         fields.no_excess()?;
         if fields.warmup.is_zero() && fields.warmup_limit.is_some() {

@@ -74,7 +74,7 @@ impl MeasureSpec {
 
 impl Suite {
     /// A suite made up by a command, without a file and without measures.
-    pub fn made_up(id: &str, title: String, notes: Vec<String>, servers: Vec<String>) -> Self {
+    pub fn ad_hoc(id: &str, title: String, notes: Vec<String>, servers: Vec<String>) -> Self {
         Self {
             id: id.to_owned(),
             about: title.clone(),

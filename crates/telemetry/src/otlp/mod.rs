@@ -12,8 +12,8 @@ use self::messages::{
     OneMetric, Resource, ResourceMetrics, ScopeMetrics, Sum, Text,
 };
 use crate::figures::Figures;
+use crate::load_resource::LoadResource;
 use crate::metrics::{self, Histogram, Labels, Metric, Points};
-use crate::source::Source;
 
 /// What follows the URL of a receiver.
 pub const PATH: &str = "/v1/metrics";
@@ -21,7 +21,12 @@ pub const PATH: &str = "/v1/metrics";
 pub const CONTENT_TYPE: &str = "application/x-protobuf";
 
 /// The body of a push: the figures at `now` of a load that has run since `begun`.
-pub fn request(source: &Source, figures: &Figures, begun: SystemTime, now: SystemTime) -> Vec<u8> {
+pub fn request(
+    resource: &LoadResource,
+    figures: &Figures,
+    begun: SystemTime,
+    now: SystemTime,
+) -> Vec<u8> {
     let time = Time {
         begun: nanoseconds(begun),
         // The system's clock may be set back.
@@ -31,9 +36,9 @@ pub fn request(source: &Source, figures: &Figures, begun: SystemTime, now: Syste
     let metrics = metrics.into_iter().map(|metric| time.metric(metric));
     let scope = InstrumentationScope {
         name: "prony".into(),
-        version: source.version.clone(),
+        version: resource.version.clone(),
     };
-    let attributes = source.attributes();
+    let attributes = resource.attributes();
     let resource = Resource {
         attributes: attributes.map(|(key, value)| attribute(key, value)).into(),
     };

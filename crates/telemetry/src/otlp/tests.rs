@@ -14,14 +14,14 @@ use super::*;
 use crate::figures::tests::figures;
 
 fn sent() -> ResourceMetrics {
-    let source = Source {
+    let resource = LoadResource {
         instance: "6".into(),
         version: "1.2.3".into(),
         url: "http://h/".into(),
         protocol: Protocol::H2c,
     };
     let begun = UNIX_EPOCH + Duration::from_secs(100);
-    let body = request(&source, &figures(), begun, begun + Duration::from_secs(5));
+    let body = request(&resource, &figures(), begun, begun + Duration::from_secs(5));
     let sent = collector::ExportMetricsServiceRequest::decode(body.as_slice()).unwrap();
     assert_eq!(sent.resource_metrics.len(), 1);
     sent.resource_metrics.into_iter().next().unwrap()

@@ -15,18 +15,18 @@ use clap::Args;
 use prony_compare::{Comparison, Named, Side};
 use prony_model::{AB, CEILING, RunEnd, ServerRecord, ServerStatus};
 use prony_report::RunSummary;
-use prony_server::{Catalogue, FreePorts, Freshness, Layout, MANIFEST_FILE, Server};
+use prony_server::{Catalogue, Freshness, Layout, MANIFEST_FILE, Server};
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::Suite;
 use prony_suite::run::{
-    Bench, Counter, ExplainPlan, Finished, Generator, Prepared, ProfilePlan, RunRequest,
-    limits_of_counting, prepare,
+    Bench, Counter, ExplainPlan, Finished, Prepared, ProfilePlan, RunRequest, limits_of_counting,
+    prepare,
 };
 use prony_system::load_threads;
 
 use self::git::{Repository, Shelf};
 use self::measures::{By, MeasureFlags, Measures};
-use self::revision::Wanted;
+use self::revision::WantedRevision;
 use super::compare::{ComparisonFiles, Judging};
 use super::flags::{BuildFlags, CpuFlags, LiveFlags, StoreFlag};
 use crate::arguments;
@@ -135,7 +135,7 @@ fn compare_revisions(
     let arguments = &arguments.with_a_counter();
     let repository = Repository::of(&server.folder)?;
     let shelf = Shelf::open(&layout.state(), arguments.keep)?;
-    let [base, new] = Wanted::two(
+    let [base, new] = WantedRevision::two(
         &repository,
         (&server, started),
         [&arguments.rev1, &arguments.rev2],
@@ -255,26 +255,26 @@ impl RevisionSession<'_> {
         let store = arguments.store.open(self.layout)?;
         let suite = self.suite(&servers);
         let explain = ExplainPlan::of(ProfilePlan::for_servers(self.pair.len()));
+        let bench = Bench {
+            freshness: Freshness::IfUnchanged,
+            ..bench
+        };
+        let seed = measures.trials.seed();
         let request = RunRequest {
-            bench: Bench {
-                freshness: Freshness::IfUnchanged,
-                ..bench
-            },
-            suite: &suite,
-            servers,
-            tasks: chosen.tasks,
-            measures: chosen.measures,
             adaptive: measures.adaptive(),
             baseline: Some(self.pair[0].id.clone()),
             alike: self.pair.map(|server| server.id.clone()).into(),
-            seed: measures.trials.seed(),
-            id,
             command: arguments::command_line(),
-            prony_version: env!("CARGO_PKG_VERSION").into(),
-            ports: Box::new(FreePorts),
-            driver: None,
-            generator: Generator::this_process(),
             explain: arguments.explain.then_some(explain),
+            ..RunRequest::new(
+                id,
+                bench,
+                &suite,
+                servers,
+                chosen.tasks,
+                chosen.measures,
+                seed,
+            )
         };
         let finished = run_progress::run(request, &store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
@@ -327,7 +327,7 @@ impl RevisionSession<'_> {
     /// The suite that the run is recorded as.
     fn suite(&self, servers: &[&Server]) -> Suite {
         let [base, new] = self.pair;
-        Suite::made_up(
+        Suite::ad_hoc(
             AB,
             title(&base.id, &new.id),
             vec![format!(

@@ -48,39 +48,39 @@ pub fn started(server: &Server) -> Result<&Started, String> {
 }
 
 /// What a revision on the command line names.
-enum Named {
+enum RevisionName {
     Commit(Commit),
     WorkingTree,
 }
 
-impl Named {
+impl RevisionName {
     fn of(repository: &Repository, revision: &str) -> Result<Self, String> {
         match revision {
-            WORKING_TREE => Ok(Named::WorkingTree),
-            revision => repository.commit(revision).map(Named::Commit),
+            WORKING_TREE => Ok(RevisionName::WorkingTree),
+            revision => repository.commit(revision).map(RevisionName::Commit),
         }
     }
 
     /// As a part of a server's id.
     fn label(&self) -> &str {
         match self {
-            Named::Commit(commit) => &commit.short,
-            Named::WorkingTree => "working-tree",
+            RevisionName::Commit(commit) => &commit.short,
+            RevisionName::WorkingTree => "working-tree",
         }
     }
 }
 
 /// A revision of a server, before its files are in place.
-pub struct Wanted<'a> {
+pub struct WantedRevision<'a> {
     server: &'a Server,
     /// What Prony builds of it.
     started: &'a Started,
-    named: Named,
+    named: RevisionName,
     /// What distinguishes it from the other revision.
     label: String,
 }
 
-impl<'s> Wanted<'s> {
+impl<'s> WantedRevision<'s> {
     /// Two revisions. They may be the same, to see how noisy the machine is.
     pub fn two(
         repository: &Repository,
@@ -88,7 +88,7 @@ impl<'s> Wanted<'s> {
         [base, new]: [&str; 2],
     ) -> Result<[Self; 2], String> {
         let wanted = |revision| -> Result<Self, String> {
-            let named = Named::of(repository, revision)?;
+            let named = RevisionName::of(repository, revision)?;
             let label = named.label().to_owned();
             Ok(Self {
                 server,
@@ -112,8 +112,8 @@ impl<'s> Wanted<'s> {
         project: &Project,
     ) -> Result<Revision<'a>, Box<dyn Error>> {
         let checkout = match &self.named {
-            Named::WorkingTree => None,
-            Named::Commit(commit) => {
+            RevisionName::WorkingTree => None,
+            RevisionName::Commit(commit) => {
                 let name = commit.hash.clone() + self.label.trim_start_matches(&commit.short);
                 Some(shelf.check_out(repository, commit, &name)?)
             }
@@ -165,7 +165,7 @@ impl<'s> Wanted<'s> {
     }
 }
 
-impl Wanted<'_> {
+impl WantedRevision<'_> {
     /// The server in `folder`, as the `prony.toml` of its revision describes it, or that of the working tree if the
     /// revision does not.
     fn open_as_described(

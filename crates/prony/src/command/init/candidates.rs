@@ -58,13 +58,13 @@ pub struct Candidate {
 }
 
 /// A folder that may have a program.
-struct Place<'a> {
+struct ProgramFolder<'a> {
     folder: &'a Path,
     /// Whether it is a folder below the project's own, which also has libraries.
     is_below: bool,
 }
 
-impl Place<'_> {
+impl ProgramFolder<'_> {
     /// The text of a file, if there is one that is not too large.
     fn text(&self, file: &str) -> Option<String> {
         text(&self.folder.join(file))
@@ -85,7 +85,7 @@ impl Place<'_> {
 
 /// The candidates in `folder`, the most likely first.
 pub fn look(folder: &Path) -> Vec<Candidate> {
-    let own = Place {
+    let own = ProgramFolder {
         folder,
         is_below: false,
     };
@@ -111,8 +111,8 @@ pub fn look(folder: &Path) -> Vec<Candidate> {
     candidates
 }
 
-fn look_in(place: &Place<'_>) -> Vec<Candidate> {
-    let kinds: [fn(&Place<'_>) -> Vec<Candidate>; 6] = [
+fn look_in(place: &ProgramFolder<'_>) -> Vec<Candidate> {
+    let kinds: [fn(&ProgramFolder<'_>) -> Vec<Candidate>; 6] = [
         rust,
         go,
         node::candidates,
@@ -139,7 +139,7 @@ fn look_below(root: &Path) -> Vec<Candidate> {
             if seen > MOST_FOLDERS {
                 return found;
             }
-            let place = Place {
+            let place = ProgramFolder {
                 folder: &folder,
                 is_below: true,
             };
@@ -247,7 +247,7 @@ fn printed(folder: &Path, command: &[&str]) -> Option<String> {
 }
 
 /// The programs of the package or workspace.
-fn rust(place: &Place<'_>) -> Vec<Candidate> {
+fn rust(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     if !place.has("Cargo.toml") {
         return Vec::new();
     }
@@ -276,7 +276,7 @@ fn rust(place: &Place<'_>) -> Vec<Candidate> {
 }
 
 /// The main packages of the module.
-fn go(place: &Place<'_>) -> Vec<Candidate> {
+fn go(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     if !place.has("go.mod") {
         return Vec::new();
     }
@@ -314,7 +314,7 @@ fn go(place: &Place<'_>) -> Vec<Candidate> {
 }
 
 /// Rails, or the application of config.ru.
-fn ruby(place: &Place<'_>) -> Vec<Candidate> {
+fn ruby(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     let Some(gems) = place.text("Gemfile") else {
         return Vec::new();
     };

@@ -34,7 +34,7 @@ impl FoundServer {
 }
 
 /// A server and what it responded; nothing if that is not known.
-pub struct Described {
+pub struct DescribedServer {
     pub found_server: FoundServer,
     pub observed: Vec<Observed>,
 }
@@ -100,7 +100,7 @@ fn is_same_json(one: &Observed, other: &Observed) -> bool {
 }
 
 /// What the servers serve: each request with the same response once.
-fn workloads(servers: &[Described]) -> Vec<Workload<'_>> {
+fn workloads(servers: &[DescribedServer]) -> Vec<Workload<'_>> {
     let mut workloads: Vec<Workload<'_>> = Vec::new();
     for server in servers {
         let (id, is_over_tls) = (server.found_server.id(), server.found_server.is_over_tls());
@@ -125,7 +125,7 @@ fn workloads(servers: &[Described]) -> Vec<Workload<'_>> {
 }
 
 /// The text of the file for these servers.
-pub fn text(servers: &[Described]) -> String {
+pub fn text(servers: &[DescribedServer]) -> String {
     let mut text = HEADING.to_owned();
     let workloads = workloads(servers);
     let ids = workload_ids(&workloads, servers.len());
@@ -149,7 +149,7 @@ pub fn text(servers: &[Described]) -> String {
 }
 
 /// The table of a server that serves the workloads with these ids; all of the file if there are none.
-fn server_table(server: &Described, workloads: &[&String]) -> String {
+fn server_table(server: &DescribedServer, workloads: &[&String]) -> String {
     let mut text = match &server.found_server {
         FoundServer::Program(candidate) => program(candidate),
         FoundServer::Running { id, url } => running(id, url),
@@ -329,8 +329,8 @@ mod tests {
         }
     }
 
-    fn described(id: &str, path: &str, body: Option<&str>) -> Described {
-        Described {
+    fn described(id: &str, path: &str, body: Option<&str>) -> DescribedServer {
+        DescribedServer {
             found_server: FoundServer::Program(Candidate {
                 id: id.to_owned(),
                 found_by: "package.json".to_owned(),

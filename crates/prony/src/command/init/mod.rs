@@ -20,8 +20,8 @@ use prony_suite::{ProjectFile, Workloads};
 use prony_system::default_assignment;
 
 use self::candidates::Candidate;
-use self::file::{Described, FoundServer};
-use self::observe::{NotObserved, Observed, Wanted};
+use self::file::{DescribedServer, FoundServer};
+use self::observe::{NotObserved, Observed, WantedPaths};
 use super::flags::BuildFlags;
 use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
@@ -112,7 +112,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 }
 
 /// Says what was written and what to do next.
-fn said(path: &Path, described: &[Described]) -> ExitCode {
+fn said(path: &Path, described: &[DescribedServer]) -> ExitCode {
     let responds = described.iter().any(|one| !one.observed.is_empty());
     outln!("written  {}", path.display());
     for server in described {
@@ -253,9 +253,9 @@ impl Observer<'_> {
         &self,
         found_servers: Vec<FoundServer>,
         paths: &[String],
-    ) -> Result<Vec<Described>, Box<dyn Error>> {
+    ) -> Result<Vec<DescribedServer>, Box<dyn Error>> {
         self.layout.make_state()?;
-        let mut described: Vec<Described> = Vec::new();
+        let mut described: Vec<DescribedServer> = Vec::new();
         let mut silent = Vec::new();
         let mut may_be_tried_again = false;
         for found_server in found_servers {
@@ -263,7 +263,7 @@ impl Observer<'_> {
                 break;
             }
             match self.observe_with_help(&found_server, paths)? {
-                Ok(observed) => described.push(Described {
+                Ok(observed) => described.push(DescribedServer {
                     found_server,
                     observed,
                 }),
@@ -289,10 +289,15 @@ impl Observer<'_> {
             .into());
         }
         if described.is_empty() {
-            described.extend(silent.into_iter().next().map(|found_server| Described {
-                found_server,
-                observed: Vec::new(),
-            }));
+            described.extend(
+                silent
+                    .into_iter()
+                    .next()
+                    .map(|found_server| DescribedServer {
+                        found_server,
+                        observed: Vec::new(),
+                    }),
+            );
         }
         Ok(described)
     }
@@ -326,7 +331,7 @@ impl Observer<'_> {
         found_server: &FoundServer,
         paths: &[String],
     ) -> Result<Vec<Observed>, NotObserved> {
-        let alone = [Described {
+        let alone = [DescribedServer {
             found_server: found_server.clone(),
             observed: Vec::new(),
         }];
@@ -341,7 +346,7 @@ impl Observer<'_> {
             .building
             .bench(&self.layout, cpus, &id, self.interrupt);
         let bench = bench.map_err(|error| error.to_string())?;
-        let wanted = Wanted {
+        let wanted = WantedPaths {
             paths,
             timeout: self.arguments.timeout,
             sources: &server.folder,

@@ -85,7 +85,7 @@ impl Observed {
 }
 
 /// What to request of a server.
-pub struct Wanted<'a> {
+pub struct WantedPaths<'a> {
     /// These paths, or else the first one that it has: of the usual ones, and of the routes in its sources.
     pub paths: &'a [String],
     /// How long each response but the first may take.
@@ -100,7 +100,7 @@ pub struct Wanted<'a> {
 pub fn observe(
     bench: &Bench,
     server: &Server,
-    wanted: &Wanted<'_>,
+    wanted: &WantedPaths<'_>,
 ) -> Result<Vec<Observed>, NotObserved> {
     let prepared = prepare(bench, &[server], &mut run_progress::say_what_is_built);
     let prepared = prepared.into_iter().next().ok_or("interrupted")?;
@@ -118,7 +118,10 @@ pub fn observe(
     }
 }
 
-fn observe_outside(outside: &Outside, wanted: &Wanted<'_>) -> Result<Vec<Observed>, NotObserved> {
+fn observe_outside(
+    outside: &Outside,
+    wanted: &WantedPaths<'_>,
+) -> Result<Vec<Observed>, NotObserved> {
     let process = OutsideProcess::find(outside).map_err(|error| error.to_string())?;
     let protocol = match outside.url.is_tls() {
         true => Protocol::Https11,
@@ -142,7 +145,7 @@ fn observe_started(
     bench: &Bench,
     server: &Server,
     built: &Built,
-    wanted: &Wanted<'_>,
+    wanted: &WantedPaths<'_>,
 ) -> Result<Vec<Observed>, NotObserved> {
     let launch = Launch {
         supervisor: bench.supervisor.clone(),
@@ -196,7 +199,7 @@ fn is_starting(responses: &[Response]) -> bool {
         .any(|response| is_unavailable(response.status))
 }
 
-impl Wanted<'_> {
+impl WantedPaths<'_> {
     fn observe(&self, target: &Target) -> Result<Vec<Observed>, NotObserved> {
         if !self.paths.is_empty() {
             let paths = self.paths.iter();

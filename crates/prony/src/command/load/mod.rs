@@ -36,10 +36,10 @@ use self::connections::{CONNECTIONS, ConnectionArguments};
 use self::objectives::ObjectiveArguments;
 use self::protocol::{ProtocolArguments, Transport};
 use self::records::RecordArguments;
-use self::requests::{Content, RequestArguments, Requests};
+use self::requests::{RequestArguments, RequestContent, Requests};
 use self::responses::ResponseArguments;
 use self::scenario::ScenarioArguments;
-use self::server::{Named, ReadyServer, ServerArguments};
+use self::server::{ProjectServer, ReadyServer, ServerArguments};
 use self::shape::{ShapeArguments, TimeArguments};
 use super::flags::{JunitFlag, LiveFlags, ResultFlags};
 use crate::arguments;
@@ -269,7 +269,7 @@ impl From<EventLoopName> for EventLoopChoice {
 }
 
 /// The load that the command line describes.
-struct Described {
+struct DescribedLoad {
     plan: LoadPlan,
     /// What its connections offer if they are encrypted.
     offered: Offered,
@@ -442,9 +442,9 @@ const MARKDOWN_WIDTH: usize = 100;
 
 impl Arguments {
     /// The server of the project that the command line names instead of a URL.
-    fn named(&self, project: Option<&Path>) -> Result<Option<Named>, Box<dyn Error>> {
+    fn named(&self, project: Option<&Path>) -> Result<Option<ProjectServer>, Box<dyn Error>> {
         let named = match self.urls.as_slice() {
-            [target] => Named::of(project, target)?,
+            [target] => ProjectServer::of(project, target)?,
             _ => None,
         };
         let flag = match &named {
@@ -494,7 +494,7 @@ impl Arguments {
         server: Option<ReadyServer>,
         file: Option<&Path>,
         fleet: Option<&FleetPlan>,
-    ) -> Result<Described, Box<dyn Error>> {
+    ) -> Result<DescribedLoad, Box<dyn Error>> {
         let Self {
             time,
             connections,
@@ -591,7 +591,7 @@ impl Arguments {
             // A name may stand for an address of this host alone.
             fleet.check_host(&address.ip().to_string())?;
         }
-        Ok(Described {
+        Ok(DescribedLoad {
             plan,
             offered: transport.offered(),
             requests: sent.described,
@@ -650,7 +650,7 @@ impl Arguments {
         plan.endpoint = self.connections.endpoint(&sent.server, timeout)?;
         let (tls, http) = transport.negotiated(&plan.endpoint, timeout)?;
         plan.tls = tls;
-        if let Content::Grpc(call) = &mut sent.content {
+        if let RequestContent::Grpc(call) = &mut sent.content {
             if call.needs_reflection() {
                 let tls = (plan.tls.as_ref(), transport.offered().has_certificate);
                 call.reflect(&plan.endpoint, tls, timeout)?;

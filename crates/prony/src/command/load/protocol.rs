@@ -10,7 +10,7 @@ use prony_load::{Endpoint, LoadPlan, MOST_PIPELINE, negotiate};
 use prony_model::LoadShape;
 
 use super::connections::ConnectionArguments;
-use super::requests::Content;
+use super::requests::RequestContent;
 use crate::arguments;
 use crate::exit::usage;
 use crate::tls::{Offered, Tls};
@@ -59,17 +59,23 @@ impl<'a> Transport<'a> {
         protocol: &'a ProtocolArguments,
         connections: &'a ConnectionArguments,
         tls: Option<Tls>,
-        (content, http): (&Content, Option<HttpVersion>),
+        (content, http): (&RequestContent, Option<HttpVersion>),
     ) -> Result<Self, Box<dyn Error>> {
         let offer = match (content, http) {
             _ if protocol.http1 => Offer::Only(HttpVersion::Http1),
-            (Content::Grpc(_), _) => Offer::Only(HttpVersion::Http2),
-            (Content::Http(_) | Content::Scenario(_), _) if protocol.http2 => {
+            (RequestContent::Grpc(_), _) => Offer::Only(HttpVersion::Http2),
+            (RequestContent::Http(_) | RequestContent::Scenario(_), _) if protocol.http2 => {
                 Offer::Only(HttpVersion::Http2)
             }
-            (Content::Http(_) | Content::Scenario(_), Some(version)) => Offer::Only(version),
-            (Content::Http(_) | Content::Scenario(_), None) if tls.is_some() => Offer::Both,
-            (Content::Http(_) | Content::Scenario(_), None) => Offer::Only(HttpVersion::Http1),
+            (RequestContent::Http(_) | RequestContent::Scenario(_), Some(version)) => {
+                Offer::Only(version)
+            }
+            (RequestContent::Http(_) | RequestContent::Scenario(_), None) if tls.is_some() => {
+                Offer::Both
+            }
+            (RequestContent::Http(_) | RequestContent::Scenario(_), None) => {
+                Offer::Only(HttpVersion::Http1)
+            }
         };
         let tls = tls.map(|tls| tls.client(offer).map(|client| (tls, client)));
         Ok(Self {
@@ -77,7 +83,7 @@ impl<'a> Transport<'a> {
             connections,
             tls: tls.transpose()?,
             offer,
-            is_grpc: matches!(content, Content::Grpc(_)),
+            is_grpc: matches!(content, RequestContent::Grpc(_)),
         })
     }
 
@@ -107,7 +113,7 @@ impl<'a> Transport<'a> {
     pub fn set_version(
         &self,
         plan: &mut LoadPlan,
-        content: &Content,
+        content: &RequestContent,
         http: HttpVersion,
     ) -> Result<(), Box<dyn Error>> {
         let (pipeline, streams) = (
@@ -135,7 +141,7 @@ impl<'a> Transport<'a> {
         let is_http2 = http == HttpVersion::Http2;
         let usual = match &plan.shape {
             // Before it opens another connection.
-            LoadShape::Rate(_) if is_http2 && !matches!(content, Content::Scenario(_)) => {
+            LoadShape::Rate(_) if is_http2 && !matches!(content, RequestContent::Scenario(_)) => {
                 plan.usual_streams()
             }
             _ => 1,
@@ -174,6 +180,6 @@ impl<'a> Transport<'a> {
 }
 
 /// Whether Prony closes a connection itself after its last response, instead of a header of each request.
-fn closes_itself(content: &Content, http: HttpVersion) -> bool {
-    http == HttpVersion::Http2 || matches!(content, Content::Scenario(_))
+fn closes_itself(content: &RequestContent, http: HttpVersion) -> bool {
+    http == HttpVersion::Http2 || matches!(content, RequestContent::Scenario(_))
 }

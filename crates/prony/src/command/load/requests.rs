@@ -68,7 +68,7 @@ enum OrderName {
 
 /// What is sent, and to which server.
 pub struct Requests {
-    pub content: Content,
+    pub content: RequestContent,
     pub server: HttpUrl,
     /// The URL or URLs for the record.
     pub url: String,
@@ -117,13 +117,13 @@ impl Preferred {
 }
 
 /// What is sent, before it is encoded.
-pub enum Content {
+pub enum RequestContent {
     Http(RequestSet<RequestParts>),
     Grpc(Box<GrpcCall>),
     Scenario(Arc<dyn Scenario>),
 }
 
-impl Content {
+impl RequestContent {
     /// Whether users go through flows of several requests.
     pub fn has_flows(&self) -> bool {
         matches!(self, Self::Scenario(scenario) if !scenario.is_one_request())
@@ -200,7 +200,7 @@ impl RequestArguments {
         let call = arguments.call(method, url, &self.headers, encoded)?;
         Ok(Requests {
             url: call.url()?,
-            content: Content::Grpc(call.into()),
+            content: RequestContent::Grpc(call.into()),
             server: url.clone(),
             described: None,
             are_random: false,
@@ -298,7 +298,7 @@ impl RequestArguments {
             Order::Random(weights) => format!("at random, {}", ratio(weights)),
         };
         Ok(Requests {
-            content: Content::Http(RequestSet::new(requests, order).map_err(usage)?),
+            content: RequestContent::Http(RequestSet::new(requests, order).map_err(usage)?),
             server,
             url,
             described: (count > 1).then(|| format!("{}{of_what}, {how}", plural(count, noun))),

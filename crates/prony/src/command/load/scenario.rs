@@ -9,7 +9,7 @@ use prony_load::Scenario;
 use prony_present::words::plural;
 use prony_scenario::{HurlScenario, RandomRangeError, Sources, SourcesError, read_hurl_file};
 
-use super::requests::{Content, Preferred, Requests};
+use super::requests::{Preferred, RequestContent, Requests};
 use crate::exit::usage;
 
 /// The start of the names of environment variables that set variables, as in Hurl.
@@ -69,7 +69,7 @@ impl Requests {
             described: Some(format!("{entries} of {file} in each flow")),
             are_random: scenario.is_random(),
             preferred: Preferred::of_scenario(&scenario),
-            content: Content::Scenario(scenario),
+            content: RequestContent::Scenario(scenario),
         }
     }
 }

@@ -11,14 +11,14 @@ use prony_load::tls::{HttpVersion, TlsSettings};
 use prony_load::{HttpUrl, LoadRequest, Order, RequestSet, SampleChoice, Sampling, TargetError};
 use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
-use prony_server::{FreePorts, MANIFEST_FILE, Origin, SelectError, Server};
+use prony_server::{MANIFEST_FILE, Origin, SelectError, Server};
 use prony_suite::Workload;
 use prony_suite::run::{
     Access, Bench, Process, Target, Task, TaskContent, prepare, start_ready, tls_settings,
 };
 use prony_system::{default_assignment, format_cpu_list};
 
-use super::requests::{Content, Preferred, Requests};
+use super::requests::{Preferred, RequestContent, Requests};
 use crate::arguments;
 use crate::command::flags::BuildFlags;
 use crate::exit::usage;
@@ -42,12 +42,12 @@ pub struct ServerArguments {
 }
 
 /// What the command line names instead of a URL.
-pub struct Named {
+pub struct ProjectServer {
     project: Project,
     server: Server,
 }
 
-impl Named {
+impl ProjectServer {
     /// The server that `target` names; `None` if it is a URL.
     pub fn of(project: Option<&Path>, target: &str) -> Result<Option<Self>, Box<dyn Error>> {
         let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-@".contains(c);
@@ -100,11 +100,11 @@ impl ServerArguments {
     /// Builds the server and starts it, unless it already runs; `None` if the user stopped that.
     pub fn start(
         &self,
-        named: &Named,
+        named: &ProjectServer,
         fleet: Option<&FleetPlan>,
         (live, interrupt): (LiveMode, &Arc<AtomicBool>),
     ) -> Result<Option<ReadyServer>, Box<dyn Error>> {
-        let Named { project, server } = named;
+        let ProjectServer { project, server } = named;
         let workload = self.workload(project, server)?;
         let task = Task::new(workload, &project.layout)?;
         let cpus = default_assignment()?;
@@ -137,7 +137,7 @@ impl ServerArguments {
             return Err(format!("{}: {}", server.id, reason.unwrap_or_default()).into());
         };
         let name = format!("{}-load", server.id);
-        let process = match start_ready(&bench, &name, access, &task, &mut FreePorts) {
+        let process = match start_ready(&bench, &name, access, &task) {
             Ok(process) => process,
             Err(_) if interrupt.load(Relaxed) => return Ok(None),
             Err(error) => {
@@ -219,10 +219,10 @@ impl ReadyServer {
     pub fn requests(&self) -> Result<Requests, Box<dyn Error>> {
         match &self.task.content {
             TaskContent::Request { request, .. } => {
-                let encoded = request.encode(&self.target.authority)?;
-                if let (url, LoadRequest::Scenario(scenario, _)) = encoded {
+                let (url, encoded) = request.encode(&self.target.authority)?;
+                if let LoadRequest::Scenario(scenario, _) = encoded {
                     return Ok(Requests {
-                        content: Content::Scenario(scenario),
+                        content: RequestContent::Scenario(scenario),
                         server: self.url()?,
                         url,
                         described: None,
@@ -231,9 +231,10 @@ impl ReadyServer {
                     });
                 }
                 let request = request.http_parts(&self.target.authority);
-                let (url, server, parts) = request.ok_or("a gRPC call has no HTTP request")??;
+                let parts = request.ok_or("a gRPC call has no HTTP request")??;
+                let server = parts.url().clone();
                 Ok(Requests {
-                    content: Content::Http(
+                    content: RequestContent::Http(
                         RequestSet::new(vec![parts], Order::InTurn).map_err(usage)?,
                     ),
                     server,

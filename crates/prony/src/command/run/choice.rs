@@ -137,9 +137,10 @@ pub struct Arguments {
     pub live: LiveFlags,
 }
 
-/// What the project offers to run, read before anything changes on this machine.
-pub struct Ground<'a> {
+/// What the project and the command line say, read before anything changes on this machine.
+pub struct RunSetup<'a> {
     pub project: &'a Project,
+    pub arguments: &'a Arguments,
     pub cpus: CpuAssignment,
     /// The agents that generate the load; `None` if this process does.
     pub fleet: Option<FleetPlan>,
@@ -151,7 +152,7 @@ pub struct Ground<'a> {
 }
 
 /// What is run of a suite.
-pub struct Chosen<'a> {
+pub struct SuiteSelection<'a> {
     pub suite: Suite,
     pub servers: Vec<&'a Server>,
     pub tasks: Vec<Task>,
@@ -161,7 +162,7 @@ pub struct Chosen<'a> {
 }
 
 pub enum Choice<'a> {
-    Chosen(Box<Chosen<'a>>),
+    Selected(Box<SuiteSelection<'a>>),
     /// Nothing of the suite is left to run, for this reason.
     Nothing(String),
 }
@@ -185,16 +186,17 @@ impl Arguments {
     }
 }
 
-impl<'a> Ground<'a> {
-    pub fn survey(
+impl<'a> RunSetup<'a> {
+    pub fn read(
         project: &'a Project,
-        arguments: &Arguments,
+        arguments: &'a Arguments,
         fleet: Option<FleetPlan>,
     ) -> Result<Self, Box<dyn Error>> {
         let catalogue = project.catalogue()?;
         let outside = project::outside(&catalogue, &arguments.outside)?;
         Ok(Self {
             project,
+            arguments,
             cpus: arguments.cpus.assign()?,
             fleet,
             driver: driver(&project.layout, arguments.driver.as_deref())?,
@@ -204,18 +206,19 @@ impl<'a> Ground<'a> {
     }
 
     /// What the command line leaves of the suite with this id.
-    pub fn choose(&self, suite: &str, arguments: &Arguments) -> Result<Choice<'_>, Box<dyn Error>> {
+    pub fn choose(&self, suite: &str) -> Result<Choice<'_>, Box<dyn Error>> {
+        let arguments = self.arguments;
         let mut suite = self.project.suite(suite)?;
         let mut notes = change(&mut suite, arguments)?;
-        let mut servers = self.servers(&suite, arguments)?;
-        let ceiling = self.ceiling(&servers, arguments)?;
+        let mut servers = self.servers(&suite)?;
+        let ceiling = self.ceiling(&servers)?;
         let all: Vec<&Server> = servers.iter().copied().chain(ceiling).collect();
         let workloads = self.project.workloads(&all)?;
         if suite.workloads().is_empty() {
             let id = &suite.id;
             return Err(format!("the suite `{id}`: {}", project::NO_WORKLOAD).into());
         }
-        let Some(mut measures) = self.measures(&suite, workloads, &arguments.workloads)? else {
+        let Some(mut measures) = self.measures(&suite, workloads)? else {
             return Ok(Choice::Nothing(format!(
                 "the suite `{}` has none of these workloads; it has: {}",
                 suite.id,
@@ -252,7 +255,7 @@ impl<'a> Ground<'a> {
         let ids = measures.iter().map(|measure| measure.workload.as_str());
         check_baseline(arguments.baseline.as_deref(), &suite, &servers)?;
         self.check_counting(&measures, &servers)?;
-        Ok(Choice::Chosen(Box::new(Chosen {
+        Ok(Choice::Selected(Box::new(SuiteSelection {
             tasks: project::tasks(&self.project.layout, workloads, ids)?,
             suite,
             servers,
@@ -337,16 +340,13 @@ impl<'a> Ground<'a> {
         Ok(notes)
     }
 
-    fn servers(
-        &self,
-        suite: &Suite,
-        arguments: &Arguments,
-    ) -> Result<Vec<&Server>, Box<dyn Error>> {
-        let mut servers = if arguments.only.is_empty() {
+    fn servers(&self, suite: &Suite) -> Result<Vec<&Server>, Box<dyn Error>> {
+        let only = &self.arguments.only;
+        let mut servers = if only.is_empty() {
             let in_suite = |error| format!("the suite `{}`: {error}", suite.id);
             self.select(&suite.servers).map_err(in_suite)?
         } else {
-            let selected = self.select(&arguments.only);
+            let selected = self.select(only);
             selected.map_err(project::not_selected)?
         };
         for server in &self.outside {
@@ -376,16 +376,12 @@ impl<'a> Ground<'a> {
 
     /// The reference server, which every run measures, because the most that a machine can do changes from hour to
     /// hour. `None` if it is already among the servers, unwanted, or not part of the project.
-    fn ceiling(
-        &self,
-        servers: &[&Server],
-        arguments: &Arguments,
-    ) -> Result<Option<&Server>, Box<dyn Error>> {
+    fn ceiling(&self, servers: &[&Server]) -> Result<Option<&Server>, Box<dyn Error>> {
         let is_here = self.catalogue.servers.iter().map(|server| &server.id);
         let is_broken = self.catalogue.broken.iter().map(|broken| &broken.id);
         let is_named = servers.iter().any(|server| server.id == CEILING);
         if is_named
-            || arguments.trials.no_ceiling
+            || self.arguments.trials.no_ceiling
             || is_here.chain(is_broken).all(|id| id != CEILING)
         {
             return Ok(None);
@@ -399,8 +395,8 @@ impl<'a> Ground<'a> {
         &self,
         suite: &Suite,
         workloads: &Workloads,
-        chosen: &[String],
     ) -> Result<Option<Vec<Measure>>, Box<dyn Error>> {
+        let chosen = &self.arguments.workloads;
         workloads
             .select(chosen.iter().map(String::as_str))
             .map_err(usage)?;

@@ -13,12 +13,11 @@ use std::time::{Duration, Instant};
 use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
 use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
-use prony_server::FreePorts;
 use prony_store::{Store, export_json};
 use prony_suite::run::{Bench, ExplainPlan, Finished, ProfilePlan, RunRequest};
 
 pub use self::choice::Arguments;
-use self::choice::{Choice, Chosen, Ground};
+use self::choice::{Choice, RunSetup, SuiteSelection};
 use self::objectives::Verdicts;
 use crate::arguments;
 use crate::exit::{
@@ -33,24 +32,24 @@ use crate::view::{explanation_files, listing, minutes, report_files, run_progres
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let fleet = arguments.fleet(project)?;
     let project = Project::open(project)?;
-    let ground = Ground::survey(&project, arguments, fleet)?;
+    let setup = RunSetup::read(&project, arguments, fleet)?;
     if arguments.all {
-        return run_all(&ground, arguments);
+        return run_all(&setup);
     }
     let named = arguments.suite.as_deref();
     let suite = named.unwrap_or_else(|| project.default_suite());
-    let chosen = match ground.choose(suite, arguments)? {
-        Choice::Chosen(chosen) => chosen,
+    let chosen = match setup.choose(suite)? {
+        Choice::Selected(chosen) => chosen,
         Choice::Nothing(why) => return Err(usage(why)),
     };
     // Before agents are started, because none could reach the servers.
-    ground.host(&chosen.servers)?;
+    setup.host(&chosen.servers)?;
     let files = result_file::open([
         ("--markdown", arguments.results.markdown.as_deref()),
         ("--json", arguments.results.json.json.as_deref()),
         ("--junit", arguments.junit.junit.as_deref()),
     ])?;
-    let session = SuiteSession::open(&ground, arguments)?;
+    let session = SuiteSession::open(&setup)?;
     let end = session.measure(*chosen, files)?;
     Ok(ExitCode::from(end.code))
 }
@@ -81,12 +80,12 @@ impl SuiteEnd {
 }
 
 /// A suite's id, and what is run of it or why nothing is.
-type Intent<'a> = (String, Result<Box<Chosen<'a>>, SuiteEnd>);
+type Intent<'a> = (String, Result<Box<SuiteSelection<'a>>, SuiteEnd>);
 
 /// Runs every suite, each with its report, and shows how each ended. A failure in one does not stop the others.
-fn run_all(ground: &Ground<'_>, arguments: &Arguments) -> Outcome {
-    let suites = choose_all(ground, arguments)?;
-    let session = SuiteSession::open(ground, arguments)?;
+fn run_all(setup: &RunSetup<'_>) -> Outcome {
+    let suites = choose_all(setup)?;
+    let session = SuiteSession::open(setup)?;
     let count = suites.len();
     let (mut rows, mut worst) = (Vec::with_capacity(count), 0);
     for (index, (suite, intent)) in suites.into_iter().enumerate() {
@@ -96,7 +95,7 @@ fn run_all(ground: &Ground<'_>, arguments: &Arguments) -> Outcome {
                 SuiteEnd::without_a_run("not started", INTERRUPTED)
             }
             Ok(chosen) => {
-                if !arguments.live.quiet {
+                if !setup.arguments.live.quiet {
                     errln!("suite {} of {count}: {suite}", index + 1);
                 }
                 let end = session.measure(*chosen, [None, None, None]);
@@ -120,15 +119,12 @@ fn suite_line(end: &SuiteEnd) -> String {
 
 /// What is run of each suite. Prony reads all suites before it runs the first, so that errors show now and not after
 /// an hour.
-fn choose_all<'a>(
-    ground: &'a Ground<'_>,
-    arguments: &Arguments,
-) -> Result<Vec<Intent<'a>>, Box<dyn Error>> {
+fn choose_all<'a>(setup: &'a RunSetup<'_>) -> Result<Vec<Intent<'a>>, Box<dyn Error>> {
     let mut suites = Vec::new();
     let mut something = false;
-    for id in ground.project.default_suites()? {
-        let intent = match ground.choose(&id, arguments) {
-            Ok(Choice::Chosen(chosen)) => Ok(chosen),
+    for id in setup.project.default_suites()? {
+        let intent = match setup.choose(&id) {
+            Ok(Choice::Selected(chosen)) => Ok(chosen),
             Ok(Choice::Nothing(why)) => Err(SuiteEnd::without_a_run(format!("left out: {why}"), 0)),
             Err(error) if error.is::<Usage>() => return Err(error),
             Err(error) => Err(SuiteEnd::failed(error.as_ref())),
@@ -144,22 +140,21 @@ fn choose_all<'a>(
 
 /// Where runs are recorded, and what stops them.
 struct SuiteSession<'a> {
-    ground: &'a Ground<'a>,
-    arguments: &'a Arguments,
+    setup: &'a RunSetup<'a>,
     store: Store,
     interrupt: Arc<AtomicBool>,
     loads: Loads,
 }
 
 impl<'a> SuiteSession<'a> {
-    fn open(ground: &'a Ground<'a>, arguments: &'a Arguments) -> Result<Self, Box<dyn Error>> {
-        let store = arguments.store.open(&ground.project.layout)?;
+    fn open(setup: &'a RunSetup<'a>) -> Result<Self, Box<dyn Error>> {
+        let arguments = setup.arguments;
+        let store = arguments.store.open(&setup.project.layout)?;
         let interrupt = interrupt_on_signals()?;
         Ok(Self {
-            ground,
-            arguments,
+            setup,
             store,
-            loads: Loads::start(ground.fleet.as_ref(), arguments.live.mode(), &interrupt)?,
+            loads: Loads::start(setup.fleet.as_ref(), arguments.live.mode(), &interrupt)?,
             interrupt,
         })
     }
@@ -167,14 +162,15 @@ impl<'a> SuiteSession<'a> {
     /// Runs what was chosen, shows the comparison and writes its reports.
     fn measure(
         &self,
-        mut chosen: Chosen<'_>,
+        mut chosen: SuiteSelection<'_>,
         results: [Option<ResultFile>; 3],
     ) -> Result<SuiteEnd, Box<dyn Error>> {
         let begun = Instant::now();
-        let (ground, arguments) = (self.ground, self.arguments);
+        let setup = self.setup;
+        let arguments = setup.arguments;
         chosen.notes.iter().for_each(|line| errln!("{line}"));
         let id = project::run_id(&chosen.suite.id);
-        let cpus = ground.cpus.clone();
+        let cpus = setup.cpus.clone();
         for measure in &mut chosen.measures {
             if let Some(agents) = self.loads.agents() {
                 measure.load.threads = agents.threads_of(&measure.load);
@@ -182,32 +178,26 @@ impl<'a> SuiteSession<'a> {
         }
         let bench = arguments
             .build
-            .bench(&ground.project.layout, cpus, &id, &self.interrupt)?;
+            .bench(&setup.project.layout, cpus, &id, &self.interrupt)?;
         let explain = ExplainPlan::of(ProfilePlan::for_servers(1));
+        let bench = Bench {
+            host: setup.host(&chosen.servers)?,
+            ..bench
+        };
+        let (suite, seed) = (&chosen.suite, arguments.trials.seed());
+        let (servers, tasks, measures) = (chosen.servers, chosen.tasks, chosen.measures);
         let request = RunRequest {
-            bench: Bench {
-                host: ground.host(&chosen.servers)?,
-                ..bench
-            },
-            suite: &chosen.suite,
-            servers: chosen.servers,
-            tasks: chosen.tasks,
-            measures: chosen.measures,
-            adaptive: chosen.suite.adaptive,
+            adaptive: suite.adaptive,
             baseline: arguments.baseline.clone(),
-            alike: Vec::new(),
-            seed: arguments.trials.seed(),
-            id,
             command: arguments::command_line(),
-            prony_version: env!("CARGO_PKG_VERSION").into(),
-            ports: Box::new(FreePorts),
-            driver: ground.driver.clone(),
+            driver: setup.driver.clone(),
             generator: self.loads.generator(),
             explain: arguments.explain.then_some(explain),
+            ..RunRequest::new(id, bench, suite, servers, tasks, measures, seed)
         };
         let finished = run_progress::run(request, &self.store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
-        let files = report_files::write_finished(&ground.project.layout, &finished, &comparison);
+        let files = report_files::write_finished(&setup.project.layout, &finished, &comparison);
         if let Ok(files) = &files {
             let places = report_files::places(files, &self.store, &finished.run);
             result_file::show(&format!("{places}\n\n"), &results);
@@ -219,12 +209,12 @@ impl<'a> SuiteSession<'a> {
         }
         let is_stdout_taken = result_file::takes_stdout(&results);
         let explained =
-            explanation_files::conclude(&ground.project.layout, &finished, None, is_stdout_taken);
+            explanation_files::conclude(&setup.project.layout, &finished, None, is_stdout_taken);
         let written = write(results, &finished, &comparison);
         files?;
         explained?;
         written?;
-        let verdicts = Verdicts::of(ground.project.file(), &finished)?;
+        let verdicts = Verdicts::of(setup.project.file(), &finished)?;
         match is_stdout_taken {
             true => err!("{}", verdicts.text()),
             false => out!("{}", verdicts.text()),

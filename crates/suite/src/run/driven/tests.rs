@@ -88,7 +88,7 @@ fn a_load_is_supported_with_all_its_properties_or_refused() {
 fn a_tool_speaks_the_protocol_of_the_workload() {
     let over = |protocol| Workload {
         kind: WorkloadKind::Request {
-            request: Request::Http(HttpRequest::new("GET", "/hello", protocol)),
+            request: DeclaredRequest::Http(HttpRequest::new("GET", "/hello", protocol)),
             response: DeclaredResponse::new(Status::OK),
         },
         ..shipped("hello")

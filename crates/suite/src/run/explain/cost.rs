@@ -2,7 +2,7 @@
 
 use prony_model::{CostFigure, CostRound, CostUnit, Measurement, Outcome};
 
-use super::instruments::Counted;
+use super::instruments::Counters;
 
 /// How many requests or events of a load were ok, warm-up included; `None` if none was.
 pub fn units(measurement: &Measurement, unit: CostUnit) -> Option<f64> {
@@ -25,7 +25,7 @@ pub struct PlainCost {
 }
 
 impl PlainCost {
-    pub fn of(measurement: &Measurement, counted: &Counted, unit: CostUnit) -> Self {
+    pub fn of(measurement: &Measurement, counted: &Counters, unit: CostUnit) -> Self {
         let Some(units) = units(measurement, unit) else {
             return Self {
                 figures: Vec::new(),

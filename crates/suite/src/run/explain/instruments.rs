@@ -11,13 +11,13 @@ use crate::run::process::Process;
 
 /// Counts what the kernel counts anyway, which costs the server nothing.
 #[derive(Default)]
-pub struct Counted {
+pub struct Counters {
     before: Option<Activity>,
     used: Option<Used>,
     unavailable: Vec<Unavailable>,
 }
 
-impl Counted {
+impl Counters {
     /// What the server did, in all.
     pub fn totals(&self) -> Vec<(CostFigure, f64)> {
         let Some(used) = &self.used else {
@@ -78,7 +78,7 @@ fn activity(server: &Process) -> Result<Activity, Unavailable> {
 
 const INVISIBLE: &str = "Prony cannot see the server's processes";
 
-impl Instrument for Counted {
+impl Instrument for Counters {
     fn start(&mut self, server: &Process) {
         self.before = self.read(server);
     }

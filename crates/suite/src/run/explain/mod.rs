@@ -19,16 +19,14 @@ use prony_profile::NAMING_ENVIRONMENT;
 use prony_server::{Wrapper, WrapperVariable};
 
 use self::cost::{PlainCost, units};
-use self::instruments::{Counted, Profiling, Tracing};
+use self::instruments::{Counters, Profiling, Tracing};
 use self::segments::segments;
-use super::bench::Task;
 use super::event::RunEvent;
 use super::instructions::CountedRequests;
 use super::instrument::Instrument;
-use super::kept::Running;
-use super::process::Access;
 use super::responds_correctly;
-use super::rig::Servers;
+use super::server_pool::Running;
+use super::session::Session;
 use super::trial::{TrialEvent, TrialSetup};
 use crate::plan::{Measure, TrialAttempt, Warming};
 
@@ -109,6 +107,13 @@ fn names_functions() -> Wrapper {
     }
 }
 
+/// The steps of all servers.
+#[derive(Clone, Copy)]
+struct Steps {
+    done: usize,
+    all: usize,
+}
+
 /// One server under one load, and what is known of it so far.
 struct Explained {
     explanation: Explanation,
@@ -123,10 +128,11 @@ struct Explained {
 /// Explains each server with each measure that it takes part in. After an interrupt, what is known so far remains.
 pub fn explain(
     plan: &ExplainPlan,
-    measures: &[Measure],
     servers: &[ServerRecord],
-    rig: &mut Servers<'_>,
+    session: &Session<'_>,
+    observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Vec<Explanation> {
+    let measures = &session.request.measures;
     let pairs = measures.iter().enumerate().flat_map(|(index, measure)| {
         let servers = servers.iter().filter(|server| {
             server.status == ServerStatus::Ready && responds_correctly(server, &measure.workload)
@@ -135,22 +141,24 @@ pub fn explain(
     });
     let mut explained: Vec<Explained> = pairs
         .map(|(server, index, measure)| Explained {
-            explanation: empty(server, measure, plan, rig.tasks),
+            explanation: empty(server, measure, plan, session),
             measure: index,
             busy_cpus: Vec::new(),
             running: None,
             has_failed: false,
         })
         .collect();
-    let per_round = explained.len();
-    let steps = per_round * (plan.rounds as usize + usize::from(plan.profile.is_some()));
-    let mut done = 0;
+    let each = plan.rounds as usize + usize::from(plan.profile.is_some());
+    let mut steps = Steps {
+        done: 0,
+        all: explained.len() * each,
+    };
     for round in 1..=plan.rounds {
         for one in &mut explained {
             let step = format!("round {round} of {}", plan.rounds);
-            one.report(rig, &step, (done, steps));
-            one.round(round, &measures[one.measure], plan, rig);
-            done += 1;
+            one.report(&step, steps, session, observe);
+            one.round(round, &measures[one.measure], plan, session);
+            steps.done += 1;
         }
     }
     for one in &mut explained {
@@ -158,9 +166,9 @@ pub fn explain(
             running.stop();
         }
         if let Some(profile) = &plan.profile {
-            one.report(rig, "profile", (done, steps));
-            one.profile(&measures[one.measure], profile, rig);
-            done += 1;
+            one.report("profile", steps, session, observe);
+            one.profile(&measures[one.measure], profile, session);
+            steps.done += 1;
         }
     }
     let is_known = |one: &Explained| !one.explanation.rounds.is_empty() || one.has_failed;
@@ -168,8 +176,13 @@ pub fn explain(
     explained.into_iter().map(|one| one.explanation).collect()
 }
 
-fn empty(server: String, measure: &Measure, plan: &ExplainPlan, tasks: &[Task]) -> Explanation {
-    let task = tasks.iter().find(|it| it.workload.id == measure.workload);
+fn empty(
+    server: String,
+    measure: &Measure,
+    plan: &ExplainPlan,
+    session: &Session<'_>,
+) -> Explanation {
+    let task = session.task(&measure.workload);
     let is_stream = task.is_some_and(|task| task.workload.is_stream());
     Explanation {
         server,
@@ -201,24 +214,30 @@ fn load_for(measure: &Measure, duration: Duration) -> LoadSpec {
 }
 
 impl Explained {
-    fn report(&self, rig: &mut Servers<'_>, step: &str, (done, steps): (usize, usize)) {
-        if self.has_failed || rig.bench.is_interrupted() {
+    fn report(
+        &self,
+        step: &str,
+        steps: Steps,
+        session: &Session<'_>,
+        observe: &mut dyn FnMut(RunEvent<'_>),
+    ) {
+        if self.has_failed || session.is_interrupted() {
             return;
         }
-        (rig.observe)(RunEvent::Explaining {
+        observe(RunEvent::Explaining {
             server: &self.explanation.server,
             workload: &self.explanation.workload,
             step,
-            done,
-            steps,
+            done: steps.done,
+            steps: steps.all,
         });
     }
 
     /// One round: the load with counters alone, then the traced one.
-    fn round(&mut self, round: u32, measure: &Measure, plan: &ExplainPlan, rig: &mut Servers<'_>) {
+    fn round(&mut self, round: u32, measure: &Measure, plan: &ExplainPlan, session: &Session<'_>) {
         let load = load_for(measure, plan.duration);
-        let mut counted = Counted::default();
-        let Some(plain) = self.load(round, measure, &load, rig, (None, &mut counted)) else {
+        let mut counted = Counters::default();
+        let Some(plain) = self.load(round, measure, &load, session, None, &mut counted) else {
             return;
         };
         let mut cost = CostRound::default();
@@ -228,9 +247,9 @@ impl Explained {
         let plain_cost = PlainCost::of(&plain, &counted, unit);
         plain_cost.add_to(&mut cost);
         self.miss(counted.unavailable());
-        self.add_segments(&mut cost, rig);
-        let mut tracing = Tracing::new(&rig.bench.cpus.load);
-        if let Some(traced) = self.load(round, measure, &load, rig, (None, &mut tracing)) {
+        self.add_segments(&mut cost, session);
+        let mut tracing = Tracing::new(&session.request.bench.cpus.load);
+        if let Some(traced) = self.load(round, measure, &load, session, None, &mut tracing) {
             tracing.add_to(&mut cost, &traced, unit, plain_cost.cpu_s());
             self.miss(tracing.into_unavailable());
         }
@@ -238,12 +257,11 @@ impl Explained {
     }
 
     /// Bytes and segments of a response, from requests in sequence over a connection of their own.
-    fn add_segments(&mut self, cost: &mut CostRound, rig: &Servers<'_>) {
+    fn add_segments(&mut self, cost: &mut CostRound, session: &Session<'_>) {
         let Some(running) = &mut self.running else {
             return;
         };
-        let workload = &self.explanation.workload;
-        let Some(task) = rig.tasks.iter().find(|it| it.workload.id == *workload) else {
+        let Some(task) = session.task(&self.explanation.workload) else {
             return;
         };
         match segments(task, &mut running.server, self.explanation.unit) {
@@ -256,14 +274,21 @@ impl Explained {
         }
     }
 
-    fn profile(&mut self, measure: &Measure, plan: &ProfilePlan, rig: &mut Servers<'_>) {
+    fn profile(&mut self, measure: &Measure, plan: &ProfilePlan, session: &Session<'_>) {
         let busy_cpus = prony_stats::median(&self.busy_cpus);
         let duration = busy_cpus.map_or(plan.duration, |busy| plan.duration_for(busy));
         let load = load_for(measure, duration);
         let wrapper = names_functions();
-        let mut profiling = Profiling::new(plan, &rig.bench.cpus.load);
+        let mut profiling = Profiling::new(plan, &session.request.bench.cpus.load);
         let round = self.explanation.rounds.len() as u32 + 1;
-        let profiled = self.load(round, measure, &load, rig, (Some(&wrapper), &mut profiling));
+        let profiled = self.load(
+            round,
+            measure,
+            &load,
+            session,
+            Some(&wrapper),
+            &mut profiling,
+        );
         if let Some(running) = self.running.take() {
             running.stop();
         }
@@ -299,36 +324,26 @@ impl Explained {
         round: u32,
         measure: &Measure,
         load: &LoadSpec,
-        rig: &mut Servers<'_>,
-        (wrapper, instrument): (Option<&Wrapper>, &mut dyn Instrument),
+        session: &Session<'_>,
+        wrapper: Option<&Wrapper>,
+        instrument: &mut dyn Instrument,
     ) -> Option<Measurement> {
-        if self.has_failed || rig.bench.is_interrupted() || rig.generator.lost().is_some() {
+        if self.has_failed || session.has_ended() {
             return None;
         }
         let attempt = self.attempt(round, measure, load);
+        let load = attempt.load();
         let kept = self.running.take();
-        let server = &self.explanation.server;
-        let is_kept = |task: &&Task| task.workload.id == measure.workload;
+        let process = match &kept {
+            Some(_) => ProcessStart::Kept,
+            None => ProcessStart::New,
+        };
         let no_requests = CountedRequests::default();
         let setup = TrialSetup {
-            bench: rig.bench,
-            access: &rig.access[server],
-            task: rig.tasks.iter().find(is_kept)?,
-            attempt: &attempt,
-            load: &attempt.load(),
-            driver: None,
-            generator: rig.generator,
-            instructions: &rig.instructions,
-            counted_requests: &no_requests,
             wrapper,
-            process: match (&rig.access[server], &kept) {
-                (Access::Outside(_), _) => ProcessStart::Outside,
-                (Access::Start(_), Some(_)) => ProcessStart::Kept,
-                (Access::Start(_), None) => ProcessStart::New,
-            },
+            ..session.trial(&attempt, &load, process, &no_requests)?
         };
-        let (record, running) =
-            setup.run(kept, rig.ports, &mut |_: TrialEvent<'_>| {}, instrument)?;
+        let (record, running) = setup.run(kept, &mut |_: TrialEvent<'_>| {}, instrument)?;
         self.running = running;
         match record.result {
             TrialResult::Measured(measurement) => Some(measurement),

@@ -99,11 +99,11 @@ fn instructions(counters: &TreeCounters) -> Result<u64, String> {
 /// The requests of one measure: the first trial finds out how many warm its server up and how many can be counted in the time
 /// that it has, and all others have as many, so that both sides of a comparison do the same.
 #[derive(Debug, Default)]
-pub struct CountedRequests(OnceLock<Known>);
+pub struct CountedRequests(OnceLock<TrialRequests>);
 
 /// The requests of a trial.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct TrialRequests {
     /// How many warm a server up.
     pub warm_up: u64,
     /// How many each counted batch has.
@@ -112,12 +112,12 @@ pub(super) struct Known {
 
 impl CountedRequests {
     /// `None` before the first trial.
-    pub(super) fn known(&self) -> Option<&Known> {
+    pub(super) fn known(&self) -> Option<&TrialRequests> {
         self.0.get()
     }
 
     /// Takes the requests of a trial, unless one was before it.
-    pub(super) fn learn(&self, known: Known) {
+    pub(super) fn learn(&self, known: TrialRequests) {
         let _ = self.0.set(known);
     }
 }
@@ -161,11 +161,11 @@ pub(super) struct Batched {
 }
 
 /// What the usual batches cost together.
-pub(super) struct Counted {
+pub(super) struct BatchTotals {
     pub count: InstructionCount,
     pub requests: u64,
     /// How many requests the trial had.
-    pub known: Known,
+    pub known: TrialRequests,
     pub batches: CountedBatches,
 }
 
@@ -204,7 +204,7 @@ impl BatchCounts {
     }
 
     /// The counts together, after the load.
-    pub(super) fn counted(self) -> Result<Counted, String> {
+    pub(super) fn counted(self) -> Result<BatchTotals, String> {
         let mut progress = self.shared.lock();
         if let Some(why) = progress.failed.take() {
             return Err(why);
@@ -215,9 +215,9 @@ impl BatchCounts {
         batches.truncate(all);
         let requests = batches.iter().map(|requests| requests.get());
         let usual = usual(requests.zip(counts).collect());
-        let mut counted = Counted {
+        let mut counted = BatchTotals {
             requests: usual.iter().map(|(requests, _)| requests).sum(),
-            known: Known {
+            known: TrialRequests {
                 warm_up: progress.warm_up.requests(),
                 batches,
             },

@@ -18,15 +18,15 @@ use prony_model::{
     CountedBy, Ended, FailureKind, FunctionInstructions, LoadResult, Measurement, Outcome,
     UnemulatedCost, UserInstructions,
 };
-use prony_server::{PortSource, ProgramOptions, Wrapper, WrapperVariable};
+use prony_server::{ProgramOptions, Wrapper, WrapperVariable};
 
-use super::kept::Running;
 use super::process::{Access, Process};
 use super::sampling::Meter;
+use super::server_pool::Running;
 use super::trial::{Stop, TrialEvent, TrialSetup, failed, unreadable};
 use super::verify::settle_quiet;
 pub use counting::CountedRequests;
-use counting::{BatchCounts, Batched, Counted, Counting};
+use counting::{BatchCounts, BatchTotals, Batched, Counting};
 use warm_up::{WarmUp, next_batch};
 
 /// An emulator makes a server start slower by about this factor.
@@ -143,7 +143,6 @@ impl TrialSetup<'_> {
     /// Counts the instructions of a new server.
     pub(super) fn count_instructions(
         &self,
-        ports: &mut dyn PortSource,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<(Measurement, Running), Stop> {
         if let Access::Outside(outside) = self.access {
@@ -164,7 +163,7 @@ impl TrialSetup<'_> {
         let counter = self.instructions.counter()?;
         let messages = Messages::new(&self.bench.logs, &self.name());
         let wrapper = counter.wrapper(&messages);
-        let running = self.bring_up(ports, Some((&wrapper, SLOWER_START)));
+        let running = self.bring_up(Some((&wrapper, SLOWER_START)));
         let counted = running.and_then(|mut running| {
             match self.count(counter, &mut running, ends, observe) {
                 Ok(counted) => Ok((running, counted)),
@@ -177,7 +176,7 @@ impl TrialSetup<'_> {
         // It need not end by itself: an emulator takes long to, and writes counts that nobody reads.
         running.server.stop(Duration::ZERO);
         let is_measured = self.attempt.trial.round <= UNEMULATED_ROUNDS;
-        let unemulated = is_measured.then(|| self.unemulated(requests, ports, observe));
+        let unemulated = is_measured.then(|| self.unemulated(requests, observe));
         let unemulated = unemulated.transpose()?;
         if let Some(counted) = &mut measurement.user_instructions {
             counted.unemulated = unemulated;
@@ -295,10 +294,9 @@ impl TrialSetup<'_> {
     fn unemulated(
         &self,
         warm_up_requests: u64,
-        ports: &mut dyn PortSource,
         observe: &mut dyn FnMut(TrialEvent<'_>),
     ) -> Result<UnemulatedCost, Stop> {
-        let mut running = self.bring_up(ports, None)?;
+        let mut running = self.bring_up(None)?;
         let server = &mut running.server;
         observe(TrialEvent::WarmingUp(Duration::ZERO));
         let mut sent = 0;
@@ -372,7 +370,7 @@ fn fail_unless_complete(load: &LoadResult) -> Result<(), Stop> {
     }
 }
 
-fn recorded(counter: &Counter, counted: Counted, program: &str) -> UserInstructions {
+fn recorded(counter: &Counter, counted: BatchTotals, program: &str) -> UserInstructions {
     let setting = |one: &prony_instructions::Setting| format!("{}={}", one.name, one.value);
     let variables = settings().iter().map(setting);
     let options = node_options();

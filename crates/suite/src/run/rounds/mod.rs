@@ -32,7 +32,7 @@ pub fn most_re_runs(planned: usize) -> usize {
 }
 
 /// Runs trials. In tests, servers and loads are made up.
-pub trait Rig {
+pub trait TrialRunner {
     /// Runs a trial. `None` if the run was stopped.
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
 
@@ -40,7 +40,7 @@ pub trait Rig {
     fn begin_round(&mut self, _trials: &[Planned]) {}
 
     /// Stores its result durably.
-    fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError>;
+    fn store(&mut self, record: TrialRecord) -> Result<(), StoreError>;
 
     /// The time since some fixed instant.
     fn clock(&self) -> Duration;
@@ -77,7 +77,7 @@ pub struct Done {
 pub fn run(
     plan: Plan,
     rule: &Rule<'_>,
-    rig: &mut dyn Rig,
+    runner: &mut dyn TrialRunner,
     done: &mut Done,
 ) -> Result<(), StoreError> {
     let sure = match rule.adaptive {
@@ -87,7 +87,7 @@ pub fn run(
         }
         None => u32::MAX,
     };
-    rig.report(RunEvent::Planned {
+    runner.report(RunEvent::Planned {
         trials: &plan.trials(sure),
     });
     let adaptive = rule.adaptive;
@@ -105,7 +105,7 @@ pub fn run(
         planned: 0,
         re_run: 0,
     };
-    let ended = rounds.run(rig, done);
+    let ended = rounds.run(runner, done);
     if let Some(stopping) = &mut rounds.stopping {
         // Measures that still go on were stopped: by the user, or because a trial could not be stored.
         stopping.interrupted();
@@ -142,7 +142,7 @@ enum RoundEnd {
 }
 
 impl RoundRunner<'_> {
-    fn run(&mut self, rig: &mut dyn Rig, done: &mut Done) -> Result<(), StoreError> {
+    fn run(&mut self, runner: &mut dyn TrialRunner, done: &mut Done) -> Result<(), StoreError> {
         loop {
             let stopping = self.stopping.as_ref();
             let goes_on = |measure| stopping.is_none_or(|stopping| stopping.goes_on(measure));
@@ -151,12 +151,12 @@ impl RoundRunner<'_> {
                 return Ok(());
             }
             done.rounds += 1;
-            if self.round(round, rig)? == RoundEnd::Stopped {
+            if self.round(round, runner)? == RoundEnd::Stopped {
                 return Ok(());
             }
             if let Some(stopping) = &mut self.stopping {
                 let widest = stopping.round_over();
-                rig.report(RunEvent::RoundOver {
+                runner.report(RunEvent::RoundOver {
                     widest,
                     time_left: stopping.time_left(),
                 });
@@ -164,17 +164,21 @@ impl RoundRunner<'_> {
         }
     }
 
-    fn round(&mut self, round: Vec<Planned>, rig: &mut dyn Rig) -> Result<RoundEnd, StoreError> {
+    fn round(
+        &mut self,
+        round: Vec<Planned>,
+        runner: &mut dyn TrialRunner,
+    ) -> Result<RoundEnd, StoreError> {
         self.planned += round.len();
-        rig.begin_round(&round);
-        rig.report(RunEvent::Round { trials: &round });
+        runner.begin_round(&round);
+        runner.report(RunEvent::Round { trials: &round });
         let first = |planned| Queued { planned, number: 1 };
         let mut queue: VecDeque<Queued> = round.into_iter().map(first).collect();
         while let Some(queued) = queue.pop_front() {
             let attempt = self.attempt(&queued);
-            rig.report(RunEvent::Trial { attempt: &attempt });
-            let begun = rig.clock();
-            let Some(mut record) = rig.measure(&attempt) else {
+            runner.report(RunEvent::Trial { attempt: &attempt });
+            let begun = runner.clock();
+            let Some(mut record) = runner.measure(&attempt) else {
                 return Ok(RoundEnd::Stopped);
             };
             self.attempts += 1;
@@ -188,15 +192,15 @@ impl RoundRunner<'_> {
                 TrialResult::Failed { .. } => Vec::new(),
             };
             if let Some(stopping) = &mut self.stopping {
-                let took = rig.clock().saturating_sub(begun);
+                let took = runner.clock().saturating_sub(begun);
                 stopping.take(queued.planned.measure, &record, took);
             }
             let again = self.is_re_run(&queued, &attempt, &record);
-            rig.report(RunEvent::TrialOver {
+            runner.report(RunEvent::TrialOver {
                 record: &record,
                 again,
             });
-            rig.keep(record)?;
+            runner.store(record)?;
             if again {
                 self.re_run += 1;
                 // At the end of the round the disturbance may be over.

@@ -195,7 +195,7 @@ impl Watched {
 
 /// The figure of each server in each round of one measure, by the attempt that counts.
 #[derive(Debug, Default)]
-struct Figures(BTreeMap<String, BTreeMap<u32, Counted>>);
+struct Figures(BTreeMap<String, BTreeMap<u32, CountedAttempt>>);
 
 /// A server compared with the baseline.
 struct Compared {
@@ -206,7 +206,7 @@ struct Compared {
 
 /// The attempt at a round that counts so far.
 #[derive(Debug, PartialEq)]
-struct Counted {
+struct CountedAttempt {
     weight: AttemptWeight,
     figure: Option<f64>,
 }
@@ -216,7 +216,7 @@ impl Figures {
     fn take(&mut self, record: &TrialRecord) {
         let trial = &record.trial;
         let rounds = self.0.entry(trial.server.clone()).or_default();
-        let attempt = Counted {
+        let attempt = CountedAttempt {
             weight: record.weight(),
             figure: record.measurement().and_then(Measurement::headline),
         };
@@ -238,7 +238,8 @@ impl Figures {
         let (Some(one), Some(other)) = (self.0.get(one), self.0.get(other)) else {
             return 0;
         };
-        let is_quiet = |counted: &Counted| counted.figure.is_some() && counted.weight.is_quiet();
+        let is_quiet =
+            |counted: &CountedAttempt| counted.figure.is_some() && counted.weight.is_quiet();
         let both = one
             .iter()
             .filter(|(round, counted)| is_quiet(counted) && other.get(round).is_some_and(is_quiet));

@@ -1,6 +1,6 @@
 //! What Maven or Gradle builds.
 
-use super::{Candidate, Place, id_of, id_of_folder};
+use super::{Candidate, ProgramFolder, id_of, id_of_folder};
 
 /// The newest executable archive of a folder: builds leave archives with the sources, without the dependencies and of
 /// earlier versions beside it.
@@ -18,7 +18,7 @@ fn run_installed(folder: &str) -> String {
 }
 
 /// The programs that Maven or Gradle builds: that of the folder, or those of its modules.
-pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
+pub fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     let mut candidates = maven(place);
     if candidates.is_empty() {
         candidates = gradle(place);
@@ -26,7 +26,7 @@ pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
     candidates
 }
 
-fn maven(place: &Place<'_>) -> Vec<Candidate> {
+fn maven(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     let Some(pom) = place.text("pom.xml") else {
         return Vec::new();
     };
@@ -58,7 +58,7 @@ fn maven(place: &Place<'_>) -> Vec<Candidate> {
     modules.collect()
 }
 
-fn gradle(place: &Place<'_>) -> Vec<Candidate> {
+fn gradle(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     let settings = gradle_file(place, "settings").map(|(_, text)| text);
     let modules = settings.as_deref().map(included).unwrap_or_default();
     let own = std::iter::once(String::new());
@@ -69,7 +69,7 @@ fn gradle(place: &Place<'_>) -> Vec<Candidate> {
 }
 
 /// The program that the build file of a module describes; of the build itself if the module has no name.
-fn gradle_program(place: &Place<'_>, module: &str) -> Option<Candidate> {
+fn gradle_program(place: &ProgramFolder<'_>, module: &str) -> Option<Candidate> {
     let folder = match module {
         "" => ".".to_owned(),
         module => module.replace(':', "/"),
@@ -109,7 +109,7 @@ fn gradle_program(place: &Place<'_>, module: &str) -> Option<Candidate> {
 }
 
 /// A file of Gradle in either of its languages: its path, and its text.
-fn gradle_file(place: &Place<'_>, name: &str) -> Option<(String, String)> {
+fn gradle_file(place: &ProgramFolder<'_>, name: &str) -> Option<(String, String)> {
     let mut files = ["gradle", "gradle.kts"]
         .map(|kind| format!("{name}.{kind}"))
         .into_iter();
@@ -143,7 +143,7 @@ fn included(settings: &str) -> Vec<String> {
 }
 
 /// The path of the project's own copy of the tool, here or in the root of the build, if there is one, and what that needs.
-fn wrapper(place: &Place<'_>, name: &str) -> Option<(String, &'static str)> {
+fn wrapper(place: &ProgramFolder<'_>, name: &str) -> Option<(String, &'static str)> {
     let (_, up) = place.upwards(|folder| folder.join(name).is_file())?;
     let path = if up.as_os_str().is_empty() {
         format!("./{name}")

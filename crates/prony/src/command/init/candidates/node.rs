@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Candidate, Place, id_of, id_of_folder, text};
+use super::{Candidate, ProgramFolder, id_of, id_of_folder, text};
 
 const PACKAGE: &str = "package.json";
 const PNPM_WORKSPACE: &str = "pnpm-workspace.yaml";
@@ -70,7 +70,7 @@ impl Manager {
 }
 
 /// The script `start`, or else the main file.
-pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
+pub fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     let Some(package) = package_in(place.folder) else {
         return Vec::new();
     };
@@ -116,7 +116,7 @@ fn package_in(folder: &Path) -> Option<Value> {
     serde_json::from_str(&text(&folder.join(PACKAGE))?).ok()
 }
 
-fn run(place: &Place<'_>, package: &Value, manager: &Manager) -> Option<String> {
+fn run(place: &ProgramFolder<'_>, package: &Value, manager: &Manager) -> Option<String> {
     if let Some(start) = package["scripts"]["start"].as_str() {
         // The manager would be one more process between Prony and the server.
         let is_plain = start.starts_with("node ") && !start.contains(FOR_A_SHELL);
@@ -140,7 +140,7 @@ fn run(place: &Place<'_>, package: &Value, manager: &Manager) -> Option<String> 
 
 /// The manager of the project, and the path of its lockfile, if there is one: the lockfile decides, here or in the root
 /// of the workspace, or else the field `packageManager`.
-fn manager(place: &Place<'_>, package: &Value) -> (&'static Manager, Option<String>) {
+fn manager(place: &ProgramFolder<'_>, package: &Value) -> (&'static Manager, Option<String>) {
     let is_root = |folder: &Path| folder == place.folder || is_workspace(folder);
     let has_lock = |folder: &Path| is_root(folder) && !locks_in(folder).is_empty();
     let root = place.upwards(has_lock);

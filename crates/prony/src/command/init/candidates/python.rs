@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Candidate, Place, id_of_folder, name_of, sources, text};
+use super::{Candidate, ProgramFolder, id_of_folder, name_of, sources, text};
 
 /// What a program without any file that describes it was found by.
 pub const PLAIN: &str = "a Python file";
@@ -11,7 +11,7 @@ pub const PLAIN: &str = "a Python file";
 const MOST_FILES: usize = 200;
 
 /// The applications of common frameworks, or else a program that uses a server of the standard library.
-pub fn candidates(place: &Place<'_>) -> Vec<Candidate> {
+pub fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     let found_by = FILES
         .into_iter()
         .find(|file| place.has(file))
@@ -56,7 +56,7 @@ const FILES: [&str; 4] = [
 /// How the packages of a program are installed into an environment of its own: by the manager of the project, for which
 /// the lockfile decides. `None` if nothing has to be installed.
 fn installation(
-    place: &Place<'_>,
+    place: &ProgramFolder<'_>,
     has_requirements: bool,
     project: Option<&str>,
 ) -> Option<Candidate> {
@@ -116,7 +116,7 @@ fn in_new_environment(commands: &[&str]) -> Vec<String> {
 }
 
 /// The path of uv's lockfile, here or in the root of the workspace.
-fn uv_lock(place: &Place<'_>) -> Option<String> {
+fn uv_lock(place: &ProgramFolder<'_>) -> Option<String> {
     let is_root = |folder: &Path| {
         folder == place.folder
             || text(&folder.join("pyproject.toml"))
@@ -142,7 +142,7 @@ fn poetry(is_locked: bool, has_package: bool) -> &'static [&'static str] {
 }
 
 /// Whether the project of Poetry is a package itself, which the server may import.
-fn has_package(place: &Place<'_>, table: &toml::Value) -> bool {
+fn has_package(place: &ProgramFolder<'_>, table: &toml::Value) -> bool {
     let name = ["tool.poetry.name", "project.name"]
         .into_iter()
         .find_map(|path| at(table, path));

@@ -27,9 +27,9 @@ fn wild() -> impl FnMut(&TrialAttempt) -> f64 {
 
 #[test]
 fn precise_measures_get_no_more_rounds() {
-    let mut rig = made_up(steady);
-    let done = go(plan(&[200]), adaptive(3600, 200), &mut rig);
-    assert_eq!(rig.sure, LEAST_ROUNDS * 3);
+    let mut runner = made_up(steady);
+    let done = go(plan(&[200]), adaptive(3600, 200), &mut runner);
+    assert_eq!(runner.sure, LEAST_ROUNDS * 3);
     let [end] = &done.ends[..] else {
         panic!("{done:?}");
     };
@@ -37,18 +37,18 @@ fn precise_measures_get_no_more_rounds() {
     let is_early = (LEAST_ROUNDS..30).contains(&(end.rounds as usize));
     assert!(is_early, "{end:?}");
     assert!(end.widest.unwrap() <= 0.03, "{end:?}");
-    assert_eq!(rig.kept.len(), 3 * end.rounds as usize);
+    assert_eq!(runner.stored.len(), 3 * end.rounds as usize);
     assert_eq!(done.rounds, end.rounds);
 }
 
 #[test]
 fn imprecise_measures_get_more_rounds_with_all_their_servers() {
     let mut wild = wild();
-    let mut rig = made_up(|attempt: &TrialAttempt| match &*attempt.trial.workload {
+    let mut runner = made_up(|attempt: &TrialAttempt| match &*attempt.trial.workload {
         "w0" => steady(attempt),
         _ => wild(attempt),
     });
-    let done = go(plan(&[40, 40]), adaptive(3600, 40), &mut rig);
+    let done = go(plan(&[40, 40]), adaptive(3600, 40), &mut runner);
     let [precise, imprecise] = &done.ends[..] else {
         panic!("{done:?}");
     };
@@ -56,12 +56,12 @@ fn imprecise_measures_get_more_rounds_with_all_their_servers() {
     let all = (EnoughRounds::MostRounds, 40);
     assert_eq!((imprecise.reason, imprecise.rounds), all);
     assert!(imprecise.widest.unwrap() > 0.03);
-    assert_eq!(rig.widest.len(), 40);
-    assert_eq!(rig.widest[39], None, "nothing goes on");
-    assert_eq!(rig.widest[38].is_some(), imprecise.widest.is_some());
+    assert_eq!(runner.widest.len(), 40);
+    assert_eq!(runner.widest[39], None, "nothing goes on");
+    assert_eq!(runner.widest[38].is_some(), imprecise.widest.is_some());
     for round in 1..=40 {
         let expected = if round <= precise.rounds { 6 } else { 3 };
-        assert_eq!(rig.round(round).len(), expected);
+        assert_eq!(runner.round(round).len(), expected);
     }
 }
 
@@ -90,16 +90,20 @@ fn imprecise_measures_end_for_another_reason() {
         ),
     ] {
         let mut wild = wild();
-        let mut rig = made_up(|attempt: &TrialAttempt| match most {
+        let mut runner = made_up(|attempt: &TrialAttempt| match most {
             2 => steady(attempt),
             _ => wild(attempt),
         });
-        (rig.foreign, rig.stopped_after) = (foreign, stopped_after);
-        let done = go(plan(&[most]), adaptive(budget_s, most), &mut rig);
+        (runner.foreign, runner.stopped_after) = (foreign, stopped_after);
+        let done = go(plan(&[most]), adaptive(budget_s, most), &mut runner);
         let end = &done.ends[0];
         assert_eq!((end.reason, end.rounds), (reason, complete), "{name}");
-        assert_eq!((done.rounds, rig.kept.len()), (begun, trials), "{name}");
-        assert_eq!(rig.clock_s, trials as u64, "{name}");
+        assert_eq!(
+            (done.rounds, runner.stored.len()),
+            (begun, trials),
+            "{name}"
+        );
+        assert_eq!(runner.clock_s, trials as u64, "{name}");
         assert!(end.widest.unwrap() > 0.03, "{name}");
     }
 }
@@ -126,9 +130,9 @@ fn a_measure_without_servers_has_no_reason_to_end() {
 #[test]
 fn rounds_that_are_noisy_in_every_attempt_do_not_make_a_measure_precise() {
     let busy_at_first = |attempt: &TrialAttempt| f64::from(attempt.trial.round <= 10);
-    let mut rig = made_up(steady);
-    rig.foreign = &busy_at_first;
-    let done = go(plan(&[200]), adaptive(3600, 200), &mut rig);
+    let mut runner = made_up(steady);
+    runner.foreign = &busy_at_first;
+    let done = go(plan(&[200]), adaptive(3600, 200), &mut runner);
     let end = &done.ends[0];
     assert_eq!((end.reason, end.rounds), (EnoughRounds::Precise, 16));
 }

@@ -15,7 +15,7 @@ use crate::run::testing;
 type More<'a> = dyn FnMut(&TrialAttempt, &mut Measurement) + 'a;
 
 /// Trials of a second each.
-struct FakeRig<'a> {
+struct FakeRunner<'a> {
     rate: Box<dyn FnMut(&TrialAttempt) -> f64 + 'a>,
     /// The share of the server's CPUs that another program uses.
     foreign: &'a dyn Fn(&TrialAttempt) -> f64,
@@ -28,7 +28,7 @@ struct FakeRig<'a> {
     /// After how many attempts the run is stopped.
     stopped_after: usize,
     clock_s: u64,
-    kept: Vec<TrialRecord>,
+    stored: Vec<TrialRecord>,
     attempts: Vec<TrialAttempt>,
     /// How many trials each round began with.
     begun: Vec<usize>,
@@ -38,8 +38,8 @@ struct FakeRig<'a> {
     re_run: usize,
 }
 
-fn made_up<'a>(rate: impl FnMut(&TrialAttempt) -> f64 + 'a) -> FakeRig<'a> {
-    FakeRig {
+fn made_up<'a>(rate: impl FnMut(&TrialAttempt) -> f64 + 'a) -> FakeRunner<'a> {
+    FakeRunner {
         rate: Box::new(rate),
         foreign: &|_| 0.0,
         is_cold: &|_| false,
@@ -47,7 +47,7 @@ fn made_up<'a>(rate: impl FnMut(&TrialAttempt) -> f64 + 'a) -> FakeRig<'a> {
         alike: Vec::new(),
         stopped_after: usize::MAX,
         clock_s: 0,
-        kept: Vec::new(),
+        stored: Vec::new(),
         attempts: Vec::new(),
         begun: Vec::new(),
         sure: 0,
@@ -56,9 +56,9 @@ fn made_up<'a>(rate: impl FnMut(&TrialAttempt) -> f64 + 'a) -> FakeRig<'a> {
     }
 }
 
-impl Rig for FakeRig<'_> {
+impl TrialRunner for FakeRunner<'_> {
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
-        if self.kept.len() == self.stopped_after {
+        if self.stored.len() == self.stopped_after {
             return None;
         }
         self.clock_s += 1;
@@ -79,8 +79,8 @@ impl Rig for FakeRig<'_> {
         self.begun.push(trials.len());
     }
 
-    fn keep(&mut self, record: TrialRecord) -> Result<(), StoreError> {
-        self.kept.push(record);
+    fn store(&mut self, record: TrialRecord) -> Result<(), StoreError> {
+        self.stored.push(record);
         Ok(())
     }
 
@@ -98,10 +98,10 @@ impl Rig for FakeRig<'_> {
     }
 }
 
-impl FakeRig<'_> {
+impl FakeRunner<'_> {
     /// The stored trials of a round: server and attempt, in order.
     fn round(&self, round: u32) -> Vec<(&str, u32)> {
-        let of_it = self.kept.iter().filter(|one| one.trial.round == round);
+        let of_it = self.stored.iter().filter(|one| one.trial.round == round);
         of_it
             .map(|one| (one.trial.server.as_str(), one.attempt))
             .collect()
@@ -144,8 +144,8 @@ fn plan(rounds: &[u32]) -> Plan {
 }
 
 /// Runs the rounds and returns how they went.
-fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut FakeRig<'_>) -> Done {
-    let alike = std::mem::take(&mut rig.alike);
+fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, runner: &mut FakeRunner<'_>) -> Done {
+    let alike = std::mem::take(&mut runner.alike);
     let rule = Rule {
         adaptive,
         baseline: None,
@@ -153,6 +153,6 @@ fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, rig: &mut FakeRig<'_>) -> Do
         alike: &alike,
     };
     let mut done = Done::default();
-    run(plan, &rule, rig, &mut done).unwrap();
+    run(plan, &rule, runner, &mut done).unwrap();
     done
 }

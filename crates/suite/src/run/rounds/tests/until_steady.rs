@@ -18,7 +18,7 @@ fn takes_s(server: &str) -> f64 {
 }
 
 /// Trials with made-up processes, which have this rate and CPU time per response. A kept process stays as warm as it was.
-fn processes<'a>(gives: impl Fn(&TrialAttempt) -> (f64, f64) + 'a) -> FakeRig<'a> {
+fn processes<'a>(gives: impl Fn(&TrialAttempt) -> (f64, f64) + 'a) -> FakeRunner<'a> {
     let mut running = Vec::new();
     trials(move |attempt| {
         let key = (attempt.trial.server.clone(), attempt.measure);
@@ -43,19 +43,21 @@ fn processes<'a>(gives: impl Fn(&TrialAttempt) -> (f64, f64) + 'a) -> FakeRig<'a
 }
 
 /// Trials of 1000 responses, each with this rate, CPU time per response and warm-up.
-fn trials<'a>(mut measured: impl FnMut(&TrialAttempt) -> ((f64, f64), WarmUp) + 'a) -> FakeRig<'a> {
-    let mut rig = made_up(|_| 0.0);
-    rig.more = Box::new(move |attempt, measurement| {
+fn trials<'a>(
+    mut measured: impl FnMut(&TrialAttempt) -> ((f64, f64), WarmUp) + 'a,
+) -> FakeRunner<'a> {
+    let mut runner = made_up(|_| 0.0);
+    runner.more = Box::new(move |attempt, measurement| {
         let ((rate, cost), warm_up) = measured(attempt);
         measurement.load.rate_per_s = rate;
         measurement.load.outcomes[Outcome::Ok] = 1000;
         measurement.server.as_mut().unwrap().cpu_user_s = 1000.0 * cost;
         measurement.warm_up = Some(warm_up);
     });
-    rig
+    runner
 }
 
-impl FakeRig<'_> {
+impl FakeRunner<'_> {
     /// Runs the rounds of one measure.
     fn go(&mut self, rounds: u32, limit_s: f64) {
         let mut measures = measures(&[rounds]);
@@ -72,7 +74,7 @@ impl FakeRig<'_> {
     }
 
     fn warm_ups(&self, server: &str) -> Vec<WarmUp> {
-        let of_it = self.kept.iter().filter(|one| one.trial.server == server);
+        let of_it = self.stored.iter().filter(|one| one.trial.server == server);
         of_it.filter_map(|one| one.measurement()?.warm_up).collect()
     }
 
@@ -85,33 +87,33 @@ impl FakeRig<'_> {
 
 #[test]
 fn the_first_trial_searches_and_later_ones_use_its_result() {
-    let mut rig = processes(|_| (1000.0, 0.001));
-    rig.go(3, 20.0);
+    let mut runner = processes(|_| (1000.0, 0.001));
+    runner.go(3, 20.0);
     for (server, later) in [
         // The load's own warm-up is longer than it needs.
         ("ceiling", (Fixed, 0.5)),
         ("go", (Fixed, 0.7)),
         ("bun", (Keep, 0.5)),
     ] {
-        assert_eq!(rig.warmings(server), [(UntilSteady, 0.5), later, later]);
+        assert_eq!(runner.warmings(server), [(UntilSteady, 0.5), later, later]);
     }
-    assert_eq!(rig.begun, [3, 3, 3]);
+    assert_eq!(runner.begun, [3, 3, 3]);
 }
 
 #[test]
 fn without_a_limit_there_is_no_search() {
-    let mut rig = processes(|_| (1000.0, 0.001));
-    rig.go(2, 0.0);
-    assert!(rig.attempts.iter().all(|one| one.warming == Fixed));
+    let mut runner = processes(|_| (1000.0, 0.001));
+    runner.go(2, 0.0);
+    assert!(runner.attempts.iter().all(|one| one.warming == Fixed));
 }
 
 #[test]
 fn compared_servers_are_kept_together_or_not_at_all() {
-    let mut rig = processes(|_| (1000.0, 0.001));
-    rig.alike = ["go", "bun"].map(str::to_owned).into();
-    rig.go(3, 20.0);
+    let mut runner = processes(|_| (1000.0, 0.001));
+    runner.alike = ["go", "bun"].map(str::to_owned).into();
+    runner.go(3, 20.0);
     for (server, later) in [("go", Keep), ("bun", Keep), ("ceiling", Fixed)] {
-        let warmings = &rig.warmings(server)[1..];
+        let warmings = &runner.warmings(server)[1..];
         assert!(warmings.iter().all(|one| one.0 == later), "{server}");
     }
 }
@@ -122,16 +124,22 @@ fn a_server_called_warm_too_soon_is_recognised_by_its_rounds() {
         let faster = 1.0 + 0.1 * f64::from(attempt.trial.round);
         (1000.0 * faster, 0.001 / faster)
     };
-    let mut rig = processes(gives);
-    rig.go(8, 20.0);
-    let improving = |server| rig.improving(server).into_iter().filter(|&it| it).count();
+    let mut runner = processes(gives);
+    runner.go(8, 20.0);
+    let improving = |server| {
+        runner
+            .improving(server)
+            .into_iter()
+            .filter(|&it| it)
+            .count()
+    };
     assert_eq!(improving("bun"), 4, "from the fifth round on");
     // A restarted process: only the machine can make its rounds differ.
     assert_eq!(improving("go"), 0);
 }
 
 /// Servers that warm up in virtual time at these rates: those that are kept go on where their last trial ended.
-fn in_virtual_time<'a>(rates: [(&'a str, &'a dyn Fn(f64) -> f64); 3]) -> FakeRig<'a> {
+fn in_virtual_time<'a>(rates: [(&'a str, &'a dyn Fn(f64) -> f64); 3]) -> FakeRunner<'a> {
     let mut all = BTreeMap::new();
     trials(move |attempt| {
         let id = &attempt.trial.server;
@@ -168,23 +176,23 @@ fn searches_in_virtual_time_decide_what_is_kept_and_until_when_it_warms_up() {
     let warm = |_: f64| 1000.0;
     let quick = |age_s: f64| 500.0 + 500.0 * (age_s / 3.0).min(1.0);
     let slow = |age_s: f64| 10_000.0 * 1.2_f64.powf(age_s.min(30.0));
-    let mut rig = in_virtual_time([("ceiling", &warm), ("go", &quick), ("bun", &slow)]);
-    rig.go(12, 20.0);
+    let mut runner = in_virtual_time([("ceiling", &warm), ("go", &quick), ("bun", &slow)]);
+    runner.go(12, 20.0);
     // A new process each time, with the load's own warm-up.
-    let ceiling = rig.warm_ups("ceiling");
+    let ceiling = runner.warm_ups("ceiling");
     assert!(ceiling.iter().all(|one| one.process == ProcessStart::New));
     assert_eq!(ceiling[1].loaded_s, 0.5);
     // It was warm after more than a second, so it is kept, and has been warm since.
-    let go = rig.warm_ups("go");
+    let go = runner.warm_ups("go");
     assert!(go[1..].iter().all(|one| one.process == ProcessStart::Kept));
     assert!(go.iter().all(|one| !one.still_improving), "{go:?}");
     // Each trial loads it for another second and a half.
     assert_eq!(go[2].loaded_s - go[1].loaded_s, 1.5);
     // It reached the limit, and was watched until two rounds were level, at an age of 30 s.
-    let bun = rig.warm_ups("bun");
+    let bun = runner.warm_ups("bun");
     assert_eq!((bun[0].searched_s, bun[0].time_to_warm_s), (20.0, None));
     let expected = [[true; 7].as_slice(), &[false; 5]].concat();
-    assert_eq!(rig.improving("bun"), expected);
+    assert_eq!(runner.improving("bun"), expected);
     assert_eq!(bun[7].time_to_warm_s, Some(31.0));
     let later = bun[8..].iter();
     assert!({ later }.all(|one| one.time_to_warm_s.is_none()));

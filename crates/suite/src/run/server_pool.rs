@@ -15,71 +15,84 @@ const MOST_MEMORY: f64 = 0.25;
 /// The server and the index of the measure. Each load warms up different code, so each has its own process.
 pub type Key = (String, usize);
 
-/// The kept processes, one per server and measure. Dropping this kills them all.
+/// The processes that are kept, one per server and measure. Dropping this kills them all.
 ///
 /// If there is no room for another process, Prony stops it after its trial and starts a new one for the next, so that
 /// those already kept stay warm.
-#[derive(Default)]
-pub struct Kept {
-    running: Vec<KeptServer>,
+pub struct ServerPool {
+    servers: Vec<PooledServer>,
     /// Every process that was ever kept.
     known: BTreeSet<Key>,
+    machine_memory_bytes: u64,
 }
 
-struct KeptServer {
+struct PooledServer {
     key: Key,
     held_bytes: u64,
     running: Running,
 }
 
-impl Kept {
-    /// Takes out the process of `key`. If it has ended, returns how it ended instead.
-    pub fn take(&mut self, key: &Key) -> (Option<Running>, Option<String>) {
-        let Some(place) = self.running.iter().position(|one| one.key == *key) else {
-            return (None, None);
+impl ServerPool {
+    /// Keeps nothing yet, on a machine with this much memory.
+    pub fn new(machine_memory_bytes: u64) -> Self {
+        Self {
+            servers: Vec::new(),
+            known: BTreeSet::new(),
+            machine_memory_bytes,
+        }
+    }
+
+    /// Takes out the process of `key`, if it is kept.
+    ///
+    /// # Errors
+    /// If it has ended: how.
+    pub fn take(&mut self, key: &Key) -> Result<Option<Running>, String> {
+        let Some(index) = self.servers.iter().position(|one| one.key == *key) else {
+            return Ok(None);
         };
-        let mut one = self.running.remove(place);
-        match one.running.server.exited() {
-            None => (Some(one.running), None),
-            Some(exit) => (None, Some(exit)),
+        let mut running = self.servers.remove(index).running;
+        match running.server.exited() {
+            None => Ok(Some(running)),
+            Some(exit) => Err(exit),
         }
     }
 
     /// Whether a new process of `key` is the first or a restart.
     pub fn process_start(&self, key: &Key) -> ProcessStart {
-        match self.known.contains(key) {
-            true => ProcessStart::Restarted,
-            false => ProcessStart::New,
+        if self.known.contains(key) {
+            ProcessStart::Restarted
+        } else {
+            ProcessStart::New
         }
     }
 
-    /// Keeps a server, or stops it if there is no room; `machine_memory_bytes` is the machine's memory.
-    pub fn put(&mut self, key: Key, running: Running, machine_memory_bytes: u64) {
+    /// Keeps a server, or stops it if there is no room.
+    pub fn put(&mut self, key: Key, running: Running) {
         let held_bytes = running.server.held_bytes();
         self.known.insert(key.clone());
-        self.running.push(KeptServer {
+        self.servers.push(PooledServer {
             key,
             held_bytes,
             running,
         });
-        if self.exceeds_limits(machine_memory_bytes)
-            && let Some(one) = self.running.pop()
+        if self.exceeds_limits()
+            && let Some(one) = self.servers.pop()
         {
             one.running.stop();
         }
     }
 
-    fn exceeds_limits(&self, machine_memory_bytes: u64) -> bool {
-        let held: u64 = self.running.iter().map(|one| one.held_bytes).sum();
-        let too_large =
-            machine_memory_bytes > 0 && held as f64 > MOST_MEMORY * machine_memory_bytes as f64;
+    fn exceeds_limits(&self) -> bool {
+        let held: u64 = self.servers.iter().map(|one| one.held_bytes).sum();
+        let memory = self.machine_memory_bytes;
+        let too_large = memory > 0 && held as f64 > MOST_MEMORY * memory as f64;
         // A single one is kept however large it is.
-        self.running.len() > MOST_KEPT || (self.running.len() > 1 && too_large)
+        self.servers.len() > MOST_KEPT || (self.servers.len() > 1 && too_large)
     }
 
     /// Stops those that are no longer needed.
     pub fn retain(&mut self, is_needed: impl Fn(&Key) -> bool) {
-        for one in self.running.extract_if(.., |one| !is_needed(&one.key)) {
+        for one in self.servers.extract_if(.., |one| !is_needed(&one.key)) {
             one.running.stop();
         }
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Where the agents run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Place {
+pub enum AgentLocation {
     /// There are none: this process generates the load, whatever `prony.toml` says.
     None,
     /// On this host.
@@ -24,7 +24,7 @@ pub enum Place {
 const NAMES: [&str; 5] = ["kubernetes", "slurm", "ssh", "local", "none"];
 const ALLOWED: &str = "kubernetes, slurm, ssh:HOST,…, local or none";
 
-impl Place {
+impl AgentLocation {
     /// Its name, without hosts.
     pub fn name(&self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for AgentLocation {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -81,7 +81,7 @@ fn hosts_of(text: &str) -> Result<Vec<String>, String> {
     Ok(hosts)
 }
 
-impl TryFrom<String> for Place {
+impl TryFrom<String> for AgentLocation {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
@@ -96,11 +96,14 @@ mod tests {
 
     #[test]
     fn a_place_is_a_word_and_only_ssh_takes_hosts() {
-        let parse = |text: &str| text.parse::<Place>();
-        assert_eq!(parse("kubernetes"), Ok(Place::Kubernetes));
-        assert_eq!(parse("local"), Ok(Place::Local));
+        let parse = |text: &str| text.parse::<AgentLocation>();
+        assert_eq!(parse("kubernetes"), Ok(AgentLocation::Kubernetes));
+        assert_eq!(parse("local"), Ok(AgentLocation::Local));
         let hosts = ["a", "me@b", "ssh://me@c:22"].map(String::from).to_vec();
-        assert_eq!(parse("ssh:a,me@b,ssh://me@c:22"), Ok(Place::Ssh(hosts)));
+        assert_eq!(
+            parse("ssh:a,me@b,ssh://me@c:22"),
+            Ok(AgentLocation::Ssh(hosts))
+        );
         for [text, message] in rows(
             "
             ssh | name at least one host, for instance ssh:host1,host2

@@ -5,7 +5,7 @@ use prony_model::Protocol;
 
 /// What tells the figures of a load from those of others.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct LoadResource {
     /// The process that runs the load, by an ID that no other has.
     pub instance: String,
     /// The version of Prony.
@@ -16,7 +16,7 @@ pub struct Source {
     pub protocol: Protocol,
 }
 
-impl Source {
+impl LoadResource {
     /// That of a load which the process `instance` runs.
     pub fn of(plan: &LoadPlan, instance: String) -> Self {
         let target = plan.target();
@@ -54,7 +54,7 @@ mod tests {
         let request = Request::new("GET", &url, &[], &[]).unwrap();
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
         let plan = LoadPlan::new(nowhere.into(), url.as_str(), request);
-        let source = Source::of(&plan, "1".into());
-        assert!(source.attributes().contains(&("url.full", "http://h/a")));
+        let resource = LoadResource::of(&plan, "1".into());
+        assert!(resource.attributes().contains(&("url.full", "http://h/a")));
     }
 }

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 /// A page of the site.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum PageAddress {
     /// The front page.
     Front,
     /// A run, by its id.
@@ -17,15 +17,44 @@ pub enum Place {
     /// The list of comparisons.
     Comparisons,
     /// Two runs, by their ids.
-    Runs(String, String),
-    /// Two servers of one run: the run's id, and theirs.
-    Servers(String, String, String),
+    Runs {
+        /// The older one.
+        base: String,
+        /// The newer one.
+        new: String,
+    },
+    /// Two servers of one run, by their ids.
+    Servers {
+        /// The run's id.
+        run: String,
+        /// The older one.
+        base: String,
+        /// The newer one.
+        new: String,
+    },
 }
 
 /// The longest name of a file, without its ending; two of them and their ending fit in any file system's limit.
 const LONGEST: usize = 60;
 
-impl Place {
+impl PageAddress {
+    /// The comparison of two runs.
+    pub fn runs(base: &str, new: &str) -> Self {
+        Self::Runs {
+            base: base.to_owned(),
+            new: new.to_owned(),
+        }
+    }
+
+    /// The comparison of two servers of a run.
+    pub fn servers(run: &str, base: &str, new: &str) -> Self {
+        Self::Servers {
+            run: run.to_owned(),
+            base: base.to_owned(),
+            new: new.to_owned(),
+        }
+    }
+
     /// The path of its file in the site.
     pub fn path(&self) -> String {
         match self {
@@ -34,15 +63,15 @@ impl Place {
             Self::Server(id) => format!("servers/{}.html", slug(id)),
             Self::Machine(name) => format!("machines/{}.html", slug(name)),
             Self::Comparisons => "compare.html".to_owned(),
-            Self::Runs(base, new) => format!("compare/{}~{}.html", slug(base), slug(new)),
-            Self::Servers(run, base, new) => {
+            Self::Runs { base, new } => format!("compare/{}~{}.html", slug(base), slug(new)),
+            Self::Servers { run, base, new } => {
                 format!("compare/{}~{}~{}.html", slug(run), slug(base), slug(new))
             }
         }
     }
 
     /// The address of this page, relative to another.
-    pub fn from(&self, other: &Place) -> String {
+    pub fn from(&self, other: &PageAddress) -> String {
         let up = match other {
             Self::Front | Self::Comparisons => "",
             _ => "../",
@@ -51,7 +80,7 @@ impl Place {
     }
 
     /// A link to this page from another.
-    pub fn link(&self, text: impl Into<String>, from: &Place) -> Link {
+    pub fn link(&self, text: impl Into<String>, from: &PageAddress) -> Link {
         Link {
             text: text.into(),
             href: self.from(from),
@@ -60,14 +89,14 @@ impl Place {
 }
 
 /// The pages above one, the topmost first.
-pub fn trail(to: &Place) -> Vec<Link> {
+pub fn trail(to: &PageAddress) -> Vec<Link> {
     match to {
-        Place::Front => Vec::new(),
-        Place::Runs(..) | Place::Servers(..) => vec![
-            Place::Front.link("All runs", to),
-            Place::Comparisons.link("Comparisons", to),
+        PageAddress::Front => Vec::new(),
+        PageAddress::Runs { .. } | PageAddress::Servers { .. } => vec![
+            PageAddress::Front.link("All runs", to),
+            PageAddress::Comparisons.link("Comparisons", to),
         ],
-        _ => vec![Place::Front.link("All runs", to)],
+        _ => vec![PageAddress::Front.link("All runs", to)],
     }
 }
 
@@ -103,7 +132,7 @@ mod tests {
 
     #[test]
     fn plain_ids_name_their_files_and_others_get_a_hash() {
-        let path = |id: &str| Place::Run(id.into()).path();
+        let path = |id: &str| PageAddress::Run(id.into()).path();
         assert_eq!(
             path("20261121-203000-tour"),
             "runs/20261121-203000-tour.html"
@@ -125,17 +154,20 @@ mod tests {
 
     #[test]
     fn two_pairs_never_share_a_page() {
-        let pair = |base: &str, new: &str| Place::Runs(base.into(), new.into()).path();
+        let pair = |base: &str, new: &str| PageAddress::runs(base, new).path();
         assert_ne!(pair("a~b", "c"), pair("a", "b~c"));
-        let servers = Place::Servers("a".into(), "b".into(), "c".into());
+        let servers = PageAddress::servers("a", "b", "c");
         assert_ne!(pair("a", "b"), servers.path());
     }
 
     #[test]
     fn links_are_relative_to_the_page_that_has_them() {
-        let (front, run) = (Place::Front, Place::Run("a".into()));
+        let (front, run) = (PageAddress::Front, PageAddress::Run("a".into()));
         assert_eq!(run.from(&front), "runs/a.html");
         assert_eq!(front.from(&run), "../index.html");
-        assert_eq!(Place::Server("go".into()).from(&run), "../servers/go.html");
+        assert_eq!(
+            PageAddress::Server("go".into()).from(&run),
+            "../servers/go.html"
+        );
     }
 }
