@@ -16,7 +16,7 @@ mod position;
 mod reader;
 mod unsupported;
 
-pub use error::{ParseError, ParseErrorKind};
+pub use error::ParseError;
 pub use parse::{is_variable_name, parse};
 pub use position::{Position, Span};
 pub use unsupported::{Unsupported, unsupported};

@@ -7,8 +7,8 @@ use crate::ast::{
     FilterValue, FlagOption, HurlFile, OptionValue, Query, QueryValue, Setting, TextOption,
     VersionValue,
 };
-use crate::listing::{Listing, Reason};
-use crate::position::{Position, Span};
+use crate::listing::listing;
+use crate::position::Position;
 
 /// Something in a file that Prony does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,18 +37,9 @@ impl Unsupported {
         format!("Prony does not support {feature}{advice}")
     }
 
-    /// The refusal in the form of Hurl's errors.
+    /// The refusal in the form of an error of the parser.
     pub fn render(&self, file: &str, text: &str) -> String {
-        let reason = self.reason();
-        let span = Span::at(self.position);
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Listing {
-            title: "Unsupported",
-            span,
-            entry_line: None,
-            reason: Reason::Carets(&reason),
-        }
-        .render(file, text)
+        listing("Unsupported", file, text, self.position, &self.reason())
     }
 }
 
@@ -267,7 +258,7 @@ b: certificate \"Subject\"
     }
 
     #[test]
-    fn a_refusal_looks_like_an_error_of_hurl() {
+    fn a_refusal_looks_like_an_error_of_the_parser() {
         let text = "GET http://a\n[Options]\nproxy: b\n";
         let file = crate::parse(text).expect("a file");
         let expected = "\

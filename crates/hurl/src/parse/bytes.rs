@@ -4,7 +4,6 @@ use super::combine::{Parsed, fatal, optional};
 use super::key;
 use super::primitive::{hex_digit, literal, skip_spaces, try_literal};
 use crate::ast::{Bytes, Template};
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 /// `file,name;`
@@ -24,7 +23,7 @@ pub(super) fn hex(reader: &mut Reader<'_>) -> Parsed<Bytes> {
         digits.push(digit as u8);
     }
     let (pairs, []) = digits.as_chunks::<2>() else {
-        return fatal(reader.position(), ParseErrorKind::OddNumberOfHexDigits);
+        return fatal(reader.position(), "expecting an even number of hex digits");
     };
     let value = pairs.iter().map(|[high, low]| high << 4 | low).collect();
     let span = reader.span_since(start);

@@ -5,7 +5,6 @@ use super::json;
 use super::primitive::{literal, newline, skip_spaces, try_literal};
 use super::template::{self, Encoded};
 use crate::ast::{Json, Multiline, Template};
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 const FENCE: &str = "```";
@@ -40,7 +39,7 @@ fn first_line(reader: &mut Reader<'_>) -> Parsed<()> {
     let start = reader.position();
     let hint = reader.read_while(|character| !matches!(character, '\n' | '\r' | '`'));
     if !hint.is_empty() {
-        return fatal(start, ParseErrorKind::LanguageHint(hint.to_owned()));
+        return fatal(start, format!("invalid language hint {hint}"));
     }
     newline(reader)
 }
@@ -116,7 +115,7 @@ fn graphql_variables(reader: &mut Reader<'_>) -> Parsed<Json> {
     skip_spaces(reader);
     let start = reader.position();
     let Ok(object) = json::compact_object(reader) else {
-        return fatal(start, ParseErrorKind::GraphQlVariables);
+        return fatal(start, "the GraphQL variables are not a valid JSON object");
     };
     reader.read_while(|character| matches!(character, ' ' | '\t' | '\n' | '\r'));
     Ok(object)

@@ -3,7 +3,6 @@
 use super::combine::{Parsed, fatal};
 use super::primitive::{literal, skip_spaces, try_literal};
 use crate::ast::{Expression, Placeholder, TemplateElement};
-use crate::error::ParseErrorKind;
 use crate::position::Position;
 use crate::reader::Reader;
 
@@ -42,7 +41,7 @@ pub(super) fn pieces(characters: &[Encoded<'_>], end: Position) -> Parsed<Vec<Pi
         rest = &rest[length..];
         if !rest.is_empty() {
             let Some(length) = closing(&rest[2..]) else {
-                return fatal(end, ParseErrorKind::expecting("}}"));
+                return fatal(end, "expecting '}}'");
             };
             pieces.push(Piece::Placeholder(inner_placeholder(&rest[2..2 + length])?));
             rest = &rest[2 + length..];
@@ -103,7 +102,7 @@ fn expression(reader: &mut Reader<'_>) -> Parsed<Placeholder> {
     let name = reader.read_while(is_name);
     let span = reader.span_since(start);
     let expression = match name {
-        "" => return fatal(span.start, ParseErrorKind::TemplateVariable),
+        "" => return fatal(span.start, "expecting a variable"),
         "newDate" => Expression::NewDate,
         "newUuid" => Expression::NewUuid,
         name => Expression::Variable(name.to_owned()),

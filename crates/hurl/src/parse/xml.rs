@@ -6,14 +6,13 @@ use quick_xml::escape::unescape;
 use quick_xml::events::Event;
 
 use super::combine::{Parsed, fatal, soft};
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 /// A well-formed document: its declaration, comments and its root element.
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<String> {
     let text = reader.rest();
     if !text.starts_with('<') {
-        return soft(reader.position(), ParseErrorKind::Xml);
+        return soft(reader.position(), "invalid XML");
     }
     match document_end(text) {
         Ok(end) => {
@@ -22,7 +21,7 @@ pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<String> {
         }
         Err(wrong) => {
             reader.skip(&text[..wrong]);
-            fatal(reader.position(), ParseErrorKind::Xml)
+            fatal(reader.position(), "invalid XML")
         }
     }
 }
