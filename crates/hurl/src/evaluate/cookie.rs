@@ -1,7 +1,7 @@
 //! Cookies that a response sets.
 
 use super::date;
-use super::failure::{Failure, FailureKind, fail};
+use super::failure::{Failure, fail};
 use super::response::Response;
 use super::value::Value;
 use crate::ast::CookieAttribute;
@@ -42,12 +42,9 @@ pub(super) fn attribute(
             Some(value) => match date::cookie_expires(value) {
                 Some(date) => Some(Value::Date(date)),
                 None => {
-                    return fail(
-                        span,
-                        FailureKind::CookieExpires {
-                            value: value.to_owned(),
-                        },
-                    );
+                    let reason =
+                        format!("could not parse Cookie Expires attribute value <{value}>");
+                    return fail(span, "HTTP connection", reason);
                 }
             },
         },

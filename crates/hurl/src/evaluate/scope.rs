@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-use super::failure::{Failure, FailureKind, fail};
+use super::failure::{Failure, INVALID_REGEX, fail};
 use super::value::{Number, Value};
 use super::variables::Variables;
 use crate::ast::{
@@ -74,10 +74,10 @@ impl<'a> Scope<'a> {
         match &placeholder.expression {
             Expression::Variable(name) => match self.variables.get(name) {
                 Some(variable) => Ok(variable.value.clone()),
-                None => fail(
-                    placeholder.span,
-                    FailureKind::Undefined { name: name.clone() },
-                ),
+                None => {
+                    let reason = format!("you must set the variable {name}");
+                    fail(placeholder.span, "Undefined variable", reason)
+                }
             },
             Expression::NewDate => Ok(Value::Date(self.now().into())),
             Expression::NewUuid => Ok(Value::Text(uuid(self.environment.random()))),
@@ -88,12 +88,10 @@ impl<'a> Scope<'a> {
         let value = self.value(placeholder)?;
         match value.rendered() {
             Some(text) => Ok(text),
-            None => fail(
-                placeholder.span,
-                FailureKind::Unrenderable {
-                    value: value.to_string(),
-                },
-            ),
+            None => {
+                let reason = format!("expression with value {value} can not be rendered");
+                fail(placeholder.span, "Unrenderable expression", reason)
+            }
         }
     }
 
@@ -141,7 +139,8 @@ impl<'a> Scope<'a> {
                 JsonPiece::Value(placeholder) => {
                     let value = self.rendered(placeholder)?;
                     if !crate::parse::begins_with_json_scalar(&value) {
-                        return fail(placeholder.span, FailureKind::InvalidJson { value });
+                        let reason = format!("actual value is <{value}>");
+                        return fail(placeholder.span, "Invalid JSON", reason);
                     }
                     text.push_str(&value);
                 }
@@ -198,11 +197,17 @@ impl<'a> Scope<'a> {
     pub fn file(&mut self, name: &Template) -> Result<Vec<u8>, Failure> {
         let text = self.text(name)?;
         self.environment.file(&text).or_else(|error| {
-            let kind = match error {
-                FileError::Unreadable(reason) => FailureKind::FileUnreadable { name: text, reason },
-                FileError::Forbidden => FailureKind::FileForbidden { name: text },
+            let (title, reason) = match error {
+                FileError::Unreadable(reason) => (
+                    "File read access",
+                    format!("file {text} can not be read: {reason}"),
+                ),
+                FileError::Forbidden => (
+                    "Unauthorized file access",
+                    format!("unauthorized access to file {text}"),
+                ),
             };
-            fail(name.span, kind)
+            fail(name.span, title, reason)
         })
     }
 
@@ -219,7 +224,11 @@ impl<'a> Scope<'a> {
         }
         match regex::Regex::new(&self.text(template)?) {
             Ok(regex) => Ok(Cow::Owned(regex)),
-            Err(_) => fail(template.span, FailureKind::InvalidRegex),
+            Err(_) => fail(
+                template.span,
+                INVALID_REGEX,
+                "regex expression is not valid",
+            ),
         }
     }
 
@@ -233,7 +242,10 @@ impl<'a> Scope<'a> {
         let value = self.text(&path.template)?;
         match serde_json_path::JsonPath::parse(&value) {
             Ok(path) => Ok(Cow::Owned(path)),
-            Err(_) => fail(path.template.span, FailureKind::InvalidJsonPath { value }),
+            Err(_) => {
+                let reason = format!("JSONPath expression '{value}' is not valid");
+                fail(path.template.span, "Invalid JSONPath", reason)
+            }
         }
     }
 
@@ -299,13 +311,11 @@ impl<'a> Scope<'a> {
                 let value = self.value(placeholder)?;
                 match convert(&value) {
                     Some(value) => Ok(value),
-                    None => fail(
-                        placeholder.span,
-                        FailureKind::ExpressionType {
-                            value: value.described(),
-                            expected,
-                        },
-                    ),
+                    None => {
+                        let actual = value.described();
+                        let reason = format!("expecting {expected}, actual value is {actual}");
+                        fail(placeholder.span, "Invalid expression type", reason)
+                    }
                 }
             }
         }
