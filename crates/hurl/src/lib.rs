@@ -18,7 +18,7 @@ mod unsupported;
 
 pub use error::ParseError;
 pub use parse::{is_variable_name, parse};
-pub use position::{Position, Span};
+pub use position::Position;
 pub use unsupported::{Unsupported, unsupported};
 
 /// The longest file that [`parse`] reads: parsing takes up to 100 times as much memory.

@@ -66,7 +66,7 @@ fn entry(entry: &Entry) -> Vec<Unsupported> {
         return found;
     };
     if response.version.value == VersionValue::Http3 {
-        found.push(Unsupported::new("HTTP/3", response.version.span.start));
+        found.push(Unsupported::new("HTTP/3", response.version.position));
     }
     for Capture { query, filters, .. } in &response.captures {
         found.extend(value(query, filters));
@@ -90,7 +90,7 @@ fn option(option: &EntryOption) -> Option<Unsupported> {
     };
     Some(Unsupported {
         advice: advice(&option.value),
-        ..Unsupported::new(feature, option.span.start)
+        ..Unsupported::new(feature, option.position)
     })
 }
 
@@ -164,18 +164,14 @@ fn value(query: &Query, filters: &[Filter]) -> Vec<Unsupported> {
         query.value,
         QueryValue::XPath(_) | QueryValue::Certificate(_)
     );
-    let query = is_query_unsupported.then(|| {
-        Unsupported::new(
-            format!("the query {}", query.value.name()),
-            query.span.start,
-        )
-    });
+    let query = is_query_unsupported
+        .then(|| Unsupported::new(format!("the query {}", query.value.name()), query.position));
     let is_unsupported = |filter: &&Filter| matches!(filter.value, FilterValue::XPath(_));
     let filters = filters.iter().filter(is_unsupported);
     let filters = filters.map(|filter| {
         Unsupported::new(
             format!("the filter {}", filter.value.name()),
-            filter.span.start,
+            filter.position,
         )
     });
     query.into_iter().chain(filters).collect()

@@ -197,8 +197,8 @@ impl<'a> HurlUser<'a> {
             return Ok(false);
         };
         if run.redirects.len() as u64 >= run.options.most_redirects {
-            let span = entry.entry.request.url.span;
-            let failure = Failure::new(span, "HTTP connection", "too many redirect");
+            let position = entry.entry.request.url.position;
+            let failure = Failure::new(position, "HTTP connection", "too many redirect");
             return Err(Unexpected::Status(vec![failure]));
         }
         let refused = |reason: RequestFailure| {
@@ -352,7 +352,7 @@ impl<'a> HurlUser<'a> {
 
 /// A failure in a line, with its place and without secrets.
 fn described(file: &str, failure: &Failure, secrets: &Secrets) -> String {
-    let place = place(file, failure.span.start);
+    let place = place(file, failure.position);
     format!("{place}: {}", in_a_line(failure, secrets))
 }
 

@@ -1,7 +1,7 @@
 //! Options of an entry.
 
 use super::{Number, Placeholder, Template};
-use crate::position::Span;
+use crate::position::Position;
 
 /// An option of an entry.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ pub struct EntryOption {
     /// Its name and value.
     pub value: OptionValue,
     /// Where its name is.
-    pub span: Span,
+    pub position: Position,
 }
 
 /// The kinds of options.

@@ -10,7 +10,7 @@ use super::scope::{Environment, Scope};
 use super::value::{Value, hexadecimal};
 use super::variables::Variables;
 use crate::ast::{self, Assert, Body, BodyValue, Capture, KeyValue, StatusValue, VersionValue};
-use crate::position::{Position, Span};
+use crate::position::Position;
 
 const WRONG_BODY: &str = "Assert body value";
 
@@ -61,8 +61,8 @@ impl<'a> Evaluation<'a> {
         };
         if expected_version != self.response.version.number() {
             let reason = format!("actual value is <HTTP/{}>", self.response.version.number());
-            let span = expected.version.span;
-            failures.push(Failure::new(span, "Assert HTTP version", reason));
+            let position = expected.version.position;
+            failures.push(Failure::new(position, "Assert HTTP version", reason));
         }
         let is_expected = |status| status == u64::from(self.response.status);
         if matches!(expected.status.value, StatusValue::Exactly(status) if !is_expected(status)) {
@@ -109,18 +109,18 @@ impl<'a> Evaluation<'a> {
         let name = scope.text(&capture.name)?;
         let Some(value) = self.query(&capture.query, scope)? else {
             let reason = "query didn't return any result";
-            return fail(capture.query.span, "No query result", reason);
+            return fail(capture.query.position, "No query result", reason);
         };
         let Some(value) = filter::all(&capture.filters, value, scope, self.coerces_json_path)?
         else {
             let first = capture.filters.first();
-            let span = first.map_or(capture.query.span, |filter| filter.span);
-            return fail(span, filter::TITLE, "a filter didn't return any result");
+            let position = first.map_or(capture.query.position, |filter| filter.position);
+            return fail(position, filter::TITLE, "a filter didn't return any result");
         };
         if capture.is_redacted && !matches!(value, Value::Text(_)) {
             let actual = value.type_name();
             let reason = format!("secret must be string, actual value is <{actual}>");
-            return fail(capture.name.span, "Invalid secret type", reason);
+            return fail(capture.name.position, "Invalid secret type", reason);
         }
         Ok((name, value))
     }
@@ -153,7 +153,7 @@ impl<'a> Evaluation<'a> {
             values if values.contains(&expected.as_str()) => return Ok(()),
             [] => {
                 let reason = "this header has not been found in the response";
-                return fail(header.key.span, "Header not found", reason);
+                return fail(header.key.position, "Header not found", reason);
             }
             [value] => (*value).to_owned(),
             values => {
@@ -163,36 +163,36 @@ impl<'a> Evaluation<'a> {
             }
         };
         let reason = format!("actual value is <{actual}>");
-        fail(header.value.span, "Assert header value", reason)
+        fail(header.value.position, "Assert header value", reason)
     }
 
     fn body(&self, body: &Body, scope: &mut Scope<'_>) -> Result<(), Failure> {
-        let Some((expected, span)) = scope.body_text(body)? else {
+        let Some((expected, position)) = scope.body_text(body)? else {
             let expected = scope.body(body)?;
             if expected == self.response.body {
                 return Ok(());
             }
-            let span = match &body.value {
-                BodyValue::Bytes(bytes) => bytes.span,
-                _ => Span::at(body.span.start),
+            let position = match &body.value {
+                BodyValue::Bytes(bytes) => bytes.position,
+                _ => body.position,
             };
             let actual = hexadecimal(self.response.body);
-            return fail(span, WRONG_BODY, format!("actual value is <{actual}>"));
+            return fail(position, WRONG_BODY, format!("actual value is <{actual}>"));
         };
-        let start = Span::at(body.span.start);
+        let start = body.position;
         let actual = self.cache.text(self.response, start)?;
         if actual == expected {
             return Ok(());
         }
         if !actual.contains('\n') && !expected.contains('\n') {
-            return fail(span, WRONG_BODY, format!("actual value is <{actual}>"));
+            return fail(position, WRONG_BODY, format!("actual value is <{actual}>"));
         }
         let (hunk, line) = first_hunk(&expected, actual);
-        let span = Span::at(Position {
-            line: span.start.line + line,
+        let position = Position {
+            line: position.line + line,
             column: 1,
-        });
-        fail(span, WRONG_BODY, hunk)
+        };
+        fail(position, WRONG_BODY, hunk)
     }
 
     fn assert(&self, assert: &Assert, scope: &mut Scope<'_>) -> Result<(), Failure> {
@@ -200,7 +200,7 @@ impl<'a> Evaluation<'a> {
         let value = match (value, assert.filters.first()) {
             (value, None) => value,
             (None, Some(filter)) => {
-                return fail(filter.span, filter::TITLE, filter::WITHOUT_INPUT);
+                return fail(filter.position, filter::TITLE, filter::WITHOUT_INPUT);
             }
             (Some(value), Some(_)) => {
                 filter::all(&assert.filters, value, scope, self.coerces_json_path)?

@@ -5,14 +5,14 @@ use super::failure::{Failure, fail};
 use super::response::Response;
 use super::value::Value;
 use crate::ast::CookieAttribute;
-use crate::position::Span;
+use crate::position::Position;
 
 /// The value or an attribute of the first cookie of that name, if the response sets one.
 pub(super) fn attribute(
     response: &Response<'_>,
     name: &str,
     attribute: CookieAttribute,
-    span: Span,
+    position: Position,
 ) -> Result<Option<Value>, Failure> {
     let cookies = response
         .header("set-cookie")
@@ -44,7 +44,7 @@ pub(super) fn attribute(
                 None => {
                     let reason =
                         format!("could not parse Cookie Expires attribute value <{value}>");
-                    return fail(span, "HTTP connection", reason);
+                    return fail(position, "HTTP connection", reason);
                 }
             },
         },

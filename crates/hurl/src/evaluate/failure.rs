@@ -3,13 +3,13 @@
 use std::fmt;
 
 use crate::ast::Status;
-use crate::position::Span;
+use crate::position::Position;
 
 /// Why an entry failed, and where the file says what was expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The place in the file.
-    pub span: Span,
+    pub position: Position,
     /// What failed, in Hurl's words.
     pub title: &'static str,
     /// Why.
@@ -19,10 +19,10 @@ pub struct Failure {
 pub(super) const INVALID_REGEX: &str = "Invalid regex";
 
 impl Failure {
-    /// A failure at `span`.
-    pub fn new(span: Span, title: &'static str, reason: impl Into<String>) -> Self {
+    /// A failure at `position`.
+    pub fn new(position: Position, title: &'static str, reason: impl Into<String>) -> Self {
         Self {
-            span,
+            position,
             title,
             reason: reason.into(),
         }
@@ -31,28 +31,28 @@ impl Failure {
     /// A response with another status.
     pub fn status(expected: &Status, actual: u16) -> Self {
         let reason = format!("actual value is <{actual}>");
-        Self::new(expected.span, "Assert status code", reason)
+        Self::new(expected.position, "Assert status code", reason)
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            span,
+            position,
             title,
             reason,
         } = self;
-        write!(formatter, "{}: {title}: {reason}", span.start.line)
+        write!(formatter, "{}: {title}: {reason}", position.line)
     }
 }
 
 impl std::error::Error for Failure {}
 
-/// A result that fails at `span`.
+/// A result that fails at `position`.
 pub(super) fn fail<T>(
-    span: Span,
+    position: Position,
     title: &'static str,
     reason: impl Into<String>,
 ) -> Result<T, Failure> {
-    Err(Failure::new(span, title, reason))
+    Err(Failure::new(position, title, reason))
 }

@@ -35,7 +35,7 @@ pub(super) fn all(
                 coerces,
             }
             .filtered(scope)?,
-            None => return fail(filter.span, TITLE, WITHOUT_INPUT),
+            None => return fail(filter.position, TITLE, WITHOUT_INPUT),
         };
     }
     Ok(value)
@@ -137,7 +137,7 @@ impl Input<'_> {
             },
             FilterValue::XPath(_) => {
                 let reason = format!("the filter {} is not supported", self.filter.value.name());
-                return fail(self.filter.span, "Unsupported by Prony", reason);
+                return fail(self.filter.position, "Unsupported by Prony", reason);
             }
         };
         Ok(Some(value))
@@ -155,7 +155,7 @@ impl Input<'_> {
     }
 
     fn fail<T>(&self, reason: String) -> Result<T, Failure> {
-        fail(self.filter.span, TITLE, reason)
+        fail(self.filter.position, TITLE, reason)
     }
 
     fn text(&self) -> Result<&str, Failure> {
@@ -255,7 +255,7 @@ impl Input<'_> {
         let url = self.text()?;
         let invalid = |message| {
             let reason = format!("invalid URL <{url}> ({message})");
-            fail(self.filter.span, "Invalid URL", reason)
+            fail(self.filter.position, "Invalid URL", reason)
         };
         url::parameter(url, &name)
             .map(|value| value.map(Value::Text))

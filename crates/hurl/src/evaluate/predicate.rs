@@ -9,7 +9,7 @@ use super::failure::{Failure, INVALID_REGEX, fail};
 use super::scope::Scope;
 use super::value::{Mismatch, Value, is_ip, is_uuid};
 use crate::ast::{Predicate, PredicateValue, RegexValue, Test};
-use crate::position::{Position, Span};
+use crate::position::Position;
 
 /// How a test ended, and what was expected. Only a failure takes the time to write a message.
 struct Outcome<'a> {
@@ -44,11 +44,11 @@ pub(super) fn check(
     let expected = outcome.expected;
     let reason = format!("actual: {actual} expected: {not}{expected}{note}");
     // Column 0, as in Hurl: what fails is the whole line.
-    let span = Span::at(Position {
-        line: predicate.span.start.line,
+    let position = Position {
+        line: predicate.position.line,
         column: 0,
-    });
-    fail(span, "Assert failure", reason)
+    };
+    fail(position, "Assert failure", reason)
 }
 
 impl fmt::Display for Expected<'_> {
@@ -100,7 +100,7 @@ fn outcome<'p>(
         Test::EndsWith(other) => compare(other, "ends with ", Value::ends_with)?,
         Test::Contains(other) => compare(other, "contains ", Value::contains)?,
         Test::Includes(other) => compare(other, "includes ", Value::includes)?,
-        Test::Matches(pattern) => matches(pattern, predicate.span, value, scope)?,
+        Test::Matches(pattern) => matches(pattern, predicate.position, value, scope)?,
         Test::Exists => is(|_| Ok(true), "something"),
         Test::IsBoolean => is(|value| Ok(matches!(value, Value::Bool(_))), "boolean"),
         Test::IsCollection => is(
@@ -141,7 +141,7 @@ fn outcome<'p>(
 
 fn matches<'p>(
     pattern: &'p RegexValue,
-    span: Span,
+    position: Position,
     value: Option<&Value>,
     scope: &mut Scope<'_>,
 ) -> Result<Outcome<'p>, Failure> {
@@ -158,7 +158,10 @@ fn matches<'p>(
     };
     let regex = scope.regex(pattern).map_err(|failure| {
         if failure.title == INVALID_REGEX {
-            Failure { span, ..failure }
+            Failure {
+                position,
+                ..failure
+            }
         } else {
             failure
         }

@@ -18,7 +18,7 @@ impl Evaluation<'_> {
     /// A variable is not defined, the body is not what the query reads, or the query is not supported.
     pub fn query(&self, query: &Query, scope: &mut Scope<'_>) -> Result<Option<Value>, Failure> {
         let response = self.response;
-        let text = || self.cache.text(response, query.span);
+        let text = || self.cache.text(response, query.position);
         Ok(Some(match &query.value {
             QueryValue::Status => Value::integer(response.status),
             QueryValue::Version => Value::Text(response.version.number().to_owned()),
@@ -30,11 +30,11 @@ impl Evaluation<'_> {
             QueryValue::Cookie(path) => {
                 let name = scope.text(&path.name)?;
                 let attribute = path.attribute.unwrap_or(CookieAttribute::Value);
-                return cookie::attribute(response, &name, attribute, path.name.span);
+                return cookie::attribute(response, &name, attribute, path.name.position);
             }
             QueryValue::Body => Value::Text(text()?.to_owned()),
             QueryValue::JsonPath(path) => {
-                let json = self.cache.json(response, query.span)?;
+                let json = self.cache.json(response, query.position)?;
                 return json_path(json, path, scope, self.coerces_json_path);
             }
             QueryValue::Regex(regex) => {
@@ -64,7 +64,7 @@ impl Evaluation<'_> {
             ),
             QueryValue::XPath(_) | QueryValue::Certificate(_) => {
                 let reason = format!("the query {} is not supported", query.value.name());
-                return fail(query.span, "Unsupported by Prony", reason);
+                return fail(query.position, "Unsupported by Prony", reason);
             }
         }))
     }

@@ -69,7 +69,7 @@ impl Scope<'_> {
         let mut text = self.text(&request.url)?;
         if let Err(message) = url::check_scheme(&text) {
             let reason = format!("invalid URL <{text}> ({message})");
-            return fail(request.url.span, "Invalid URL", reason);
+            return fail(request.url.position, "Invalid URL", reason);
         }
         if !request.query.is_empty() {
             if !text.ends_with('?') {

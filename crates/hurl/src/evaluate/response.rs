@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::failure::{Failure, fail};
-use crate::position::Span;
+use crate::position::Position;
 
 /// A response that was received.
 #[derive(Clone, Debug)]
@@ -79,20 +79,20 @@ impl<'a> Response<'a> {
             .map(|(_, value)| *value)
     }
 
-    /// The body as a text, in the encoding that `content-type` gives. A failure is at `span`.
-    fn text(&self, span: Span) -> Result<String, Failure> {
+    /// The body as a text, in the encoding that `content-type` gives. A failure is at `position`.
+    fn text(&self, position: Position) -> Result<String, Failure> {
         let charset = self.header("content-type").next().and_then(charset);
         let charset = charset.unwrap_or("utf-8");
         let Some(encoding) = encoding_rs::Encoding::for_label(charset.as_bytes()) else {
             let reason = format!("the charset '{charset}' is not valid");
-            return fail(span, "Invalid charset", reason);
+            return fail(position, "Invalid charset", reason);
         };
         match encoding.decode_without_bom_handling_and_without_replacement(self.body) {
             Some(text) => Ok(text.into_owned()),
             None => {
                 let charset = encoding.name();
                 let reason = format!("could not decode response body with charset '{charset}'");
-                fail(span, "Invalid decoding", reason)
+                fail(position, "Invalid decoding", reason)
             }
         }
     }
@@ -116,10 +116,14 @@ pub(super) struct Cache {
 
 impl Cache {
     /// The body as a text.
-    pub(super) fn text(&self, response: &Response<'_>, span: Span) -> Result<&str, Failure> {
-        let text = self.text.get_or_init(|| response.text(span));
+    pub(super) fn text(
+        &self,
+        response: &Response<'_>,
+        position: Position,
+    ) -> Result<&str, Failure> {
+        let text = self.text.get_or_init(|| response.text(position));
         text.as_deref().map_err(|failure| Failure {
-            span,
+            position,
             ..failure.clone()
         })
     }
@@ -128,13 +132,17 @@ impl Cache {
     pub(super) fn json(
         &self,
         response: &Response<'_>,
-        span: Span,
+        position: Position,
     ) -> Result<&serde_json::Value, Failure> {
-        let text = self.text(response, span)?;
+        let text = self.text(response, position)?;
         let json = self.json.get_or_init(|| serde_json::from_str(text).ok());
         match json {
             Some(json) => Ok(json),
-            None => fail(span, "Invalid JSON", "HTTP response is not a valid JSON"),
+            None => fail(
+                position,
+                "Invalid JSON",
+                "HTTP response is not a valid JSON",
+            ),
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::ast::{
     RegexTemplate, RegexValue, Setting, Template, TemplateElement, VariableDefinition,
     VariableValue,
 };
-use crate::position::Span;
+use crate::position::Position;
 
 /// What evaluation needs from outside.
 pub trait Environment {
@@ -76,7 +76,7 @@ impl<'a> Scope<'a> {
                 Some(variable) => Ok(variable.value.clone()),
                 None => {
                     let reason = format!("you must set the variable {name}");
-                    fail(placeholder.span, "Undefined variable", reason)
+                    fail(placeholder.position, "Undefined variable", reason)
                 }
             },
             Expression::NewDate => Ok(Value::Date(self.now().into())),
@@ -90,7 +90,7 @@ impl<'a> Scope<'a> {
             Some(text) => Ok(text),
             None => {
                 let reason = format!("expression with value {value} can not be rendered");
-                fail(placeholder.span, "Unrenderable expression", reason)
+                fail(placeholder.position, "Unrenderable expression", reason)
             }
         }
     }
@@ -140,7 +140,7 @@ impl<'a> Scope<'a> {
                     let value = self.rendered(placeholder)?;
                     if !crate::parse::begins_with_json_scalar(&value) {
                         let reason = format!("actual value is <{value}>");
-                        return fail(placeholder.span, "Invalid JSON", reason);
+                        return fail(placeholder.position, "Invalid JSON", reason);
                     }
                     text.push_str(&value);
                 }
@@ -207,7 +207,7 @@ impl<'a> Scope<'a> {
                     format!("unauthorized access to file {text}"),
                 ),
             };
-            fail(name.span, title, reason)
+            fail(name.position, title, reason)
         })
     }
 
@@ -225,7 +225,7 @@ impl<'a> Scope<'a> {
         match regex::Regex::new(&self.text(template)?) {
             Ok(regex) => Ok(Cow::Owned(regex)),
             Err(_) => fail(
-                template.span,
+                template.position,
                 INVALID_REGEX,
                 "regex expression is not valid",
             ),
@@ -244,7 +244,7 @@ impl<'a> Scope<'a> {
             Ok(path) => Ok(Cow::Owned(path)),
             Err(_) => {
                 let reason = format!("JSONPath expression '{value}' is not valid");
-                fail(path.template.span, "Invalid JSONPath", reason)
+                fail(path.template.position, "Invalid JSONPath", reason)
             }
         }
     }
@@ -314,7 +314,7 @@ impl<'a> Scope<'a> {
                     None => {
                         let actual = value.described();
                         let reason = format!("expecting {expected}, actual value is {actual}");
-                        fail(placeholder.span, "Invalid expression type", reason)
+                        fail(placeholder.position, "Invalid expression type", reason)
                     }
                 }
             }
@@ -336,23 +336,23 @@ impl<'a> Scope<'a> {
     }
 
     /// The text of a body that is compared as a text, and where it begins; nothing for bytes.
-    pub(super) fn body_text(&mut self, body: &Body) -> Result<Option<(String, Span)>, Failure> {
-        let start = Span::at(body.span.start);
+    pub(super) fn body_text(&mut self, body: &Body) -> Result<Option<(String, Position)>, Failure> {
+        let start = body.position;
         Ok(match &body.value {
             BodyValue::Json(json) => Some((self.json(json)?, start)),
             BodyValue::Xml(text) => Some((text.clone(), start)),
-            BodyValue::Oneline(template) => Some((self.text(template)?, template.span)),
+            BodyValue::Oneline(template) => Some((self.text(template)?, template.position)),
             BodyValue::Multiline(multiline) => {
-                let span = match multiline {
+                let position = match multiline {
                     Multiline::Text(template)
                     | Multiline::Json(template)
                     | Multiline::Xml(template)
                     | Multiline::GraphQl {
                         query: template, ..
-                    } => template.span,
-                    Multiline::Raw(_) => Span::at(body.span.start.after('\n')),
+                    } => template.position,
+                    Multiline::Raw(_) => body.position.after('\n'),
                 };
-                Some((self.multiline(multiline)?, span))
+                Some((self.multiline(multiline)?, position))
             }
             BodyValue::Bytes(_) | BodyValue::File(_) => None,
         })

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ast::HurlFile;
+use crate::position::Position;
 
 /// A fixed time, a fixed random number and one file.
 struct Fixed;
@@ -233,15 +234,8 @@ fn a_failure_has_its_place() {
     ) {
         let failures = failures(&format!("GET http://host\n{expected}\n"), body);
         let failures = failures.expect_err(expected).into_iter().map(|failure| {
-            let Failure {
-                span,
-                title,
-                reason,
-            } = failure;
-            format!(
-                "{}:{} {title}: {reason}",
-                span.start.line, span.start.column
-            )
+            let Position { line, column } = failure.position;
+            format!("{line}:{column} {}: {}", failure.title, failure.reason)
         });
         assert_eq!(failures.collect::<Vec<_>>().join(", "), place);
     }

@@ -8,7 +8,6 @@ use crate::ast::{
     Body, BodyValue, Entry, HurlFile, Request, Response, Status, StatusValue, Version, VersionValue,
 };
 use crate::error::suggest;
-use crate::position::Position;
 use crate::reader::Reader;
 
 const METHODS: &[&str] = &[
@@ -133,7 +132,7 @@ fn method(reader: &mut Reader<'_>) -> Parsed<String> {
 }
 
 fn version(reader: &mut Reader<'_>) -> Parsed<Version> {
-    let start = reader.cursor();
+    let position = reader.position();
     try_literal(reader, "HTTP")?;
     let versions = [
         ("/1.0", VersionValue::Http10),
@@ -144,40 +143,27 @@ fn version(reader: &mut Reader<'_>) -> Parsed<Version> {
     let value = match versions.into_iter().find(|(text, _)| reader.skip(text)) {
         Some((_, value)) => value,
         None if matches!(reader.peek(), Some(' ' | '\t')) => VersionValue::Any,
-        None => return fatal(start.position, VERSIONS),
+        None => return fatal(position, VERSIONS),
     };
-    Ok(Version {
-        value,
-        span: reader.span_since(start),
-    })
+    Ok(Version { value, position })
 }
 
 fn status(reader: &mut Reader<'_>) -> Parsed<Status> {
-    let start = reader.cursor();
+    let position = reader.position();
+    let is_digit = |character: char| character.is_ascii_digit();
     let value = if reader.skip("*") {
         StatusValue::Any
+    } else if let Ok(status) = reader.read_while(is_digit).parse() {
+        StatusValue::Exactly(status)
     } else {
-        status_number(
-            start.position,
-            reader.read_while(|character| character.is_ascii_digit()),
-        )?
+        return fatal(position, "HTTP status code is not valid");
     };
-    Ok(Status {
-        value,
-        span: reader.span_since(start),
-    })
-}
-
-fn status_number(position: Position, digits: &str) -> Parsed<StatusValue> {
-    match digits.parse() {
-        Ok(value) => Ok(StatusValue::Exactly(value)),
-        Err(_) => fatal(position, "HTTP status code is not valid"),
-    }
+    Ok(Status { value, position })
 }
 
 fn body(reader: &mut Reader<'_>) -> Parsed<Body> {
     skip_to_item(reader);
-    let start = reader.cursor();
+    let position = reader.position();
     let kinds: &[Parser<BodyValue>] = &[
         |reader| multiline::parse(reader).map(BodyValue::Multiline),
         |reader| text::backtick(reader).map(BodyValue::Oneline),
@@ -188,7 +174,6 @@ fn body(reader: &mut Reader<'_>) -> Parsed<Body> {
         |reader| bytes::file(reader).map(BodyValue::File),
     ];
     let value = choice(reader, kinds)?;
-    let span = reader.span_since(start);
     line_end(reader)?;
-    Ok(Body { value, span })
+    Ok(Body { value, position })
 }

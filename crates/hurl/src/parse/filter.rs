@@ -20,12 +20,9 @@ fn next(reader: &mut Reader<'_>) -> Parsed<Filter> {
     if !skip_spaces(reader) {
         return soft(reader.position(), "expecting 'filter'");
     }
-    let start = reader.cursor();
+    let position = reader.position();
     let value = value(reader)?;
-    Ok(Filter {
-        value,
-        span: reader.span_since(start),
-    })
+    Ok(Filter { value, position })
 }
 
 fn value(reader: &mut Reader<'_>) -> Parsed<FilterValue> {

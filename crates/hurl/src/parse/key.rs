@@ -57,7 +57,7 @@ pub(super) fn file_with_password(reader: &mut Reader<'_>) -> Parsed<Template> {
 }
 
 fn escaped_text(reader: &mut Reader<'_>, alphabet: &Alphabet) -> Parsed<Template> {
-    let start = reader.cursor();
+    let position = reader.position();
     let begins_with_bracket = reader.peek() == Some('[');
     let mut elements = Vec::new();
     loop {
@@ -72,12 +72,9 @@ fn escaped_text(reader: &mut Reader<'_>, alphabet: &Alphabet) -> Parsed<Template
         elements.push(TemplateElement::Text(text));
     }
     if elements.is_empty() || begins_with_bracket {
-        return fatal(start.position, alphabet.refusal);
+        return fatal(position, alphabet.refusal);
     }
-    Ok(Template {
-        elements,
-        span: reader.span_since(start),
-    })
+    Ok(Template { elements, position })
 }
 
 fn plain_text(reader: &mut Reader<'_>, alphabet: &Alphabet) -> Parsed<String> {

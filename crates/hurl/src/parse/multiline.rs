@@ -45,13 +45,13 @@ fn first_line(reader: &mut Reader<'_>) -> Parsed<()> {
 }
 
 fn template_to_fence(reader: &mut Reader<'_>) -> Parsed<Template> {
-    let start = reader.cursor();
+    let position = reader.position();
     let characters = to_fence(reader);
-    let span = reader.span_since(start);
+    let end = reader.position();
     literal(reader, FENCE)?;
     Ok(Template {
-        elements: template::elements(&characters, span.end)?,
-        span,
+        elements: template::elements(&characters, end)?,
+        position,
     })
 }
 
@@ -82,7 +82,7 @@ fn graphql(reader: &mut Reader<'_>) -> Parsed<Multiline> {
     reader.skip(",");
     skip_spaces(reader);
     newline(reader)?;
-    let start = reader.cursor();
+    let position = reader.position();
     let mut characters = Vec::new();
     let mut variables = None;
     while variables.is_none() && !reader.rest().starts_with(FENCE) {
@@ -97,15 +97,11 @@ fn graphql(reader: &mut Reader<'_>) -> Parsed<Multiline> {
     }
     let end = characters
         .last()
-        .map_or(start.position, |last| last.position.after(last.value));
+        .map_or(position, |last| last.position.after(last.value));
     literal(reader, FENCE)?;
-    let span = crate::Span {
-        start: start.position,
-        end,
-    };
     let query = Template {
         elements: template::elements(&characters, end)?,
-        span,
+        position,
     };
     Ok(Multiline::GraphQl { query, variables })
 }

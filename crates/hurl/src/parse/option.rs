@@ -12,22 +12,21 @@ use crate::reader::Reader;
 
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<EntryOption> {
     skip_to_item(reader);
-    let start = reader.cursor();
+    let position = reader.position();
     // No name has an underscore, but a wrong name may.
     let name = reader.read_while(|character| {
         character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '_')
     });
-    let span = reader.span_since(start);
     skip_spaces(reader);
     try_literal(reader, ":")?;
     skip_spaces(reader);
     let Some(value) = value(reader, name) else {
         let names = suggest(name, &OptionValue::names());
-        return fatal(span.start, format!("the option name is not valid. {names}"));
+        return fatal(position, format!("the option name is not valid. {names}"));
     };
     let value = value?;
     line_end(reader)?;
-    Ok(EntryOption { value, span })
+    Ok(EntryOption { value, position })
 }
 
 fn value(reader: &mut Reader<'_>, name: &str) -> Option<Parsed<OptionValue>> {

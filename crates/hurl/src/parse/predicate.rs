@@ -10,12 +10,12 @@ const INVALID_VALUE: &str = "invalid predicate value";
 
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Predicate> {
     let is_negated = negation(reader);
-    let start = reader.cursor();
+    let position = reader.position();
     let test = test(reader)?;
     Ok(Predicate {
         is_negated,
         test,
-        span: reader.span_since(start),
+        position,
     })
 }
 

@@ -9,12 +9,9 @@ use crate::ast::{
 use crate::reader::Reader;
 
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Query> {
-    let start = reader.cursor();
+    let position = reader.position();
     let value = value(reader)?;
-    Ok(Query {
-        value,
-        span: reader.span_since(start),
-    })
+    Ok(Query { value, position })
 }
 
 fn value(reader: &mut Reader<'_>) -> Parsed<QueryValue> {

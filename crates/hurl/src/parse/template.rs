@@ -98,16 +98,18 @@ pub(super) fn placeholder(reader: &mut Reader<'_>) -> Parsed<Placeholder> {
 }
 
 fn expression(reader: &mut Reader<'_>) -> Parsed<Placeholder> {
-    let start = reader.cursor();
+    let position = reader.position();
     let name = reader.read_while(is_name);
-    let span = reader.span_since(start);
     let expression = match name {
-        "" => return fatal(span.start, "expecting a variable"),
+        "" => return fatal(position, "expecting a variable"),
         "newDate" => Expression::NewDate,
         "newUuid" => Expression::NewUuid,
         name => Expression::Variable(name.to_owned()),
     };
-    Ok(Placeholder { expression, span })
+    Ok(Placeholder {
+        expression,
+        position,
+    })
 }
 
 /// Whether a character may be in the name of a variable.

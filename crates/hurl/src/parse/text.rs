@@ -8,10 +8,10 @@ use crate::reader::Reader;
 
 /// A text up to the end of the line or a comment, without the spaces at its end.
 pub(super) fn unquoted(reader: &mut Reader<'_>) -> Parsed<Template> {
-    let start = reader.cursor();
+    let position = reader.position();
     let mut characters = Vec::new();
     let mut length = 0;
-    let mut end = start;
+    let mut end = reader.cursor();
     while let Some(character) = character_except(reader, '#')? {
         let is_space = character.source == " ";
         characters.push(character);
@@ -22,10 +22,9 @@ pub(super) fn unquoted(reader: &mut Reader<'_>) -> Parsed<Template> {
     }
     characters.truncate(length);
     reader.seek(end);
-    let span = reader.span_since(start);
     Ok(Template {
-        elements: template::elements(&characters, span.end)?,
-        span,
+        elements: template::elements(&characters, end.position)?,
+        position,
     })
 }
 
@@ -42,10 +41,10 @@ pub(super) fn backtick(reader: &mut Reader<'_>) -> Parsed<Template> {
 fn enclosed(reader: &mut Reader<'_>, quote: char) -> Parsed<Template> {
     let mut buffer = [0; 4];
     let quote_text = &*quote.encode_utf8(&mut buffer);
-    let start = reader.cursor();
+    let position = reader.position();
     try_literal(reader, quote_text)?;
     let mut characters = Vec::new();
-    let mut end = start.position;
+    let mut end = position;
     while let Some(character) = character_except(reader, quote)? {
         characters.push(character);
         end = reader.position();
@@ -53,7 +52,7 @@ fn enclosed(reader: &mut Reader<'_>, quote: char) -> Parsed<Template> {
     literal(reader, quote_text)?;
     Ok(Template {
         elements: template::elements(&characters, end)?,
-        span: reader.span_since(start),
+        position,
     })
 }
 
