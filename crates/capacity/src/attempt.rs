@@ -4,12 +4,11 @@ use prony_model::{
     HistogramError, LatencySummary, LoadResult, NoiseCause, OpenLoop, Outcome, Outside,
     OutsideServer, TcpEvents, noisy, worst_of,
 };
-use prony_objective::LoadFigures;
+use prony_objective::{LoadFigures, Objectives};
 use serde::Serialize;
 
 use crate::judge::{Judgement, judge};
 use crate::search::Purpose;
-use crate::slo::Slo;
 
 /// A rate that was tried, and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -77,7 +76,7 @@ impl RateAttempt {
     pub(crate) fn of(
         load: &LoadResult,
         unjudged: &Unjudged<'_>,
-        slo: &Slo,
+        objectives: &Objectives,
         resolution: f64,
     ) -> Result<Self, HistogramError> {
         Ok(Self {
@@ -87,7 +86,7 @@ impl RateAttempt {
             seed: load.load.seed,
             duration_s: load.duration_s,
             cut_short: unjudged.cut_short,
-            judgement: judge(load, slo, resolution)?,
+            judgement: judge(load, objectives, resolution)?,
             requests: load.requests,
             ok: load.outcomes[Outcome::Ok],
             errors: LoadFigures::of(load)?.error_share(),

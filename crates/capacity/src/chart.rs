@@ -42,8 +42,8 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
         }
     });
     let levels = result
-        .slo
-        .objectives()
+        .objectives
+        .all()
         .iter()
         .filter_map(|objective| match objective {
             Objective::Latency { .. } => Some(Level {
@@ -72,7 +72,7 @@ pub fn chart_svg(result: &CapacityResult) -> Option<String> {
     };
     let chart = CurveChart {
         title: format!("Latency against rate: {}", result.target.url),
-        subtitle: format!("objective: {}{left_out}", result.slo),
+        subtitle: format!("objective: {}{left_out}", result.objectives),
         description: format!(
             "Percentiles of latency at rates up to {}; {known}.",
             unit.rate(highest)

@@ -4,6 +4,7 @@ use std::ops::ControlFlow::{self, Break, Continue};
 use std::time::Duration;
 
 use prony_model::{HistogramError, LoadResult, Outside, RunFleet};
+use prony_objective::Objectives;
 
 use crate::attempt::{RateAttempt, Unjudged};
 use crate::curve;
@@ -11,13 +12,12 @@ use crate::guess::{Guess, received_instead};
 use crate::length::Lengths;
 use crate::result::{CapacityResult, Ended};
 use crate::search::{Found, Precision, Purpose, Search, Step, Tried};
-use crate::slo::Slo;
 
 /// What to search for, and how.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
     /// The objective that the server must meet.
-    pub slo: Slo,
+    pub objectives: Objectives,
     /// The precision of the capacity.
     pub precision: Precision,
     /// How long each rate is tried.
@@ -180,7 +180,7 @@ pub fn find<G: Generator>(
         target: closed.target,
         load,
         fleet: closed.fleet.as_ref().map(RunFleet::of),
-        slo: question.slo.clone(),
+        objectives: question.objectives.clone(),
         precision: question.precision.share,
         resolution: question.precision.resolution(),
         repeats: question.precision.repeats,
@@ -333,7 +333,7 @@ impl<G: Generator> Finder<'_, G> {
     }
 
     fn measured(&self, rate: f64, purpose: Purpose) -> Duration {
-        let quantile = self.question.slo.highest_quantile();
+        let quantile = self.question.objectives.highest_quantile();
         let measured = self.lengths.at(self.guess.requests_per_s(rate), quantile);
         match purpose {
             Purpose::Curve => measured.min(self.lengths.measured * MOST_CURVE_LENGTH),
@@ -384,7 +384,7 @@ impl<G: Generator> Finder<'_, G> {
             outside: outside.as_ref(),
         };
         let resolution = self.question.precision.resolution();
-        let attempt = RateAttempt::of(&load, &unjudged, &self.question.slo, resolution)?;
+        let attempt = RateAttempt::of(&load, &unjudged, &self.question.objectives, resolution)?;
         self.first_load.get_or_insert(load.load);
         (self.watch)(Event::Tried(&attempt));
         Ok(Continue(attempt))

@@ -1,9 +1,7 @@
 //! Whether a running load can no longer meet the objective. It is then cut short, because a server under far more load than it
 //! can serve would have to work off the backlog.
 
-use prony_objective::{Objective, Statistic};
-
-use crate::slo::Slo;
+use prony_objective::{Objective, Objectives, Statistic};
 
 /// What a running load has measured so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -26,8 +24,8 @@ const SLACK: f64 = 0.8;
 const MARGIN: f64 = 10.0;
 
 /// Whether a bound is broken however the rest of the expected `requests` ends.
-pub fn is_hopeless(slo: &Slo, requests: f64, seen: &Seen) -> bool {
-    slo.objectives().iter().any(|objective| match objective {
+pub fn is_hopeless(objectives: &Objectives, requests: f64, seen: &Seen) -> bool {
+    objectives.all().iter().any(|objective| match objective {
         Objective::Errors { limit } => seen.errors as f64 > limit.value * requests / SLACK + MARGIN,
         // A search chooses the rate itself.
         Objective::Rate { .. } => false,
@@ -66,7 +64,7 @@ mod tests {
     #[test]
     fn a_load_is_cut_short_only_if_it_cannot_recover() {
         // Of 10,000 in all, 100 may take 10 ms or longer.
-        for (slo, ok, p50_ms, p99_ms, threads, expected) in [
+        for (objectives, ok, p50_ms, p99_ms, threads, expected) in [
             // These may be those 100.
             ("p99<10ms", 100, 20, 50, 1, false),
             ("p99<10ms", 1000, 20, 50, 1, true),
@@ -85,8 +83,8 @@ mod tests {
                 p99_ns: p99_ms * 1_000_000,
                 threads,
             };
-            let is_cut = is_hopeless(&slo.parse().unwrap(), 10_000.0, &seen);
-            assert_eq!(is_cut, expected, "{slo}: {seen:?}");
+            let is_cut = is_hopeless(&objectives.parse().unwrap(), 10_000.0, &seen);
+            assert_eq!(is_cut, expected, "{objectives}: {seen:?}");
         }
     }
 
@@ -97,8 +95,8 @@ mod tests {
                 errors,
                 ..Seen::default()
             };
-            let slo = "errors<1%".parse().unwrap();
-            assert_eq!(is_hopeless(&slo, 10_000.0, &seen), expected);
+            let objectives = "errors<1%".parse().unwrap();
+            assert_eq!(is_hopeless(&objectives, 10_000.0, &seen), expected);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Whether a server sustained a rate.
 
 use prony_model::{HistogramError, LoadResult, OpenLoop, Outcome, Timeline};
-use prony_objective::LoadFigures;
+use prony_objective::{LoadFigures, Objectives};
 use prony_stats::grows;
 use serde::Serialize;
 
+use crate::broken::{Broken, broken_by};
 use crate::search::Tried;
-use crate::slo::{Broken, Slo};
 use crate::unit::Unit;
 
 /// The least share of the due requests that must have been sent for the rate to count as reached.
@@ -56,10 +56,14 @@ impl Judgement {
 ///
 /// # Errors
 /// If the load's histogram cannot be read.
-pub fn judge(load: &LoadResult, slo: &Slo, resolution: f64) -> Result<Judgement, HistogramError> {
+pub fn judge(
+    load: &LoadResult,
+    objectives: &Objectives,
+    resolution: f64,
+) -> Result<Judgement, HistogramError> {
     let figures = LoadFigures::of(load)?;
     let open = load.open.clone().unwrap_or_default();
-    let broken = slo.broken_by(&figures);
+    let broken = broken_by(objectives, &figures);
     let mut why: Vec<String> = broken.iter().map(Broken::to_string).collect();
     if figures.latency.count() == 0 && broken.is_empty() {
         why.push("no response came during the trial; make it longer (-d)".into());
@@ -189,8 +193,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn judged(slo: &str, load: &LoadResult) -> Judgement {
-        judge(load, &slo.parse().unwrap(), 0.02).unwrap()
+    fn judged(objectives: &str, load: &LoadResult) -> Judgement {
+        judge(load, &objectives.parse().unwrap(), 0.02).unwrap()
     }
 
     fn verdict(load: &LoadResult) -> Judgement {
@@ -314,7 +318,7 @@ mod tests {
             let latency = move |request| if request < late { 12 * MS } else { MS };
             of_flows(load((0..1000).map(latency), 0), 200, 50 * MS)
         };
-        let tried = |slo, load| judged(slo, &late(load, [8 * MS; 200])).tried();
+        let tried = |objectives, load| judged(objectives, &late(load, [8 * MS; 200])).tried();
         assert_eq!(tried("p90<10ms", slow(150)), Tried::Limited);
         assert_eq!(tried("p50<10ms", slow(600)), Tried::Failed);
     }
@@ -329,16 +333,16 @@ mod tests {
     #[test]
     fn a_bound_that_schedule_lag_may_have_broken_is_inconclusive() {
         let late_by = |ms| late(load([12 * MS; 1000], 0), [ms * MS; 1000]);
-        for slo in [
+        for objectives in [
             "p99<10ms",
             "mean<10ms",
             "max<10ms",
             "p50<9ms,mean<10ms,max<10ms",
         ] {
-            let tried = |ms| judged(slo, &late_by(ms)).tried();
-            assert_eq!(tried(0), Tried::Failed, "{slo}");
-            assert_eq!(tried(3), Tried::Failed, "{slo}: negligible");
-            assert_eq!(tried(6), Tried::Limited, "{slo}");
+            let tried = |ms| judged(objectives, &late_by(ms)).tried();
+            assert_eq!(tried(0), Tried::Failed, "{objectives}");
+            assert_eq!(tried(3), Tried::Failed, "{objectives}: negligible");
+            assert_eq!(tried(6), Tried::Limited, "{objectives}");
         }
         let lag = "the generator's own schedule lag (p99 6.0 ms) is too large to judge p99<10ms";
         assert_eq!(verdict(&late_by(6)), limited(lag));
@@ -354,13 +358,17 @@ mod tests {
             (0..1000).map(move |request| if request == 0 { ms * MS } else { others * MS })
         };
         let stalled = late(load(one_of_1000(70, 12), 0), one_of_1000(60, 0));
-        for (slo, expected) in [
+        for (objectives, expected) in [
             ("max<50ms", Tried::Limited),
             ("mean<10ms", Tried::Failed),
             // The lag does not explain the mean.
             ("max<50ms,mean<10ms", Tried::Failed),
         ] {
-            assert_eq!(judged(slo, &stalled).tried(), expected, "{slo}");
+            assert_eq!(
+                judged(objectives, &stalled).tried(),
+                expected,
+                "{objectives}"
+            );
         }
     }
 

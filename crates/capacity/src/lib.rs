@@ -1,5 +1,5 @@
 //! The capacity of a server: the greatest open-loop rate, of requests or of flows of a scenario, at which it keeps its
-//! service level objective.
+//! objectives.
 //!
 //! [`find`] guides a [`Generator`] from rate to rate: [`Search`] chooses the next one, [`judge`] decides whether the server
 //! sustained it, and once the capacity is known the curve of latency against rate is measured. Nothing here sends a load or
@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod attempt;
+mod broken;
 mod chart;
 mod curve;
 mod finder;
@@ -16,7 +17,6 @@ mod judge;
 mod length;
 mod result;
 mod search;
-mod slo;
 #[cfg(test)]
 mod tests;
 mod unit;
@@ -32,5 +32,4 @@ pub use judge::{Judgement, judge};
 pub use length::Lengths;
 pub use result::{CapacityResult, Ended};
 pub use search::{Found, LEAST_RATE, MOST_RATE, Precision, Purpose, Search, Step, Tried};
-pub use slo::{Broken, Slo, SloError};
 pub use unit::Unit;

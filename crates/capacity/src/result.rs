@@ -1,11 +1,11 @@
 //! The result of a search: the body of `prony load --find-capacity --json`.
 
 use prony_model::{LoadSpec, RunFleet, Target};
+use prony_objective::Objectives;
 use serde::Serialize;
 
 use crate::attempt::RateAttempt;
 use crate::search::Found;
-use crate::slo::Slo;
 
 /// The result of a search. Rates are in requests per second or, if the load has a scenario, in flows per second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -17,8 +17,9 @@ pub struct CapacityResult {
     /// The agents that generated the loads; `None` if Prony's own process did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fleet: Option<RunFleet>,
-    /// The objective.
-    pub slo: Slo,
+    /// What the server has to keep at a rate.
+    #[serde(rename = "slo")]
+    pub objectives: Objectives,
     /// How far the ends of the interval may be from the capacity, as a share (0 to 1) of it.
     pub precision: f64,
     /// The width of each bisection, as a share (0 to 1).

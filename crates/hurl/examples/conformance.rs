@@ -1,8 +1,8 @@
 //! Parses every file of a folder and compares what the parser says with what Hurl says.
 //!
 //! `cargo run -p prony-hurl --example conformance -- FOLDER`, with a folder such as `integration/hurl/tests_ok` or
-//! `integration/hurl/tests_error_parser` of Hurl's repository. If `name.err` is a parser's error, `name.hurl` must give
-//! the same text; any other `name.hurl` must be accepted.
+//! `integration/hurl/tests_error_parser` of Hurl's repository. If `name.err` is a parser's error, `name.hurl` must be
+//! refused at the same place; any other `name.hurl` must be accepted.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -32,48 +32,33 @@ fn compare_all(folder: &Path) -> io::Result<usize> {
     let mut differences = 0;
     for file in &files {
         let (expected, actual) = (expected(file), actual(file)?);
-        let is_same = expected == actual;
-        differences += usize::from(!is_same);
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let verdict = if is_same { "same" } else { "DIFFERENT" };
-        let kind = actual.as_ref().map_or("accepted", |_| "refused");
-        println!("{verdict:<9}  {kind:<8}  {name}");
-        if !is_same {
-            let (hurl, prony) = (shown(&expected), shown(&actual));
-            println!("--- Hurl\n{hurl}\n--- Prony\n{prony}\n---");
-        }
+        let verdict = if expected == actual {
+            "same"
+        } else {
+            differences += 1;
+            "DIFFERENT"
+        };
+        let [hurl, prony] = [expected, actual].map(|place| place.unwrap_or("accepted".into()));
+        println!("{verdict:<9}  {hurl:<8}  {prony:<8}  {}", file.display());
     }
     println!("{} files, {differences} different", files.len());
     Ok(differences)
 }
 
-/// The error, if the file is refused.
-type Verdict = Option<String>;
-
-fn shown(verdict: &Verdict) -> &str {
-    verdict.as_deref().unwrap_or("accepted")
-}
-
-/// What Hurl says: the error in the `.err` file, if it is the parser's.
-fn expected(file: &Path) -> Verdict {
+/// Where Hurl refuses the file: `line:column` in the `.err` file, if the error is the parser's.
+fn expected(file: &Path) -> Option<String> {
     let text = fs::read_to_string(file.with_extension("err")).ok()?;
-    let start = text.find("error: Parsing")? + "error: ".len();
-    let error = &text[start..];
-    let end = error.find("\n\n").unwrap_or(error.len());
-    Some(error[..end].trim_end().to_owned())
+    let (_, error) = text.split_once("error: Parsing")?;
+    let (_, place) = error.split_once(".hurl:")?;
+    Some(place.lines().next()?.trim_end().to_owned())
 }
 
-/// What the parser says. Hurl's files name theirs with the folder.
-fn actual(file: &Path) -> io::Result<Verdict> {
-    let text = match String::from_utf8(fs::read(file)?) {
-        Ok(text) => text,
-        Err(_) => return Ok(Some("not UTF-8".into())),
+/// Where the parser refuses it.
+fn actual(file: &Path) -> io::Result<Option<String>> {
+    let Ok(text) = String::from_utf8(fs::read(file)?) else {
+        return Ok(Some("not UTF-8".into()));
     };
-    let folder = file
-        .parent()
-        .and_then(Path::parent)
-        .unwrap_or(Path::new(""));
-    let name = file.strip_prefix(folder).unwrap_or(file).to_string_lossy();
+    let place = |position: prony_hurl::Position| format!("{}:{}", position.line, position.column);
     let error = prony_hurl::parse(&text).err();
-    Ok(error.map(|error| error.render(&name, &text).trim_end().to_owned()))
+    Ok(error.map(|error| place(error.position)))
 }

@@ -16,9 +16,9 @@ mod position;
 mod reader;
 mod unsupported;
 
-pub use error::{ParseError, ParseErrorKind};
+pub use error::ParseError;
 pub use parse::{is_variable_name, parse};
-pub use position::{Position, Span};
+pub use position::Position;
 pub use unsupported::{Unsupported, unsupported};
 
 /// The longest file that [`parse`] reads: parsing takes up to 100 times as much memory.

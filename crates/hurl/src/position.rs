@@ -35,22 +35,3 @@ impl Position {
         }
     }
 }
-
-/// From the first character of something to the one after its last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Span {
-    /// The first character.
-    pub start: Position,
-    /// The character after the last.
-    pub end: Position,
-}
-
-impl Span {
-    /// A span without a width.
-    pub fn at(position: Position) -> Span {
-        Span {
-            start: position,
-            end: position,
-        }
-    }
-}

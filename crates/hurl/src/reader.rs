@@ -1,6 +1,6 @@
 //! A text that is read character by character, with the position of each.
 
-use crate::position::{Position, Span};
+use crate::position::Position;
 
 /// A place to which a reader can return.
 #[derive(Clone, Copy, Debug)]
@@ -82,13 +82,6 @@ impl<'a> Reader<'a> {
             }
         }
         is_next
-    }
-
-    pub(crate) fn span_since(&self, start: Cursor) -> Span {
-        Span {
-            start: start.position,
-            end: self.position(),
-        }
     }
 }
 

@@ -7,8 +7,8 @@ use crate::ast::{
     FilterValue, FlagOption, HurlFile, OptionValue, Query, QueryValue, Setting, TextOption,
     VersionValue,
 };
-use crate::listing::{Listing, Reason};
-use crate::position::{Position, Span};
+use crate::listing::listing;
+use crate::position::Position;
 
 /// Something in a file that Prony does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,18 +37,9 @@ impl Unsupported {
         format!("Prony does not support {feature}{advice}")
     }
 
-    /// The refusal in the form of Hurl's errors.
+    /// The refusal in the form of an error of the parser.
     pub fn render(&self, file: &str, text: &str) -> String {
-        let reason = self.reason();
-        let span = Span::at(self.position);
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        Listing {
-            title: "Unsupported",
-            span,
-            entry_line: None,
-            reason: Reason::Carets(&reason),
-        }
-        .render(file, text)
+        listing("Unsupported", file, text, self.position, &self.reason())
     }
 }
 
@@ -75,7 +66,7 @@ fn entry(entry: &Entry) -> Vec<Unsupported> {
         return found;
     };
     if response.version.value == VersionValue::Http3 {
-        found.push(Unsupported::new("HTTP/3", response.version.span.start));
+        found.push(Unsupported::new("HTTP/3", response.version.position));
     }
     for Capture { query, filters, .. } in &response.captures {
         found.extend(value(query, filters));
@@ -99,7 +90,7 @@ fn option(option: &EntryOption) -> Option<Unsupported> {
     };
     Some(Unsupported {
         advice: advice(&option.value),
-        ..Unsupported::new(feature, option.span.start)
+        ..Unsupported::new(feature, option.position)
     })
 }
 
@@ -173,18 +164,14 @@ fn value(query: &Query, filters: &[Filter]) -> Vec<Unsupported> {
         query.value,
         QueryValue::XPath(_) | QueryValue::Certificate(_)
     );
-    let query = is_query_unsupported.then(|| {
-        Unsupported::new(
-            format!("the query {}", query.value.name()),
-            query.span.start,
-        )
-    });
+    let query = is_query_unsupported
+        .then(|| Unsupported::new(format!("the query {}", query.value.name()), query.position));
     let is_unsupported = |filter: &&Filter| matches!(filter.value, FilterValue::XPath(_));
     let filters = filters.iter().filter(is_unsupported);
     let filters = filters.map(|filter| {
         Unsupported::new(
             format!("the filter {}", filter.value.name()),
-            filter.span.start,
+            filter.position,
         )
     });
     query.into_iter().chain(filters).collect()
@@ -267,7 +254,7 @@ b: certificate \"Subject\"
     }
 
     #[test]
-    fn a_refusal_looks_like_an_error_of_hurl() {
+    fn a_refusal_looks_like_an_error_of_the_parser() {
         let text = "GET http://a\n[Options]\nproxy: b\n";
         let file = crate::parse(text).expect("a file");
         let expected = "\

@@ -38,7 +38,7 @@ impl CurlRequest {
         let variables = Variables::default();
         let mut request = Scope::new(&variables, &mut CurrentFolder)
             .request(&entry.request)
-            .map_err(|failure| failure.kind.reason())?;
+            .map_err(|failure| failure.reason)?;
         if let Some(bytes) = bytes {
             request.body = bytes;
         }

@@ -1,5 +1,6 @@
 //! The cookies that a user keeps (RFC 6265), all of one server.
 
+use std::cell::LazyCell;
 use std::net::IpAddr;
 
 use cookie::Cookie;
@@ -11,11 +12,16 @@ use time::OffsetDateTime;
 const MOST_COOKIES: usize = 200;
 const LONGEST_COOKIE: usize = 8192;
 
+/// The present time, which is only read for a cookie that expires.
+type Now = LazyCell<OffsetDateTime>;
+
 /// The cookies of a user.
 #[derive(Debug, Default)]
 pub(crate) struct CookieJar {
-    /// The oldest first.
+    /// As they are sent: the longest path first, and then the oldest (section 5.4, step 2).
     cookies: Vec<StoredCookie>,
+    /// How many were stored: the oldest has the lowest number.
+    count: u64,
 }
 
 /// A cookie that the server has set.
@@ -26,6 +32,8 @@ struct StoredCookie {
     path: String,
     needs_tls: bool,
     expires: Option<OffsetDateTime>,
+    /// How many were stored before it.
+    number: u64,
 }
 
 impl CookieJar {
@@ -62,9 +70,9 @@ impl CookieJar {
         {
             return;
         }
-        let now = OffsetDateTime::now_utc();
+        let now = Now::new(OffsetDateTime::now_utc);
         let expires = match (cookie.max_age(), cookie.expires_datetime()) {
-            (Some(age), _) => Some(now.checked_add(age).unwrap_or(now)),
+            (Some(age), _) => Some(now.checked_add(age).unwrap_or(*now)),
             (None, expires) => expires,
         };
         let stored = StoredCookie {
@@ -76,43 +84,53 @@ impl CookieJar {
             },
             needs_tls: cookie.secure() == Some(true),
             expires,
+            number: self.count,
         };
         let is_same = |it: &StoredCookie| (&it.name, &it.path) == (&stored.name, &stored.path);
-        let is_expired = stored.is_expired(now);
+        let is_expired = stored.is_expired(&now);
         match self.cookies.iter().position(is_same) {
             Some(at) if is_expired => drop(self.cookies.remove(at)),
             // It keeps its place (section 5.3, step 11).
-            Some(at) => self.cookies[at] = stored,
-            None if is_expired => {}
-            None => {
-                if self.cookies.len() == MOST_COOKIES {
-                    self.cookies.remove(0);
-                }
-                self.cookies.push(stored);
+            Some(at) => {
+                let number = self.cookies[at].number;
+                self.cookies[at] = StoredCookie { number, ..stored };
             }
+            None if is_expired => {}
+            None => self.add(stored),
         }
+    }
+
+    fn add(&mut self, cookie: StoredCookie) {
+        if self.cookies.len() == MOST_COOKIES {
+            let oldest = (0..MOST_COOKIES).min_by_key(|at| self.cookies[*at].number);
+            self.cookies.remove(oldest.unwrap_or_default());
+        }
+        self.count += 1;
+        let goes_first = |it: &StoredCookie| it.path.len() >= cookie.path.len();
+        let at = self.cookies.partition_point(goes_first);
+        self.cookies.insert(at, cookie);
     }
 
     /// The value of the `Cookie` field for a request for `path`; `None` if no cookie is for that.
     pub(crate) fn field(&self, server: &HttpUrl, path: &str) -> Option<String> {
         let path = path.split('?').next().unwrap_or_default();
-        let now = OffsetDateTime::now_utc();
+        let now = Now::new(OffsetDateTime::now_utc);
         let is_secure = server.scheme() == Scheme::Https || is_loopback(server.host());
         let is_sent = |it: &&StoredCookie| {
-            (is_secure || !it.needs_tls) && !it.is_expired(now) && is_path_of(&it.path, path)
+            (is_secure || !it.needs_tls) && is_path_of(&it.path, path) && !it.is_expired(&now)
         };
-        let mut sent: Vec<&StoredCookie> = self.cookies.iter().filter(is_sent).collect();
-        // The longest path first (section 5.4, step 2); the sort keeps the order of the others.
-        sent.sort_by_key(|it| std::cmp::Reverse(it.path.len()));
-        let pairs = sent.iter().map(|it| format!("{}={}", it.name, it.value));
-        let pairs: Vec<String> = pairs.collect();
-        (!pairs.is_empty()).then(|| pairs.join("; "))
+        let mut field = String::new();
+        for it in self.cookies.iter().filter(is_sent) {
+            let separator = if field.is_empty() { "" } else { "; " };
+            field.extend([separator, &it.name, "=", &it.value]);
+        }
+        (!field.is_empty()).then_some(field)
     }
 }
 
 impl StoredCookie {
-    fn is_expired(&self, now: OffsetDateTime) -> bool {
-        self.expires.is_some_and(|expires| expires <= now)
+    fn is_expired(&self, now: &Now) -> bool {
+        self.expires.is_some_and(|expires| expires <= **now)
     }
 }
 
@@ -210,13 +228,16 @@ mod tests {
     fn the_number_of_cookies_is_bounded() {
         let (mut jar, server) = (CookieJar::default(), server("http://h"));
         for number in 0..1000 {
-            jar.take(&format!("c{number}=1"), &server, "/");
+            let path = if number % 2 == 0 { "/" } else { "/a" };
+            jar.take(&format!("c{number}=1; Path={path}"), &server, "/");
         }
         jar.take(&format!("long={}", "x".repeat(10_000)), &server, "/");
-        let sent = jar.field(&server, "/").unwrap();
-        assert!(
-            sent.starts_with("c800=1; ") && sent.ends_with("; c999=1"),
-            "{sent}"
-        );
+        // The oldest make room, whatever their path is.
+        let [odd, even] = [801, 800].map(|first| (first..1000).step_by(2));
+        let expected: Vec<String> = odd
+            .chain(even)
+            .map(|number| format!("c{number}=1"))
+            .collect();
+        assert_eq!(jar.field(&server, "/a"), Some(expected.join("; ")));
     }
 }

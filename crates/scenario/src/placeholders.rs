@@ -61,7 +61,7 @@ impl<'a> Known<'a> {
         let unknown = placeholders
             .into_iter()
             .find_map(|it| match &it.expression {
-                Expression::Variable(name) if !self.has(name) => Some((name, it.span.start)),
+                Expression::Variable(name) if !self.has(name) => Some((name, it.position)),
                 _ => None,
             });
         unknown.map_or(Ok(()), |(name, position)| {

@@ -246,7 +246,7 @@ impl ConnectionOptions {
         let mut options = Self::default();
         let mut environment = UserEnvironment::new(None, 0);
         let mut scope = Scope::new(&sources.variables, &mut environment);
-        for EntryOption { value, span } in &entry.request.options {
+        for EntryOption { value, position } in &entry.request.options {
             let OptionValue::Flag(flag, setting) = value else {
                 continue;
             };
@@ -257,7 +257,7 @@ impl ConnectionOptions {
                 _ => continue,
             };
             let is_set = scope.flag(setting).map_err(|_| ScenarioError::Invalid {
-                place: place(file, span.start),
+                place: place(file, *position),
                 reason: format!(
                     "`{}` is about connections, so it must be true or false before the load",
                     value.name()
@@ -343,7 +343,7 @@ fn server(
     let mut values = OptionValues::new(constants);
     for entry in &parsed.entries {
         let request = &entry.request;
-        let place = || place(file, request.url.span.start);
+        let place = || place(file, request.url.position);
         values.request(entry);
         let url = known_server(&values.put_into(&request.url));
         values.response(entry);
@@ -505,7 +505,7 @@ impl Prepare<'_> {
     fn invalid(&self, entry: &Entry, failure: RequestFailure) -> ScenarioError {
         let (position, reason) = match failure {
             RequestFailure::Failure(failure) => {
-                (failure.span.start, in_a_line(&failure, self.secrets))
+                (failure.position, in_a_line(&failure, self.secrets))
             }
             other => (entry.request.position, other.to_string()),
         };

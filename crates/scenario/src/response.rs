@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use prony_hurl::ast::Entry;
 use prony_hurl::evaluate::{
-    Environment, Evaluation, Failure, FailureKind, HttpVersion, Redirect, Response, Variables,
+    Environment, Evaluation, Failure, HttpVersion, Redirect, Response, Variables,
 };
 use prony_load::tls::HttpVersion as WireVersion;
 use prony_load::wire::h1::Collect;
@@ -76,20 +76,13 @@ pub(crate) fn evaluate(
     if !coerces_json_path {
         evaluation = evaluation.without_json_path_coercion();
     }
-    let failures = match evaluation.entry(expected, variables, environment) {
-        Ok(()) => return Ok(()),
-        Err(failures) => failures,
-    };
-    let is_status = |failure: &Failure| {
-        matches!(
-            failure.kind,
-            FailureKind::Status { .. } | FailureKind::Version { .. }
-        )
-    };
-    Err(match failures.iter().any(is_status) {
-        true => Unexpected::Status(failures),
-        false => Unexpected::Content(failures),
-    })
+    let failures = evaluation.status_line(expected);
+    if !failures.is_empty() {
+        return Err(Unexpected::Status(failures));
+    }
+    evaluation
+        .content(expected, variables, environment)
+        .map_err(Unexpected::Content)
 }
 
 fn decoded(kept: &Collect) -> Result<Cow<'_, [u8]>, String> {

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use prony_hurl::Span;
+use prony_hurl::Position;
 use prony_hurl::ast::{Expression, Placeholder};
 use prony_hurl::evaluate::Scope;
 use prony_load::Base64;
@@ -339,8 +339,14 @@ fn pieces(data: Vec<PieceData>) -> Result<Vec<Piece>, TextError> {
 
 impl Piece {
     fn value(expression: Expression, encode: Encode) -> Self {
-        let span = Span::at(prony_hurl::Position::START);
-        Self::Value(Placeholder { expression, span }, encode)
+        let position = Position::START;
+        Self::Value(
+            Placeholder {
+                expression,
+                position,
+            },
+            encode,
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::HeaderValue;
-use prony_hurl::evaluate::{Failure, FailureKind, Redirect, Scope, Variables};
+use prony_hurl::evaluate::{Failure, Redirect, Scope, Variables};
 use prony_load::{FlowShare, Rejection, Reply, ScenarioRequest, Sending, Turn, User};
 use prony_model::Outcome;
 
@@ -197,10 +197,9 @@ impl<'a> HurlUser<'a> {
             return Ok(false);
         };
         if run.redirects.len() as u64 >= run.options.most_redirects {
-            return Err(Unexpected::Status(vec![Failure {
-                span: entry.entry.request.url.span,
-                kind: FailureKind::TooManyRedirects,
-            }]));
+            let position = entry.entry.request.url.position;
+            let failure = Failure::new(position, "HTTP connection", "too many redirect");
+            return Err(Unexpected::Status(vec![failure]));
         }
         let refused = |reason: RequestFailure| {
             let reason = format!("the response redirects, but {reason}");
@@ -357,29 +356,26 @@ impl<'a> HurlUser<'a> {
 
 /// A failure in a line, with its place and without secrets.
 fn described(file: &str, failure: &Failure, secrets: &Secrets) -> String {
-    let place = place(file, failure.span.start);
+    let place = place(file, failure.position);
     format!("{place}: {}", in_a_line(failure, secrets))
 }
 
 /// A failure in a line, without secrets.
 pub(crate) fn in_a_line(failure: &Failure, secrets: &Secrets) -> String {
     // A secret that is cut, or has other white space, would not be found.
-    let reason = secrets.hide(&failure.kind.reason());
+    let reason = secrets.hide(&failure.reason);
     let words: Vec<&str> = reason.split_whitespace().collect();
     let mut reason = words.join(" ");
     if let Some((end, _)) = reason.char_indices().nth(LONGEST_REASON) {
         reason.truncate(end);
         reason.push('…');
     }
-    format!("{}: {reason}", failure.kind.title())
+    format!("{}: {reason}", failure.title)
 }
 
 fn wrong_status(entry: &PreparedEntry, actual: u16) -> Unexpected {
     match &entry.entry.response {
-        Some(response) => Unexpected::Status(vec![Failure {
-            span: response.status.span,
-            kind: FailureKind::Status { actual },
-        }]),
+        Some(response) => Unexpected::Status(vec![Failure::status(&response.status, actual)]),
         None => Unexpected::Other(
             Outcome::WrongStatus,
             format!("expected a status from 200 to 399, got {actual}"),

@@ -2,6 +2,7 @@
 //!
 //! [`build`] writes them into a folder, [`Service`] shows them live from the store. A page is the same in both; only what follows a
 //! run in progress, and the comparison of any two runs, need the server.
+//! [`HttpServer`] serves anything: also the metrics of a load.
 #![forbid(unsafe_code)]
 
 mod build;
@@ -18,4 +19,6 @@ pub use build::{Built, Progress, build};
 pub use catalog::LeftOut;
 pub use error::SiteError;
 pub use folder::SiteFolder;
-pub use serve::{Opener, Service, ServiceTimes, is_served_to_others};
+pub use serve::{
+    HttpLimits, HttpServer, Opener, Reply, Service, ServiceTimes, is_served_to_others,
+};

@@ -1,7 +1,7 @@
 //! The figures of a running load for other tools: OpenMetrics text, and OTLP messages.
 //!
-//! [`Figures`] take the [`Progress`](prony_load::Progress) of a load. [`scrape`] responds to an HTTP request with them, and
-//! [`otlp`] writes the body of one. Nothing here touches a socket or a clock.
+//! [`Figures`] take the [`Progress`](prony_load::Progress) of a load. [`text`] writes them for a scrape, and [`otlp`] as the
+//! body of a push. Nothing here touches a socket or a clock.
 #![forbid(unsafe_code)]
 
 mod buckets;
@@ -10,7 +10,6 @@ mod load_resource;
 mod metrics;
 mod openmetrics;
 pub mod otlp;
-pub mod scrape;
 
 pub use figures::Figures;
 pub use load_resource::LoadResource;

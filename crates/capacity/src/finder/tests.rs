@@ -112,7 +112,7 @@ impl Generator for Simulated {
 
 fn question() -> Question {
     Question {
-        slo: "p99<10ms".parse().unwrap(),
+        objectives: "p99<10ms".parse().unwrap(),
         precision: tests::PRECISION,
         lengths: Lengths {
             warmup: Duration::from_secs(1),

@@ -25,12 +25,12 @@ fn latency_against_rate() {
         confirmed: true,
     };
     let nothing = Found::Nothing { tried_per_s: 195.0 };
-    for (name, found, slo, knee_per_s) in [
+    for (name, found, objectives, knee_per_s) in [
         ("capacity", capacity, "p99<10ms", Some(1_755.0)),
         ("at-least", at_least(), "mean<2ms,max<1s,errors<1%", None),
         ("nothing", nothing, "p50<10us", None),
     ] {
-        let mut result = result(found, slo);
+        let mut result = result(found, objectives);
         result.knee_per_s = knee_per_s;
         golden(name, &result);
     }
@@ -65,7 +65,7 @@ fn without_a_curve_there_is_no_chart() {
 }
 
 /// A result with a curve from a tenth of 1,950 requests per second to a tenth more.
-fn result(found: Found, slo: &str) -> CapacityResult {
+fn result(found: Found, objectives: &str) -> CapacityResult {
     let rates = (1..=11).map(|tenth| 195.0 * f64::from(tenth));
     CapacityResult {
         target: Target {
@@ -76,7 +76,7 @@ fn result(found: Found, slo: &str) -> CapacityResult {
         },
         load: LoadSpec::default(),
         fleet: None,
-        slo: slo.parse().unwrap(),
+        objectives: objectives.parse().unwrap(),
         precision: 0.1,
         resolution: 0.02,
         repeats: 3,

@@ -1,7 +1,7 @@
 //! Bodies of requests and of expected responses.
 
 use super::{Placeholder, Template};
-use crate::position::Span;
+use crate::position::Position;
 
 /// A body.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ pub struct Body {
     /// What it is.
     pub value: BodyValue,
     /// Where it is.
-    pub span: Span,
+    pub position: Position,
 }
 
 /// What a body is.
@@ -35,7 +35,7 @@ pub struct Bytes {
     /// The bytes.
     pub value: Vec<u8>,
     /// Where the digits are.
-    pub span: Span,
+    pub position: Position,
 }
 
 /// A text between lines of three backticks.

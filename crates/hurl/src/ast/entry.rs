@@ -1,7 +1,7 @@
 //! Entries: a request and what its response is to be.
 
 use super::{Body, EntryOption, Filter, Predicate, Query, Template};
-use crate::position::{Position, Span};
+use crate::position::Position;
 
 /// A Hurl file.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ pub struct Version {
     /// The version.
     pub value: VersionValue,
     /// Where it is.
-    pub span: Span,
+    pub position: Position,
 }
 
 /// A version of HTTP.
@@ -95,7 +95,7 @@ pub struct Status {
     /// The status.
     pub value: StatusValue,
     /// Where it is.
-    pub span: Span,
+    pub position: Position,
 }
 
 /// A status.

@@ -1,7 +1,7 @@
 //! Filters: what is done to the value of a query.
 
 use super::{JsonPath, RegexValue, Setting, Template};
-use crate::position::Span;
+use crate::position::Position;
 
 /// What is done to a value.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ pub struct Filter {
     /// What it is.
     pub value: FilterValue,
     /// Where it is.
-    pub span: Span,
+    pub position: Position,
 }
 
 /// The kinds of filters.

@@ -1,7 +1,7 @@
 //! Options of an entry.
 
 use super::{Number, Placeholder, Template};
-use crate::position::Span;
+use crate::position::Position;
 
 /// An option of an entry.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ pub struct EntryOption {
     /// Its name and value.
     pub value: OptionValue,
     /// Where its name is.
-    pub span: Span,
+    pub position: Position,
 }
 
 /// The kinds of options.
@@ -47,6 +47,21 @@ impl OptionValue {
             Self::Verbosity(_) => "verbosity",
         }
     }
+
+    /// The names of all options, in alphabetical order.
+    pub(crate) fn names() -> Vec<&'static str> {
+        let mut names = [
+            FlagOption::NAMES,
+            TextOption::NAMES,
+            FileOption::NAMES,
+            DurationOption::NAMES,
+            CountOption::NAMES,
+            &["limit-rate", "variable", "verbosity"],
+        ]
+        .concat();
+        names.sort_unstable();
+        names
+    }
 }
 
 /// A value that the file gives, or a variable.
@@ -71,6 +86,9 @@ macro_rules! options {
             pub fn name(self) -> &'static str {
                 match self { $(Self::$option => $name,)* }
             }
+
+            /// The names of all.
+            const NAMES: &'static [&'static str] = &[$($name,)*];
 
             /// The option of that name.
             pub(crate) fn named(name: &str) -> Option<Self> {

@@ -1,7 +1,7 @@
 //! Predicates: what a value is to be.
 
 use super::{Multiline, Placeholder, RegexLiteral, RegexValue, Template};
-use crate::position::Span;
+use crate::position::Position;
 
 /// What a value is to be.
 #[derive(Clone, Debug)]
@@ -11,7 +11,7 @@ pub struct Predicate {
     /// The test.
     pub test: Test,
     /// Where the test is.
-    pub span: Span,
+    pub position: Position,
 }
 
 /// The kinds of tests.

@@ -1,7 +1,7 @@
 //! Queries: what is taken from a response.
 
 use super::Template;
-use crate::position::Span;
+use crate::position::Position;
 
 /// What is taken from a response.
 #[derive(Clone, Debug)]
@@ -9,7 +9,7 @@ pub struct Query {
     /// What it is.
     pub value: QueryValue,
     /// Where it is.
-    pub span: Span,
+    pub position: Position,
 }
 
 /// The kinds of queries.

@@ -1,6 +1,6 @@
 //! Texts with placeholders.
 
-use crate::position::Span;
+use crate::position::Position;
 
 /// A text in which `{{name}}` stands for the value of a variable.
 #[derive(Clone, Debug)]
@@ -8,7 +8,7 @@ pub struct Template {
     /// Texts and placeholders, in their order.
     pub elements: Vec<TemplateElement>,
     /// Where it is, with its quotes.
-    pub span: Span,
+    pub position: Position,
 }
 
 impl Template {
@@ -45,7 +45,7 @@ pub struct Placeholder {
     /// What its value is.
     pub expression: Expression,
     /// Where the expression is.
-    pub span: Span,
+    pub position: Position,
 }
 
 /// What the value of a placeholder is.

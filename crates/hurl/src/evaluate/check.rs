@@ -2,7 +2,7 @@
 
 use similar::{ChangeTag, DiffTag, TextDiff};
 
-use super::failure::{Failure, FailureKind, fail};
+use super::failure::{Failure, fail};
 use super::filter;
 use super::predicate;
 use super::response::{Cache, Redirect, Response};
@@ -10,7 +10,9 @@ use super::scope::{Environment, Scope};
 use super::value::{Value, hexadecimal};
 use super::variables::Variables;
 use crate::ast::{self, Assert, Body, BodyValue, Capture, KeyValue, StatusValue, VersionValue};
-use crate::position::{Position, Span};
+use crate::position::Position;
+
+const WRONG_BODY: &str = "Assert body value";
 
 /// A response and what was computed of it.
 #[derive(Debug)]
@@ -19,17 +21,6 @@ pub struct Evaluation<'a> {
     pub(super) redirects: &'a [Redirect],
     pub(super) cache: Cache,
     pub(super) coerces_json_path: bool,
-}
-
-/// A captured value.
-#[derive(Clone, Debug)]
-pub struct Captured {
-    /// The variable's name.
-    pub name: String,
-    /// Its value.
-    pub value: Value,
-    /// Whether reports must not show it.
-    pub is_secret: bool,
 }
 
 impl<'a> Evaluation<'a> {
@@ -58,33 +49,7 @@ impl<'a> Evaluation<'a> {
         Self { redirects, ..self }
     }
 
-    /// Checks and captures as Hurl does: if the version or the status is wrong, nothing else is checked; then come the
-    /// captures, of which the first failure ends the entry; then the header fields, the body and the asserts.
-    ///
-    /// # Errors
-    ///
-    /// The failures, in their order. The variables have the captures before the first failure of one.
-    pub fn entry(
-        &self,
-        expected: &ast::Response,
-        variables: &mut Variables,
-        environment: &mut dyn Environment,
-    ) -> Result<(), Vec<Failure>> {
-        let failures = self.status_line(expected);
-        if !failures.is_empty() {
-            return Err(failures);
-        }
-        self.captures(&expected.captures, variables, environment)
-            .map_err(|failure| vec![failure])?;
-        let failures = self.asserts(expected, &mut Scope::new(variables, environment));
-        if failures.is_empty() {
-            Ok(())
-        } else {
-            Err(failures)
-        }
-    }
-
-    /// Checks the version and the status.
+    /// Checks the version and the status. If one is wrong, nothing else is to be checked.
     pub fn status_line(&self, expected: &ast::Response) -> Vec<Failure> {
         let mut failures = Vec::new();
         let expected_version = match expected.version.value {
@@ -95,77 +60,73 @@ impl<'a> Evaluation<'a> {
             VersionValue::Http3 => "3",
         };
         if expected_version != self.response.version.number() {
-            let actual = format!("HTTP/{}", self.response.version.number());
-            failures.push(Failure {
-                span: expected.version.span,
-                kind: FailureKind::Version { actual },
-            });
+            let reason = format!("actual value is <HTTP/{}>", self.response.version.number());
+            let position = expected.version.position;
+            failures.push(Failure::new(position, "Assert HTTP version", reason));
         }
         let is_expected = |status| status == u64::from(self.response.status);
         if matches!(expected.status.value, StatusValue::Exactly(status) if !is_expected(status)) {
-            let kind = FailureKind::Status {
-                actual: self.response.status,
-            };
-            failures.push(Failure {
-                span: expected.status.span,
-                kind,
-            });
+            failures.push(Failure::status(&expected.status, self.response.status));
         }
         failures
     }
 
-    /// Sets the variables of captures, each of which may use those before it.
+    /// Captures, then checks the header fields, the body and the asserts. The first capture that fails ends the entry.
     ///
     /// # Errors
     ///
-    /// The first capture that finds nothing or cannot be evaluated.
-    pub fn captures(
+    /// The failures, in their order. The variables have the captures before the first failure of one.
+    pub fn content(
         &self,
-        captures: &[Capture],
+        expected: &ast::Response,
         variables: &mut Variables,
         environment: &mut dyn Environment,
-    ) -> Result<(), Failure> {
-        for capture in captures {
-            let captured = self.capture(capture, &mut Scope::new(variables, environment))?;
-            match captured.is_secret {
-                true => variables.set_secret(captured.name, captured.value),
-                false => variables.set(captured.name, captured.value),
+    ) -> Result<(), Vec<Failure>> {
+        for capture in &expected.captures {
+            let scope = &mut Scope::new(variables, environment);
+            let captured = self.capture(capture, scope);
+            let (name, value) = captured.map_err(|failure| vec![failure])?;
+            if capture.is_redacted {
+                variables.set_secret(name, value);
+            } else {
+                variables.set(name, value);
             }
         }
-        Ok(())
+        let failures = self.asserts(expected, &mut Scope::new(variables, environment));
+        if failures.is_empty() {
+            Ok(())
+        } else {
+            Err(failures)
+        }
     }
 
-    /// The value of a capture.
-    ///
-    /// # Errors
-    ///
-    /// The capture finds nothing or cannot be evaluated.
-    pub fn capture(&self, capture: &Capture, scope: &mut Scope<'_>) -> Result<Captured, Failure> {
+    /// The name and the value of a capture.
+    fn capture(
+        &self,
+        capture: &Capture,
+        scope: &mut Scope<'_>,
+    ) -> Result<(String, Value), Failure> {
         let name = scope.text(&capture.name)?;
         let Some(value) = self.query(&capture.query, scope)? else {
-            return fail(capture.query.span, FailureKind::QueryWithoutResult);
+            let reason = "query didn't return any result";
+            return fail(capture.query.position, "No query result", reason);
         };
-        let value = match filter::all(&capture.filters, value, scope, self.coerces_json_path)? {
-            Some(value) => value,
-            None => return fail(filters_span(capture), FailureKind::FilterWithoutResult),
+        let Some(value) = filter::all(&capture.filters, value, scope, self.coerces_json_path)?
+        else {
+            let first = capture.filters.first();
+            let position = first.map_or(capture.query.position, |filter| filter.position);
+            return fail(position, filter::TITLE, "a filter didn't return any result");
         };
         if capture.is_redacted && !matches!(value, Value::Text(_)) {
-            return fail(
-                capture.name.span,
-                FailureKind::SecretNotText {
-                    actual: value.type_name(),
-                },
-            );
+            let actual = value.type_name();
+            let reason = format!("secret must be string, actual value is <{actual}>");
+            return fail(capture.name.position, "Invalid secret type", reason);
         }
-        Ok(Captured {
-            name,
-            value,
-            is_secret: capture.is_redacted,
-        })
+        Ok((name, value))
     }
 
     /// Checks the header fields, the body and the asserts.
-    pub fn asserts(&self, expected: &ast::Response, scope: &mut Scope<'_>) -> Vec<Failure> {
+    fn asserts(&self, expected: &ast::Response, scope: &mut Scope<'_>) -> Vec<Failure> {
         let headers = expected
             .headers
             .iter()
@@ -190,7 +151,10 @@ impl<'a> Evaluation<'a> {
         let values: Vec<&str> = self.response.header(&name).collect();
         let actual = match values.as_slice() {
             values if values.contains(&expected.as_str()) => return Ok(()),
-            [] => return fail(header.key.span, FailureKind::HeaderMissing),
+            [] => {
+                let reason = "this header has not been found in the response";
+                return fail(header.key.position, "Header not found", reason);
+            }
             [value] => (*value).to_owned(),
             values => {
                 let quoted: Vec<String> =
@@ -198,80 +162,51 @@ impl<'a> Evaluation<'a> {
                 format!("[{}]", quoted.join(", "))
             }
         };
-        fail(header.value.span, FailureKind::HeaderValue { actual })
+        let reason = format!("actual value is <{actual}>");
+        fail(header.value.position, "Assert header value", reason)
     }
 
     fn body(&self, body: &Body, scope: &mut Scope<'_>) -> Result<(), Failure> {
-        let Some((expected, span)) = scope.body_text(body)? else {
+        let Some((expected, position)) = scope.body_text(body)? else {
             let expected = scope.body(body)?;
             if expected == self.response.body {
                 return Ok(());
             }
-            let span = match &body.value {
-                BodyValue::Bytes(bytes) => bytes.span,
-                _ => Span::at(body.span.start),
+            let position = match &body.value {
+                BodyValue::Bytes(bytes) => bytes.position,
+                _ => body.position,
             };
-            return fail(
-                span,
-                FailureKind::Body {
-                    actual: hexadecimal(self.response.body),
-                },
-            );
+            let actual = hexadecimal(self.response.body);
+            return fail(position, WRONG_BODY, format!("actual value is <{actual}>"));
         };
-        let at_start = |kind| Failure {
-            span: Span::at(body.span.start),
-            kind,
-        };
-        let actual = self.cache.text(self.response).map_err(at_start)?;
+        let start = body.position;
+        let actual = self.cache.text(self.response, start)?;
         if actual == expected {
             return Ok(());
         }
         if !actual.contains('\n') && !expected.contains('\n') {
-            return fail(
-                span,
-                FailureKind::Body {
-                    actual: actual.to_owned(),
-                },
-            );
+            return fail(position, WRONG_BODY, format!("actual value is <{actual}>"));
         }
         let (hunk, line) = first_hunk(&expected, actual);
-        let span = Span::at(Position {
-            line: span.start.line + line,
+        let position = Position {
+            line: position.line + line,
             column: 1,
-        });
-        fail(span, FailureKind::BodyDiff { hunk })
+        };
+        fail(position, WRONG_BODY, hunk)
     }
 
-    /// Checks an assert.
-    ///
-    /// # Errors
-    ///
-    /// The value is not as expected, or cannot be computed.
-    pub fn assert(&self, assert: &Assert, scope: &mut Scope<'_>) -> Result<(), Failure> {
+    fn assert(&self, assert: &Assert, scope: &mut Scope<'_>) -> Result<(), Failure> {
         let value = self.query(&assert.query, scope)?;
         let value = match (value, assert.filters.first()) {
             (value, None) => value,
-            (None, Some(filter)) => return fail(filter.span, FailureKind::FilterWithoutInput),
+            (None, Some(filter)) => {
+                return fail(filter.position, filter::TITLE, filter::WITHOUT_INPUT);
+            }
             (Some(value), Some(_)) => {
                 filter::all(&assert.filters, value, scope, self.coerces_json_path)?
             }
         };
         predicate::check(&assert.predicate, value.as_ref(), scope)
-    }
-}
-
-fn filters_span(capture: &Capture) -> Span {
-    let first = capture
-        .filters
-        .first()
-        .map_or(capture.query.span, |filter| filter.span);
-    let last = capture
-        .filters
-        .last()
-        .map_or(capture.query.span, |filter| filter.span);
-    Span {
-        start: first.start,
-        end: last.end,
     }
 }
 
@@ -292,7 +227,6 @@ fn first_hunk(expected: &str, actual: &str) -> (String, usize) {
             ChangeTag::Insert => '+',
             ChangeTag::Equal => ' ',
         };
-        hunk.push_str("   ");
         hunk.push(sign);
         hunk.push_str(change.value().trim_end_matches('\n'));
         hunk.push('\n');

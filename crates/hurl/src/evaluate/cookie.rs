@@ -1,18 +1,18 @@
 //! Cookies that a response sets.
 
 use super::date;
-use super::failure::{Failure, FailureKind, fail};
+use super::failure::{Failure, fail};
 use super::response::Response;
 use super::value::Value;
 use crate::ast::CookieAttribute;
-use crate::position::Span;
+use crate::position::Position;
 
 /// The value or an attribute of the first cookie of that name, if the response sets one.
 pub(super) fn attribute(
     response: &Response<'_>,
     name: &str,
     attribute: CookieAttribute,
-    span: Span,
+    position: Position,
 ) -> Result<Option<Value>, Failure> {
     let cookies = response
         .header("set-cookie")
@@ -42,12 +42,9 @@ pub(super) fn attribute(
             Some(value) => match date::cookie_expires(value) {
                 Some(date) => Some(Value::Date(date)),
                 None => {
-                    return fail(
-                        span,
-                        FailureKind::CookieExpires {
-                            value: value.to_owned(),
-                        },
-                    );
+                    let reason =
+                        format!("could not parse Cookie Expires attribute value <{value}>");
+                    return fail(position, "HTTP connection", reason);
                 }
             },
         },

@@ -1,16 +1,20 @@
 //! Values of filters.
 
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, STANDARD, URL_SAFE_NO_PAD};
 use chrono::{DateTime, Utc};
 
-use super::failure::{Failure, FailureKind, fail};
+use super::failure::{Failure, fail};
 use super::query::{first_group, json_path};
 use super::scope::Scope;
 use super::value::{Number, Value, hexadecimal};
 use super::{date, html, url};
 use crate::ast::{Filter, FilterValue, JsonPath, Template};
 
+pub(super) const TITLE: &str = "Filter error";
+pub(super) const WITHOUT_INPUT: &str = "missing value to apply filter";
 const NOT_BASE64: &str = "string is not base64";
 
 type Filtered = Result<Option<Value>, Failure>;
@@ -31,7 +35,7 @@ pub(super) fn all(
                 coerces,
             }
             .filtered(scope)?,
-            None => return fail(filter.span, FailureKind::FilterWithoutInput),
+            None => return fail(filter.position, TITLE, WITHOUT_INPUT),
         };
     }
     Ok(value)
@@ -132,25 +136,26 @@ impl Input<'_> {
                 _ => return self.wrong_type("http response"),
             },
             FilterValue::XPath(_) => {
-                let feature = format!("the filter {}", self.filter.value.name());
-                return fail(self.filter.span, FailureKind::Unsupported { feature });
+                let reason = format!("the filter {} is not supported", self.filter.value.name());
+                return fail(self.filter.position, "Unsupported by Prony", reason);
             }
         };
         Ok(Some(value))
     }
 
     fn wrong_type<T>(&self, expected: &'static str) -> Result<T, Failure> {
-        fail(
-            self.filter.span,
-            FailureKind::FilterInputType {
-                actual: self.value.type_name(),
-                expected,
-            },
-        )
+        let actual = self.value.type_name();
+        self.fail(format!(
+            "invalid filter input type actual: {actual} expected: {expected}"
+        ))
     }
 
-    fn invalid<T>(&self, reason: impl Into<String>) -> Result<T, Failure> {
-        fail(self.filter.span, FailureKind::FilterInput(reason.into()))
+    fn invalid<T>(&self, reason: impl fmt::Display) -> Result<T, Failure> {
+        self.fail(format!("invalid filter input: {reason}"))
+    }
+
+    fn fail<T>(&self, reason: String) -> Result<T, Failure> {
+        fail(self.filter.position, TITLE, reason)
     }
 
     fn text(&self) -> Result<&str, Failure> {
@@ -209,11 +214,13 @@ impl Input<'_> {
     fn charset_decoded(&self, encoding: String) -> Result<Value, Failure> {
         let bytes = self.bytes()?;
         let Some(decoder) = encoding_rs::Encoding::for_label(encoding.as_bytes()) else {
-            return fail(self.filter.span, FailureKind::FilterEncoding { encoding });
+            return self.fail(format!("<{encoding}> encoding is not supported"));
         };
         match decoder.decode_without_bom_handling_and_without_replacement(bytes) {
             Some(text) => Ok(Value::Text(text.into_owned())),
-            None => fail(self.filter.span, FailureKind::FilterDecoding { encoding }),
+            None => self.fail(format!(
+                "value can not be decoded with <{encoding}> encoding"
+            )),
         }
     }
 
@@ -221,7 +228,7 @@ impl Input<'_> {
         let format = scope.text(format)?;
         match date::formatted(self.date()?, &format) {
             Some(text) => Ok(Value::Text(text)),
-            None => fail(self.filter.span, FailureKind::FilterFormat { format }),
+            None => self.fail(format!("date format <{format}> is not supported")),
         }
     }
 
@@ -230,13 +237,9 @@ impl Input<'_> {
         let text = self.text()?;
         match date::parsed(text, &format) {
             Some(date) => Ok(Value::Date(date)),
-            None => fail(
-                self.filter.span,
-                FailureKind::FilterDate {
-                    date: text.to_owned(),
-                    format,
-                },
-            ),
+            None => self.fail(format!(
+                "value <{text}> could not be parsed with <{format}> format"
+            )),
         }
     }
 
@@ -251,13 +254,8 @@ impl Input<'_> {
         let name = scope.text(name)?;
         let url = self.text()?;
         let invalid = |message| {
-            fail(
-                self.filter.span,
-                FailureKind::InvalidUrl {
-                    url: url.to_owned(),
-                    message,
-                },
-            )
+            let reason = format!("invalid URL <{url}> ({message})");
+            fail(self.filter.position, "Invalid URL", reason)
         };
         url::parameter(url, &name)
             .map(|value| value.map(Value::Text))

@@ -18,8 +18,8 @@ mod url;
 mod value;
 mod variables;
 
-pub use check::{Captured, Evaluation};
-pub use failure::{Failure, FailureKind};
+pub use check::Evaluation;
+pub use failure::Failure;
 pub use request::Rendered;
 pub use response::{HttpVersion, Redirect, Response};
 pub use scope::{Environment, FileError, Scope};

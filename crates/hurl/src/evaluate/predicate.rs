@@ -2,29 +2,19 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::net::IpAddr;
 
 use super::date;
-use super::failure::{Failure, FailureKind, fail};
+use super::failure::{Failure, INVALID_REGEX, fail};
 use super::scope::Scope;
-use super::value::{Mismatch, Number, Value, is_ip, is_uuid};
+use super::value::{Mismatch, Value, is_ip, is_uuid};
 use crate::ast::{Predicate, PredicateValue, RegexValue, Test};
-use crate::position::{Position, Span};
+use crate::position::Position;
 
-/// How a test ended, and what its message is about. Only a failure takes the time to write a message.
+/// How a test ended, and what was expected. Only a failure takes the time to write a message.
 struct Outcome<'a> {
     is_passed: Result<bool, Mismatch>,
-    actual: Actual,
     expected: Expected<'a>,
-}
-
-/// How a message shows the value.
-enum Actual {
-    /// With its type.
-    Described,
-    /// Alone.
-    Text,
-    /// By its size.
-    Size(usize),
 }
 
 /// How a message shows what was expected.
@@ -32,7 +22,7 @@ enum Expected<'a> {
     Word(&'static str),
     /// Words, then a value with its type.
     Value(&'static str, Value),
-    Regex(&'a RegexValue, Cow<'a, regex::Regex>),
+    Regex(Cow<'a, regex::Regex>),
 }
 
 /// Checks a value, or that there is none.
@@ -41,54 +31,24 @@ pub(super) fn check(
     value: Option<&Value>,
     scope: &mut Scope<'_>,
 ) -> Result<(), Failure> {
-    let Some(value) = value else {
-        let expected = expected_of_nothing(&predicate.test, scope)?;
-        if predicate.is_negated {
-            return Ok(());
-        }
-        return failure(predicate, "none".into(), &expected, false);
-    };
     let outcome = outcome(predicate, value, scope)?;
-    let is_type_mismatch = match outcome.is_passed {
+    let note = match outcome.is_passed {
         Ok(is_passed) if is_passed != predicate.is_negated => return Ok(()),
-        Ok(_) => false,
-        Err(Mismatch) => true,
+        Ok(_) => "",
+        Err(Mismatch) => " >>> types between actual and expected are not consistent",
     };
-    let actual = match outcome.actual {
-        Actual::Described => value.described(),
-        Actual::Text => value.to_string(),
-        Actual::Size(size) => format!("count equals to {size}"),
-    };
-    failure(
-        predicate,
-        actual,
-        &outcome.expected.to_string(),
-        is_type_mismatch,
-    )
-}
-
-fn failure(
-    predicate: &Predicate,
-    actual: String,
-    expected: &str,
-    is_type_mismatch: bool,
-) -> Result<(), Failure> {
+    let actual = value.map_or_else(|| "none".to_owned(), Value::described);
     // `!=` is a negation of its own.
     let is_negated = predicate.is_negated != matches!(predicate.test, Test::NotEqual(_));
-    let expected = format!("{}{expected}", if is_negated { "not " } else { "" });
-    // Column 0: the message shows no caret.
-    let span = Span::at(Position {
-        line: predicate.span.start.line,
+    let not = if is_negated { "not " } else { "" };
+    let expected = outcome.expected;
+    let reason = format!("actual: {actual} expected: {not}{expected}{note}");
+    // Column 0, as in Hurl: what fails is the whole line.
+    let position = Position {
+        line: predicate.position.line,
         column: 0,
-    });
-    fail(
-        span,
-        FailureKind::Predicate {
-            actual,
-            expected,
-            is_type_mismatch,
-        },
-    )
+    };
+    fail(position, "Assert failure", reason)
 }
 
 impl fmt::Display for Expected<'_> {
@@ -96,140 +56,119 @@ impl fmt::Display for Expected<'_> {
         match self {
             Self::Word(word) => formatter.write_str(word),
             Self::Value(words, value) => write!(formatter, "{words}{}", value.described()),
-            Self::Regex(RegexValue::Template(_), regex) => {
-                write!(formatter, "matches regex <{regex}>")
-            }
-            Self::Regex(RegexValue::Literal(_), regex) => {
-                write!(
-                    formatter,
-                    "matches regex <{}>",
-                    Value::Regex(regex.clone().into_owned())
-                )
-            }
+            Self::Regex(regex) => write!(formatter, "matches regex <{regex}>"),
         }
     }
 }
 
+/// A test of no value does not pass, but what it compares with is evaluated nevertheless.
 fn outcome<'p>(
     predicate: &'p Predicate,
-    value: &Value,
+    value: Option<&Value>,
     scope: &mut Scope<'_>,
 ) -> Result<Outcome<'p>, Failure> {
-    let is = of_type;
-    let mut compare =
-        |other: &PredicateValue, words, test: &dyn Fn(&Value) -> Result<bool, Mismatch>| {
-            let other = expected_value(other, scope)?;
-            Ok(Outcome {
-                is_passed: test(&other),
-                actual: Actual::Described,
-                expected: Expected::Value(words, other),
-            })
-        };
+    let is = |test: fn(&Value) -> Result<bool, Mismatch>, word| Outcome {
+        is_passed: value.map_or(Ok(false), test),
+        expected: Expected::Word(word),
+    };
+    let mut compare = |other: &PredicateValue,
+                       words,
+                       test: fn(&Value, &Value) -> Result<bool, Mismatch>|
+     -> Result<Outcome<'static>, Failure> {
+        let other = expected_value(other, scope)?;
+        Ok(Outcome {
+            is_passed: value.map_or(Ok(false), |value| test(value, &other)),
+            expected: Expected::Value(words, other),
+        })
+    };
     Ok(match &predicate.test {
-        Test::Equal(other) => compare(other, "", &|other| Ok(value == other))?,
-        Test::NotEqual(other) => compare(other, "", &|other| Ok(value != other))?,
-        Test::Greater(other) => compare(other, "greater than ", &|other| {
+        Test::Equal(other) => compare(other, "", |value, other| Ok(value == other))?,
+        Test::NotEqual(other) => compare(other, "", |value, other| Ok(value != other))?,
+        Test::Greater(other) => compare(other, "greater than ", |value, other| {
             Ok(value.order(other)?.is_gt())
         })?,
-        Test::GreaterOrEqual(other) => compare(other, "greater or equal than ", &|other| {
+        Test::GreaterOrEqual(other) => compare(other, "greater or equal than ", |value, other| {
             Ok(value.order(other)?.is_ge())
         })?,
-        Test::Less(other) => compare(other, "less than ", &|other| {
+        Test::Less(other) => compare(other, "less than ", |value, other| {
             Ok(value.order(other)?.is_lt())
         })?,
-        Test::LessOrEqual(other) => compare(other, "less or equal than ", &|other| {
+        Test::LessOrEqual(other) => compare(other, "less or equal than ", |value, other| {
             Ok(value.order(other)?.is_le())
         })?,
-        Test::StartsWith(other) => {
-            compare(other, "starts with ", &|other| value.starts_with(other))?
-        }
-        Test::EndsWith(other) => compare(other, "ends with ", &|other| value.ends_with(other))?,
-        Test::Contains(other) => compare(other, "contains ", &|other| value.contains(other))?,
-        Test::Includes(other) => compare(other, "includes ", &|other| value.includes(other))?,
-        Test::Matches(pattern) => matches(pattern, predicate.span, value, scope)?,
-        Test::Exists => is(true, "something"),
-        Test::IsBoolean => is(matches!(value, Value::Bool(_)), "boolean"),
+        Test::StartsWith(other) => compare(other, "starts with ", Value::starts_with)?,
+        Test::EndsWith(other) => compare(other, "ends with ", Value::ends_with)?,
+        Test::Contains(other) => compare(other, "contains ", Value::contains)?,
+        Test::Includes(other) => compare(other, "includes ", Value::includes)?,
+        Test::Matches(pattern) => matches(pattern, predicate.position, value, scope)?,
+        Test::Exists => is(|_| Ok(true), "something"),
+        Test::IsBoolean => is(|value| Ok(matches!(value, Value::Bool(_))), "boolean"),
         Test::IsCollection => is(
-            matches!(value, Value::Bytes(_) | Value::List(_) | Value::Object(_)),
+            |value| {
+                Ok(matches!(
+                    value,
+                    Value::Bytes(_) | Value::List(_) | Value::Object(_)
+                ))
+            },
             "collection",
         ),
-        Test::IsDate => is(matches!(value, Value::Date(_)), "date"),
-        Test::IsEmpty => is_empty(value),
-        Test::IsFloat => is(value.type_name() == "float", "float"),
-        Test::IsInteger => is(value.type_name() == "integer", "integer"),
-        Test::IsList => is(matches!(value, Value::Bytes(_) | Value::List(_)), "list"),
-        Test::IsNumber => is(matches!(value, Value::Number(_)), "number"),
-        Test::IsObject => is(matches!(value, Value::Object(_)), "object"),
-        Test::IsString => is(matches!(value, Value::Text(_)), "string"),
-        Test::IsIpv4 => of_text(
-            value,
-            |text| is_ip(text, |address| address.is_ipv4()),
+        Test::IsDate => is(|value| Ok(matches!(value, Value::Date(_))), "date"),
+        Test::IsEmpty => is(|value| Ok(value.size()? == 0), "empty"),
+        Test::IsFloat => is(|value| Ok(value.type_name() == "float"), "float"),
+        Test::IsInteger => is(|value| Ok(value.type_name() == "integer"), "integer"),
+        Test::IsList => is(
+            |value| Ok(matches!(value, Value::Bytes(_) | Value::List(_))),
+            "list",
+        ),
+        Test::IsNumber => is(|value| Ok(matches!(value, Value::Number(_))), "number"),
+        Test::IsObject => is(|value| Ok(matches!(value, Value::Object(_))), "object"),
+        Test::IsString => is(|value| Ok(matches!(value, Value::Text(_))), "string"),
+        Test::IsIpv4 => is(
+            |value| Ok(is_ip(value.text()?, IpAddr::is_ipv4)),
             "string in IPv4 format",
         ),
-        Test::IsIpv6 => of_text(
-            value,
-            |text| is_ip(text, |address| address.is_ipv6()),
+        Test::IsIpv6 => is(
+            |value| Ok(is_ip(value.text()?, IpAddr::is_ipv6)),
             "string in IPv6 format",
         ),
-        Test::IsIsoDate => of_text(
-            value,
-            date::is_iso,
+        Test::IsIsoDate => is(
+            |value| Ok(date::is_iso(value.text()?)),
             "string with format YYYY-MM-DDTHH:mm:ss.sssZ",
         ),
-        Test::IsUuid => of_text(value, is_uuid, "string in UUID format"),
+        Test::IsUuid => is(|value| Ok(is_uuid(value.text()?)), "string in UUID format"),
     })
-}
-
-fn of_type(is_passed: bool, word: &'static str) -> Outcome<'static> {
-    Outcome {
-        is_passed: Ok(is_passed),
-        actual: Actual::Described,
-        expected: Expected::Word(word),
-    }
-}
-
-fn of_text(value: &Value, is_passed: fn(&str) -> bool, word: &'static str) -> Outcome<'static> {
-    match value.text() {
-        Ok(text) => Outcome {
-            is_passed: Ok(is_passed(text)),
-            actual: Actual::Text,
-            expected: Expected::Word(word),
-        },
-        Err(mismatch) => Outcome {
-            is_passed: Err(mismatch),
-            actual: Actual::Described,
-            expected: Expected::Word("string"),
-        },
-    }
-}
-
-fn is_empty(value: &Value) -> Outcome<'static> {
-    let (is_passed, actual) = match value.size() {
-        Ok(size) => (Ok(size == 0), Actual::Size(size)),
-        Err(mismatch) => (Err(mismatch), Actual::Described),
-    };
-    Outcome {
-        is_passed,
-        actual,
-        expected: Expected::Word("count equals to 0"),
-    }
 }
 
 fn matches<'p>(
     pattern: &'p RegexValue,
-    span: Span,
-    value: &Value,
+    position: Position,
+    value: Option<&Value>,
     scope: &mut Scope<'_>,
 ) -> Result<Outcome<'p>, Failure> {
-    let regex = scope.regex(pattern).map_err(|failure| match failure.kind {
-        FailureKind::InvalidRegex => Failure { span, ..failure },
-        _ => failure,
+    let Some(value) = value else {
+        // A text with placeholders is not compiled.
+        let pattern = match pattern {
+            RegexValue::Literal(literal) => literal.regex.as_str().to_owned(),
+            RegexValue::Template(pattern) => scope.text(&pattern.template)?,
+        };
+        return Ok(Outcome {
+            is_passed: Ok(false),
+            expected: Expected::Value("matches regex ", Value::Text(pattern)),
+        });
+    };
+    let regex = scope.regex(pattern).map_err(|failure| {
+        if failure.title == INVALID_REGEX {
+            Failure {
+                position,
+                ..failure
+            }
+        } else {
+            failure
+        }
     })?;
-    let is_passed = value.text().map(|text| regex.is_match(text));
     Ok(Outcome {
-        is_passed,
-        actual: Actual::Described,
-        expected: Expected::Regex(pattern, regex),
+        is_passed: value.text().map(|text| regex.is_match(text)),
+        expected: Expected::Regex(regex),
     })
 }
 
@@ -246,66 +185,4 @@ fn expected_value(value: &PredicateValue, scope: &mut Scope<'_>) -> Result<Value
         PredicateValue::Regex(literal) => Value::Regex(literal.regex.clone()),
         PredicateValue::Text(template) => Value::Text(scope.text(template)?),
     })
-}
-
-/// What was expected if the query found nothing.
-fn expected_of_nothing(test: &Test, scope: &mut Scope<'_>) -> Result<String, Failure> {
-    let mut with = |value: &PredicateValue, before: &str, after: &str| {
-        Ok(format!(
-            "{before}{}{after}",
-            summary(&expected_value(value, scope)?)
-        ))
-    };
-    let word = match test {
-        Test::Equal(value) | Test::NotEqual(value) => return with(value, "", ""),
-        Test::Greater(value) => return with(value, "greater than <", ">"),
-        Test::GreaterOrEqual(value) => return with(value, "greater than or equals to <", ">"),
-        Test::Less(value) => return with(value, "less than <", ">"),
-        Test::LessOrEqual(value) => return with(value, "less than or equals to <", ">"),
-        Test::StartsWith(value) => return with(value, "starts with ", ""),
-        Test::EndsWith(value) => return with(value, "ends with ", ""),
-        Test::Contains(value) => return with(value, "contains ", ""),
-        Test::Includes(value) => return with(value, "include ", ""),
-        Test::Matches(value) => {
-            let pattern = match value {
-                RegexValue::Literal(literal) => literal.regex.as_str().to_owned(),
-                RegexValue::Template(pattern) => scope.text(&pattern.template)?,
-            };
-            return Ok(format!("matches regex <{pattern}>"));
-        }
-        Test::Exists => "something",
-        Test::IsBoolean => "boolean",
-        Test::IsCollection => "collection",
-        Test::IsDate | Test::IsIsoDate => "date",
-        Test::IsEmpty => "empty",
-        Test::IsFloat => "float",
-        Test::IsInteger => "integer",
-        Test::IsIpv4 => "ipv4",
-        Test::IsIpv6 => "ipv6",
-        Test::IsList => "list",
-        Test::IsNumber => "number",
-        Test::IsObject => "object",
-        Test::IsString => "string",
-        Test::IsUuid => "uuid",
-    };
-    Ok(word.into())
-}
-
-/// An expected value, shorter if it is long.
-fn summary(value: &Value) -> String {
-    match value {
-        Value::Bytes(bytes) => format!(
-            "{} byte{}",
-            bytes.len(),
-            if bytes.len() > 1 { "s" } else { "" }
-        ),
-        Value::List(values) => format!("list of size {}", values.len()),
-        Value::Object(members) => format!("list of size {}", members.len()),
-        Value::Null => "null".into(),
-        Value::Number(Number::BigInteger(digits)) => format!("number <{digits}>"),
-        Value::Regex(regex) => format!("regex <{regex}>"),
-        Value::Redirect(redirect) => format!("HTTP response <{redirect}>"),
-        Value::Unit => "something".into(),
-        Value::Bool(_) | Value::Date(_) | Value::Number(_) | Value::Text(_) => value.described(),
-    }
 }

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::check::Evaluation;
 use super::cookie;
-use super::failure::{Failure, FailureKind, fail};
+use super::failure::{Failure, fail};
 use super::scope::Scope;
 use super::value::Value;
 use crate::ast::{CookieAttribute, JsonPath, Query, QueryValue};
@@ -18,10 +18,7 @@ impl Evaluation<'_> {
     /// A variable is not defined, the body is not what the query reads, or the query is not supported.
     pub fn query(&self, query: &Query, scope: &mut Scope<'_>) -> Result<Option<Value>, Failure> {
         let response = self.response;
-        let at = |kind| Failure {
-            span: query.span,
-            kind,
-        };
+        let text = || self.cache.text(response, query.position);
         Ok(Some(match &query.value {
             QueryValue::Status => Value::integer(response.status),
             QueryValue::Version => Value::Text(response.version.number().to_owned()),
@@ -33,15 +30,15 @@ impl Evaluation<'_> {
             QueryValue::Cookie(path) => {
                 let name = scope.text(&path.name)?;
                 let attribute = path.attribute.unwrap_or(CookieAttribute::Value);
-                return cookie::attribute(response, &name, attribute, path.name.span);
+                return cookie::attribute(response, &name, attribute, path.name.position);
             }
-            QueryValue::Body => Value::Text(self.cache.text(response).map_err(at)?.to_owned()),
+            QueryValue::Body => Value::Text(text()?.to_owned()),
             QueryValue::JsonPath(path) => {
-                let json = self.cache.json(response).map_err(at)?;
+                let json = self.cache.json(response, query.position)?;
                 return json_path(json, path, scope, self.coerces_json_path);
             }
             QueryValue::Regex(regex) => {
-                let text = self.cache.text(response).map_err(at)?;
+                let text = text()?;
                 let regex = scope.regex(regex)?;
                 return Ok(first_group(&regex, text));
             }
@@ -66,8 +63,8 @@ impl Evaluation<'_> {
                     .collect(),
             ),
             QueryValue::XPath(_) | QueryValue::Certificate(_) => {
-                let feature = format!("the query {}", query.value.name());
-                return fail(query.span, FailureKind::Unsupported { feature });
+                let reason = format!("the query {} is not supported", query.value.name());
+                return fail(query.position, "Unsupported by Prony", reason);
             }
         }))
     }

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::failure::{Failure, FailureKind, fail};
+use super::failure::{Failure, fail};
 use super::scope::Scope;
 use super::url;
 use crate::ast::{BodyValue, FilenameParam, KeyValue, Multiline, MultipartParam, Request};
@@ -68,10 +68,8 @@ impl Scope<'_> {
     fn url(&mut self, request: &Request) -> Result<String, Failure> {
         let mut text = self.text(&request.url)?;
         if let Err(message) = url::check_scheme(&text) {
-            return fail(
-                request.url.span,
-                FailureKind::InvalidUrl { url: text, message },
-            );
+            let reason = format!("invalid URL <{text}> ({message})");
+            return fail(request.url.position, "Invalid URL", reason);
         }
         if !request.query.is_empty() {
             if !text.ends_with('?') {

@@ -5,7 +5,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::failure::FailureKind;
+use super::failure::{Failure, fail};
+use crate::position::Position;
 
 /// A response that was received.
 #[derive(Clone, Debug)]
@@ -78,17 +79,20 @@ impl<'a> Response<'a> {
             .map(|(_, value)| *value)
     }
 
-    /// The encoding that `content-type` gives for texts.
-    fn encoding(&self) -> Result<&'static encoding_rs::Encoding, FailureKind> {
+    /// The body as a text, in the encoding that `content-type` gives. A failure is at `position`.
+    fn text(&self, position: Position) -> Result<String, Failure> {
         let charset = self.header("content-type").next().and_then(charset);
-        match charset {
-            None => Ok(encoding_rs::UTF_8),
-            Some(charset) => {
-                encoding_rs::Encoding::for_label(charset.as_bytes()).ok_or_else(|| {
-                    FailureKind::Charset {
-                        charset: charset.to_owned(),
-                    }
-                })
+        let charset = charset.unwrap_or("utf-8");
+        let Some(encoding) = encoding_rs::Encoding::for_label(charset.as_bytes()) else {
+            let reason = format!("the charset '{charset}' is not valid");
+            return fail(position, "Invalid charset", reason);
+        };
+        match encoding.decode_without_bom_handling_and_without_replacement(self.body) {
+            Some(text) => Ok(text.into_owned()),
+            None => {
+                let charset = encoding.name();
+                let reason = format!("could not decode response body with charset '{charset}'");
+                fail(position, "Invalid decoding", reason)
             }
         }
     }
@@ -106,34 +110,39 @@ fn charset(content_type: &str) -> Option<&str> {
 /// What is computed of a response once.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    text: OnceCell<Result<String, FailureKind>>,
+    text: OnceCell<Result<String, Failure>>,
     json: OnceCell<Option<serde_json::Value>>,
 }
 
 impl Cache {
     /// The body as a text.
-    pub(super) fn text(&self, response: &Response<'_>) -> Result<&str, FailureKind> {
-        let decode = || {
-            let encoding = response.encoding()?;
-            match encoding.decode_without_bom_handling_and_without_replacement(response.body) {
-                Some(text) => Ok(text.into_owned()),
-                None => Err(FailureKind::Decoding {
-                    charset: encoding.name().to_owned(),
-                }),
-            }
-        };
-        self.text
-            .get_or_init(decode)
-            .as_deref()
-            .map_err(Clone::clone)
+    pub(super) fn text(
+        &self,
+        response: &Response<'_>,
+        position: Position,
+    ) -> Result<&str, Failure> {
+        let text = self.text.get_or_init(|| response.text(position));
+        text.as_deref().map_err(|failure| Failure {
+            position,
+            ..failure.clone()
+        })
     }
 
     /// The body as JSON.
-    pub(super) fn json(&self, response: &Response<'_>) -> Result<&serde_json::Value, FailureKind> {
-        let text = self.text(response)?;
-        self.json
-            .get_or_init(|| serde_json::from_str(text).ok())
-            .as_ref()
-            .ok_or(FailureKind::ResponseNotJson)
+    pub(super) fn json(
+        &self,
+        response: &Response<'_>,
+        position: Position,
+    ) -> Result<&serde_json::Value, Failure> {
+        let text = self.text(response, position)?;
+        let json = self.json.get_or_init(|| serde_json::from_str(text).ok());
+        match json {
+            Some(json) => Ok(json),
+            None => fail(
+                position,
+                "Invalid JSON",
+                "HTTP response is not a valid JSON",
+            ),
+        }
     }
 }

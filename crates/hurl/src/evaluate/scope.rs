@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::SystemTime;
 
-use super::failure::{Failure, FailureKind, fail};
+use super::failure::{Failure, INVALID_REGEX, fail};
 use super::value::{Number, Value};
 use super::variables::Variables;
 use crate::ast::{
@@ -11,7 +11,7 @@ use crate::ast::{
     RegexTemplate, RegexValue, Setting, Template, TemplateElement, VariableDefinition,
     VariableValue,
 };
-use crate::position::Span;
+use crate::position::Position;
 
 /// What evaluation needs from outside.
 pub trait Environment {
@@ -74,10 +74,10 @@ impl<'a> Scope<'a> {
         match &placeholder.expression {
             Expression::Variable(name) => match self.variables.get(name) {
                 Some(variable) => Ok(variable.value.clone()),
-                None => fail(
-                    placeholder.span,
-                    FailureKind::Undefined { name: name.clone() },
-                ),
+                None => {
+                    let reason = format!("you must set the variable {name}");
+                    fail(placeholder.position, "Undefined variable", reason)
+                }
             },
             Expression::NewDate => Ok(Value::Date(self.now().into())),
             Expression::NewUuid => Ok(Value::Text(uuid(self.environment.random()))),
@@ -88,12 +88,10 @@ impl<'a> Scope<'a> {
         let value = self.value(placeholder)?;
         match value.rendered() {
             Some(text) => Ok(text),
-            None => fail(
-                placeholder.span,
-                FailureKind::Unrenderable {
-                    value: value.to_string(),
-                },
-            ),
+            None => {
+                let reason = format!("expression with value {value} can not be rendered");
+                fail(placeholder.position, "Unrenderable expression", reason)
+            }
         }
     }
 
@@ -141,7 +139,8 @@ impl<'a> Scope<'a> {
                 JsonPiece::Value(placeholder) => {
                     let value = self.rendered(placeholder)?;
                     if !crate::parse::begins_with_json_scalar(&value) {
-                        return fail(placeholder.span, FailureKind::InvalidJson { value });
+                        let reason = format!("actual value is <{value}>");
+                        return fail(placeholder.position, "Invalid JSON", reason);
                     }
                     text.push_str(&value);
                 }
@@ -198,11 +197,17 @@ impl<'a> Scope<'a> {
     pub fn file(&mut self, name: &Template) -> Result<Vec<u8>, Failure> {
         let text = self.text(name)?;
         self.environment.file(&text).or_else(|error| {
-            let kind = match error {
-                FileError::Unreadable(reason) => FailureKind::FileUnreadable { name: text, reason },
-                FileError::Forbidden => FailureKind::FileForbidden { name: text },
+            let (title, reason) = match error {
+                FileError::Unreadable(reason) => (
+                    "File read access",
+                    format!("file {text} can not be read: {reason}"),
+                ),
+                FileError::Forbidden => (
+                    "Unauthorized file access",
+                    format!("unauthorized access to file {text}"),
+                ),
             };
-            fail(name.span, kind)
+            fail(name.position, title, reason)
         })
     }
 
@@ -219,7 +224,11 @@ impl<'a> Scope<'a> {
         }
         match regex::Regex::new(&self.text(template)?) {
             Ok(regex) => Ok(Cow::Owned(regex)),
-            Err(_) => fail(template.span, FailureKind::InvalidRegex),
+            Err(_) => fail(
+                template.position,
+                INVALID_REGEX,
+                "regex expression is not valid",
+            ),
         }
     }
 
@@ -233,7 +242,10 @@ impl<'a> Scope<'a> {
         let value = self.text(&path.template)?;
         match serde_json_path::JsonPath::parse(&value) {
             Ok(path) => Ok(Cow::Owned(path)),
-            Err(_) => fail(path.template.span, FailureKind::InvalidJsonPath { value }),
+            Err(_) => {
+                let reason = format!("JSONPath expression '{value}' is not valid");
+                fail(path.template.position, "Invalid JSONPath", reason)
+            }
         }
     }
 
@@ -299,13 +311,11 @@ impl<'a> Scope<'a> {
                 let value = self.value(placeholder)?;
                 match convert(&value) {
                     Some(value) => Ok(value),
-                    None => fail(
-                        placeholder.span,
-                        FailureKind::ExpressionType {
-                            value: value.described(),
-                            expected,
-                        },
-                    ),
+                    None => {
+                        let actual = value.described();
+                        let reason = format!("expecting {expected}, actual value is {actual}");
+                        fail(placeholder.position, "Invalid expression type", reason)
+                    }
                 }
             }
         }
@@ -326,23 +336,23 @@ impl<'a> Scope<'a> {
     }
 
     /// The text of a body that is compared as a text, and where it begins; nothing for bytes.
-    pub(super) fn body_text(&mut self, body: &Body) -> Result<Option<(String, Span)>, Failure> {
-        let start = Span::at(body.span.start);
+    pub(super) fn body_text(&mut self, body: &Body) -> Result<Option<(String, Position)>, Failure> {
+        let start = body.position;
         Ok(match &body.value {
             BodyValue::Json(json) => Some((self.json(json)?, start)),
             BodyValue::Xml(text) => Some((text.clone(), start)),
-            BodyValue::Oneline(template) => Some((self.text(template)?, template.span)),
+            BodyValue::Oneline(template) => Some((self.text(template)?, template.position)),
             BodyValue::Multiline(multiline) => {
-                let span = match multiline {
+                let position = match multiline {
                     Multiline::Text(template)
                     | Multiline::Json(template)
                     | Multiline::Xml(template)
                     | Multiline::GraphQl {
                         query: template, ..
-                    } => template.span,
-                    Multiline::Raw(_) => Span::at(body.span.start.after('\n')),
+                    } => template.position,
+                    Multiline::Raw(_) => body.position.after('\n'),
                 };
-                Some((self.multiline(multiline)?, span))
+                Some((self.multiline(multiline)?, position))
             }
             BodyValue::Bytes(_) | BodyValue::File(_) => None,
         })

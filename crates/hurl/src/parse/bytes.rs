@@ -4,7 +4,6 @@ use super::combine::{Parsed, fatal, optional};
 use super::key;
 use super::primitive::{hex_digit, literal, skip_spaces, try_literal};
 use crate::ast::{Bytes, Template};
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 /// `file,name;`
@@ -18,24 +17,23 @@ pub(super) fn file(reader: &mut Reader<'_>) -> Parsed<Template> {
 /// `hex,00ff;`
 pub(super) fn hex(reader: &mut Reader<'_>) -> Parsed<Bytes> {
     open(reader, "hex")?;
-    let start = reader.cursor();
+    let position = reader.position();
     let mut digits = Vec::new();
     while let Some(digit) = optional(reader, hex_digit)? {
         digits.push(digit as u8);
     }
     let (pairs, []) = digits.as_chunks::<2>() else {
-        return fatal(reader.position(), ParseErrorKind::OddNumberOfHexDigits);
+        return fatal(reader.position(), "expecting an even number of hex digits");
     };
     let value = pairs.iter().map(|[high, low]| high << 4 | low).collect();
-    let span = reader.span_since(start);
     close(reader)?;
-    Ok(Bytes { value, span })
+    Ok(Bytes { value, position })
 }
 
 /// `base64,AA==;`
 pub(super) fn base64(reader: &mut Reader<'_>) -> Parsed<Bytes> {
     open(reader, "base64")?;
-    let start = reader.cursor();
+    let position = reader.position();
     let mut digits = Vec::new();
     while let Some(character) = reader.peek() {
         match sextet(character) {
@@ -47,11 +45,10 @@ pub(super) fn base64(reader: &mut Reader<'_>) -> Parsed<Bytes> {
     }
     // Padding ends the digits, whether it is needed or not.
     reader.read_while(|character| character == '=');
-    let span = reader.span_since(start);
     close(reader)?;
     Ok(Bytes {
         value: digits.chunks(4).flat_map(decoded).collect(),
-        span,
+        position,
     })
 }
 

@@ -1,7 +1,9 @@
 //! How parsers are combined. As in Hurl, an error is either *soft* (this is something else: try the next parser) or
-//! fatal, because errors are to be the same.
+//! fatal, because errors are to be at the same place.
 
-use crate::error::{ParseError, ParseErrorKind};
+use std::borrow::Cow;
+
+use crate::error::ParseError;
 use crate::position::Position;
 use crate::reader::Reader;
 
@@ -24,6 +26,19 @@ impl Refusal {
         }
     }
 
+    /// The fatal refusal with this reason, if no other parser has found a better one.
+    pub(super) fn because(self, reason: impl Into<Cow<'static, str>>) -> Self {
+        if self.is_fatal {
+            return self;
+        }
+        let position = self.error.position;
+        let reason = reason.into();
+        Self {
+            error: ParseError { position, reason },
+            is_fatal: true,
+        }
+    }
+
     pub(super) fn into_soft(self) -> Self {
         Self {
             is_fatal: false,
@@ -36,16 +51,18 @@ pub(super) type Parsed<T> = Result<T, Refusal>;
 
 pub(super) type Parser<T> = for<'a> fn(&mut Reader<'a>) -> Parsed<T>;
 
-pub(super) fn soft<T>(position: Position, kind: ParseErrorKind) -> Parsed<T> {
+pub(super) fn soft<T>(position: Position, reason: impl Into<Cow<'static, str>>) -> Parsed<T> {
+    let reason = reason.into();
     Err(Refusal {
-        error: ParseError { position, kind },
+        error: ParseError { position, reason },
         is_fatal: false,
     })
 }
 
-pub(super) fn fatal<T>(position: Position, kind: ParseErrorKind) -> Parsed<T> {
+pub(super) fn fatal<T>(position: Position, reason: impl Into<Cow<'static, str>>) -> Parsed<T> {
+    let reason = reason.into();
     Err(Refusal {
-        error: ParseError { position, kind },
+        error: ParseError { position, reason },
         is_fatal: true,
     })
 }

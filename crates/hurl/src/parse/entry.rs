@@ -7,15 +7,22 @@ use super::{bytes, json, multiline, text, xml};
 use crate::ast::{
     Body, BodyValue, Entry, HurlFile, Request, Response, Status, StatusValue, Version, VersionValue,
 };
-use crate::error::ParseErrorKind;
-use crate::position::Position;
+use crate::error::suggest;
 use crate::reader::Reader;
+
+const METHODS: &[&str] = &[
+    "GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH",
+];
+const VERSIONS: &str = "HTTP version must be HTTP, HTTP/1.0, HTTP/1.1, HTTP/2 or HTTP/3";
 
 pub(super) fn file(reader: &mut Reader<'_>) -> Parsed<HurlFile> {
     let entries = zero_or_more(reader, entry)?;
     skip_empty_lines(reader);
     if !reader.is_at_end() {
-        return fatal(reader.position(), ParseErrorKind::expecting("eof"));
+        return fatal(
+            reader.position(),
+            "expecting a request or the end of the file",
+        );
     }
     Ok(HurlFile { entries })
 }
@@ -100,7 +107,7 @@ fn refuse_duplicates<T>(sections: &[Section<T>]) -> Parsed<()> {
             .iter()
             .any(|earlier| earlier.name == section.name)
         {
-            return fatal(section.position, ParseErrorKind::DuplicateSection);
+            return fatal(section.position, "the section is already defined");
         }
     }
     Ok(())
@@ -109,19 +116,23 @@ fn refuse_duplicates<T>(sections: &[Section<T>]) -> Parsed<()> {
 fn method(reader: &mut Reader<'_>) -> Parsed<String> {
     let start = reader.position();
     if reader.is_at_end() {
-        return soft(start, ParseErrorKind::Method("<EOF>".into()));
+        return soft(start, "expecting a method");
     }
     let name = reader
         .read_while(|character| character.is_ascii_alphabetic())
         .to_owned();
     if name.is_empty() || name.bytes().any(|byte| byte.is_ascii_lowercase()) {
-        return fatal(start, ParseErrorKind::Method(name));
+        let methods = suggest(&name, METHODS);
+        return fatal(
+            start,
+            format!("the HTTP method <{name}> is not valid. {methods}"),
+        );
     }
     Ok(name)
 }
 
 fn version(reader: &mut Reader<'_>) -> Parsed<Version> {
-    let start = reader.cursor();
+    let position = reader.position();
     try_literal(reader, "HTTP")?;
     let versions = [
         ("/1.0", VersionValue::Http10),
@@ -132,40 +143,27 @@ fn version(reader: &mut Reader<'_>) -> Parsed<Version> {
     let value = match versions.into_iter().find(|(text, _)| reader.skip(text)) {
         Some((_, value)) => value,
         None if matches!(reader.peek(), Some(' ' | '\t')) => VersionValue::Any,
-        None => return fatal(start.position, ParseErrorKind::Version),
+        None => return fatal(position, VERSIONS),
     };
-    Ok(Version {
-        value,
-        span: reader.span_since(start),
-    })
+    Ok(Version { value, position })
 }
 
 fn status(reader: &mut Reader<'_>) -> Parsed<Status> {
-    let start = reader.cursor();
+    let position = reader.position();
+    let is_digit = |character: char| character.is_ascii_digit();
     let value = if reader.skip("*") {
         StatusValue::Any
+    } else if let Ok(status) = reader.read_while(is_digit).parse() {
+        StatusValue::Exactly(status)
     } else {
-        status_number(
-            start.position,
-            reader.read_while(|character| character.is_ascii_digit()),
-        )?
+        return fatal(position, "HTTP status code is not valid");
     };
-    Ok(Status {
-        value,
-        span: reader.span_since(start),
-    })
-}
-
-fn status_number(position: Position, digits: &str) -> Parsed<StatusValue> {
-    match digits.parse() {
-        Ok(value) => Ok(StatusValue::Exactly(value)),
-        Err(_) => fatal(position, ParseErrorKind::Status),
-    }
+    Ok(Status { value, position })
 }
 
 fn body(reader: &mut Reader<'_>) -> Parsed<Body> {
     skip_to_item(reader);
-    let start = reader.cursor();
+    let position = reader.position();
     let kinds: &[Parser<BodyValue>] = &[
         |reader| multiline::parse(reader).map(BodyValue::Multiline),
         |reader| text::backtick(reader).map(BodyValue::Oneline),
@@ -176,7 +174,6 @@ fn body(reader: &mut Reader<'_>) -> Parsed<Body> {
         |reader| bytes::file(reader).map(BodyValue::File),
     ];
     let value = choice(reader, kinds)?;
-    let span = reader.span_since(start);
     line_end(reader)?;
-    Ok(Body { value, span })
+    Ok(Body { value, position })
 }

@@ -1,11 +1,10 @@
 //! Filters.
 
-use super::combine::{Parsed, Refusal, fatal, optional, soft};
+use super::combine::{Parsed, optional, soft};
 use super::primitive::{keyword, skip_spaces, spaces};
 use super::query::quoted_argument;
 use super::{number, regex, template, text};
 use crate::ast::{Filter, FilterValue, JsonPath, Setting, Template};
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 /// Filters, each behind spaces, up to what is no filter.
@@ -18,16 +17,12 @@ pub(super) fn list(reader: &mut Reader<'_>) -> Parsed<Vec<Filter>> {
 }
 
 fn next(reader: &mut Reader<'_>) -> Parsed<Filter> {
-    let expecting = || ParseErrorKind::expecting("filter");
     if !skip_spaces(reader) {
-        return soft(reader.position(), expecting());
+        return soft(reader.position(), "expecting 'filter'");
     }
-    let start = reader.cursor();
+    let position = reader.position();
     let value = value(reader)?;
-    Ok(Filter {
-        value,
-        span: reader.span_since(start),
-    })
+    Ok(Filter { value, position })
 }
 
 fn value(reader: &mut Reader<'_>) -> Parsed<FilterValue> {
@@ -95,7 +90,7 @@ fn value(reader: &mut Reader<'_>) -> Parsed<FilterValue> {
             new: quoted_argument(reader)?,
         })
     } else {
-        soft(start, ParseErrorKind::expecting("filter"))
+        soft(start, "expecting 'filter'")
     }
 }
 
@@ -111,9 +106,7 @@ fn index(reader: &mut Reader<'_>) -> Parsed<Setting<i64>> {
         return Ok(Setting::Literal(value));
     }
     reader.seek(start);
-    let expecting =
-        |refusal: Refusal| fatal(refusal.error.position, ParseErrorKind::expecting("integer"));
     template::placeholder(reader)
         .map(Setting::Placeholder)
-        .or_else(expecting)
+        .map_err(|refusal| refusal.because("expecting 'integer'"))
 }

@@ -3,11 +3,13 @@
 use super::combine::{Parsed, Refusal, choice, fatal, soft};
 use super::primitive::{boolean, hex_digit, literal, try_literal};
 use super::template::{self, Encoded, Piece};
-use super::text::{control_escape, is_control};
+use super::text::{escaped, is_control};
 use crate::MAX_JSON_DEPTH;
 use crate::ast::{Json, JsonPiece, Placeholder};
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
+
+const EXPECTING_ELEMENT: &str = "expecting a boolean, number, string, array, object or null";
+const EMPTY_ELEMENT: &str = "expecting an element; found empty element instead";
 
 /// JSON as it is in the file, with its white space.
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Json> {
@@ -81,13 +83,10 @@ impl Writer {
     /// The only value that may be here.
     fn inner_value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
         if reader.peek() == Some(',') {
-            return fatal(reader.position(), ParseErrorKind::JsonEmptyElement);
+            return fatal(reader.position(), EMPTY_ELEMENT);
         }
         self.value(reader, depth)
-            .or_else(|refusal| match refusal.is_fatal {
-                true => Err(refusal),
-                false => fatal(refusal.error.position, ParseErrorKind::JsonExpectingElement),
-            })
+            .map_err(|refusal| refusal.because(EXPECTING_ELEMENT))
     }
 
     fn string(&mut self, pieces: Vec<Piece>) {
@@ -122,7 +121,8 @@ impl Writer {
         let start = reader.position();
         try_literal(reader, open)?;
         if depth >= MAX_JSON_DEPTH {
-            return fatal(start, ParseErrorKind::JsonTooDeep);
+            let reason = format!("maximum nesting depth of {MAX_JSON_DEPTH} exceeded");
+            return fatal(start, reason);
         }
         self.text(open);
         self.white_space(reader);
@@ -136,7 +136,7 @@ impl Writer {
                     .trim_start_matches(is_white_space)
                     .starts_with(close)
                 {
-                    return fatal(comma, ParseErrorKind::JsonTrailingComma);
+                    return fatal(comma, "trailing comma is not allowed");
                 }
                 self.text(",");
                 element(self, reader, depth + 1)?;
@@ -164,7 +164,7 @@ impl Writer {
         let colon = reader.position();
         self.white_space(reader);
         if matches!(reader.peek(), None | Some('}')) {
-            return fatal(colon, ParseErrorKind::JsonEmptyElement);
+            return fatal(colon, EMPTY_ELEMENT);
         }
         self.inner_value(reader, depth)?;
         self.white_space(reader);
@@ -200,10 +200,10 @@ pub(super) fn number_text(reader: &mut Reader<'_>) -> Parsed<String> {
     let integer_start = reader.position();
     let is_digit = |character: char| character.is_ascii_digit();
     if !reader.skip("0") && reader.read_while(is_digit).is_empty() {
-        return soft(integer_start, ParseErrorKind::expecting("number"));
+        return soft(integer_start, "expecting 'number'");
     }
     if reader.skip(".") && reader.read_while(is_digit).is_empty() {
-        return fatal(reader.position(), ParseErrorKind::expecting("digits"));
+        return fatal(reader.position(), "expecting 'digits'");
     }
     if reader.skip("e") || reader.skip("E") {
         let _ = reader.skip("-") || reader.skip("+");
@@ -230,28 +230,15 @@ fn string_pieces(reader: &mut Reader<'_>) -> Parsed<Vec<Piece>> {
 fn character<'a>(reader: &mut Reader<'a>) -> Parsed<Encoded<'a>> {
     let start = reader.cursor();
     let value = match reader.read() {
-        Some('\\') => escaped(reader)?,
+        Some('\\') => escaped(reader, &['"', '\\', '/'], unicode)?,
         Some(value) if !is_control(value) => value,
-        _ => return soft(start.position, ParseErrorKind::expecting("char")),
+        _ => return soft(start.position, "expecting 'char'"),
     };
     Ok(Encoded {
         value,
         source: reader.since(start),
         position: start.position,
     })
-}
-
-fn escaped(reader: &mut Reader<'_>) -> Parsed<char> {
-    let start = reader.position();
-    match reader.read() {
-        Some(character @ ('"' | '\\' | '/')) => Ok(character),
-        Some('u') => unicode(reader),
-        Some(character) => match control_escape(character) {
-            Some(control) => Ok(control),
-            None => fatal(start, ParseErrorKind::EscapeChar),
-        },
-        None => fatal(start, ParseErrorKind::EscapeChar),
-    }
 }
 
 /// Four digits, or two surrogates of four digits each.
@@ -265,7 +252,7 @@ fn unicode(reader: &mut Reader<'_>) -> Parsed<char> {
     }
     match char::decode_utf16(units).next() {
         Some(Ok(character)) => Ok(character),
-        _ => fatal(start, ParseErrorKind::Unicode),
+        _ => fatal(start, "invalid unicode literal"),
     }
 }
 
@@ -308,7 +295,10 @@ mod tests {
     #[test]
     fn nesting_is_limited() {
         let refusal = parse(&mut Reader::new(&"[".repeat(1_000_000))).expect_err("too deep");
-        assert_eq!(refusal.error.kind, ParseErrorKind::JsonTooDeep);
+        assert_eq!(
+            refusal.error.reason,
+            "maximum nesting depth of 128 exceeded"
+        );
         assert_eq!(refusal.error.position.column, MAX_JSON_DEPTH + 1);
     }
 }

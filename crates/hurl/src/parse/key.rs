@@ -2,9 +2,8 @@
 
 use super::combine::{Parsed, fatal, optional};
 use super::template;
-use super::text::{control_escape, unicode};
+use super::text::{escaped, unicode};
 use crate::ast::{Template, TemplateElement};
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 /// Which characters a text has.
@@ -15,10 +14,8 @@ struct Alphabet {
     escapable: &'static [char],
     /// The one of them that keeps its backslash.
     keeps_backslash: Option<char>,
-    /// What is refused if the text is empty.
-    empty: fn() -> ParseErrorKind,
-    /// What is refused if the text begins with a bracket, which begins a section.
-    bracket: &'static str,
+    /// Why a text is refused that is empty, or begins with the bracket of a section.
+    refusal: &'static str,
 }
 
 const KEY: Alphabet = Alphabet {
@@ -27,16 +24,14 @@ const KEY: Alphabet = Alphabet {
     },
     escapable: &['#', ':', '\\', '/'],
     keeps_backslash: None,
-    empty: || ParseErrorKind::expecting("key-string"),
-    bracket: "key-string",
+    refusal: "expecting a key",
 };
 
 const FILE: Alphabet = Alphabet {
     is_plain: |character| !matches!(character, '#' | ';' | '{' | '}' | ' ' | '\n' | '\r' | '\\'),
     escapable: &['\\', '#', ';', ' ', '{', '}'],
     keeps_backslash: None,
-    empty: || ParseErrorKind::Filename,
-    bracket: "filename",
+    refusal: "expecting a filename",
 };
 
 /// The colon is between a file and its password, so one of the name is escaped here and for who splits the two.
@@ -62,7 +57,7 @@ pub(super) fn file_with_password(reader: &mut Reader<'_>) -> Parsed<Template> {
 }
 
 fn escaped_text(reader: &mut Reader<'_>, alphabet: &Alphabet) -> Parsed<Template> {
-    let start = reader.cursor();
+    let position = reader.position();
     let begins_with_bracket = reader.peek() == Some('[');
     let mut elements = Vec::new();
     loop {
@@ -76,23 +71,17 @@ fn escaped_text(reader: &mut Reader<'_>, alphabet: &Alphabet) -> Parsed<Template
         }
         elements.push(TemplateElement::Text(text));
     }
-    if elements.is_empty() {
-        return fatal(start.position, (alphabet.empty)());
+    if elements.is_empty() || begins_with_bracket {
+        return fatal(position, alphabet.refusal);
     }
-    if begins_with_bracket {
-        return fatal(start.position, ParseErrorKind::expecting(alphabet.bracket));
-    }
-    Ok(Template {
-        elements,
-        span: reader.span_since(start),
-    })
+    Ok(Template { elements, position })
 }
 
 fn plain_text(reader: &mut Reader<'_>, alphabet: &Alphabet) -> Parsed<String> {
     let mut text = String::new();
     loop {
         if reader.skip("\\") {
-            let character = escaped(reader, alphabet)?;
+            let character = escaped(reader, alphabet.escapable, unicode)?;
             if alphabet.keeps_backslash == Some(character) {
                 text.push('\\');
             }
@@ -104,18 +93,5 @@ fn plain_text(reader: &mut Reader<'_>, alphabet: &Alphabet) -> Parsed<String> {
             return Ok(text);
         }
         text.push_str(plain);
-    }
-}
-
-fn escaped(reader: &mut Reader<'_>, alphabet: &Alphabet) -> Parsed<char> {
-    let start = reader.position();
-    match reader.read() {
-        Some('u') => unicode(reader),
-        Some(character) if alphabet.escapable.contains(&character) => Ok(character),
-        Some(character) => match control_escape(character) {
-            Some(control) => Ok(control),
-            None => fatal(start, ParseErrorKind::EscapeChar),
-        },
-        None => fatal(start, ParseErrorKind::EscapeChar),
     }
 }

@@ -22,7 +22,7 @@ mod xml;
 
 use crate::MAX_FILE_BYTES;
 use crate::ast::HurlFile;
-use crate::error::{ParseError, ParseErrorKind};
+use crate::error::ParseError;
 use crate::position::Position;
 use crate::reader::Reader;
 
@@ -35,7 +35,7 @@ pub fn parse(text: &str) -> Result<HurlFile, ParseError> {
     if text.len() > MAX_FILE_BYTES {
         return Err(ParseError {
             position: Position::START,
-            kind: ParseErrorKind::TooLong,
+            reason: format!("the file is longer than {MAX_FILE_BYTES} bytes").into(),
         });
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

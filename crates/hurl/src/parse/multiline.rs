@@ -5,7 +5,6 @@ use super::json;
 use super::primitive::{literal, newline, skip_spaces, try_literal};
 use super::template::{self, Encoded};
 use crate::ast::{Json, Multiline, Template};
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 const FENCE: &str = "```";
@@ -40,19 +39,19 @@ fn first_line(reader: &mut Reader<'_>) -> Parsed<()> {
     let start = reader.position();
     let hint = reader.read_while(|character| !matches!(character, '\n' | '\r' | '`'));
     if !hint.is_empty() {
-        return fatal(start, ParseErrorKind::LanguageHint(hint.to_owned()));
+        return fatal(start, format!("invalid language hint {hint}"));
     }
     newline(reader)
 }
 
 fn template_to_fence(reader: &mut Reader<'_>) -> Parsed<Template> {
-    let start = reader.cursor();
+    let position = reader.position();
     let characters = to_fence(reader);
-    let span = reader.span_since(start);
+    let end = reader.position();
     literal(reader, FENCE)?;
     Ok(Template {
-        elements: template::elements(&characters, span.end)?,
-        span,
+        elements: template::elements(&characters, end)?,
+        position,
     })
 }
 
@@ -83,7 +82,7 @@ fn graphql(reader: &mut Reader<'_>) -> Parsed<Multiline> {
     reader.skip(",");
     skip_spaces(reader);
     newline(reader)?;
-    let start = reader.cursor();
+    let position = reader.position();
     let mut characters = Vec::new();
     let mut variables = None;
     while variables.is_none() && !reader.rest().starts_with(FENCE) {
@@ -98,15 +97,11 @@ fn graphql(reader: &mut Reader<'_>) -> Parsed<Multiline> {
     }
     let end = characters
         .last()
-        .map_or(start.position, |last| last.position.after(last.value));
+        .map_or(position, |last| last.position.after(last.value));
     literal(reader, FENCE)?;
-    let span = crate::Span {
-        start: start.position,
-        end,
-    };
     let query = Template {
         elements: template::elements(&characters, end)?,
-        span,
+        position,
     };
     Ok(Multiline::GraphQl { query, variables })
 }
@@ -116,7 +111,7 @@ fn graphql_variables(reader: &mut Reader<'_>) -> Parsed<Json> {
     skip_spaces(reader);
     let start = reader.position();
     let Ok(object) = json::compact_object(reader) else {
-        return fatal(start, ParseErrorKind::GraphQlVariables);
+        return fatal(start, "the GraphQL variables are not a valid JSON object");
     };
     reader.read_while(|character| matches!(character, ' ' | '\t' | '\n' | '\r'));
     Ok(object)

@@ -2,7 +2,6 @@
 
 use super::combine::{Parsed, fatal, soft};
 use crate::ast::{Count, Duration, DurationUnit, Number};
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 /// A number without a sign.
@@ -10,7 +9,7 @@ pub(super) fn natural(reader: &mut Reader<'_>) -> Parsed<u64> {
     let start = reader.position();
     match digits(reader, "natural")?.parse() {
         Ok(value) => Ok(value),
-        Err(_) => fatal(start, ParseErrorKind::expecting("natural")),
+        Err(_) => fatal(start, "expecting 'natural'"),
     }
 }
 
@@ -20,7 +19,7 @@ pub(super) fn integer(reader: &mut Reader<'_>) -> Parsed<i64> {
     let sign = if reader.skip("-") { -1 } else { 1 };
     match digits(reader, "integer")?.parse::<i64>() {
         Ok(value) => Ok(sign * value),
-        Err(_) => fatal(start, ParseErrorKind::expecting("integer")),
+        Err(_) => fatal(start, "expecting 'integer'"),
     }
 }
 
@@ -29,10 +28,10 @@ fn digits<'a>(reader: &mut Reader<'a>, expecting: &str) -> Parsed<&'a str> {
     let start = reader.position();
     let digits = reader.read_while(|character| character.is_ascii_digit());
     if digits.is_empty() {
-        return soft(start, ParseErrorKind::expecting(expecting));
+        return soft(start, format!("expecting '{expecting}'"));
     }
     if digits.len() > 1 && digits.starts_with('0') {
-        return fatal(start.right(1), ParseErrorKind::expecting(expecting));
+        return fatal(start.right(1), format!("expecting '{expecting}'"));
     }
     Ok(digits)
 }
@@ -43,10 +42,10 @@ pub(super) fn number(reader: &mut Reader<'_>) -> Parsed<Number> {
     reader.skip("-");
     let integer = reader.read_while(|character| character.is_ascii_digit());
     if integer.is_empty() {
-        return soft(reader.position(), ParseErrorKind::expecting("number"));
+        return soft(reader.position(), "expecting 'number'");
     }
     if integer.len() > 1 && integer.starts_with('0') {
-        return fatal(reader.position(), ParseErrorKind::expecting("natural"));
+        return fatal(reader.position(), "expecting 'natural'");
     }
     if reader.skip(".") {
         let decimals_start = reader.position();
@@ -54,11 +53,11 @@ pub(super) fn number(reader: &mut Reader<'_>) -> Parsed<Number> {
             .read_while(|character| character.is_ascii_digit())
             .is_empty()
         {
-            return fatal(decimals_start, ParseErrorKind::expecting("decimal digits"));
+            return fatal(decimals_start, "expecting 'decimal digits'");
         }
         return match reader.since(start).parse() {
             Ok(value) => Ok(Number::Float(value)),
-            Err(_) => fatal(start.position, ParseErrorKind::expecting("float")),
+            Err(_) => fatal(start.position, "expecting 'float'"),
         };
     }
     let text = reader.since(start);
@@ -75,7 +74,7 @@ pub(super) fn count(reader: &mut Reader<'_>) -> Parsed<Count> {
         -1 => Ok(Count::Infinite),
         value => match u64::try_from(value) {
             Ok(value) => Ok(Count::Finite(value)),
-            Err(_) => fatal(start, ParseErrorKind::expecting("integer >= -1")),
+            Err(_) => fatal(start, "expecting 'integer >= -1'"),
         },
     }
 }
@@ -90,7 +89,7 @@ pub(super) fn duration(reader: &mut Reader<'_>) -> Parsed<Duration> {
         "s" => Some(DurationUnit::Second),
         "m" => Some(DurationUnit::Minute),
         "h" => Some(DurationUnit::Hour),
-        unit => return fatal(start, ParseErrorKind::DurationUnit(unit.to_owned())),
+        _ => return fatal(start, "expecting 'ms', 's', 'm' or 'h'"),
     };
     Ok(Duration { value, unit })
 }

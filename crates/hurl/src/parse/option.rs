@@ -1,32 +1,32 @@
 //! Options.
 
-use super::combine::{Parsed, Parser, Refusal, choice, fatal, soft};
+use super::combine::{Parsed, Parser, choice, fatal, soft};
 use super::primitive::{boolean, line_end, literal, skip_spaces, skip_to_item, try_literal};
 use super::{key, number, template, text};
 use crate::ast::{
     CountOption, DurationOption, EntryOption, FileOption, FlagOption, OptionValue, Setting,
     TextOption, VariableDefinition, VariableValue, Verbosity,
 };
-use crate::error::{ParseError, ParseErrorKind};
+use crate::error::suggest;
 use crate::reader::Reader;
 
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<EntryOption> {
     skip_to_item(reader);
-    let start = reader.cursor();
+    let position = reader.position();
     // No name has an underscore, but a wrong name may.
     let name = reader.read_while(|character| {
         character.is_ascii_alphanumeric() || matches!(character, '-' | '.' | '_')
     });
-    let span = reader.span_since(start);
     skip_spaces(reader);
     try_literal(reader, ":")?;
     skip_spaces(reader);
     let Some(value) = value(reader, name) else {
-        return fatal(span.start, ParseErrorKind::OptionName(name.to_owned()));
+        let names = suggest(name, &OptionValue::names());
+        return fatal(position, format!("the option name is not valid. {names}"));
     };
     let value = value?;
     line_end(reader)?;
-    Ok(EntryOption { value, span })
+    Ok(EntryOption { value, position })
 }
 
 fn value(reader: &mut Reader<'_>, name: &str) -> Option<Parsed<OptionValue>> {
@@ -71,11 +71,9 @@ fn setting<T>(reader: &mut Reader<'_>, parser: Parser<T>, expecting: &str) -> Pa
 }
 
 fn placeholder<T>(reader: &mut Reader<'_>, expecting: &str) -> Parsed<Setting<T>> {
-    let refuse =
-        |refusal: Refusal| fatal(refusal.error.position, ParseErrorKind::expecting(expecting));
     template::placeholder(reader)
         .map(Setting::Placeholder)
-        .or_else(refuse)
+        .map_err(|refusal| refusal.because(format!("expecting '{expecting}'")))
 }
 
 fn duration(reader: &mut Reader<'_>) -> Parsed<Setting<crate::ast::Duration>> {
@@ -103,7 +101,7 @@ fn verbosity(reader: &mut Reader<'_>) -> Parsed<Verbosity> {
         "brief" => Ok(Verbosity::Brief),
         "verbose" => Ok(Verbosity::Verbose),
         "debug" => Ok(Verbosity::Debug),
-        _ => fatal(start, ParseErrorKind::expecting("brief|verbose|debug")),
+        _ => fatal(start, "expecting 'brief|verbose|debug'"),
     }
 }
 
@@ -111,9 +109,12 @@ fn variable(reader: &mut Reader<'_>) -> Parsed<VariableDefinition> {
     let start = reader.position();
     let name = reader.read_while(template::is_name);
     match name {
-        "" => return fatal(start, ParseErrorKind::expecting("variable name")),
+        "" => return fatal(start, "expecting 'variable name'"),
         "getEnv" | "newDate" | "newUuid" => {
-            return fatal(start, ParseErrorKind::ReservedVariable(name.to_owned()));
+            return fatal(
+                start,
+                format!("conflicts with the {name} function, use a different name"),
+            );
         }
         _ => {}
     }
@@ -136,22 +137,13 @@ fn variable_value(reader: &mut Reader<'_>) -> Parsed<VariableValue> {
         |reader| text::quoted(reader).map(VariableValue::Text),
         |reader| text::unquoted(reader).map(VariableValue::Text),
     ];
-    choice(reader, kinds).map_err(|refusal| Refusal {
-        error: ParseError {
-            kind: ParseErrorKind::expecting("variable value"),
-            ..refusal.error
-        },
-        is_fatal: true,
-    })
+    choice(reader, kinds).map_err(|refusal| refusal.because("expecting 'variable value'"))
 }
 
 /// The value, if its text ends here: `11aa` is a text.
 fn whole(reader: &mut Reader<'_>, value: VariableValue) -> Parsed<VariableValue> {
     match reader.peek() {
         None | Some(' ' | '\t' | '\r' | '\n' | '#') => Ok(value),
-        Some(_) => soft(
-            reader.position(),
-            ParseErrorKind::expecting("variable value"),
-        ),
+        Some(_) => soft(reader.position(), "expecting 'variable value'"),
     }
 }

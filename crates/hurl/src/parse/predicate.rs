@@ -1,20 +1,21 @@
 //! Predicates.
 
-use super::combine::{Parsed, Refusal, choice, fatal};
+use super::combine::{Parsed, choice, fatal};
 use super::primitive::{boolean, keyword, skip_spaces, spaces, try_literal};
 use super::{bytes, multiline, number, regex, template, text};
 use crate::ast::{Predicate, PredicateValue, RegexTemplate, RegexValue, Test};
-use crate::error::{ParseError, ParseErrorKind};
 use crate::reader::Reader;
+
+const INVALID_VALUE: &str = "invalid predicate value";
 
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Predicate> {
     let is_negated = negation(reader);
-    let start = reader.cursor();
+    let position = reader.position();
     let test = test(reader)?;
     Ok(Predicate {
         is_negated,
         test,
-        span: reader.span_since(start),
+        position,
     })
 }
 
@@ -51,7 +52,7 @@ fn test(reader: &mut Reader<'_>) -> Parsed<Test> {
     }
     match operator(reader) {
         Some(operator) => operator.test(reader),
-        None => fatal(start, ParseErrorKind::Predicate),
+        None => fatal(start, "expecting a predicate"),
     }
 }
 
@@ -126,7 +127,7 @@ impl Operator {
         let value = value(reader)?;
         match (self.test)(value) {
             Some(test) => Ok(test),
-            None => fatal(start, ParseErrorKind::PredicateValue),
+            None => fatal(start, INVALID_VALUE),
         }
     }
 }
@@ -164,18 +165,5 @@ fn value(reader: &mut Reader<'_>) -> Parsed<PredicateValue> {
         |reader| text::backtick(reader).map(PredicateValue::Text),
         |reader| regex::literal(reader).map(PredicateValue::Regex),
     ];
-    choice(reader, kinds).map_err(|refusal| {
-        let kind = if refusal.is_fatal {
-            refusal.error.kind
-        } else {
-            ParseErrorKind::PredicateValue
-        };
-        Refusal {
-            error: ParseError {
-                kind,
-                ..refusal.error
-            },
-            is_fatal: true,
-        }
-    })
+    choice(reader, kinds).map_err(|refusal| refusal.because(INVALID_VALUE))
 }

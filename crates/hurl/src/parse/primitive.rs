@@ -3,7 +3,6 @@
 use super::combine::{Parsed, Refusal, fatal, optional, soft};
 use super::{key, text};
 use crate::ast::KeyValue;
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 pub(super) fn skip_spaces(reader: &mut Reader<'_>) -> bool {
@@ -15,7 +14,7 @@ pub(super) fn spaces(reader: &mut Reader<'_>) -> Parsed<()> {
     if skip_spaces(reader) {
         Ok(())
     } else {
-        fatal(start, ParseErrorKind::Space)
+        fatal(start, "expecting a space")
     }
 }
 
@@ -34,7 +33,7 @@ pub(super) fn try_literal(reader: &mut Reader<'_>, expected: &str) -> Parsed<()>
     if reader.skip(expected) {
         Ok(())
     } else {
-        soft(start, ParseErrorKind::expecting(expected))
+        soft(start, format!("expecting '{expected}'"))
     }
 }
 
@@ -52,7 +51,7 @@ pub(super) fn newline(reader: &mut Reader<'_>) -> Parsed<()> {
     if reader.skip("\r\n") || reader.skip("\n") {
         Ok(())
     } else {
-        fatal(start, ParseErrorKind::expecting("newline"))
+        fatal(start, "expecting a new line")
     }
 }
 
@@ -66,7 +65,7 @@ pub(super) fn line_end(reader: &mut Reader<'_>) -> Parsed<()> {
     if reader.is_at_end() || newline(reader).is_ok() {
         Ok(())
     } else {
-        fatal(start, ParseErrorKind::expecting("line_terminator"))
+        fatal(start, "expecting the end of the line")
     }
 }
 
@@ -119,7 +118,7 @@ pub(super) fn boolean(reader: &mut Reader<'_>) -> Parsed<bool> {
     } else if reader.skip("false") {
         Ok(false)
     } else {
-        soft(start, ParseErrorKind::expecting("true|false"))
+        soft(start, "expecting 'true|false'")
     }
 }
 
@@ -127,7 +126,7 @@ pub(super) fn hex_digit(reader: &mut Reader<'_>) -> Parsed<u32> {
     let start = reader.position();
     match reader.read().and_then(|character| character.to_digit(16)) {
         Some(digit) => Ok(digit),
-        None => soft(start, ParseErrorKind::HexDigit),
+        None => soft(start, "expecting a valid hexadecimal number"),
     }
 }
 

@@ -6,16 +6,12 @@ use super::{regex, text};
 use crate::ast::{
     CertificateField, CookieAttribute, CookiePath, JsonPath, Query, QueryValue, Template,
 };
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Query> {
-    let start = reader.cursor();
+    let position = reader.position();
     let value = value(reader)?;
-    Ok(Query {
-        value,
-        span: reader.span_since(start),
-    })
+    Ok(Query { value, position })
 }
 
 fn value(reader: &mut Reader<'_>) -> Parsed<QueryValue> {
@@ -54,7 +50,7 @@ fn value(reader: &mut Reader<'_>) -> Parsed<QueryValue> {
         spaces(reader)?;
         certificate_field(reader).map(QueryValue::Certificate)
     } else {
-        soft(start, ParseErrorKind::expecting("redirects"))
+        soft(start, "expecting a query")
     }
 }
 
@@ -89,7 +85,7 @@ fn cookie_attribute(reader: &mut Reader<'_>) -> Parsed<CookieAttribute> {
         "secure" => CookieAttribute::Secure,
         "httponly" => CookieAttribute::HttpOnly,
         "samesite" => CookieAttribute::SameSite,
-        _ => return fatal(start, ParseErrorKind::CookieAttribute),
+        _ => return fatal(start, "the cookie attribute is not valid"),
     };
     skip_spaces(reader);
     literal(reader, "]")?;
@@ -110,7 +106,7 @@ fn certificate_field(reader: &mut Reader<'_>) -> Parsed<CertificateField> {
     if let Some(field) = keyword(reader, fields) {
         return Ok(field);
     }
-    let expecting = "Field <Subject>, <Issuer>, <Start-Date>, <Expire-Date>, <Serial-Number>, <Subject-Alt-Name> or \
+    let expecting = "expecting <Subject>, <Issuer>, <Start-Date>, <Expire-Date>, <Serial-Number>, <Subject-Alt-Name> or \
                      <Value>";
-    fatal(reader.position(), ParseErrorKind::expecting(expecting))
+    fatal(reader.position(), expecting)
 }

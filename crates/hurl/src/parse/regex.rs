@@ -1,10 +1,9 @@
 //! Regular expressions.
 
-use super::combine::{Parsed, Refusal, choice, fatal};
+use super::combine::{Parsed, choice, fatal};
 use super::primitive::try_literal;
 use super::text;
 use crate::ast::{RegexLiteral, RegexTemplate, RegexValue};
-use crate::error::{ParseError, ParseErrorKind};
 use crate::reader::Reader;
 
 /// `/…/`, in which `\/` is a slash.
@@ -18,42 +17,28 @@ pub(super) fn literal(reader: &mut Reader<'_>) -> Parsed<RegexLiteral> {
             Some('\\') if reader.skip("/") => pattern.push('/'),
             Some(character) => pattern.push(character),
             None => {
-                return fatal(
-                    reader.position(),
-                    ParseErrorKind::Regex("unexpected end of file".into()),
-                );
+                return fatal(reader.position(), "expecting '/'");
             }
         }
     }
     match regex::Regex::new(&pattern) {
         Ok(regex) => Ok(RegexLiteral { regex }),
-        Err(error) => fatal(start, ParseErrorKind::Regex(message(&error))),
+        Err(error) => fatal(start, format!("invalid regex: {}", message(&error))),
     }
 }
 
 /// The last line of a message, which has the reason.
 fn message(error: &regex::Error) -> String {
-    match error {
-        regex::Error::Syntax(text) => {
-            let last = text.rsplit('\n').next().unwrap_or_default();
-            last.strip_prefix("error: ").unwrap_or(last).to_owned()
-        }
-        regex::Error::CompiledTooBig(_) => "Size limit exceeded".into(),
-        _ => "unknown".into(),
-    }
+    let text = error.to_string();
+    let last = text.rsplit('\n').next().unwrap_or_default();
+    last.strip_prefix("error: ").unwrap_or(last).to_owned()
 }
 
-/// `"…"` or `/…/`. As in Hurl, every error says that one of them is expected.
+/// `"…"` or `/…/`.
 pub(super) fn value(reader: &mut Reader<'_>) -> Parsed<RegexValue> {
     let template = |reader: &mut Reader<'_>| {
         text::quoted(reader).map(|template| RegexValue::Template(RegexTemplate::new(template)))
     };
     let regex = |reader: &mut Reader<'_>| literal(reader).map(RegexValue::Literal);
-    choice(reader, &[template, regex]).map_err(|refusal| Refusal {
-        error: ParseError {
-            kind: ParseErrorKind::expecting("\" or /"),
-            ..refusal.error
-        },
-        is_fatal: true,
-    })
+    choice(reader, &[template, regex]).map_err(|refusal| refusal.because("expecting '\" or /'"))
 }

@@ -6,7 +6,7 @@ use super::primitive::{
 };
 use super::{filter, key, option, predicate, query, text};
 use crate::ast::{Assert, Capture, EntryOption, FilenameParam, KeyValue, MultipartParam, Template};
-use crate::error::ParseErrorKind;
+use crate::error::suggest;
 use crate::position::Position;
 use crate::reader::Reader;
 
@@ -40,7 +40,7 @@ pub(super) fn request(reader: &mut Reader<'_>) -> Parsed<Section<RequestSection>
         "Multipart" | "MultipartFormData" => RequestSection::Multipart(zero_or_more(reader, part)?),
         "Cookies" => RequestSection::Cookies(zero_or_more(reader, key_value)?),
         "Options" => RequestSection::Options(zero_or_more(reader, option::parse)?),
-        _ => return fatal(position.right(1), ParseErrorKind::RequestSectionName(name)),
+        _ => return unknown(&name, position, REQUEST_SECTIONS),
     };
     Ok(Section {
         name,
@@ -54,13 +54,24 @@ pub(super) fn response(reader: &mut Reader<'_>) -> Parsed<Section<ResponseSectio
     let content = match name.as_str() {
         "Captures" => ResponseSection::Captures(zero_or_more(reader, capture)?),
         "Asserts" => ResponseSection::Asserts(zero_or_more(reader, assert)?),
-        _ => return fatal(position.right(1), ParseErrorKind::ResponseSectionName(name)),
+        _ => return unknown(&name, position, RESPONSE_SECTIONS),
     };
     Ok(Section {
         name,
         position,
         content,
     })
+}
+
+const REQUEST_SECTIONS: &[&str] = &["Query", "Form", "Multipart", "Cookies", "Options"];
+const RESPONSE_SECTIONS: &[&str] = &["Captures", "Asserts"];
+
+fn unknown<T>(name: &str, position: Position, sections: &[&str]) -> Parsed<T> {
+    let sections = suggest(name, sections);
+    fatal(
+        position.right(1),
+        format!("the section is not valid. {sections}"),
+    )
 }
 
 /// `[Name]`. Anything else may be a body: `[1, 2]`.
@@ -70,7 +81,7 @@ fn header(reader: &mut Reader<'_>) -> Parsed<(String, Position)> {
     try_literal(reader, "[")?;
     let name = reader.read_while(char::is_alphanumeric).to_owned();
     if name.is_empty() {
-        return soft(position, ParseErrorKind::expecting("a valid section name"));
+        return soft(position, "expecting a valid section name");
     }
     try_literal(reader, "]")?;
     line_end(reader)?;
@@ -111,7 +122,7 @@ fn content_type(reader: &mut Reader<'_>) -> Parsed<Option<Template>> {
     let start = reader.position();
     match text::unquoted(reader) {
         Ok(content_type) => Ok(Some(content_type)),
-        Err(_) => fatal(start, ParseErrorKind::FileContentType),
+        Err(_) => fatal(start, "expecting a content type"),
     }
 }
 

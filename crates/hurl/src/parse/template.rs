@@ -3,7 +3,6 @@
 use super::combine::{Parsed, fatal};
 use super::primitive::{literal, skip_spaces, try_literal};
 use crate::ast::{Expression, Placeholder, TemplateElement};
-use crate::error::ParseErrorKind;
 use crate::position::Position;
 use crate::reader::Reader;
 
@@ -42,7 +41,7 @@ pub(super) fn pieces(characters: &[Encoded<'_>], end: Position) -> Parsed<Vec<Pi
         rest = &rest[length..];
         if !rest.is_empty() {
             let Some(length) = closing(&rest[2..]) else {
-                return fatal(end, ParseErrorKind::expecting("}}"));
+                return fatal(end, "expecting '}}'");
             };
             pieces.push(Piece::Placeholder(inner_placeholder(&rest[2..2 + length])?));
             rest = &rest[2 + length..];
@@ -99,16 +98,18 @@ pub(super) fn placeholder(reader: &mut Reader<'_>) -> Parsed<Placeholder> {
 }
 
 fn expression(reader: &mut Reader<'_>) -> Parsed<Placeholder> {
-    let start = reader.cursor();
+    let position = reader.position();
     let name = reader.read_while(is_name);
-    let span = reader.span_since(start);
     let expression = match name {
-        "" => return fatal(span.start, ParseErrorKind::TemplateVariable),
+        "" => return fatal(position, "expecting a variable"),
         "newDate" => Expression::NewDate,
         "newUuid" => Expression::NewUuid,
         name => Expression::Variable(name.to_owned()),
     };
-    Ok(Placeholder { expression, span })
+    Ok(Placeholder {
+        expression,
+        position,
+    })
 }
 
 /// Whether a character may be in the name of a variable.

@@ -136,7 +136,7 @@ fn placeholders_are_variables_and_functions() {
 }
 
 #[test]
-fn errors_are_those_of_hurl() {
+fn errors_are_where_those_of_hurl_are() {
     let cases = rows(
         r#"
         get http://x | 1:1: the HTTP method <get> is not valid. Did you mean GET?
@@ -147,17 +147,18 @@ fn errors_are_those_of_hurl() {
         GET x\nHTTP abc | 2:6: HTTP status code is not valid
         GET {{a | 1:8: expecting '}}'
         GET {{}} | 1:7: expecting a variable
-        POST x\n```yaml\n``` | 2:4: Invalid language hint yaml
+        POST x\n```yaml\n``` | 2:4: invalid language hint yaml
         GET x\n{"a": 1,} | 2:8: trailing comma is not allowed
         GET x\n[Options]\nretry: x | 3:8: expecting 'integer >= -1'
-        GET x\n[Options]\ndelay: 3d | 3:9: the duration unit is not valid. Did you mean s?
+        GET x\n[Options]\ndelay: 3d | 3:9: expecting 'ms', 's', 'm' or 'h'
+        GET x\n[Options]\nretrys: 3 | 3:1: the option name is not valid. Did you mean retry?
         GET x\n[Options]\nvariable: newUuid=1 | 3:11: conflicts with the newUuid function, use a different name
         GET x\nHTTP 200\n[Asserts]\nstatus ==\u{20} | 4:11: invalid predicate value
-        GET x\nHTTP 200\n[Asserts]\nbody matches /x{a}/ | 4:15: invalid Regex expression: repetition quantifier expects a valid decimal
+        GET x\nHTTP 200\n[Asserts]\nbody matches /x{a}/ | 4:15: invalid regex: repetition quantifier expects a valid decimal
         GET x\nhex,0; | 2:6: expecting an even number of hex digits
         GET a\\x | 1:7: the escaping sequence is not valid
-        GET \\u{110000} | 1:14: Invalid unicode literal
-        GET \\u{fffffffffffffffff} | 1:25: Invalid unicode literal
+        GET \\u{110000} | 1:14: invalid unicode literal
+        GET \\u{fffffffffffffffff} | 1:25: invalid unicode literal
     "#,
     );
     for [text, expected] in cases {

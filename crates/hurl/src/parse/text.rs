@@ -1,18 +1,17 @@
 //! Texts with escapes: up to the end of the line, between quotes and between backticks.
 
-use super::combine::{Parsed, fatal};
+use super::combine::{Parsed, Parser, fatal};
 use super::primitive::{hex_number, literal, try_literal};
 use super::template::{self, Encoded};
 use crate::ast::Template;
-use crate::error::ParseErrorKind;
 use crate::reader::Reader;
 
 /// A text up to the end of the line or a comment, without the spaces at its end.
 pub(super) fn unquoted(reader: &mut Reader<'_>) -> Parsed<Template> {
-    let start = reader.cursor();
+    let position = reader.position();
     let mut characters = Vec::new();
     let mut length = 0;
-    let mut end = start;
+    let mut end = reader.cursor();
     while let Some(character) = character_except(reader, '#')? {
         let is_space = character.source == " ";
         characters.push(character);
@@ -23,10 +22,9 @@ pub(super) fn unquoted(reader: &mut Reader<'_>) -> Parsed<Template> {
     }
     characters.truncate(length);
     reader.seek(end);
-    let span = reader.span_since(start);
     Ok(Template {
-        elements: template::elements(&characters, span.end)?,
-        span,
+        elements: template::elements(&characters, end.position)?,
+        position,
     })
 }
 
@@ -43,10 +41,10 @@ pub(super) fn backtick(reader: &mut Reader<'_>) -> Parsed<Template> {
 fn enclosed(reader: &mut Reader<'_>, quote: char) -> Parsed<Template> {
     let mut buffer = [0; 4];
     let quote_text = &*quote.encode_utf8(&mut buffer);
-    let start = reader.cursor();
+    let position = reader.position();
     try_literal(reader, quote_text)?;
     let mut characters = Vec::new();
-    let mut end = start.position;
+    let mut end = position;
     while let Some(character) = character_except(reader, quote)? {
         characters.push(character);
         end = reader.position();
@@ -54,7 +52,7 @@ fn enclosed(reader: &mut Reader<'_>, quote: char) -> Parsed<Template> {
     literal(reader, quote_text)?;
     Ok(Template {
         elements: template::elements(&characters, end)?,
-        span: reader.span_since(start),
+        position,
     })
 }
 
@@ -75,7 +73,7 @@ fn character_except<'a>(reader: &mut Reader<'a>, except: char) -> Parsed<Option<
     };
     reader.read();
     let value = if value == '\\' {
-        escaped(reader)?
+        escaped(reader, &['#', '"', '`', '\\', '/'], unicode)?
     } else {
         value
     };
@@ -91,36 +89,30 @@ pub(super) fn is_control(character: char) -> bool {
     matches!(character, '\x08' | '\n' | '\x0c' | '\r' | '\t')
 }
 
-fn escaped(reader: &mut Reader<'_>) -> Parsed<char> {
+/// What stands behind a backslash: a character that means itself, the letter of a control character, or `u`.
+pub(super) fn escaped(
+    reader: &mut Reader<'_>,
+    escapable: &[char],
+    unicode: Parser<char>,
+) -> Parsed<char> {
     let start = reader.position();
-    match reader.read() {
-        Some(character @ ('#' | '"' | '`' | '\\' | '/')) => Ok(character),
-        Some('u') => unicode(reader),
-        Some(character) => match control_escape(character) {
-            Some(control) => Ok(control),
-            None => fatal(start, ParseErrorKind::EscapeChar),
-        },
-        None => fatal(start, ParseErrorKind::EscapeChar),
-    }
-}
-
-/// What the letter of an escape stands for.
-pub(super) fn control_escape(letter: char) -> Option<char> {
-    match letter {
-        'b' => Some('\x08'),
-        'f' => Some('\x0c'),
-        'n' => Some('\n'),
-        'r' => Some('\r'),
-        't' => Some('\t'),
-        _ => None,
-    }
+    Ok(match reader.read() {
+        Some(character) if escapable.contains(&character) => character,
+        Some('u') => return unicode(reader),
+        Some('b') => '\x08',
+        Some('f') => '\x0c',
+        Some('n') => '\n',
+        Some('r') => '\r',
+        Some('t') => '\t',
+        _ => return fatal(start, "the escaping sequence is not valid"),
+    })
 }
 
 /// `{1F600}`, behind `\u`.
 pub(super) fn unicode(reader: &mut Reader<'_>) -> Parsed<char> {
     literal(reader, "{")?;
     let Some(character) = char::from_u32(hex_number(reader)?) else {
-        return fatal(reader.position(), ParseErrorKind::Unicode);
+        return fatal(reader.position(), "invalid unicode literal");
     };
     literal(reader, "}")?;
     Ok(character)

@@ -2,275 +2,143 @@
 
 use std::collections::HashSet;
 
+use quick_xml::escape::unescape;
+use quick_xml::events::Event;
+
 use super::combine::{Parsed, fatal, soft};
-use crate::error::ParseErrorKind;
-use crate::position::Position;
 use crate::reader::Reader;
 
 /// A well-formed document: its declaration, comments and its root element.
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<String> {
-    if reader.peek() != Some('<') {
-        return soft(reader.position(), ParseErrorKind::Xml);
+    let text = reader.rest();
+    if !text.starts_with('<') {
+        return soft(reader.position(), "invalid XML");
     }
-    let start = reader.cursor();
-    let mut scanner = Scanner {
-        last: reader.position(),
-        reader,
-        open: Vec::new(),
-    };
-    match scanner.document() {
-        Some(()) => Ok(reader.since(start).to_owned()),
-        None => fatal(scanner.last, ParseErrorKind::Xml),
+    match document_end(text) {
+        Ok(end) => {
+            reader.skip(&text[..end]);
+            Ok(text[..end].to_owned())
+        }
+        Err(wrong) => {
+            reader.skip(&text[..wrong]);
+            fatal(reader.position(), "invalid XML")
+        }
     }
 }
 
-/// Reads markup. A method returns nothing if the document is not well-formed.
-struct Scanner<'r, 'a> {
-    reader: &'r mut Reader<'a>,
-    /// The last character that was read, where an error is reported.
-    last: Position,
-    /// The elements that are open.
-    open: Vec<&'a str>,
-}
-
-impl<'a> Scanner<'_, 'a> {
-    fn document(&mut self) -> Option<()> {
-        let mut is_first = true;
-        loop {
-            if self.reader.peek()? == '<' {
-                if self.markup(is_first)? {
-                    return Some(());
-                }
-            } else {
-                self.text()?;
+/// Where the document at the start of a text ends, or else the character at which it is known to be not well-formed.
+fn document_end(text: &str) -> Result<usize, usize> {
+    let mut reader = quick_xml::Reader::from_str(text);
+    reader.config_mut().check_comments = true;
+    let mut depth = 0_usize;
+    let mut start = 0;
+    loop {
+        let event = reader.read_event();
+        let end = reader.buffer_position() as usize;
+        let piece = &text[start..end];
+        let ends_element = matches!(event, Ok(Event::Empty(_) | Event::End(_)));
+        // The reader divides the document and compares the names of tags; it does not check what a piece consists of.
+        let is_right = match event {
+            Ok(Event::Start(_)) => {
+                depth += 1;
+                is_tag(piece)
             }
-            is_first = false;
-        }
-    }
-
-    /// Reads up to and with `end`, which it returns without.
-    fn until(&mut self, end: &str) -> Option<&'a str> {
-        let start = self.reader.cursor();
-        while !self.reader.rest().starts_with(end) {
-            self.read()?;
-        }
-        let text = self.reader.since(start);
-        self.skip(end);
-        Some(text)
-    }
-
-    fn read(&mut self) -> Option<char> {
-        let position = self.reader.position();
-        let character = self.reader.read()?;
-        self.last = position;
-        Some(character)
-    }
-
-    fn skip(&mut self, literal: &str) -> bool {
-        let is_next = self.reader.rest().starts_with(literal);
-        if is_next {
-            for _ in literal.chars() {
-                self.read();
+            Ok(Event::Empty(_)) => is_tag(piece),
+            Ok(Event::End(_)) => {
+                depth -= 1;
+                true
             }
-        }
-        is_next
-    }
-
-    /// Reads what begins with `<`, and says whether the root element has ended.
-    fn markup(&mut self, is_first: bool) -> Option<bool> {
-        if self.skip("<?") {
-            let instruction = self.until("?>")?;
-            let target_end = instruction
-                .find(is_white_space)
-                .unwrap_or(instruction.len());
-            let (target, content) = instruction.split_at(target_end);
-            let is_instruction = is_name(target) && !target.eq_ignore_ascii_case("xml");
-            (is_instruction || is_first && target == "xml" && is_declaration(content))
-                .then_some(())?;
-        } else if self.skip("<!--") {
-            let comment = self.until("-->")?;
-            (!comment.contains("--") && !comment.ends_with('-')).then_some(())?;
-        } else if self.skip("<![CDATA[") {
-            self.until("]]>")?;
-            (!self.open.is_empty()).then_some(())?;
-        } else if self.skip("<!DOCTYPE") {
-            self.open.is_empty().then_some(())?;
-            self.document_type()?;
-        } else if self.skip("</") {
-            let name = self.until(">")?.trim_end_matches(is_white_space);
-            return (self.open.pop()? == name).then_some(self.open.is_empty());
-        } else {
-            return self.start_tag();
-        }
-        Some(false)
-    }
-
-    fn document_type(&mut self) -> Option<()> {
-        let mut is_inside = false;
-        loop {
-            // Quotes and brackets in comments and instructions mean nothing.
-            if self.skip("<!--") {
-                self.until("-->")?;
-                continue;
-            }
-            if self.skip("<?") {
-                self.until("?>")?;
-                continue;
-            }
-            match self.read()? {
-                '[' => is_inside = true,
-                ']' => is_inside = false,
-                '>' if !is_inside => return Some(()),
-                quote @ ('"' | '\'') => while self.read()? != quote {},
-                _ => {}
-            }
-        }
-    }
-
-    fn start_tag(&mut self) -> Option<bool> {
-        self.skip("<");
-        let tag = self.tag()?;
-        let (tag, is_empty) = match tag.strip_suffix('/') {
-            Some(tag) => (tag, true),
-            None => (tag, false),
+            Ok(Event::Text(_)) => match wrong_character(piece, depth > 0) {
+                Some(at) => return Err(start + at),
+                None => true,
+            },
+            Ok(Event::GeneralRef(_)) => depth > 0 && is_text(piece),
+            Ok(Event::CData(_)) => depth > 0,
+            Ok(Event::Comment(_)) => true,
+            Ok(Event::DocType(_)) => depth == 0 && piece.starts_with("<!DOCTYPE"),
+            Ok(Event::Decl(_)) => start == 0 && is_declaration(piece),
+            Ok(Event::PI(_)) => is_instruction(piece),
+            Ok(Event::Eof) | Err(_) => false,
         };
-        let name_end = tag.find(is_white_space).unwrap_or(tag.len());
-        let (name, attributes) = tag.split_at(name_end);
-        (is_name(name) && Self::are_attributes(attributes)).then_some(())?;
-        if !is_empty {
-            self.open.push(name);
+        if !is_right {
+            // The reader may have stopped at the first character, or at the end of the text.
+            let last = end.max(start + 1).min(text.len()) - 1;
+            return Err(text.floor_char_boundary(last));
         }
-        Some(self.open.is_empty())
-    }
-
-    /// What is between `<` and `>`, which may be in the value of an attribute.
-    fn tag(&mut self) -> Option<&'a str> {
-        let start = self.reader.cursor();
-        let mut before = ' ';
-        loop {
-            match self.reader.peek()? {
-                '>' => break,
-                quote @ ('"' | '\'') if before == '=' => {
-                    self.read();
-                    while self.read()? != quote {}
-                    before = quote;
-                }
-                character => {
-                    self.read();
-                    if !is_white_space(character) {
-                        before = character;
-                    }
-                }
-            }
+        if ends_element && depth == 0 {
+            return Ok(end);
         }
-        let tag = self.reader.since(start);
-        self.read();
-        Some(tag)
-    }
-
-    /// Whether a text is a list of different attributes, each behind white space.
-    fn are_attributes(text: &str) -> bool {
-        let mut names = HashSet::new();
-        let mut rest = text;
-        loop {
-            let trimmed = rest.trim_start_matches(is_white_space);
-            if trimmed.is_empty() {
-                return true;
-            }
-            let Some(Attribute {
-                name,
-                value,
-                behind,
-            }) = attribute(trimmed)
-            else {
-                return false;
-            };
-            let is_separate = trimmed.len() < rest.len();
-            if !is_separate
-                || !names.insert(name)
-                || value.contains('<')
-                || !value.chars().all(is_character)
-                || !are_references(value)
-            {
-                return false;
-            }
-            rest = behind;
-        }
-    }
-
-    fn text(&mut self) -> Option<()> {
-        let start = self.reader.cursor();
-        while self.reader.peek()? != '<' {
-            let character = self.read()?;
-            let is_allowed =
-                is_character(character) && (is_white_space(character) || !self.open.is_empty());
-            is_allowed.then_some(())?;
-            if character == '&' {
-                let reference = self.until(";")?;
-                is_reference(reference).then_some(())?;
-            }
-            (!self.reader.since(start).ends_with("]]>")).then_some(())?;
-        }
-        Some(())
+        start = end;
     }
 }
 
-fn are_references(text: &str) -> bool {
-    text.split('&').skip(1).all(|part| {
-        part.split_once(';')
-            .is_some_and(|(reference, _)| is_reference(reference))
-    })
+/// The first character that may not be in a text between tags, or outside of the root element.
+fn wrong_character(text: &str, is_inside: bool) -> Option<usize> {
+    let is_wrong = |character| !is_character(character) || !is_inside && !is_white_space(character);
+    let end_of_cdata = text.find("]]>").map(|at| at + 2);
+    text.find(is_wrong).into_iter().chain(end_of_cdata).min()
 }
 
-/// Whether a text is what stands between `&` and `;`. The document declares no entities of its own.
-fn is_reference(text: &str) -> bool {
-    let number = match text.strip_prefix('#') {
-        Some(digits) => match digits.strip_prefix('x') {
-            Some(digits) => u32::from_str_radix(digits, 16).ok(),
-            None => digits.parse().ok(),
-        },
-        None => return matches!(text, "lt" | "gt" | "amp" | "quot" | "apos"),
+/// Whether a piece has a name and different attributes.
+fn is_tag(piece: &str) -> bool {
+    let tag = &piece[1..piece.len() - 1];
+    let tag = tag.strip_suffix('/').unwrap_or(tag);
+    let (name, rest) = tag.split_at(tag.find(is_white_space).unwrap_or(tag.len()));
+    let are_different = |attributes: Vec<(&str, &str)>| {
+        let names: HashSet<&str> = attributes.iter().map(|(name, _)| *name).collect();
+        names.len() == attributes.len()
     };
-    number.and_then(char::from_u32).is_some_and(is_character)
+    is_name(name) && attributes(rest).is_some_and(are_different)
 }
 
-/// Whether a character may be in a document.
-fn is_character(character: char) -> bool {
-    is_white_space(character) || character >= ' ' && !matches!(character, '\u{fffe}' | '\u{ffff}')
+/// The names and values of attributes, each behind white space.
+fn attributes(mut text: &str) -> Option<Vec<(&str, &str)>> {
+    let mut attributes = Vec::new();
+    loop {
+        let trimmed = text.trim_start_matches(is_white_space);
+        if trimmed.is_empty() {
+            return Some(attributes);
+        }
+        let (name, rest) = trimmed.split_once('=')?;
+        let name = name.trim_end_matches(is_white_space);
+        let rest = rest.trim_start_matches(is_white_space);
+        let quote = rest.chars().next()?;
+        (trimmed.len() < text.len() && matches!(quote, '"' | '\'')).then_some(())?;
+        let (value, rest) = rest[1..].split_once(quote)?;
+        (is_name(name) && !value.contains('<') && is_text(value)).then_some(())?;
+        attributes.push((name, value));
+        text = rest;
+    }
 }
 
-/// Whether a text is what follows `<?xml`: a version, then maybe an encoding, then maybe `standalone`.
-fn is_declaration(text: &str) -> bool {
-    let mut allowed = ["version", "encoding", "standalone"].iter();
-    let mut rest = text;
-    let mut is_first = true;
-    while !rest.trim_start_matches(is_white_space).is_empty() {
-        let trimmed = rest.trim_start_matches(is_white_space);
-        let Some(Attribute {
-            name,
-            value,
-            behind,
-        }) = attribute(trimmed)
-        else {
-            return false;
-        };
-        let is_known = match name {
+/// Whether a piece is `<?target …?>`.
+fn is_instruction(piece: &str) -> bool {
+    let content = &piece[2..piece.len() - 2];
+    let target = content.split(is_white_space).next().unwrap_or_default();
+    is_name(target) && !target.eq_ignore_ascii_case("xml")
+}
+
+/// Whether a piece is `<?xml …?>` with a version, then maybe an encoding, then maybe `standalone`.
+fn is_declaration(piece: &str) -> bool {
+    let Some(attributes) = attributes(&piece["<?xml".len()..piece.len() - "?>".len()]) else {
+        return false;
+    };
+    let names: Vec<&str> = attributes.iter().map(|(name, _)| *name).collect();
+    let are_in_order = matches!(
+        names[..],
+        ["version"]
+            | ["version", "encoding"]
+            | ["version", "standalone"]
+            | ["version", "encoding", "standalone"]
+    );
+    are_in_order
+        && attributes.iter().all(|(name, value)| match *name {
             "version" => value
                 .strip_prefix("1.")
                 .is_some_and(|minor| minor.bytes().all(|byte| byte.is_ascii_digit())),
             "encoding" => is_encoding(value),
-            "standalone" => matches!(value, "yes" | "no"),
-            _ => false,
-        };
-        let is_in_order =
-            allowed.any(|allowed| *allowed == name) && (name == "version") == is_first;
-        if trimmed.len() == rest.len() || !is_known || !is_in_order {
-            return false;
-        }
-        is_first = false;
-        rest = behind;
-    }
-    !is_first
+            _ => matches!(*value, "yes" | "no"),
+        })
 }
 
 /// Whether a text is the name of an encoding that a document in UTF-8 may claim to have.
@@ -289,29 +157,14 @@ fn is_encoding(name: &str) -> bool {
     known.contains(&name.to_ascii_lowercase().as_str())
 }
 
-struct Attribute<'a> {
-    name: &'a str,
-    value: &'a str,
-    /// What follows it.
-    behind: &'a str,
+/// Whether a text has only characters and references that may be in a document, which declares no entities of its own.
+fn is_text(text: &str) -> bool {
+    unescape(text).is_ok_and(|text| text.chars().all(is_character))
 }
 
-/// The first attribute.
-fn attribute(text: &str) -> Option<Attribute<'_>> {
-    let (name, rest) = text.split_once('=')?;
-    let name = name.trim_end_matches(is_white_space);
-    is_name(name).then_some(())?;
-    let rest = rest.trim_start_matches(is_white_space);
-    let quote = rest
-        .chars()
-        .next()
-        .filter(|quote| matches!(quote, '"' | '\''))?;
-    let (value, behind) = rest[1..].split_once(quote)?;
-    Some(Attribute {
-        name,
-        value,
-        behind,
-    })
+/// Whether a character may be in a document.
+fn is_character(character: char) -> bool {
+    is_white_space(character) || character >= ' ' && !matches!(character, '\u{fffe}' | '\u{ffff}')
 }
 
 fn is_white_space(character: char) -> bool {
@@ -383,9 +236,32 @@ mod tests {
             "<?xml encoding='utf-8'?><a/>",
             "<a><?xml version='1.0'?></a>",
             "<a>\u{1}</a>",
+            "<a>&#1;</a>",
+            "<a b='&x;'/>",
+            "<a b='<'/>",
+            "<a/ >",
+            "<!doctype a><a/>",
+            "<a><!DOCTYPE a></a>",
+            "<![CDATA[]]><a/>",
+            "<?xml version='1.0' standalone='no' encoding='utf-8'?><a/>",
         ];
         for text in broken {
             assert_eq!(document(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_names_the_last_character_of_what_is_wrong() {
+        for (text, column) in [
+            ("<a></b></a>", 7),
+            ("<a><b c=1></b></a>", 10),
+            ("<a>é\u{1} text</a>", 5),
+            ("<a>x]]>y</a>", 7),
+            ("<a>é", 4),
+            ("<a><!x></a>", 4),
+        ] {
+            let refusal = parse(&mut Reader::new(text)).expect_err(text);
+            assert_eq!(refusal.error.position.column, column, "{text}");
         }
     }
 }

@@ -141,16 +141,20 @@ fn of_capacity(words: &clap::Command) -> clap::Command {
                 flag
             }
         })
+        .mut_arg("objective", |flag| flag.help(CAPACITY_OBJECTIVE))
 }
+
+const CAPACITY_OBJECTIVE: &str = "Require this of the server: a percentile such as p99, mean or max below a time, \
+    or errors below a share [default share: 0.1%], separated by commas; repeatable [default: p99<100ms,errors<0.1%]";
 
 const CAPACITY_EXAMPLES: &str = "\
 Examples:
   prony capacity shop                     a server of the project, which Prony
                                           builds and starts
   prony capacity http://localhost:8080/   a server that runs
-  prony capacity checkout.hurl --slo 'p99<10ms'
+  prony capacity checkout.hurl --objective 'p99<10ms'
                                           flows of a Hurl file
-  prony capacity shop --slo 'p99<10ms,errors<0.1%' --budget 10m
+  prony capacity shop --objective 'p99<10ms,errors<0.1%' --budget 10m
 
 `-h` shows the most important flags, `--help` all.
 
@@ -318,7 +322,8 @@ mod tests {
         for part in [
             "Usage: prony capacity [OPTIONS]",
             "prony capacity shop",
-            "--slo",
+            "--objective",
+            "p99<100ms,errors<0.1%",
             "--no-tui",
         ] {
             assert!(help.contains(part), "{part} in {help}");
@@ -326,7 +331,8 @@ mod tests {
         for part in [
             "prony load",
             "  --find-capacity",
-            "--objective",
+            "--slo",
+            "exit with status 5",
             "--rate",
             "--trace",
         ] {

@@ -1,24 +1,30 @@
 //! Serves the figures to Prometheus, and to whatever else connects. However many clients there are, and however slow they
-//! are, one thread with bounded memory serves them, and the load does not notice.
+//! are, a thread with bounded memory serves them, and the load does not notice.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
-use std::thread::{self, Builder, JoinHandle};
-use std::time::{Duration, Instant};
+use std::io;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use prony_telemetry::{Format, scrape, text};
+use http::header::ACCEPT;
+use http::request::Parts;
+use prony_site::{HttpLimits, HttpServer, Reply};
+use prony_telemetry::{Format, text};
 
 use super::Shared;
 
-/// How many clients are served at a time. Others wait until one of them is gone.
-const MOST_CLIENTS: usize = 16;
+const PATH: &str = "/metrics";
 /// How long a client may take, from its connection to the end of its response.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long to wait if a connection cannot be accepted, because too many files are open.
-const PAUSE: Duration = Duration::from_millis(100);
+const LIMITS: HttpLimits = HttpLimits {
+    connections: 16,
+    head_bytes: 8 << 10,
+    head_timeout: PATIENCE,
+    connection_timeout: PATIENCE,
+    grace: Duration::ZERO,
+};
 
 /// The addresses to listen on: of `HOST:PORT`, or of this machine alone if there is no host.
 ///
@@ -52,29 +58,25 @@ pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, String> {
     Ok(addresses.collect())
 }
 
-/// The thread that serves the figures, until it is dropped.
+/// The thread that serves the figures, until this is dropped.
 pub struct Listener {
-    /// The thread ends when this is closed.
-    running: Option<UnixStream>,
+    stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Listener {
     pub fn start(socket: TcpListener, shared: Shared, cpus: Vec<usize>) -> io::Result<Self> {
-        socket.set_nonblocking(true)?;
-        let (running, ended) = UnixStream::pair()?;
-        let service = Service {
-            socket,
-            ended,
-            clients: Vec::new(),
-        };
+        let server = HttpServer::new(socket, LIMITS)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = stop.clone();
         let thread = Builder::new().name("metrics".into()).spawn(move || {
             // Where it cannot be pinned, it runs where the system puts it.
             let _ = prony_system::pin_current_thread(&cpus);
-            service.run(&|format| text(&shared.resource, &shared.copied(), format));
+            // The load goes on without its listener.
+            let _ = server.run(&flag, move |request| reply(request, &shared));
         })?;
         Ok(Self {
-            running: Some(running),
+            stop,
             thread: Some(thread),
         })
     }
@@ -82,136 +84,24 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        drop(self.running.take());
+        self.stop.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
     }
 }
 
-struct Service {
-    socket: TcpListener,
-    /// Closed by the other side when the load has ended.
-    ended: UnixStream,
-    clients: Vec<Client>,
-}
-
-impl Service {
-    fn run(mut self, text: &dyn Fn(Format) -> String) {
-        while self.wait() {
-            if self.has_room() {
-                self.accept();
-            }
-            let now = Instant::now();
-            self.clients
-                .retain_mut(|client| client.until > now && client.advance(text));
-        }
+fn reply(request: &Parts, shared: &Shared) -> Reply {
+    if request.uri.path() != PATH {
+        return Reply::text(404, &format!("The figures are at {PATH}.\n"));
     }
-
-    fn has_room(&self) -> bool {
-        self.clients.len() < MOST_CLIENTS
-    }
-
-    /// Waits until there is something to do; false when the load has ended.
-    fn wait(&self) -> bool {
-        let mut sockets = vec![PollFd::new(self.ended.as_fd(), PollFlags::POLLIN)];
-        if self.has_room() {
-            sockets.push(PollFd::new(self.socket.as_fd(), PollFlags::POLLIN));
-        }
-        let clients = self.clients.iter();
-        sockets.extend(clients.map(|client| PollFd::new(client.socket.as_fd(), client.awaits())));
-        let until = self.clients.iter().map(|client| client.until).min();
-        let timeout = until.map_or(PollTimeout::NONE, |until| {
-            let left = until.saturating_duration_since(Instant::now());
-            // Rounded up, because it counts in milliseconds.
-            let left = left + Duration::from_millis(1);
-            PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
-        });
-        // Interrupted or not: whatever is ready is looked at.
-        let _ = poll(&mut sockets, timeout);
-        !sockets[0].any().unwrap_or(false)
-    }
-
-    fn accept(&mut self) {
-        let accepted = self.socket.accept();
-        let accepted = accepted.and_then(|(socket, _)| Client::new(socket));
-        match accepted {
-            Ok(client) => self.clients.push(client),
-            Err(error) if is_transient(&error) => {}
-            Err(_) => thread::sleep(PAUSE),
-        }
-    }
-}
-
-fn is_transient(error: &io::Error) -> bool {
-    use ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
-    matches!(error.kind(), ConnectionAborted | Interrupted | WouldBlock)
-}
-
-/// A connection, which ends with its first response.
-struct Client {
-    socket: TcpStream,
-    until: Instant,
-    stage: Stage,
-}
-
-enum Stage {
-    /// What has arrived of the request.
-    Request(Vec<u8>),
-    Response {
-        bytes: Vec<u8>,
-        sent: usize,
-    },
-    /// Everything is sent. The client closes first: otherwise a byte that nobody reads could make the system discard the
-    /// response.
-    Farewell,
-}
-
-impl Client {
-    fn new(socket: TcpStream) -> io::Result<Self> {
-        socket.set_nonblocking(true)?;
-        Ok(Self {
-            socket,
-            until: Instant::now() + PATIENCE,
-            stage: Stage::Request(Vec::new()),
-        })
-    }
-
-    /// What to wait for.
-    fn awaits(&self) -> PollFlags {
-        match self.stage {
-            Stage::Response { .. } => PollFlags::POLLOUT,
-            Stage::Request(_) | Stage::Farewell => PollFlags::POLLIN,
-        }
-    }
-
-    /// Does what is possible without waiting; false if the connection is over.
-    fn advance(&mut self, text: &dyn Fn(Format) -> String) -> bool {
-        match self.step(text) {
-            Ok(goes_on) => goes_on,
-            Err(error) => is_transient(&error),
-        }
-    }
-
-    fn step(&mut self, text: &dyn Fn(Format) -> String) -> io::Result<bool> {
-        if let Stage::Request(request) = &mut self.stage {
-            let mut buffer = [0; 1024];
-            let length = self.socket.read(&mut buffer)?;
-            request.extend_from_slice(&buffer[..length]);
-            match scrape::respond(request, text) {
-                Some(bytes) => self.stage = Stage::Response { bytes, sent: 0 },
-                None => return Ok(length > 0),
-            }
-        }
-        while let Stage::Response { bytes, sent } = &mut self.stage {
-            *sent += self.socket.write(&bytes[*sent..])?;
-            if *sent == bytes.len() {
-                self.socket.shutdown(Shutdown::Write)?;
-                self.stage = Stage::Farewell;
-                return Ok(true);
-            }
-        }
-        Ok(self.socket.read(&mut [0; 1024])? > 0)
+    let accepted = request.headers.get_all(ACCEPT).iter();
+    let accepted: Vec<&str> = accepted.filter_map(|field| field.to_str().ok()).collect();
+    let format = Format::accepted(&accepted.join(","));
+    Reply {
+        status: 200,
+        content_type: format.content_type(),
+        body: text(&shared.source, &shared.copied(), format),
     }
 }
 
@@ -221,7 +111,11 @@ mod tests {
     use crate::telemetry::instance;
     use prony_load::{HttpUrl, LoadPlan, Request};
     use prony_telemetry::{Figures, LoadResource};
-    use std::sync::{Arc, Mutex};
+    use prony_testkit::table::rows;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::sync::Mutex;
+    use std::thread;
 
     fn listener() -> (SocketAddr, Listener) {
         let url: HttpUrl = "http://h/".parse().unwrap();
@@ -252,7 +146,7 @@ mod tests {
     fn clients_that_say_nothing_or_never_read_keep_no_scrape_waiting() {
         let (address, _listener) = listener();
         let mut slow = Vec::new();
-        for index in 0..MOST_CLIENTS - 1 {
+        for index in 0..LIMITS.connections - 1 {
             let mut client = TcpStream::connect(address).unwrap();
             let words = &SCRAPE[..SCRAPE.len() - index % 3];
             client.write_all(words.as_bytes()).unwrap();
@@ -266,7 +160,8 @@ mod tests {
     #[test]
     fn clients_beyond_the_limit_are_served_when_others_are_gone() {
         let (address, _listener) = listener();
-        let silent = [(); MOST_CLIENTS].map(|()| TcpStream::connect(address).unwrap());
+        let connect = |_| TcpStream::connect(address).unwrap();
+        let silent: Vec<TcpStream> = (0..LIMITS.connections).map(connect).collect();
         let scraping = thread::spawn(move || response(address, SCRAPE));
         drop(silent);
         assert!(scraping.join().unwrap().ends_with("\n# EOF\n"));
@@ -277,6 +172,50 @@ mod tests {
         let (address, _listener) = listener();
         let request = SCRAPE.to_owned() + &"x".repeat(500);
         assert!(response(address, &request).ends_with("\n# EOF\n"));
+    }
+
+    #[test]
+    fn a_client_may_choose_the_format_or_only_look() {
+        let (address, _listener) = listener();
+        for [request, content_type, end] in rows(
+            r"
+            GET /metrics?a=b HTTP/1.1\r\n | application/openmetrics-text; version=1.0.0; charset=utf-8 | # EOF\n
+            GET /metrics HTTP/1.0\r\nAccept: text/plain\r\n | text/plain; version=0.0.4; charset=utf-8 | \n
+            GET /metrics HTTP/1.1\r\nACCEPT: text/plain\r\naccept: application/openmetrics-text\r\n | application/openmetrics-text; version=1.0.0; charset=utf-8 | # EOF\n
+            GET http://h:9464/metrics?a=://b HTTP/1.1\r\nHost: h:9464\r\n | application/openmetrics-text; version=1.0.0; charset=utf-8 | # EOF\n
+            HEAD /metrics HTTP/1.1\r\n | application/openmetrics-text; version=1.0.0; charset=utf-8 | \r\n\r\n
+        ",
+        ) {
+            let response = response(address, &format!("{request}\r\n"));
+            assert!(response.contains(" 200 OK\r\n"), "{response}");
+            let field = format!("\r\ncontent-type: {content_type}\r\n");
+            assert!(
+                response.contains(&field) && response.contains("\r\ncontent-length: "),
+                "{response}"
+            );
+            assert!(response.ends_with(end), "{response}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused() {
+        let (address, _listener) = listener();
+        let many = "a: b\r\n".repeat(101);
+        let long = "a".repeat(LIMITS.head_bytes);
+        for (request, status) in [
+            ("GET / HTTP/1.1\r\n\r\n".to_owned(), "404"),
+            ("GET /metricsx HTTP/1.1\r\n\r\n".to_owned(), "404"),
+            ("GET http://h HTTP/1.1\r\n\r\n".to_owned(), "404"),
+            ("GET http://metrics/ HTTP/1.1\r\n\r\n".to_owned(), "404"),
+            ("POST /metrics HTTP/1.1\r\n\r\n".to_owned(), "405"),
+            ("\x16\x03\x01 no HTTP\r\n\r\n".to_owned(), "400"),
+            (format!("GET /metrics HTTP/1.1\r\n{many}\r\n"), "431"),
+            (format!("GET /metrics HTTP/1.1\r\na: {long}"), "431"),
+        ] {
+            let response = response(address, &request);
+            let start = format!("HTTP/1.1 {status} ");
+            assert!(response.starts_with(&start), "{response}");
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl CapacityProgress {
             errln!(
                 "looking for the highest {rate} at which {} meets {}",
                 plan.url,
-                question.slo
+                question.objectives
             );
         }
         Self {

@@ -44,7 +44,7 @@ fn conditions(result: &CapacityResult, requests: Option<&str>) -> Vec<String> {
     let fleet = result.fleet.as_ref();
     lines.extend(fleet.map(|fleet| format!("  from {fleet}")));
     lines.push(format!("  seed {}", result.seed));
-    lines.push(format!("  objective (--slo): {}", result.slo));
+    lines.push(format!("  objective: {}", result.objectives));
     lines
 }
 

@@ -113,7 +113,7 @@ fn a_load() {
 #[test]
 fn a_search_for_a_capacity() {
     let question = Question {
-        slo: "p99<10ms".parse().unwrap(),
+        objectives: "p99<10ms".parse().unwrap(),
         precision: Precision {
             share: 0.1,
             repeats: 6,

@@ -85,9 +85,9 @@ load --find-capacity --repeats | -1 1001 | is not a whole number from 1 to 1000
 load --find-capacity --curve-steps | -1 1001 | is not a whole number from 0 to 1000
 load --find-capacity --budget | 0 | it must be longer than 0
 load --find-capacity --budget | -5m | NO_DURATION
-load --find-capacity --slo | p99<-1ms p99<0s | is not a duration that can limit p99
-load --find-capacity --slo | errors<200% errors<NaN% | is not a share of errors
-load --find-capacity --slo | -1 p99 | it is not an objective; write a name, < or >, and a value
+load --find-capacity --objective | p99<-1ms p99<0s | is not a duration that can limit p99
+load --find-capacity --objective | errors<200% errors<NaN% | is not a share of errors
+load --find-capacity --objective | -1 p99 | it is not an objective; write a name, < or >, and a value
 ";
 
 #[test]

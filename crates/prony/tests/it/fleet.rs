@@ -86,7 +86,7 @@ fn a_killed_agent_makes_the_load_invalid_and_leaves_no_result() {
 fn agents_find_a_capacity_together() {
     let (server, folder) = (HttpServer::start(), Project::empty());
     // The first rate is tried, whatever the budget.
-    let load = "load --on local --agents 2 --find-capacity --budget 500ms --slo p99<5s";
+    let load = "load --on local --agents 2 --find-capacity --budget 500ms --objective p99<5s";
     let short = "-d100ms --warmup 0s --json found.json";
     let load = format!("{load} {short} {}", server.url());
     in_time(|| folder.prony(&load)).lacks("INVALID");

@@ -250,7 +250,7 @@ fn the_capacity_of_a_server_that_already_runs_is_searched() {
         // Only the first rate fits into the budget.
         let short = "-t1 --warmup=50ms -d200ms --budget=300ms --json=found.json";
         project
-            .run(&format!("capacity shop --slo=p50<10s {short}"))
+            .run(&format!("capacity shop --objective=p50<10s {short}"))
             .with(1)
             .prints(&format!("GET {url}/hello (127.0.0.1:{})", shop.port))
             .prints("and no more is known");

@@ -10,6 +10,7 @@ use prony_present::page::{Block, Page, Section};
 use prony_present::table::Weight;
 use prony_store::{RunSummary as Listed, Store, StoreError};
 
+use super::http_server::Reply;
 use super::live::{self, ComparisonQuery};
 use crate::catalog::{self, Catalog, Compared, LeftOut, REVISIONS, Summarized, WITH_BEFORE};
 use crate::digest::{Recorded, RunDigest};
@@ -28,17 +29,6 @@ pub struct Pages {
     looked: Option<Instant>,
     /// Several requests within this time are served from the same look at the store.
     fresh_for: Duration,
-}
-
-/// What a request gets.
-#[derive(Debug)]
-pub struct Reply {
-    /// The HTTP status.
-    pub status: u16,
-    /// The type of the content.
-    pub content_type: &'static str,
-    /// The content.
-    pub body: String,
 }
 
 /// A side of a comparison.
@@ -60,24 +50,6 @@ impl<'a> SideId<'a> {
         Self {
             run,
             server: (!server.is_empty()).then_some(server),
-        }
-    }
-}
-
-impl Reply {
-    fn html(status: u16, body: String) -> Self {
-        Self {
-            status,
-            content_type: "text/html; charset=utf-8",
-            body,
-        }
-    }
-
-    pub fn text(status: u16, body: &str) -> Self {
-        Self {
-            status,
-            content_type: "text/plain; charset=utf-8",
-            body: body.to_owned(),
         }
     }
 }

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use prony_capacity::{
     CapacityResult, Ended, Found, Generator, Lengths, Loaded, Observed, Planned, Precision,
-    Question, Seen, Slo, chart_svg, find, is_hopeless,
+    Question, Seen, chart_svg, find, is_hopeless,
 };
 use prony_load::{Endpoint, LoadError, LoadPlan, Progress};
 use prony_model::{Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule};
-
+use prony_objective::Objectives;
 use prony_server::OutsideMeter;
 
 use super::advice::advice;
@@ -28,23 +28,14 @@ use crate::view::capacity_progress::CapacityProgress;
 use crate::view::screen_thread::LiveMode;
 use crate::view::{capacity_summary, width};
 
-/// The highest rate that meets the objective.
+/// The highest rate that meets the objectives.
 #[derive(Args)]
 #[command(next_help_heading = "Capacity")]
 pub struct CapacityArguments {
     /// Find the highest rate (open loop), of requests or of the flows of a Hurl file, at which the server
-    /// meets the objective (--slo), and the curve of latency against rate; -d is the minimum time per rate
-    #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency", "objective", "markdown", "junit", "hgrm", "hdr_log", "trace"])]
+    /// meets the --objective, and the curve of latency against rate; -d is the minimum time per rate
+    #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency", "markdown", "junit", "hgrm", "hdr_log", "trace"])]
     find_capacity: bool,
-    /// Require this of the server: p50, p90, p95, p99, p99.9, mean or max below a time, errors below
-    /// a share [default share: 0.1%], separated by commas
-    #[arg(
-        long,
-        value_name = "BOUNDS",
-        default_value = "p99<100ms,errors<0.1%",
-        requires = "find_capacity"
-    )]
-    slo: Slo,
     /// Report a capacity only if both ends of its 95 % interval are within this share of it; otherwise
     /// exit with status 4
     #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "10%",
@@ -81,7 +72,7 @@ impl CapacityArguments {
 
     fn question(&self, search: &Search<'_>) -> Question {
         Question {
-            slo: self.slo.clone(),
+            objectives: search.objectives.clone(),
             precision: Precision {
                 share: self.precision,
                 repeats: self.repeats,
@@ -112,6 +103,8 @@ pub struct Search<'a> {
     /// Set once the user stops the command.
     pub interrupt: Arc<AtomicBool>,
     pub plan: &'a LoadPlan,
+    /// What the server has to keep.
+    pub objectives: Objectives,
     /// What its connections offer if they are encrypted.
     pub offered: Offered,
     /// How several requests are chosen, if there are several.
@@ -135,7 +128,7 @@ pub fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
     let mut engine = SearchLoads {
         plan,
         loads: search.loads,
-        slo: &question.slo,
+        objectives: &question.objectives,
         budget: question.budget,
         interrupt: search.interrupt,
         started: Instant::now(),
@@ -206,7 +199,7 @@ struct SearchLoads<'a> {
     loads: &'a Loads,
     /// The plan, of which each load changes shape, length and seed.
     plan: &'a LoadPlan,
-    slo: &'a Slo,
+    objectives: &'a Objectives,
     budget: Duration,
     interrupt: Arc<AtomicBool>,
     started: Instant,
@@ -406,7 +399,7 @@ impl SearchLoads<'_> {
             p99_ns: progress.p99_ns,
             threads: plan.threads * plan.agents,
         };
-        progress.measuring && is_hopeless(self.slo, requests, &seen)
+        progress.measuring && is_hopeless(self.objectives, requests, &seen)
     }
 }
 

@@ -61,7 +61,7 @@ Examples:
   prony load -c64 --rate 5k/s http://localhost:8080/   5,000 requests per second
   prony load --objective 'p99 < 50ms, errors < 0.1%' http://localhost:8080/
                                                        pass or fail
-  prony load --find-capacity --slo 'p99<10ms,errors<0.1%' http://localhost:8080/
+  prony load --find-capacity --objective 'p99<10ms' http://localhost:8080/
                                                        the highest rate
   prony load --insecure https://localhost:8443/        TLS, HTTP/2 if offered
   prony load --grpc shop.Orders/List http://localhost:50051/
@@ -134,9 +134,10 @@ Examples:
   prony load shop --workload cart       builds and starts a server
   prony load --pid 4711 http://localhost:8080/
                                         the live screen shows this process
-  prony load --find-capacity --slo 'p99<10ms,errors<0.1%' --chart curve.svg \\
-    http://localhost:8080/              the highest rate
-  prony load checkout.hurl --find-capacity --slo 'p99<10ms'
+  prony load --find-capacity --objective 'p99<10ms,errors<0.1%' \\
+    --chart curve.svg http://localhost:8080/
+                                        the highest rate
+  prony load checkout.hurl --find-capacity --objective 'p99<10ms'
                                         the highest rate of flows
 
 docs/load.md explains each kind of load, its latency, and the flags of other \
@@ -277,10 +278,25 @@ struct DescribedLoad {
     requests: Option<String>,
     /// Whether anything is drawn at random, so that the seed matters.
     is_random: bool,
-    /// What is required, if anything is.
-    objectives: Option<Objectives>,
     /// The server of the project that it loads.
     server: Option<ReadyServer>,
+}
+
+/// What is required.
+enum Required {
+    /// Of the load, if anything is.
+    OfLoad(Option<Objectives>),
+    /// Of the server at the rate that a search looks for.
+    OfSearch(Objectives),
+}
+
+impl Required {
+    fn of_load(&self) -> Option<&Objectives> {
+        match self {
+            Self::OfLoad(objectives) => objectives.as_ref(),
+            Self::OfSearch(_) => None,
+        }
+    }
 }
 
 /// The result as JSON.
@@ -300,6 +316,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let fleet = arguments.fleet.plan(project)?;
     let fleet = fleet.as_ref();
     arguments.check_flags_of(fleet)?;
+    // Before a server is built and started.
+    let required = arguments.required()?;
     let outlets = arguments.telemetry.open()?;
     let file = arguments.hurl_file()?;
     let named = match file {
@@ -313,15 +331,16 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             started => started,
         },
     };
-    let mut described = arguments.described(server, file, fleet)?;
+    let mut described = arguments.described(server, file, fleet, &required)?;
     let output = &arguments.output;
     let json = output.result.json.json.as_deref();
-    if arguments.capacity.is_asked() {
+    if let Required::OfSearch(objectives) = required {
         let loads = arguments.start(&mut described.plan, fleet, (live, &interrupt))?;
         let search = Search {
             loads: &loads,
             interrupt,
             plan: &described.plan,
+            objectives,
             offered: described.offered,
             requests: described.requests,
             warmup: arguments.time.warmup,
@@ -372,7 +391,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {
         errln!("ENDED    {ended}");
     }
-    let judged = match &described.objectives {
+    let judged = match required.of_load() {
         Some(objectives) => judge(objectives, &result)?,
         None => Vec::new(),
     };
@@ -494,6 +513,7 @@ impl Arguments {
         server: Option<ReadyServer>,
         file: Option<&Path>,
         fleet: Option<&FleetPlan>,
+        required: &Required,
     ) -> Result<DescribedLoad, Box<dyn Error>> {
         let Self {
             time,
@@ -511,7 +531,6 @@ impl Arguments {
             cpus = server.load_cpus().to_vec();
         }
         let agents = fleet.map_or(1, |fleet| fleet.agents);
-        let objectives = self.objectives.read()?;
         let load_shape = shape.shape(self.capacity.is_asked()).map_err(usage)?;
         let stages = shape
             .stages_last(time.duration, time.requests.is_some())
@@ -577,8 +596,8 @@ impl Arguments {
             },
             seed: shape.seed(),
             first_byte: responses.first_byte,
-            slow_from_ns: objectives
-                .as_ref()
+            slow_from_ns: required
+                .of_load()
                 .map_or(Vec::new(), Objectives::slow_from_ns),
             events: responses.sse || responses.streams.is_some(),
             streams: responses.streams.unwrap_or(0),
@@ -596,8 +615,15 @@ impl Arguments {
             offered: transport.offered(),
             requests: sent.described,
             is_random,
-            objectives,
             server,
+        })
+    }
+
+    fn required(&self) -> Result<Required, Box<dyn Error>> {
+        Ok(if self.capacity.is_asked() {
+            Required::OfSearch(self.objectives.of_a_search()?)
+        } else {
+            Required::OfLoad(self.objectives.read()?)
         })
     }
 

@@ -1,11 +1,14 @@
-//! `--objective`: what is required of the load.
+//! `--objective`: what is required of the load, or of the server at the rate that `--find-capacity` looks for.
 
 use std::error::Error;
 
 use clap::Args;
-use prony_objective::Objectives;
+use prony_objective::{Objective, Objectives};
 
 use crate::exit::usage;
+
+/// What a search for a capacity requires if nothing is given.
+const OF_A_SEARCH: &str = "p99<100ms,errors<0.1%";
 
 /// What is required of the load.
 #[derive(Args)]
@@ -13,8 +16,9 @@ use crate::exit::usage;
 pub struct ObjectiveArguments {
     /// Require this of the load, and exit with status 5 if it is missed: a percentile such as p99,
     /// mean or max below a time, errors below a share [default share: 0.1%], or rate above a rate,
-    /// separated by commas; repeatable
-    #[arg(long, value_name = "OBJECTIVES")]
+    /// separated by commas; repeatable. --find-capacity looks for a rate that meets it [default there:
+    /// p99<100ms,errors<0.1%]
+    #[arg(long, value_name = "OBJECTIVES", alias = "slo")]
     objective: Vec<String>,
 }
 
@@ -28,5 +32,19 @@ impl ObjectiveArguments {
         let read = Objectives::of_texts(texts);
         let read = read.map_err(|error| usage(format!("--objective: {error}")))?;
         Ok(Some(read))
+    }
+
+    /// What a search for a capacity requires.
+    pub fn of_a_search(&self) -> Result<Objectives, Box<dyn Error>> {
+        let Some(objectives) = self.read()? else {
+            return Ok(OF_A_SEARCH.parse()?);
+        };
+        let mut all = objectives.all().iter();
+        match all.find(|one| matches!(one, Objective::Rate { .. })) {
+            Some(rate) => Err(usage(format!(
+                "--objective: a search finds the rate itself; remove `{rate}`"
+            ))),
+            None => Ok(objectives),
+        }
     }
 }

@@ -57,7 +57,7 @@ fn result(found: Found) -> CapacityResult {
             ..LoadSpec::default()
         },
         fleet: None,
-        slo: "p99<10ms".parse().unwrap(),
+        objectives: "p99<10ms".parse().unwrap(),
         precision: 0.1,
         resolution: 0.02,
         repeats: 6,

@@ -17,7 +17,7 @@ const TRIES: usize = 3;
 const SHORT: &str = "--find-capacity --warmup 10ms -d30ms --arrivals even -t1 --seed=1";
 
 /// What most searches here require: a tenth of the responses is late, which a short stall cannot cause.
-const SLO: &str = "--slo p90<40ms,errors<1%";
+const OBJECTIVE: &str = "--objective p90<40ms,errors<1%";
 
 /// A search that writes its result and its curve, in a folder with these files.
 struct Searched {
@@ -58,14 +58,14 @@ fn a_search_shows_and_writes_what_it_tries() {
         ),
     ] {
         let steps = "--repeats 1 --precision 50% --curve-steps 2 --budget 3s";
-        let flags = format!("{SHORT} {SLO} {steps} {target}");
+        let flags = format!("{SHORT} {OBJECTIVE} {steps} {target}");
         let searched = search(&[("shop.hurl", &flow)], &flags);
         let ended = searched
             .ended
             .says(&format!("looking for the highest rate{unit} at which "))
             .says("closed loop  ")
             .says("approach")
-            .prints("objective (--slo): p90<40ms,errors<1%")
+            .prints("objective: p90<40ms,errors<1%")
             .prints("open loop, evenly spaced")
             .prints("Capacity: ");
         assert!(matches!(ended.code, Some(0 | 1 | 4)), "{}", ended.report());
@@ -114,7 +114,7 @@ fn found(capacity: f64, files: &[(&str, &str)], target: &str) -> Option<(Ended, 
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
         let steps = "-t1 --seed=1 --warmup 200ms -d1s --arrivals even --repeats 3 --curve-steps 5 --budget 90s";
-        let searched = search(files, &format!("--find-capacity {SLO} {steps} {target}"));
+        let searched = search(files, &format!("--find-capacity {OBJECTIVE} {steps} {target}"));
         let (ended, result) = (searched.ended, searched.result);
         // On a busy machine it may be a lower bound, which is not confirmed.
         let is_capacity = result["found"]["known"] == "capacity";
@@ -180,7 +180,7 @@ fn tells(ended: Ended, result: &Value) -> Ended {
         .says("approach")
         .says("finding 3/3")
         .says("confirming")
-        .prints("objective (--slo): p90<40ms,errors<1%")
+        .prints("objective: p90<40ms,errors<1%")
         .prints("open loop, evenly spaced")
         .prints("Capacity: ")
         .prints(" findings)")
@@ -203,7 +203,7 @@ fn tells(ended: Ended, result: &Value) -> Ended {
 #[test]
 fn if_no_rate_holds_the_search_says_so_and_why() {
     let server = Ceiling::with("--service fixed:20ms --workers 1");
-    let flags = format!("{SHORT} --slo mean<1ms -c1 {}", server.url("hello"));
+    let flags = format!("{SHORT} --objective mean<1ms -c1 {}", server.url("hello"));
     let Searched {
         ended,
         result,
@@ -226,7 +226,7 @@ fn if_no_rate_holds_the_search_says_so_and_why() {
 fn a_spent_budget_shows_what_is_known_by_then() {
     let server = Ceiling::with(SERVICE);
     let url = server.url("hello");
-    let flags = format!("{SHORT} --slo p50<1s --budget 300ms {url}");
+    let flags = format!("{SHORT} --objective p50<1s --budget 300ms {url}");
     let Searched { ended, result, .. } = search(&[], &flags);
     result.holds("ended=budget");
     assert_eq!(result["attempts"].as_array().unwrap().len(), 1);
@@ -240,7 +240,7 @@ fn a_spent_budget_shows_what_is_known_by_then() {
 /// How a search ends to which this happens after its first guess, and the reason in its result.
 fn after(event: impl FnOnce(&Running, Ceiling)) -> (Ended, Value) {
     let (server, folder) = (Ceiling::with(SERVICE), Folder::new());
-    let mut running = folder.start(format!("{SHORT} --slo p50<1s {}", server.url("hello")));
+    let mut running = folder.start(format!("{SHORT} --objective p50<1s {}", server.url("hello")));
     running.await_stderr("approach");
     event(&running, server);
     let ended = running.end();
@@ -298,7 +298,7 @@ fn too_few_connections_for_the_pauses_are_not_a_capacity() {
     let server = Ceiling::start();
     let url = server.url("hello");
     let file = format!("GET {url}\nGET {url}\n[Options]\ndelay: 50ms\n");
-    let flags = "slow.hurl -c5 --max-connections 5 --slo mean<5s --timeout 1s --repeats 2";
+    let flags = "slow.hurl -c5 --max-connections 5 --objective mean<5s --timeout 1s --repeats 2";
     let flags = format!("{SHORT} {flags} --curve-steps 0 --budget 5s");
     let Searched { ended, result, .. } = search(&[("slow.hurl", &file)], &flags);
     let found = &result["found"];

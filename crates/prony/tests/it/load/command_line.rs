@@ -80,9 +80,11 @@ fn a_wrong_command_line_is_reported_and_ends_with_2() {
         -t5k -c5k URL | it must be from 1 to 1024
         -c5k --pipeline 1000 -n1 URL | need more memory than the 512 MiB that requests in flight may take
         // Searches for a capacity.
-        --find-capacity --slo p100<10ms URL | unknown name `p100`
-        --find-capacity --slo p99<10 URL | write for instance p99<10ms
-        --find-capacity --slo rate>5 URL | remove `rate>5/s`
+        --find-capacity --objective p100<10ms URL | unknown name `p100`
+        --find-capacity --objective p99<10 URL | write for instance p99<10ms
+        --find-capacity --objective rate>5 URL | remove `rate>5/s`
+        // The other name of the flag.
+        --find-capacity --slo p99<10ms,rate>5 URL | --objective: a search finds the rate itself
         --find-capacity --precision 2 URL | write for instance 10%
         --find-capacity --repeats 0 URL | from 1 to 1000
         --find-capacity --budget 0s URL | longer than 0
@@ -112,7 +114,7 @@ fn flags_that_exclude_or_need_each_other_are_reported_by_their_names() {
         --insecure | --cacert x
         --streams-per-connection 5 | --pipeline 5; --users 5
         --proto x | --protoset x
-        --find-capacity | --rate 5k/s; --stages 1k/s:1s; --users 5; --sequential; --requests 100; --objective p99<1s
+        --find-capacity | --rate 5k/s; --stages 1k/s:1s; --users 5; --sequential; --requests 100
         --find-capacity | --metrics :9464; --hdr-log record; --trace record
         --curl 'curl URL' | --method PUT; --body body; --header 'a: b'; --requests-file a; --grpc a.B/C
     ",
@@ -136,7 +138,6 @@ fn flags_that_exclude_or_need_each_other_are_reported_by_their_names() {
         --data {} | --grpc
         --grpc-timeout 1s | --grpc
         --import-path x | --proto
-        --slo p99<10ms | --find-capacity
         --precision 1% | --find-capacity
         --chart curve.svg | --find-capacity
     ",

@@ -38,7 +38,7 @@ fn a_rate_that_fails_because_of_the_accept_queue_says_so() {
     let address = socket.local_addr().unwrap().as_socket().unwrap();
     // One SYN that is sent again after 1 s breaks this bound, but no load is cut short because of it.
     let search =
-        "--find-capacity --slo mean<1ms --warmup 50ms -d240ms --budget 10s --arrivals even";
+        "--find-capacity --objective mean<1ms --warmup 50ms -d240ms --budget 10s --arrivals even";
     let folder = Folder::new();
     let mut running = folder.start(format!(
         "{search} --no-keepalive -t1 -c8 --timeout 2s http://{address}/"

@@ -31,7 +31,7 @@ fn scrape(port: u16) -> Option<String> {
 fn samples(response: &str) -> BTreeMap<String, f64> {
     let (head, body) = response.split_once("\r\n\r\n").unwrap();
     let content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    contains(head, &format!("\r\nContent-Type: {content_type}\r\n"));
+    contains(head, &format!("\r\ncontent-type: {content_type}\r\n"));
     let samples = body.lines().filter(|line| !line.starts_with('#'));
     let pairs = samples.map(|line| {
         let (name, value) = line.rsplit_once(' ').unwrap();
