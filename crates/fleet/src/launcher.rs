@@ -1,5 +1,6 @@
 //! Where agents run: each scheduler is one implementation of a small trait.
 
+mod bounded;
 mod local;
 mod processes;
 mod remote;
