@@ -99,6 +99,8 @@ class Lab(common.Lab):
         path = self.folder / "kubeconfig"
         path.write_text(json.dumps(config))
         os.environ["KUBECONFIG"] = str(path)
+        # Prony uses the kubectl of the lab.
+        os.environ["PATH"] = f"{CACHE}:{os.environ['PATH']}"
 
     def grant(self, without=None):
         """The rights of the role, without one verb of a resource."""
@@ -142,7 +144,9 @@ class Lab(common.Lab):
         return result, by_node(target.record)
 
     def is_empty(self):
-        return not self.kubectl("get", "jobs,pods", "--output", "name").strip()
+        """Whether no Job and no pod is left, and no kubectl of Prony's."""
+        left = self.kubectl("get", "jobs,pods", "--output", "name").strip()
+        return not left and not any(map(is_kubectl, Path("/proc").glob("[0-9]*")))
 
     def refused(self, *flags, agents=3, seconds=20):
         """The output of a load that does not start, without a request."""
@@ -175,6 +179,13 @@ def is_agent(path, node):
             words[0] == b"/prony-agent"
             and f"PRONY_NODE={node}".encode() in (path / "environ").read_bytes()
         )
+    except OSError:
+        return False
+
+
+def is_kubectl(path):
+    try:
+        return (path / "cmdline").read_bytes().split(b"\0")[0] == b"kubectl"
     except OSError:
         return False
 
@@ -338,7 +349,8 @@ RIGHTS = [
     ("jobs", "delete"),
     ("pods", "list"),
     ("pods", "watch"),
-    ("pods/attach", "get"),
+    ("pods", "get"),
+    # Without `get` kubectl attaches over SPDY instead of WebSockets.
     ("pods/attach", "create"),
 ]
 

@@ -1,5 +1,7 @@
 //! Where agents run: each scheduler is one implementation of a small trait.
 
+mod bounded;
+mod kubernetes;
 mod local;
 mod processes;
 mod remote;
@@ -9,6 +11,7 @@ mod ssh;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::Receiver;
 
+pub use kubernetes::{Kubernetes, KubernetesSettings};
 pub use local::Local;
 pub use processes::Processes;
 pub use slurm::{Slurm, SlurmSettings};

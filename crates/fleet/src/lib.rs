@@ -16,7 +16,7 @@ pub use error::{AgentName, AgentNames, FleetError, Notes};
 pub use fleet::{Fleet, LONGEST_LOAD, Limits, SilentAgent, longest};
 pub use frame::{FrameError, Framed, Framer, Frames, Line, is_fleet_id};
 pub use launcher::{
-    Agents, Event, Launch, LaunchError, Launcher, Local, Processes, Slurm, SlurmSettings, Ssh,
-    SshSettings,
+    Agents, Event, Kubernetes, KubernetesSettings, Launch, LaunchError, Launcher, Local, Processes,
+    Slurm, SlurmSettings, Ssh, SshSettings,
 };
 pub use message::{AgentMessage, FleetMessage, Host, VERSION};

@@ -4,9 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use nix::sys::resource::{Resource, getrlimit, setrlimit};
-
-use super::processes::Processes;
+use super::processes::{Processes, allow_files};
 use super::{Agents, Launch, LaunchError, Launcher};
 
 /// Starts agents on this host.
@@ -55,15 +53,5 @@ impl Launcher for Local {
             (Some(index), command)
         });
         Ok(Box::new(Processes::start(commands, GRACE)?))
-    }
-}
-
-/// Three pipes for each of hundreds of agents are more files than a process usually may open. If the system allows no
-/// more, the start of an agent fails and says so.
-fn allow_files() {
-    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
-        && soft < hard
-    {
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }

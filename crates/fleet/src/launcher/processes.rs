@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
@@ -18,6 +19,7 @@ use super::{Agents, Event, LaunchError};
 #[derive(Debug)]
 pub struct Processes {
     running: Vec<Running>,
+    sender: SyncSender<Event>,
     events: Receiver<Event>,
     grace: Duration,
 }
@@ -99,22 +101,33 @@ impl Processes {
         grace: Duration,
         explain: &Arc<dyn Explain>,
     ) -> Result<Self, LaunchError> {
-        let (sender, events) = sync_channel(EVENTS);
-        let mut processes = Self {
-            running: Vec::new(),
-            events,
-            grace,
-        };
+        let mut processes = Self::none(grace);
         for start in starts {
-            processes.add(start, &sender, explain)?;
+            processes.add(start, explain)?;
         }
         Ok(processes)
     }
 
-    fn add(
+    /// No processes yet.
+    pub(super) fn none(grace: Duration) -> Self {
+        let (sender, events) = sync_channel(EVENTS);
+        Self {
+            running: Vec::new(),
+            sender,
+            events,
+            grace,
+        }
+    }
+
+    /// Takes further events.
+    pub(super) fn sender(&self) -> SyncSender<Event> {
+        self.sender.clone()
+    }
+
+    /// Starts another one.
+    pub(super) fn add(
         &mut self,
         start: Start,
-        events: &SyncSender<Event>,
         explain: &Arc<dyn Explain>,
     ) -> Result<(), LaunchError> {
         let Start {
@@ -153,7 +166,7 @@ impl Processes {
             return Err(LaunchError(format!("{name} has no standard streams")));
         };
         let notes = {
-            let (events, explain) = (events.clone(), explain.clone());
+            let (events, explain) = (self.sender(), explain.clone());
             spawn(move || {
                 read_lines(stderr, |text| {
                     events.send(explain.note(agent, text)).is_ok()
@@ -161,7 +174,7 @@ impl Processes {
             })
             .map_err(failed)?
         };
-        let (events, explain) = (events.clone(), explain.clone());
+        let (events, explain) = (self.sender(), explain.clone());
         spawn(move || {
             read_lines(stdout, |line| events.send(Event::Line(line)).is_ok());
             let status = wait(&child);
@@ -260,6 +273,16 @@ impl Processes {
         running
             .map(|one| (one.agent, lock(&one.child).id()))
             .collect()
+    }
+}
+
+/// Three pipes for each of hundreds of agents are more files than a process usually may open. If the system allows no
+/// more, the start of an agent fails and says so.
+pub(super) fn allow_files() {
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
 

@@ -1,9 +1,8 @@
 //! Agents as the tasks of one Slurm job, one a node, through `srun`.
 
-use std::io::Read;
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +14,7 @@ use serde::Deserialize;
 
 use super::processes::{Explain, Processes, Start};
 use super::remote::{Program, own, shell_status};
-use super::{Agents, Event, Launch, LaunchError, Launcher};
+use super::{Agents, Event, Launch, LaunchError, Launcher, bounded};
 
 /// The table `[fleet.slurm]` of `prony.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -324,28 +323,8 @@ fn minutes(time: Duration) -> String {
 
 /// What a short command prints. `None` if it fails or takes long.
 fn output(command: &mut Command) -> Option<String> {
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let give_up = Instant::now() + QUERY;
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if Instant::now() < give_up => thread::sleep(Duration::from_millis(5)),
-            _ => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return None;
-            }
-        }
-    };
-    let mut text = String::new();
-    // A line, which the pipe holds.
-    child.stdout.take()?.read_to_string(&mut text).ok()?;
-    status.success().then_some(text)
+    let output = bounded::run(command, "", QUERY).ok()??;
+    output.status.success().then_some(output.stdout)
 }
 
 /// What `srun` says about itself and the tasks.

@@ -11,8 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
-use prony_fleet::{Fleet, Host, Launcher, Limits, Local, SilentAgent, Slurm, Ssh};
-use prony_kubernetes::Kubernetes;
+use prony_fleet::{Fleet, Host, Kubernetes, Launcher, Limits, Local, SilentAgent, Slurm, Ssh};
 use prony_load::{
     LoadError, LoadPlan, LoadRunner, Progress, Recording, Records, ThisProcess, run_recording,
 };

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use prony_fleet::{SlurmSettings, SshSettings};
+use prony_fleet::{KubernetesSettings, SlurmSettings, SshSettings};
 use prony_manifest::{FileError, Source};
 use prony_server::{Layout, PROJECT_FILE};
 use serde::Deserialize;
@@ -22,7 +22,7 @@ pub struct Settings {
     /// The address of this machine at which agents reach servers that Prony starts.
     pub server_address: Option<Spanned<IpAddr>>,
     #[serde(default)]
-    pub kubernetes: prony_kubernetes::Settings,
+    pub kubernetes: KubernetesSettings,
     #[serde(default)]
     pub slurm: SlurmSettings,
     #[serde(default)]

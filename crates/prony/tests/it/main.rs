@@ -15,6 +15,7 @@ mod grpc;
 mod hurl_workloads;
 mod hygiene;
 mod import;
+mod kubernetes;
 mod load;
 mod lost_output;
 mod outside;

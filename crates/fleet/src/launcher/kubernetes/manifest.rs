@@ -1,11 +1,10 @@
-//! The Job: all that Prony creates in a cluster.
+//! The Job as it is sent to Kubernetes.
 
 use std::time::Duration;
 
-use k8s_openapi::api::batch::v1::Job;
 use serde_json::{Value, json};
 
-use crate::settings::Settings;
+use super::settings::KubernetesSettings;
 
 /// The container of the agent in each pod.
 pub const CONTAINER: &str = "agent";
@@ -26,18 +25,15 @@ pub fn selector(fleet: &str) -> String {
     format!("batch.kubernetes.io/job-name={}", name(fleet))
 }
 
-/// The Job of a fleet.
-pub fn job(
-    settings: &Settings,
-    image: &str,
-    fleet: &str,
-    agents: usize,
-) -> serde_json::Result<Job> {
+/// The Job of a fleet, as `kubectl create` takes it.
+pub fn manifest(settings: &KubernetesSettings, image: &str, fleet: &str, agents: usize) -> Value {
     let mut labels = settings.labels.clone();
     labels.insert("app.kubernetes.io/managed-by".into(), "prony".into());
     labels.insert("app.kubernetes.io/name".into(), "prony-agent".into());
     labels.insert("app.kubernetes.io/instance".into(), name(fleet));
-    serde_json::from_value(json!({
+    json!({
+        "apiVersion": "batch/v1",
+        "kind": "Job",
         "metadata": { "name": name(fleet), "labels": labels },
         "spec": {
             "completionMode": "Indexed",
@@ -56,10 +52,10 @@ pub fn job(
                 "spec": pod(settings, image, fleet),
             },
         },
-    }))
+    })
 }
 
-fn pod(settings: &Settings, image: &str, fleet: &str) -> Value {
+fn pod(settings: &KubernetesSettings, image: &str, fleet: &str) -> Value {
     let same = json!({ "matchLabels": { "app.kubernetes.io/instance": name(fleet) } });
     let secrets = settings.image_pull_secrets.iter();
     json!({
@@ -92,7 +88,7 @@ fn pod(settings: &Settings, image: &str, fleet: &str) -> Value {
     })
 }
 
-fn container(settings: &Settings, image: &str, fleet: &str) -> Value {
+fn container(settings: &KubernetesSettings, image: &str, fleet: &str) -> Value {
     json!({
         "name": CONTAINER,
         "image": image,
@@ -115,7 +111,7 @@ fn container(settings: &Settings, image: &str, fleet: &str) -> Value {
 }
 
 /// Those of the user, and none for a node that is cut off: its agents are lost at once.
-fn tolerations(settings: &Settings) -> Vec<Value> {
+fn tolerations(settings: &KubernetesSettings) -> Vec<Value> {
     let cut_off = ["unreachable", "not-ready"].map(|taint| {
         json!({
             "key": format!("node.kubernetes.io/{taint}"),
@@ -131,16 +127,15 @@ fn tolerations(settings: &Settings) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{PullPolicy, Toleration};
+    use crate::launcher::kubernetes::settings::{PullPolicy, Toleration};
 
-    fn as_json(settings: &Settings) -> Value {
-        let job = job(settings, "example/agent:1", "abc", 12).unwrap();
-        serde_json::to_value(job).unwrap()
+    fn job(settings: &KubernetesSettings) -> Value {
+        manifest(settings, "example/agent:1", "abc", 12)
     }
 
     #[test]
     fn twelve_agents_are_twelve_indices_at_once_that_are_never_restarted() {
-        let job = as_json(&Settings::default());
+        let job = job(&KubernetesSettings::default());
         let spec = &job["spec"];
         assert_eq!(job["metadata"]["name"], "prony-abc");
         assert_eq!(spec["completionMode"], "Indexed");
@@ -156,7 +151,7 @@ mod tests {
 
     #[test]
     fn no_two_agents_share_a_node() {
-        let pod = as_json(&Settings::default())["spec"]["template"].clone();
+        let pod = job(&KubernetesSettings::default())["spec"]["template"].clone();
         let spread = &pod["spec"]["topologySpreadConstraints"][0];
         let apart = &pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
             [0];
@@ -171,7 +166,7 @@ mod tests {
 
     #[test]
     fn an_agent_has_no_token_and_no_privileges() {
-        let pod = as_json(&Settings::default())["spec"]["template"]["spec"].clone();
+        let pod = job(&KubernetesSettings::default())["spec"]["template"]["spec"].clone();
         assert_eq!(pod["automountServiceAccountToken"], false);
         assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
         let container = &pod["containers"][0]["securityContext"];
@@ -182,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_the_user_set_is_in_the_job() {
-        let settings = Settings {
+        let settings = KubernetesSettings {
             image_pull_policy: Some(PullPolicy::Never),
             image_pull_secrets: vec!["registry".into()],
             node_selector: [("pool".into(), "load".into())].into(),
@@ -200,9 +195,9 @@ mod tests {
             ]
             .into(),
             deadline: Duration::from_millis(1),
-            ..Settings::default()
+            ..KubernetesSettings::default()
         };
-        let job = as_json(&settings);
+        let job = job(&settings);
         let template = &job["spec"]["template"];
         let pod = &template["spec"];
         assert_eq!(pod["containers"][0]["imagePullPolicy"], "Never");

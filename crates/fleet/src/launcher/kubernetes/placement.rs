@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::pod::{Sight, State};
+use super::pod::{Sight, State};
 
 /// How far the start of a fleet has come.
 #[derive(Debug)]
@@ -34,32 +34,30 @@ impl Placement {
         }
     }
 
-    /// Takes in what a pod shows.
+    /// Takes in what a pod shows. Whether its agent has just begun to run.
     ///
     /// # Errors
     /// If the fleet cannot start any more.
-    pub fn see(&mut self, sight: Sight, now: Instant) -> Result<(), String> {
+    pub fn see(&mut self, sight: Sight, now: Instant) -> Result<bool, String> {
         let Some(place) = self.agents.get_mut(sight.agent) else {
             return Err(format!(
                 "the Job has a pod {} for an agent that does not exist",
                 sight.pod
             ));
         };
-        if place.as_ref().is_some_and(|before| before.uid != sight.uid) {
-            return Err(format!(
-                "Kubernetes restarted {}: something deleted its pod",
-                sight.name()
-            ));
+        let before = place.as_ref().unwrap_or(&sight);
+        if let Some(reason) = sight.lost(&before.uid) {
+            return Err(format!("{} is lost: {reason}", sight.name()));
         }
-        let failed = match &sight.state {
-            State::Broken(reason) => Some(format!("{} cannot start: {reason}", sight.name())),
-            State::Ended(reason) => Some(format!("{} is lost: {reason}", sight.name())),
-            State::Waiting | State::Unschedulable(_) | State::Running => None,
-        };
+        if let State::Broken(reason) = &sight.state {
+            return Err(format!("{} cannot start: {reason}", sight.name()));
+        }
+        let ran = place.as_ref().is_some_and(Sight::is_running);
+        let begins = sight.is_running() && !ran;
         *place = Some(sight);
         let stuck = self.unschedulable().next().is_some();
         self.stuck = stuck.then(|| self.stuck.unwrap_or(now));
-        failed.map_or(Ok(()), Err)
+        Ok(begins)
     }
 
     /// Whether the fleet can still start.
@@ -87,9 +85,23 @@ impl Placement {
         self.running() == self.agents.len()
     }
 
+    /// The ids of the pods that have been seen, by their agents' numbers.
+    pub fn uids(&self) -> Vec<String> {
+        let seen = self.agents.iter().flatten();
+        seen.map(|one| one.uid.clone()).collect()
+    }
+
+    /// An agent, with its node if it has one.
+    pub fn name(&self, agent: usize) -> String {
+        match self.agents.get(agent) {
+            Some(Some(one)) => one.name(),
+            _ => format!("agent {agent}"),
+        }
+    }
+
     fn running(&self) -> usize {
         let seen = self.agents.iter().flatten();
-        seen.filter(|one| one.state == State::Running).count()
+        seen.filter(|one| one.is_running()).count()
     }
 
     fn unschedulable(&self) -> impl Iterator<Item = &str> {
@@ -114,17 +126,9 @@ impl Placement {
     }
 
     fn too_slow(&self) -> String {
-        let late = self
-            .agents
-            .iter()
-            .enumerate()
-            .filter(|(_, one)| one.as_ref().is_none_or(|one| one.state != State::Running));
-        let late: Vec<String> = late
-            .map(|(index, one)| match one {
-                Some(one) => one.name(),
-                None => format!("agent {index}"),
-            })
-            .collect();
+        let agents = (0..).zip(&self.agents);
+        let late = agents.filter(|(_, one)| !one.as_ref().is_some_and(Sight::is_running));
+        let late: Vec<String> = late.map(|(agent, _)| self.name(agent)).collect();
         format!(
             "only {} of {} agents were running after {:?} (`placement_timeout`); missing: {}",
             self.running(),
@@ -137,9 +141,10 @@ impl Placement {
 
 fn sentence(text: &str) -> String {
     let text = text.trim_end();
-    match text.ends_with('.') {
-        true => text.to_owned(),
-        false => format!("{text}."),
+    if text.ends_with('.') {
+        text.to_owned()
+    } else {
+        format!("{text}.")
     }
 }
 
@@ -174,12 +179,13 @@ mod tests {
     fn a_fleet_is_complete_when_each_agent_runs() {
         let now = Instant::now();
         let mut placement = Placement::new(2, LIMITS, now);
-        placement.see(sight(0, State::Running), now).unwrap();
+        let mut begins = |agent, state| placement.see(sight(agent, state), now).unwrap();
+        assert!(begins(0, State::Running) && !begins(0, State::Running));
+        assert!(!begins(1, State::Waiting));
         assert!(!placement.is_complete());
-        placement.see(sight(1, State::Waiting), now).unwrap();
-        assert!(!placement.is_complete());
-        placement.see(sight(1, State::Running), now).unwrap();
+        assert!(placement.see(sight(1, State::Running), now).unwrap());
         assert!(placement.is_complete());
+        assert_eq!(placement.uids(), ["u0", "u1"]);
         placement.check(seconds(now, 59)).unwrap();
     }
 
@@ -240,7 +246,8 @@ mod tests {
             ..sight(1, State::Running)
         };
         let error = placement.see(again, now).unwrap_err();
-        assert!(error.contains("restarted agent 1"), "{error}");
+        let expected = "agent 1 (node n1) is lost: Kubernetes restarted it";
+        assert!(error.starts_with(expected), "{error}");
     }
 
     #[test]

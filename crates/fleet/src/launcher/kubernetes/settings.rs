@@ -1,4 +1,4 @@
-//! What a user may say about the agents' Job, once for a project: `[fleet.kubernetes]` in `prony.toml`.
+//! What a user may say about the agents' Job, once for a project.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,10 +6,10 @@ use std::time::Duration;
 use prony_manifest::fields;
 use serde::{Deserialize, Serialize};
 
-/// How agents run on Kubernetes.
+/// The table `[fleet.kubernetes]` of `prony.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Settings {
+pub struct KubernetesSettings {
     /// The context of the kubeconfig. By default the current one, or inside a pod the pod's own cluster.
     pub context: Option<String>,
     /// The namespace of the Job. By default that of the context.
@@ -43,7 +43,7 @@ pub struct Settings {
     pub deadline: Duration,
 }
 
-impl Default for Settings {
+impl Default for KubernetesSettings {
     fn default() -> Self {
         Self {
             context: None,
@@ -114,29 +114,30 @@ mod tests {
 
     #[test]
     fn an_empty_table_has_the_defaults() {
-        assert_eq!(toml::from_str::<Settings>("").unwrap(), Settings::default());
+        let settings: KubernetesSettings = serde_json::from_str("{}").unwrap();
+        assert_eq!(settings, KubernetesSettings::default());
     }
 
     #[test]
     fn every_field_can_be_set() {
-        let text = r#"
-            context = "staging"
-            namespace = "load"
-            image = "registry.example.com/prony-agent:1"
-            image_pull_policy = "IfNotPresent"
-            image_pull_secrets = ["registry"]
-            node_selector = { pool = "load" }
-            tolerations = [{ key = "load", operator = "Exists", effect = "NoSchedule" }]
-            requests = { cpu = "4" }
-            limits = { memory = "1Gi" }
-            host_network = true
-            labels = { team = "web" }
-            placement_timeout = "5m"
-            unschedulable_timeout = "0s"
-            deadline = "1h"
-        "#;
-        let settings: Settings = toml::from_str(text).unwrap();
-        let expected = Settings {
+        let text = r#"{
+            "context": "staging",
+            "namespace": "load",
+            "image": "registry.example.com/prony-agent:1",
+            "image_pull_policy": "IfNotPresent",
+            "image_pull_secrets": ["registry"],
+            "node_selector": { "pool": "load" },
+            "tolerations": [{ "key": "load", "operator": "Exists", "effect": "NoSchedule" }],
+            "requests": { "cpu": "4" },
+            "limits": { "memory": "1Gi" },
+            "host_network": true,
+            "labels": { "team": "web" },
+            "placement_timeout": "5m",
+            "unschedulable_timeout": "0s",
+            "deadline": "1h"
+        }"#;
+        let settings: KubernetesSettings = serde_json::from_str(text).unwrap();
+        let expected = KubernetesSettings {
             context: Some("staging".into()),
             namespace: Some("load".into()),
             image: Some("registry.example.com/prony-agent:1".into()),
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_field_that_does_not_exist_is_named() {
-        let error = toml::from_str::<Settings>("imgae = \"a\"").unwrap_err();
+        let error = serde_json::from_str::<KubernetesSettings>(r#"{"imgae": "a"}"#).unwrap_err();
         assert!(error.to_string().contains("imgae"), "{error}");
     }
 }

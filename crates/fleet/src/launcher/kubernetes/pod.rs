@@ -1,6 +1,6 @@
 //! What the status of a pod says about its agent.
 
-use k8s_openapi::api::core::v1::{ContainerState, ContainerStateTerminated, Pod, PodCondition};
+use serde_json::Value;
 
 /// The index of a pod in its Job, which Kubernetes sets.
 const INDEX: &str = "batch.kubernetes.io/job-completion-index";
@@ -48,21 +48,40 @@ pub enum State {
 
 impl Sight {
     /// What a pod shows; `None` if it is no pod of an Indexed Job.
-    pub fn of(pod: &Pod) -> Option<Self> {
-        let metadata = &pod.metadata;
-        let in_maps = [&metadata.annotations, &metadata.labels];
-        let index = in_maps
-            .into_iter()
-            .flatten()
-            .find_map(|map| map.get(INDEX))?;
-        let node = pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
+    pub fn of(pod: &Value) -> Option<Self> {
+        let metadata = &pod["metadata"];
+        let index = text(&metadata["annotations"][INDEX]).or(text(&metadata["labels"][INDEX]))?;
         Some(Self {
             agent: index.parse().ok()?,
-            uid: metadata.uid.clone()?,
-            pod: metadata.name.clone()?,
-            node,
+            uid: text(&metadata["uid"])?.into(),
+            pod: text(&metadata["name"])?.into(),
+            node: text(&pod["spec"]["nodeName"]).map(str::to_owned),
             state: state(pod),
         })
+    }
+
+    /// What is left of it when its pod was deleted.
+    pub fn deleted(self) -> Self {
+        let state = match self.state {
+            // It has ended by itself before.
+            State::Ended(reason) => State::Ended(reason),
+            _ => State::Ended("its pod was deleted".into()),
+        };
+        Self { state, ..self }
+    }
+
+    /// Whether the agent runs.
+    pub fn is_running(&self) -> bool {
+        self.state == State::Running
+    }
+
+    /// Why the agent is lost that ran in the pod with that id; `None` if it is not.
+    pub fn lost(&self, uid: &str) -> Option<&str> {
+        match &self.state {
+            _ if self.uid != uid => Some("Kubernetes restarted it: something deleted its pod"),
+            State::Ended(reason) => Some(reason),
+            _ => None,
+        }
     }
 
     /// The agent with its node: `agent 2 (node kn3)`.
@@ -74,72 +93,60 @@ impl Sight {
     }
 }
 
-fn state(pod: &Pod) -> State {
-    let Some(status) = &pod.status else {
-        return State::Waiting;
-    };
-    let container = status.container_statuses.iter().flatten().next();
-    let container = container.and_then(|container| container.state.as_ref());
-    let terminated = container.and_then(|state| state.terminated.as_ref());
-    let disrupted = condition(pod, "DisruptionTarget", "True").map(in_words);
-    let phase = status.phase.as_deref().unwrap_or_default();
-    if terminated.is_some() || matches!(phase, "Failed" | "Succeeded") {
+/// A text that is there, and not empty.
+fn text(value: &Value) -> Option<&str> {
+    value.as_str().filter(|text| !text.is_empty())
+}
+
+fn state(pod: &Value) -> State {
+    let status = &pod["status"];
+    let container = &status["containerStatuses"][0]["state"];
+    let terminated = container.get("terminated");
+    let disrupted = condition(status, "DisruptionTarget", "True").map(ended_by_kubernetes);
+    if terminated.is_some() || matches!(text(&status["phase"]), Some("Failed" | "Succeeded")) {
         // Why Kubernetes ended it tells more than the signal with which it did.
-        let evicted = status.reason.as_ref().map(|reason| {
-            let message = status.message.as_deref().unwrap_or_default();
-            join(&format!("Kubernetes ended its pod: {reason}"), message)
-        });
+        let evicted = text(&status["reason"]).map(|_| ended_by_kubernetes(status));
         let reason = disrupted.or(evicted).or(terminated.map(exit));
         return State::Ended(reason.unwrap_or_else(|| "its pod ended".into()));
     }
-    if pod.metadata.deletion_timestamp.is_some() {
+    if text(&pod["metadata"]["deletionTimestamp"]).is_some() {
         return State::Ended(disrupted.unwrap_or_else(|| "its pod is being deleted".into()));
     }
-    if let Some(condition) = condition(pod, "PodScheduled", "False")
-        && condition.reason.as_deref() == Some("Unschedulable")
+    if let Some(condition) = condition(status, "PodScheduled", "False")
+        && condition["reason"] == "Unschedulable"
     {
-        return State::Unschedulable(condition.message.clone().unwrap_or_default());
+        let message = text(&condition["message"]).unwrap_or_default();
+        return State::Unschedulable(message.into());
     }
-    container.map_or(State::Waiting, started)
-}
-
-fn started(container: &ContainerState) -> State {
-    if container.running.is_some() {
+    if container.get("running").is_some() {
         return State::Running;
     }
-    let waiting = container.waiting.as_ref();
-    let reason = waiting.and_then(|waiting| waiting.reason.as_deref());
-    match reason.filter(|reason| BROKEN.contains(reason)) {
-        Some(reason) => {
-            let message = waiting.and_then(|waiting| waiting.message.as_deref());
-            State::Broken(join(reason, message.unwrap_or_default()))
-        }
-        None => State::Waiting,
+    let waiting = &container["waiting"];
+    match text(&waiting["reason"]) {
+        Some(reason) if BROKEN.contains(&reason) => State::Broken(with_message(reason, waiting)),
+        _ => State::Waiting,
     }
 }
 
-fn condition<'a>(pod: &'a Pod, kind: &str, status: &str) -> Option<&'a PodCondition> {
-    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
-    conditions
-        .iter()
-        .find(|one| one.type_ == kind && one.status == status)
+fn condition<'a>(status: &'a Value, kind: &str, value: &str) -> Option<&'a Value> {
+    let mut conditions = status["conditions"].as_array()?.iter();
+    conditions.find(|one| one["type"] == kind && one["status"] == value)
 }
 
-fn in_words(condition: &PodCondition) -> String {
-    let reason = condition.reason.as_deref().unwrap_or("disruption");
-    let message = condition.message.as_deref().unwrap_or_default();
-    join(&format!("Kubernetes ended its pod: {reason}"), message)
+fn ended_by_kubernetes(why: &Value) -> String {
+    let reason = text(&why["reason"]).unwrap_or("disruption");
+    with_message(&format!("Kubernetes ended its pod: {reason}"), why)
 }
 
-fn exit(container: &ContainerStateTerminated) -> String {
-    match (container.reason.as_deref(), container.exit_code) {
-        (Some("OOMKilled"), _) => {
-            "it was killed because the node or its own limit had no more memory".into()
-        }
-        (_, code @ 129..) => format!("it was killed by signal {}", code - 128),
-        (_, code) => {
+fn exit(terminated: &Value) -> String {
+    if terminated["reason"] == "OOMKilled" {
+        return "it was killed because the node or its own limit had no more memory".into();
+    }
+    match terminated["exitCode"].as_i64().unwrap_or_default() {
+        code @ 129.. => format!("it was killed by signal {}", code - 128),
+        code => {
             // The last lines of its output, where an error comes last. A message to the fleet tells a user nothing.
-            let lines = container.message.iter().flat_map(|text| text.lines());
+            let lines = text(&terminated["message"]).unwrap_or_default().lines();
             let said = |line: &&str| !line.trim().is_empty() && !line.starts_with("prony ");
             let last = lines.rev().find(said).unwrap_or_default();
             join(&format!("it ended with exit code {code}"), last)
@@ -147,19 +154,25 @@ fn exit(container: &ContainerStateTerminated) -> String {
     }
 }
 
+/// `first: the message of what says why`.
+fn with_message(first: &str, why: &Value) -> String {
+    join(first, text(&why["message"]).unwrap_or_default())
+}
+
 /// `first: second`, on one line.
 fn join(first: &str, second: &str) -> String {
     let second = second.split_whitespace().collect::<Vec<_>>().join(" ");
-    match second.is_empty() {
-        true => first.to_owned(),
-        false => format!("{first}: {second}"),
+    if second.is_empty() {
+        first.to_owned()
+    } else {
+        format!("{first}: {second}")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use prony_testkit::table::rows;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -175,7 +188,7 @@ mod tests {
             "spec": { "nodeName": "kn3", "containers": [] },
             "status": status,
         });
-        Sight::of(&serde_json::from_value(pod).unwrap()).unwrap()
+        Sight::of(&pod).unwrap()
     }
 
     fn in_container(state: Value) -> Value {
@@ -239,7 +252,19 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_whose_pod_is_gone_keeps_the_reason_why_it_ended() {
+        let running = sight(false, in_container(json!({ "running": {} })));
+        assert_state(running.deleted(), r#"Ended("its pod was deleted")"#);
+        let oom = json!({ "terminated": { "exitCode": 137, "reason": "OOMKilled" } });
+        let ended = sight(false, in_container(oom));
+        assert_eq!(ended.clone().deleted(), ended);
+    }
+
+    #[test]
     fn a_pod_without_an_index_is_no_agent() {
-        assert_eq!(Sight::of(&Pod::default()), None);
+        assert_eq!(
+            Sight::of(&json!({ "metadata": { "name": "p", "uid": "u" } })),
+            None
+        );
     }
 }
