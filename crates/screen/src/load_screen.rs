@@ -18,9 +18,9 @@ use std::time::Duration;
 
 use prony_present::terminal::cut;
 use ratatui::Frame;
-use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
+use ratatui_crossterm::crossterm::event::KeyEvent;
 
 pub use self::model::{LoadOutline, LoadUpdate, ServerUse};
 

@@ -16,8 +16,8 @@ mod update;
 use std::time::Duration;
 
 use ratatui::Frame;
-use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui_crossterm::crossterm::event::KeyEvent;
 
 pub use self::model::{
     Column, FigureUnit, Interval, Left, Now, Readiness, RoundState, RunModel, RunNote, RunNoteKind,

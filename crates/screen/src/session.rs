@@ -4,14 +4,14 @@ use std::io::{self, BufWriter, Stderr, Write};
 use std::panic;
 use std::time::Duration;
 
-use ratatui::crossterm::cursor::{Hide, Show};
-use ratatui::crossterm::event::{self, Event, KeyEvent};
-use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{
+use ratatui::{Frame, Terminal};
+use ratatui_crossterm::CrosstermBackend;
+use ratatui_crossterm::crossterm::cursor::{Hide, Show};
+use ratatui_crossterm::crossterm::event::{self, Event, KeyEvent};
+use ratatui_crossterm::crossterm::execute;
+use ratatui_crossterm::crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use ratatui::prelude::CrosstermBackend;
-use ratatui::{Frame, Terminal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 

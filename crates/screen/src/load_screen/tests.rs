@@ -6,7 +6,7 @@ use prony_load::Progress;
 use prony_model::{Outcome, Stage};
 use prony_testkit::{contains, lacks};
 use proptest::prelude::*;
-use ratatui::crossterm::event::KeyCode;
+use ratatui_crossterm::crossterm::event::KeyCode;
 
 use super::*;
 use crate::tests::{

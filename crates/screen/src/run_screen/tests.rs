@@ -2,7 +2,7 @@
 
 use prony_testkit::{contains, lacks};
 use proptest::prelude::*;
-use ratatui::crossterm::event::KeyCode;
+use ratatui_crossterm::crossterm::event::KeyCode;
 
 use super::*;
 use crate::tests::{
