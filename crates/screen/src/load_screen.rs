@@ -16,11 +16,11 @@ mod tests;
 
 use std::time::Duration;
 
+use crossterm::event::KeyEvent;
 use prony_present::terminal::cut;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
-use ratatui_crossterm::crossterm::event::KeyEvent;
 
 pub use self::model::{LoadOutline, LoadUpdate, ServerUse};
 

@@ -15,9 +15,9 @@ mod update;
 
 use std::time::Duration;
 
+use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui_crossterm::crossterm::event::KeyEvent;
 
 pub use self::model::{
     Column, FigureUnit, Interval, Left, Now, Readiness, RoundState, RunModel, RunNote, RunNoteKind,
