@@ -75,13 +75,13 @@ pub fn status(outcome: Outcome) -> ExitCode {
 pub fn status_without_a_command(message: &clap::Error) -> ExitCode {
     let text = message.render();
     if message.use_stderr() {
-        match console::colors_enabled_stderr() {
+        match output::shows_colours(&std::io::stderr()) {
             true => err!("{}", text.ansi()),
             false => err!("{text}"),
         }
         return ExitCode::from(USAGE);
     }
-    match console::colors_enabled() {
+    match output::shows_colours(&std::io::stdout()) {
         true => out!("{}", text.ansi()),
         false => out!("{text}"),
     }

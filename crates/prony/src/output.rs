@@ -6,6 +6,8 @@ use std::fmt::Arguments;
 use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 
+use anstream::stream::RawStream;
+use anstream::{AutoStream, ColorChoice};
 use nix::errno::Errno;
 
 /// The error indicator of the stream, which like the stream belongs to the process (C's `ferror`).
@@ -64,6 +66,12 @@ pub fn to_stdout(text: Arguments<'_>) {
 pub fn to_stderr(text: Arguments<'_>) {
     // There is nowhere left to report a failure.
     let _ = io::stderr().lock().write_fmt(text);
+}
+
+/// Whether a stream shows colours: a terminal does, unless the environment says otherwise (`NO_COLOR`, `CLICOLOR`,
+/// `CLICOLOR_FORCE`).
+pub fn shows_colours(stream: &impl RawStream) -> bool {
+    AutoStream::choice(stream) != ColorChoice::Never
 }
 
 /// `print!` for a reader that may go away.

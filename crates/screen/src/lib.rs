@@ -1,6 +1,7 @@
 //! The live screens in a terminal: a load while it runs, and a run as its trials end.
 #![forbid(unsafe_code)]
 
+mod backend;
 mod help;
 mod load_screen;
 mod run_screen;

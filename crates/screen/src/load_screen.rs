@@ -16,9 +16,9 @@ mod tests;
 
 use std::time::Duration;
 
+use crossterm::event::KeyEvent;
 use prony_present::terminal::cut;
 use ratatui::Frame;
-use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
 

@@ -15,8 +15,8 @@ mod update;
 
 use std::time::Duration;
 
+use crossterm::event::KeyEvent;
 use ratatui::Frame;
-use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::{Constraint, Layout, Rect};
 
 pub use self::model::{

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crossterm::event::KeyEvent;
 use ratatui::Frame;
-use ratatui::crossterm::event::KeyEvent;
 
 /// A screen. It is fed with updates and keys, and draws itself when its owner says so. All times count from its beginning.
 pub trait Screen {

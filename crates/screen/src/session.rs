@@ -1,23 +1,24 @@
 //! The terminal while it shows a screen: raw mode and the alternate screen, on standard error.
 
-use std::io::{self, BufWriter, Stderr, Write};
+use std::io::{self, BufWriter, Stderr};
 use std::panic;
 use std::time::Duration;
 
-use ratatui::crossterm::cursor::{Hide, Show};
-use ratatui::crossterm::event::{self, Event, KeyEvent};
-use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{
+use crossterm::cursor::{Hide, Show};
+use crossterm::event::{self, Event, KeyEvent};
+use crossterm::execute;
+use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use ratatui::prelude::CrosstermBackend;
 use ratatui::{Frame, Terminal};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
+use crate::backend::TerminalBackend;
+
 /// A terminal that shows a screen. Dropping it, or a panic, restores what the terminal showed before.
 pub struct Session {
-    terminal: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
+    terminal: Terminal<TerminalBackend<BufWriter<Stderr>>>,
 }
 
 /// What a user did.
@@ -38,7 +39,7 @@ impl Session {
         enable_raw_mode()?;
         restore_after_panic();
         let opened = execute!(io::stderr(), EnterAlternateScreen, Hide)
-            .and_then(|()| Terminal::new(CrosstermBackend::new(BufWriter::new(io::stderr()))));
+            .and_then(|()| Terminal::new(TerminalBackend(BufWriter::new(io::stderr()))));
         match opened {
             Ok(terminal) => Ok(Self { terminal }),
             Err(error) => {
@@ -54,7 +55,7 @@ impl Session {
     /// If the terminal cannot be written.
     pub fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         self.terminal.draw(draw)?;
-        self.terminal.backend_mut().flush()
+        Ok(())
     }
 
     /// What the user does within this time; `None` if nothing.

@@ -146,9 +146,9 @@ fn insert_trial(
     let is_timed = trial.load.by == MeasuredBy::Time;
     let latency = latency.filter(|_| is_timed);
     // One statement outside an open transaction is a transaction of its own.
-    connection
-        .prepare_cached(INSERT_TRIAL)?
-        .execute(named_params! {
+    connection.execute(
+        INSERT_TRIAL,
+        named_params! {
             ":run": run,
             ":sequence": trial.sequence,
             ":server": trial.server,
@@ -169,7 +169,8 @@ fn insert_trial(
             ":startup_ns": measured.and_then(|measured| measured.startup_ns).map(integer),
             ":client_limited": measured.map(|measured| measured.client_limited()),
             ":record": json,
-        })?;
+        },
+    )?;
     Ok(())
 }
 

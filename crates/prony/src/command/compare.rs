@@ -139,7 +139,7 @@ impl Judging {
         files: ComparisonFiles,
     ) -> Result<ExitCode, Box<dyn Error>> {
         let text = |is_terminal: bool| {
-            let colour = is_terminal && console::colors_enabled();
+            let colour = is_terminal && output::shows_colours(&std::io::stdout());
             terminal(comparison, colour)
         };
         match takes_stdout(&files) {

@@ -12,6 +12,7 @@ use prony_store::{Store, StoreError};
 
 use super::flags::RunFlags;
 use crate::exit::Outcome;
+use crate::output;
 use crate::project;
 use crate::result_file;
 use crate::view::explanation_files;
@@ -75,7 +76,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         report_files::show(&recorded.run, &comparison);
     }
     if let Some(verdict) = Comparison::of_run(&recorded.run, &recorded.trials) {
-        let colour = std::io::stdout().is_terminal() && console::colors_enabled();
+        let colour = std::io::stdout().is_terminal() && output::shows_colours(&std::io::stdout());
         out!("\n{}", prony_compare::terminal(&verdict, colour));
     }
     files?;

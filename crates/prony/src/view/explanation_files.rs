@@ -15,6 +15,7 @@ use prony_suite::run::Finished;
 use serde_json::Value;
 
 use super::width;
+use crate::output;
 use crate::result_file::ResultFile;
 
 /// The widest table without a terminal.
@@ -134,7 +135,7 @@ pub fn show(explanations: &[Explanation], differences: &[Difference<'_>]) {
         true => width(),
         false => DEFAULT_WIDTH,
     };
-    let colour = on_terminal && console::colors_enabled();
+    let colour = on_terminal && output::shows_colours(&std::io::stdout());
     out!(
         "{}",
         ExplanationSummary::of(explanations).text(width, colour)

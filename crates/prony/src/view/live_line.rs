@@ -1,94 +1,202 @@
 //! A line on standard error that changes while something goes on, if standard error is a terminal.
 
-use std::io::IsTerminal;
-use std::time::Duration;
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use console::{Term, measure_text_width};
-use indicatif::{ProgressBar, ProgressStyle};
+use terminal_size::terminal_size_of;
 
 use super::fitted;
 
-/// How many steps the bar has.
-pub const STEPS: u64 = 10_000;
+/// How often the elapsed time is drawn.
+const EVERY: Duration = Duration::from_millis(200);
 /// From this width on there is room for a long bar.
 const WIDE: usize = 110;
+/// A terminal that does not know its width has this one.
+const USUAL_WIDTH: usize = 80;
 /// The columns of the elapsed time and the spaces beside the bar.
 const BESIDE_THE_BAR: usize = 6;
+/// Back to the first column, and clear the line.
+pub(super) const CLEAR: &str = "\r\x1b[2K";
 
 /// The line. It fits the terminal: parts without room are left out, and none is cut.
 pub struct LiveLine {
-    bar: ProgressBar,
-    /// How many columns the terminal has, and how many the text of the line; `None` if there is no terminal.
-    columns: Option<(usize, usize)>,
+    /// `None` if there is no terminal.
+    drawn: Option<Arc<Mutex<Drawn>>>,
+}
+
+/// The line on a terminal.
+struct Drawn {
+    terminal: Box<dyn Write + Send>,
+    columns: usize,
+    begun: Instant,
+    /// The share of the whole that is done.
+    share: f64,
+    message: String,
+    finished: bool,
 }
 
 impl LiveLine {
     pub fn start() -> Self {
-        if !std::io::stderr().is_terminal() {
+        if !io::stderr().is_terminal() {
             return Self::plain();
         }
-        let columns = usize::from(Term::stderr().size().1);
-        let line = Self::on(ProgressBar::new(STEPS), columns);
-        line.bar.enable_steady_tick(Duration::from_millis(200));
+        let columns = terminal_size_of(io::stderr());
+        let columns = columns.map_or(USUAL_WIDTH, |(width, _)| width.0.into());
+        let line = Self::on(Box::new(io::stderr()), columns);
+        if let Some(drawn) = &line.drawn {
+            let drawn = Arc::downgrade(drawn);
+            // Without the thread, the time moves when the figures do.
+            let _ = thread::Builder::new()
+                .name("live line".into())
+                .spawn(move || keep_time(&drawn));
+        }
         line
     }
 
     /// No line that changes: only those that stay.
     pub fn plain() -> Self {
-        Self {
-            bar: ProgressBar::hidden(),
-            columns: None,
-        }
+        Self { drawn: None }
     }
 
     /// One on a terminal with this many columns.
-    pub fn on(bar: ProgressBar, columns: usize) -> Self {
-        let bar_columns = if columns < WIDE { 12 } else { 24 };
-        let template = format!("{{elapsed:>4}} {{bar:{bar_columns}}} {{wide_msg}}");
-        let style = ProgressStyle::with_template(&template);
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    pub fn on(terminal: Box<dyn Write + Send>, columns: usize) -> Self {
+        let drawn = Drawn {
+            terminal,
+            columns,
+            begun: Instant::now(),
+            share: 0.0,
+            message: String::new(),
+            finished: false,
+        };
         Self {
-            bar: bar.with_style(style),
-            columns: Some((
-                columns,
-                columns.saturating_sub(bar_columns + BESIDE_THE_BAR),
-            )),
+            drawn: Some(Arc::new(Mutex::new(drawn))),
         }
     }
 
     pub fn is_on_terminal(&self) -> bool {
-        self.columns.is_some()
+        self.drawn.is_some()
     }
 
     /// Prints a line that stays, above the one that changes.
     pub fn print(&self, line: &str) {
-        match self.columns {
-            Some((columns, _)) => self.bar.println(fitted(line, columns).trim_end()),
+        match self.drawn() {
+            Some(mut drawn) => {
+                let line = fitted(line, drawn.columns);
+                drawn.print(line.trim_end());
+            }
             None => errln!("{line}"),
         }
     }
 
     /// Prints a line that stays, however long it is.
     pub fn print_whole(&self, line: &str) {
-        self.bar.suspend(|| errln!("{line}"));
+        match self.drawn() {
+            Some(mut drawn) => drawn.print(line),
+            None => errln!("{line}"),
+        }
     }
 
     /// Shows these parts, the most important first.
     pub fn show(&self, parts: &[String]) {
-        if let Some((_, columns)) = self.columns {
-            self.bar.set_message(fit(parts, columns));
+        if let Some(mut drawn) = self.drawn() {
+            drawn.message = fit(parts, drawn.message_columns());
+            drawn.draw();
         }
     }
 
     /// Moves the bar to this share (0 to 1) of the whole.
     pub fn move_to(&self, share: f64) {
-        self.bar
-            .set_position((share.clamp(0.0, 1.0) * STEPS as f64) as u64);
+        if let Some(mut drawn) = self.drawn() {
+            drawn.share = share.clamp(0.0, 1.0);
+            drawn.draw();
+        }
     }
 
     /// Clears the line.
     pub fn finish(&self) {
-        self.bar.finish_and_clear();
+        if let Some(mut drawn) = self.drawn() {
+            drawn.finish();
+        }
+    }
+
+    fn drawn(&self) -> Option<MutexGuard<'_, Drawn>> {
+        self.drawn.as_deref().map(lock)
+    }
+}
+
+impl Drop for LiveLine {
+    /// Also if what it shows ends with an error.
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+impl Drawn {
+    fn bar_columns(&self) -> usize {
+        if self.columns < WIDE { 12 } else { 24 }
+    }
+
+    fn message_columns(&self) -> usize {
+        let bar = self.bar_columns() + BESIDE_THE_BAR;
+        self.columns.saturating_sub(bar)
+    }
+
+    fn draw(&mut self) {
+        if self.finished {
+            return;
+        }
+        let columns = self.bar_columns();
+        let full = (self.share * columns as f64) as usize;
+        let bar = "█".repeat(full) + &"░".repeat(columns - full);
+        let clock = clock(self.begun.elapsed());
+        let message = self.message.chars().take(self.message_columns());
+        let message: String = message.collect();
+        self.write(&format!("{CLEAR}{clock:>4} {bar} {message}"));
+    }
+
+    fn print(&mut self, line: &str) {
+        self.write(&format!("{CLEAR}{line}\n"));
+        self.draw();
+    }
+
+    fn finish(&mut self) {
+        if !self.finished {
+            self.finished = true;
+            self.write(CLEAR);
+        }
+    }
+
+    fn write(&mut self, text: &str) {
+        // There is nowhere left to report a failure.
+        let _ = self.terminal.write_all(text.as_bytes());
+        let _ = self.terminal.flush();
+    }
+}
+
+fn lock(drawn: &Mutex<Drawn>) -> MutexGuard<'_, Drawn> {
+    drawn.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Draws the line again and again, until it is gone.
+fn keep_time(drawn: &Weak<Mutex<Drawn>>) {
+    while let Some(drawn) = drawn.upgrade() {
+        lock(&drawn).draw();
+        drop(drawn);
+        thread::sleep(EVERY);
+    }
+}
+
+/// `12s`, `3m` or `2h`.
+fn clock(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    if seconds < 89.5 {
+        format!("{seconds:.0}s")
+    } else if seconds < 5370.0 {
+        format!("{:.0}m", seconds / 60.0)
+    } else {
+        format!("{:.0}h", seconds / 3600.0)
     }
 }
 
@@ -100,7 +208,7 @@ fn fit(parts: &[String], columns: usize) -> String {
             true => part.clone(),
             false => format!("{line}  {part}"),
         };
-        if line.is_empty() || measure_text_width(&longer) <= columns {
+        if line.is_empty() || longer.chars().count() <= columns {
             line = longer;
         }
     }
@@ -117,5 +225,12 @@ mod tests {
         assert_eq!(fit(&parts, 80), "3/45  40 s left  round 2 of 6");
         assert_eq!(fit(&parts, 28), "3/45  40 s left");
         assert_eq!(fit(&parts, 2), "3/45");
+    }
+
+    #[test]
+    fn the_elapsed_time_is_short() {
+        let times = [0, 7, 89, 90, 200, 5369, 5400, 40_000].map(Duration::from_secs);
+        let shown = times.map(clock).join(" ");
+        assert_eq!(shown, "0s 7s 89s 2m 3m 89m 2h 11h");
     }
 }

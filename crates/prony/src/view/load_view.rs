@@ -16,6 +16,7 @@ use prony_system::allowed_cpus;
 use super::load_progress::LoadProgress;
 use super::requested;
 use super::screen_thread::{LiveMode, ScreenSettings, ScreenThread};
+use crate::output;
 
 /// A load that takes less time than this has no screen: nobody could read it.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -134,7 +135,7 @@ fn prepare(shown: ShownLoad<'_>) -> (LoadScreen, ScreenSettings<LoadUpdate>) {
     let plan = shown.plan;
     let screen = LoadScreen::new(
         outline(plan, shown.requests),
-        console::colors_enabled_stderr(),
+        output::shows_colours(&std::io::stderr()),
     );
     let address = match plan.endpoint {
         Endpoint::Tcp(address) => Some(address),

@@ -22,8 +22,6 @@ mod tests;
 
 pub use prony_present::number::minutes;
 
-use std::io::IsTerminal;
-
 use prony_model::{LoadSpec, Target};
 use prony_present::terminal::wrapped;
 
@@ -34,10 +32,8 @@ const LEAST_TEXT: usize = 30;
 
 /// How many columns standard output has.
 pub fn width() -> usize {
-    match console::Term::stdout().size_checked() {
-        Some((_, columns)) if std::io::stdout().is_terminal() => usize::from(columns),
-        _ => UNLIMITED,
-    }
+    let size = terminal_size::terminal_size_of(std::io::stdout());
+    size.map_or(UNLIMITED, |(columns, _)| columns.0.into())
 }
 
 /// What a load requested: its method and URL, or only the URL if a scenario's entries have the methods.

@@ -14,6 +14,7 @@ use prony_store::{Store, export_json};
 use prony_suite::run::Finished;
 
 use super::width;
+use crate::output;
 use crate::result_file::ResultFile;
 
 /// The widest table without a terminal.
@@ -45,7 +46,7 @@ pub fn show(run: &Run, comparison: &RunSummary) {
         true => width(),
         false => DEFAULT_WIDTH,
     };
-    let colour = on_terminal && console::colors_enabled();
+    let colour = on_terminal && output::shows_colours(&std::io::stdout());
     out!("{}", terminal(comparison, width, colour));
     if let Some(end) = end_of_run(run) {
         outln!("{end}");

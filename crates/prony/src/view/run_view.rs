@@ -8,6 +8,7 @@ use prony_suite::run::RunRequest;
 use super::live_line::LiveLine;
 use super::run_progress::planned_text;
 use super::screen_thread::{LiveMode, ScreenSettings, ScreenThread};
+use crate::output;
 
 /// Where a run is shown.
 pub enum RunView {
@@ -118,7 +119,7 @@ fn start_screen(request: &RunRequest<'_>) -> std::io::Result<ScreenThread<RunUpd
     let servers = request.servers.iter().map(|one| one.id.clone());
     let title = format!("{} ({})", request.suite.title, request.suite.id);
     let model = RunModel::new(title, planned_text(request), servers);
-    let screen = RunScreen::new(model, console::colors_enabled_stderr());
+    let screen = RunScreen::new(model, output::shows_colours(&std::io::stderr()));
     let settings = ScreenSettings {
         begun: Instant::now(),
         // Not on the CPUs of the servers. Where it cannot be pinned, the run's notes say so.

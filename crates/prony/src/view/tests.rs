@@ -1,11 +1,11 @@
 //! Golden tests: what Prony shows while a load, a search or a run goes on.
 
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use indicatif::{InMemoryTerm, ProgressBar, ProgressDrawTarget};
 use prony_capacity::{
     Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate, Precision, Purpose, Question,
     RateAttempt, Unit,
@@ -19,7 +19,7 @@ use prony_testkit::table::rows;
 
 use super::capacity_progress::CapacityProgress;
 use super::capacity_summary::tests::{attempt, generator_limited, noisy};
-use super::live_line::{LiveLine, STEPS};
+use super::live_line::{CLEAR, LiveLine};
 use super::load_progress::LoadProgress;
 use super::load_summary::tests::closed;
 use super::run_progress::RunProgress;
@@ -28,18 +28,60 @@ use super::{fitted, listing};
 use crate::project;
 use crate::tests::golden;
 
-const WIDTHS: [u16; 2] = [80, 120];
+const WIDTHS: [usize; 2] = [80, 120];
+
+/// A terminal that only a test sees.
+#[derive(Clone)]
+struct Terminal {
+    width: usize,
+    written: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Write for Terminal {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.written.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Terminal {
+    fn contents(&self) -> String {
+        let written = String::from_utf8(self.written.lock().unwrap().clone()).unwrap();
+        let mut lines = vec![String::new()];
+        for (clears, text) in written.split(CLEAR).enumerate() {
+            if clears > 0 {
+                lines.last_mut().unwrap().clear();
+            }
+            for character in text.chars() {
+                let line = lines.last_mut().unwrap();
+                if character == '\n' {
+                    lines.push(String::new());
+                } else if line.chars().count() == self.width {
+                    lines.push(character.into());
+                } else {
+                    line.push(character);
+                }
+            }
+        }
+        let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+        lines.join("\n").trim_end().to_owned()
+    }
+}
 
 /// A line on a terminal of that width.
-fn terminal(width: u16) -> (InMemoryTerm, LiveLine) {
-    let terminal = InMemoryTerm::new(100, width);
-    let target = ProgressDrawTarget::term_like(Box::new(terminal.clone()));
-    let bar = ProgressBar::with_draw_target(Some(STEPS), target);
-    (terminal, LiveLine::on(bar, width.into()))
+fn terminal(width: usize) -> (Terminal, LiveLine) {
+    let terminal = Terminal {
+        width,
+        written: Arc::default(),
+    };
+    (terminal.clone(), LiveLine::on(Box::new(terminal), width))
 }
 
 /// Its contents, without the elapsed time.
-fn seen(terminal: &InMemoryTerm) -> String {
+fn seen(terminal: &Terminal) -> String {
     let contents = terminal.contents();
     let lines = contents.lines().map(|line| match line.split_at_checked(5) {
         Some((clock, rest)) if clock.starts_with(' ') && clock.ends_with("s ") => rest,
@@ -201,7 +243,7 @@ fn a_run() {
 }
 
 /// The live line at each step, and at the end everything above it.
-fn run(width: u16, precision: Option<&str>) -> String {
+fn run(width: usize, precision: Option<&str>) -> String {
     let load = LoadSpec {
         connections: 64,
         duration_s: Some(2.0),

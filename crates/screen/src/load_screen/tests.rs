@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use crossterm::event::KeyCode;
 use prony_load::Progress;
 use prony_model::{Outcome, Stage};
 use prony_testkit::{contains, lacks};
 use proptest::prelude::*;
-use ratatui::crossterm::event::KeyCode;
 
 use super::*;
 use crate::tests::{

@@ -1,8 +1,8 @@
 //! Golden tests of the screen at several moments and sizes, and properties over all sizes.
 
+use crossterm::event::KeyCode;
 use prony_testkit::{contains, lacks};
 use proptest::prelude::*;
-use ratatui::crossterm::event::KeyCode;
 
 use super::*;
 use crate::tests::{
