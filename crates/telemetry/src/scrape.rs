@@ -35,7 +35,7 @@ fn response(request: &httparse::Request<'_, '_>, text: impl FnOnce(Format) -> St
     let format = Format::accepted(&accept(request));
     let text = text(format);
     let body = if with_body { text.as_str() } else { "" };
-    message("200 OK", format.content_type(), "", (text.len(), body))
+    message("200 OK", format.content_type(), "", text.len(), body)
 }
 
 /// The path of a request target without its query. A client of a proxy sends the whole URL (RFC 9112, 3.2.2).
@@ -61,10 +61,10 @@ fn accept(request: &httparse::Request<'_, '_>) -> String {
 fn refusal(status: &str, fields: &str) -> Vec<u8> {
     let text = format!("{status}: the figures are at {PATH}\n");
     let media_type = "text/plain; charset=utf-8";
-    message(status, media_type, fields, (text.len(), &text))
+    message(status, media_type, fields, text.len(), &text)
 }
 
-fn message(status: &str, media_type: &str, fields: &str, (length, body): (usize, &str)) -> Vec<u8> {
+fn message(status: &str, media_type: &str, fields: &str, length: usize, body: &str) -> Vec<u8> {
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: {media_type}\r\nContent-Length: {length}\r\n\
          Cache-Control: no-store\r\nConnection: close\r\n{fields}\r\n{body}"
