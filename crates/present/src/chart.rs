@@ -32,7 +32,7 @@ mod spark;
 
 pub use curves::{Band, Curve, CurveChart, Frame, Level, Line};
 pub use history::{HistoryChart, HistoryPoint};
-pub use panels::{Panel, PanelChart};
+pub use panels::{Panel, PanelChart, PanelPoint};
 pub use rows::{Bar, Dot, Mark, RowChart, Series, Trial};
 pub use scale::{Scale, nines, percentile};
 pub use scatter::{ScatterChart, ScatterPoint};

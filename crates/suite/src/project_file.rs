@@ -139,7 +139,7 @@ impl ProjectFile {
         let mut servers = Vec::new();
         for (id, table) in in_order(raw.server) {
             let span = table.span();
-            let server = file.server((&id, span.clone()), table.into_inner());
+            let server = file.server(&id, span.clone(), table.into_inner());
             servers.push(server.map_err(|error| match error {
                 ServerError::Manifest(error) => error.into(),
                 ServerError::BadName(_) => ProjectFileError::File(source.fault(
@@ -279,7 +279,8 @@ impl File<'_> {
 
     fn server(
         &self,
-        (id, span): (&str, Range<usize>),
+        id: &str,
+        span: Range<usize>,
         table: ServerTable,
     ) -> Result<Server, ServerError> {
         let own = match table.folder() {

@@ -57,9 +57,20 @@ pub struct Panel {
     /// Points that a line joins, by style.
     pub lines: Vec<(Dot, Vec<(f64, f64)>)>,
     /// Points alone.
-    pub points: Vec<(Dot, f64, f64)>,
+    pub points: Vec<PanelPoint>,
     /// A marked value of the horizontal axis.
     pub mark: Option<f64>,
+}
+
+/// A point of a panel.
+#[derive(Clone, Copy, Debug)]
+pub struct PanelPoint {
+    /// Its style.
+    pub dot: Dot,
+    /// Its value on the horizontal axis.
+    pub x: f64,
+    /// Its value on the vertical axis.
+    pub y: f64,
 }
 
 /// Where a panel's plot is.
@@ -77,7 +88,8 @@ struct Drawn {
     marks: String,
     lines: BTreeMap<&'static str, String>,
     dots: BTreeMap<&'static str, String>,
-    hollow: Vec<(&'static str, f64, f64)>,
+    /// Points where they are drawn.
+    hollow: Vec<PanelPoint>,
 }
 
 impl PanelChart {
@@ -152,10 +164,10 @@ impl PanelChart {
                 *dots += &format!("M{x} {y}h0");
             }
         }
-        for (dot, x, y) in &panel.points {
-            let (x, y) = self.at(plot, *x, *y);
+        for &PanelPoint { dot, x, y } in &panel.points {
+            let (x, y) = self.at(plot, x, y);
             match dot {
-                Dot::Noisy | Dot::Warming => drawn.hollow.push((dot.class(), x, y)),
+                Dot::Noisy | Dot::Warming => drawn.hollow.push(PanelPoint { dot, x, y }),
                 _ => *drawn.dots.entry("").or_default() += &format!("M{x} {y}h0"),
             }
         }
@@ -223,7 +235,7 @@ impl Drawn {
             @for (class, path) in &self.dots {
                 path class={ "dots" @if !class.is_empty() { " small " (class) } } d=(path) {}
             }
-            @for (class, x, y) in &self.hollow { circle class=(class) cx=(x) cy=(y) r="3" {} }
+            @for point in &self.hollow { circle class=(point.dot.class()) cx=(point.x) cy=(point.y) r="3" {} }
             @if !self.marks.is_empty() { path class="knee" d=(self.marks) {} }
         }
     }
@@ -237,12 +249,13 @@ mod tests {
 
     #[test]
     fn panels_share_their_scales_and_do_not_overlap() {
+        let point = |dot, x, y| PanelPoint { dot, x, y };
         let panel = |n: usize| Panel {
             name: format!("server-{n}"),
             points: vec![
-                (Dot::Plain, 1.0, 0.0),
-                (Dot::Noisy, 2.0, 0.1),
-                (Dot::Warming, 3.0, -0.1),
+                point(Dot::Plain, 1.0, 0.0),
+                point(Dot::Noisy, 2.0, 0.1),
+                point(Dot::Warming, 3.0, -0.1),
             ],
             lines: vec![(Dot::P50, vec![(1.0, 0.0), (2.0, 0.1)])],
             ..Panel::default()

@@ -1,6 +1,6 @@
 //! A small panel for each server with the figure of each round, so that drift can be seen.
 
-use prony_present::chart::{Axis, Dot, Panel, PanelChart, Scale};
+use prony_present::chart::{Axis, Dot, Panel, PanelChart, PanelPoint, Scale};
 use prony_present::number;
 use prony_stats::median;
 
@@ -120,7 +120,11 @@ fn panel((row, points): &(&ServerRow, Vec<Point>)) -> Panel {
         name: row.server.id.clone(),
         points: points
             .iter()
-            .map(|point| (point.style, point.round, point.difference))
+            .map(|point| PanelPoint {
+                dot: point.style,
+                x: point.round,
+                y: point.difference,
+            })
             .collect(),
         ..Panel::default()
     }

@@ -7,18 +7,18 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// What tables describe.
-struct Kind {
+struct TableKind {
     name: &'static str,
     /// Fields of which each table has one.
     fields: &'static [&'static str],
 }
 
-const KINDS: [Kind; 2] = [
-    Kind {
+const KINDS: [TableKind; 2] = [
+    TableKind {
         name: "server",
         fields: &["run", "url"],
     },
-    Kind {
+    TableKind {
         name: "workload",
         fields: &["request"],
     },
@@ -34,7 +34,7 @@ pub fn fault(source: &Source) -> Option<FileError> {
     Some(source.fault(span, message))
 }
 
-impl Kind {
+impl TableKind {
     fn fault(&self, file: &DeTable<'_>) -> Option<Fault> {
         let kind = self.name;
         let all = file.get(kind)?;

@@ -108,7 +108,7 @@ impl<'a> VirtualServer<'a> {
             ..load_plan()
         };
         let observe = &mut |so_far| self.observed.borrow_mut().push(so_far);
-        search(&plan, limit, &mut &*self, (self, interrupt), observe)
+        search(&plan, limit, &mut &*self, self, interrupt, observe)
     }
 }
 

@@ -198,7 +198,8 @@ impl TrialSetup<'_> {
             &plan,
             limit,
             &mut WarmedProcess::new(&mut running.server, tree),
-            (self.generator, &self.bench.interrupt),
+            self.generator,
+            &self.bench.interrupt,
             report,
         );
         self.fail_if_stopped(&mut running.server)?;

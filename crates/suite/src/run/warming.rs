@@ -102,7 +102,8 @@ pub fn search(
     plan: &LoadPlan,
     limit: Duration,
     server: &mut dyn Warmed,
-    (runner, interrupt): (&dyn LoadRunner, &AtomicBool),
+    runner: &dyn LoadRunner,
+    interrupt: &AtomicBool,
     observe: &mut dyn FnMut(Duration),
 ) -> Result<WarmedUp, prony_load::LoadError> {
     let plan = LoadPlan {
@@ -127,18 +128,24 @@ pub fn search(
 /// Reads the progress of the load and what it cost the server.
 struct Watch {
     cpu_before_s: f64,
-    /// When the CPU time was last read, in seconds since the warm-up began, and how much of it the load had cost by then, in
-    /// seconds.
-    last: (f64, f64),
+    last: CpuReading,
     course: Course,
     warmth: Warmth,
+}
+
+/// When the CPU time was read, and how much of it the load had cost by then.
+#[derive(Default)]
+struct CpuReading {
+    /// In seconds since the warm-up began.
+    at_s: f64,
+    cpu_s: f64,
 }
 
 impl Watch {
     fn begin(server: &dyn Warmed, pace: Pace) -> Self {
         Self {
             cpu_before_s: server.cpu_s().unwrap_or(0.0),
-            last: (0.0, 0.0),
+            last: CpuReading::default(),
             course: Course::new(pace),
             warmth: Warmth::TooEarly,
         }
@@ -153,12 +160,16 @@ impl Watch {
         let Some(cpu_s) = server.cpu_s() else {
             return self.warmth;
         };
-        let now = (server.elapsed().as_secs_f64(), cpu_s - self.cpu_before_s);
-        let share = ((progress.at_s - self.last.0) / (now.0 - self.last.0)).clamp(0.0, 1.0);
+        let last = &self.last;
+        let now = CpuReading {
+            at_s: server.elapsed().as_secs_f64(),
+            cpu_s: cpu_s - self.cpu_before_s,
+        };
+        let share = ((progress.at_s - last.at_s) / (now.at_s - last.at_s)).clamp(0.0, 1.0);
         self.warmth = self.course.push(Reading {
             at_s: progress.at_s,
             ok: progress.ok as f64,
-            cpu_s: self.last.1 + share * (now.1 - self.last.1),
+            cpu_s: last.cpu_s + share * (now.cpu_s - last.cpu_s),
         });
         self.last = now;
         self.warmth

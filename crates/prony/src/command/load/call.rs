@@ -118,7 +118,8 @@ impl GrpcCall {
     pub fn reflect(
         &mut self,
         endpoint: &Endpoint,
-        (tls, has_certificate): (Option<&TlsClient>, bool),
+        tls: Option<&TlsClient>,
+        has_certificate: bool,
         timeout: Duration,
     ) -> Result<(), Box<dyn Error>> {
         let server = GrpcServer {

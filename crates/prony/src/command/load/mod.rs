@@ -326,7 +326,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     };
     let server = match named {
         None => None,
-        Some(named) => match arguments.server.start(&named, fleet, (live, &interrupt))? {
+        Some(named) => match arguments.server.start(&named, fleet, live, &interrupt)? {
             None => return Ok(ExitCode::from(INTERRUPTED)),
             started => started,
         },
@@ -335,7 +335,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let output = &arguments.output;
     let json = output.result.json.json.as_deref();
     if let Required::OfSearch(objectives) = required {
-        let loads = arguments.start(&mut described.plan, fleet, (live, &interrupt))?;
+        let loads = arguments.start(&mut described.plan, fleet, live, &interrupt)?;
         let search = Search {
             loads: &loads,
             interrupt,
@@ -358,7 +358,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         ("--hdr-log", output.records.hdr_log.as_deref()),
         ("--trace", output.records.trace.as_deref()),
     ])?;
-    let loads = arguments.start(&mut described.plan, fleet, (live, &interrupt))?;
+    let loads = arguments.start(&mut described.plan, fleet, live, &interrupt)?;
     let own_server = described.server.as_ref();
     let server_cpus = own_server.map_or(&[][..], ReadyServer::own_cpus);
     let cpus = cpus_beside(&described.plan.cpus, server_cpus);
@@ -404,7 +404,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         advice: advice(&described.plan, &result, described.offered),
     };
     result_file::show(&load_summary::text(&result, &shown, width()), &files);
-    let written = write(files, (&result, &recorded), &shown);
+    let written = write(files, &result, &recorded, &shown);
     // Last, because a user who does not want to wait for it presses Ctrl-C.
     if let Some(warning) = last_push.and_then(LastPush::wait) {
         errln!("{warning}");
@@ -426,7 +426,8 @@ fn server_quota(endpoint: &Endpoint, named: Option<&LocalServer>) -> Option<Thro
 /// one file must not keep the others from being written.
 fn write(
     [json, markdown, junit, hgrm, hdr_log, trace]: [Option<ResultFile>; 6],
-    (result, recorded): (&LoadResult, &Records),
+    result: &LoadResult,
+    recorded: &Records,
     shown: &Shown,
 ) -> Result<(), Box<dyn Error>> {
     let objectives = &shown.objectives;
@@ -567,7 +568,7 @@ impl Arguments {
         let flags = self.tls.or_insecure(&sent.server, preferred.insecure);
         let tls = flags.of(&sent.server, own_tls).map_err(usage)?;
         let http = server.as_ref().map(ReadyServer::http);
-        let transport = Transport::new(&protocol, connections, tls, (&sent.content, http))?;
+        let transport = Transport::new(&protocol, connections, tls, &sent.content, http)?;
         let has_flows = sent.content.has_flows();
         let flow_think_time = shape.flow_think_time(has_flows).map_err(usage)?;
         let is_random =
@@ -657,7 +658,8 @@ impl Arguments {
         &self,
         plan: &mut LoadPlan,
         fleet: Option<&FleetPlan>,
-        (live, interrupt): (LiveMode, &AtomicBool),
+        live: LiveMode,
+        interrupt: &AtomicBool,
     ) -> Result<Loads, Box<dyn Error>> {
         let loads = Loads::start(fleet, live, interrupt)?;
         loads.spread(plan, self.connections.threads);
@@ -678,8 +680,8 @@ impl Arguments {
         plan.tls = tls;
         if let RequestContent::Grpc(call) = &mut sent.content {
             if call.needs_reflection() {
-                let tls = (plan.tls.as_ref(), transport.offered().has_certificate);
-                call.reflect(&plan.endpoint, tls, timeout)?;
+                let has_certificate = transport.offered().has_certificate;
+                call.reflect(&plan.endpoint, plan.tls.as_ref(), has_certificate, timeout)?;
             }
             plan.events = call.streams_responses();
         }

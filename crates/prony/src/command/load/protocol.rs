@@ -59,7 +59,8 @@ impl<'a> Transport<'a> {
         protocol: &'a ProtocolArguments,
         connections: &'a ConnectionArguments,
         tls: Option<Tls>,
-        (content, http): (&RequestContent, Option<HttpVersion>),
+        content: &RequestContent,
+        http: Option<HttpVersion>,
     ) -> Result<Self, Box<dyn Error>> {
         let offer = match (content, http) {
             _ if protocol.http1 => Offer::Only(HttpVersion::Http1),

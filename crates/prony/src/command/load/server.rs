@@ -102,7 +102,8 @@ impl ServerArguments {
         &self,
         named: &ProjectServer,
         fleet: Option<&FleetPlan>,
-        (live, interrupt): (LiveMode, &Arc<AtomicBool>),
+        live: LiveMode,
+        interrupt: &Arc<AtomicBool>,
     ) -> Result<Option<ReadyServer>, Box<dyn Error>> {
         let ProjectServer { project, server } = named;
         let workload = self.workload(project, server)?;
