@@ -101,7 +101,7 @@ fn reply(request: &Parts, shared: &Shared) -> Reply {
     Reply {
         status: 200,
         content_type: format.content_type(),
-        body: text(&shared.source, &shared.copied(), format),
+        body: text(&shared.resource, &shared.copied(), format),
     }
 }
 
