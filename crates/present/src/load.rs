@@ -48,7 +48,7 @@ pub fn shape(load: &LoadSpec) -> String {
 
 /// How the load differs from a plain one, a few words each: `pipelined 16 deep`, `deadline 1 s`.
 pub fn traits(load: &LoadSpec) -> Vec<String> {
-    let properties = traits(load).into_iter();
+    let properties = trait_properties(load).into_iter();
     properties
         .map(|property| property.words)
         .chain(by(load))
@@ -105,7 +105,7 @@ pub fn short(load: &LoadSpec) -> String {
         LoadShape::UsersClosed { think_time_s } => users("closed", *think_time_s),
         LoadShape::UsersOpen { think_time_s } => users("open", *think_time_s),
     };
-    let [churn, in_flight, _, streams, ..] = traits(load);
+    let [churn, in_flight, _, streams, ..] = trait_properties(load);
     let besides = [in_flight, churn, streams].map(|property| property.words);
     let besides = besides.into_iter().chain(by(load));
     let besides = besides.filter(|words| !words.is_empty());
@@ -219,7 +219,10 @@ fn property_if(is_there: bool, words: impl Into<String>, slug: impl Into<String>
 /// Every property of a load, the more telling ones first; every load has the same number of properties.
 fn properties(load: &LoadSpec) -> Vec<Property> {
     let shape = arrivals(load).into_iter();
-    shape.chain(traits(load)).chain(extent(load)).collect()
+    shape
+        .chain(trait_properties(load))
+        .chain(extent(load))
+        .collect()
 }
 
 /// The shape; what sends, users or connections; and how many there may be: five properties.
@@ -288,7 +291,7 @@ fn arrivals(load: &LoadSpec) -> Vec<Property> {
 }
 
 /// How the load differs from a plain one.
-fn traits(load: &LoadSpec) -> [Property; 7] {
+fn trait_properties(load: &LoadSpec) -> [Property; 7] {
     let churn = load.requests_per_connection.map(|requests| {
         let words = match requests {
             1 => "a new connection for each request".to_owned(),
