@@ -108,9 +108,10 @@ impl TryFrom<ValuesFields> for DeclaredValues {
                 }
             }
         }
+        let rows = fields.rows.as_ref();
         Ok(Self {
             variables: fields.variables,
-            rows: { fields.rows }.map_or(Vec::new(), |rows| rows.as_slice().to_vec()),
+            rows: rows.map_or(Vec::new(), |rows| rows.as_slice().to_vec()),
             counters: fields.counters,
             random: fields.random,
         })

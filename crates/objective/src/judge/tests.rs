@@ -35,16 +35,18 @@ fn load(intervals: &[Interval], objectives: &Objectives) -> LoadResult {
         let (quick, slow) = ((one.ok - one.slow) as f64, one.slow as f64);
         (quick * 10e6 + slow * 100e6) / one.ok.max(1) as f64
     };
-    let slow_from = |from_ns| SlowResponses {
-        from_ns,
-        count: { intervals.iter() }
-            .map(|one| match from_ns {
-                from if from <= 10 * MS => one.ok,
-                from if from <= 100 * MS => one.slow,
-                _ => 0,
-            })
-            .collect(),
+    let slow_from = |from_ns| {
+        let count = intervals.iter().map(|one| match from_ns {
+            from if from <= 10 * MS => one.ok,
+            from if from <= 100 * MS => one.slow,
+            _ => 0,
+        });
+        SlowResponses {
+            from_ns,
+            count: count.collect(),
+        }
     };
+    let slow = objectives.slow_from_ns().into_iter().map(slow_from);
     LoadResult {
         ended: Ended::Duration,
         duration_s: intervals.len() as f64 * 0.1,
@@ -60,10 +62,7 @@ fn load(intervals: &[Interval], objectives: &Objectives) -> LoadResult {
             ok: intervals.iter().map(|one| one.ok).collect(),
             latency_mean_ns: intervals.iter().map(mean).collect(),
             errors: intervals.iter().map(|one| one.errors).collect(),
-            slow: { objectives.slow_from_ns() }
-                .into_iter()
-                .map(slow_from)
-                .collect(),
+            slow: slow.collect(),
             seconds: Vec::new(),
         }),
         outages: Vec::new(),

@@ -125,10 +125,12 @@ impl Scale {
     /// HdrHistogram's axis of percentiles, from the lowest to the highest of these, each by the share (0 to 1) of all that lies
     /// beyond it. Its figures are [`nines`]. It has p50 and p90 in any case.
     pub fn percentiles(beyond: impl IntoIterator<Item = f64>) -> Scale {
-        let (low, high) = { beyond.into_iter().map(nines) }
-            .fold((nines(0.5), 1.0_f64), |(low, high), at| {
-                (low.min(at), high.max(at))
-            });
+        let mut low = nines(0.5);
+        let mut high = 1.0_f64;
+        for at in beyond.into_iter().map(nines) {
+            low = low.min(at);
+            high = high.max(at);
+        }
         let decades = (1..=high as usize).map(|decade| decade as f64);
         Scale {
             kind: Kind::Linear,

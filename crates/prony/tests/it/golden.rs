@@ -29,7 +29,7 @@ fn list() {
     project.manifest("a-server-with-a-long-name", &long);
     let shown = project.run("list").with(0).stdout;
     let parts = shown.split_inclusive("\n\n");
-    let own: String = { parts }
+    let own: String = parts
         .filter(|part| part.contains("of this project\n"))
         .collect();
     golden!("list", own);

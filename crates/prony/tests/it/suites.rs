@@ -239,7 +239,8 @@ fn requests_in_flight_are_pipelined_over_http1_and_streams_over_http2() {
     let project = project();
     project.suite("in-flight", IN_FLIGHT);
     let report = project.run("run in-flight").with(0);
-    let loads: Vec<&str> = { report.stdout.lines() }
+    let loads = report.stdout.lines();
+    let loads: Vec<&str> = loads
         .filter(|line| line.contains("2 connections, closed loop"))
         .collect();
     for words in ["pipelined 4 deep", "4 streams per connection"] {

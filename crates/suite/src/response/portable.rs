@@ -123,11 +123,12 @@ impl ExpectedResponse {
         if data.statuses.is_empty() {
             return Err(portable.damaged("it has no status"));
         }
+        let body = data.body.body();
         Ok(Self {
             statuses: data.statuses,
             content_type: data.content_type,
             headers: data.headers,
-            body: { data.body.body() }.map_err(|reason| portable.damaged(reason))?,
+            body: body.map_err(|reason| portable.damaged(reason))?,
             accepted: data.accepted,
             secrets: data.secrets,
         })

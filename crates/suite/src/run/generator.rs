@@ -29,6 +29,12 @@ pub struct Agents {
     pub are_here: bool,
 }
 
+/// How many agents share a load, and with how many threads each.
+struct Sharing {
+    agents: usize,
+    threads: usize,
+}
+
 impl Agents {
     /// How many threads all of them may use together.
     pub fn all_threads(&self) -> usize {
@@ -37,18 +43,18 @@ impl Agents {
 
     /// How many threads they use together for a load, whatever its number for one process is.
     pub fn threads_of(&self, spec: &LoadSpec) -> usize {
-        let (agents, threads) = self.sharing(&LoadSpec {
+        let sharing = self.sharing(&LoadSpec {
             threads: self.all_threads().min(spec.connections),
             ..spec.clone()
         });
-        agents * threads
+        sharing.agents * sharing.threads
     }
 
     /// How many of them, and with how many threads each, share a load: as many as have a connection.
-    pub fn sharing(&self, spec: &LoadSpec) -> (usize, usize) {
+    fn sharing(&self, spec: &LoadSpec) -> Sharing {
         let agents = self.count.min(spec.threads).max(1);
         let threads = (spec.threads / agents).clamp(1, self.threads.max(1));
-        (agents, threads)
+        Sharing { agents, threads }
     }
 }
 
@@ -112,14 +118,14 @@ impl<'a> Generator<'a> {
         let Some(agents) = &self.agents else {
             return plan;
         };
-        let (count, threads) = agents.sharing(spec);
+        let sharing = agents.sharing(spec);
         let cpus = match agents.are_here {
             true => plan.cpus,
             false => Vec::new(),
         };
         LoadPlan {
-            agents: count,
-            threads,
+            agents: sharing.agents,
+            threads: sharing.threads,
             cpus,
             ..plan
         }
@@ -168,10 +174,14 @@ mod tests {
     fn as_many_agents_share_a_load_as_it_has_threads_for() {
         assert_eq!(agents(3, 2).all_threads(), 6);
         // A suite may name a number of threads that cannot be divided: 4.
-        for (threads, shared) in [(6, (3, 2)), (1, (1, 1)), (2, (2, 1)), (4, (3, 1))] {
-            assert_eq!(agents(3, 2).sharing(&spec(threads)), shared, "{threads}");
+        let shared = |count, each, threads| {
+            let Sharing { agents, threads } = agents(count, each).sharing(&spec(threads));
+            (agents, threads)
+        };
+        for (threads, expected) in [(6, (3, 2)), (1, (1, 1)), (2, (2, 1)), (4, (3, 1))] {
+            assert_eq!(shared(3, 2, threads), expected, "{threads}");
         }
-        assert_eq!(agents(3, 1).sharing(&spec(64)), (3, 1));
+        assert_eq!(shared(3, 1, 64), (3, 1));
         let few = LoadSpec {
             connections: 4,
             ..spec(1)

@@ -39,8 +39,8 @@ pub fn start(respond: impl Fn(Received) -> Response<Bytes> + Send + Sync + 'stat
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_all().build().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().unwrap();
         runtime.block_on(accept(listener, Arc::new(respond)));
     });
     address

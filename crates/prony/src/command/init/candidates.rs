@@ -57,6 +57,13 @@ pub struct Candidate {
     pub env: Vec<(&'static str, &'static str)>,
 }
 
+/// A file of a program.
+struct SourceFile {
+    /// Its path, relative to the folder of the program.
+    path: String,
+    text: String,
+}
+
 /// A folder that may have a program.
 struct ProgramFolder<'a> {
     folder: &'a Path,
@@ -130,7 +137,7 @@ fn is_described(candidate: &Candidate) -> bool {
 /// The programs of folders below, such as the members of a workspace; no further below one with programs.
 fn look_below(root: &Path) -> Vec<Candidate> {
     let mut found = Vec::new();
-    let (mut level, _) = entries_in(root);
+    let mut level = entries_in(root).folders;
     let mut seen = 0;
     for _ in 0..DEEPEST {
         let mut next = Vec::new();
@@ -145,7 +152,7 @@ fn look_below(root: &Path) -> Vec<Candidate> {
             };
             let candidates: Vec<_> = look_in(&place).into_iter().filter(is_described).collect();
             if candidates.is_empty() {
-                next.extend(entries_in(&folder).0);
+                next.extend(entries_in(&folder).folders);
             }
             let path = folder.strip_prefix(root).unwrap_or(&folder);
             let path = path.display().to_string();
@@ -166,22 +173,28 @@ pub fn sources(
     levels: usize,
     is_own: fn(&Path) -> bool,
 ) -> Box<dyn Iterator<Item = PathBuf>> {
-    let (mut folders, files) = entries_in(folder);
+    let Entries { mut folders, files } = entries_in(folder);
     folders.retain(|folder| levels > 0 && is_own(folder));
     let below = folders.into_iter();
     let below = below.flat_map(move |folder| sources(&folder, levels - 1, is_own));
     Box::new(files.into_iter().chain(below))
 }
 
-/// The folders in one that may be of the project, without links, and its files, both by name.
-fn entries_in(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
+/// What is in a folder, by name.
+struct Entries {
+    /// Those that may be of the project, without links.
+    folders: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+}
+
+fn entries_in(folder: &Path) -> Entries {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     paths.sort();
     let (mut folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
         paths.into_iter().partition(|path| path.is_dir());
     folders.retain(|folder| !folder.is_symlink() && !is_other(&name_of(folder)));
-    (folders, files)
+    Entries { folders, files }
 }
 
 /// The last part of a path.

@@ -90,10 +90,11 @@ impl<'a> Transport<'a> {
 
     /// What connections offer if they are encrypted.
     pub fn offered(&self) -> Offered {
+        let tls = self.tls.as_ref();
         Offered {
             http: self.offer,
             is_grpc: self.is_grpc,
-            has_certificate: (self.tls.as_ref()).is_some_and(|(tls, _)| tls.has_certificate()),
+            has_certificate: tls.is_some_and(|(tls, _)| tls.has_certificate()),
         }
     }
 

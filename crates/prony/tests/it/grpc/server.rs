@@ -53,8 +53,8 @@ impl GrpcServer {
         let calls = Calls::default();
         let all = Arc::clone(&calls);
         let address = connections::serve(move |stream| {
-            let runtime = tokio::runtime::Builder::new_current_thread();
-            let runtime = { runtime }.enable_io().build().unwrap();
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_io().build().unwrap();
             runtime.block_on(accept(stream, tls.clone(), reflects, Arc::clone(&all)));
         });
         Self { address, calls }

@@ -86,8 +86,8 @@ fn respond_http1(reader: &mut BufReader<&TcpStream>) -> Option<()> {
 
 fn http2_server() -> SocketAddr {
     connections::serve(|stream| {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_io().build().unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_io().build().unwrap();
         runtime.block_on(serve_http2(stream))
     })
 }

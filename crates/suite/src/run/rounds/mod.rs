@@ -224,6 +224,8 @@ impl RoundRunner<'_> {
             MeasuredBy::Time => self.warm_ups.of(&trial.server, *measure, configured),
             MeasuredBy::Instructions => (Warming::Fixed, trial.load.warmup_s),
         };
+        let counts = trial.load.by == MeasuredBy::Instructions;
+        let allowed = self.counted_trial.filter(|_| counts);
         let mut trial = trial.clone();
         trial.sequence = self.attempts;
         TrialAttempt {
@@ -232,7 +234,7 @@ impl RoundRunner<'_> {
             warming,
             warmup_limit_s: limit_s,
             warmup_s,
-            allowed: { self.counted_trial }.filter(|_| trial.load.by == MeasuredBy::Instructions),
+            allowed,
             trial,
         }
     }

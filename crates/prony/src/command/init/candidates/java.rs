@@ -1,6 +1,6 @@
 //! What Maven or Gradle builds.
 
-use super::{Candidate, ProgramFolder, id_of, id_of_folder};
+use super::{Candidate, ProgramFolder, SourceFile, id_of, id_of_folder};
 
 /// The newest executable archive of a folder: builds leave archives with the sources, without the dependencies and of
 /// earlier versions beside it.
@@ -59,7 +59,7 @@ fn maven(place: &ProgramFolder<'_>) -> Vec<Candidate> {
 }
 
 fn gradle(place: &ProgramFolder<'_>) -> Vec<Candidate> {
-    let settings = gradle_file(place, "settings").map(|(_, text)| text);
+    let settings = gradle_file(place, "settings").map(|file| file.text);
     let modules = settings.as_deref().map(included).unwrap_or_default();
     let own = std::iter::once(String::new());
     let found = own.chain(modules);
@@ -74,7 +74,7 @@ fn gradle_program(place: &ProgramFolder<'_>, module: &str) -> Option<Candidate> 
         "" => ".".to_owned(),
         module => module.replace(':', "/"),
     };
-    let (file, text) = gradle_file(place, &format!("{folder}/build"))?;
+    let SourceFile { path, text } = gradle_file(place, &format!("{folder}/build"))?;
     let archives = format!("{folder}/build/libs");
     let archives = archives.trim_start_matches("./");
     let (task, run) = if is_spring(&text) {
@@ -98,7 +98,7 @@ fn gradle_program(place: &ProgramFolder<'_>, module: &str) -> Option<Candidate> 
             "" => id_of_folder(place.folder),
             module => id_of(module),
         },
-        found_by: file.trim_start_matches("./").to_owned(),
+        found_by: path.trim_start_matches("./").to_owned(),
         language: "Java",
         needs: vec![need],
         build: vec![format!("{gradle} --quiet {task}")],
@@ -108,12 +108,15 @@ fn gradle_program(place: &ProgramFolder<'_>, module: &str) -> Option<Candidate> 
     })
 }
 
-/// A file of Gradle in either of its languages: its path, and its text.
-fn gradle_file(place: &ProgramFolder<'_>, name: &str) -> Option<(String, String)> {
+/// A file of Gradle in either of its languages.
+fn gradle_file(place: &ProgramFolder<'_>, name: &str) -> Option<SourceFile> {
     let mut files = ["gradle", "gradle.kts"]
         .map(|kind| format!("{name}.{kind}"))
         .into_iter();
-    files.find_map(|file| Some((file.clone(), place.text(&file)?)))
+    files.find_map(|path| {
+        let text = place.text(&path)?;
+        Some(SourceFile { path, text })
+    })
 }
 
 /// The modules that the settings of a build include: `api`, `services:shop`.

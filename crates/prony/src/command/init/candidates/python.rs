@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Candidate, ProgramFolder, id_of_folder, name_of, sources, text};
+use super::{Candidate, ProgramFolder, SourceFile, id_of_folder, name_of, sources, text};
 
 /// What a program without any file that describes it was found by.
 pub const PLAIN: &str = "a Python file";
@@ -27,7 +27,7 @@ pub fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
         None => name.to_owned(),
     };
     let files = python_files(place.folder);
-    let commands = files.iter().filter_map(|(path, text)| {
+    let commands = files.iter().filter_map(|SourceFile { path, text }| {
         let module = path.trim_end_matches(".py").replace('/', ".");
         let module = module.trim_end_matches(".__init__");
         let (name, arguments) = python_command(path, module, text, &needed)?;
@@ -169,8 +169,8 @@ fn needs_packages(table: &toml::Value, path: &str) -> bool {
     }
 }
 
-/// The Python files of the project up to two folders below, with their texts, by their paths.
-fn python_files(root: &Path) -> Vec<(String, String)> {
+/// The Python files of the project up to two folders below.
+fn python_files(root: &Path) -> Vec<SourceFile> {
     // A folder with files that describe it is a project of its own.
     let is_own = |folder: &Path| !FILES.iter().any(|file| folder.join(file).is_file());
     let files = sources(root, 2, is_own).filter(|path| {
@@ -180,7 +180,10 @@ fn python_files(root: &Path) -> Vec<(String, String)> {
     });
     let files = files.take(MOST_FILES).filter_map(|path| {
         let below = path.strip_prefix(root).unwrap_or(&path);
-        Some((below.display().to_string(), text(&path)?))
+        Some(SourceFile {
+            path: below.display().to_string(),
+            text: text(&path)?,
+        })
     });
     files.collect()
 }

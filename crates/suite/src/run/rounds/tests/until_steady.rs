@@ -194,6 +194,6 @@ fn searches_in_virtual_time_decide_what_is_kept_and_until_when_it_warms_up() {
     let expected = [[true; 7].as_slice(), &[false; 5]].concat();
     assert_eq!(runner.improving("bun"), expected);
     assert_eq!(bun[7].time_to_warm_s, Some(31.0));
-    let later = bun[8..].iter();
-    assert!({ later }.all(|one| one.time_to_warm_s.is_none()));
+    let mut later = bun[8..].iter();
+    assert!(later.all(|one| one.time_to_warm_s.is_none()));
 }
