@@ -1,6 +1,6 @@
 //! Servers inside the test, and an address without one.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::thread;
 
 use socket2::{Domain, Socket, Type};
@@ -20,7 +20,19 @@ pub fn refusing() -> (Socket, SocketAddr) {
 pub fn serve<T: Send + 'static>(
     converse: impl Fn(TcpStream) -> T + Clone + Send + 'static,
 ) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    serve_at(Ipv4Addr::LOCALHOST.into(), converse)
+}
+
+/// The same at an address of this host.
+///
+/// # Panics
+///
+/// If this host does not have it.
+pub fn serve_at<T: Send + 'static>(
+    address: IpAddr,
+    converse: impl Fn(TcpStream) -> T + Clone + Send + 'static,
+) -> SocketAddr {
+    let listener = TcpListener::bind((address, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {

@@ -1,12 +1,12 @@
 //! A server inside the test that records its requests.
 
 use std::io::{BufReader, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crate::connections::serve;
+use crate::connections::serve_at;
 use crate::server::Request;
 
 /// A request as it came.
@@ -31,9 +31,14 @@ pub struct HttpServer {
 
 impl HttpServer {
     pub fn start() -> Self {
+        Self::start_at(Ipv4Addr::LOCALHOST.into())
+    }
+
+    /// The same at another address of this host.
+    pub fn start_at(address: IpAddr) -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let (all, next) = (Arc::clone(&received), Arc::new(AtomicUsize::new(0)));
-        let address = serve(move |stream| {
+        let address = serve_at(address, move |stream| {
             let connection = next.fetch_add(1, Ordering::Relaxed);
             // The rest of what was read belongs to the next request.
             let mut reader = BufReader::new(&stream);

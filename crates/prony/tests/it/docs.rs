@@ -9,7 +9,7 @@ use crate::common::{commands_in, prony, repository, run};
 /// Flags of other programs that the documentation names: other load generators, Cargo, npm, podman, curl, scripts in
 /// `benches/`, and servers in examples.
 const FOREIGN: &str = "\
-    --bin --body-file --burst-rate --call --check --concurrency --connect-to --count --count-errors --create-if-none \
+    --bin --body-file --burst-rate --call --check --concurrency --connect-to --context --count --count-errors --create-if-none \
     --descriptor_set_out --disable-keepalive --draws --edit-last --example --from --frozen --frozen-lockfile --git \
     --global --h1 --hash-seed --host --ignore-missing --immutable --include_imports --interrupt-budget --label \
     --languages --latency-correction --listen --local-ips --locked --namespace --network --no-access-log --nodelist \

@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::net::{IpAddr, UdpSocket};
 use std::process::Command;
 
 use nix::sys::signal::{Signal, kill};
@@ -71,6 +72,16 @@ image = "example/agent:1"
 unschedulable_timeout = "200ms"
 "#;
 
+/// The address of this host from which it would reach others: agents on other hosts may have a target there.
+fn own_address() -> IpAddr {
+    // An address for documentation (RFC 5737). Nothing is sent to it.
+    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+    socket
+        .connect("198.51.100.1:9")
+        .expect("this test needs a network");
+    socket.local_addr().unwrap().ip()
+}
+
 struct Cluster {
     project: Project,
     server: HttpServer,
@@ -81,14 +92,13 @@ impl Cluster {
         let project = Project::of(SETTINGS);
         project.write("status", RUNNING);
         write_script(&project.path().join("bin/kubectl"), KUBECTL);
-        let server = HttpServer::start();
+        let server = HttpServer::start_at(own_address());
         Self { project, server }
     }
 
     /// A load of agents on this cluster.
     fn load(&self, flags: &str) -> Command {
-        // A name of this host that does not look like one.
-        let url = self.server.url().replace("127.0.0.1", "127.1");
+        let url = self.server.url();
         let flags = format!("{flags} --json result.json {url}");
         let mut load = self.project.prony(&format!("load --on kubernetes {flags}"));
         let path = std::env::var("PATH").unwrap();
