@@ -216,14 +216,13 @@ impl Offered {
 
     fn advice(self, failure: &Failure) -> Option<&'static str> {
         Some(match failure {
-            Failure::UnknownIssuer => {
+            Failure::UnknownIssuer | Failure::AuthorityAsServer => {
                 "trust it with --cacert FILE, or any certificate with --insecure"
             }
             Failure::WrongName { .. } => {
                 "expect one of these names with --sni NAME, or accept any certificate with --insecure"
             }
-            Failure::AuthorityAsServer
-            | Failure::CertificateExpired(_)
+            Failure::CertificateExpired(_)
             | Failure::CertificateNotYetValid(_)
             | Failure::InvalidCertificate(_) => "accept any certificate with --insecure",
             Failure::NotTls { .. } => "write http:// for plain HTTP",

@@ -150,14 +150,13 @@ impl Target {
 /// What helps if a server that already ran is not trusted, or does not trust Prony.
 fn advice(failure: &Failure, has_certificate: bool) -> Option<&'static str> {
     Some(match failure {
-        Failure::UnknownIssuer => {
+        Failure::UnknownIssuer | Failure::AuthorityAsServer => {
             "add `cacert = \"FILE\"` beside its `url` to trust it, or `insecure = true` to trust every certificate"
         }
         Failure::WrongName { .. } => {
             "add `sni = \"NAME\"` beside its `url` to expect one of these names, or `insecure = true` to trust every certificate"
         }
-        Failure::AuthorityAsServer
-        | Failure::CertificateExpired(_)
+        Failure::CertificateExpired(_)
         | Failure::CertificateNotYetValid(_)
         | Failure::InvalidCertificate(_) => {
             "add `insecure = true` beside its `url` to trust every certificate"
