@@ -114,7 +114,10 @@ fn found(capacity: f64, files: &[(&str, &str)], target: &str) -> Option<(Ended, 
     let mut wrong = Vec::new();
     for _ in 0..TRIES {
         let steps = "-t1 --seed=1 --warmup 200ms -d1s --arrivals even --repeats 3 --curve-steps 5 --budget 90s";
-        let searched = search(files, &format!("--find-capacity {OBJECTIVE} {steps} {target}"));
+        let searched = search(
+            files,
+            &format!("--find-capacity {OBJECTIVE} {steps} {target}"),
+        );
         let (ended, result) = (searched.ended, searched.result);
         // On a busy machine it may be a lower bound, which is not confirmed.
         let is_capacity = result["found"]["known"] == "capacity";
@@ -240,7 +243,10 @@ fn a_spent_budget_shows_what_is_known_by_then() {
 /// How a search ends to which this happens after its first guess, and the reason in its result.
 fn after(event: impl FnOnce(&Running, Ceiling)) -> (Ended, Value) {
     let (server, folder) = (Ceiling::with(SERVICE), Folder::new());
-    let mut running = folder.start(format!("{SHORT} --objective p50<1s {}", server.url("hello")));
+    let mut running = folder.start(format!(
+        "{SHORT} --objective p50<1s {}",
+        server.url("hello")
+    ));
     running.await_stderr("approach");
     event(&running, server);
     let ended = running.end();

@@ -132,7 +132,8 @@ fn wrong_calls_are_refused_before_anything_is_connected() {
 #[test]
 fn the_capacity_of_a_call_is_found() {
     let (server, folder) = (Ceiling::start(), Folder::new());
-    let search = "--find-capacity --objective p50<1s,errors<90% --repeats 1 --curve-steps 0 --budget 3s";
+    let search =
+        "--find-capacity --objective p50<1s,errors<90% --repeats 1 --curve-steps 0 --budget 3s";
     let call = format!("{UNARY} --proto {} --streams-per-connection 4", proto());
     let url = server.url("");
     let ended = folder.load(format!("{search} -d200ms --warmup 0s {call} {url}"));
