@@ -201,7 +201,7 @@ struct Stamp {
     artefacts: Vec<ArtefactStamp>,
     /// The SHA-256 of each artefact of an incremental build, to see whether it changed.
     artefact_hashes: Vec<String>,
-    /// The names of what stands in the folder after the build: some builds write there, such as `npm ci`.
+    /// The names of what is in the folder after the build: some builds write there, such as `npm ci`.
     folder: BTreeSet<OsString>,
 }
 
