@@ -12,7 +12,6 @@ use crate::cost_table::{Medium, interval, name, per};
 use crate::difference::{CostChange, Difference, FunctionChange, MeasuredChange};
 use crate::flames::embedded;
 use crate::functions;
-use crate::pages::titled;
 
 /// The most functions that grew, and that shrank, in a table.
 const LISTED: usize = 10;
@@ -70,9 +69,9 @@ impl Difference<'_> {
         }
         Section {
             lead: "what changed".to_owned(),
-            ..titled(
-                &format!("difference-{}", self.after.server),
-                &self.title(),
+            ..Section::of(
+                format!("difference-{}", self.after.server),
+                self.title(),
                 blocks,
             )
         }

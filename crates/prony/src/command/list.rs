@@ -5,14 +5,14 @@ use std::path::Path;
 
 use clap::Args;
 use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
-use prony_present::terminal::Paint;
+use prony_present::terminal::{Paint, listing};
 use prony_present::words::plural;
 use prony_server::{Availability, Server, SupervisorProgram, Toolbox};
 use prony_suite::{DeclaredRequest, WorkloadKind};
 
 use crate::exit::{Outcome, failure_if};
 use crate::project::Project;
-use crate::view::{listing, width};
+use crate::view::width;
 
 const EXAMPLES: &str = "\
 Examples:

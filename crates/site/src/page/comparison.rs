@@ -1,11 +1,11 @@
 //! Comparisons: of two runs, of two servers, and the list of those that have a page.
 
 use prony_compare::{Comparison, Tally};
-use prony_present::page::{Block, Page};
+use prony_present::page::{Block, Page, Section};
 use prony_present::table::{Cell, Facet, Head, Row, Table};
 use prony_present::words::capital;
 
-use super::{colour_of, footer, linked, section};
+use super::{colour_of, footer, linked};
 use crate::catalog::{Catalog, Compared};
 use crate::page_address::{PageAddress, trail};
 
@@ -68,10 +68,14 @@ pub fn list(catalog: &Catalog) -> Page {
         false => blocks.push(Block::Table(table)),
     }
     blocks.extend(catalog.limits.iter().cloned().map(Block::Caption));
-    let mut sections = vec![section("pages", "Comparisons with a page", blocks)];
+    let mut sections = vec![Section::of("pages", "Comparisons with a page", blocks)];
     if !catalog.incomparable.is_empty() {
         let lines = Block::List(catalog.incomparable.clone());
-        sections.push(section("incomparable", "Nothing to compare", vec![lines]));
+        sections.push(Section::of(
+            "incomparable",
+            "Nothing to compare",
+            vec![lines],
+        ));
     }
     Page {
         trail: trail(&here),

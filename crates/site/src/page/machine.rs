@@ -4,7 +4,7 @@ use prony_present::page::{Block, Page, Section};
 use prony_present::table::{Cell, Row, Table};
 use prony_present::words::plural;
 
-use super::{end_cell, footer, run_cell, section, words};
+use super::{end_cell, footer, run_cell, words};
 use crate::digest::RunDigest;
 use crate::machine::{MachineKey, System};
 use crate::page_address::{PageAddress, trail};
@@ -20,7 +20,7 @@ pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
             None => systems.push((system, vec![digest])),
         }
     }
-    let mut sections = vec![section(
+    let mut sections = vec![Section::of(
         "runs",
         "Runs",
         vec![Block::Table(table(runs, &here))],
@@ -117,6 +117,6 @@ fn of_system(i: usize, count: usize, system: &System, runs: &[&RunDigest]) -> Se
     };
     Section {
         lead: format!("{}, {span}", plural(runs.len(), "run")),
-        ..section(&format!("system-{i}"), &title, blocks)
+        ..Section::of(format!("system-{i}"), &title, blocks)
     }
 }

@@ -9,7 +9,7 @@ use prony_present::page::{Block, Figure as ChartFigure, Page, Section};
 use prony_present::table::{Cell, Colour, Head, Row, Table};
 use prony_present::words::plural;
 
-use super::{colour_of, end, end_cell, footer, machine_cell, run_cell, section, words};
+use super::{colour_of, end, end_cell, footer, machine_cell, run_cell, words};
 use crate::digest::{Figure, RunDigest, ServerFigures, Trust};
 use crate::page_address::{PageAddress, trail};
 
@@ -38,7 +38,7 @@ pub fn server(id: &str, runs: &[&RunDigest]) -> Page {
             of_load(i, id, &name(history[0].entry, &loads), history, &here)
         })
         .collect();
-    sections.push(section(
+    sections.push(Section::of(
         "versions",
         "Versions",
         vec![Block::Table(versions(id, runs, &here))],
@@ -118,7 +118,7 @@ fn of_load(
     blocks.push(Block::Table(table(id, history, here)));
     Section {
         lead: load::line(&entry.load),
-        ..section(&format!("history-{i}"), name, blocks)
+        ..Section::of(format!("history-{i}"), name, blocks)
     }
 }
 
@@ -440,6 +440,6 @@ fn absent(id: &str, runs: &[&RunDigest], here: &PageAddress) -> Option<Section> 
             rows,
             ..Table::default()
         };
-        section("without", "Runs without figures", vec![Block::Table(table)])
+        Section::of("without", "Runs without figures", vec![Block::Table(table)])
     })
 }
