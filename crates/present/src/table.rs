@@ -248,8 +248,6 @@ pub struct Row {
     pub begins_group: bool,
     /// Remarks.
     pub flags: Vec<Flag>,
-    /// Lines below it in a terminal.
-    pub notes: Vec<String>,
     /// The cells, one for each column; fewer if `absent` gives a reason.
     pub cells: Vec<Cell>,
     /// Why the remaining cells are missing.

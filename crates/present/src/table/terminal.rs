@@ -132,7 +132,6 @@ impl Table {
             });
             if with_flags {
                 lines.extend(flags(row, width, paint));
-                lines.extend(row.notes.iter().map(|note| format!("{:INDENT$}{note}", "")));
             }
         }
         lines
