@@ -3,7 +3,7 @@
 use prony_model::MeasuredBy;
 use prony_present::number::{self, share};
 use prony_present::page::{Block, Page, Section};
-use prony_present::table::{Cell, Colour, Column, Facet, Flag, Row, Table, Weight};
+use prony_present::table::{Cell, Colour, Column, Facet, Row, Table, Weight};
 use prony_present::terminal::Paint;
 use prony_present::words::{capital, plural};
 use prony_stats::Better;
@@ -351,14 +351,9 @@ fn table(lines: &[Line<'_>]) -> Block {
         Some(Basis::Unpaired | Basis::Starts) | None => "change",
     };
     let rows = lines.iter().map(|line| {
-        let flags = line.row.notes.iter().map(|note| Flag {
-            text: note.clone(),
-            weight: Weight::Note,
-        });
         let row = Row {
-            flags: flags.collect(),
             facets: facets(line.case, line.row),
-            ..Row::default()
+            ..Row::flagged(Weight::Note, line.row.notes.iter().cloned())
         };
         (line, row)
     });

@@ -256,6 +256,17 @@ pub struct Row {
     pub facets: Vec<Facet>,
 }
 
+impl Row {
+    /// A row without cells yet, with these remarks.
+    pub fn flagged(weight: Weight, texts: impl IntoIterator<Item = String>) -> Self {
+        let flags = texts.into_iter().map(|text| Flag { text, weight });
+        Self {
+            flags: flags.collect(),
+            ..Self::default()
+        }
+    }
+}
+
 /// A property that a page filters rows and sections by, and its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Facet {

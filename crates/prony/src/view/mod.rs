@@ -23,6 +23,8 @@ mod tests;
 pub use prony_present::number::minutes;
 
 use prony_model::{LoadSpec, Target};
+use prony_present::table::Table;
+use prony_present::terminal::Paint;
 
 /// Without a terminal lines are as long as they need to be.
 const UNLIMITED: usize = 1000;
@@ -79,4 +81,10 @@ fn break_at(line: &str, width: usize) -> Option<usize> {
     let mut spaces = spaces.filter(|space| !is_before_unit(*space)).peekable();
     let first = spaces.peek().copied();
     spaces.take_while(|space| *space <= end).last().or(first)
+}
+
+/// A table below a line of text, in lines of at most `width` characters.
+pub fn indented(table: &Table, width: usize) -> Vec<String> {
+    let lines = table.terminal(width.saturating_sub(2), Paint { colour: false });
+    lines.iter().map(|line| format!("  {line}")).collect()
 }

@@ -3,7 +3,7 @@
 use prony_model::quota;
 use prony_present::number::{NONE, count, duration, exact, exact_rate, share};
 use prony_present::page::{Block, Page, Section};
-use prony_present::table::{Cell, Flag, Head, Row, Table, Weight};
+use prony_present::table::{Cell, Head, Row, Table, Weight};
 use prony_present::terminal::Paint;
 use prony_system::format_cpu_list;
 
@@ -149,19 +149,17 @@ fn engine(engine: &Engine) -> Section {
 
 fn schedule_lag(lag: &ScheduleLag) -> Section {
     let row = |waiting: &str, at: &AtRate| {
-        let limited = at.client_limited_by.iter().map(|why| Flag {
-            text: format!("the generator was the bottleneck: {why}"),
-            weight: Weight::Note,
-        });
+        let limited = at.client_limited_by.iter();
+        let limited = limited.map(|why| format!("the generator was the bottleneck: {why}"));
         Row {
-            flags: limited.collect(),
-            ..row(vec![
+            cells: vec![
                 Cell::text(format!("{}, {waiting}", exact_rate(at.rate_per_s))),
                 optional(at.lag_ns.map(|lag| lag.p50)),
                 optional(at.lag_ns.and_then(|lag| lag.p99)),
                 Cell::text(format!("{:.3}", at.rate_ratio)),
                 Cell::text(share(at.generator_busy)),
-            ])
+            ],
+            ..Row::flagged(Weight::Note, limited)
         }
     };
     let sleeping = lag.sleeping.iter().map(|at| row("sleeping", at));
