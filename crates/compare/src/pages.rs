@@ -362,15 +362,11 @@ fn table(lines: &[Line<'_>]) -> Block {
 
 /// What a page filters by.
 fn facets(case: &Case, row: &MetricRow) -> Vec<Facet> {
-    let facet = |name, value: &str| Facet {
-        name,
-        value: value.to_owned(),
-    };
     vec![
-        facet("verdict", row.finding.name()),
-        facet("server", &case.new),
-        facet("workload", &case.workload),
-        facet("metric", row.what.name()),
+        Facet::of("verdict", row.finding.name()),
+        Facet::of("server", &case.new),
+        Facet::of("workload", &case.workload),
+        Facet::of("metric", row.what.name()),
     ]
 }
 

@@ -204,7 +204,11 @@ impl Page {
 
     /// The page as Markdown whose headings are below those that begin with `above`.
     fn markdown_below(&self, above: &str) -> String {
-        let mut parts = vec![format!("{above}# {}\n", escaped(&self.title))];
+        let heading = |signs: &str, title: &str| match title.is_empty() {
+            true => String::new(),
+            false => format!("{above}{signs} {}", escaped(title)),
+        };
+        let mut parts = vec![heading("#", &self.title)];
         let facts = self
             .facts
             .iter()
@@ -213,15 +217,14 @@ impl Page {
         let block = |block: &Block| block.markdown(above);
         parts.extend(self.intro.iter().map(block));
         for section in &self.sections {
-            let title = escaped(&section.title);
             let mut content: Vec<String> = [&section.kicker, &section.lead]
                 .map(|text| escaped(text))
                 .into();
             content.extend(section.blocks.iter().map(block));
             match section.folds {
-                true => parts.push(folded(&title, &content)),
+                true => parts.push(folded(&escaped(&section.title), &content)),
                 false => {
-                    parts.push(format!("{above}## {title}"));
+                    parts.push(heading("##", &section.title));
                     parts.extend(content);
                 }
             }

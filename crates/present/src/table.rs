@@ -257,6 +257,14 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row of these cells.
+    pub fn of(cells: impl IntoIterator<Item = Cell>) -> Self {
+        Self {
+            cells: cells.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
     /// A row without cells yet, with these remarks.
     pub fn flagged(weight: Weight, texts: impl IntoIterator<Item = String>) -> Self {
         let flags = texts.into_iter().map(|text| Flag { text, weight });
@@ -276,6 +284,14 @@ pub struct Facet {
     pub value: String,
 }
 
+impl Facet {
+    /// A property and its value.
+    pub fn of(name: &'static str, value: impl Into<String>) -> Self {
+        let value = value.into();
+        Self { name, value }
+    }
+}
+
 /// A table that is ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
@@ -290,6 +306,18 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table of these columns and rows.
+    pub fn with(
+        heads: impl IntoIterator<Item = Head>,
+        rows: impl IntoIterator<Item = Row>,
+    ) -> Self {
+        Self {
+            heads: heads.into_iter().collect(),
+            rows: rows.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
     /// Fills a table. A column that is blank in every row is left out.
     pub fn of<'t, T: 't>(
         columns: impl IntoIterator<Item = &'t Column<T>>,

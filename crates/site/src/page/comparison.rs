@@ -54,11 +54,7 @@ pub fn list(catalog: &Catalog) -> Page {
         .map(|compared| row(compared, &here));
     let mut titles = ["comparison", "suite", "base", "new", "result"].map(Head::words);
     titles[4].hint = "The findings of the regression check, as “prony compare” gives them";
-    let table = Table {
-        heads: titles.into(),
-        rows: rows.collect(),
-        ..Table::default()
-    };
+    let table = Table::with(titles, rows);
     let mut blocks = Vec::new();
     match catalog.comparisons.is_empty() {
         true => blocks.push(Block::Text(
@@ -100,18 +96,9 @@ fn row(compared: &Compared, here: &PageAddress) -> Row {
             result(&compared.tally),
         ],
         facets: vec![
-            Facet {
-                name: "comparison",
-                value: compared.kind.to_owned(),
-            },
-            Facet {
-                name: "suite",
-                value: compared.suite.clone(),
-            },
-            Facet {
-                name: "result",
-                value: compared.tally.overall().name().to_owned(),
-            },
+            Facet::of("comparison", compared.kind.to_owned()),
+            Facet::of("suite", compared.suite.clone()),
+            Facet::of("result", compared.tally.overall().name().to_owned()),
         ],
         ..Row::default()
     }

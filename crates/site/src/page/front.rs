@@ -174,23 +174,13 @@ fn runs(catalog: &Catalog) -> Table {
                 against,
             ],
             facets: vec![
-                Facet {
-                    name: "suite",
-                    value: run.suite.clone(),
-                },
-                Facet {
-                    name: "machine",
-                    value: MachineKey::of(run).name,
-                },
+                Facet::of("suite", run.suite.clone()),
+                Facet::of("machine", MachineKey::of(run).name),
             ],
             ..Row::default()
         }
     });
-    Table {
-        heads,
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(heads, rows)
 }
 
 fn servers(catalog: &Catalog) -> Table {
@@ -211,23 +201,13 @@ fn servers(catalog: &Catalog) -> Table {
                 Cell::text(last.time()),
             ],
             facets: vec![
-                Facet {
-                    name: "language",
-                    value: record.language.clone(),
-                },
-                Facet {
-                    name: "class",
-                    value: record.class.clone(),
-                },
+                Facet::of("language", record.language.clone()),
+                Facet::of("class", record.class.clone()),
             ],
             ..Row::default()
         })
     });
-    Table {
-        heads,
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(heads, rows)
 }
 
 fn machines(catalog: &Catalog) -> Table {
@@ -236,20 +216,13 @@ fn machines(catalog: &Catalog) -> Table {
     heads.extend(words(&["first run", "last run"]));
     let rows = catalog.machines().into_iter().filter_map(|(key, runs)| {
         let (first, last) = (*runs.first()?, *runs.last()?);
-        Some(Row {
-            cells: vec![
-                linked(key.name.clone(), &PageAddress::Machine(key.name), &HERE),
-                Cell::blank(&last.run.machine.kernel),
-                Cell::text(runs.len().to_string()),
-                Cell::text(first.time()),
-                Cell::text(last.time()),
-            ],
-            ..Row::default()
-        })
+        Some(Row::of([
+            linked(key.name.clone(), &PageAddress::Machine(key.name), &HERE),
+            Cell::blank(&last.run.machine.kernel),
+            Cell::text(runs.len().to_string()),
+            Cell::text(first.time()),
+            Cell::text(last.time()),
+        ]))
     });
-    Table {
-        heads,
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(heads, rows)
 }

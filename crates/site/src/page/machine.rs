@@ -50,8 +50,8 @@ pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
 }
 
 fn table(runs: &[&RunDigest], here: &PageAddress) -> Table {
-    let rows = runs.iter().enumerate().rev().map(|(i, digest)| Row {
-        cells: vec![
+    let rows = runs.iter().enumerate().rev().map(|(i, digest)| {
+        Row::of([
             run_cell(digest, here),
             Cell {
                 order: Some(i as f64),
@@ -61,14 +61,12 @@ fn table(runs: &[&RunDigest], here: &PageAddress) -> Table {
             end_cell(digest),
             Cell::blank(&digest.run.machine.kernel),
             Cell::text(&digest.run.prony_version),
-        ],
-        ..Row::default()
+        ])
     });
-    Table {
-        heads: words(&["run", "date", "suite", "end", "kernel", "Prony"]),
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(
+        words(&["run", "date", "suite", "end", "kernel", "Prony"]),
+        rows,
+    )
 }
 
 /// A system as it was over some runs.

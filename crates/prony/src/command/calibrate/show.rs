@@ -43,18 +43,10 @@ fn clock(clock: &Clock) -> Section {
 /// A table whose first column is words, and the others figures.
 fn table<const N: usize>(titles: [&'static str; N], rows: Vec<Row>) -> Block {
     let figures = titles.into_iter().map(Head::figure);
-    Block::Table(Table {
-        heads: std::iter::once(Head::words("")).chain(figures).collect(),
+    Block::Table(Table::with(
+        std::iter::once(Head::words("")).chain(figures),
         rows,
-        ..Table::default()
-    })
-}
-
-fn row(cells: Vec<Cell>) -> Row {
-    Row {
-        cells,
-        ..Row::default()
-    }
+    ))
 }
 
 /// The timers, and the round trip: all of them durations.
@@ -83,7 +75,7 @@ fn waits(calibration: &Calibration) -> Option<Section> {
 
 fn times(name: String, found: Option<Percentiles>) -> Row {
     let ns = |of: fn(Percentiles) -> Option<u64>| optional(found.and_then(of));
-    row(vec![
+    Row::of([
         Cell::text(name),
         ns(|found| Some(found.p50)),
         ns(|found| found.p99),
@@ -99,7 +91,7 @@ fn optional(ns: Option<u64>) -> Cell {
 fn engine(engine: &Engine) -> Section {
     let side = |name: &str, cost: Option<RequestCost>, calls: Option<f64>, busy: f64| {
         let time = |of: fn(&RequestCost) -> f64| Cell::optional(cost.as_ref().map(of), duration);
-        row(vec![
+        Row::of([
             Cell::text(name),
             time(RequestCost::cpu_ns),
             time(|cost| cost.user_ns),
