@@ -1,184 +1,61 @@
-//! The comparison for a terminal and for a pull request.
+//! The comparison as a page: for a terminal, for a pull request and for a browser.
 
 use prony_model::MeasuredBy;
-use prony_present::markdown::escaped;
 use prony_present::number::{self, share};
 use prony_present::page::{Block, Page, Section};
-use prony_present::table::{Cell, Colour, Facet, Head, Row, Table, Weight};
+use prony_present::table::{Cell, Colour, Column, Facet, Row, Table, Weight};
 use prony_present::terminal::Paint;
 use prony_present::words::{capital, plural};
 use prony_stats::Better;
 
 use crate::comparison::Comparison;
-use crate::finding::{Finding, NEW_IS_WRONG};
+use crate::finding::Finding;
+use crate::instructions::FunctionChange;
 use crate::metric::Metric;
 use crate::row::{Basis, Case, Change, MetricRow, What};
 use crate::side::Named;
 
-/// The comparison as text. `colour` allows ANSI colours.
+/// The comparison as text: a table for each case, and what the figures mean. The result comes last, so that a terminal shows
+/// it. `colour` allows ANSI colours.
 pub fn terminal(comparison: &Comparison, colour: bool) -> String {
-    let mut lines = vec![
-        format!("BASE  {}", side(&comparison.base)),
-        format!("NEW   {}", side(&comparison.new)),
-        String::new(),
-    ];
-    for case in &comparison.cases {
-        lines.push(case_name(comparison, case));
-        let table = table(
-            comparison,
-            case.rows.iter().map(|row| (case, row)),
-            Medium::Terminal,
-        );
-        let table = table.terminal(usize::MAX / 2, Paint { colour });
-        lines.extend(table.into_iter().map(|line| format!("  {line}")));
-        let notes = case.notes.iter().cloned().chain(counting(case));
-        lines.extend(notes.map(|line| format!("  {line}")));
-        if let Some(functions) = functions(case) {
-            lines.push(format!("  {WHERE}"));
-            let functions = functions.terminal(usize::MAX / 2, Paint { colour });
-            lines.extend(functions.into_iter().map(|line| format!("    {line}")));
-        }
-        lines.push(String::new());
-    }
-    lines.extend(bases(comparison).map(str::to_owned));
-    lines.extend(too_few_rounds(comparison));
-    match counts_only(comparison) {
-        true => lines.push(INSTRUCTIONS.to_owned()),
-        false => lines.push(comparison.noise.sentence()),
-    }
-    for (what, texts) in [
-        ("not compared", &comparison.left_out),
-        ("only in NEW", &comparison.only_new),
-        ("between sessions", &comparison.differences),
-        ("warning", &comparison.warnings),
-    ] {
-        lines.extend(texts.iter().map(|text| format!("{what}: {text}")));
-    }
-    lines.push(format!("result: {}", comparison.tally.words()));
-    lines.join("\n") + "\n"
-}
-
-/// The comparison as Markdown: the important rows on top, the rest folded away.
-pub fn markdown(comparison: &Comparison) -> String {
-    let overall = comparison.tally.overall();
-    let found = match comparison.tally.count(overall) {
-        0 if comparison.tally.new_is_wrong => NEW_IS_WRONG.to_owned(),
-        count => format!("{count} of {} comparisons", comparison.tally.total()),
-    };
-    let mut out = format!("### Prony: {} ({found})\n\n", overall.name());
-    let rows = || {
-        comparison
-            .cases
-            .iter()
-            .flat_map(|case| case.rows.iter().map(move |row| (case, row)))
-    };
-    let mut important: Vec<(&Case, &MetricRow)> = rows()
-        .filter(|(_, row)| row.finding != Finding::NoChangeSeen)
-        .collect();
-    important.sort_by_key(|(_, row)| row.finding);
-    if !important.is_empty() {
-        out += &table(comparison, important.into_iter(), Medium::Summary).markdown();
-        out.push('\n');
-    }
-    if let Some(sentence) = too_few_rounds(comparison) {
-        out += &format!("{sentence}\n\n");
-    }
-    for case in &comparison.cases {
-        if let Some(functions) = functions(case) {
-            let place = escaped(&case_name(comparison, case));
-            out += &format!("**{WHERE}** {place}\n\n{}\n", functions.markdown());
-        }
-    }
-    for (what, texts) in [
-        ("Warning", &comparison.warnings),
-        ("Not compared", &comparison.left_out),
-    ] {
-        out.extend(
-            texts
-                .iter()
-                .map(|text| format!("**{what}:** {}\n\n", escaped(text))),
-        );
-    }
-    if comparison.noise.is_noisy() {
-        out += &format!("{}\n\n", escaped(&comparison.noise.sentence()));
-    }
-    let all = table(comparison, rows(), Medium::Details).markdown();
-    let summary = comparison.tally.words();
-    out +=
-        &format!("<details><summary>All comparisons: {summary}</summary>\n\n{all}\n</details>\n\n");
-    let sides = [("base", &comparison.base), ("new", &comparison.new)];
-    let mut conditions: Vec<String> = sides
-        .map(|(name, of)| format!("{name}: {}, {}", side(of), of.started_at))
-        .into();
-    conditions.extend(bases(comparison).map(str::to_owned));
-    conditions.extend(
-        comparison
-            .only_new
-            .iter()
-            .map(|come| format!("only in NEW: {come}")),
-    );
-    conditions.extend(how(comparison, !comparison.noise.is_noisy()));
-    let conditions: String = conditions
-        .iter()
-        .map(|line| format!("- {}\n", escaped(line)))
-        .collect();
-    out + &format!("<details><summary>Conditions</summary>\n\n{conditions}\n</details>\n")
-}
-
-/// The comparison as a page: the result, what changed, every comparison, and the conditions.
-pub fn page(comparison: &Comparison) -> Page {
-    let rows = || {
-        let cases = comparison.cases.iter();
-        cases.flat_map(|case| case.rows.iter().map(move |row| (case, row)))
-    };
-    let mut changed: Vec<(&Case, &MetricRow)> = rows()
-        .filter(|(_, row)| matches!(row.finding, Finding::Worse | Finding::Improved))
-        .collect();
-    changed.sort_by_key(|(_, row)| row.finding);
-    let titled = |id: &str, title: &str, blocks: Vec<Block>| Section {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        blocks,
-        ..Section::default()
-    };
-    let mut sections = Vec::new();
-    if !changed.is_empty() {
-        let table = table(comparison, changed.into_iter(), Medium::Details);
-        sections.push(titled("changed", "What changed", vec![Block::Table(table)]));
-    }
-    let mut all = vec![Block::Table(table(comparison, rows(), Medium::Details))];
-    all.extend(bases(comparison).map(|basis| Block::Caption(basis.to_owned())));
-    sections.push(titled("all", "All comparisons", all));
-    let grown: Vec<Block> = { comparison.cases.iter() }
-        .filter_map(|case| Some((case, functions(case)?)))
-        .flat_map(|(case, functions)| {
-            let place = case_name(comparison, case);
-            [Block::Text(format!("{place}:")), Block::Table(functions)]
-        })
-        .collect();
-    if !grown.is_empty() {
-        sections.push(titled("functions", "Where the instructions changed", grown));
-    }
-    let absent = [
-        ("Not compared", &comparison.left_out),
-        ("Only in NEW", &comparison.only_new),
-    ];
-    for (title, lines) in absent.into_iter().filter(|(_, lines)| !lines.is_empty()) {
-        let id = title.to_lowercase().replace(' ', "-");
-        sections.push(titled(&id, title, vec![Block::List(lines.clone())]));
-    }
-    sections.push(titled(
-        "conditions",
-        "Conditions",
-        vec![Block::List(how(comparison, true))],
-    ));
-    let warnings = comparison.warnings.iter();
-    let warnings = warnings.map(|text| Block::Callout(Weight::Warning, text.clone()));
-    let differ = comparison.conditions_differ.then(|| {
-        let text = "The conditions of the two sessions differ, so a change may be theirs and not the server's: see “Conditions”.";
-        Block::Callout(Weight::Warning, text.to_owned())
+    let cases = comparison.cases.iter().map(|case| {
+        let rows = case.rows.iter().map(|row| Line::of(case, row, ""));
+        let table = table(&rows.collect::<Vec<_>>());
+        Section::of("", case_name(comparison, case), vec![table])
     });
-    let result = Block::Text(format!("{}.", capital(&comparison.tally.words())));
+    let mut page = with_noise(described(comparison, cases.collect()), comparison);
+    page.intro.rotate_left(1);
+    let end = std::mem::take(&mut page.intro);
+    page.sections.push(Section::of("", "", end));
+    page.terminal(usize::MAX / 2, Paint { colour })
+}
+
+/// The comparison as Markdown for a comment on a pull request.
+pub fn markdown(comparison: &Comparison) -> String {
+    let page = Page {
+        title: format!("Prony: {}", comparison.tally.overall().name()),
+        ..page(comparison)
+    };
+    page.comment()
+}
+
+/// The comparison as a page: the result, what is not unchanged, every comparison, and how the sides were compared.
+pub fn page(comparison: &Comparison) -> Page {
+    with_noise(described(comparison, across_cases(comparison)), comparison)
+}
+
+/// The comparison with these tables, without how noisy the machine was.
+fn described(comparison: &Comparison, tables: Vec<Section>) -> Page {
+    let lists = [
+        ("not-compared", "Not compared", comparison.left_out.clone()),
+        ("only-in-new", "Only in NEW", comparison.only_new.clone()),
+        ("compared", HOW, how(comparison)),
+    ];
+    let lists = lists.into_iter().filter(|(.., lines)| !lines.is_empty());
+    let lists = lists.map(|(id, title, lines)| Section {
+        folds: id == "compared",
+        ..Section::of(id, title, vec![Block::List(lines)])
+    });
     Page {
         kicker: "Prony · comparison".to_owned(),
         title: match (&comparison.base.server, &comparison.new.server) {
@@ -191,14 +68,73 @@ pub fn page(comparison: &Comparison) -> Page {
         facts: [("Base", &comparison.base), ("New", &comparison.new)]
             .map(|(name, of)| (name, format!("{}, {}", side(of), of.started_at)))
             .into(),
-        intro: std::iter::once(result)
-            .chain(too_few_rounds(comparison).map(Block::Text))
-            .chain(warnings)
-            .chain(differ)
+        intro: intro(comparison),
+        sections: { tables.into_iter() }
+            .chain(functions(comparison))
+            .chain(lists)
             .collect(),
-        sections,
         ..Page::default()
     }
+}
+
+/// The tables of all cases together.
+fn across_cases(comparison: &Comparison) -> Vec<Section> {
+    let all = comparison.cases.iter().flat_map(|case| {
+        let place = case_name(comparison, case);
+        let rows = case.rows.iter();
+        rows.map(move |row| Line::of(case, row, &place))
+    });
+    let all: Vec<Line<'_>> = all.collect();
+    let is_open = |line: &&Line<'_>| line.row.finding != Finding::NoChangeSeen;
+    let mut open: Vec<Line<'_>> = all.iter().filter(is_open).cloned().collect();
+    open.sort_by_key(|line| line.row.finding);
+    let mut sections = Vec::new();
+    if !open.is_empty() {
+        sections.push(Section::of(
+            "changed",
+            "Changed, inconclusive or not comparable",
+            vec![table(&open)],
+        ));
+    }
+    sections.push(Section {
+        folds: true,
+        ..Section::of("all", "All comparisons", vec![table(&all)])
+    });
+    sections
+}
+
+/// The result, and what to read before the figures.
+fn intro(comparison: &Comparison) -> Vec<Block> {
+    let weight = match comparison.tally.overall() {
+        Finding::Worse => Weight::Bad,
+        Finding::Inconclusive | Finding::Limited => Weight::Warning,
+        Finding::Improved | Finding::NoChangeSeen => Weight::Note,
+    };
+    let differ = comparison.conditions_differ.then(|| {
+        format!(
+            "The conditions of the two sessions differ, so a change may be theirs and not the server's: see “{HOW}”."
+        )
+    });
+    let warnings = comparison.warnings.iter();
+    let warnings = warnings.map(|text| format!("Warning: {text}"));
+    let warnings = warnings.chain(differ);
+    std::iter::once(Block::Callout(weight, result(comparison)))
+        .chain(too_few_rounds(comparison).map(Block::Text))
+        .chain(warnings.map(|text| Block::Callout(Weight::Warning, text)))
+        .collect()
+}
+
+/// The page with how noisy the machine was. Counts of instructions do not depend on it.
+fn with_noise(mut page: Page, comparison: &Comparison) -> Page {
+    if !counts_only(comparison) {
+        let weight = match comparison.noise.is_noisy() {
+            true => Weight::Warning,
+            false => Weight::Note,
+        };
+        page.intro
+            .push(Block::Callout(weight, comparison.noise.sentence()));
+    }
+    page
 }
 
 /// The result in a sentence: `Worse: x@1111111 (base) → x@2222222 (new): 1 worse, 3 no change seen.`
@@ -221,32 +157,20 @@ pub fn result(comparison: &Comparison) -> String {
 
 /// The report of a run that was made for a comparison, with the comparison before everything else.
 pub fn with_verdict(report: Page, comparison: &Comparison) -> Page {
-    let mut compared = page(comparison);
-    // The report has conditions of its own, and says how noisy the machine was.
-    let mut sections = compared.sections.iter_mut();
-    if let Some(conditions) = sections.find(|section| section.id == "conditions") {
-        conditions.id = "compared".into();
-        conditions.title = "How they were compared".into();
-        conditions.blocks = vec![Block::List(how(comparison, false))];
-    }
-    let weight = match comparison.tally.overall() {
-        Finding::Worse => Weight::Bad,
-        Finding::Inconclusive | Finding::Limited => Weight::Warning,
-        Finding::Improved | Finding::NoChangeSeen => Weight::Note,
-    };
-    let verdict = Block::Callout(weight, result(comparison));
+    // The report says how noisy the machine was.
+    let compared = described(comparison, across_cases(comparison));
     // The report's own first line ranks the two by another rule: each table by itself.
     let is_ranking = |block: &Block| matches!(block, Block::List(_));
     let report_intro = report.intro.into_iter().skip_while(is_ranking);
     Page {
-        intro: std::iter::once(verdict)
-            .chain(compared.intro.into_iter().skip(1))
-            .chain(report_intro)
-            .collect(),
+        intro: compared.intro.into_iter().chain(report_intro).collect(),
         sections: [compared.sections, report.sections].concat(),
         ..report
     }
 }
+
+/// The title of how the sides were compared.
+const HOW: &str = "How they were compared";
 
 /// When a change counts.
 const RULE: &str = "A change counts if it is at least the threshold and its p-value, corrected for all comparisons (Holm), is below 0.05.";
@@ -255,9 +179,6 @@ const RULE: &str = "A change counts if it is at least the threshold and its p-va
 const INSTRUCTIONS: &str = "User-space instructions tell whether the code does more work, not whether the server is slower: system calls, \
                             caches, memory and waiting are not in them.";
 
-/// The title of a table of functions.
-const WHERE: &str = "Where the instructions per request changed:";
-
 fn rule(comparison: &Comparison) -> String {
     match counts_only(comparison) {
         true => RULE.replace("0.05", "0.01"),
@@ -265,14 +186,11 @@ fn rule(comparison: &Comparison) -> String {
     }
 }
 
-/// How the sides were compared, how their conditions differ, and `with_noise` how noisy the machine was, a line each.
-fn how(comparison: &Comparison, with_noise: bool) -> Vec<String> {
-    let mut lines = comparison.differences.clone();
+/// How the sides were compared, and how their conditions differ, a line each.
+fn how(comparison: &Comparison) -> Vec<String> {
+    let mut lines: Vec<String> = bases(comparison).map(str::to_owned).collect();
+    lines.extend(comparison.differences.iter().cloned());
     lines.extend(notes_by_case(comparison));
-    lines.extend(counted(comparison));
-    if with_noise && !counts_only(comparison) {
-        lines.push(comparison.noise.sentence());
-    }
     lines.push(rule(comparison));
     lines
 }
@@ -291,13 +209,18 @@ fn too_few_rounds(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// The remarks on each case, with its place.
-fn notes_by_case(comparison: &Comparison) -> impl Iterator<Item = String> + '_ {
-    comparison.cases.iter().flat_map(|case| {
+/// The remarks on each case and how its instructions were counted, with its place, and what a count of instructions means.
+fn notes_by_case(comparison: &Comparison) -> Vec<String> {
+    let notes = comparison.cases.iter().flat_map(|case| {
         let place = case_name(comparison, case);
-        let notes = case.notes.iter();
+        let notes = case.notes.iter().cloned().chain(counting(case));
         notes.map(move |note| format!("{place}: {note}"))
-    })
+    });
+    let mut cases = comparison.cases.iter();
+    let means = cases.any(|case| case.instructions.is_some());
+    notes
+        .chain(means.then(|| INSTRUCTIONS.to_owned()))
+        .collect()
 }
 
 /// Whether all its loads count instructions.
@@ -323,181 +246,128 @@ fn counting(case: &Case) -> Vec<String> {
     lines
 }
 
-/// The same for each case, and what a count of instructions means, if there is one.
-fn counted(comparison: &Comparison) -> Vec<String> {
-    let cases = comparison.cases.iter();
-    let lines = cases.flat_map(|case| {
-        let place = case_name(comparison, case);
-        let lines = counting(case).into_iter();
-        lines.map(move |line| format!("{place}: {line}"))
-    });
-    let mut lines: Vec<String> = lines.collect();
-    if !lines.is_empty() {
-        lines.push(INSTRUCTIONS.to_owned());
-    }
-    lines
-}
-
-/// The functions whose instructions changed, if the instructions of a case did.
-fn functions(case: &Case) -> Option<Table> {
-    let details = case.instructions.as_ref()?;
-    if details.functions.is_empty() {
-        return None;
-    }
-    let rows = details.functions.iter().map(|one| {
+const FUNCTIONS: [Column<FunctionChange>; 5] = [
+    Column::figure("share of the change", |one| Cell::text(share(one.share))),
+    Column::figure("change", |one| {
         let change = one.new - one.base;
         let sign = if change > 0.0 { "+" } else { "" };
-        let texts = [
-            share(one.share),
-            format!("{sign}{}", number::whole(change)),
-            format!("{} → {}", number::whole(one.base), number::whole(one.new)),
-            one.name.clone(),
-            one.object.clone().unwrap_or_default(),
-        ];
-        Row {
-            cells: texts.into_iter().map(Cell::blank).collect(),
-            ..Row::default()
-        }
+        Cell::text(format!("{sign}{}", number::whole(change)))
+    }),
+    Column::words("base → new", |one| {
+        Cell::text(format!(
+            "{} → {}",
+            number::whole(one.base),
+            number::whole(one.new)
+        ))
+    }),
+    Column::words("function", |one| Cell::text(&one.name)),
+    Column::words("in", |one| {
+        Cell::text(one.object.clone().unwrap_or_default())
+    }),
+];
+
+/// The functions whose instructions changed, of each case whose instructions did.
+fn functions(comparison: &Comparison) -> Option<Section> {
+    let tables = comparison.cases.iter().filter_map(|case| {
+        let functions = &case.instructions.as_ref()?.functions;
+        let rows = functions.iter().map(|one| (one, Row::default()));
+        let mut table = Table::of(&FUNCTIONS, rows);
+        table.caption = case_name(comparison, case);
+        (!functions.is_empty()).then_some(Block::Table(table))
     });
-    let titles = [
-        "share of the change",
-        "change",
-        "base → new",
-        "function",
-        "in",
-    ];
-    Some(Table {
-        heads: titles.into_iter().map(Head::words).collect(),
-        rows: rows.collect(),
-        ..Table::default()
-    })
+    let tables: Vec<Block> = tables.collect();
+    let title = "Where the instructions per request changed";
+    (!tables.is_empty()).then(|| Section::of("functions", title, tables))
 }
 
-/// Where a table is shown.
-#[derive(Clone, Copy, PartialEq)]
-enum Medium {
-    Terminal,
-    Summary,
-    Details,
+/// A comparison in a table.
+#[derive(Clone)]
+struct Line<'c> {
+    case: &'c Case,
+    row: &'c MetricRow,
+    /// Its case, if the table is of several.
+    place: String,
 }
 
-fn table<'a>(
-    comparison: &Comparison,
-    rows: impl Iterator<Item = (&'a Case, &'a MetricRow)> + Clone,
-    medium: Medium,
-) -> Table {
-    let basis = rows.clone().find_map(|(_, row)| Some(row.change?.basis));
+impl<'c> Line<'c> {
+    fn of(case: &'c Case, row: &'c MetricRow, place: &str) -> Self {
+        let place = place.to_owned();
+        Self { case, row, place }
+    }
+
+    fn columns() -> [Column<Self>; 7] {
+        [
+            Column::words("verdict", |line| Cell {
+                colour: Some(match line.row.finding {
+                    Finding::Worse => Colour::Bad,
+                    Finding::Improved => Colour::Good,
+                    Finding::Inconclusive | Finding::Limited => Colour::Warning,
+                    Finding::NoChangeSeen => Colour::Soft,
+                }),
+                ..Cell::text(line.row.finding.name())
+            }),
+            Column::words("measured", |line| Cell::text(&line.place)),
+            Column::words("metric", |line| Cell::text(metric(line.row.what))),
+            Column::words("medians: base → new", |line| {
+                let [base, new] = [line.row.base, line.row.new].map(|value| line.figure(value));
+                Cell::text(format!("{base} → {new}"))
+            }),
+            Column::words("change", |line| {
+                line.change(|it| line.row.what.change_text(it.ratio))
+            }),
+            Column::words("95 % interval", |line| {
+                let text = |ratio| line.row.what.change_text(ratio);
+                line.change(|it| format!("{} to {}", text(it.low), text(it.high)))
+            }),
+            Column::words("basis", |line| line.change(grounds)),
+        ]
+    }
+
+    /// What there is to say of its change; nothing without one.
+    fn change(&self, text: impl Fn(&Change) -> String) -> Cell {
+        Cell::blank(self.row.change.as_ref().map(text).unwrap_or_default())
+    }
+
+    /// A figure of one side.
+    fn figure(&self, value: Option<f64>) -> String {
+        match (self.row.what, value) {
+            (_, None) => number::NONE.to_owned(),
+            (What::Metric(Metric::Rate), Some(value)) if self.case.load.flows => {
+                number::rate_of("flows", value)
+            }
+            (What::Metric(metric), Some(value)) => metric.text(value),
+            (What::Errors, Some(of)) => share(of),
+            (What::Failure, Some(rounds)) => plural(rounds as usize, "round"),
+        }
+    }
+}
+
+fn table(lines: &[Line<'_>]) -> Block {
+    let basis = lines.iter().find_map(|line| Some(line.row.change?.basis));
     // The change is not the ratio of the medians beside it.
-    let change_of = match basis {
+    let change = match basis {
         Some(Basis::Paired) => "change within rounds",
         Some(Basis::ToCeiling) => "change relative to the ceiling",
         Some(Basis::Unpaired | Basis::Starts) | None => "change",
     };
-    let titles = [
-        "verdict",
-        "measured",
-        "metric",
-        "medians: base → new",
-        change_of,
-        "95 % interval",
-        "basis",
-    ];
-    let left_out = match medium {
-        Medium::Terminal => 1,
-        Medium::Summary => 6,
-        Medium::Details => titles.len(),
-    };
-    let keep = |place: &usize| *place != left_out;
-    let heads = titles
-        .into_iter()
-        .enumerate()
-        .filter(|(place, _)| keep(place));
-    let rows = rows.map(|(case, row)| {
-        let cells = cells(comparison, case, row, medium).into_iter().enumerate();
-        Row {
-            cells: cells
-                .filter(|(place, _)| keep(place))
-                .map(|(_, cell)| cell)
-                .collect(),
-            notes: if medium == Medium::Terminal {
-                row.notes.clone()
-            } else {
-                Vec::new()
-            },
-            facets: facets(case, row),
-            ..Row::default()
-        }
+    let rows = lines.iter().map(|line| {
+        let row = Row {
+            facets: facets(line.case, line.row),
+            ..Row::flagged(Weight::Note, line.row.notes.iter().cloned())
+        };
+        (line, row)
     });
-    Table {
-        heads: heads.map(|(_, title)| Head::words(title)).collect(),
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Block::Table(Table::of(&Line::columns(), rows).renamed("change", change, ""))
 }
 
 /// What a page filters by.
 fn facets(case: &Case, row: &MetricRow) -> Vec<Facet> {
-    let facet = |name, value: &str| Facet {
-        name,
-        value: value.to_owned(),
-    };
     vec![
-        facet("verdict", row.finding.name()),
-        facet("server", &case.new),
-        facet("workload", &case.workload),
-        facet("metric", row.what.name()),
+        Facet::of("verdict", row.finding.name()),
+        Facet::of("server", &case.new),
+        Facet::of("workload", &case.workload),
+        Facet::of("metric", row.what.name()),
     ]
-}
-
-fn cells(comparison: &Comparison, case: &Case, row: &MetricRow, medium: Medium) -> [Cell; 7] {
-    let medians = format!(
-        "{} → {}",
-        figure(case, row, row.base),
-        figure(case, row, row.new)
-    );
-    let notes = row.notes.join("; ");
-    let figures = match (medium, row.change.is_none() && !notes.is_empty()) {
-        (Medium::Terminal, _) | (_, false) => medians,
-        (_, true) => notes.clone(),
-    };
-    let of = |text: fn(&Change) -> String| row.change.as_ref().map_or_else(String::new, text);
-    let change_text = |ratio| row.what.change_text(ratio);
-    let mut grounds = of(grounds);
-    if medium == Medium::Details && !notes.is_empty() {
-        grounds = [grounds, notes]
-            .iter()
-            .filter(|text| !text.is_empty())
-            .cloned()
-            .collect::<Vec<_>>()
-            .join("; ");
-    }
-    let finding = Cell {
-        colour: Some(match row.finding {
-            Finding::Worse => Colour::Bad,
-            Finding::Improved => Colour::Good,
-            Finding::Inconclusive | Finding::Limited => Colour::Warning,
-            Finding::NoChangeSeen => Colour::Soft,
-        }),
-        ..Cell::text(row.finding.name())
-    };
-    let interval = row.change.as_ref().map_or_else(String::new, |change| {
-        format!(
-            "{} to {}",
-            change_text(change.low),
-            change_text(change.high)
-        )
-    });
-    let changed = { row.change.as_ref() }.map_or_else(String::new, |it| change_text(it.ratio));
-    let texts = [
-        case_name(comparison, case),
-        metric(row.what, medium),
-        figures,
-        changed,
-        interval,
-        grounds,
-    ];
-    let [case, metric, figures, change, interval, grounds] = texts.map(Cell::blank);
-    [finding, case, metric, figures, change, interval, grounds]
 }
 
 /// The workload and the load, preceded by the server if the sides do not name it.
@@ -508,27 +378,14 @@ fn case_name(comparison: &Comparison, case: &Case) -> String {
     }
 }
 
-/// The metric; a terminal also shows which direction is better.
-fn metric(what: What, medium: Medium) -> String {
+/// The metric, and which direction is better.
+fn metric(what: What) -> String {
     match what {
-        What::Metric(metric) if medium == Medium::Terminal => match metric.better() {
+        What::Metric(metric) => match metric.better() {
             Better::Higher => format!("{metric} ↑"),
             Better::Lower => format!("{metric} ↓"),
         },
         other => other.name().to_owned(),
-    }
-}
-
-/// A row's figure of one side.
-fn figure(case: &Case, row: &MetricRow, value: Option<f64>) -> String {
-    match (row.what, value) {
-        (_, None) => number::NONE.to_owned(),
-        (What::Metric(Metric::Rate), Some(value)) if case.load.flows => {
-            number::rate_of("flows", value)
-        }
-        (What::Metric(metric), Some(value)) => metric.text(value),
-        (What::Errors, Some(of)) => share(of),
-        (What::Failure, Some(rounds)) => plural(rounds as usize, "round"),
     }
 }
 

@@ -88,15 +88,14 @@ fn one_below_the_other(workload: &WorkloadCosts<'_>, medium: Medium) -> Table {
         },
         ..Head::figure(row.title())
     });
-    let lines = workload.servers.iter().map(|server| Row {
-        cells: std::iter::once(Cell::text(server.server()))
-            .chain(
+    let lines = workload.servers.iter().map(|server| {
+        Row::of(
+            std::iter::once(Cell::text(server.server())).chain(
                 figures
                     .iter()
                     .map(|row| within(cell(row, server, medium), medium)),
-            )
-            .collect(),
-        ..Row::default()
+            ),
+        )
     });
     Table {
         heads: std::iter::once(names(per(workload.unit)))

@@ -12,7 +12,6 @@ use crate::cost_table::{Medium, interval, name, per};
 use crate::difference::{CostChange, Difference, FunctionChange, MeasuredChange};
 use crate::flames::embedded;
 use crate::functions;
-use crate::pages::titled;
 
 /// The most functions that grew, and that shrank, in a table.
 const LISTED: usize = 10;
@@ -35,8 +34,7 @@ impl Difference<'_> {
             ..Page::default()
         };
         // It is a part of another document, which has its own title.
-        let text = page.markdown();
-        text.strip_prefix("#\n\n").unwrap_or(&text).to_owned()
+        page.markdown()
     }
 
     /// The difference as a section of a page, with the SVG of a differential flame graph if there is one.
@@ -70,9 +68,9 @@ impl Difference<'_> {
         }
         Section {
             lead: "what changed".to_owned(),
-            ..titled(
-                &format!("difference-{}", self.after.server),
-                &self.title(),
+            ..Section::of(
+                format!("difference-{}", self.after.server),
+                self.title(),
                 blocks,
             )
         }
@@ -301,19 +299,16 @@ fn function_line(one: &FunctionChange) -> Row {
         order: Some(seconds),
         ..Cell::text(duration(seconds * 1e9))
     };
-    Row {
-        cells: vec![
-            functions::name(&one.frame),
-            Cell::text(one.place()),
-            time(one.before_s),
-            time(one.after_s),
-            Cell {
-                order: Some(one.difference_s),
-                ..Cell::text(more_or_less_time(one.difference_s))
-            },
-        ],
-        ..Row::default()
-    }
+    Row::of([
+        functions::name(&one.frame),
+        Cell::text(one.place()),
+        time(one.before_s),
+        time(one.after_s),
+        Cell {
+            order: Some(one.difference_s),
+            ..Cell::text(more_or_less_time(one.difference_s))
+        },
+    ])
 }
 
 #[cfg(test)]

@@ -111,21 +111,18 @@ pub fn without_hash(name: &str) -> &str {
 }
 
 fn row(function: &Function<'_>) -> Row {
-    Row {
-        cells: vec![
-            name(function.frame),
-            Cell::text(&function.frame.module),
-            Cell {
-                order: Some(function.self_share),
-                ..Cell::text(share(function.self_share))
-            },
-            Cell {
-                order: Some(function.cpu_s),
-                ..Cell::text(duration(function.cpu_s * 1e9))
-            },
-        ],
-        ..Row::default()
-    }
+    Row::of([
+        name(function.frame),
+        Cell::text(&function.frame.module),
+        Cell {
+            order: Some(function.self_share),
+            ..Cell::text(share(function.self_share))
+        },
+        Cell {
+            order: Some(function.cpu_s),
+            ..Cell::text(duration(function.cpu_s * 1e9))
+        },
+    ])
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl ExplanationSummary<'_> {
         let mut sections = differences;
         sections.extend(self.sections(medium, flames));
         sections.extend(self.not_measured());
-        sections.push(titled(
+        sections.push(Section::of(
             "reading",
             "How to read this",
             vec![Block::List(method::paragraphs(self))],
@@ -141,7 +141,7 @@ impl ExplanationSummary<'_> {
     fn not_measured(&self) -> Option<Section> {
         let items: Vec<String> = self.absent.iter().map(Absent::sentence).collect();
         (!items.is_empty())
-            .then(|| titled("not-measured", "Not measured", vec![Block::List(items)]))
+            .then(|| Section::of("not-measured", "Not measured", vec![Block::List(items)]))
     }
 }
 
@@ -158,7 +158,7 @@ fn costs(workload: &WorkloadCosts<'_>, id: &str, medium: Medium) -> Section {
     }
     Section {
         lead: load::in_rounds(workload.load, workload.rounds()),
-        ..titled(id, workload.workload, blocks)
+        ..Section::of(id, workload.workload, blocks)
     }
 }
 
@@ -173,7 +173,7 @@ fn standing_out(workload: &WorkloadCosts<'_>) -> Option<Block> {
 /// In a terminal, what stands out comes last.
 fn last(workload: &WorkloadCosts<'_>) -> Option<Section> {
     let title = format!("{}: what stands out", workload.workload);
-    standing_out(workload).map(|block| titled("", &title, vec![block]))
+    standing_out(workload).map(|block| Section::of("", &title, vec![block]))
 }
 
 /// How to read the table, and what counting system calls cost; empty if there is nothing to say.
@@ -216,7 +216,7 @@ fn profiles(
         Medium::Terminal(_) => format!("{}: the heaviest functions", workload.workload),
         Medium::Markdown | Medium::Page => format!("{}: where the time goes", workload.workload),
     };
-    Some(titled(&format!("{id}-functions"), &title, blocks))
+    Some(Section::of(format!("{id}-functions"), &title, blocks))
 }
 
 fn is_profiled(server: &ServerCosts<'_>) -> bool {
@@ -242,15 +242,6 @@ fn profiled_server(server: &ServerCosts<'_>, graphs: Vec<Block>) -> Vec<Block> {
         .map(|profile| format!("Off the CPU: {}", method::profile(profile, unit)));
     blocks.extend([on_cpu, off_cpu].into_iter().flatten().map(Block::Caption));
     blocks
-}
-
-pub fn titled(id: &str, title: &str, blocks: Vec<Block>) -> Section {
-    Section {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        blocks,
-        ..Section::default()
-    }
 }
 
 pub fn facts(header: &Header) -> Vec<(&'static str, String)> {

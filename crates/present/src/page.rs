@@ -22,7 +22,7 @@ use crate::chart::{self, Chart, Spark};
 use crate::colours;
 use crate::markdown::{escaped, fenced};
 use crate::table::{Facet, Ids, Table, Weight, facets};
-use crate::terminal::{Paint, wrapped};
+use crate::terminal::{Paint, listing, wrapped};
 
 const STYLE: &str = include_str!("page/style.css");
 /// Sorts, filters, opens rows and shows tips; a page is complete without it.
@@ -70,6 +70,8 @@ pub struct Section {
     pub blocks: Vec<Block>,
     /// What a page filters the section by.
     pub facets: Vec<Facet>,
+    /// Whether Markdown, which has no menu of sections, folds it away under its title.
+    pub folds: bool,
 }
 
 /// A link to another page.
@@ -192,30 +194,52 @@ impl Page {
 
     /// The page as Markdown. Charts are links to files in the folder `charts`.
     pub fn markdown(&self) -> String {
-        let mut parts = vec![format!("# {}\n", escaped(&self.title))];
+        self.markdown_below("")
+    }
+
+    /// The page as Markdown for a comment on a pull request: with smaller headings.
+    pub fn comment(&self) -> String {
+        self.markdown_below("##")
+    }
+
+    /// The page as Markdown whose headings are below those that begin with `above`.
+    fn markdown_below(&self, above: &str) -> String {
+        let heading = |signs: &str, title: &str| match title.is_empty() {
+            true => String::new(),
+            false => format!("{above}{signs} {}", escaped(title)),
+        };
+        let mut parts = vec![heading("#", &self.title)];
         let facts = self
             .facts
             .iter()
             .map(|(name, value)| format!("{name}: {}", escaped(value)));
         parts.push(facts.collect::<Vec<_>>().join(" · "));
-        parts.extend(self.intro.iter().map(Block::markdown));
+        let block = |block: &Block| block.markdown(above);
+        parts.extend(self.intro.iter().map(block));
         for section in &self.sections {
-            parts.push(format!("## {}", escaped(&section.title)));
-            parts.extend([&section.kicker, &section.lead].map(|text| escaped(text)));
-            parts.extend(section.blocks.iter().map(Block::markdown));
+            let mut content: Vec<String> = [&section.kicker, &section.lead]
+                .map(|text| escaped(text))
+                .into();
+            content.extend(section.blocks.iter().map(block));
+            match section.folds {
+                true => parts.push(folded(&escaped(&section.title), &content)),
+                false => {
+                    parts.push(heading("##", &section.title));
+                    parts.extend(content);
+                }
+            }
         }
-        let parts: Vec<&str> = parts
-            .iter()
-            .map(|part| part.trim_end())
-            .filter(|part| !part.is_empty())
-            .collect();
-        parts.join("\n\n") + "\n"
+        paragraphs(&parts) + "\n"
     }
 
     /// The page as text with lines of at most `width` characters (at least [`LEAST_WIDTH`]). Charts are left out.
     pub fn terminal(&self, width: usize, paint: Paint) -> String {
         let width = width.max(LEAST_WIDTH);
         let mut lines: Vec<String> = Vec::new();
+        if !self.title.is_empty() {
+            lines.extend(heading(&self.title, "", width, paint));
+        }
+        lines.extend(Block::Facts(self.facts.clone()).terminal(width, paint));
         for block in &self.intro {
             lines.extend(block.terminal(width, paint));
         }
@@ -235,6 +259,16 @@ impl Page {
 }
 
 impl Section {
+    /// A section with this anchor, title and content.
+    pub fn of(id: impl Into<String>, title: impl Into<String>, blocks: Vec<Block>) -> Self {
+        Self {
+            id: id.into(),
+            title: title.into(),
+            blocks,
+            ..Self::default()
+        }
+    }
+
     fn html(&self, ids: &mut Ids) -> Markup {
         ids.enter(&self.id);
         html! {
@@ -290,9 +324,9 @@ impl Block {
         }
     }
 
-    fn markdown(&self) -> String {
+    fn markdown(&self, above: &str) -> String {
         match self {
-            Self::Heading(text) => format!("### {}", escaped(text)),
+            Self::Heading(text) => format!("{above}### {}", escaped(text)),
             Self::Text(text) | Self::Caption(text) => escaped(text),
             Self::Callout(_, text) => format!("> {}", escaped(text)),
             Self::List(items) => items
@@ -326,12 +360,9 @@ impl Block {
             }
             Self::Code(code) => fenced(code),
             Self::Fold(title, blocks) => {
-                let blocks: Vec<String> = blocks.iter().map(Block::markdown).collect();
-                format!(
-                    "<details>\n<summary>{}</summary>\n\n{}\n\n</details>",
-                    escaped(title),
-                    blocks.join("\n\n")
-                )
+                let blocks: Vec<String> =
+                    blocks.iter().map(|block| block.markdown(above)).collect();
+                folded(&escaped(title), &blocks)
             }
             Self::Embedded(_) => String::new(),
         }
@@ -359,14 +390,8 @@ impl Block {
             Self::Callout(Weight::Bad, text) => painted(text, Paint::bad),
             Self::Callout(Weight::Warning, text) => painted(text, Paint::warn),
             Self::Callout(Weight::Note, text) => painted(text, Paint::dim),
-            Self::List(items) => indented(items, |_, line| line.to_owned()),
-            Self::Facts(facts) => {
-                let facts: Vec<String> = facts
-                    .iter()
-                    .map(|(name, value)| format!("{name}: {value}"))
-                    .collect();
-                indented(&facts, |_, line| line.to_owned())
-            }
+            Self::List(items) => items.iter().flat_map(|item| hanging(item, width)).collect(),
+            Self::Facts(facts) => listing(facts, width).lines().map(str::to_owned).collect(),
             Self::Table(table) | Self::OpenTable(table, _) => table.terminal(width, paint),
             Self::Links(links) => {
                 let texts: Vec<String> = links.iter().map(|link| link.text.clone()).collect();
@@ -396,6 +421,17 @@ impl Figure {
     }
 }
 
+/// An item of a list, whose lines after the first are indented more.
+fn hanging(item: &str, width: usize) -> Vec<String> {
+    let lines = wrapped(item, width.saturating_sub(4));
+    let indents = std::iter::once("  ").chain(std::iter::repeat("    "));
+    lines
+        .iter()
+        .zip(indents)
+        .map(|(line, indent)| format!("{indent}{line}"))
+        .collect()
+}
+
 /// The title, followed by the lead if there is room.
 fn heading(title: &str, lead: &str, width: usize, paint: Paint) -> Vec<String> {
     if title.chars().count() + 2 + lead.chars().count() <= width {
@@ -412,6 +448,21 @@ fn heading(title: &str, lead: &str, width: usize, paint: Paint) -> Vec<String> {
     titles
         .chain(wrapped(lead, width).iter().map(|line| paint.dim(line)))
         .collect()
+}
+
+/// The parts with empty lines between them.
+fn paragraphs(parts: &[String]) -> String {
+    let parts = parts.iter().map(|part| part.trim_end());
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}
+
+/// Markdown folded away under its title.
+fn folded(title: &str, parts: &[String]) -> String {
+    format!(
+        "<details>\n<summary>{title}</summary>\n\n{}\n\n</details>",
+        paragraphs(parts)
+    )
 }
 
 fn item_html(item: &str) -> Markup {

@@ -248,14 +248,31 @@ pub struct Row {
     pub begins_group: bool,
     /// Remarks.
     pub flags: Vec<Flag>,
-    /// Lines below it in a terminal.
-    pub notes: Vec<String>,
     /// The cells, one for each column; fewer if `absent` gives a reason.
     pub cells: Vec<Cell>,
     /// Why the remaining cells are missing.
     pub absent: Option<String>,
     /// What a page filters the row by.
     pub facets: Vec<Facet>,
+}
+
+impl Row {
+    /// A row of these cells.
+    pub fn of(cells: impl IntoIterator<Item = Cell>) -> Self {
+        Self {
+            cells: cells.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
+    /// A row without cells yet, with these remarks.
+    pub fn flagged(weight: Weight, texts: impl IntoIterator<Item = String>) -> Self {
+        let flags = texts.into_iter().map(|text| Flag { text, weight });
+        Self {
+            flags: flags.collect(),
+            ..Self::default()
+        }
+    }
 }
 
 /// A property that a page filters rows and sections by, and its value.
@@ -265,6 +282,14 @@ pub struct Facet {
     pub name: &'static str,
     /// The value: `Rust`.
     pub value: String,
+}
+
+impl Facet {
+    /// A property and its value.
+    pub fn of(name: &'static str, value: impl Into<String>) -> Self {
+        let value = value.into();
+        Self { name, value }
+    }
 }
 
 /// A table that is ready to be shown.
@@ -281,6 +306,18 @@ pub struct Table {
 }
 
 impl Table {
+    /// A table of these columns and rows.
+    pub fn with(
+        heads: impl IntoIterator<Item = Head>,
+        rows: impl IntoIterator<Item = Row>,
+    ) -> Self {
+        Self {
+            heads: heads.into_iter().collect(),
+            rows: rows.into_iter().collect(),
+            ..Self::default()
+        }
+    }
+
     /// Fills a table. A column that is blank in every row is left out.
     pub fn of<'t, T: 't>(
         columns: impl IntoIterator<Item = &'t Column<T>>,

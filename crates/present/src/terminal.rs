@@ -1,5 +1,8 @@
 //! Text for a terminal: colours, cutting and wrapping.
 
+/// A text that has less room than this beside its heading is put below it.
+const LEAST_TEXT: usize = 30;
+
 /// Writes ANSI colours, or none.
 ///
 /// ```
@@ -92,6 +95,33 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Headings and texts in two columns. A long text is wrapped at words, below its heading if there is little room.
+pub fn listing(rows: &[(impl AsRef<str>, String)], width: usize) -> String {
+    let heads = rows.iter().map(|(head, _)| head.as_ref().chars().count());
+    let head_width = heads.max().unwrap_or(0);
+    let indent = match width < head_width + 4 + LEAST_TEXT {
+        true => 6,
+        false => head_width + 4,
+    };
+    let mut out = String::new();
+    for (head, text) in rows {
+        let head = head.as_ref();
+        let lines = wrapped(text, width.saturating_sub(indent));
+        let mut lines = lines.iter();
+        if indent == head_width + 4 {
+            let first = lines.next().map_or("", String::as_str);
+            out += format!("  {head:<head_width$}  {first}").trim_end();
+            out.push('\n');
+        } else if !head.is_empty() {
+            out += &format!("  {head}\n");
+        }
+        for line in lines {
+            out += &format!("{:indent$}{line}\n", "");
+        }
+    }
+    out
+}
+
 /// The first line of some output, which usually says what happened, and the last, which often names the error.
 pub fn ends(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -109,6 +139,7 @@ pub fn ends(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_testkit::table::rows;
 
     #[test]
     fn long_words_and_control_characters_stay_within_the_line() {
@@ -131,5 +162,22 @@ mod tests {
     #[test]
     fn a_non_breaking_space_keeps_a_figure_and_its_unit_together() {
         assert_eq!(wrapped("at 5\u{a0}ms", 5), ["at", "5\u{a0}ms"]);
+    }
+
+    #[test]
+    fn a_listing_breaks_lines_at_words() {
+        let listed = [
+            ("go", "a server written in the language Go".to_owned()),
+            ("python", "another".to_owned()),
+        ];
+        for [width, expected] in rows(
+            r"
+            80 |   go      a server written in the language Go\n  python  another\n
+            40 |   go      a server written in the\n          language Go\n  python  another\n
+            30 |   go\n      a server written in the\n      language Go\n  python\n      another\n
+        ",
+        ) {
+            assert_eq!(listing(&listed, width.parse().unwrap()), expected);
+        }
     }
 }

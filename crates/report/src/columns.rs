@@ -363,10 +363,7 @@ pub fn facets(server: &ServerRecord) -> Vec<Facet> {
     let facets = [("language", &server.language), ("class", &server.class)];
     let known = facets.into_iter().filter(|(_, value)| !value.is_empty());
     known
-        .map(|(name, value)| Facet {
-            name,
-            value: value.clone(),
-        })
+        .map(|(name, value)| Facet::of(name, value.clone()))
         .collect()
 }
 

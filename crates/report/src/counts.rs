@@ -154,10 +154,7 @@ impl CountTable {
                 }),
                 row.cpu_ns.map_or(NONE.to_owned(), duration),
             ];
-            Row {
-                cells: texts.into_iter().map(Cell::text).collect(),
-                ..Row::default()
-            }
+            Row::of(texts.into_iter().map(Cell::text))
         };
         let titles = [
             "server",
@@ -166,11 +163,10 @@ impl CountTable {
             "to the baseline",
             "CPU/req, not emulated",
         ];
-        Table {
-            heads: titles.into_iter().map(Head::words).collect(),
-            rows: self.rows.iter().map(row).collect(),
-            ..Table::default()
-        }
+        Table::with(
+            titles.into_iter().map(Head::words),
+            self.rows.iter().map(row),
+        )
     }
 
     /// How the instructions were counted.
@@ -216,11 +212,7 @@ impl CountTable {
             }
         }
         let titles = ["server", "of its instructions", "function", "in"];
-        (!rows.is_empty()).then(|| Table {
-            heads: titles.into_iter().map(Head::words).collect(),
-            rows,
-            ..Table::default()
-        })
+        (!rows.is_empty()).then(|| Table::with(titles.into_iter().map(Head::words), rows))
     }
 
     /// The table in a sentence.

@@ -93,11 +93,7 @@ fn rounds(table: &ResultTable, row: &ServerRow) -> Table {
         row.cells.truncate(shown);
         row
     });
-    Table {
-        heads: heads.into_iter().take(shown).collect(),
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(heads.into_iter().take(shown), rows)
 }
 
 fn attempt(attempt: &Attempt, is_open: bool) -> Row {

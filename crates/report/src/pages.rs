@@ -270,12 +270,11 @@ pub fn document(run: &Run, summary: &RunSummary) -> Page {
     sections.extend(absences(summary));
     let reading = reading::reading(summary);
     if !reading.is_empty() {
-        sections.push(Section {
-            id: "reading".into(),
-            title: "How to read this".into(),
-            blocks: vec![Block::List(reading)],
-            ..Section::default()
-        });
+        sections.push(Section::of(
+            "reading",
+            "How to read this",
+            vec![Block::List(reading)],
+        ));
     }
     sections.push(conditions_section(run));
     Page {
@@ -383,28 +382,21 @@ fn rates(summary: &RunSummary) -> Option<Section> {
 
 /// What a page filters the tables of a workload by.
 fn facets(table: &ResultTable) -> Vec<Facet> {
-    let wire = table.wire().map(|value| Facet {
-        name: "wire",
-        value,
-    });
-    let workload = Facet {
-        name: "workload",
-        value: table.workload.clone(),
-    };
+    let wire = table.wire().map(|value| Facet::of("wire", value));
+    let workload = Facet::of("workload", table.workload.clone());
     std::iter::once(workload).chain(wire).collect()
 }
 
 fn noise(summary: &RunSummary) -> Option<Section> {
     let quiet = &summary.quiet;
     let tables = summary.tables.iter().filter(|table| !table.rows.is_empty());
-    let rows = quiet.seen.iter().map(|seen| Row {
-        cells: vec![
+    let rows = quiet.seen.iter().map(|seen| {
+        Row::of([
             Cell::text(seen.kind),
             Cell::text(&seen.median),
             Cell::text(&seen.worst),
             Cell::text(seen.worst_in.clone().unwrap_or_default()),
-        ],
-        ..Row::default()
+        ])
     });
     let heads = [
         Head::words("noise"),
@@ -412,11 +404,7 @@ fn noise(summary: &RunSummary) -> Option<Section> {
         Head::figure("worst trial"),
         Head::words("worst in"),
     ];
-    let seen = Table {
-        heads: heads.into(),
-        rows: rows.collect(),
-        ..Table::default()
-    };
+    let seen = Table::with(heads, rows);
     let courses = tables.flat_map(|table| {
         let kinds = ChartKind::of(table).filter(|kind| kind.is_of_noise());
         kinds.map(move |kind| charts::figure(kind, table))
@@ -446,12 +434,7 @@ fn absences(summary: &RunSummary) -> Option<Section> {
         };
         std::iter::once(Block::List(vec![line])).chain(code.map(Block::Code))
     });
-    (!summary.absences.is_empty()).then(|| Section {
-        id: "absent".into(),
-        title: "Not measured".into(),
-        blocks: blocks.collect(),
-        ..Section::default()
-    })
+    (!summary.absences.is_empty()).then(|| Section::of("absent", "Not measured", blocks.collect()))
 }
 
 fn conditions_section(run: &Run) -> Section {
@@ -475,28 +458,23 @@ fn conditions_section(run: &Run) -> Section {
             &started_by,
             &server.source_hash,
         ];
-        Row {
-            cells: cells.map(Cell::text).into(),
-            ..Row::default()
-        }
+        Row::of(cells.map(Cell::text))
     });
-    let servers = Table {
-        heads: [
+    let servers = Table::with(
+        [
             "server",
             "built with",
             "class",
             "command",
             "sources (SHA-256)",
         ]
-        .map(Head::words)
-        .into(),
-        rows: rows.collect(),
-        ..Table::default()
-    };
-    Section {
-        id: "conditions".into(),
-        title: "Conditions".into(),
-        blocks: vec![
+        .map(Head::words),
+        rows,
+    );
+    Section::of(
+        "conditions",
+        "Conditions",
+        vec![
             Block::Facts(conditions(run)),
             lines("Mitigations in force", &run.machine.mitigations),
             lines("Network settings", &run.machine.tcp_settings),
@@ -505,8 +483,7 @@ fn conditions_section(run: &Run) -> Section {
                 vec![Block::Table(servers)],
             ),
         ],
-        ..Section::default()
-    }
+    )
 }
 
 /// The title and the explanations of a document's table.
@@ -606,13 +583,10 @@ fn overview(summary: &RunSummary) -> Section {
         facets: columns::facets(&absence.server),
         ..Row::default()
     });
-    let table = Table {
-        heads: std::iter::once(Head::words("server"))
-            .chain(heads)
-            .collect(),
-        rows: rows.chain(absent).collect(),
-        ..Table::default()
-    };
+    let table = Table::with(
+        std::iter::once(Head::words("server")).chain(heads),
+        rows.chain(absent),
+    );
     Section {
         id: "overview".into(),
         title: "At a glance".into(),

@@ -161,13 +161,7 @@ impl<'a> Pairs<'a> {
             facets: columns::facets(&row.server),
             ..Row::default()
         });
-        Table {
-            heads: std::iter::once(Head::words("server"))
-                .chain(heads)
-                .collect(),
-            rows: rows.collect(),
-            ..Table::default()
-        }
+        Table::with(std::iter::once(Head::words("server")).chain(heads), rows)
     }
 
     fn cell(&self, row: &ServerRow, column: &ServerRow) -> Cell {

@@ -1,6 +1,6 @@
 //! A table in a terminal: the most important columns that fit its width.
 
-use super::{Colour, Row, Table, Tone, Weight, least_important};
+use super::{Colour, Head, Row, Table, Tone, Weight, least_important};
 use crate::terminal::{Paint, cut, cut_middle, wrapped};
 
 const GAP: usize = 2;
@@ -8,6 +8,8 @@ const GAP: usize = 2;
 const MOST_LETTERS: usize = 28;
 /// The indentation of a row's flags.
 const INDENT: usize = 4;
+/// Names are not cut to fewer letters for the sake of the other columns.
+const LEAST_LETTERS: usize = 12;
 
 /// A column's title and cells as text, and its alignment.
 struct Set {
@@ -68,14 +70,35 @@ impl Table {
     }
 
     fn columns_that_fit(&self, width: usize) -> Vec<Set> {
+        let cuts_first = self
+            .heads
+            .iter()
+            .any(|head| head.drop > 0 || head.detail.is_some());
+        let letters = match cuts_first {
+            true => MOST_LETTERS.max(width / 3),
+            false => width,
+        };
         let mut columns: Vec<Set> = (0..self.heads.len())
-            .flat_map(|i| self.set(i, MOST_LETTERS.max(width / 3)))
+            .flat_map(|i| self.set(i, letters))
             .collect();
         while whole_width(&columns) > width {
             let Some(least) = least_important(columns.iter().map(|column| column.drop)) else {
                 break;
             };
             columns.remove(least);
+        }
+        // Shorter names are better than a table in two parts.
+        let over = whole_width(&columns).saturating_sub(width);
+        let words = columns.iter_mut().filter(|column| column.is_words);
+        if let Some(longest) = words.max_by_key(|column| column.width)
+            && over > 0
+            && longest.width >= LEAST_LETTERS + over
+        {
+            longest.width -= over;
+            let cut = self.heads[longest.of].cut();
+            for line in &mut longest.lines {
+                *line = cut(line, longest.width);
+            }
         }
         columns
     }
@@ -132,7 +155,6 @@ impl Table {
             });
             if with_flags {
                 lines.extend(flags(row, width, paint));
-                lines.extend(row.notes.iter().map(|note| format!("{:INDENT$}{note}", "")));
             }
         }
         lines
@@ -146,7 +168,7 @@ impl Table {
                 .rows
                 .iter()
                 .map(move |row| row.cells.get(i).map_or(String::new(), of));
-            let cut = if head.keeps_ends { cut_middle } else { cut };
+            let cut = head.cut();
             cells.map(move |cell| cut(&cell, letters))
         };
         let set = |title: &str, cells: Vec<String>, drop| {
@@ -175,6 +197,13 @@ impl Table {
 }
 
 /// The width of columns side by side.
+impl Head {
+    /// How its words are cut.
+    fn cut(&self) -> fn(&str, usize) -> String {
+        if self.keeps_ends { cut_middle } else { cut }
+    }
+}
+
 fn whole_width<'s>(columns: impl IntoIterator<Item = &'s Set>) -> usize {
     let widths = columns.into_iter().map(|column| column.width + GAP);
     widths.sum::<usize>().saturating_sub(GAP)

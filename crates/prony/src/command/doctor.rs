@@ -6,11 +6,12 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
+use prony_present::terminal::listing;
 use prony_server::{Doctor, Server, SupervisorProgram, ToolReport, ToolState, Toolbox};
 
 use crate::exit::{Outcome, failure_if};
 use crate::project::Project;
-use crate::view::{listing, width};
+use crate::view::width;
 
 const EXAMPLES: &str = "\
 Examples:

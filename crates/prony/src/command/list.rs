@@ -4,15 +4,15 @@ use std::error::Error;
 use std::path::Path;
 
 use clap::Args;
-use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
-use prony_present::terminal::Paint;
+use prony_present::table::{Cell, Column, Row, Table, Weight};
+use prony_present::terminal::listing;
 use prony_present::words::plural;
 use prony_server::{Availability, Server, SupervisorProgram, Toolbox};
 use prony_suite::{DeclaredRequest, WorkloadKind};
 
 use crate::exit::{Outcome, failure_if};
 use crate::project::Project;
-use crate::view::{listing, width};
+use crate::view::{indented, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -134,20 +134,14 @@ fn servers(project: &Project, broken: &mut Vec<String>) -> Result<Vec<String>, B
 fn server_table(toolbox: &Toolbox, servers: &[&Server]) -> String {
     let rows = servers.iter().map(|server| {
         let (toolchain, how) = toolchain(toolbox, server);
-        let flags = how.into_iter().map(|text| Flag {
-            text,
-            weight: Weight::Note,
-        });
-        let row = Row {
-            flags: flags.collect(),
-            ..Row::default()
-        };
-        (Listed { server, toolchain }, row)
+        (
+            Listed { server, toolchain },
+            Row::flagged(Weight::Note, how),
+        )
     });
     let rows: Vec<_> = rows.collect();
     let table = Table::of(&columns(), rows.iter().map(|(one, row)| (one, row.clone())));
-    let lines = table.terminal(width() - 2, Paint { colour: false });
-    format!("  {}\n", lines.join("\n  "))
+    indented(&table, width()).join("\n") + "\n"
 }
 
 /// Whether all toolchains of a server are installed; if not, how to get the first missing one. A server that already

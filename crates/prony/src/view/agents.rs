@@ -1,8 +1,11 @@
 //! The agents of a load, a line each.
 
 use prony_model::{AgentResult, FleetResult};
-use prony_present::number::{count, duration, exact};
+use prony_present::number::{count, duration, exact, share};
+use prony_present::table::{Cell, Column, Row, Table, Weight};
 
+use super::indented;
+use super::load_summary::figure;
 use crate::fleet::described;
 
 /// With more agents, the terminal shows only those that most likely explain the result.
@@ -11,67 +14,52 @@ const MOST_LINES: usize = 16;
 const FEWER_LINES: usize = 8;
 
 /// A title, and a line for each agent: for all of them if `every` is set.
-pub fn lines(fleet: &FleetResult, every: bool) -> Vec<String> {
-    let mut agents: Vec<(usize, &AgentResult)> = fleet.agents.iter().enumerate().collect();
+pub fn lines(fleet: &FleetResult, every: bool, width: usize) -> Vec<String> {
+    let mut agents: Vec<(usize, AgentResult)> = fleet.agents.iter().cloned().enumerate().collect();
     let all = agents.len();
     let is_short = !every && all > MOST_LINES;
-    let shown = if is_short { FEWER_LINES } else { all };
     if is_short {
         agents.sort_by(|(_, one), (_, other)| worse(other).total_cmp(&worse(one)));
-        agents.truncate(shown);
+        agents.truncate(FEWER_LINES);
     }
-    let longest = agents.iter().map(|(_, agent)| agent.host.chars().count());
-    let host = longest.max().unwrap_or(0).clamp(4, LONGEST_HOST);
+    let rows = agents.iter().map(|agent| {
+        let limited = agent.1.client_limited_by.iter();
+        let limited = limited.map(|why| format!("CLIENT-LIMITED: {why}"));
+        (agent, Row::flagged(Weight::Bad, limited))
+    });
     let mut lines = vec![format!("Agents:       {}", described(all, &fleet.on))];
-    lines.push(title(host));
-    lines.extend(
-        agents
-            .iter()
-            .map(|(index, agent)| line(*index, agent, host)),
-    );
+    lines.extend(indented(&Table::of(&COLUMNS, rows), width));
     if is_short {
         lines.push(format!(
-            "  The {shown} busiest or with most errors of {all}; --json and --markdown have all."
+            "  The {FEWER_LINES} busiest or with most errors of {all}; --json and --markdown have all."
         ));
     }
-    lines.extend({
-        let late = fleet.late_start.iter();
-        late.map(|late| format!("  LATE START: {late}."))
-    });
+    let late = fleet.late_start.iter();
+    lines.extend(late.map(|late| format!("  LATE START: {late}.")));
     lines
 }
 
-/// Longer names of hosts are cut.
-const LONGEST_HOST: usize = 24;
+const COLUMNS: [Column<(usize, AgentResult)>; 10] = [
+    Column::figure("Agent", |(index, _)| Cell::text(index.to_string())),
+    Column::words("host", |(_, agent)| Cell::text(&agent.host)),
+    Column::figure("requests", |(_, agent)| Cell::text(exact(agent.requests))),
+    Column::figure("ok/s", |(_, agent)| Cell::text(count(agent.rate_per_s))),
+    Column::figure("errors", |(_, agent)| {
+        Cell::text(exact(agent.outcomes.errors()))
+    }),
+    Column::figure("p50", |(_, agent)| {
+        figure(agent.latency_ns.as_ref(), |it| it.p50)
+    }),
+    Column::figure("p99", |(_, agent)| {
+        figure(agent.latency_ns.as_ref(), |it| it.p99)
+    }),
+    Column::figure("busy", |(_, agent)| Cell::text(share(agent.busy_max))),
+    Column::figure("start lag", |(_, agent)| time(agent.start_lag_ns)),
+    Column::figure("± clock", |(_, agent)| time(agent.round_trip_ns / 2)),
+];
 
-fn title(host: usize) -> String {
-    format!(
-        "  {:>5}  {:<host$} {:>9} {:>8} {:>7} {:>8} {:>8} {:>5} {:>9} {:>8}",
-        "Agent", "host", "requests", "ok/s", "errors", "p50", "p99", "busy", "start lag", "± clock"
-    )
-}
-
-fn line(index: usize, agent: &AgentResult, host: usize) -> String {
-    let times = agent.latency_ns.as_ref();
-    let time = |nanoseconds: u64| duration(nanoseconds as f64);
-    let [p50, p99] = match times {
-        Some(times) => [times.p50, times.p99].map(time),
-        None => ["-".to_owned(), "-".to_owned()],
-    };
-    let limited = match agent.client_limited_by {
-        Some(_) => "  CLIENT-LIMITED",
-        None => "",
-    };
-    format!(
-        "  {index:>5}  {:<host$} {:>9} {:>8} {:>7} {p50:>8} {p99:>8} {:>3.0} % {:>9} {:>8}{limited}",
-        prony_present::terminal::cut(&agent.host, host),
-        exact(agent.requests),
-        count(agent.rate_per_s),
-        exact(agent.outcomes.errors()),
-        agent.busy_max * 100.0,
-        time(agent.start_lag_ns),
-        time(agent.round_trip_ns / 2),
-    )
+fn time(nanoseconds: u64) -> Cell {
+    Cell::text(duration(nanoseconds as f64))
 }
 
 /// How likely an agent explains a bad result: it was the bottleneck, it had errors, it was busy.
@@ -125,7 +113,7 @@ mod tests {
 
     #[test]
     fn each_agent_has_a_line() {
-        let text = lines(&fleet(3), false).join("\n");
+        let text = lines(&fleet(3), false, 100).join("\n");
         golden("agents", &[("agents of a load", text)]);
     }
 
@@ -135,24 +123,24 @@ mod tests {
             late_start: Some("agent 1 on node-1 began late".into()),
             ..fleet(40)
         };
-        let lines = lines(&fleet, false);
+        let lines = lines(&fleet, false, 100);
         let last = lines.last().unwrap();
         assert_eq!(last, "  LATE START: agent 1 on node-1 began late.");
     }
 
     #[test]
     fn of_many_agents_the_terminal_shows_the_worst() {
-        let lines = lines(&fleet(40), false);
-        assert_eq!(lines.len(), 2 + FEWER_LINES + 1);
-        assert!(lines[2].contains("CLIENT-LIMITED"), "{lines:#?}");
-        assert!(lines[3].contains("node-with-a-name"), "{lines:#?}");
+        let lines = lines(&fleet(40), false, 100);
+        assert_eq!(lines.len(), 2 + FEWER_LINES + 2);
+        assert!(lines[3].contains("CLIENT-LIMITED"), "{lines:#?}");
+        assert!(lines[4].contains("node-with-a-name"), "{lines:#?}");
         prony_testkit::contains(lines.last().unwrap(), "of 40; --json");
     }
 
     #[test]
     fn a_file_has_every_agent() {
-        let lines = lines(&fleet(40), true);
-        assert_eq!(lines.len(), 2 + 40);
-        assert!(lines[2].contains("node-0 ") && lines[41].contains("node-39 "));
+        let lines = lines(&fleet(40), true, 100);
+        assert_eq!(lines.len(), 2 + 40 + 1);
+        assert!(lines[2].contains("node-0 ") && lines[42].contains("node-39 "));
     }
 }

@@ -3,12 +3,11 @@
 use prony_capacity::{CapacityResult, Ended, Found, Judgement, RateAttempt, Unit, supports};
 use prony_model::{Arrivals, LatencySummary, LoadShape, NoiseCause};
 use prony_present::number;
-use prony_present::table::{Cell, Column, Flag, Row, Table, Weight};
-use prony_present::terminal::Paint;
+use prony_present::table::{Cell, Column, Row, Table, Weight};
 use prony_present::words::{counted, plural};
 
 use super::capacity_progress::noisy_by;
-use super::{fitted, or_more_streams, requested};
+use super::{fitted, indented, or_more_streams, requested};
 
 /// The summary, in lines of at most `width` characters.
 pub fn text(result: &CapacityResult, requests: Option<&str>, width: usize) -> String {
@@ -295,26 +294,16 @@ fn curve(result: &CapacityResult, width: usize) -> Vec<String> {
     if result.curve.is_empty() {
         return Vec::new();
     }
-    let row = |attempt| {
-        let flags = mark(attempt).into_iter().map(|text| Flag {
-            text,
-            weight: Weight::Note,
-        });
-        Row {
-            flags: flags.collect(),
-            ..Row::default()
-        }
-    };
-    let rows = result.curve.iter().map(|attempt| (attempt, row(attempt)));
+    let rows = result.curve.iter();
+    let rows = rows.map(|attempt| (attempt, Row::flagged(Weight::Note, mark(attempt))));
     let table = Table::of(&COLUMNS, rows);
-    let table = table.terminal(width.saturating_sub(2), Paint { colour: false });
     let unit = Unit::of(&result.load);
     let title = match unit {
         Unit::Requests => "Latency against rate (from the scheduled arrival)",
         Unit::Flows => "Latency of the requests against the rate of flows",
     };
     let mut lines = vec![title.to_owned()];
-    lines.extend(table.iter().map(|line| format!("  {line}")));
+    lines.extend(indented(&table, width));
     lines.push(match result.knee_per_s {
         Some(knee) => format!("Knee: latency rises steeply from {} on", unit.rate(knee)),
         None => "Knee: none found".into(),

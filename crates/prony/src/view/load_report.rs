@@ -4,55 +4,55 @@ use prony_model::{LoadResult, Outcome};
 use prony_objective::Judged;
 use prony_present::junit::{Case, CaseResult, Report, Suite};
 use prony_present::load;
-use prony_present::markdown::{escaped, fenced};
 use prony_present::number::{duration, exact, exact_rate};
+use prony_present::page::{Block, Page};
+use prony_present::table::{Cell, Colour, Column, Row, Table, Weight};
 
-use super::load_summary::time_measured;
+use super::load_summary::{client_limited, server_throttled, time_measured};
 use super::objectives::{figure, interval, overall, reason};
 use super::requested;
 
 /// A short Markdown: the objectives first, the summary folded away.
 pub fn markdown(result: &LoadResult, judged: &[Judged], summary: &str) -> String {
-    let title = match judged.is_empty() {
-        true => exact_rate(result.rate_per_s),
-        false => overall(judged),
-    };
-    let what = if judged.is_empty() { "" } else { " objectives" };
-    let target = escaped(&requested(&result.target, &result.load));
-    let mut out = format!(
-        "### Prony{what}: {title}\n\n{target}: {}\n\n",
-        escaped(&figures(result))
-    );
+    let target = requested(&result.target, &result.load);
+    let mut intro = vec![Block::Text(format!("{target}: {}", figures(result)))];
     if !judged.is_empty() {
-        out += "| verdict | objective | figure | interval |\n|---|---|---|---|\n";
-        out.extend(judged.iter().map(row));
-        out.push('\n');
+        let rows = judged.iter().map(|one| (one, Row::default()));
+        intro.push(Block::Table(Table::of(&OBJECTIVES, rows)));
     }
-    if let Some(outages) = load::outages(result) {
-        out += &format!("**OUTAGE:** {}\n\n", escaped(&outages));
-    }
-    if result.generator.client_limited {
-        out += "**CLIENT-LIMITED:** the generator may have been the bottleneck, so the server may be faster than shown.\n\n";
-    }
-    if let Some(throttled) = result.server_stopped() {
-        out += &format!(
-            "**SERVER THROTTLED:** its {throttled}. The figures are those of the quota.\n\n"
-        );
-    }
-    let summary = fenced(summary);
-    out + &format!("<details><summary>Summary</summary>\n\n{summary}\n</details>\n")
+    let warnings = [
+        load::outages(result).map(|outages| format!("OUTAGE: {outages}")),
+        client_limited(result),
+        server_throttled(result),
+    ];
+    let warnings = warnings.into_iter().flatten();
+    intro.extend(warnings.map(|text| Block::Callout(Weight::Warning, text)));
+    let summary = Block::Code(summary.to_owned());
+    intro.push(Block::Fold("Summary".into(), vec![summary]));
+    let page = Page {
+        title: match judged.is_empty() {
+            true => format!("Prony: {}", exact_rate(result.rate_per_s)),
+            false => format!("Prony objectives: {}", overall(judged)),
+        },
+        intro,
+        ..Page::default()
+    };
+    page.comment()
 }
 
-fn row(judged: &Judged) -> String {
-    let verdict = match judged.is_missed() {
-        true => format!("**{}**", judged.verdict.name()),
-        false => judged.verdict.name().to_owned(),
-    };
-    let objective = escaped(&format!("{:#}", judged.objective));
-    let (figure, interval) = (escaped(&figure(judged)), interval(judged));
-    let interval = escaped(&interval.unwrap_or_default());
-    format!("| {verdict} | {objective} | {figure} | {interval} |\n")
-}
+const OBJECTIVES: [Column<Judged>; 4] = [
+    Column::words("verdict", |one| Cell {
+        colour: one.is_missed().then_some(Colour::Bad),
+        ..Cell::text(one.verdict.name())
+    }),
+    Column::words("objective", |one| {
+        Cell::text(format!("{:#}", one.objective))
+    }),
+    Column::words("figure", |one| Cell::text(figure(one))),
+    Column::words("interval", |one| {
+        Cell::text(interval(one).unwrap_or_default())
+    }),
+];
 
 /// `1,000 ok responses and 2 errors in 10 s, 100/s, p50 1 ms, p99 3 ms`.
 fn figures(result: &LoadResult) -> String {

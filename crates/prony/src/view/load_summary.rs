@@ -3,15 +3,15 @@
 use prony_load::wire::grpc::Status;
 use prony_model::{
     Ended, Events, FlowEntry, Flows, HeldStreams, LatencySummary, LoadResult, LoadShape, LoadSpec,
-    OpenLoop, Outcome, Outcomes, Protocol, SHORTEST_TIMEOUT_NS, StageResult,
+    OpenLoop, Outcome, Outcomes, Protocol, SHORTEST_TIMEOUT_NS, StageResult, WrongResponse,
 };
 use prony_objective::Judged;
 use prony_present::number::{bytes, duration, exact, seconds};
-use prony_present::terminal::cut;
+use prony_present::table::{Cell, Column, Row, Table, Weight};
 use prony_present::{load, number, words};
 use prony_stats::supports_percentile;
 
-use super::{agents, fitted, objectives, or_more_streams, requested};
+use super::{agents, fitted, indented, objectives, or_more_streams, requested};
 
 /// What the summary shows in addition.
 #[derive(Clone)]
@@ -73,7 +73,7 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     lines.extend(generator(result));
     lines.extend({
         let fleet = result.fleet.iter();
-        fleet.flat_map(|fleet| agents::lines(fleet, shown.every_agent))
+        fleet.flat_map(|fleet| agents::lines(fleet, shown.every_agent, width))
     });
     lines.extend(objectives::lines(&shown.objectives));
     if result.ended == Ended::Interrupted {
@@ -345,16 +345,18 @@ fn outcomes(result: &LoadResult) -> Vec<String> {
         .first_wrong
         .as_ref()
         .filter(|_| result.flows.is_none());
-    lines.extend(wrong.map(|wrong| {
-        let outcome = wrong.outcome.replace('_', " ");
-        format!("  First error ({outcome}): {}", wrong.detail)
-    }));
+    lines.extend(wrong.map(|wrong| format!("  {}", first_error(wrong))));
     // If only a sample was compared, the count of wrong responses is too low.
     let sampled = result.checked.filter(|checked| !checked.every_body);
     let estimate = sampled.and_then(|checked| checked.finding());
     lines.extend(estimate.map(|estimate| format!("  Sampled: {estimate}")));
     lines.extend(statuses(result));
     lines
+}
+
+fn first_error(wrong: &WrongResponse) -> String {
+    let outcome = wrong.outcome.replace('_', " ");
+    format!("First error ({outcome}): {}", wrong.detail)
 }
 
 /// That a load measures redirects, and not what they lead to: it follows none, unless its Hurl file says so.
@@ -488,73 +490,41 @@ fn flows(flows: &Flows, width: usize) -> Vec<String> {
     lines
 }
 
-/// Figures of the widths `figures` in columns after a name.
-struct Columns<const N: usize> {
-    name: usize,
-    figures: [usize; N],
-}
-
-impl<const N: usize> Columns<N> {
-    /// Columns for these names, in lines of `width` characters if the names can be cut enough.
-    fn of<'a>(names: impl Iterator<Item = &'a str>, figures: [usize; N], width: usize) -> Self {
-        let margin = 2;
-        let taken: usize = figures.iter().map(|figure| figure + 1).sum();
-        let most = width.saturating_sub(margin + taken).max(10);
-        let longest = names.map(|name| name.chars().count()).max();
-        Self {
-            name: longest.unwrap_or(0).clamp(7, most),
-            figures,
-        }
-    }
-
-    fn line(&self, name: &str, figures: [&str; N]) -> String {
-        let figures = figures.iter().zip(self.figures);
-        let figures = figures.map(|(figure, width)| format!(" {figure:>width$}"));
-        let (name, width) = (cut(name, self.name), self.name);
-        format!("  {name:<width$}{}", figures.collect::<String>())
-    }
-}
-
 /// A line for each stage of a rate, in columns.
 fn stages(stages: &[StageResult], width: usize) -> Vec<String> {
-    if stages.is_empty() {
-        return Vec::new();
-    }
-    let names: Vec<String> = stages.iter().map(|it| it.stage().to_string()).collect();
-    let columns = Columns::of(names.iter().map(String::as_str), [9, 8, 7, 8, 8, 8], width);
-    let titles = ["sent", "ok/s", "not ok", "p50", "p99", "max"];
-    let rows = stages.iter().zip(&names).map(|(stage, name)| {
-        let [p50, p99, max] = &times(stage.latency_ns.as_ref());
-        let [requests, not_ok] = &[stage.requests, stage.outcomes.errors()].map(exact);
-        let rate = number::count(stage.rate_per_s);
-        columns.line(name, [requests, &rate, not_ok, p50, p99, max])
-    });
-    let titles = columns.line("Stage", titles);
-    std::iter::once(titles).chain(rows).collect()
+    const COLUMNS: [Column<StageResult>; 7] = [
+        Column::words("Stage", |one| Cell::text(one.stage().to_string())),
+        Column::figure("sent", |one| Cell::text(exact(one.requests))),
+        Column::figure("ok/s", |one| Cell::text(number::count(one.rate_per_s))),
+        Column::figure("not ok", |one| Cell::text(exact(one.outcomes.errors()))),
+        Column::figure("p50", |one| figure(one.latency_ns.as_ref(), |it| it.p50)),
+        Column::figure("p99", |one| figure(one.latency_ns.as_ref(), |it| it.p99)),
+        Column::figure("max", |one| figure(one.latency_ns.as_ref(), |it| it.max)),
+    ];
+    let rows = stages.iter().map(|stage| (stage, Row::default()));
+    indented(&Table::of(&COLUMNS, rows), width)
 }
 
-/// The median, the 99th percentile and the maximum, as far as there are any.
-fn times(latency: Option<&LatencySummary>) -> [String; 3] {
-    latency.map_or(["-"; 3].map(String::from), |it| {
-        [it.p50, it.p99, it.max].map(time)
-    })
+/// A figure of a latency, if there is one.
+pub(super) fn figure(latency: Option<&LatencySummary>, of: fn(&LatencySummary) -> u64) -> Cell {
+    Cell::optional(latency.map(|latency| of(latency) as f64), duration)
 }
 
-/// A line for each request of a scenario, in columns.
+/// A line for each request of a scenario, in columns, with its first error.
 fn entries(entries: &[FlowEntry], width: usize) -> Vec<String> {
-    let names = entries.iter().map(|entry| entry.name.as_str());
-    let columns = Columns::of(names, [9, 7, 8, 8, 8], width);
-    let mut lines = vec![columns.line("Request", ["sent", "not ok", "p50", "p99", "max"])];
-    for entry in entries {
-        let [p50, p99, max] = &times(entry.latency_ns.as_ref());
-        let [requests, not_ok] = &[entry.requests, entry.outcomes.errors()].map(exact);
-        lines.push(columns.line(&entry.name, [requests, not_ok, p50, p99, max]));
-        lines.extend(entry.first_wrong.as_ref().map(|wrong| {
-            let outcome = wrong.outcome.replace('_', " ");
-            format!("    First error ({outcome}): {}", wrong.detail)
-        }));
-    }
-    lines
+    const COLUMNS: [Column<FlowEntry>; 6] = [
+        Column::words("Request", |one| Cell::text(&one.name)),
+        Column::figure("sent", |one| Cell::text(exact(one.requests))),
+        Column::figure("not ok", |one| Cell::text(exact(one.outcomes.errors()))),
+        Column::figure("p50", |one| figure(one.latency_ns.as_ref(), |it| it.p50)),
+        Column::figure("p99", |one| figure(one.latency_ns.as_ref(), |it| it.p99)),
+        Column::figure("max", |one| figure(one.latency_ns.as_ref(), |it| it.max)),
+    ];
+    let rows = entries.iter().map(|entry| {
+        let error = entry.first_wrong.iter().map(first_error);
+        (entry, Row::flagged(Weight::Bad, error))
+    });
+    indented(&Table::of(&COLUMNS, rows), width)
 }
 
 fn events(indent: &str, noun: &str, events: &Events) -> Vec<String> {
@@ -644,25 +614,35 @@ fn generator(result: &LoadResult) -> Vec<String> {
     if !counts.is_empty() {
         lines.push(format!("              {} per request", counts.join(", ")));
     }
-    if generator.client_limited {
-        let evidence = generator.client_limited_by.as_deref();
-        let evidence = evidence.map_or(String::new(), |evidence| format!(" ({evidence})"));
-        let advice = match generator.throttled {
-            Some(quota) if quota.is_noticeable(result.loaded_s()) => "Raise its CPU quota",
-            _ if result.port_waits > 0 => {
-                "Give it more local addresses (--source), threads (-t) or CPUs"
-            }
-            _ => "Give it more threads (-t) or CPUs",
-        };
-        lines.push(format!(
-            "  CLIENT-LIMITED{evidence}: the generator may have been the bottleneck, not the server. {advice}; the \
-             server may be faster than shown."
-        ));
-    }
-    lines.extend(result.server_stopped().map(|throttled| {
-        format!("  SERVER THROTTLED: its {throttled}. The figures are those of the quota.")
-    }));
+    let limits = [client_limited(result), server_throttled(result)];
+    lines.extend(limits.iter().flatten().map(|text| format!("  {text}")));
     lines
+}
+
+/// Why the generator may have been the bottleneck, and what to do.
+pub(super) fn client_limited(result: &LoadResult) -> Option<String> {
+    let generator = Some(&result.generator).filter(|generator| generator.client_limited)?;
+    let evidence = generator.client_limited_by.as_deref();
+    let evidence = evidence.map_or(String::new(), |evidence| format!(" ({evidence})"));
+    let advice = match generator.throttled {
+        Some(quota) if quota.is_noticeable(result.loaded_s()) => "Raise its CPU quota",
+        _ if result.port_waits > 0 => {
+            "Give it more local addresses (--source), threads (-t) or CPUs"
+        }
+        _ => "Give it more threads (-t) or CPUs",
+    };
+    Some(format!(
+        "CLIENT-LIMITED{evidence}: the generator may have been the bottleneck, not the server. {advice}; the server may be \
+         faster than shown."
+    ))
+}
+
+/// How the CPU quota of the server limited it, if it did.
+pub(super) fn server_throttled(result: &LoadResult) -> Option<String> {
+    let throttled = result.server_stopped()?;
+    Some(format!(
+        "SERVER THROTTLED: its {throttled}. The figures are those of the quota."
+    ))
 }
 
 #[cfg(test)]

@@ -23,12 +23,11 @@ mod tests;
 pub use prony_present::number::minutes;
 
 use prony_model::{LoadSpec, Target};
-use prony_present::terminal::wrapped;
+use prony_present::table::Table;
+use prony_present::terminal::Paint;
 
 /// Without a terminal lines are as long as they need to be.
 const UNLIMITED: usize = 1000;
-/// A text that has less room than this beside its heading is put below it.
-const LEAST_TEXT: usize = 30;
 
 /// How many columns standard output has.
 pub fn width() -> usize {
@@ -84,28 +83,8 @@ fn break_at(line: &str, width: usize) -> Option<usize> {
     spaces.take_while(|space| *space <= end).last().or(first)
 }
 
-/// Headings and texts in two columns. A long text is wrapped at words, below its heading if there is little room.
-pub fn listing(rows: &[(String, String)], width: usize) -> String {
-    let heads = rows.iter().map(|(head, _)| head.chars().count());
-    let head_width = heads.max().unwrap_or(0);
-    let indent = match width < head_width + 4 + LEAST_TEXT {
-        true => 6,
-        false => head_width + 4,
-    };
-    let mut out = String::new();
-    for (head, text) in rows {
-        let lines = wrapped(text, width.saturating_sub(indent));
-        let mut lines = lines.iter();
-        if indent == head_width + 4 {
-            let first = lines.next().map_or("", String::as_str);
-            out += format!("  {head:<head_width$}  {first}").trim_end();
-            out.push('\n');
-        } else if !head.is_empty() {
-            out += &format!("  {head}\n");
-        }
-        for line in lines {
-            out += &format!("{:indent$}{line}\n", "");
-        }
-    }
-    out
+/// A table below a line of text, in lines of at most `width` characters.
+pub fn indented(table: &Table, width: usize) -> Vec<String> {
+    let lines = table.terminal(width.saturating_sub(2), Paint { colour: false });
+    lines.iter().map(|line| format!("  {line}")).collect()
 }

@@ -15,16 +15,15 @@ use prony_model::*;
 use prony_server::{Freshness, Logs, SupervisorProgram};
 use prony_suite::run::{Bench, RunEvent as Event, RunRequest};
 use prony_suite::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
-use prony_testkit::table::rows;
 
 use super::capacity_progress::CapacityProgress;
 use super::capacity_summary::tests::{attempt, generator_limited, noisy};
+use super::fitted;
 use super::live_line::{CLEAR, LiveLine};
 use super::load_progress::LoadProgress;
 use super::load_summary::tests::closed;
 use super::run_progress::RunProgress;
 use super::run_view::RunView;
-use super::{fitted, listing};
 use crate::project;
 use crate::tests::golden;
 
@@ -477,22 +476,4 @@ fn long_lines_go_on_indented() {
     assert_eq!(fitted(text, 12), broken);
     let path = "/a/long/path\n    and\n    more\n";
     assert_eq!(fitted("/a/long/path and more", 8), path);
-}
-
-#[test]
-fn a_listing_breaks_lines_at_words() {
-    let listed = [
-        ("go", "a server written in the language Go"),
-        ("python", "another"),
-    ];
-    let listed = listed.map(|(name, text)| (name.to_owned(), text.to_owned()));
-    for [width, expected] in rows(
-        r"
-        80 |   go      a server written in the language Go\n  python  another\n
-        40 |   go      a server written in the\n          language Go\n  python  another\n
-        30 |   go\n      a server written in the\n      language Go\n  python\n      another\n
-    ",
-    ) {
-        assert_eq!(listing(&listed, width.parse().unwrap()), expected);
-    }
 }

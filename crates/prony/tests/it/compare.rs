@@ -24,7 +24,7 @@ fn runs_are_found_in_the_store_and_in_files() {
         .run(&format!("{compare} latest~1 latest {files}"))
         .with(0)
         .prints("web")
-        .prints("result: ")
+        .prints(" (base) → ")
         .prints("hello, ");
     let json = schema::valid("comparison", &project.read("found.json"));
     assert_eq!(json["sessions"], "two");
@@ -44,7 +44,7 @@ fn runs_are_found_in_the_store_and_in_files() {
     let one = project
         .run(&format!("{compare} base.json:web latest:ceiling --json -"))
         .with(0)
-        .says("BASE  web");
+        .says("Base  web");
     let json = schema::valid("comparison", &one.stdout);
     assert_eq!(json["sessions"], "one");
     assert_eq!(json["cases"][0]["rows"][0]["change"]["basis"], "paired");

@@ -80,7 +80,7 @@ fn a_server_that_ends_at_once_is_reported_with_its_first_lines_and_its_log_is_ke
 
     // The summary of a run says what happened, too.
     let measure = project.measure("node-like,ceiling", "hello", "--rounds 1 --no-ceiling");
-    let ended = run(measure).with(1).stdout.replace("\n  ", " ");
+    let ended = run(measure).with(1).stdout.replace("\n    ", " ");
     let (_, summary) = ended.split_once("Not measured").unwrap();
     let message = "node-like: start failed: the server ended with exit code 3 before it sent the expected response;";
     contains(summary, message);

@@ -1,11 +1,11 @@
 //! Comparisons: of two runs, of two servers, and the list of those that have a page.
 
 use prony_compare::{Comparison, Tally};
-use prony_present::page::{Block, Page};
+use prony_present::page::{Block, Page, Section};
 use prony_present::table::{Cell, Facet, Head, Row, Table};
 use prony_present::words::capital;
 
-use super::{colour_of, footer, linked, section};
+use super::{colour_of, footer, linked};
 use crate::catalog::{Catalog, Compared};
 use crate::page_address::{PageAddress, trail};
 
@@ -54,11 +54,7 @@ pub fn list(catalog: &Catalog) -> Page {
         .map(|compared| row(compared, &here));
     let mut titles = ["comparison", "suite", "base", "new", "result"].map(Head::words);
     titles[4].hint = "The findings of the regression check, as “prony compare” gives them";
-    let table = Table {
-        heads: titles.into(),
-        rows: rows.collect(),
-        ..Table::default()
-    };
+    let table = Table::with(titles, rows);
     let mut blocks = Vec::new();
     match catalog.comparisons.is_empty() {
         true => blocks.push(Block::Text(
@@ -68,10 +64,14 @@ pub fn list(catalog: &Catalog) -> Page {
         false => blocks.push(Block::Table(table)),
     }
     blocks.extend(catalog.limits.iter().cloned().map(Block::Caption));
-    let mut sections = vec![section("pages", "Comparisons with a page", blocks)];
+    let mut sections = vec![Section::of("pages", "Comparisons with a page", blocks)];
     if !catalog.incomparable.is_empty() {
         let lines = Block::List(catalog.incomparable.clone());
-        sections.push(section("incomparable", "Nothing to compare", vec![lines]));
+        sections.push(Section::of(
+            "incomparable",
+            "Nothing to compare",
+            vec![lines],
+        ));
     }
     Page {
         trail: trail(&here),
@@ -96,18 +96,9 @@ fn row(compared: &Compared, here: &PageAddress) -> Row {
             result(&compared.tally),
         ],
         facets: vec![
-            Facet {
-                name: "comparison",
-                value: compared.kind.to_owned(),
-            },
-            Facet {
-                name: "suite",
-                value: compared.suite.clone(),
-            },
-            Facet {
-                name: "result",
-                value: compared.tally.overall().name().to_owned(),
-            },
+            Facet::of("comparison", compared.kind.to_owned()),
+            Facet::of("suite", compared.suite.clone()),
+            Facet::of("result", compared.tally.overall().name().to_owned()),
         ],
         ..Row::default()
     }

@@ -4,7 +4,7 @@ use prony_present::page::{Block, Page, Section};
 use prony_present::table::{Cell, Facet, Head, Row, Table, Weight};
 use prony_present::words::plural;
 
-use super::{comparison, end, end_cell, footer, linked, machine_cell, run_cell, section, words};
+use super::{comparison, end, end_cell, footer, linked, machine_cell, run_cell, words};
 use crate::catalog::Catalog;
 use crate::digest::RunDigest;
 use crate::machine::MachineKey;
@@ -40,23 +40,23 @@ pub fn front(catalog: &Catalog) -> Page {
         .map(|(i, digest)| suite(i, digest, catalog))
         .collect();
     if !catalog.runs.is_empty() {
-        sections.push(section(
+        sections.push(Section::of(
             "runs",
             "All runs",
             vec![Block::Table(runs(catalog))],
         ));
-        sections.push(section(
+        sections.push(Section::of(
             "servers",
             "Servers",
             vec![Block::Table(servers(catalog))],
         ));
-        sections.push(section(
+        sections.push(Section::of(
             "machines",
             "Machines",
             vec![Block::Table(machines(catalog))],
         ));
         let link = PageAddress::Comparisons.link("Runs and servers side by side", &HERE);
-        sections.push(section(
+        sections.push(Section::of(
             "comparisons",
             "Comparisons",
             vec![Block::Links(vec![link])],
@@ -65,7 +65,7 @@ pub fn front(catalog: &Catalog) -> Page {
     if !catalog.left_out.is_empty() {
         let lines = catalog.left_out.iter();
         let lines = lines.map(|left_out| format!("{}: {}", left_out.id, left_out.why));
-        sections.push(section(
+        sections.push(Section::of(
             "not-read",
             "Not read",
             vec![Block::List(lines.collect())],
@@ -130,7 +130,7 @@ fn suite(i: usize, digest: &RunDigest, catalog: &Catalog) -> Section {
     Section {
         kicker: run.suite.clone(),
         lead: format!("Latest run: {} · {machine}{ended}", digest.time()),
-        ..section(&format!("suite-{i}"), &run.title, blocks)
+        ..Section::of(format!("suite-{i}"), &run.title, blocks)
     }
 }
 
@@ -174,23 +174,13 @@ fn runs(catalog: &Catalog) -> Table {
                 against,
             ],
             facets: vec![
-                Facet {
-                    name: "suite",
-                    value: run.suite.clone(),
-                },
-                Facet {
-                    name: "machine",
-                    value: MachineKey::of(run).name,
-                },
+                Facet::of("suite", run.suite.clone()),
+                Facet::of("machine", MachineKey::of(run).name),
             ],
             ..Row::default()
         }
     });
-    Table {
-        heads,
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(heads, rows)
 }
 
 fn servers(catalog: &Catalog) -> Table {
@@ -211,23 +201,13 @@ fn servers(catalog: &Catalog) -> Table {
                 Cell::text(last.time()),
             ],
             facets: vec![
-                Facet {
-                    name: "language",
-                    value: record.language.clone(),
-                },
-                Facet {
-                    name: "class",
-                    value: record.class.clone(),
-                },
+                Facet::of("language", record.language.clone()),
+                Facet::of("class", record.class.clone()),
             ],
             ..Row::default()
         })
     });
-    Table {
-        heads,
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(heads, rows)
 }
 
 fn machines(catalog: &Catalog) -> Table {
@@ -236,20 +216,13 @@ fn machines(catalog: &Catalog) -> Table {
     heads.extend(words(&["first run", "last run"]));
     let rows = catalog.machines().into_iter().filter_map(|(key, runs)| {
         let (first, last) = (*runs.first()?, *runs.last()?);
-        Some(Row {
-            cells: vec![
-                linked(key.name.clone(), &PageAddress::Machine(key.name), &HERE),
-                Cell::blank(&last.run.machine.kernel),
-                Cell::text(runs.len().to_string()),
-                Cell::text(first.time()),
-                Cell::text(last.time()),
-            ],
-            ..Row::default()
-        })
+        Some(Row::of([
+            linked(key.name.clone(), &PageAddress::Machine(key.name), &HERE),
+            Cell::blank(&last.run.machine.kernel),
+            Cell::text(runs.len().to_string()),
+            Cell::text(first.time()),
+            Cell::text(last.time()),
+        ]))
     });
-    Table {
-        heads,
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(heads, rows)
 }

@@ -4,7 +4,7 @@ use prony_present::page::{Block, Page, Section};
 use prony_present::table::{Cell, Row, Table};
 use prony_present::words::plural;
 
-use super::{end_cell, footer, run_cell, section, words};
+use super::{end_cell, footer, run_cell, words};
 use crate::digest::RunDigest;
 use crate::machine::{MachineKey, System};
 use crate::page_address::{PageAddress, trail};
@@ -20,7 +20,7 @@ pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
             None => systems.push((system, vec![digest])),
         }
     }
-    let mut sections = vec![section(
+    let mut sections = vec![Section::of(
         "runs",
         "Runs",
         vec![Block::Table(table(runs, &here))],
@@ -50,8 +50,8 @@ pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
 }
 
 fn table(runs: &[&RunDigest], here: &PageAddress) -> Table {
-    let rows = runs.iter().enumerate().rev().map(|(i, digest)| Row {
-        cells: vec![
+    let rows = runs.iter().enumerate().rev().map(|(i, digest)| {
+        Row::of([
             run_cell(digest, here),
             Cell {
                 order: Some(i as f64),
@@ -61,14 +61,12 @@ fn table(runs: &[&RunDigest], here: &PageAddress) -> Table {
             end_cell(digest),
             Cell::blank(&digest.run.machine.kernel),
             Cell::text(&digest.run.prony_version),
-        ],
-        ..Row::default()
+        ])
     });
-    Table {
-        heads: words(&["run", "date", "suite", "end", "kernel", "Prony"]),
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(
+        words(&["run", "date", "suite", "end", "kernel", "Prony"]),
+        rows,
+    )
 }
 
 /// A system as it was over some runs.
@@ -117,6 +115,6 @@ fn of_system(i: usize, count: usize, system: &System, runs: &[&RunDigest]) -> Se
     };
     Section {
         lead: format!("{}, {span}", plural(runs.len(), "run")),
-        ..section(&format!("system-{i}"), &title, blocks)
+        ..Section::of(format!("system-{i}"), &title, blocks)
     }
 }

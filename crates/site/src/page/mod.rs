@@ -14,21 +14,11 @@ pub use server::server;
 
 use prony_compare::Finding;
 use prony_model::RunEnd;
-use prony_present::page::{Block, Section};
 use prony_present::table::{Cell, Colour, Head};
 
 use crate::digest::RunDigest;
 use crate::machine::MachineKey;
 use crate::page_address::PageAddress;
-
-fn section(id: &str, title: &str, blocks: Vec<Block>) -> Section {
-    Section {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        blocks,
-        ..Section::default()
-    }
-}
 
 fn words(titles: &[&'static str]) -> Vec<Head> {
     titles.iter().map(|title| Head::words(title)).collect()

@@ -2,10 +2,9 @@
 
 use prony_compare::Comparison;
 use prony_model::Run;
-use prony_present::page::{Block, Page};
+use prony_present::page::{Block, Page, Section};
 use prony_report::RunSummary;
 
-use super::section;
 use crate::digest::RunChange;
 use crate::machine::MachineKey;
 use crate::page_address::{PageAddress, trail};
@@ -61,6 +60,6 @@ pub fn run(
         Block::Heading("Servers over time".into()),
         Block::Links(servers.collect()),
     ];
-    page.sections.push(section("site", "Over time", blocks));
+    page.sections.push(Section::of("site", "Over time", blocks));
     page
 }

@@ -9,7 +9,7 @@ use prony_present::page::{Block, Figure as ChartFigure, Page, Section};
 use prony_present::table::{Cell, Colour, Head, Row, Table};
 use prony_present::words::plural;
 
-use super::{colour_of, end, end_cell, footer, machine_cell, run_cell, section, words};
+use super::{colour_of, end, end_cell, footer, machine_cell, run_cell, words};
 use crate::digest::{Figure, RunDigest, ServerFigures, Trust};
 use crate::page_address::{PageAddress, trail};
 
@@ -38,7 +38,7 @@ pub fn server(id: &str, runs: &[&RunDigest]) -> Page {
             of_load(i, id, &name(history[0].entry, &loads), history, &here)
         })
         .collect();
-    sections.push(section(
+    sections.push(Section::of(
         "versions",
         "Versions",
         vec![Block::Table(versions(id, runs, &here))],
@@ -118,7 +118,7 @@ fn of_load(
     blocks.push(Block::Table(table(id, history, here)));
     Section {
         lead: load::line(&entry.load),
-        ..section(&format!("history-{i}"), name, blocks)
+        ..Section::of(format!("history-{i}"), name, blocks)
     }
 }
 
@@ -272,11 +272,7 @@ fn table(id: &str, history: &[Measured<'_>], here: &PageAddress) -> Table {
         let before = i.checked_sub(1).map(|before| &history[before]);
         row(id, i, measured, before, here)
     });
-    Table {
-        heads,
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(heads, rows)
 }
 
 fn row(
@@ -389,29 +385,22 @@ fn versions(id: &str, runs: &[&RunDigest], here: &PageAddress) -> Table {
     heads.extend(words(&["first run", "last run", "machine of the last run"]));
     let rows = versions.iter().rev().filter_map(|(record, runs)| {
         let (first, last) = (*runs.first()?, *runs.last()?);
-        Some(Row {
-            cells: vec![
-                Cell::text(record.version.clone().unwrap_or_else(|| NONE.into())),
-                Cell::blank(&record.source_hash),
-                Cell::text(runs.len().to_string()),
-                Cell {
-                    href: PageAddress::Run(first.run.id.clone()).from(here),
-                    ..Cell::text(first.time())
-                },
-                Cell {
-                    href: PageAddress::Run(last.run.id.clone()).from(here),
-                    ..Cell::text(last.time())
-                },
-                machine_cell(last, here),
-            ],
-            ..Row::default()
-        })
+        Some(Row::of([
+            Cell::text(record.version.clone().unwrap_or_else(|| NONE.into())),
+            Cell::blank(&record.source_hash),
+            Cell::text(runs.len().to_string()),
+            Cell {
+                href: PageAddress::Run(first.run.id.clone()).from(here),
+                ..Cell::text(first.time())
+            },
+            Cell {
+                href: PageAddress::Run(last.run.id.clone()).from(here),
+                ..Cell::text(last.time())
+            },
+            machine_cell(last, here),
+        ]))
     });
-    Table {
-        heads,
-        rows: rows.collect(),
-        ..Table::default()
-    }
+    Table::with(heads, rows)
 }
 
 /// The runs that have no figures of the server, or not on every workload.
@@ -421,25 +410,20 @@ fn absent(id: &str, runs: &[&RunDigest], here: &PageAddress) -> Option<Section> 
             .absences
             .iter()
             .filter(|absence| absence.server == id);
-        absences.map(|absence| Row {
-            cells: vec![
+        absences.map(|absence| {
+            Row::of([
                 run_cell(digest, here),
                 Cell::text(digest.time()),
                 Cell::text(absence.workload.as_deref().unwrap_or("all workloads")),
                 Cell::text(&absence.why),
                 end_cell(digest),
-            ],
-            ..Row::default()
+            ])
         })
     });
     let rows: Vec<Row> = rows.collect();
     (!rows.is_empty()).then(|| {
         let heads = words(&["run", "date", "workload", "why", "end"]);
-        let table = Table {
-            heads,
-            rows,
-            ..Table::default()
-        };
-        section("without", "Runs without figures", vec![Block::Table(table)])
+        let table = Table::with(heads, rows);
+        Section::of("without", "Runs without figures", vec![Block::Table(table)])
     })
 }

@@ -418,18 +418,17 @@ fn problem(status: u16, title: &str, text: &str) -> Reply {
         trail: trail(&PageAddress::Comparisons),
         kicker: "Prony".into(),
         title: title.into(),
-        sections: vec![Section {
-            id: "problem".into(),
-            title: title.into(),
-            blocks: vec![
+        sections: vec![Section::of(
+            "problem",
+            title,
+            vec![
                 Block::Text(text.into()),
                 Block::Links(vec![prony_present::page::Link {
                     text: "The front page".into(),
                     href: "/index.html".into(),
                 }]),
             ],
-            ..Section::default()
-        }],
+        )],
         ..Page::default()
     };
     Reply::html(status, page.html())

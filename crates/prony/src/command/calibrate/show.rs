@@ -2,8 +2,9 @@
 
 use prony_model::quota;
 use prony_present::number::{NONE, count, duration, exact, exact_rate, share};
-use prony_present::table::{Cell, Flag, Head, Row, Table, Weight};
-use prony_present::terminal::{Paint, wrapped};
+use prony_present::page::{Block, Page, Section};
+use prony_present::table::{Cell, Head, Row, Table, Weight};
+use prony_present::terminal::Paint;
 use prony_system::format_cpu_list;
 
 use super::calibration::Calibration;
@@ -12,62 +13,44 @@ use super::engine::{AtRate, Engine, RequestCost, ScheduleLag};
 use super::meaning;
 use super::round_trip::RoundTrips;
 use super::timing::{Clock, Percentiles, Wakeups};
-use crate::view::listing;
 
 /// Everything that was measured, and what it means, in lines of at most `width` characters.
 pub fn text(calibration: &Calibration, width: usize) -> String {
     let engine = calibration.engine.as_ref();
-    let lag = calibration.schedule_lag.as_ref();
     let conditions = calibration.conditions.as_ref();
-    let parts = [
+    let means = meaning::sentences(calibration);
+    let sections = [
         calibration.clock.as_ref().map(clock),
-        waits(calibration).map(|table| lines(&table, width)),
-        engine.map(|engine| self::engine(engine, width)),
-        lag.map(|lag| lines(&schedule_lag(lag), width)),
-        conditions.map(|seen| self::conditions(seen, engine, width)),
-        meaning_list(calibration, width),
+        waits(calibration),
+        engine.map(self::engine),
+        calibration.schedule_lag.as_ref().map(schedule_lag),
+        conditions.map(|seen| self::conditions(seen, engine)),
+        (!means.is_empty()).then(|| Section::of("", "What this means", vec![Block::List(means)])),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+    let page = Page {
+        sections: sections.into_iter().flatten().collect(),
+        ..Page::default()
+    };
+    page.terminal(width, Paint { colour: false })
 }
 
-fn clock(clock: &Clock) -> String {
-    format!(
-        "Clock\n  reading it takes {}; its resolution is {}\n",
-        duration(clock.read_ns),
-        duration(clock.step_ns as f64)
-    )
-}
-
-fn lines(table: &Table, width: usize) -> String {
-    let lines = table.terminal(width.saturating_sub(2), Paint { colour: false });
-    let mut lines = lines.into_iter();
-    let caption = lines.next().unwrap_or_default();
-    std::iter::once(format!("{caption}\n"))
-        .chain(lines.map(|line| format!("  {line}\n")))
-        .collect()
+fn clock(clock: &Clock) -> Section {
+    let (read, step) = (duration(clock.read_ns), duration(clock.step_ns as f64));
+    let text = format!("reading it takes {read}; its resolution is {step}");
+    Section::of("", "Clock", vec![Block::List(vec![text])])
 }
 
 /// A table whose first column is words, and the others figures.
-fn table<const N: usize>(
-    caption: String,
-    titles: [&'static str; N],
-    rows: Vec<Vec<Cell>>,
-) -> Table {
+fn table<const N: usize>(titles: [&'static str; N], rows: Vec<Row>) -> Block {
     let figures = titles.into_iter().map(Head::figure);
-    let row = |cells| Row {
-        cells,
-        ..Row::default()
-    };
-    Table {
-        caption,
-        heads: std::iter::once(Head::words("")).chain(figures).collect(),
-        rows: rows.into_iter().map(row).collect(),
-        is_whole: true,
-    }
+    Block::Table(Table::with(
+        std::iter::once(Head::words("")).chain(figures),
+        rows,
+    ))
 }
 
 /// The timers, and the round trip: all of them durations.
-fn waits(calibration: &Calibration) -> Option<Table> {
+fn waits(calibration: &Calibration) -> Option<Section> {
     let mut rows = Vec::new();
     if let Some(Wakeups {
         asked_ns,
@@ -84,30 +67,31 @@ fn waits(calibration: &Calibration) -> Option<Table> {
         rows.push(times("round trip, one CPU".into(), one_cpu));
     }
     (!rows.is_empty()).then(|| {
-        let caption = "Timers, and a byte over the loopback network".into();
-        table(caption, ["p50", "p99", "max", "samples"], rows)
+        let title = "Timers, and a byte over the loopback network";
+        let table = table(["p50", "p99", "max", "samples"], rows);
+        Section::of("", title, vec![table])
     })
 }
 
-fn times(name: String, found: Option<Percentiles>) -> Vec<Cell> {
+fn times(name: String, found: Option<Percentiles>) -> Row {
     let ns = |of: fn(Percentiles) -> Option<u64>| optional(found.and_then(of));
-    vec![
+    Row::of([
         Cell::text(name),
         ns(|found| Some(found.p50)),
         ns(|found| found.p99),
         ns(|found| Some(found.max)),
         Cell::text(found.map_or(NONE.into(), |found| exact(found.count))),
-    ]
+    ])
 }
 
 fn optional(ns: Option<u64>) -> Cell {
     Cell::optional(ns.map(|ns| ns as f64), duration)
 }
 
-fn engine(engine: &Engine, width: usize) -> String {
+fn engine(engine: &Engine) -> Section {
     let side = |name: &str, cost: Option<RequestCost>, calls: Option<f64>, busy: f64| {
         let time = |of: fn(&RequestCost) -> f64| Cell::optional(cost.as_ref().map(of), duration);
-        vec![
+        Row::of([
             Cell::text(name),
             time(RequestCost::cpu_ns),
             time(|cost| cost.user_ns),
@@ -116,13 +100,9 @@ fn engine(engine: &Engine, width: usize) -> String {
             Cell::optional(cost.and_then(|cost| cost.cycles), count),
             Cell::optional(calls, |calls| format!("{calls:.2}")),
             Cell::text(share(busy)),
-        ]
+        ])
     };
     let table = table(
-        format!(
-            "Cost per request: small response, closed loop of 64 connections over {}",
-            engine.event_loop
-        ),
         [
             "CPU time",
             "user",
@@ -142,8 +122,7 @@ fn engine(engine: &Engine, width: usize) -> String {
             side("reference server", engine.server, None, engine.server_busy),
         ],
     );
-    let mut text = lines(&table, width);
-    text += &format!("  {} responses per second", count(engine.rate_per_s));
+    let mut text = format!("{} responses per second", count(engine.rate_per_s));
     if let Some(Percentiles {
         p50,
         p99: Some(p99),
@@ -153,42 +132,37 @@ fn engine(engine: &Engine, width: usize) -> String {
         let (p50, p99) = (duration(p50 as f64), duration(p99 as f64));
         text += &format!("; latency (closed loop): p50 {p50}, p99 {p99}");
     }
-    text + "\n"
-}
-
-fn schedule_lag(lag: &ScheduleLag) -> Table {
-    let row = |waiting: &str, at: &AtRate| {
-        vec![
-            Cell::text(format!("{}, {waiting}", exact_rate(at.rate_per_s))),
-            optional(at.lag_ns.map(|lag| lag.p50)),
-            optional(at.lag_ns.and_then(|lag| lag.p99)),
-            Cell::text(format!("{:.3}", at.rate_ratio)),
-            Cell::text(share(at.generator_busy)),
-        ]
-    };
-    let ways = [("sleeping", &lag.sleeping), ("spinning", &lag.spinning)];
-    let rows = ways.into_iter().flat_map(|(waiting, rates)| {
-        let rows = rates.iter().map(move |at| (row(waiting, at), at));
-        rows.collect::<Vec<_>>()
-    });
-    let (cells, rates): (Vec<_>, Vec<_>) = rows.unzip();
-    let titles = ["lag p50", "lag p99", "sent", "busy"];
-    let mut table = table(
-        "Schedule lag: evenly spaced requests, one thread".into(),
-        titles,
-        cells,
+    let title = format!(
+        "Cost per request: small response, closed loop of 64 connections over {}",
+        engine.event_loop
     );
-    for (row, at) in table.rows.iter_mut().zip(rates) {
-        row.flags
-            .extend(at.client_limited_by.as_ref().map(|why| Flag {
-                text: format!("the generator was the bottleneck: {why}"),
-                weight: Weight::Note,
-            }));
-    }
-    table
+    Section::of("", title, vec![table, Block::List(vec![text])])
 }
 
-fn conditions(seen: &Conditions, engine: Option<&Engine>, width: usize) -> String {
+fn schedule_lag(lag: &ScheduleLag) -> Section {
+    let row = |waiting: &str, at: &AtRate| {
+        let limited = at.client_limited_by.iter();
+        let limited = limited.map(|why| format!("the generator was the bottleneck: {why}"));
+        Row {
+            cells: vec![
+                Cell::text(format!("{}, {waiting}", exact_rate(at.rate_per_s))),
+                optional(at.lag_ns.map(|lag| lag.p50)),
+                optional(at.lag_ns.and_then(|lag| lag.p99)),
+                Cell::text(format!("{:.3}", at.rate_ratio)),
+                Cell::text(share(at.generator_busy)),
+            ],
+            ..Row::flagged(Weight::Note, limited)
+        }
+    };
+    let sleeping = lag.sleeping.iter().map(|at| row("sleeping", at));
+    let spinning = lag.spinning.iter().map(|at| row("spinning", at));
+    let rows = sleeping.chain(spinning).collect();
+    let table = table(["lag p50", "lag p99", "sent", "busy"], rows);
+    let title = "Schedule lag: evenly spaced requests, one thread";
+    Section::of("", title, vec![table])
+}
+
+fn conditions(seen: &Conditions, engine: Option<&Engine>) -> Section {
     let machine = &seen.machine;
     let unseen = || "not visible".to_owned();
     let counted = match engine.and_then(|engine| engine.generator) {
@@ -202,7 +176,7 @@ fn conditions(seen: &Conditions, engine: Option<&Engine>, width: usize) -> Strin
         None => NONE.to_owned(),
     };
     let limit = |limit: Option<u64>| limit.map_or_else(|| "unlimited".to_owned(), exact);
-    let rows = [
+    let facts = vec![
         (
             "CPU",
             format!("{}, {} online", machine.cpu_model, machine.cpus),
@@ -247,15 +221,5 @@ fn conditions(seen: &Conditions, engine: Option<&Engine>, width: usize) -> Strin
             }),
         ),
     ];
-    let rows = rows.map(|(name, text)| (name.to_owned(), text));
-    format!("The machine\n{}", listing(&rows, width))
-}
-
-fn meaning_list(calibration: &Calibration, width: usize) -> Option<String> {
-    let sentences = meaning::sentences(calibration);
-    let items = sentences.iter().map(|sentence| {
-        let lines = wrapped(sentence, width.saturating_sub(2));
-        format!("- {}\n", lines.join("\n  "))
-    });
-    (!sentences.is_empty()).then(|| format!("What this means\n{}", items.collect::<String>()))
+    Section::of("", "The machine", vec![Block::Facts(facts)])
 }

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
+use prony_present::terminal::listing;
 use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
 use prony_store::{Store, export_json};
@@ -26,7 +27,7 @@ use crate::exit::{
 use crate::fleet::Loads;
 use crate::project::{self, Project};
 use crate::result_file::{self, ResultFile};
-use crate::view::{explanation_files, listing, minutes, report_files, run_progress, width};
+use crate::view::{explanation_files, minutes, report_files, run_progress, width};
 
 /// Runs the suite, or all of them, shows the comparison and writes the reports.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {

@@ -105,7 +105,7 @@ fn flows_that_are_not_ok_say_why() {
         (
             "GET http://{{host}}/hello\nGET http://{{host}}/no-such\nHTTP 200\nGET http://{{host}}/hello?3\n",
             "-n6 -c2",
-            "  0 ok flows, 0/s, 6 failed\n …     First error (wrong status): a.hurl:3:6: Assert status code: actual value is <404>\n",
+            "  0 ok flows, 0/s, 6 failed\n … ↳ First error (wrong status): a.hurl:3:6: Assert status code: actual value is <404>\n",
             "outcomes.ok=6 outcomes.wrong_status=6 flows.entries.0.requests=6 flows.entries.1.requests=6 flows.entries.2.requests=0",
         ),
         // A flow that cannot go on.
