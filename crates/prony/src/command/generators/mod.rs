@@ -17,11 +17,12 @@ use clap::Args;
 use prony_driver::{Catalogue, Counters, FindError, Resources, Tool};
 use prony_present::markdown;
 use prony_present::terminal::{Paint, wrapped};
+use prony_reference::script::Freeze;
 use prony_server::Layout;
 use prony_system::format_cpu_list;
 use serde::Serialize;
 
-use self::case::{Case, Freeze};
+use self::case::Case;
 use self::rounds::{CasePlan, CaseResult, measure};
 use self::tables::CaseTable;
 use super::flags::{CpuFlags, LiveFlags, ResultFlags};

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use prony_driver::{Arrivals, DriverResult, Load, Resources, Tool};
+use prony_reference::script::{Freeze, Script, even_arrivals};
 use serde::Serialize;
 
-use super::case::{Case, Freeze};
+use super::case::Case;
 use crate::reference_server::{ReferenceServer, ReferenceServers, Serving};
 
 /// The shares of the percentiles that are compared with the true ones.
@@ -82,7 +83,12 @@ impl CasePlan {
     fn empty(&self, case: &Case) -> CaseResult {
         let duration = case.duration(self.duration, self.freeze);
         let truth = case.rate().filter(|_| case.is_frozen()).map(|rate| {
-            let truth = self.freeze.true_latencies(rate, duration);
+            let script = Script {
+                freeze: Some(self.freeze),
+                ..Script::default()
+            };
+            let requests = (rate * duration.as_secs_f64()).round().max(1.0) as u64;
+            let truth = script.latencies(even_arrivals(rate, requests));
             SHARES.map(|share| truth.at(share).as_nanos() as f64)
         });
         CaseResult {
@@ -171,7 +177,7 @@ impl CasePlan {
         interrupt: &AtomicBool,
     ) -> Result<Option<ReferenceServer>, Box<dyn Error>> {
         let serving = Serving {
-            freeze: case.is_frozen().then(|| self.freeze.to_string()),
+            freeze: case.is_frozen().then_some(self.freeze),
             tls: case.protocol.is_tls(),
         };
         match self.servers.start(&serving, interrupt) {
