@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_driver::{Arrivals, DriveError, DriverResult, End, Load, Reported, Resources, Tool};
+use prony_driver::{Arrivals, DriveError, DriverResult, End, Load, Reported, Tool};
 use prony_model::{
     Arrivals as RecordedArrivals, Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadShape,
     LoadSpec, Outcome, Outcomes, Schedule, Target, WarmupResult, WrongResponse,
@@ -193,14 +193,10 @@ impl Drive<'_> {
         let load = self.load();
         // This does not happen: loads that the tool cannot generate are not planned.
         let load = load.map_err(|what| DriveError::Unsupported(what.into()))?;
-        let limits = Resources {
-            cpus: self.cpus.to_vec(),
-            counters: None,
-        };
         let warmup = warmup(self.spec, &load)
-            .map(|warmup| self.tool.run(&warmup, &limits, interrupt))
+            .map(|warmup| self.tool.run(&warmup, self.cpus, interrupt))
             .transpose()?;
-        let measured = self.tool.run(&load, &limits, interrupt)?;
+        let measured = self.tool.run(&load, self.cpus, interrupt)?;
         Ok(self.result(&load, warmup.as_ref(), &measured))
     }
 
@@ -266,6 +262,8 @@ impl Drive<'_> {
             cpu_user_s: usage.cpu_user_s,
             cpu_system_s: usage.cpu_system_s,
             busy_max: busy,
+            cycles: usage.cycles,
+            instructions: usage.instructions,
             event_loop: self.tool.name_and_version(),
             cpus: self.cpus.to_vec(),
             ..GeneratorCost::default()

@@ -14,7 +14,8 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use clap::Args;
-use prony_driver::{Catalogue, Counters, FindError, Resources, Tool};
+use prony_driver::{Catalogue, FindError, Tool};
+use prony_kernel::Counters;
 use prony_present::markdown;
 use prony_present::terminal::{Paint, wrapped};
 use prony_reference::script::Freeze;
@@ -117,8 +118,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if arguments.cpus.load_cpus.is_none() {
         cpus.load.truncate(1);
     }
-    let counters = Counters::probe();
-    let counted = match counters {
+    let counted = match Counters::open() {
         Some(_) => "the machine counts cycles and instructions",
         None => "the machine does not count cycles and instructions",
     };
@@ -137,10 +137,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         is_quiet: arguments.live.quiet,
         duration: arguments.duration,
         freeze: arguments.freeze,
-        limits: Resources {
-            cpus: cpus.load.clone(),
-            counters,
-        },
+        cpus: cpus.load.clone(),
         servers: ReferenceServers::on(&cpus.server, &layout)?,
         proto: layout.workloads_for(layout.root()).join("echo.proto"),
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_driver::{Arrivals, DriverResult, Load, Resources, Tool};
+use prony_driver::{Arrivals, DriverResult, Load, Tool};
 use prony_reference::script::{Freeze, Script, even_arrivals};
 use serde::Serialize;
 
@@ -24,7 +24,8 @@ pub struct CasePlan {
     pub is_quiet: bool,
     pub duration: Duration,
     pub freeze: Freeze,
-    pub limits: Resources,
+    /// The CPUs of the tools.
+    pub cpus: Vec<usize>,
     pub servers: ReferenceServers,
     /// The file that declares the gRPC call.
     pub proto: PathBuf,
@@ -154,7 +155,7 @@ impl CasePlan {
                 };
                 let duration = Duration::from_secs_f64(result.duration_s);
                 let load = self.turn(&result.case, tool, &server.host(), duration);
-                match tool.run(&load, &self.limits, interrupt) {
+                match tool.run(&load, &self.cpus, interrupt) {
                     Ok(gave) => part.rounds[round] = Some(gave),
                     Err(error) if error.is_interrupt() => return Ok(()),
                     Err(error) => {

@@ -248,7 +248,7 @@ impl CaseView<'_> {
             .tools
             .iter()
             .flat_map(|part| part.rounds.iter().flatten());
-        if all.any(|one| one.counts.is_some()) {
+        if all.any(|one| one.usage.cycles.is_some()) {
             columns.extend([
                 medians("cycles", DriverResult::cycles_per_request, number::count),
                 ratios(of.clone(), DriverResult::cycles_per_request),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use prony_driver::{Catalogue, Counts, DriverResult, Latency, Reported, Tool, Usage};
+use prony_driver::{Catalogue, DriverResult, Latency, Reported, Tool, Usage};
 
 use super::rounds::{CaseResult, ToolResult};
 use super::{in_markdown, in_terminal, tables};
@@ -40,12 +40,10 @@ fn tool(id: &str, rate: Option<f64>, counted: bool) -> ToolResult {
                 wall_s: 2.0,
                 cpu_user_s: 0.5,
                 cpu_system_s: 1.5,
+                cycles: counted.then_some(ok * 20_000),
+                instructions: counted.then_some(ok * 13_000),
                 ..Usage::default()
             },
-            counts: counted.then_some(Counts {
-                cycles: ok * 20_000,
-                instructions: ok * 13_000,
-            }),
         })
     };
     ToolResult {
