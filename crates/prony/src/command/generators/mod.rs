@@ -107,6 +107,7 @@ struct Document<'a> {
     server_cpus: &'a [usize],
     load_cpus: &'a [usize],
     freeze: String,
+    seed: u64,
     cases: &'a [CaseResult],
 }
 
@@ -134,6 +135,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         tools,
         cases: arguments.cases.clone(),
         rounds: arguments.rounds,
+        seed: arguments::new_seed(),
         is_quiet: arguments.live.quiet,
         duration: arguments.duration,
         freeze: arguments.freeze,
@@ -161,6 +163,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             server_cpus: &cpus.server,
             load_cpus: &cpus.load,
             freeze: arguments.freeze.to_string(),
+            seed: plan.seed,
             cases: &results,
         };
         file.write_json(&document)?;

@@ -38,7 +38,7 @@ pub fn table(result: &CaseResult, tools: &[Tool]) -> Option<CaseTable> {
     let view = CaseView {
         result,
         tools,
-        baseline: (!result.case.is_frozen()).then_some(baseline),
+        baseline: (!result.case.is_frozen).then_some(baseline),
     };
     let rounds = parts()
         .map(|part| part.rounds.iter().flatten().count())
@@ -63,10 +63,13 @@ pub fn table(result: &CaseResult, tools: &[Tool]) -> Option<CaseTable> {
     });
     let table = Table {
         caption: format!(
-            "{}; {} of {} s",
+            "{}; {} of {}",
             result.case,
             plural(rounds, "round"),
-            result.duration_s
+            result
+                .load
+                .duration_s
+                .map_or_else(String::new, number::seconds)
         ),
         rows: truth.into_iter().chain(rows).collect(),
         heads: std::iter::once(Head::words("generator"))

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use prony_driver::{Catalogue, DriverResult, Latency, Reported, Tool, Usage};
+use prony_model::LoadSpec;
 
 use super::rounds::{CaseResult, ToolResult};
 use super::{in_markdown, in_terminal, tables};
@@ -59,7 +60,10 @@ fn result(case: &str, tools: Vec<ToolResult>) -> CaseResult {
     CaseResult {
         case: case.parse().unwrap(),
         name: case.into(),
-        duration_s: 2.0,
+        load: LoadSpec {
+            duration_s: Some(2.0),
+            ..LoadSpec::default()
+        },
         truth_ns: (case == "frozen:1k").then_some([0.0, 100_000.0, 900e6, 990e6]),
         tools,
     }
