@@ -16,8 +16,7 @@ use std::time::Duration;
 use clap::Args;
 use prony_driver::{Catalogue, FindError, Tool};
 use prony_kernel::Counters;
-use prony_present::markdown;
-use prony_present::terminal::{Paint, wrapped};
+use prony_present::terminal::Paint;
 use prony_reference::script::Freeze;
 use prony_server::Layout;
 use prony_system::format_cpu_list;
@@ -25,7 +24,6 @@ use serde::Serialize;
 
 use self::case::Case;
 use self::rounds::{CasePlan, CaseResult, measure};
-use self::tables::CaseTable;
 use super::flags::{CpuFlags, LiveFlags, ResultFlags};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, failure_if, interrupt_on_signals, usage};
@@ -128,9 +126,6 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         format_cpu_list(&cpus.server),
         format_cpu_list(&cpus.load)
     );
-    if !arguments.live.quiet {
-        errln!("{conditions}");
-    }
     let plan = CasePlan {
         tools,
         cases: arguments.cases.clone(),
@@ -148,14 +143,11 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let interrupt = interrupt_on_signals()?;
     let mut results = Vec::new();
     let measured = measure(&plan, &interrupt, &mut results);
-    let tables = results.iter();
-    let tables: Vec<CaseTable> = tables
-        .filter_map(|result| tables::table(result, &plan.tools))
-        .collect();
-    result_file::show(&in_terminal(&tables, width()), &files);
+    let page = tables::page(&results, &plan.tools, &conditions);
+    result_file::show(&page.terminal(width(), Paint { colour: false }), &files);
     let [to_markdown, to_json] = files;
     if let Some(file) = to_markdown {
-        file.write(&in_markdown(&plan.tools, &tables, &conditions))?;
+        file.write(&page.markdown())?;
     }
     if let Some(file) = to_json {
         let document = Document {
@@ -199,40 +191,6 @@ fn tools(layout: &Layout, named: &[String]) -> Result<Vec<Tool>, Box<dyn Error>>
         true => Err("none of these tools is installed".into()),
         false => Ok(tools),
     }
-}
-
-fn in_terminal(tables: &[CaseTable], width: usize) -> String {
-    let mut text = String::new();
-    for CaseTable { table, notes } in tables {
-        let width = width.saturating_sub(2);
-        let mut lines = table.terminal(width, Paint { colour: false });
-        lines.extend(notes.iter().flat_map(|note| wrapped(note, width)));
-        // The caption is not indented.
-        text += &format!("{}\n\n", lines.join("\n  "));
-    }
-    text
-}
-
-fn in_markdown(tools: &[Tool], tables: &[CaseTable], conditions: &str) -> String {
-    let mut text = format!(
-        "{conditions} Medians over the rounds; ratios within each round: median (lowest–highest).\n\n"
-    );
-    for CaseTable { table, notes } in tables {
-        text += &table.markdown();
-        if !notes.is_empty() {
-            text.push('\n');
-        }
-        for note in notes {
-            text += &format!("- {}\n", markdown::escaped(note));
-        }
-        text.push('\n');
-    }
-    for tool in tools {
-        if let Some(notes) = &tool.manifest.notes {
-            text += &format!("- {}: {notes}\n", tool.manifest.title);
-        }
-    }
-    text
 }
 
 fn exit_code(results: &[CaseResult], interrupted: bool) -> ExitCode {

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use prony_driver::{Catalogue, DriverResult, Latency, Reported, Tool, Usage};
 use prony_model::LoadSpec;
+use prony_present::terminal::Paint;
 
 use super::rounds::{CaseResult, ToolResult};
-use super::{in_markdown, in_terminal, tables};
+use super::tables;
 use crate::project;
 use crate::tests::golden;
 
@@ -120,15 +121,15 @@ fn tables_are_the_golden_ones() {
     ];
     let tools = tools();
     let results = results.map(|(case, tools)| result(case, tools));
-    let tables = results.iter().filter_map(|one| tables::table(one, &tools));
-    let tables: Vec<_> = tables.collect();
     let conditions = "Server on CPU 0, each generator on CPU 1.";
+    let page = tables::page(&results, &tools, conditions);
+    let terminal = |width| page.terminal(width, Paint { colour: false });
     golden(
         "generators",
         &[
-            ("80 columns", in_terminal(&tables, 80)),
-            ("120 columns", in_terminal(&tables, 120)),
-            ("Markdown", in_markdown(&tools, &tables, conditions)),
+            ("80 columns", terminal(80)),
+            ("120 columns", terminal(120)),
+            ("Markdown", page.markdown()),
         ],
     );
 }
