@@ -18,4 +18,4 @@ pub use command::{Arrivals, Call, End, Invocation, Load, Unsupported};
 pub use manifest::{Catalogue, CatalogueError, MANIFEST_FILE, Manifest};
 pub use output::{Latency, RateLatency, ReadError, Reported};
 pub use process::{RunError, Usage};
-pub use tool::{Counters, Counts, DriveError, DriverResult, FindError, Resources, Tool};
+pub use tool::{DriveError, DriverResult, FindError, Tool};

@@ -1,5 +1,6 @@
 //! A tool's process: pinned, with a time limit, and its resource usage.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use prony_kernel::TreeCounters;
 use prony_system::pin_current_thread;
 use serde::Serialize;
 use wait4::{ResUse, Wait4};
@@ -36,6 +38,10 @@ pub struct Usage {
     pub voluntary_switches: u64,
     /// Involuntary context switches: how often it was preempted.
     pub involuntary_switches: u64,
+    /// CPU cycles in both modes; `None` if the machine has no counters for them.
+    pub cycles: Option<u64>,
+    /// Instructions, likewise.
+    pub instructions: Option<u64>,
 }
 
 impl Usage {
@@ -120,8 +126,9 @@ fn run_in_group(
     group.take(command);
     let switches_before = switches()?;
     let begin = Instant::now();
+    let Spawned { tool, counters } = spawn_on(command, cpus)?;
     let mut running = Running {
-        tool: Some(spawn_on(command, cpus)?),
+        tool: Some(tool),
         group,
     };
     let used = loop {
@@ -147,6 +154,7 @@ fn run_in_group(
         let (status, tail) = (used.status, tail(&mut stdout, &mut stderr)?);
         return Ok(Err(RunError::Failed { status, tail }));
     }
+    let counted = counters.and_then(|counters| counters.read());
     Ok(Ok(Ended {
         stdout: text(&mut stdout)?,
         usage: Usage {
@@ -155,16 +163,29 @@ fn run_in_group(
             cpu_system_s: used.rusage.stime.as_secs_f64(),
             voluntary_switches: switches_after.voluntary - switches_before.voluntary,
             involuntary_switches: switches_after.involuntary - switches_before.involuntary,
+            cycles: counted.map(|counted| counted.cycles),
+            instructions: counted.map(|counted| counted.instructions),
         },
     }))
 }
 
-/// Starts the command from a thread pinned to `cpus`: a child process inherits the thread's CPUs.
-fn spawn_on(command: &mut Command, cpus: &[usize]) -> io::Result<Child> {
+/// A process that was started.
+struct Spawned {
+    tool: Child,
+    /// Counts for it and all that it starts; `None` if the machine cannot.
+    counters: Option<TreeCounters>,
+}
+
+/// Starts the command from a thread pinned to `cpus` whose cycles and instructions are counted: a child process inherits
+/// the thread's CPUs and counters.
+fn spawn_on(command: &mut Command, cpus: &[usize]) -> io::Result<Spawned> {
     thread::scope(|scope| {
         let starting = scope.spawn(|| {
             pin_current_thread(cpus)?;
-            command.spawn()
+            // 0 is the calling thread.
+            let counters = TreeCounters::open(|| Ok(BTreeSet::from([0])));
+            let tool = command.spawn()?;
+            Ok(Spawned { tool, counters })
         });
         starting
             .join()
@@ -309,6 +330,24 @@ mod tests {
         let mut command = Command::new("sleep");
         let error = run(command.arg("600"), &[], limit, &interrupt).unwrap_err();
         assert!(matches!(error, RunError::TimeLimit { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_process_and_its_children_are_counted_if_the_machine_counts() {
+        let count = |loops: u32| {
+            let script = format!("(i=0; while [ $i -lt {loops} ]; do i=$((i+1)); done); true");
+            let mut command = Command::new("sh");
+            let (limit, interrupt) = (Duration::from_secs(60), AtomicBool::new(false));
+            let ended = run(command.args(["-c", &script]), &[], limit, &interrupt).unwrap();
+            ended.usage.instructions
+        };
+        let counted = count(1).zip(count(100_000));
+        let can_count = prony_kernel::Counters::open().is_some();
+        assert_eq!(counted.is_some(), can_count);
+        assert!(
+            counted.is_none_or(|(few, many)| many > few + 10_000_000),
+            "{counted:?}"
+        );
     }
 }
 

@@ -1,14 +1,12 @@
 //! An installed tool.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_system::{is_program, on_path};
 use serde::Serialize;
-use tempfile::NamedTempFile;
 
 use crate::command::{End, Load, Unsupported};
 use crate::manifest::Manifest;
@@ -43,15 +41,6 @@ pub struct FindError {
     pub install: String,
 }
 
-/// The CPUs that a tool runs on, and its performance counters.
-#[derive(Clone, Debug, Default)]
-pub struct Resources {
-    /// The CPUs that it is pinned to; empty for all.
-    pub cpus: Vec<usize>,
-    /// Counts its cycles and instructions, if possible.
-    pub counters: Option<Counters>,
-}
-
 /// The result of one run of a tool: its own report, and what it cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DriverResult {
@@ -65,8 +54,6 @@ pub struct DriverResult {
     pub reported: Reported,
     /// What it used, its start and end included.
     pub usage: Usage,
-    /// Cycles and instructions, if they were counted.
-    pub counts: Option<Counts>,
 }
 
 impl DriverResult {
@@ -77,12 +64,12 @@ impl DriverResult {
 
     /// Cycles per expected response, if they were counted.
     pub fn cycles_per_request(&self) -> Option<f64> {
-        self.per_request(self.counts?.cycles as f64)
+        self.per_request(self.usage.cycles? as f64)
     }
 
     /// Instructions per expected response, if they were counted.
     pub fn instructions_per_request(&self) -> Option<f64> {
-        self.per_request(self.counts?.instructions as f64)
+        self.per_request(self.usage.instructions? as f64)
     }
 
     /// The share (0 to 1) of its CPU time that was in the kernel; `None` if it used none.
@@ -150,7 +137,7 @@ impl Tool {
         self.manifest.invocation(load, &self.prony).err()
     }
 
-    /// Runs a load.
+    /// Runs a load on `cpus`, or on all of them if the list is empty.
     ///
     /// # Errors
     /// If it cannot generate that load, fails, takes too long, prints something its manifest does not describe, or
@@ -161,30 +148,16 @@ impl Tool {
     pub fn run(
         &self,
         load: &Load,
-        resources: &Resources,
+        cpus: &[usize],
         interrupt: &AtomicBool,
     ) -> Result<DriverResult, DriveError> {
         let invocation = self.manifest.invocation(load, &self.prony)?;
-        let counted = resources.counters.as_ref().and_then(|counters| {
-            let file = NamedTempFile::new().ok()?;
-            Some((counters.prefix(file.path()), file))
-        });
-        let mut words: Vec<OsString> = counted
-            .iter()
-            .flat_map(|(words, _)| words.clone())
-            .collect();
-        words.push(self.program.clone().into());
-        words.extend(invocation.arguments.iter().map(OsString::from));
-        let mut command = Command::new(&words[0]);
+        let mut command = Command::new(&self.program);
         command
-            .args(&words[1..])
+            .args(&invocation.arguments)
             .envs(invocation.environment.iter().cloned());
-        let ended = process::run(&mut command, &resources.cpus, time_limit(load), interrupt)?;
+        let ended = process::run(&mut command, cpus, time_limit(load), interrupt)?;
         let reported = self.manifest.output().read(&ended.stdout);
-        let counts = counted.and_then(|(_, file)| {
-            let text = std::fs::read_to_string(file.path()).ok()?;
-            read_counts(&text)
-        });
         Ok(DriverResult {
             driver: self.id.clone(),
             version: self.version.clone(),
@@ -192,7 +165,6 @@ impl Tool {
             reported: reported
                 .map_err(|error| DriveError::Read(error, last_lines(&ended.stdout, 3)))?,
             usage: ended.usage,
-            counts,
         })
     }
 
@@ -231,77 +203,4 @@ fn version(manifest: &Manifest, program: &Path) -> Option<String> {
     let printed = String::from_utf8_lossy(&printed);
     let captures = command.pattern.0.captures(&printed)?;
     Some(captures.get(1)?.as_str().to_owned())
-}
-
-/// Two events in two modes.
-const EVENTS: &str = "cycles:u,cycles:k,instructions:u,instructions:k";
-
-/// A `perf stat` that works here.
-#[derive(Clone, Debug)]
-pub struct Counters(());
-
-/// Counts over a command and all that it started, in user mode and in the kernel together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// CPU cycles.
-    pub cycles: u64,
-    /// Instructions.
-    pub instructions: u64,
-}
-
-impl Counters {
-    /// Tries `perf` once; `None` if it is not installed or cannot count.
-    pub fn probe() -> Option<Counters> {
-        let tried = Command::new("perf")
-            .args(["stat", "-x,", "-e", EVENTS, "--", "true"])
-            .stdin(Stdio::null())
-            .output()
-            .ok()?;
-        let counted = read_counts(&String::from_utf8_lossy(&tried.stderr));
-        (tried.status.success() && counted.is_some()).then_some(Counters(()))
-    }
-
-    /// The words to put before a command so that `perf` counts it and writes the figures to `file`.
-    pub(crate) fn prefix(&self, file: &Path) -> Vec<OsString> {
-        let mut words: Vec<OsString> = ["perf", "stat", "-x,", "-e", EVENTS, "-o"]
-            .map(OsString::from)
-            .into();
-        words.push(file.into());
-        words.push("--".into());
-        words
-    }
-}
-
-/// Parses what `perf stat -x,` wrote; `None` if an event was not counted.
-pub(crate) fn read_counts(text: &str) -> Option<Counts> {
-    let event = |name: &str| {
-        text.lines().find_map(|line| {
-            let mut fields = line.split(',');
-            let count = fields.next()?.parse::<u64>().ok()?;
-            (fields.nth(1)? == name).then_some(count)
-        })
-    };
-    Some(Counts {
-        cycles: event("cycles:u")? + event("cycles:k")?,
-        instructions: event("instructions:u")? + event("instructions:k")?,
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_output_of_perf_is_parsed() {
-        let counted = "# started on a day\n\n\
-             100,,cycles:u,5000,100.00,,\n\
-             20,,cycles:k,5000,100.00,,\n\
-             300,,instructions:u,5000,100.00,3.00,insn per cycle\n\
-             4,,instructions:k,5000,100.00,,\n";
-        let counts = read_counts(counted).unwrap();
-        assert_eq!((counts.cycles, counts.instructions), (120, 304));
-        let refused = counted.replace("20,,cycles:k", "<not supported>,,cycles:k");
-        assert_eq!(read_counts(&refused), None);
-        assert_eq!(read_counts(""), None);
-    }
 }

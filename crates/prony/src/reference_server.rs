@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_load::{HttpUrl, Request, exchange};
+use prony_reference::script::Freeze;
 use prony_server::{
     Built, Certificate, FreePorts, Launch, Layout, Probe, ProcessTree, RunningServer,
     SupervisorProgram, Word, bring_up, with_short_lines,
@@ -27,8 +28,8 @@ pub struct ReferenceServers {
 /// What is special about one.
 #[derive(Clone, Debug, Default)]
 pub struct Serving {
-    /// When it freezes, as `FREEZE/PERIOD`.
-    pub freeze: Option<String>,
+    /// When it freezes.
+    pub freeze: Option<Freeze>,
     /// Whether it speaks TLS.
     pub tls: bool,
 }
@@ -62,7 +63,7 @@ impl ReferenceServers {
         let program = self.launch.supervisor.path().display().to_string();
         let mut run = vec![program, "reference".to_owned()];
         if let Some(freeze) = &serving.freeze {
-            run.extend(["--freeze".to_owned(), freeze.clone()]);
+            run.extend(["--freeze".to_owned(), freeze.to_string()]);
         }
         let probe = match serving.freeze.is_some() || serving.tls {
             true => listens,

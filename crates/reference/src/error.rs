@@ -56,7 +56,9 @@ pub enum ReferenceError {
 pub enum ScriptError {
     #[error("`{0}` is not a freeze; write its length and period, for instance 1s/10s")]
     Freeze(String),
-    #[error("a freeze must be longer than 0 and shorter than its period")]
+    #[error(
+        "a freeze must be longer than 0 and shorter than its period, which may be at most a day"
+    )]
     FreezeLength,
     #[error(
         "`{0}` is not a distribution of service times; \

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
-use prony_driver::{DriveError, End, Load, Manifest, Resources, RunError, Tool};
+use prony_driver::{DriveError, End, Load, Manifest, RunError, Tool};
 use prony_testkit::processes::{ids_in, is_alive, write_script};
 use prony_testkit::until;
 use tempfile::TempDir;
@@ -73,7 +73,7 @@ fn run(tool: &Tool) -> Result<prony_driver::DriverResult, DriveError> {
         connections: 7,
         ..Load::new("http://a/")
     };
-    tool.run(&load, &Resources::default(), &AtomicBool::new(false))
+    tool.run(&load, &[], &AtomicBool::new(false))
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn an_interrupt_ends_the_tool_and_what_it_started() {
     let (tool, child) = (script.tool(), script.file("child"));
     let interrupt = Arc::new(AtomicBool::new(false));
     let stop = interrupt.clone();
-    let running = thread::spawn(move || tool.run(&long_load(), &Resources::default(), &stop));
+    let running = thread::spawn(move || tool.run(&long_load(), &[], &stop));
     let child = id_in(&child);
     assert!(is_alive(child));
     interrupt.store(true, Relaxed);
@@ -162,8 +162,7 @@ fn runs_a_tool_until_it_is_killed() {
     let Some(folder) = env::var_os(SCRIPT_FOLDER) else {
         return;
     };
-    let ended =
-        tool(Path::new(&folder)).run(&long_load(), &Resources::default(), &AtomicBool::new(false));
+    let ended = tool(Path::new(&folder)).run(&long_load(), &[], &AtomicBool::new(false));
     panic!("the tool ended: {ended:?}");
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use prony_driver::{Catalogue, Load, Resources, Tool};
+use prony_driver::{Catalogue, Load, Tool};
 use prony_testkit::recorder::{HttpServer, Received};
 
 /// Checks what each installed tool sends for the load that `change` gives; only tools in `cannot` may be unable to
@@ -28,7 +28,7 @@ fn each_tool(change: impl Fn(&mut Load), cannot: &[&str], check: impl Fn(&str, &
             assert!(cannot.contains(&id), "{id}: {why}");
             continue;
         }
-        let result = tool.run(&load, &Resources::default(), &AtomicBool::new(false));
+        let result = tool.run(&load, &[], &AtomicBool::new(false));
         let result = result.unwrap_or_else(|error| panic!("{id}: {error}"));
         assert!(result.reported.ok > 0, "{id}: {result:?}");
         check(id, &server.all());

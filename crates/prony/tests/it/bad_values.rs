@@ -169,7 +169,7 @@ generators --duration | 0 500ms 3601 | it must be from 1s to 1h
 generators --cases | hello:0 hello:2M:1 '' | --cases
 generators --cases | rate:NaN rate:-1 | NO_COUNT
 generators --freeze | 2s/1s | a freeze must be longer than 0 and shorter than its period
-generators --freeze | x -1 | is not FREEZE/PERIOD; write for instance 1s/10s
+generators --freeze | x -1 | is not a freeze; write its length and period, for instance 1s/10s
 generators --tools | '' wrk, | NO_NAME
 calibrate --server-cpus | 1000 | CPUS
 calibrate --load-cpus | x -1 | NO_CPU

@@ -1,5 +1,6 @@
 //! A server that stands still at the end of every period.
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -15,16 +16,35 @@ pub struct Freeze {
     period: Duration,
 }
 
+/// Longer than any load.
+const LONGEST_PERIOD: Duration = Duration::from_secs(24 * 3600);
+
 impl Freeze {
     /// Frozen for `length` at the end of every `period`.
     ///
     /// # Errors
-    /// If it takes no time, or the whole period.
+    /// If it takes no time, or the whole period, or the period is longer than a day.
     pub fn new(length: Duration, period: Duration) -> Result<Self, ScriptError> {
-        match Duration::ZERO < length && length < period {
+        match Duration::ZERO < length && length < period && period <= LONGEST_PERIOD {
             true => Ok(Self { length, period }),
             false => Err(ScriptError::FreezeLength),
         }
+    }
+
+    /// The least whole number of seconds, from `asked` on, that contains a freeze and ends between two: a load that ended
+    /// in a freeze would miss the responses to its last requests.
+    pub fn duration_of_whole_freezes(&self, asked: Duration) -> Duration {
+        let awake = self.period - self.length;
+        let middle = awake / 2;
+        let first = asked.max(self.period).as_secs_f64().ceil() as u64;
+        let ends_well = |seconds: &u64| {
+            let at = Duration::from_secs(*seconds).as_nanos();
+            let into_period = nanoseconds(at % self.period.as_nanos());
+            into_period >= middle / 2 && into_period + self.length.min(middle) / 2 < awake
+        };
+        let found = (first..first + 60).find(ends_well);
+        // If no whole second is suitable, the middle of the time between two freezes.
+        found.map_or(self.period * 2 + middle, Duration::from_secs)
     }
 
     /// When `work` that is started at `start` is done.
@@ -70,6 +90,14 @@ impl FromStr for Freeze {
     }
 }
 
+impl fmt::Display for Freeze {
+    /// As [`FromStr`] reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = humantime::format_duration;
+        write!(f, "{}/{}", text(self.length), text(self.period))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,14 +134,30 @@ mod tests {
     fn a_freeze_is_parsed_from_two_durations() {
         let freeze: Freeze = "1s/10s".parse().unwrap();
         assert_eq!(freeze, Freeze::new(ms(1000), ms(10_000)).unwrap());
+        assert_eq!(freeze.to_string(), "1s/10s");
         for text in ["", "1s", "1s/", "1s/soon", "1/10", "-1s/10s"] {
             let error = text.parse::<Freeze>().unwrap_err().to_string();
             assert!(error.contains("for instance 1s/10s"), "{error}");
         }
-        for text in ["10s/10s", "11s/10s", "0s/10s"] {
+        for text in ["10s/10s", "11s/10s", "0s/10s", "1s/2d"] {
             let error = text.parse::<Freeze>().unwrap_err();
             assert!(matches!(error, ScriptError::FreezeLength), "{text}");
         }
+    }
+
+    #[test]
+    fn a_load_has_whole_freezes_and_ends_between_two() {
+        for text in ["1s/10s", "200ms/2s", "1s/3s", "100ms/1s", "5s/7s"] {
+            let freeze: Freeze = text.parse().unwrap();
+            for asked in [1, 2, 9, 10, 25] {
+                let asked = Duration::from_secs(asked);
+                let duration = freeze.duration_of_whole_freezes(asked);
+                assert!(duration >= asked.min(freeze.period * 2) && duration >= freeze.period);
+                assert_eq!(freeze.end_of(duration, Duration::ZERO), duration, "{text}");
+            }
+        }
+        let tenth = Freeze::new(ms(1000), ms(10_000)).unwrap();
+        assert_eq!(tenth.duration_of_whole_freezes(ms(2000)), ms(13_000));
     }
 
     /// The end of the work, found one nanosecond at a time.

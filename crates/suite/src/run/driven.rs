@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_driver::{Arrivals, DriveError, DriverResult, End, Load, Reported, Resources, Tool};
+use prony_driver::{Arrivals, DriveError, DriverResult, End, Load, Reported, Tool};
 use prony_model::{
     Arrivals as RecordedArrivals, Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadShape,
     LoadSpec, Outcome, Outcomes, Schedule, Target, WarmupResult, WrongResponse,
@@ -70,7 +70,22 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
         protocol,
         ..
     } = request;
-    let scheme = protocol.scheme();
+    let url = format!("{}://{host}{path}", protocol.scheme());
+    let request = Load {
+        protocol: *protocol,
+        method: (method != "GET").then(|| method.clone()),
+        headers: stand_ins(request),
+        body: stand_in_body(request),
+        ..Load::new(url)
+    };
+    under(request, spec)
+}
+
+/// The request under a load.
+///
+/// # Errors
+/// What no driver supports.
+pub fn under(request: Load, spec: &LoadSpec) -> Result<Load, &'static str> {
     let arrivals = match &spec.shape {
         LoadShape::Closed => Arrivals::Closed,
         LoadShape::Rate(schedule) => Arrivals::Rate(even_rate(schedule)?),
@@ -83,31 +98,26 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
         Some(1) => true,
         Some(_) => return Err("a new connection every N requests"),
     };
-    if spec.streams > 0 {
-        return Err("streams beside the load");
-    }
-    if spec.deadline_s.is_some() {
-        return Err("deadlines");
-    }
-    if spec.most_connections() > spec.connections {
-        return Err("opening more connections when a rate needs them");
-    }
-    if spec.spin {
-        return Err("busy-waiting (`spin`)");
-    }
-    if spec.events {
-        return Err("counting events");
-    }
-    if spec.first_byte {
-        return Err("the time to the first byte");
+    let unsupported = [
+        (spec.streams > 0, "streams beside the load"),
+        (spec.deadline_s.is_some(), "deadlines"),
+        (
+            spec.most_connections() > spec.connections,
+            "opening more connections when a rate needs them",
+        ),
+        (spec.spin, "busy-waiting (`spin`)"),
+        (spec.events, "counting events"),
+        (spec.first_byte, "the time to the first byte"),
+    ];
+    if let Some((_, what)) = unsupported.into_iter().find(|(applies, _)| *applies) {
+        return Err(what);
     }
     // Requests in flight over a connection are streams over HTTP/2.
-    let (pipeline, streams) = match protocol.is_http1() {
+    let (pipeline, streams) = match request.protocol.is_http1() {
         true => (spec.pipeline, 1),
         false => (1, spec.pipeline),
     };
     Ok(Load {
-        protocol: *protocol,
         arrivals,
         connections: spec.connections,
         threads: spec.threads,
@@ -121,12 +131,9 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
         pipeline,
         streams,
         close,
-        method: (method != "GET").then(|| method.clone()),
         timeout: Duration::try_from_secs_f64(spec.timeout_s)
             .map_or(LONGEST_TIMEOUT, |timeout| timeout.min(LONGEST_TIMEOUT)),
-        headers: stand_ins(request),
-        body: stand_in_body(request),
-        ..Load::new(format!("{scheme}://{host}{path}"))
+        ..request
     })
 }
 
@@ -193,14 +200,10 @@ impl Drive<'_> {
         let load = self.load();
         // This does not happen: loads that the tool cannot generate are not planned.
         let load = load.map_err(|what| DriveError::Unsupported(what.into()))?;
-        let limits = Resources {
-            cpus: self.cpus.to_vec(),
-            counters: None,
-        };
         let warmup = warmup(self.spec, &load)
-            .map(|warmup| self.tool.run(&warmup, &limits, interrupt))
+            .map(|warmup| self.tool.run(&warmup, self.cpus, interrupt))
             .transpose()?;
-        let measured = self.tool.run(&load, &limits, interrupt)?;
+        let measured = self.tool.run(&load, self.cpus, interrupt)?;
         Ok(self.result(&load, warmup.as_ref(), &measured))
     }
 
@@ -266,6 +269,8 @@ impl Drive<'_> {
             cpu_user_s: usage.cpu_user_s,
             cpu_system_s: usage.cpu_system_s,
             busy_max: busy,
+            cycles: usage.cycles,
+            instructions: usage.instructions,
             event_loop: self.tool.name_and_version(),
             cpus: self.cpus.to_vec(),
             ..GeneratorCost::default()

@@ -48,7 +48,7 @@ use runner::Runner;
 use session::Session;
 
 pub use bench::{Bench, Task, TaskContent, TaskError};
-pub use driven::{cannot_drive, note as driver_note};
+pub use driven::{cannot_drive, note as driver_note, under as load_of_driver};
 pub use event::RunEvent;
 pub use explain::{ExplainPlan, ProfilePlan};
 pub use generator::{Agents, Generator};

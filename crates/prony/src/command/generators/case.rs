@@ -1,15 +1,15 @@
-//! What the generators have to do: cases, and the freezes of a server whose true latency is known.
+//! What the generators have to do.
 
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
-use prony_driver::{Arrivals, Call, End, Load};
-use prony_model::Protocol;
-use prony_present::number::exact_rate;
-use prony_present::words::plural;
-use prony_reference::script::{self, Latencies, Script, even_arrivals};
+use prony_driver::{Call, Load};
+use prony_model::{Arrivals, LoadShape, LoadSpec, Protocol, Schedule, Stage};
+use prony_present::load;
+use prony_reference::script::Freeze;
+use prony_suite::run::load_of_driver;
 
 use crate::arguments;
 
@@ -19,14 +19,6 @@ const PIPELINE: usize = 16;
 const MOST_STREAMS: usize = 1000;
 /// The connections of a case that does not say how many.
 const CONNECTIONS: usize = 64;
-
-/// The cases over HTTP/2, which have streams.
-const HTTP2: [(&str, Protocol); 4] = [
-    ("h2c", Protocol::H2c),
-    ("h2", Protocol::H2),
-    ("grpc", Protocol::Grpc),
-    ("grpc-tls", Protocol::GrpcTls),
-];
 
 /// The gRPC call: its method, its message as JSON and as it is encoded.
 const CALL: (&str, &str, &[u8]) = ("prony.echo.v1.Echo/Unary", r#"{"payload":"r"}"#, b"\n\x01r");
@@ -41,34 +33,30 @@ const PATHS: [(&str, &str); 6] = [
     ("quote", "/franklin-says"),
 ];
 
-/// One comparison: a request and how it is sent.
+/// One comparison: a request and the load that repeats it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// As the command line names it.
     pub name: String,
-    pub kind: CaseKind,
-    pub protocol: Protocol,
-    pub connections: usize,
-    /// How many requests are in flight over one HTTP/2 connection.
-    pub streams: usize,
+    /// What is requested, in words.
+    title: String,
+    request: CaseRequest,
+    protocol: Protocol,
+    /// Without an end.
+    load: LoadSpec,
+    /// Whether its server freezes.
+    pub is_frozen: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub enum CaseKind {
-    /// A workload in a closed loop.
-    Closed { path: &'static str },
-    /// A unary gRPC call in a closed loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum CaseRequest {
+    Get {
+        path: &'static str,
+    },
+    /// A unary gRPC call.
     Call,
-    /// `hello`, many requests in flight over each connection.
-    Pipelined,
-    /// `hello`, each request over a connection of its own.
-    Close,
-    /// Three requests in a closed loop: the second depends on the response to the first, and is compared by JSONPath.
+    /// Three requests: the second depends on the response to the first, and is compared by JSONPath.
     Flow,
-    /// `hello` at a rate.
-    Rate(f64),
-    /// The same on a server that freezes. Tools without rates run a closed loop.
-    Frozen(f64),
 }
 
 impl FromStr for Case {
@@ -78,25 +66,27 @@ impl FromStr for Case {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut parts = text.split(':');
         let name = parts.next().unwrap_or_default();
-        let (kind, protocol) = match name {
-            "rate" => (CaseKind::Rate(rate(&mut parts, text)?), Protocol::Http11),
-            "frozen" => (CaseKind::Frozen(rate(&mut parts, text)?), Protocol::Http11),
-            "pipelined" => (CaseKind::Pipelined, Protocol::Http11),
-            "close" => (CaseKind::Close, Protocol::Http11),
-            "flow" => (CaseKind::Flow, Protocol::Http11),
-            _ => closed(name).ok_or_else(|| unknown(name))?,
-        };
-        let (connections, streams) = match parts.next() {
-            Some(numbers) => connections_and_streams(numbers, protocol)?,
-            None => (CONNECTIONS, 1),
-        };
+        let mut case = Case::named(name).ok_or_else(|| unknown(name))?;
+        let (protocol, load) = (case.protocol, &mut case.load);
+        match name {
+            "rate" | "frozen" => {
+                let rate = rate(&mut parts, text)?;
+                load.shape = LoadShape::Rate(Schedule::constant(Arrivals::Even, rate));
+            }
+            "pipelined" => load.pipeline = PIPELINE,
+            "close" => load.requests_per_connection = Some(1),
+            _ => {}
+        }
+        if let Some(numbers) = parts.next() {
+            let (connections, streams) = connections_and_streams(numbers, protocol)?;
+            load.connections = connections;
+            load.pipeline = streams.unwrap_or(load.pipeline);
+        }
         match parts.next() {
             None => Ok(Case {
                 name: text.to_owned(),
-                kind,
-                protocol,
-                connections,
-                streams,
+                load: case.load.over(protocol),
+                ..case
             }),
             Some(more) => Err(format!("`{text}`: `:{more}` is one part too many")),
         }
@@ -110,29 +100,13 @@ fn rate<'a>(parts: &mut impl Iterator<Item = &'a str>, text: &str) -> Result<f64
     Ok(arguments::some_count(rate)?.get() as f64)
 }
 
-/// The closed loop of that name, and its protocol.
-fn closed(name: &str) -> Option<(CaseKind, Protocol)> {
-    if let Some((_, protocol)) = HTTP2.iter().find(|(known, _)| *known == name) {
-        let kind = match protocol.is_grpc() {
-            true => CaseKind::Call,
-            false => CaseKind::Closed {
-                path: path("hello")?,
-            },
-        };
-        return Some((kind, *protocol));
-    }
-    let (workload, protocol) = match name.strip_suffix("-tls") {
-        Some(workload) => (workload, Protocol::Https11),
-        None => (name, Protocol::Http11),
-    };
-    let path = path(workload)?;
-    Some((CaseKind::Closed { path }, protocol))
-}
-
 /// `16` or, over HTTP/2, `16x32`.
-fn connections_and_streams(text: &str, protocol: Protocol) -> Result<(usize, usize), String> {
+fn connections_and_streams(
+    text: &str,
+    protocol: Protocol,
+) -> Result<(usize, Option<usize>), String> {
     let Some((connections, streams)) = text.split_once('x') else {
-        return Ok((arguments::connections(text)?, 1));
+        return Ok((arguments::connections(text)?, None));
     };
     if protocol.is_http1() {
         return Err(format!(
@@ -140,7 +114,7 @@ fn connections_and_streams(text: &str, protocol: Protocol) -> Result<(usize, usi
         ));
     }
     let streams = arguments::whole(1..=MOST_STREAMS)(streams)?;
-    Ok((arguments::connections(connections)?, streams))
+    Ok((arguments::connections(connections)?, Some(streams)))
 }
 
 fn path(workload: &str) -> Option<&'static str> {
@@ -159,176 +133,113 @@ fn unknown(name: &str) -> String {
 }
 
 impl Case {
-    /// The load on the server at `host`, for `duration`; `proto` declares the gRPC call.
-    pub fn load(&self, host: &str, proto: &Path, duration: Duration) -> Load {
-        let (method, json, message) = CALL;
-        let path = match self.kind {
-            CaseKind::Closed { path } => path.to_owned(),
-            CaseKind::Call => format!("/{method}"),
-            _ => "/hello".to_owned(),
+    /// A closed loop of the case of that name.
+    fn named(name: &str) -> Option<Self> {
+        const HELLO: CaseRequest = CaseRequest::Get { path: "/hello" };
+        let get = |workload| path(workload).map(|path| CaseRequest::Get { path });
+        let (title, request, protocol) = match name {
+            "rate" | "pipelined" | "close" => ("hello", HELLO, Protocol::Http11),
+            "frozen" => ("hello on a server that freezes", HELLO, Protocol::Http11),
+            "flow" => (
+                "a flow of three requests",
+                CaseRequest::Flow,
+                Protocol::Http11,
+            ),
+            "h2c" => ("hello over HTTP/2", HELLO, Protocol::H2c),
+            "h2" => ("hello over HTTP/2 and TLS", HELLO, Protocol::H2),
+            "grpc" => ("unary gRPC call", CaseRequest::Call, Protocol::Grpc),
+            "grpc-tls" => (
+                "unary gRPC call over TLS",
+                CaseRequest::Call,
+                Protocol::GrpcTls,
+            ),
+            _ => match name.strip_suffix("-tls") {
+                Some(workload) => (workload, get(workload)?, Protocol::Https11),
+                None => (name, get(name)?, Protocol::Http11),
+            },
         };
-        let scheme = self.protocol.scheme();
+        let over = match protocol {
+            Protocol::Https11 => " over TLS",
+            _ => "",
+        };
+        Some(Case {
+            name: name.to_owned(),
+            title: format!("{title}{over}"),
+            request,
+            protocol,
+            load: LoadSpec {
+                connections: CONNECTIONS,
+                ..LoadSpec::default()
+            },
+            is_frozen: name == "frozen",
+        })
+    }
+
+    /// The load, for as long as the user says, but for whole freezes if the server freezes.
+    pub fn spec(&self, asked: Duration, freeze: Freeze) -> LoadSpec {
+        let duration = match self.is_frozen {
+            true => freeze.duration_of_whole_freezes(asked),
+            false => asked,
+        };
+        LoadSpec {
+            duration_s: Some(duration.as_secs_f64()),
+            ..self.load.clone()
+        }
+    }
+
+    /// The same load as drivers describe it, on the server at `host`; `proto` declares the gRPC call.
+    pub fn load(&self, spec: &LoadSpec, host: &str, proto: &Path) -> Result<Load, &'static str> {
+        let (method, json, message) = CALL;
+        let path = match self.request {
+            CaseRequest::Get { path } => path.to_owned(),
+            CaseRequest::Call => format!("/{method}"),
+            CaseRequest::Flow => "/hello".to_owned(),
+        };
         let call = || Call {
             method: method.to_owned(),
             proto: proto.to_owned(),
             json: json.to_owned(),
             message: message.to_owned(),
         };
-        Load {
-            arrivals: match self.kind {
-                CaseKind::Rate(rate) | CaseKind::Frozen(rate) => Arrivals::Rate(rate),
-                _ => Arrivals::Closed,
-            },
+        let request = Load {
             protocol: self.protocol,
-            call: (self.kind == CaseKind::Call).then(call),
-            connections: self.connections,
-            streams: self.streams,
-            pipeline: if self.kind == CaseKind::Pipelined {
-                PIPELINE
-            } else {
-                1
-            },
-            close: self.kind == CaseKind::Close,
-            flow: self.kind == CaseKind::Flow,
-            end: End::After(duration),
-            ..Load::new(format!("{scheme}://{host}{path}"))
-        }
+            call: (self.request == CaseRequest::Call).then(call),
+            flow: self.request == CaseRequest::Flow,
+            ..Load::new(format!("{}://{host}{path}", self.protocol.scheme()))
+        };
+        load_of_driver(request, spec)
     }
 
-    /// How long it is measured: as long as the user says, but for whole freezes if the server freezes.
-    pub fn duration(&self, asked: Duration, freeze: Freeze) -> Duration {
-        match self.kind {
-            CaseKind::Frozen(_) => freeze.duration_of_whole_freezes(asked),
-            _ => asked,
-        }
+    /// Whether its server speaks TLS.
+    pub fn is_tls(&self) -> bool {
+        self.protocol.is_tls()
     }
 
     /// The scheduled rate in requests per second, if there is one.
     pub fn rate(&self) -> Option<f64> {
-        match self.kind {
-            CaseKind::Rate(rate) | CaseKind::Frozen(rate) => Some(rate),
+        match &self.load.shape {
+            LoadShape::Rate(schedule) => schedule.stages.first().map(Stage::peak_per_s),
             _ => None,
         }
-    }
-
-    /// Whether its server freezes.
-    pub fn is_frozen(&self) -> bool {
-        matches!(self.kind, CaseKind::Frozen(_))
     }
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut connections = plural(self.connections, "connection");
-        if self.streams > 1 {
-            connections = format!("{connections}, {} streams per connection", self.streams);
-        }
-        let name = self.name.split(':').next().unwrap_or_default();
-        match self.kind {
-            CaseKind::Closed { .. } => match self.protocol {
-                Protocol::Http11 => write!(f, "{name}, {connections}"),
-                Protocol::Https11 => {
-                    let workload = name.trim_end_matches("-tls");
-                    write!(f, "{workload} over TLS, {connections}")
-                }
-                Protocol::H2 => write!(f, "hello over HTTP/2 and TLS, {connections}"),
-                _ => write!(f, "hello over HTTP/2, {connections}"),
-            },
-            CaseKind::Call if self.protocol.is_tls() => {
-                write!(f, "unary gRPC call over TLS, {connections}")
-            }
-            CaseKind::Call => write!(f, "unary gRPC call, {connections}"),
-            CaseKind::Pipelined => write!(f, "hello, {connections}, pipelined {PIPELINE} deep"),
-            CaseKind::Close => write!(f, "hello, {connections}, a new one for each request"),
-            CaseKind::Flow => write!(f, "a flow of three requests, {connections}"),
-            CaseKind::Rate(rate) => write!(f, "hello at {}, {connections}", exact_rate(rate)),
-            CaseKind::Frozen(rate) => write!(
-                f,
-                "hello at {} on a server that freezes, {connections}",
-                exact_rate(rate)
-            ),
-        }
-    }
-}
-
-/// A server sends no responses for a while at the end of each period. The first period begins with the first request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Freeze {
-    /// How long it is frozen.
-    pub frozen: Duration,
-    /// How long from the end of one freeze to the end of the next.
-    pub period: Duration,
-    script: script::Freeze,
-}
-
-impl FromStr for Freeze {
-    type Err = String;
-
-    /// `1s/10s`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
-            format!("`{text}` is not FREEZE/PERIOD; write for instance 1s/10s: 1 s of every 10 s")
-        };
-        let (frozen, period) = text.split_once('/').ok_or_else(wrong)?;
-        let frozen = arguments::some_duration(frozen)?;
-        let period = arguments::some_duration(period)?;
-        match script::Freeze::new(frozen, period) {
-            Ok(script) => Ok(Freeze {
-                frozen,
-                period,
-                script,
-            }),
-            Err(error) => Err(format!("`{text}`: {error}")),
-        }
-    }
-}
-
-impl fmt::Display for Freeze {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = humantime::format_duration;
-        write!(f, "{}/{}", text(self.frozen), text(self.period))
-    }
-}
-
-impl Freeze {
-    /// The least whole number of seconds, from `asked` on, that contains a freeze and ends between two: a load that ended
-    /// in a freeze would miss the responses to its last requests.
-    pub fn duration_of_whole_freezes(self, asked: Duration) -> Duration {
-        let first = asked.max(self.period).as_secs_f64().ceil() as u64;
-        let middle = (self.period - self.frozen) / 2;
-        let ends_well = |seconds: &u64| {
-            let into = self.into_period(Duration::from_secs(*seconds));
-            into + self.frozen.min(middle) / 2 < self.period - self.frozen && into >= middle / 2
-        };
-        let found = (first..first + 60).find(ends_well);
-        // If no whole second is suitable, the middle of the time between two freezes.
-        found.map_or(self.period * 2 + middle, Duration::from_secs)
-    }
-
-    fn into_period(self, at: Duration) -> Duration {
-        Duration::from_nanos((at.as_nanos() % self.period.as_nanos()) as u64)
-    }
-
-    /// The true latencies of evenly spaced requests at `rate_per_s` for `duration`, if the server takes no time except
-    /// for its freezes.
-    pub fn true_latencies(self, rate_per_s: f64, duration: Duration) -> Latencies {
-        let arrivals = (rate_per_s * duration.as_secs_f64()).round().max(1.0) as u64;
-        let script = Script {
-            freeze: Some(self.script),
-            ..Script::default()
-        };
-        script.latencies(even_arrivals(rate_per_s, arrivals))
+        write!(f, "{}, {}", self.title, load::short(&self.load))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_driver::End;
     use prony_testkit::table::{refused, rows};
 
     fn load(case: &str) -> Load {
         let case: Case = case.parse().unwrap();
-        case.load("h:1", Path::new("echo.proto"), Duration::from_secs(3))
+        let spec = case.spec(Duration::from_secs(3), "1s/10s".parse().unwrap());
+        case.load(&spec, "h:1", Path::new("echo.proto")).unwrap()
     }
 
     #[test]
@@ -349,13 +260,16 @@ mod tests {
             assert_eq!((&*load.url, &*case.to_string()), (url, title));
             assert_eq!(load.call.is_some(), case.protocol.is_grpc(), "{text}");
         }
-        let case: Case = "rate:20k".parse().unwrap();
+        let rate: Case = "rate:20k".parse().unwrap();
         assert_eq!(
-            (case.rate(), case.connections),
+            (rate.rate(), load("rate:20k").connections),
             (Some(20_000.0), CONNECTIONS)
         );
-        let case: Case = "frozen:1k:8".parse().unwrap();
-        assert!(case.is_frozen() && case.connections == 8);
+        assert_eq!(rate.to_string(), "hello, 20k/s over 64 connections");
+        let frozen: Case = "frozen:1k:8".parse().unwrap();
+        assert!(frozen.is_frozen && frozen.load.connections == 8);
+        // One whole period, and half of the time to the next freeze.
+        assert_eq!(load("frozen:1k:8").end, End::After(Duration::from_secs(13)));
         let pipelined = load("pipelined:4");
         assert_eq!((pipelined.pipeline, pipelined.connections), (PIPELINE, 4));
         assert!(load("close:4").close);
@@ -378,45 +292,5 @@ mod tests {
             h2-tls:4 | there is no case `h2-tls`
         ",
         );
-    }
-
-    fn freeze(text: &str) -> Freeze {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn a_freeze_is_read() {
-        assert_eq!(freeze("200ms/2s").frozen, Duration::from_millis(200));
-        assert_eq!(freeze("200ms/2s").to_string(), "200ms/2s");
-        for wrong in ["1s", "2s/1s", "0s/1s", "a/b"] {
-            assert!(wrong.parse::<Freeze>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn if_a_tenth_is_frozen_p99_is_nine_tenths_of_the_freeze() {
-        let latencies = freeze("1s/10s").true_latencies(1000.0, Duration::from_secs(10));
-        let latency = |share| latencies.at(share).as_secs_f64();
-        assert_eq!(latency(0.5), 0.0);
-        // Waits are uniform between 0 and 1 s; the first of the 1000 requests waits the whole second.
-        assert!((latency(0.99) - 0.9).abs() < 0.002, "{}", latency(0.99));
-        assert!((latency(0.999) - 0.99).abs() < 0.002);
-        assert_eq!(latency(1.0), 1.0);
-    }
-
-    #[test]
-    fn a_load_has_whole_freezes_and_ends_between_two() {
-        for text in ["1s/10s", "200ms/2s", "1s/3s", "100ms/1s", "5s/7s"] {
-            let freeze = freeze(text);
-            for asked in [1, 2, 9, 10, 25] {
-                let asked = Duration::from_secs(asked);
-                let duration = freeze.duration_of_whole_freezes(asked);
-                assert!(duration >= asked.min(freeze.period * 2) && duration >= freeze.period);
-                let end = freeze.script.end_of(duration, Duration::ZERO);
-                assert_eq!(end, duration, "{text}");
-            }
-        }
-        let tenth = freeze("1s/10s").duration_of_whole_freezes(Duration::from_secs(2));
-        assert_eq!(tenth, Duration::from_secs(13));
     }
 }

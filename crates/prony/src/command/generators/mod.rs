@@ -14,16 +14,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use clap::Args;
-use prony_driver::{Catalogue, Counters, FindError, Resources, Tool};
-use prony_present::markdown;
-use prony_present::terminal::{Paint, wrapped};
+use prony_driver::{Catalogue, FindError, Tool};
+use prony_kernel::Counters;
+use prony_present::terminal::Paint;
+use prony_reference::script::Freeze;
 use prony_server::Layout;
 use prony_system::format_cpu_list;
 use serde::Serialize;
 
-use self::case::{Case, Freeze};
+use self::case::Case;
 use self::rounds::{CasePlan, CaseResult, measure};
-use self::tables::CaseTable;
 use super::flags::{CpuFlags, LiveFlags, ResultFlags};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, failure_if, interrupt_on_signals, usage};
@@ -105,6 +105,7 @@ struct Document<'a> {
     server_cpus: &'a [usize],
     load_cpus: &'a [usize],
     freeze: String,
+    seed: u64,
     cases: &'a [CaseResult],
 }
 
@@ -116,8 +117,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if arguments.cpus.load_cpus.is_none() {
         cpus.load.truncate(1);
     }
-    let counters = Counters::probe();
-    let counted = match counters {
+    let counted = match Counters::open() {
         Some(_) => "the machine counts cycles and instructions",
         None => "the machine does not count cycles and instructions",
     };
@@ -126,20 +126,15 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         format_cpu_list(&cpus.server),
         format_cpu_list(&cpus.load)
     );
-    if !arguments.live.quiet {
-        errln!("{conditions}");
-    }
     let plan = CasePlan {
         tools,
         cases: arguments.cases.clone(),
         rounds: arguments.rounds,
+        seed: arguments::new_seed(),
         is_quiet: arguments.live.quiet,
         duration: arguments.duration,
         freeze: arguments.freeze,
-        limits: Resources {
-            cpus: cpus.load.clone(),
-            counters,
-        },
+        cpus: cpus.load.clone(),
         servers: ReferenceServers::on(&cpus.server, &layout)?,
         proto: layout.workloads_for(layout.root()).join("echo.proto"),
     };
@@ -148,14 +143,11 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let interrupt = interrupt_on_signals()?;
     let mut results = Vec::new();
     let measured = measure(&plan, &interrupt, &mut results);
-    let tables = results.iter();
-    let tables: Vec<CaseTable> = tables
-        .filter_map(|result| tables::table(result, &plan.tools))
-        .collect();
-    result_file::show(&in_terminal(&tables, width()), &files);
+    let page = tables::page(&results, &plan.tools, &conditions);
+    result_file::show(&page.terminal(width(), Paint { colour: false }), &files);
     let [to_markdown, to_json] = files;
     if let Some(file) = to_markdown {
-        file.write(&in_markdown(&plan.tools, &tables, &conditions))?;
+        file.write(&page.markdown())?;
     }
     if let Some(file) = to_json {
         let document = Document {
@@ -163,6 +155,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
             server_cpus: &cpus.server,
             load_cpus: &cpus.load,
             freeze: arguments.freeze.to_string(),
+            seed: plan.seed,
             cases: &results,
         };
         file.write_json(&document)?;
@@ -198,40 +191,6 @@ fn tools(layout: &Layout, named: &[String]) -> Result<Vec<Tool>, Box<dyn Error>>
         true => Err("none of these tools is installed".into()),
         false => Ok(tools),
     }
-}
-
-fn in_terminal(tables: &[CaseTable], width: usize) -> String {
-    let mut text = String::new();
-    for CaseTable { table, notes } in tables {
-        let width = width.saturating_sub(2);
-        let mut lines = table.terminal(width, Paint { colour: false });
-        lines.extend(notes.iter().flat_map(|note| wrapped(note, width)));
-        // The caption is not indented.
-        text += &format!("{}\n\n", lines.join("\n  "));
-    }
-    text
-}
-
-fn in_markdown(tools: &[Tool], tables: &[CaseTable], conditions: &str) -> String {
-    let mut text = format!(
-        "{conditions} Medians over the rounds; ratios within each round: median (lowest–highest).\n\n"
-    );
-    for CaseTable { table, notes } in tables {
-        text += &table.markdown();
-        if !notes.is_empty() {
-            text.push('\n');
-        }
-        for note in notes {
-            text += &format!("- {}\n", markdown::escaped(note));
-        }
-        text.push('\n');
-    }
-    for tool in tools {
-        if let Some(notes) = &tool.manifest.notes {
-            text += &format!("- {}: {notes}\n", tool.manifest.title);
-        }
-    }
-    text
 }
 
 fn exit_code(results: &[CaseResult], interrupted: bool) -> ExitCode {

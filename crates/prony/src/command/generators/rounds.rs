@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_driver::{Arrivals, DriverResult, Load, Resources, Tool};
+use prony_driver::{Arrivals, DriverResult, Load, Tool};
+use prony_model::{LoadSpec, Trial};
+use prony_reference::script::{Freeze, Script, even_arrivals};
+use prony_suite::{Measure, Plan};
 use serde::Serialize;
 
-use super::case::{Case, Freeze};
+use super::case::Case;
 use crate::reference_server::{ReferenceServer, ReferenceServers, Serving};
 
 /// The shares of the percentiles that are compared with the true ones.
@@ -19,11 +22,14 @@ pub struct CasePlan {
     pub tools: Vec<Tool>,
     pub cases: Vec<Case>,
     pub rounds: u32,
+    /// The seed of the order.
+    pub seed: u64,
     /// Whether no progress is shown.
     pub is_quiet: bool,
     pub duration: Duration,
     pub freeze: Freeze,
-    pub limits: Resources,
+    /// The CPUs of the tools.
+    pub cpus: Vec<usize>,
     pub servers: ReferenceServers,
     /// The file that declares the gRPC call.
     pub proto: PathBuf,
@@ -36,8 +42,8 @@ pub struct CaseResult {
     pub case: Case,
     /// The case as the command line names it.
     pub name: String,
-    /// How long each tool ran in a round, in seconds.
-    pub duration_s: f64,
+    /// The load, as runs record it.
+    pub load: LoadSpec,
     /// The true p50, p90, p99 and p99.9 on a server that freezes, in nanoseconds.
     pub truth_ns: Option<[f64; 4]>,
     /// The tools, in the order in which they were named.
@@ -80,34 +86,54 @@ pub fn measure(
 
 impl CasePlan {
     fn empty(&self, case: &Case) -> CaseResult {
-        let duration = case.duration(self.duration, self.freeze);
-        let truth = case.rate().filter(|_| case.is_frozen()).map(|rate| {
-            let truth = self.freeze.true_latencies(rate, duration);
+        let load = case.spec(self.duration, self.freeze);
+        let duration_s = load.duration_s.unwrap_or_default();
+        let truth = case.rate().filter(|_| case.is_frozen).map(|rate| {
+            let script = Script {
+                freeze: Some(self.freeze),
+                ..Script::default()
+            };
+            let requests = (rate * duration_s).round().max(1.0) as u64;
+            let truth = script.latencies(even_arrivals(rate, requests));
             SHARES.map(|share| truth.at(share).as_nanos() as f64)
         });
+        let parts = self.tools.iter().map(|tool| self.part(case, tool, &load));
         CaseResult {
             name: case.name.clone(),
-            duration_s: duration.as_secs_f64(),
             truth_ns: truth,
-            tools: self
-                .tools
-                .iter()
-                .map(|tool| self.part(case, tool, duration))
-                .collect(),
+            tools: parts.collect(),
             case: case.clone(),
+            load,
         }
     }
 
     /// What a tool can do in a case.
-    fn part(&self, case: &Case, tool: &Tool, duration: Duration) -> ToolResult {
-        let load = self.turn(case, tool, "127.0.0.1:1", duration);
+    fn part(&self, case: &Case, tool: &Tool, load: &LoadSpec) -> ToolResult {
+        let turn = self.turn(case, tool, load, "127.0.0.1:1");
+        let cannot = match &turn {
+            Ok(turn) => tool.unsupported(turn).map(|why| why.to_string()),
+            Err(why) => Some(format!("it does not support {why}")),
+        };
         ToolResult {
             tool: tool.id.clone(),
-            open_loop: load.arrivals != Arrivals::Closed,
+            open_loop: turn.is_ok_and(|turn| turn.arrivals != Arrivals::Closed),
             rounds: vec![None; self.rounds as usize],
-            cannot: tool.unsupported(&load).map(|why| why.to_string()),
+            cannot,
             failure: None,
         }
+    }
+
+    /// The turns of the tools, in an order drawn for each round.
+    fn turns(&self, result: &CaseResult) -> Vec<Trial> {
+        let able = result.tools.iter().filter(|part| part.cannot.is_none());
+        let ids: Vec<String> = able.map(|part| part.tool.clone()).collect();
+        let measure = Measure {
+            workload: result.name.clone(),
+            load: result.load.clone(),
+            rounds: self.rounds,
+            warmup_limit_s: 0.0,
+        };
+        Plan::interleaved(&ids, &[measure], |_, _| true, self.seed).trials(self.rounds)
     }
 
     fn measure(
@@ -116,48 +142,40 @@ impl CasePlan {
         interrupt: &AtomicBool,
     ) -> Result<(), Box<dyn Error>> {
         let mut shared: Option<ReferenceServer> = None;
-        for round in 0..self.rounds as usize {
-            for number in order(self.tools.len(), round) {
-                let part = &mut result.tools[number];
-                if part.cannot.is_some() || part.failure.is_some() {
-                    continue;
-                }
-                if interrupt.load(Relaxed) {
-                    return Ok(());
-                }
-                let tool = &self.tools[number];
-                if !self.is_quiet {
-                    errln!(
-                        "{}: round {} of {}: {}",
-                        result.name,
-                        round + 1,
-                        self.rounds,
-                        tool.manifest.title
-                    );
-                }
-                // The first request begins a server's first period, so each tool needs a server of its own.
-                if result.case.is_frozen() {
-                    shared = None;
-                }
-                let server = match &mut shared {
-                    Some(server) => server,
-                    None => match self.server(&result.case, interrupt)? {
-                        Some(server) => shared.insert(server),
-                        None => return Ok(()),
-                    },
-                };
-                let duration = Duration::from_secs_f64(result.duration_s);
-                let load = self.turn(&result.case, tool, &server.host(), duration);
-                match tool.run(&load, &self.limits, interrupt) {
-                    Ok(gave) => part.rounds[round] = Some(gave),
-                    Err(error) if error.is_interrupt() => return Ok(()),
-                    Err(error) => {
-                        if let Some(end) = server.ended() {
-                            return Err(end.into());
-                        }
-                        errln!("  {} failed: {error}", tool.manifest.title);
-                        part.failure = Some(error.to_string());
+        for turn in self.turns(result) {
+            let parts = self.tools.iter().zip(&mut result.tools);
+            let found = parts.into_iter().find(|(tool, _)| tool.id == turn.server);
+            let Some((tool, part)) = found.filter(|(_, part)| part.failure.is_none()) else {
+                continue;
+            };
+            if interrupt.load(Relaxed) {
+                return Ok(());
+            }
+            let (title, round) = (&tool.manifest.title, turn.round);
+            if !self.is_quiet {
+                errln!("{}: round {round} of {}: {title}", result.name, self.rounds);
+            }
+            // The first request begins a server's first period, so each tool needs a server of its own.
+            if result.case.is_frozen {
+                shared = None;
+            }
+            let server = match &mut shared {
+                Some(server) => server,
+                None => match self.server(&result.case, interrupt)? {
+                    Some(server) => shared.insert(server),
+                    None => return Ok(()),
+                },
+            };
+            let load = self.turn(&result.case, tool, &turn.load, &server.host())?;
+            match tool.run(&load, &self.cpus, interrupt) {
+                Ok(gave) => part.rounds[round as usize - 1] = Some(gave),
+                Err(error) if error.is_interrupt() => return Ok(()),
+                Err(error) => {
+                    if let Some(end) = server.ended() {
+                        return Err(end.into());
                     }
+                    errln!("  {title} failed: {error}");
+                    part.failure = Some(error.to_string());
                 }
             }
         }
@@ -171,8 +189,8 @@ impl CasePlan {
         interrupt: &AtomicBool,
     ) -> Result<Option<ReferenceServer>, Box<dyn Error>> {
         let serving = Serving {
-            freeze: case.is_frozen().then(|| self.freeze.to_string()),
-            tls: case.protocol.is_tls(),
+            freeze: case.is_frozen.then_some(self.freeze),
+            tls: case.is_tls(),
         };
         match self.servers.start(&serving, interrupt) {
             Ok(server) => Ok(Some(server)),
@@ -183,40 +201,17 @@ impl CasePlan {
 
     /// The load of a tool in a case. On a server that freezes, a tool without rates runs a closed loop instead, which shows
     /// what such a loop hides.
-    fn turn(&self, case: &Case, tool: &Tool, host: &str, duration: Duration) -> Load {
-        let mut load = case.load(host, &self.proto, duration);
-        if case.is_frozen() && !tool.manifest.supports_rates() {
+    fn turn(
+        &self,
+        case: &Case,
+        tool: &Tool,
+        load: &LoadSpec,
+        host: &str,
+    ) -> Result<Load, &'static str> {
+        let mut load = case.load(load, host, &self.proto)?;
+        if case.is_frozen && !tool.manifest.supports_rates() {
             load.arrivals = Arrivals::Closed;
         }
-        load
-    }
-}
-
-/// The tools' order in a round. Another one starts each time, and after each has started once the order is reversed, so
-/// that a drift of the machine does not always affect the same tools.
-fn order(tools: usize, round: usize) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..tools).map(|number| (number + round) % tools).collect();
-    if (round / tools) % 2 == 1 {
-        order.reverse();
-    }
-    order
-}
-
-#[cfg(test)]
-mod tests {
-    use super::order;
-
-    #[test]
-    fn every_tool_has_one_turn_a_round_and_the_order_changes() {
-        assert_eq!(order(3, 0), [0, 1, 2]);
-        assert_eq!(order(3, 1), [1, 2, 0]);
-        assert_eq!(order(3, 3), [2, 1, 0]);
-        for round in 0..7 {
-            let mut all = order(5, round);
-            all.sort_unstable();
-            assert_eq!(all, [0, 1, 2, 3, 4]);
-        }
-        let first: Vec<usize> = (0..4).map(|round| order(2, round)[0]).collect();
-        assert_eq!(first, [0, 1, 1, 0]);
+        Ok(load)
     }
 }

@@ -1,10 +1,9 @@
-//! The results of a case as a table.
-
-use std::borrow::Cow;
+//! The results as a page: a table for each case.
 
 use prony_driver::{DriverResult, RateLatency, Tool};
 use prony_present::number;
-use prony_present::table::{Cell, Head, Row, Table};
+use prony_present::page::{Block, Page, Section};
+use prony_present::table::{Cell, Column, Row, Table};
 use prony_present::words::plural;
 use prony_stats::median;
 
@@ -13,10 +12,57 @@ use super::rounds::{CaseResult, ToolResult};
 /// The tool that the others are compared with: the first of these that ran.
 const BASELINES: [&str; 2] = ["wrk", "h2load"];
 
-/// A table, and notes on tools that did not run or failed.
-pub struct CaseTable {
-    pub table: Table,
-    pub notes: Vec<String>,
+/// The results under these conditions.
+pub fn page(results: &[CaseResult], tools: &[Tool], conditions: &str) -> Page {
+    let cases = results.iter().filter_map(|result| section(result, tools));
+    let notes = tools.iter().filter_map(|tool| {
+        let notes = tool.manifest.notes.as_ref()?;
+        Some(format!("{}: {notes}", tool.manifest.title))
+    });
+    let notes: Vec<String> = notes.collect();
+    let notes = (!notes.is_empty()).then(|| Section {
+        title: "Notes".into(),
+        blocks: vec![Block::List(notes)],
+        ..Section::default()
+    });
+    Page {
+        title: "Load generators".into(),
+        intro: vec![Block::Text(format!(
+            "{conditions} Medians over the rounds; ratios within each round: median (lowest–highest)."
+        ))],
+        sections: cases.chain(notes).collect(),
+        ..Page::default()
+    }
+}
+
+/// The table of a case, and notes on tools that did not run or failed; `None` if nothing of it was measured.
+fn section(result: &CaseResult, tools: &[Tool]) -> Option<Section> {
+    let measured = |part: &&ToolResult| part.rounds.iter().flatten().next().is_some();
+    let parts = || result.tools.iter().filter(measured);
+    let baseline = BASELINES
+        .iter()
+        .find_map(|id| parts().find(|part| part.tool == *id))
+        .or_else(|| parts().next())?;
+    let view = CaseView {
+        result,
+        tools,
+        baseline: (!result.case.is_frozen).then_some(baseline),
+    };
+    let rounds = parts().map(|part| part.rounds.iter().flatten().count());
+    let duration = result.load.duration_s.map(number::seconds);
+    let (rounds, duration) = (plural(rounds.max()?, "round"), duration.unwrap_or_default());
+    let mut blocks = vec![Block::Table(view.table(parts()))];
+    blocks.extend(
+        Some(view.notes())
+            .filter(|notes| !notes.is_empty())
+            .map(Block::List),
+    );
+    Some(Section {
+        title: result.case.to_string(),
+        lead: format!("{rounds} of {duration}"),
+        blocks,
+        ..Section::default()
+    })
 }
 
 /// A case and its tools.
@@ -27,139 +73,162 @@ struct CaseView<'a> {
     baseline: Option<&'a ToolResult>,
 }
 
-/// The table of a case; `None` if nothing of it was measured.
-pub fn table(result: &CaseResult, tools: &[Tool]) -> Option<CaseTable> {
-    let measured = |part: &&ToolResult| part.rounds.iter().flatten().next().is_some();
-    let parts = || result.tools.iter().filter(measured);
-    let baseline = BASELINES
-        .iter()
-        .find_map(|id| parts().find(|part| part.tool == *id))
-        .or_else(|| parts().next())?;
-    let view = CaseView {
-        result,
-        tools,
-        baseline: (!result.case.is_frozen()).then_some(baseline),
-    };
-    let rounds = parts()
-        .map(|part| part.rounds.iter().flatten().count())
-        .max()?;
-    let columns = match (result.truth_ns.is_some(), result.case.rate().is_some()) {
-        (true, _) => view.frozen_columns(),
-        (false, true) => view.rate_columns(),
-        (false, false) => view.closed_columns(),
-    };
-    let row = |name: String, cells: Vec<Cell>| Row {
-        cells: std::iter::once(Cell::text(name)).chain(cells).collect(),
-        ..Row::default()
-    };
-    let truth = result.truth_ns.map(|truth| {
-        let unknown = [Cell::default(), Cell::default()].into_iter();
-        let cells = truth.map(|ns| Cell::text(number::duration(ns)));
-        row("(true latency)".into(), unknown.chain(cells).collect())
-    });
-    let rows = parts().map(|part| {
-        let cells = columns.iter().map(|column| (column.cell)(&view, part));
-        row(view.name(part), cells.collect())
-    });
-    let table = Table {
-        caption: format!(
-            "{}; {} of {} s",
-            result.case,
-            plural(rounds, "round"),
-            result.duration_s
-        ),
-        rows: truth.into_iter().chain(rows).collect(),
-        heads: std::iter::once(Head::words("generator"))
-            .chain(columns.into_iter().map(|column| column.head))
-            .collect(),
-        is_whole: true,
-    };
-    let notes = view.notes();
-    Some(CaseTable { table, notes })
+/// A row of a case: a tool, or the truth about its latency.
+struct ToolRow<'a> {
+    view: &'a CaseView<'a>,
+    part: Option<&'a ToolResult>,
 }
 
 type Figure = fn(&DriverResult) -> Option<f64>;
 
-/// The cell of a tool in a column.
-type ToolCell = dyn Fn(&CaseView<'_>, &ToolResult) -> Cell;
+const RATE: Figure = |one| Some(one.reported.rate_per_s());
+const CPU: Figure = DriverResult::cpu_ns_per_request;
+const CYCLES: Figure = DriverResult::cycles_per_request;
+const INSTRUCTIONS: Figure = DriverResult::instructions_per_request;
 
-struct ToolColumn {
-    head: Head,
-    cell: Box<ToolCell>,
+/// In the order of the true ones.
+const PERCENTILES: [Figure; 4] = [
+    |one| one.reported.latency.p50_ns,
+    |one| one.reported.latency.p90_ns,
+    |one| one.reported.latency.p99_ns,
+    |one| one.reported.latency.p999_ns,
+];
+
+/// The title of ratios, before the baseline's name is added.
+const OF: &str = "of ";
+
+/// A column that says nothing about a case is blank in all its rows.
+fn columns<'a>() -> [Column<ToolRow<'a>>; 16] {
+    let ratio = |cell: fn(&ToolRow<'a>) -> Cell| Column::figure(OF, cell).detail("range", 1);
+    let latency =
+        |title, cell: fn(&ToolRow<'a>) -> Cell| Column::figure(title, cell).detail("error", 1);
+    [
+        Column::words("generator", ToolRow::name),
+        Column::figure("requests/s", ToolRow::rate),
+        ratio(|row| match row.view.result.case.rate() {
+            Some(_) => Cell::default(),
+            None => row.ratio(RATE),
+        }),
+        Column::figure("CPU/request", |row| row.cost(CPU, number::duration)),
+        ratio(|row| row.ratio(CPU)),
+        Column::figure("in kernel", |row| {
+            row.cost(DriverResult::kernel_share, number::share)
+        }),
+        Column::figure("cycles", |row| row.cost(CYCLES, number::count)),
+        ratio(|row| row.ratio(CYCLES)),
+        Column::figure("instructions", |row| row.cost(INSTRUCTIONS, number::count)),
+        ratio(|row| row.ratio(INSTRUCTIONS)),
+        Column::figure("latency from", ToolRow::latency_from),
+        latency("p50", |row| row.percentile(0)),
+        latency("p90", |row| row.percentile_in_freezes(1)),
+        latency("p99", |row| row.percentile(2)),
+        latency("p99.9", |row| row.percentile_in_freezes(3)),
+        Column::figure("not ok", ToolRow::not_ok),
+    ]
 }
 
-fn column(
-    title: impl Into<Cow<'static, str>>,
-    cell: impl Fn(&CaseView<'_>, &ToolResult) -> Cell + 'static,
-) -> ToolColumn {
-    ToolColumn {
-        head: Head::figure(title),
-        cell: Box::new(cell),
+impl<'a> ToolRow<'a> {
+    fn measured(&self) -> impl Iterator<Item = &'a DriverResult> {
+        self.part
+            .into_iter()
+            .flat_map(|part| part.rounds.iter().flatten())
     }
-}
 
-/// A column of medians.
-fn medians(title: &'static str, figure: Figure, shown: fn(f64) -> String) -> ToolColumn {
-    column(title, move |_, part| {
-        Cell::optional(median(&figures(part, figure)), shown)
-    })
-}
+    /// The median of the rounds.
+    fn median(&self, figure: Figure) -> Option<f64> {
+        median(&self.measured().filter_map(figure).collect::<Vec<_>>())
+    }
 
-/// A column of ratios to the baseline, each taken within a round: their median, and the lowest and highest as details.
-fn ratios(title: String, figure: Figure) -> ToolColumn {
-    let mut column = column(title, move |view, part| match view.baseline {
-        Some(baseline) if baseline.tool != part.tool => ratio(part, baseline, figure),
-        Some(_) => Cell::text("1"),
-        None => Cell::default(),
-    });
-    column.head.detail = Some(("range", 1));
-    column
-}
+    fn name(&self) -> Cell {
+        let name = |part: &ToolResult| match self.view.tool(&part.tool) {
+            Some(tool) => tool.name_and_version(),
+            None => part.tool.clone(),
+        };
+        Cell::text(self.part.map_or("(true latency)".to_owned(), name))
+    }
 
-fn ratio(part: &ToolResult, baseline: &ToolResult, figure: Figure) -> Cell {
-    let pairs = part.rounds.iter().zip(&baseline.rounds);
-    let mut ratios: Vec<f64> = pairs
-        .filter_map(|(mine, theirs)| {
+    fn rate(&self) -> Cell {
+        let cell = Cell::optional(self.median(RATE), number::count);
+        match self.part {
+            Some(part) if self.view.result.case.is_frozen && !part.open_loop => {
+                Cell::text(format!("{}, closed loop", cell.text))
+            }
+            _ => cell,
+        }
+    }
+
+    /// What a request costs the tool. A server that freezes is about latency alone.
+    fn cost(&self, figure: Figure, shown: fn(f64) -> String) -> Cell {
+        match self.view.result.case.is_frozen {
+            true => Cell::default(),
+            false => Cell::optional(self.median(figure), shown),
+        }
+    }
+
+    /// The ratio to the baseline, taken within each round: the median, and the lowest and highest as details.
+    fn ratio(&self, figure: Figure) -> Cell {
+        let (Some(part), Some(baseline)) = (self.part, self.view.baseline) else {
+            return Cell::default();
+        };
+        let pairs = part.rounds.iter().zip(&baseline.rounds);
+        let ratios = pairs.filter_map(|(mine, theirs)| {
             let ratio = figure(mine.as_ref()?)? / figure(theirs.as_ref()?)?;
             ratio.is_finite().then_some(ratio)
-        })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    let range = match &ratios[..] {
-        [lowest, .., highest] => {
-            let [lowest, highest] = [lowest, highest].map(|ratio| number::ratio(*ratio));
-            Some(format!("{lowest}–{highest}"))
+        });
+        let mut ratios: Vec<f64> = ratios.collect();
+        ratios.sort_by(f64::total_cmp);
+        let range = match &ratios[..] {
+            [_, ..] if part.tool == baseline.tool => return Cell::text("1"),
+            [lowest, .., highest] => {
+                let [lowest, highest] = [lowest, highest].map(|ratio| number::ratio(*ratio));
+                Some(format!("{lowest}–{highest}"))
+            }
+            _ => None,
+        };
+        Cell::optional(median(&ratios), number::ratio).with(range)
+    }
+
+    fn not_ok(&self) -> Cell {
+        let failures = self.measured().map(|one| one.reported.failures());
+        match self.part {
+            Some(_) => Cell::text(number::exact(failures.sum())),
+            None => Cell::default(),
         }
-        _ => None,
-    };
-    Cell::optional(median(&ratios), number::ratio).with(range)
-}
+    }
 
-fn figures(part: &ToolResult, figure: Figure) -> Vec<f64> {
-    part.rounds.iter().flatten().filter_map(figure).collect()
-}
+    /// From when on the tool measures latency, if it is of interest: at a rate.
+    fn latency_from(&self) -> Cell {
+        let Some(part) = self.part.filter(|_| self.view.result.case.rate().is_some()) else {
+            return Cell::default();
+        };
+        let tool = self.view.tool(&part.tool);
+        let from = tool.and_then(|tool| tool.manifest.output().rate_latency_from());
+        Cell::text(match from {
+            Some(RateLatency::Schedule) if part.open_loop => "schedule",
+            _ => "send",
+        })
+    }
 
-fn not_ok() -> ToolColumn {
-    column("not ok", |_, part| {
-        let failures = part.rounds.iter().flatten();
-        Cell::text(number::exact(
-            failures.map(|one| one.reported.failures()).sum(),
-        ))
-    })
-}
+    fn percentile_in_freezes(&self, number: usize) -> Cell {
+        match self.view.result.case.is_frozen {
+            true => self.percentile(number),
+            false => Cell::default(),
+        }
+    }
 
-fn latency_from() -> ToolColumn {
-    column("latency from", |view, part| {
-        Cell::text(view.latency_from(part))
-    })
-}
-
-/// A column of a percentile as the tools report it, with its distance from the true one, if that is known.
-fn percentile(title: &'static str, figure: Figure, truth: Option<f64>) -> ToolColumn {
-    let mut column = column(title, move |_, part| {
+    /// A percentile as the tool reports it, with its distance from the true one, if that is known. In a closed loop it is of
+    /// no interest.
+    fn percentile(&self, number: usize) -> Cell {
+        let truth = self.view.result.truth_ns.map(|truth| truth[number]);
+        if self.part.is_none() {
+            return Cell::optional(truth, number::duration);
+        }
+        if self.view.result.case.rate().is_none() {
+            return Cell::default();
+        }
         let coarse = |one: &DriverResult| one.reported.latency.resolution_ns;
-        let resolution = part.rounds.iter().flatten().find_map(coarse);
-        let reported = median(&figures(part, figure));
+        let reported = self.median(PERCENTILES[number]);
+        let resolution = self.measured().find_map(coarse);
         if let (Some(0.0), Some(resolution), None) = (reported, resolution, truth) {
             return Cell::text(format!("< {}", number::duration(resolution)));
         }
@@ -168,19 +237,8 @@ fn percentile(title: &'static str, figure: Figure, truth: Option<f64>) -> ToolCo
             format!("{sign}{}", number::duration((reported - truth).abs()))
         });
         Cell::optional(reported, number::duration).with(off)
-    });
-    column.head.detail = Some(("error", 1));
-    column
+    }
 }
-
-fn rate(one: &DriverResult) -> Option<f64> {
-    Some(one.reported.rate_per_s())
-}
-
-const P50: Figure = |one| one.reported.latency.p50_ns;
-const P90: Figure = |one| one.reported.latency.p90_ns;
-const P99: Figure = |one| one.reported.latency.p99_ns;
-const P999: Figure = |one| one.reported.latency.p999_ns;
 
 /// The first two lines that are not empty, as one.
 fn first_lines(text: &str) -> String {
@@ -188,84 +246,20 @@ fn first_lines(text: &str) -> String {
     lines.take(2).collect::<Vec<_>>().join(" ")
 }
 
-impl CaseView<'_> {
-    fn closed_columns(&self) -> Vec<ToolColumn> {
-        let mut columns = vec![
-            medians("requests/s", rate, number::count),
-            ratios(self.of_baseline(), rate),
-        ];
-        columns.extend(self.cost_columns());
-        columns.push(not_ok());
-        columns
-    }
-
-    fn rate_columns(&self) -> Vec<ToolColumn> {
-        let mut columns = vec![medians("requests/s", rate, number::count)];
-        columns.extend(self.cost_columns());
-        columns.extend([
-            latency_from(),
-            percentile("p50", P50, None),
-            percentile("p99", P99, None),
-            not_ok(),
-        ]);
-        columns
-    }
-
-    fn frozen_columns(&self) -> Vec<ToolColumn> {
-        let truth = self.result.truth_ns.map(|truth| truth.map(Some));
-        let [p50, p90, p99, p999] = truth.unwrap_or_default();
-        vec![
-            column("requests/s", |_, part| {
-                let cell = Cell::optional(median(&figures(part, rate)), number::count);
-                match part.open_loop {
-                    true => cell,
-                    false => Cell::text(format!("{}, closed loop", cell.text)),
-                }
-            }),
-            latency_from(),
-            percentile("p50", P50, p50),
-            percentile("p90", P90, p90),
-            percentile("p99", P99, p99),
-            percentile("p99.9", P999, p999),
-            not_ok(),
-        ]
-    }
-
-    /// What a request costs the generator: CPU time, and cycles and instructions if they were counted.
-    fn cost_columns(&self) -> Vec<ToolColumn> {
-        let of = self.of_baseline();
-        let mut columns = vec![
-            medians(
-                "CPU/request",
-                DriverResult::cpu_ns_per_request,
-                number::duration,
-            ),
-            ratios(of.clone(), DriverResult::cpu_ns_per_request),
-            medians("in kernel", DriverResult::kernel_share, number::share),
-        ];
-        let mut all = self
-            .result
-            .tools
-            .iter()
-            .flat_map(|part| part.rounds.iter().flatten());
-        if all.any(|one| one.counts.is_some()) {
-            columns.extend([
-                medians("cycles", DriverResult::cycles_per_request, number::count),
-                ratios(of.clone(), DriverResult::cycles_per_request),
-                medians(
-                    "instructions",
-                    DriverResult::instructions_per_request,
-                    number::count,
-                ),
-                ratios(of, DriverResult::instructions_per_request),
-            ]);
+impl<'a> CaseView<'a> {
+    fn table(&self, parts: impl Iterator<Item = &'a ToolResult>) -> Table {
+        let truth = self.result.truth_ns.map(|_| None);
+        let parts = truth.into_iter().chain(parts.map(Some));
+        let rows: Vec<ToolRow<'_>> = parts.map(|part| ToolRow { view: self, part }).collect();
+        let rows = rows.iter().map(|row| (row, Row::default()));
+        let mut table = Table::of(&columns(), rows);
+        let baseline = self.baseline.map_or("", |part| self.title(&part.tool));
+        let ratios = table.heads.iter_mut().filter(|head| head.title == OF);
+        ratios.for_each(|head| head.title = format!("{OF}{baseline}").into());
+        Table {
+            is_whole: true,
+            ..table
         }
-        columns
-    }
-
-    fn of_baseline(&self) -> String {
-        let title = self.baseline.map_or("", |part| self.title(&part.tool));
-        format!("of {title}")
     }
 
     fn tool(&self, id: &str) -> Option<&Tool> {
@@ -275,22 +269,6 @@ impl CaseView<'_> {
     fn title<'b>(&'b self, id: &'b str) -> &'b str {
         self.tool(id)
             .map_or(id, |tool| tool.manifest.title.as_str())
-    }
-
-    fn name(&self, part: &ToolResult) -> String {
-        match self.tool(&part.tool) {
-            Some(tool) => tool.name_and_version(),
-            None => part.tool.clone(),
-        }
-    }
-
-    fn latency_from(&self, part: &ToolResult) -> &'static str {
-        let tool = self.tool(&part.tool);
-        let from = tool.and_then(|tool| tool.manifest.output().rate_latency_from());
-        match from {
-            Some(RateLatency::Schedule) if part.open_loop => "schedule",
-            _ => "send",
-        }
     }
 
     /// Which tools did not run or failed, and why.

@@ -3,10 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use prony_driver::{Catalogue, Counts, DriverResult, Latency, Reported, Tool, Usage};
+use prony_driver::{Catalogue, DriverResult, Latency, Reported, Tool, Usage};
+use prony_model::LoadSpec;
+use prony_present::terminal::Paint;
 
 use super::rounds::{CaseResult, ToolResult};
-use super::{in_markdown, in_terminal, tables};
+use super::tables;
 use crate::project;
 use crate::tests::golden;
 
@@ -40,12 +42,10 @@ fn tool(id: &str, rate: Option<f64>, counted: bool) -> ToolResult {
                 wall_s: 2.0,
                 cpu_user_s: 0.5,
                 cpu_system_s: 1.5,
+                cycles: counted.then_some(ok * 20_000),
+                instructions: counted.then_some(ok * 13_000),
                 ..Usage::default()
             },
-            counts: counted.then_some(Counts {
-                cycles: ok * 20_000,
-                instructions: ok * 13_000,
-            }),
         })
     };
     ToolResult {
@@ -61,7 +61,10 @@ fn result(case: &str, tools: Vec<ToolResult>) -> CaseResult {
     CaseResult {
         case: case.parse().unwrap(),
         name: case.into(),
-        duration_s: 2.0,
+        load: LoadSpec {
+            duration_s: Some(2.0),
+            ..LoadSpec::default()
+        },
         truth_ns: (case == "frozen:1k").then_some([0.0, 100_000.0, 900e6, 990e6]),
         tools,
     }
@@ -118,15 +121,15 @@ fn tables_are_the_golden_ones() {
     ];
     let tools = tools();
     let results = results.map(|(case, tools)| result(case, tools));
-    let tables = results.iter().filter_map(|one| tables::table(one, &tools));
-    let tables: Vec<_> = tables.collect();
     let conditions = "Server on CPU 0, each generator on CPU 1.";
+    let page = tables::page(&results, &tools, conditions);
+    let terminal = |width| page.terminal(width, Paint { colour: false });
     golden(
         "generators",
         &[
-            ("80 columns", in_terminal(&tables, 80)),
-            ("120 columns", in_terminal(&tables, 120)),
-            ("Markdown", in_markdown(&tools, &tables, conditions)),
+            ("80 columns", terminal(80)),
+            ("120 columns", terminal(120)),
+            ("Markdown", page.markdown()),
         ],
     );
 }
