@@ -272,17 +272,28 @@ impl fmt::Display for Objective {
 }
 
 impl Objective {
-    /// The limit as people write it: `10ms`, `0.1%`, `5k/s`.
+    /// The limit as people write it: `10ms`, `2.5s`, `0.1%`, `5k/s`.
     pub fn limit_text(&self) -> String {
         match self {
-            // `1s500ms`.
-            Self::Latency { limit, .. } => humantime::format_duration(limit.value)
-                .to_string()
-                .replace(' ', ""),
+            Self::Latency { limit, .. } => duration_text(limit.value),
             Self::Errors { limit } => percentage(limit.value).replace(' ', ""),
             Self::Rate { limit } => RateText(limit.value).to_string(),
         }
     }
+}
+
+/// Exactly, in the largest unit of which it has at least one: `10ms`, `2.5s`.
+fn duration_text(duration: Duration) -> String {
+    let nanoseconds = duration.as_nanos();
+    let units = [("s", 9), ("ms", 6), ("us", 3), ("ns", 0)];
+    let fits = |(_, digits): &(&str, u32)| nanoseconds >= 10_u128.pow(*digits);
+    let (unit, digits) = units.into_iter().find(fits).unwrap_or(("ns", 0));
+    let one = 10_u128.pow(digits);
+    let whole = nanoseconds / one;
+    let width = digits as usize;
+    let decimals = format!(".{:0width$}", nanoseconds % one);
+    let decimals = decimals.trim_end_matches('0').trim_end_matches('.');
+    format!("{whole}{decimals}{unit}")
 }
 
 /// As [`FromStr`] reads them: `p99<10ms,errors<0.1%`.
@@ -334,7 +345,7 @@ mod tests {
             ("rate>=300/m,errors<=1 %", "rate>=5/s,errors<=1%"),
             (
                 "p50<1ms,p90<2ms,p95<3ms,max<1500ms,errors<5%",
-                "p50<1ms,p90<2ms,p95<3ms,max<1s500ms,errors<5%",
+                "p50<1ms,p90<2ms,p95<3ms,max<1.5s,errors<5%",
             ),
         ] {
             let objectives: Objectives = text.parse().unwrap();
@@ -342,7 +353,23 @@ mod tests {
             assert_eq!(written.parse(), Ok(objectives));
         }
         let one: Objective = "p99.90<=1500us".parse().unwrap();
-        assert_eq!(format!("{one:#}"), "p99.9 <= 1ms500us");
+        assert_eq!(format!("{one:#}"), "p99.9 <= 1.5ms");
+    }
+
+    #[test]
+    fn a_latency_is_written_in_one_unit() {
+        for (text, written) in [
+            ("2500ms", "2.5s"),
+            ("1m 30s", "90s"),
+            ("1s 1ns", "1.000000001s"),
+            ("999us 50ns", "999.05us"),
+            ("100ms", "100ms"),
+            ("7ns", "7ns"),
+        ] {
+            let objective: Objective = format!("p99<{text}").parse().unwrap();
+            assert_eq!(objective.limit_text(), written);
+            assert_eq!(format!("p99<{written}").parse(), Ok(objective));
+        }
     }
 
     #[test]

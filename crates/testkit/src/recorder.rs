@@ -83,11 +83,14 @@ fn response(
     let request = Request::read(reader)?;
     let at = Instant::now();
     let peer = reader.get_ref().peer_addr().ok()?;
-    // Of HTTP/1.0, both sides must say that a connection stays.
-    let header = match request.head.contains(" HTTP/1.0\n") {
-        true if request.connection_is("keep-alive") => "Connection: keep-alive\r\n",
-        false if !request.connection_is("close") => "",
-        _ => "Connection: close\r\n",
+    // An HTTP/1.0 connection stays open only if both sides say so.
+    let is_http10 = request.head.contains(" HTTP/1.0\n");
+    let header = if is_http10 && request.connection_is("keep-alive") {
+        "Connection: keep-alive\r\n"
+    } else if is_http10 || request.connection_is("close") {
+        "Connection: close\r\n"
+    } else {
+        ""
     };
     all.lock().unwrap().push(Received {
         head: request.head,
