@@ -12,6 +12,7 @@ use crate::search::Purpose;
 
 /// A rate that was tried, and its result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateAttempt {
     /// Why the search tried it.
     #[serde(flatten)]
@@ -40,7 +41,7 @@ pub struct RateAttempt {
     /// From the scheduled arrival (in a flow only that of its first request; of the others, from the send) to the last
     /// byte of the response; `None` if there was no response.
     pub latency_ns: Option<LatencySummary>,
-    /// The histogram of these latencies: HdrHistogram V2, base64.
+    /// The histogram behind `latency_ns`: HdrHistogram V2, base64.
     pub histogram: String,
     /// How many connections were opened for it, the initial ones included.
     pub connections_opened: u64,
@@ -121,6 +122,7 @@ impl RateAttempt {
 
 /// What else happened on the machine while a rate was tried.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AttemptNoise {
     /// Share (0 to 1) of the CPU time of server or generator, whichever lost more, that the hypervisor gave to others.
     pub steal_share: f64,
@@ -138,6 +140,7 @@ pub struct AttemptNoise {
 
 /// Where the server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum ServerPlace {
     /// On another machine.

@@ -16,6 +16,7 @@ const PAUSED: f64 = 0.5;
 
 /// Whether a server sustained a rate, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Judgement {
     /// It met the whole objective.

@@ -9,6 +9,7 @@ use crate::search::Found;
 
 /// The result of a search. Rates are in requests per second or, if the load has a scenario, in flows per second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapacityResult {
     /// The URL under load.
     pub target: Target,
@@ -54,6 +55,7 @@ pub struct CapacityResult {
 
 /// Why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
     /// The search did everything it had to.

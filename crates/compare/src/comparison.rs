@@ -17,6 +17,7 @@ use crate::side::{Named, Side, fault, is_wrong};
 
 /// The result of comparing a new measurement with an old one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// The old measurement.
     pub base: Named,

@@ -6,6 +6,7 @@ use serde::Serialize;
 prony_model::named! {
     /// The result for one metric of one case, the most important first.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Finding {
         /// NEW is worse, by at least the threshold.
@@ -41,6 +42,7 @@ impl From<Verdict> for Finding {
 
 /// How many comparisons have each finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub struct Tally {
     /// Worse.

@@ -21,10 +21,11 @@ const LEAST_SIGMAS: f64 = 3.0;
 
 /// How instructions were counted, and where they changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstructionDetails {
-    /// What counted those of BASE.
+    /// What counted the instructions of BASE.
     pub base_counted_by: Option<CountedBy>,
-    /// What counted those of NEW.
+    /// What counted the instructions of NEW.
     pub new_counted_by: Option<CountedBy>,
     /// The settings of the servers, each `NAME=VALUE` or `PROGRAM OPTION…`.
     pub settings: Vec<String>,
@@ -43,10 +44,11 @@ pub struct InstructionDetails {
 
 /// CPU time beside a count of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuBeside {
     /// BASE's median over its rounds, in nanoseconds per request.
     pub base_ns: f64,
-    /// NEW's, likewise.
+    /// NEW's median over its rounds, in nanoseconds per request.
     pub new_ns: f64,
     /// How many rounds of each measured it, at least.
     pub rounds: usize,
@@ -54,6 +56,7 @@ pub struct CpuBeside {
 
 /// A function whose instructions changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionChange {
     /// Its name.
     pub name: String,
@@ -61,7 +64,7 @@ pub struct FunctionChange {
     pub object: Option<String>,
     /// BASE's instructions of the function itself per request.
     pub base: f64,
-    /// NEW's, likewise.
+    /// NEW's instructions of the function itself per request.
     pub new: f64,
     /// Its change as a share of the whole change: 1 if it explains all of it, negative if it changed the other way.
     pub share: f64,

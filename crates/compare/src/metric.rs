@@ -11,6 +11,7 @@ use serde::Serialize;
 prony_model::named! {
     /// A metric to compare.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "lowercase")]
     pub enum Metric {
         /// Expected responses, or ok flows, per second, in closed loops only: in an open loop the schedule sets the rate.

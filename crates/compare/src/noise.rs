@@ -7,12 +7,13 @@ use serde::Serialize;
 
 /// What else the machine did while both sides were measured, over all attempts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Noise {
     /// Trials that were run, every attempt counted.
     pub attempts: usize,
-    /// Of these, the noisy ones, which were re-run if there was time.
+    /// Noisy trials, which were re-run if there was time.
     pub noisy: usize,
-    /// Of the others, the trials that lost more than 2 % of their CPU time.
+    /// Trials that were not noisy, but lost more than 2 % of their CPU time.
     pub disturbed: usize,
     /// The greatest share (0 to 1) of CPU time that the hypervisor gave to others.
     pub steal_share: f64,

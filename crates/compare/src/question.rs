@@ -62,6 +62,7 @@ impl Question {
 
 /// In how many sessions the sides were measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Sessions {
     /// In one run, interleaved.

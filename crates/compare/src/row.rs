@@ -11,6 +11,7 @@ use crate::metric::Metric;
 
 /// One server with one workload under one load, then and now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Case {
     /// The server of BASE.
     pub base: String,
@@ -22,7 +23,7 @@ pub struct Case {
     pub load: LoadSpec,
     /// A row for each metric.
     pub rows: Vec<MetricRow>,
-    /// Remarks on all of these rows.
+    /// Remarks on all rows.
     pub notes: Vec<String>,
     /// What lies behind a change of the instructions per request; `None` for loads that measure time.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,6 +61,7 @@ impl Case {
 
 /// The result for one metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricRow {
     /// What is compared.
     pub what: What,
@@ -77,6 +79,7 @@ pub struct MetricRow {
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
     /// Requests with a wrong response or without one, as a share of all.
@@ -109,6 +112,7 @@ impl What {
 
 /// A change from BASE to NEW.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// NEW over BASE: the middle of the rounds' ratios, not the ratio of the medians.
     pub ratio: f64,
@@ -122,7 +126,7 @@ pub struct Change {
     pub p_corrected: f64,
     /// The number of rounds.
     pub rounds: usize,
-    /// How many of them were quiet on both sides: a verdict needs a least number of these ([`Metric::least_rounds`]).
+    /// How many rounds were quiet on both sides: a verdict on times needs at least 6 of these.
     pub quiet_rounds: usize,
     /// The least change that matters, as a share.
     pub threshold: f64,
@@ -169,6 +173,7 @@ impl Change {
 
 /// How the rounds of both sides were compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// Each round of NEW with the same round of BASE: drift from round to round cancels out.

@@ -21,6 +21,7 @@ pub struct Side<'a> {
 
 /// The name of a side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Named {
     /// The run's id.
     pub run: String,

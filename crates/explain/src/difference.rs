@@ -81,6 +81,7 @@ pub struct CostChange<'a> {
 
 /// How a figure changed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MeasuredChange {
     /// The figure after as a ratio to the one before: 1.05 if it is 5 % higher.
     pub ratio: f64,
@@ -104,6 +105,7 @@ impl MeasuredChange {
 
 /// How the CPU time of a function changed, without the functions that it calls.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionChange {
     /// The function, after if both have it.
     pub frame: Frame,
@@ -111,7 +113,7 @@ pub struct FunctionChange {
     pub module_before: Option<String>,
     /// Its CPU time for each request (or event) before, in seconds.
     pub before_s: f64,
-    /// After, likewise.
+    /// Its CPU time for each request (or event) after, in seconds.
     pub after_s: f64,
     /// How much it grew, in seconds; negative if it shrank.
     pub difference_s: f64,

@@ -6,14 +6,17 @@ use prony_model::{Explanation, Frame, Profile};
 use prony_present::number::{duration, share};
 use prony_present::table::{Cell, Head, Row, Table};
 use prony_present::terminal::cut_middle;
+use serde::Serialize;
 
 /// How many functions are listed for each server.
 const LISTED: usize = 10;
 
 /// A function and its own time on the CPU, without the functions that it calls.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Function<'a> {
     /// The function.
+    #[serde(flatten)]
     pub frame: &'a Frame,
     /// Its share of the samples, from 0 to 1.
     pub self_share: f64,

@@ -1,11 +1,14 @@
 //! What was run, and where.
 
 use prony_model::{Machine, Run};
+use serde::Serialize;
 
 /// What was run, and where: the head of a page and of the JSON.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Header {
     /// The run's id; `None` if it was not recorded.
+    #[serde(rename = "id")]
     pub run: Option<String>,
     /// RFC 3339, UTC.
     pub started_at: String,

@@ -39,5 +39,5 @@ pub use findings::findings;
 pub use flames::FlameGraphs;
 pub use functions::Function;
 pub use header::Header;
-pub use json::{EXPLANATION_SCHEMA, json};
+pub use json::{EXPLANATION_SCHEMA, ExplanationDocument, json};
 pub use summary::{ExplanationSummary, WorkloadCosts};

@@ -8,6 +8,7 @@ use crate::LoadSpec;
 
 /// What a request of one workload costs one server, and where that goes. Its loads are never ranked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Explanation {
     /// The server's id.
     pub server: String,
@@ -33,6 +34,7 @@ pub struct Explanation {
 crate::named! {
     /// What a cost is divided by.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum CostUnit {
         /// An ok response.
@@ -45,21 +47,22 @@ crate::named! {
 crate::named! {
     /// What is counted for each request (or event). The unit of each is in its description.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum CostFigure {
         /// CPU time of the process tree in user mode and in the kernel, in seconds.
         Cpu = "cpu",
-        /// Of that, in user mode.
+        /// CPU time in user mode, in seconds.
         CpuUser = "cpu-user",
-        /// Of that, in the kernel.
+        /// CPU time in the kernel, in seconds.
         CpuKernel = "cpu-kernel",
         /// Instructions in user mode and in the kernel, by the processor's counters.
         Instructions = "instructions",
-        /// Cycles, likewise.
+        /// Cycles in user mode and in the kernel, by the processor's counters.
         Cycles = "cycles",
         /// System calls.
         SystemCalls = "system-calls",
-        /// Of these, those that write: write, writev, sendto, sendmsg, sendfile and the like.
+        /// System calls that write: write, writev, sendto, sendmsg, sendfile and the like.
         Writes = "writes",
         /// Times that a thread gave its CPU up to wait.
         VoluntarySwitches = "voluntary-switches",
@@ -77,7 +80,7 @@ crate::named! {
         Segments = "segments",
         /// Responses that wait once for a delayed acknowledgement: a share (0 to 1).
         AckWaits = "ack-waits",
-        /// Growth of the anonymous memory, in bytes.
+        /// Growth of the anonymous memory, in bytes; may be negative.
         HeapGrowth = "heap-growth",
         /// Threads that used CPU time during the load: not per request.
         Threads = "threads",
@@ -86,8 +89,13 @@ crate::named! {
 
 /// One round: each figure for each request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CostRound {
     /// The figures that could be measured.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "crate::NamedFields<CostFigure, f64>")
+    )]
     pub figures: BTreeMap<CostFigure, f64>,
     /// System calls for each request, by name; empty if they could not be counted.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -100,6 +108,7 @@ pub struct CostRound {
 
 /// Something that could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unavailable {
     /// What: `system calls by name`.
     pub what: String,
@@ -112,6 +121,7 @@ pub struct Unavailable {
 
 /// Where time goes, by stack.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Profile {
     /// Samples a second and thread that runs; for time off the CPU, about how many a second.
     pub frequency_hz: f64,
@@ -140,6 +150,7 @@ pub struct Profile {
 
 /// A function in a profile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frame {
     /// Its name, demangled; for code without a name, the file and `[unknown]`.
     pub name: String,
@@ -152,6 +163,7 @@ pub struct Frame {
 crate::named! {
     /// Kinds of code.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum FrameKind {
         /// Compiled before it ran.
@@ -165,6 +177,7 @@ crate::named! {
 
 /// A stack, and how much time it stands for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stack {
     /// Indices of frames, the outermost (caller) first.
     pub frames: Vec<u32>,
@@ -174,6 +187,7 @@ pub struct Stack {
 
 /// Code that has no names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Unnamed {
     /// The file.
     pub module: String,

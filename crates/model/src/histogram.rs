@@ -184,6 +184,7 @@ impl Default for LatencyHistogram {
 
 /// Latency in nanoseconds: of every response counted as ok, to 3 significant digits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatencySummary {
     /// The shortest.
     pub min: u64,

@@ -19,6 +19,8 @@ mod load_json;
 mod load_trace;
 mod log_tail;
 mod named;
+#[cfg(feature = "schema")]
+mod named_fields;
 mod noise;
 mod outcome;
 mod protocol;
@@ -55,6 +57,8 @@ pub use load::{
 };
 pub use load_trace::{LoadTrace, ThreadTrace, TracedPhase, TracedRequest, TracedResponse};
 pub use log_tail::LogTail;
+#[cfg(feature = "schema")]
+pub use named_fields::NamedFields;
 pub use noise::{
     CpuNoise, CpuWaits, LEAST_OBSERVED_S, MOST_FOREIGN, MOST_STEAL, MachineNoise, NoiseCause,
     Outside, OutsideServer, noisy, worst_of,

@@ -12,6 +12,7 @@ use crate::{
 
 /// The arrivals of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "shape")]
 pub enum LoadShape {
     /// Each connection sends its next request when the last response is complete.
@@ -53,6 +54,7 @@ impl LoadShape {
 
 /// The load as configured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadSpec {
     /// The arrivals.
     #[serde(flatten)]
@@ -66,7 +68,7 @@ pub struct LoadSpec {
     /// How many requests are in flight over one connection at a time.
     #[serde(default = "one")]
     pub pipeline: usize,
-    /// Whether these are streams of HTTP/2 or gRPC; otherwise they are pipelined.
+    /// Whether `pipeline` counts streams of HTTP/2 or gRPC; otherwise requests are pipelined.
     #[serde(default)]
     pub multiplexed: bool,
     /// After how many responses a connection is closed and replaced; `None` to keep it.
@@ -174,6 +176,7 @@ fn one() -> usize {
 
 /// The target of the load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
     /// The URL.
     pub url: String,
@@ -194,6 +197,7 @@ impl Target {
 
 /// Why a load ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
     /// Its duration was over.
@@ -207,6 +211,7 @@ pub enum Ended {
 
 /// The TLS of a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TlsResult {
     /// The version of TLS; `None` if no handshake succeeded.
     pub version: Option<String>,
@@ -220,6 +225,7 @@ pub struct TlsResult {
 
 /// Handshakes of one kind, measured part only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Handshakes {
     /// How many succeeded.
     pub count: u64,
@@ -231,6 +237,7 @@ pub struct Handshakes {
 
 /// What happened before measuring began. The other figures do not include it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarmupResult {
     /// How long it took, in seconds.
     pub duration_s: f64,
@@ -243,8 +250,10 @@ pub struct WarmupResult {
 
 /// The first wrong response, as an example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WrongResponse {
     /// The name of its outcome.
+    #[cfg_attr(feature = "schema", schemars(with = "Outcome"))]
     pub outcome: String,
     /// What was expected and what came.
     pub detail: String,
@@ -252,6 +261,7 @@ pub struct WrongResponse {
 
 /// What the load cost the generator itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GeneratorCost {
     /// CPU time in user mode of all workers, in seconds, measured part only.
     pub cpu_user_s: f64,
@@ -308,6 +318,7 @@ impl GeneratorCost {
 
 /// How the kernel scheduled some threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Scheduling {
     /// How long they were ready to run and waited for a CPU, summed over threads, in seconds.
     pub run_queue_wait_s: f64,
@@ -322,6 +333,7 @@ pub struct Scheduling {
 ///
 /// It contains only full intervals. Its memory is fixed: a longer load has longer intervals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Timeline {
     /// The length of an interval, in seconds.
     pub interval_s: f64,
@@ -329,7 +341,7 @@ pub struct Timeline {
     pub measured_from_s: f64,
     /// Ok responses in each interval.
     pub ok: Vec<u64>,
-    /// The mean latency of these responses, in nanoseconds; 0 if there were none.
+    /// The mean latency of the ok responses of each interval, in nanoseconds; 0 if there were none.
     pub latency_mean_ns: Vec<f64>,
     /// Requests that ended with an error in each interval, and flows that failed without one; empty if there were none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -344,6 +356,7 @@ pub struct Timeline {
 
 /// The latencies of the ok responses that arrived in a second, or in a longer interval of a long load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimelineSecond {
     /// When it began, in seconds from the start of the measured part.
     pub from_s: f64,
@@ -357,6 +370,7 @@ pub struct TimelineSecond {
 
 /// The ok responses of a load that took a certain time or longer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowResponses {
     /// That time, in nanoseconds.
     pub from_ns: u64,
@@ -375,6 +389,7 @@ impl Timeline {
 /// A time without an ok response although requests, or connections that could not be opened, waited for one. The engine
 /// decides how long is too long (`prony_load`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Outage {
     /// When it began, in seconds from the start of the measured part.
     pub from_s: f64,
@@ -392,18 +407,19 @@ impl Outage {
 
 /// How well a load kept its schedule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OpenLoop {
     /// Requests due in the measured part.
     #[serde(default)]
     pub due: u64,
-    /// How many of these began in time, whether or not their connection could be opened.
+    /// How many of the due requests began in time, whether or not their connection could be opened.
     #[serde(default)]
     pub sent: u64,
     /// `sent` / `due`: 1 if the generator kept the rate.
     #[serde(default)]
     pub rate_ratio: f64,
-    /// How many of these were ok, without those that had to wait for busy connections until the measured time was over. In
-    /// a load of flows they are the ok requests of such flows.
+    /// How many of the due requests were ok, without those that had to wait for busy connections until the measured time
+    /// was over. In a load of flows they are the ok requests of such flows.
     #[serde(default)]
     pub completed: u64,
     /// How long requests were due, in seconds: the measured time without the wait for the last responses. If a number of
@@ -445,6 +461,7 @@ const SET_UP_SHOWS: f64 = 0.01;
 
 /// The events of a load's event streams (`text/event-stream`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Events {
     /// Events received.
     pub count: u64,
@@ -458,6 +475,7 @@ pub struct Events {
 
 /// The streams that were held open beside the load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HeldStreams {
     /// How many were to be held.
     pub planned: u64,
@@ -476,6 +494,7 @@ pub struct HeldStreams {
 
 /// The slowest of the streams that were held open.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowestStream {
     /// How many events it had, warm-up included.
     pub events: u64,
@@ -496,14 +515,15 @@ impl SlowestStream {
 
 /// What the users of a scenario did: each went through its requests in order, over and over. One pass is a flow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Flows {
     /// How many flows had all their responses, each as expected.
     pub ok: u64,
     /// How many ended early: a request was not ok, or the flow could not go on. Flows that were too late to begin are
     /// included.
     pub failed: u64,
-    /// Those of them that could not go on although no request had failed: earlier responses had not what the next request
-    /// needs.
+    /// How many of the failed ones could not go on although no request had failed: earlier responses had not what the next
+    /// request needs.
     #[serde(default)]
     pub failed_without_request: u64,
     /// How many were in progress at the end of the load, or had been due and not begun.
@@ -549,6 +569,7 @@ impl Flows {
 /// A stage of a load whose rate changes, as far as it was reached: the requests that were due in it and began, whenever they
 /// ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StageResult {
     /// The rate at its beginning, in requests or flows per second.
     pub from_per_s: f64,
@@ -582,6 +603,7 @@ impl StageResult {
 
 /// One request of a scenario, in all flows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlowEntry {
     /// Its name, such as `POST /orders`.
     pub name: String,
@@ -599,8 +621,13 @@ pub struct FlowEntry {
 
 /// The agents of a load that several hosts generated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FleetResult {
     /// Where they ran: `kubernetes`, `slurm`, `ssh` or `local`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("enum" = ["kubernetes", "slurm", "ssh", "local"]))
+    )]
     pub on: String,
     /// Each of them, by its number.
     pub agents: Vec<AgentResult>,
@@ -610,6 +637,7 @@ pub struct FleetResult {
 
 /// One agent's part of a load, measured part only.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AgentResult {
     /// The host or node that it ran on.
     pub host: String,
@@ -639,6 +667,7 @@ pub struct AgentResult {
 ///
 /// A request belongs to the phase (warm-up or measured) in which it ended.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadResult {
     /// The target.
     pub target: Target,
@@ -654,7 +683,7 @@ pub struct LoadResult {
     pub outcomes: Outcomes,
     /// The warm-up, if there was one.
     pub warmup: Option<WarmupResult>,
-    /// Ok responses per second (see [`Throughput`](crate::Throughput)).
+    /// Ok responses per second; of an open loop those that count as its throughput.
     pub rate_per_s: f64,
     /// Bytes received in the measured part, heads included.
     pub bytes_read: u64,
@@ -662,7 +691,7 @@ pub struct LoadResult {
     pub bytes_written: u64,
     /// Connections opened for the load, warm-up included.
     pub connections_opened: u64,
-    /// Those of them that replaced a connection that the server or an error had closed.
+    /// Connections that replaced one that the server or an error had closed.
     pub reconnects: u64,
     /// Requests resent over a new connection because the server had closed the old one after a response, warm-up
     /// included. Each still has one outcome.

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 /// The last lines that a server's process had written when a trial ended, with `***` for the workload's secrets and without
 /// control characters; anything else that the server writes is there, paths and hostnames too.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogTail {
-    /// Those of standard output.
+    /// The last lines of standard output.
     pub output: Vec<String>,
-    /// Those of standard error.
+    /// The last lines of standard error.
     pub errors: Vec<String>,
 }
 

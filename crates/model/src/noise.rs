@@ -10,6 +10,7 @@ use crate::{LoadResult, Scheduling, Throttled};
 /// What disturbed a trial. The machine and the course of the load decide, not whether a figure is high or low, so
 /// re-running a trial favours no server.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum NoiseCause {
     /// CPU steal: the hypervisor gave the CPUs of server or generator to others.
@@ -55,6 +56,7 @@ impl NoiseCause {
 
 /// What else happened on the machine during a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineNoise {
     /// Share (0 to 1) of all CPU time that the hypervisor gave to others.
     pub steal_share: f64,
@@ -76,6 +78,7 @@ pub struct MachineNoise {
 
 /// What happened on some CPUs besides the measured program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuNoise {
     /// Share (0 to 1) of their time that the hypervisor gave to others.
     pub steal_share: f64,

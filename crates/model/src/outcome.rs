@@ -10,6 +10,8 @@ use crate::exact;
 crate::named! {
     /// The outcome of one request.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[cfg_attr(feature = "schema", schemars(rename_all = "snake_case"))]
     pub enum Outcome {
         /// The full response came, with an expected status and, if it was compared, the expected body.
         Ok = "ok",
@@ -54,6 +56,14 @@ impl Outcome {
 
 /// How many requests had each outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "schema",
+    schemars(
+        with = "crate::NamedFields<Outcome, u64>",
+        extend("required" = Outcome::ALL.map(Outcome::name))
+    )
+)]
 pub struct Outcomes([u64; Outcome::ALL.len()]);
 
 impl Outcomes {
@@ -132,10 +142,11 @@ impl<'de> Deserialize<'de> for Outcomes {
 /// Responses of the measured part, drawn at random, that the load engine compared with the expected response. Checks of
 /// status and length, which every response gets, do not count here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Checked {
     /// Responses compared in full: status, header fields and body.
     pub compared: u64,
-    /// How many of these were wrong.
+    /// How many of the compared ones were wrong.
     pub wrong: u64,
     /// Whether the body of every response was compared too, as it is if the expected body is short.
     pub every_body: bool,

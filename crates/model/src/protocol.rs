@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 crate::named! {
     /// What the bytes of a request and its response are: the version of HTTP, gRPC or not, encrypted or not.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum Protocol {
         /// HTTP/1.1.
         #[default]

@@ -8,6 +8,7 @@ use crate::LoadSpec;
 
 /// A document and its tables.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Published {
     /// The document's title.
     pub document: String,
@@ -21,6 +22,7 @@ pub struct Published {
 
 /// One of its tables, and the figures in it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedTable {
     /// Its title.
     pub title: String,
@@ -34,8 +36,7 @@ pub struct PublishedTable {
     pub columns: Vec<PublishedFigure>,
     /// The columns that have a bar chart.
     pub charts: Vec<PublishedFigure>,
-    /// The workload that the columns [`PublishedFigure::RateShare`] and
-    /// [`PublishedFigure::TransferShare`] are shares of.
+    /// The workload that the columns `rate-share` and `transfer-share` are shares of.
     pub share_of: Option<String>,
     /// Notes for its readers, one sentence each.
     pub notes: Vec<String>,
@@ -45,6 +46,7 @@ pub struct PublishedTable {
 
 /// A row: one system under one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedRow {
     /// Its name in the document.
     pub name: String,
@@ -53,11 +55,16 @@ pub struct PublishedRow {
     /// The workload.
     pub workload: String,
     /// The published figures: one value per round, or a single one. A column without one here was not published.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "crate::NamedFields<PublishedFigure, Vec<f64>>")
+    )]
     pub figures: BTreeMap<PublishedFigure, Vec<f64>>,
 }
 
 /// How the rounds of a figure are summarised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RoundSummary {
     /// By their median.
@@ -70,6 +77,7 @@ pub enum RoundSummary {
 crate::named! {
     /// A figure of a published table.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum PublishedFigure {
         /// Ok responses per second.

@@ -6,6 +6,7 @@ use crate::Timeline;
 
 /// The ok responses of a load in few intervals of equal length, from its start.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateCourse {
     /// The length of an interval, in seconds.
     pub interval_s: f64,

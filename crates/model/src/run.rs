@@ -14,6 +14,7 @@ pub const AB: &str = "ab";
 
 /// One run of a suite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Its id, unique in the store: `20261121-203000-tour`.
     pub id: String,
@@ -73,8 +74,13 @@ impl Run {
 
 /// The agents that generated the loads of a run together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunFleet {
     /// Where they ran: `kubernetes`, `slurm`, `ssh` or `local`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("enum" = ["kubernetes", "slurm", "ssh", "local"]))
+    )]
     pub on: String,
     /// How many there were.
     pub agents: usize,
@@ -101,6 +107,7 @@ impl fmt::Display for RunFleet {
 
 /// Rounds that are added until the comparisons are precise.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Adaptive {
     /// How far an interval's ends may be from its ratio, as a share of it: 0.03 for ±3 %.
     pub precision: f64,
@@ -112,6 +119,7 @@ pub struct Adaptive {
 
 /// Why one workload under one load had no more rounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RoundsEnd {
     /// The workload's id.
     pub workload: String,
@@ -128,6 +136,7 @@ pub struct RoundsEnd {
 
 /// Why no more rounds are added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum EnoughRounds {
     /// Every comparison is as precise as requested.
@@ -143,6 +152,7 @@ pub enum EnoughRounds {
 crate::named! {
     /// How a run ended.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum RunEnd {
         /// It is still running, or Prony was killed.
@@ -165,6 +175,7 @@ impl Run {
 
 /// The CPUs of server and generator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuAssignment {
     /// Where the server ran.
     pub server: Vec<usize>,
@@ -181,6 +192,7 @@ impl CpuAssignment {
 
 /// The machine of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Machine {
     /// The CPU's model name.
     pub cpu_model: String,
@@ -207,6 +219,7 @@ pub struct Machine {
 
 /// A server of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRecord {
     /// Its id: the name of its folder.
     pub id: String,
@@ -217,8 +230,13 @@ pub struct ServerRecord {
     /// The framework's or toolchain's version, as found.
     pub version: Option<String>,
     /// `stdlib`, `framework`, `tuned` or `reference`.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(extend("enum" = ["stdlib", "framework", "tuned", "reference"]))
+    )]
     pub class: String,
     /// SHA-256 of its sources, hexadecimal.
+    #[cfg_attr(feature = "schema", schemars(regex(pattern = "^[0-9a-f]*$")))]
     pub source_hash: String,
     /// The command that ran it.
     pub run_command: Vec<String>,
@@ -240,6 +258,7 @@ pub struct ServerRecord {
 
 /// A server that already ran: Prony did not build, start or pin it, and does not know its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OutsideProcess {
     /// Its URL.
     pub url: String,
@@ -277,6 +296,7 @@ impl ServerRecord {
 
 /// Whether a server took part, and if not, why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "status")]
 pub enum ServerStatus {
     /// It was built and can be measured.
@@ -307,6 +327,7 @@ pub enum ServerStatus {
 
 /// The result of verification for one workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VerifyResult {
     /// The workload.
     pub workload: String,
@@ -317,6 +338,7 @@ pub struct VerifyResult {
 
 /// Whether the response is the expected one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum VerifyVerdict {
     /// It is.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// When the requests of a rate are due.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Schedule {
     /// How they are spaced.
     pub arrivals: Arrivals,
@@ -16,6 +17,7 @@ pub struct Schedule {
 crate::named! {
     /// How the requests of a rate are spaced.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum Arrivals {
         /// Evenly.
@@ -27,6 +29,7 @@ crate::named! {
 
 /// A part of a schedule, in which the rate changes evenly from one value to another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stage {
     /// The rate at its beginning, in requests per second.
     pub from_per_s: f64,

@@ -13,10 +13,11 @@ const SYN_TIMEOUT_NS: u64 = 950_000_000;
 /// The kernel counts for the whole network namespace of the generator, so the connections of other programs count too;
 /// the queues of a server on another machine do not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TcpEvents {
     /// Segments that were sent again (`RetransSegs`).
     pub retransmitted_segments: u64,
-    /// How many of these were SYNs and SYN-ACKs (`TCPSynRetrans`): each had waited for 1 s or longer.
+    /// How many retransmitted segments were SYNs and SYN-ACKs (`TCPSynRetrans`): each had waited for 1 s or longer.
     pub retransmitted_syns: u64,
     /// Retransmission timeouts (`TCPTimeouts`), those of SYNs included: each lasted 0.2 s or longer.
     pub timeouts: u64,

@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 /// How often the CPU quota of a cgroup stopped its processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Throttled {
     /// The quota, in CPUs: 0.5 for half of the time of one.
     pub quota_cpus: f64,
     /// In how many periods its processes ran.
     pub periods: u64,
-    /// In how many of them the quota was spent, so that they were stopped until the next period.
+    /// In how many periods the quota was spent, so that the processes were stopped until the next one.
     pub throttled_periods: u64,
     /// For how long they were stopped, summed over CPUs, in seconds.
     pub throttled_s: f64,

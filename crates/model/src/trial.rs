@@ -11,6 +11,7 @@ use crate::{
 
 /// One server × workload × load × round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trial {
     /// Its place in the run's order, from 0.
     pub sequence: u32,
@@ -26,6 +27,7 @@ pub struct Trial {
 
 /// A trial and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrialRecord {
     /// The trial.
     pub trial: Trial,
@@ -47,6 +49,7 @@ const fn first() -> u32 {
 
 /// The result of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "result")]
 #[allow(clippy::large_enum_variant)] // Nearly every trial is a measurement.
 pub enum TrialResult {
@@ -64,6 +67,7 @@ pub enum TrialResult {
 crate::named! {
     /// Why a trial has no figures.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum FailureKind {
         /// The server failed verification of this workload, so it was not loaded.
@@ -85,11 +89,11 @@ crate::named! {
 
 /// The figures of one trial, of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Measurement {
     /// What the client measured.
     pub load: LoadResult,
-    /// What it cost the server; `None` if Prony did not start it and cannot see its processes, see
-    /// [`OutsideProcess::unmeasured`](crate::OutsideProcess::unmeasured).
+    /// What it cost the server; `None` if Prony did not start it and cannot see its processes: its record says why.
     pub server: Option<ServerCost>,
     /// From the spawn of the server's process to its first expected response, in nanoseconds; `None` if an earlier
     /// trial started the process and has its startup time.
@@ -178,6 +182,7 @@ impl Measurement {
 
 /// How a server was warmed up before it was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WarmUp {
     /// Whether the trial started the process.
     pub process: ProcessStart,
@@ -208,6 +213,7 @@ impl WarmUp {
 crate::named! {
     /// When the process of a trial's server was started.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum ProcessStart {
         /// For this trial.
@@ -226,6 +232,7 @@ const SATURATED: f64 = 0.95;
 
 /// What a load cost the server, over its whole process tree.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerCost {
     /// CPU time in user mode during the load (warm-up included), in seconds.
     pub cpu_user_s: f64,
@@ -245,7 +252,8 @@ pub struct ServerCost {
     /// if the machine has no counters for it.
     #[serde(default)]
     pub cycles: Option<u64>,
-    /// Instructions of the process tree, likewise.
+    /// Instructions of the process tree, in user mode and in the kernel, during the load (warm-up included); `None` if
+    /// the machine has no counters for it.
     #[serde(default)]
     pub instructions: Option<u64>,
     /// How the kernel scheduled its threads during the load (warm-up included), as far as they still ran at its end;
@@ -263,6 +271,7 @@ impl ServerCost {
 
 /// Log lines of a workload that requires one per request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogLines {
     /// Lines the server wrote during the load.
     pub written: u64,

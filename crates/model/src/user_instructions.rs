@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a load measures of its server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum MeasuredBy {
     /// How fast it responds, and what that costs.
@@ -24,6 +25,7 @@ impl MeasuredBy {
 
 /// The user-space instructions that a load cost its server, over its whole process tree, warm-up not included.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UserInstructions {
     /// How many requests the instructions were counted over, or whole flows of a scenario: those of all batches but the
     /// unusual ones.
@@ -37,7 +39,7 @@ pub struct UserInstructions {
     pub batches: CountedBatches,
     /// How many requests warmed the server up before.
     pub warm_up_requests: u64,
-    /// The functions that executed most of them, the heaviest first; empty if hardware counters counted.
+    /// The functions that executed most instructions, the heaviest first; empty if hardware counters counted.
     #[serde(default)]
     pub functions: Vec<FunctionInstructions>,
     /// Variables, each `NAME=VALUE`, and options of its program, `PROGRAM OPTION…`, that the server had so that it does the
@@ -60,10 +62,11 @@ impl UserInstructions {
 
 /// Batches of requests whose instructions were counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CountedBatches {
     /// How many there were.
     pub all: u32,
-    /// How many of them were left out because their requests cost far more than those of the others: the server did
+    /// How many batches were left out because their requests cost far more than those of the others: the server did
     /// something that it does seldom, such as to collect garbage or to compile.
     pub unusual: u32,
 }
@@ -93,6 +96,7 @@ impl Sum for CountedBatches {
 
 /// What counted instructions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "by")]
 pub enum CountedBy {
     /// The processor.
@@ -106,6 +110,7 @@ pub enum CountedBy {
 
 /// The instructions of a function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionInstructions {
     /// Its name.
     pub name: String,
@@ -117,6 +122,7 @@ pub struct FunctionInstructions {
 
 /// CPU time of a server that no emulator ran.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct UnemulatedCost {
     /// How many requests it was measured over.
     pub requests: u64,

@@ -15,6 +15,7 @@ use crate::objective::{Objective, Objectives, Statistic};
 
 /// Whether an objective was met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The figure and its whole interval are on the right side of the limit.
@@ -38,6 +39,7 @@ impl Verdict {
 
 /// An objective and what a load makes of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Judged {
     /// The objective.
     pub objective: Objective,
@@ -64,6 +66,7 @@ pub struct Judged {
 /// The 95 % interval of a figure. For a percentile it is that of the share of responses that are on the wrong side of the
 /// limit: few responses support that share, but not the percentile of each batch.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// The estimate of the whole load.
     pub estimate: f64,

@@ -6,6 +6,8 @@ use prony_model::LatencyHistogram;
 
 /// What is required of a load: every objective must be met. At most one concerns each figure.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline, with = "String"))]
 pub struct Objectives {
     /// In the given order; one of them bounds errors.
     all: Vec<Objective>,
@@ -13,6 +15,8 @@ pub struct Objectives {
 
 /// One requirement.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline, with = "String"))]
 pub enum Objective {
     /// A latency statistic of ok responses is below a duration.
     Latency {

@@ -3,19 +3,36 @@
 use std::io::{self, Write};
 
 use prony_model::{Explanation, LoadShape, Measurement, NoiseCause, Run, TrialRecord, TrialResult};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// The `schema` field of an exported run.
 pub const RUN_SCHEMA: &str = "prony-run/3";
 
+/// A run and its trials, in the order in which they ran.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunDocument<'a> {
+    #[cfg_attr(feature = "schema", schemars(extend("const" = RUN_SCHEMA)))]
+    schema: &'static str,
+    /// The run.
+    run: &'a Run,
+    /// The trials.
+    trials: &'a [TrialRecord],
+    /// What a request costs each server, and where that goes; absent if that was not measured.
+    #[serde(skip_serializing_if = "<[Explanation]>::is_empty")]
+    explanations: &'a [Explanation],
+}
+
 /// A run, its trials and, if there are any, its explanations as one JSON document:
 /// `{"schema": "prony-run/3", "run": …, "trials": […], "explanations": […]}`.
 pub fn export_json(run: &Run, trials: &[TrialRecord], explanations: &[Explanation]) -> Value {
-    let mut document = json!({ "schema": RUN_SCHEMA, "run": run, "trials": trials });
-    if !explanations.is_empty() {
-        document["explanations"] = json!(explanations);
-    }
-    document
+    json!(RunDocument {
+        schema: RUN_SCHEMA,
+        run,
+        trials,
+        explanations,
+    })
 }
 
 /// Writes a run as CSV (RFC 4180): a line with the names of the columns, then one line for each trial.

@@ -6,15 +6,13 @@ mod chrome_trace;
 mod error;
 mod export;
 mod hdr;
-#[cfg(test)]
-mod published_schema;
 mod read;
 mod store;
 mod write;
 
 pub use chrome_trace::write_chrome_trace;
 pub use error::StoreError;
-pub use export::{RUN_SCHEMA, export_csv, export_json};
+pub use export::{RUN_SCHEMA, RunDocument, export_csv, export_json};
 pub use hdr::{export_hlog, write_hgrm, write_hlog};
 pub use read::RunSummary;
 pub use store::Store;

@@ -10,6 +10,8 @@ pub mod page;
 pub mod processes;
 pub mod recorder;
 pub mod running;
+#[cfg(feature = "schema")]
+pub mod schema;
 pub mod server;
 pub mod slow_acceptor;
 pub mod table;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// What is known of the capacity. Rates are in requests per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "known")]
 pub enum Found {
     /// The greatest rate that the server sustains.

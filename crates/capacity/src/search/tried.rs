@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// Why the search tries a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "purpose")]
 pub enum Purpose {
     /// To approach the capacity.

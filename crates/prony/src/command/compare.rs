@@ -99,9 +99,11 @@ pub struct Judging {
 /// The files for the comparison as Markdown, as JSON and as JUnit XML.
 pub type ComparisonFiles = [Option<ResultFile>; 3];
 
-/// The comparison as JSON.
+/// What `prony compare --json` and `prony ab --json` write.
 #[derive(Serialize)]
-struct Document<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Document<'a> {
+    #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
     schema: &'static str,
     #[serde(flatten)]
     comparison: &'a Comparison,

@@ -19,6 +19,8 @@ mod man;
 mod reference;
 mod report;
 mod run;
+#[cfg(test)]
+mod schemas;
 mod serve;
 mod site;
 mod verify;

@@ -51,7 +51,7 @@ fn agents_count_together_what_the_server_counts() {
         let ended = ended.with(0).says("starting 3 agents on local");
         let ended = ended.prints("Agents:       3 agents on local");
         assert_eq!(server.count() - before.get(), 900, "{}", ended.all());
-        let result = schema::load(&folder.read("result.json"));
+        let result = schema::valid("load", &folder.read("result.json"));
         assert_eq!(result["outcomes"]["ok"], 900);
         assert_eq!(result["fleet"]["on"], "local");
         let agents = result["fleet"]["agents"].as_array().unwrap();
@@ -90,7 +90,7 @@ fn agents_find_a_capacity_together() {
     let short = "-d100ms --warmup 0s --json found.json";
     let load = format!("{load} {short} {}", server.url());
     in_time(|| folder.prony(&load)).lacks("INVALID");
-    let found = schema::capacity(&folder.read("found.json"));
+    let found = schema::valid("capacity", &folder.read("found.json"));
     assert!(!found["attempts"].as_array().unwrap().is_empty());
     assert!(found["guess_per_s"].as_f64() > Some(0.0));
 }

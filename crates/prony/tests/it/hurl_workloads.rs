@@ -319,7 +319,7 @@ fn a_server_of_the_project_is_loaded_with_its_flows() {
                 .with(0)
                 .prints("  3 requests of checkout.hurl in each flow\n")
                 .prints("  20 ok flows, ");
-            let result = schema::load(&shop.read("result.json"));
+            let result = schema::valid("load", &shop.read("result.json"));
             assert_eq!(result["flows"]["failed"], 0, "{event_loop} {users}");
         }
     }

@@ -156,7 +156,7 @@ fn agents_are_the_pods_of_a_job_that_is_deleted_at_the_end() {
     let cluster = Cluster::start();
     let ended = in_time(|| cluster.load("--agents 3 -n 900")).with(0);
     ended.prints("Agents:       3 agents on kubernetes");
-    let result = schema::load(&cluster.project.read("result.json"));
+    let result = schema::valid("load", &cluster.project.read("result.json"));
     assert_eq!(result["outcomes"]["ok"], 900);
     assert_eq!(result["fleet"]["on"], "kubernetes");
     let agents = result["fleet"]["agents"].as_array().unwrap();
@@ -255,7 +255,7 @@ fn an_interrupted_load_has_its_result_and_leaves_nothing() {
     let load = cluster.running();
     load.signal(Signal::SIGINT);
     load.end().lacks("INVALID");
-    let result = schema::load(&cluster.project.read("result.json"));
+    let result = schema::valid("load", &cluster.project.read("result.json"));
     assert!(result["requests"].as_u64() > Some(0));
     cluster.assert_empty();
 }

@@ -183,7 +183,10 @@ fn an_earlier_result_stays_until_the_new_one_is_complete() {
     assert_eq!(names(folder.path()), ["link.json", "result.json"]);
 
     run(load("-n20")).with(0);
-    assert_eq!(schema::load(&folder.read("result.json"))["requests"], 20);
+    assert_eq!(
+        schema::valid("load", &folder.read("result.json"))["requests"],
+        20
+    );
     // The link is still a link, and the file's permissions have not changed.
     assert_eq!(names(folder.path()), ["link.json", "result.json"]);
     let link = fs::symlink_metadata(folder.path().join("link.json")).unwrap();
@@ -193,7 +196,7 @@ fn an_earlier_result_stays_until_the_new_one_is_complete() {
     // A result may go to a device.
     let load = |to: &str| folder.run(&format!("load -n20 -c1 --quiet --json {to} {url}"));
     let ended = load("/dev/stderr").with(0).prints("requests");
-    assert_eq!(schema::load(&ended.stderr)["requests"], 20);
+    assert_eq!(schema::valid("load", &ended.stderr)["requests"], 20);
     load("/dev/full")
         .with(1)
         .prints("requests")
@@ -298,5 +301,8 @@ fn readers_of_both_streams_that_go_away_are_no_error() {
     ] {
         assert_eq!(unread(project.prony(line)), Some(code), "{line}");
     }
-    assert_eq!(schema::load(&project.read("result.json"))["requests"], 20);
+    assert_eq!(
+        schema::valid("load", &project.read("result.json"))["requests"],
+        20
+    );
 }

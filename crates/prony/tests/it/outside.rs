@@ -53,7 +53,10 @@ const SHORT: &str = "run --rounds 2 --duration 50ms --warmup 10ms";
 /// A few requests to the server `shop`, all of which must succeed.
 fn loads(project: &Project, id: &str) -> Value {
     let load = project.run(&format!("load {id} -c2 -n20 --json -")).with(0);
-    let result = schema::load(&load.says("neither started nor pinned by Prony").stdout);
+    let result = schema::valid(
+        "load",
+        &load.says("neither started nor pinned by Prony").stdout,
+    );
     assert_eq!(result["outcomes"]["ok"], 20);
     result
 }
@@ -254,7 +257,7 @@ fn the_capacity_of_a_server_that_already_runs_is_searched() {
             .with(1)
             .prints(&format!("GET {url}/hello (127.0.0.1:{})", shop.port))
             .prints("and no more is known");
-        let found = schema::capacity(&project.read("found.json"));
+        let found = schema::valid("capacity", &project.read("found.json"));
         assert_eq!(found["target"]["protocol"], format!("{scheme}/1.1"));
         let attempt = &found["attempts"][0];
         assert!(attempt["ok"].as_u64().unwrap() > 0, "{attempt}");

@@ -62,9 +62,9 @@ fn from_an_undescribed_program_to_a_measured_one() {
         2 | load {id} -H 'a: b' -n1 | -H needs a URL
         "
     ));
-    schema::run(&folder.read("run.json"));
+    schema::valid("run", &folder.read("run.json"));
     let loaded = folder.run(&format!("load {id} -c2 -n50 --json -")).with(0);
-    assert_eq!(schema::load(&loaded.stdout)["outcomes"]["ok"], 50);
+    assert_eq!(schema::valid("load", &loaded.stdout)["outcomes"]["ok"], 50);
     // An objective that no server meets.
     let unmet = format!("objectives = \"rate > 1000M/s\"\n{text}");
     folder.write("prony.toml", unmet);

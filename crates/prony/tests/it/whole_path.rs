@@ -125,7 +125,7 @@ fn files_are_written(project: &Project, id: &str, record: &Value, servers: &[&st
         contains(&html, server);
     }
     contains(&html, "<svg");
-    assert_eq!(&schema::run(&read("record.json")), record);
+    assert_eq!(&schema::valid("run", &read("record.json")), record);
     for workload in WORKLOADS {
         for kind in ["throughput", "latency", "memory"] {
             contains(&read(&format!("charts/{workload}-{kind}.svg")), "</svg>");
@@ -175,7 +175,7 @@ fn the_record_can_be_read_without_a_project() {
 
     let outside = Project::empty();
     let exported = outside.run(&format!("export {store}")).with(0);
-    let record = schema::run(&exported.stdout);
+    let record = schema::valid("run", &exported.stdout);
     assert_eq!(trials(&record, "ceiling", "measured").len(), 1);
     let reported = outside.run(&format!("report --out here {store}")).with(0);
     reported.prints("ceiling");

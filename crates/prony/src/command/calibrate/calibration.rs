@@ -15,7 +15,9 @@ const SCHEMA: &str = "prony-calibration/2";
 
 /// All measurements; those after an interrupt are `None`.
 #[derive(Debug, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Calibration {
+    #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
     pub schema: &'static str,
     pub prony_version: &'static str,
     pub conditions: Option<Conditions>,

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// What the machine is, and what it allows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Conditions {
     /// The machine.
     pub machine: Machine,
@@ -27,6 +28,7 @@ pub struct Conditions {
 
 /// How many files a process may open; each connection is one. `None` if there is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OpenFiles {
     /// The current limit.
     pub now: Option<u64>,

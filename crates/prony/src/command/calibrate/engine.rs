@@ -19,6 +19,7 @@ const KEPT_UP: f64 = 0.99;
 
 /// A closed loop of 64 connections from one thread, with a small response.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Engine {
     /// Which event loop ran.
     #[serde(rename = "loop")]
@@ -77,6 +78,7 @@ impl Engine {
 
 /// The schedule lag at rising rates. Each way of waiting ends with the first rate that was not kept up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ScheduleLag {
     /// With a generator that sleeps until a request is due.
     pub sleeping: Vec<AtRate>,
@@ -86,10 +88,11 @@ pub struct ScheduleLag {
 
 /// A load of even arrivals from one thread over 64 connections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AtRate {
     /// Requests due per second.
     pub rate_per_s: f64,
-    /// The share of them that was sent.
+    /// The share of the due requests that was sent.
     pub rate_ratio: f64,
     /// From the instant at which a request was due and a connection free until it was sent.
     pub lag_ns: Option<Percentiles>,
@@ -153,6 +156,7 @@ fn at(bench: &CalibrationBench<'_>, per_s: f64, spin: bool) -> Result<AtRate, Bo
 
 /// What one request cost a side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RequestCost {
     /// CPU time in user mode, in nanoseconds.
     pub user_ns: f64,

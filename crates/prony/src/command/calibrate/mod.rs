@@ -1,7 +1,7 @@
 //! `prony calibrate`: the machine's own limits, which affect every figure.
 
 mod bench;
-mod calibration;
+pub(super) mod calibration;
 mod conditions;
 mod engine;
 mod meaning;

@@ -17,6 +17,7 @@ const FIRST: Duration = Duration::from_millis(20);
 
 /// The round-trip time of one byte between two threads that sleep until it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RoundTrips {
     /// Between the server's CPU and the generator's; `None` if they are the same.
     pub two_cpus: Option<Percentiles>,

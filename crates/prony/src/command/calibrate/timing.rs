@@ -17,6 +17,7 @@ const READS_PER_BATCH: u32 = 10_000;
 
 /// The clock that all latencies are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Clock {
     /// How long reading it takes, in nanoseconds.
     pub read_ns: f64,
@@ -64,6 +65,7 @@ const SPIN: Duration = Duration::from_micros(200);
 
 /// How late a thread wakes that waits until an instant 1 ms away.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Wakeups {
     /// How long each wait was, in nanoseconds.
     pub asked_ns: u64,
@@ -110,6 +112,7 @@ fn spin_until(due: Instant) {
 
 /// Percentiles of durations, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Percentiles {
     /// How many durations there were.
     pub count: u64,

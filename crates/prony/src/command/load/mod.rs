@@ -299,13 +299,15 @@ impl Required {
     }
 }
 
-/// The result as JSON.
+/// The result of a load and, if there are objectives, what it makes of each.
 #[derive(Serialize)]
-struct Document<'a> {
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub(super) struct Document<'a> {
     #[serde(flatten)]
-    result: &'a LoadResult,
+    pub(super) result: &'a LoadResult,
+    /// The objectives; absent if there are none.
     #[serde(skip_serializing_if = "<[Judged]>::is_empty")]
-    objectives: &'a [Judged],
+    pub(super) objectives: &'a [Judged],
 }
 
 /// Runs the load, and shows and writes the result.

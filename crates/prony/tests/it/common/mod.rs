@@ -2,7 +2,6 @@
 //! behind.
 
 pub mod project;
-pub mod schema;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 pub use prony_testkit::running::{Ended, Running, run};
-pub use prony_testkit::{processes, until};
+pub use prony_testkit::{processes, schema, until};
 
 /// The repository that these tests belong to.
 pub fn repository() -> PathBuf {
@@ -71,7 +70,7 @@ pub fn saved(ended: &Ended) -> (PathBuf, Value) {
     let folder = PathBuf::from(place.unwrap().lines().next().unwrap());
     assert!(folder.join("report.html").is_file(), "{}", ended.report());
     let record = std::fs::read_to_string(folder.join("record.json"));
-    (folder, schema::run(&record.unwrap()))
+    (folder, schema::valid("run", &record.unwrap()))
 }
 
 /// The commands that a help page lists.

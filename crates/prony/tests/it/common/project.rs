@@ -167,7 +167,7 @@ impl Project {
 
     /// The exported newest run of this project.
     pub fn export(&self) -> Value {
-        schema::run(&self.run("export").with(0).stdout)
+        schema::valid("run", &self.run("export").with(0).stdout)
     }
 
     /// `git`, which knows no settings of the machine.

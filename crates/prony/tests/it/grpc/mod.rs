@@ -67,7 +67,7 @@ fn services_are_described_by_either_version_of_reflection_over_tls_and_by_files(
     for trust in ["--insecure".to_owned(), format!("--cacert {trusted}")] {
         describes_the_catalog(&format!("{trust} {url}"));
         let loaded = load(&format!("{FIND} --json - {url} {trust}")).with(0);
-        let result = schema::load(&loaded.stdout);
+        let result = schema::valid("load", &loaded.stdout);
         assert_eq!(result["target"]["protocol"], "grpc-tls");
         assert_eq!(result["outcomes"]["ok"], 10);
     }
@@ -138,7 +138,7 @@ fn a_load_gets_the_definition_of_its_method_from_the_server() {
     assert_eq!(found.count(), 10);
     // The definition says that the server streams.
     load("shop.v1.Catalog.Watch -H 'token: t'").with(0);
-    let result = schema::load(&folder.read("result.json"));
+    let result = schema::valid("load", &folder.read("result.json"));
     assert_eq!(result["load"]["messages"], true);
     assert_eq!(result["events"]["count"], 10);
     let (path, token) = server.calls().pop().unwrap();
@@ -203,12 +203,12 @@ fn the_timeout_of_calls_is_sent_to_the_server_whose_status_is_reported() {
             .with(1)
             .prints("  Not ok: 10 wrong status\n")
             .prints("  gRPC statuses: 4 (DEADLINE_EXCEEDED): 10\n");
-        let result = schema::load(&folder.read("result.json"));
+        let result = schema::valid("load", &folder.read("result.json"));
         assert_eq!(result["outcomes"]["wrong_status"], 10, "{result}");
         assert_eq!(result["outcomes"]["timed_out"], 0);
         assert_eq!(result["rpc_statuses"], serde_json::json!({"4": 10}));
         folder.run(&load).with(0);
-        let result = schema::load(&folder.read("result.json"));
+        let result = schema::valid("load", &folder.read("result.json"));
         assert_eq!(result["outcomes"]["ok"], 10);
     }
 }

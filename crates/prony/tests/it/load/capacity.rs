@@ -31,7 +31,7 @@ fn search(files: &[(&str, &str)], flags: &str) -> Searched {
     let ended = folder.load(format!("{flags} --chart curve.svg"));
     let chart = folder.path("curve.svg");
     Searched {
-        result: schema::capacity(&folder.read("result.json")),
+        result: schema::valid("capacity", &folder.read("result.json")),
         chart: chart.exists().then(|| folder.read("curve.svg")),
         ended,
     }
@@ -250,7 +250,7 @@ fn after(event: impl FnOnce(&Running, Ceiling)) -> (Ended, Value) {
     running.await_stderr("approach");
     event(&running, server);
     let ended = running.end();
-    let result = schema::capacity(&folder.read("result.json"));
+    let result = schema::valid("capacity", &folder.read("result.json"));
     (ended, result["ended"].clone())
 }
 

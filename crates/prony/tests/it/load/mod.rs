@@ -80,7 +80,7 @@ impl Folder {
     }
 
     fn result(&self) -> Value {
-        schema::load(&self.read("result.json"))
+        schema::valid("load", &self.read("result.json"))
     }
 
     /// The result must hold these values.

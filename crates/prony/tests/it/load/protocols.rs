@@ -139,7 +139,7 @@ fn the_capacity_of_a_call_is_found() {
     let ended = folder.load(format!("{search} -d200ms --warmup 0s {call} {url}"));
     // How high it is, and how exactly it is known, depends on the machine.
     assert!(matches!(ended.code, Some(0 | 1 | 4)), "{}", ended.all());
-    let result = schema::capacity(&folder.read("result.json"));
+    let result = schema::valid("capacity", &folder.read("result.json"));
     result.holds("target.protocol=grpc");
     assert!(at(&result, "attempts.0").is_object(), "{result}");
 }

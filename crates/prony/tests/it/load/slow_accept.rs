@@ -49,7 +49,7 @@ fn a_rate_that_fails_because_of_the_accept_queue_says_so() {
     socket.listen(1).unwrap();
     is_slow.store(true, SeqCst);
     let ended = running.end();
-    let result = schema::capacity(&folder.read("result.json"));
+    let result = schema::valid("capacity", &folder.read("result.json"));
     let attempts = result["attempts"].as_array().unwrap();
     let explained = |attempt: &&serde_json::Value| {
         let because = attempt["slow_because"].as_str();

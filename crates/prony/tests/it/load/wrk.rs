@@ -42,7 +42,7 @@ fn exactly_n_requests_are_sent_and_only_json_is_on_standard_output() {
     let flags = "-n 1k -c7 -t3 --json - --hgrm load.hgrm";
     let ended = run(folder.prony(format!("{flags} {}", server.url()))).with(0);
     assert_eq!(server.count(), 1000);
-    let result = schema::load(&ended.stdout);
+    let result = schema::valid("load", &ended.stdout);
     result.holds("requests=1000 outcomes.ok=1000 ended=requests statuses.200=1000");
     let response = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".len();
     assert_eq!(result["bytes_read"], 1000 * response);
