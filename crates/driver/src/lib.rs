@@ -16,6 +16,6 @@ mod tool;
 
 pub use command::{Arrivals, Call, End, Invocation, Load, Unsupported};
 pub use manifest::{Catalogue, CatalogueError, MANIFEST_FILE, Manifest};
-pub use output::{Latency, RateLatency, ReadError, Reported};
+pub use output::{ReadError, Reported};
 pub use process::{RunError, Usage};
 pub use tool::{DriveError, DriverResult, FindError, Tool};

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use prony_model::{LatencyFrom, ReportedLatency};
+use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 
 use crate::field::{BytesUnit, CountField, Field, Place, Text, TimeUnit, time};
@@ -33,7 +34,7 @@ enum Counted {
 #[serde(deny_unknown_fields)]
 struct OutputFields {
     format: Format,
-    rate_latency_from: Option<RateLatency>,
+    rate_latency_from: Option<LatencyFrom>,
     ok: Option<CountField>,
     responses: Option<CountField>,
     requests: Option<CountField>,
@@ -139,18 +140,8 @@ impl OutputFields {
     }
 }
 
-/// Where the latency of a load of a given rate begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RateLatency {
-    /// At the scheduled arrival.
-    Schedule,
-    /// When the request is sent: this hides how long requests had to wait for a stalled server.
-    Send,
-}
-
 /// What a tool reported about a load; the rest is absent.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Reported {
     /// Responses with an expected status, as far as the tool distinguishes them.
     pub ok: u64,
@@ -167,26 +158,7 @@ pub struct Reported {
     /// Bytes received, bodies only.
     pub body_bytes: Option<u64>,
     /// Its latency.
-    pub latency: Latency,
-}
-
-/// The latency that a tool reported, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Latency {
-    /// The resolution in which it is reported, if that is coarse.
-    pub resolution_ns: Option<f64>,
-    /// The mean.
-    pub mean_ns: Option<f64>,
-    /// The median.
-    pub p50_ns: Option<f64>,
-    /// The 90th percentile.
-    pub p90_ns: Option<f64>,
-    /// The 99th percentile.
-    pub p99_ns: Option<f64>,
-    /// The 99.9th percentile.
-    pub p999_ns: Option<f64>,
-    /// The longest.
-    pub max_ns: Option<f64>,
+    pub latency: ReportedLatency,
 }
 
 impl Reported {
@@ -197,11 +169,6 @@ impl Reported {
         } else {
             0.0
         }
-    }
-
-    /// All errors, wrong statuses included.
-    pub fn failures(&self) -> u64 {
-        self.wrong_status.unwrap_or(0) + self.errors.values().sum::<u64>()
     }
 }
 
@@ -218,7 +185,7 @@ pub enum ReadError {
 
 impl Output {
     /// Where the latency of a rate begins; `None` for a tool that cannot generate a rate.
-    pub fn rate_latency_from(&self) -> Option<RateLatency> {
+    pub fn rate_latency_from(&self) -> Option<LatencyFrom> {
         self.fields.rate_latency_from
     }
 
@@ -268,7 +235,7 @@ impl Output {
             body_bytes: bytes(&fields.body_bytes),
             latency: match ok {
                 // Without an expected response, the latency that a tool prints means nothing.
-                Some(0) | None => Latency::default(),
+                Some(0) | None => ReportedLatency::default(),
                 Some(_) => fields.latency.read(&text),
             },
         })
@@ -276,9 +243,10 @@ impl Output {
 }
 
 impl LatencyFields {
-    fn read(&self, text: &Text<'_>) -> Latency {
+    fn read(&self, text: &Text<'_>) -> ReportedLatency {
         let read = |field: &Option<Field<TimeUnit>>| field.as_ref()?.nanoseconds(text);
-        Latency {
+        ReportedLatency {
+            from: LatencyFrom::default(),
             resolution_ns: self.resolution,
             mean_ns: read(&self.mean),
             p50_ns: read(&self.p50),

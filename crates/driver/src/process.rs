@@ -15,7 +15,6 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use prony_kernel::TreeCounters;
 use prony_system::pin_current_thread;
-use serde::Serialize;
 use wait4::{ResUse, Wait4};
 
 /// How often Prony checks whether the process has ended. The tool reports its own duration, so this does not affect the
@@ -26,7 +25,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const TAIL_LINES: usize = 8;
 
 /// What a process used, including the descendants that it waited for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Usage {
     /// From its start to its end, in seconds.
     pub wall_s: f64,

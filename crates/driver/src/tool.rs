@@ -6,7 +6,6 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_system::{is_program, on_path};
-use serde::Serialize;
 
 use crate::command::{End, Load, Unsupported};
 use crate::manifest::Manifest;
@@ -42,45 +41,14 @@ pub struct FindError {
 }
 
 /// The result of one run of a tool: its own report, and what it cost.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DriverResult {
-    /// The driver's id.
-    pub driver: String,
-    /// The tool's version, if it reports one.
-    pub version: Option<String>,
-    /// The command.
+    /// The command, with the program's name only.
     pub command: Vec<String>,
     /// What it reported.
     pub reported: Reported,
     /// What it used, its start and end included.
     pub usage: Usage,
-}
-
-impl DriverResult {
-    /// CPU time per expected response, in nanoseconds; `None` without one.
-    pub fn cpu_ns_per_request(&self) -> Option<f64> {
-        self.per_request(self.usage.cpu_s() * 1e9)
-    }
-
-    /// Cycles per expected response, if they were counted.
-    pub fn cycles_per_request(&self) -> Option<f64> {
-        self.per_request(self.usage.cycles? as f64)
-    }
-
-    /// Instructions per expected response, if they were counted.
-    pub fn instructions_per_request(&self) -> Option<f64> {
-        self.per_request(self.usage.instructions? as f64)
-    }
-
-    /// The share (0 to 1) of its CPU time that was in the kernel; `None` if it used none.
-    pub fn kernel_share(&self) -> Option<f64> {
-        let cpu_s = self.usage.cpu_s();
-        (cpu_s > 0.0).then(|| self.usage.cpu_system_s / cpu_s)
-    }
-
-    fn per_request(&self, whole: f64) -> Option<f64> {
-        (self.reported.ok > 0).then(|| whole / self.reported.ok as f64)
-    }
 }
 
 /// Why a tool gave no result.
@@ -159,8 +127,6 @@ impl Tool {
         let ended = process::run(&mut command, cpus, time_limit(load), interrupt)?;
         let reported = self.manifest.output().read(&ended.stdout);
         Ok(DriverResult {
-            driver: self.id.clone(),
-            version: self.version.clone(),
             command: self.shown_command(invocation.arguments),
             reported: reported
                 .map_err(|error| DriveError::Read(error, last_lines(&ended.stdout, 3)))?,

@@ -51,9 +51,9 @@ pub use interval_latencies::{IntervalLatencies, IntervalLatency};
 pub use json::{from_json, without_mark};
 pub use load::{
     AgentResult, Ended, Events, FleetResult, FlowEntry, Flows, GeneratorCost, Handshakes,
-    HeldStreams, LoadResult, LoadShape, LoadSpec, OpenLoop, Outage, Scheduling, SlowResponses,
-    SlowestStream, StageResult, Target, Timeline, TimelineSecond, TlsResult, WarmupResult,
-    WrongResponse,
+    HeldStreams, LatencyFrom, LoadResult, LoadShape, LoadSpec, OpenLoop, Outage, ReportedLatency,
+    Scheduling, SlowResponses, SlowestStream, StageResult, Target, Timeline, TimelineSecond,
+    TlsResult, ToolReport, WarmupResult, WrongResponse,
 };
 pub use load_trace::{LoadTrace, ThreadTrace, TracedPhase, TracedRequest, TracedResponse};
 pub use log_tail::LogTail;

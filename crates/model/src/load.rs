@@ -619,6 +619,55 @@ pub struct FlowEntry {
     pub first_wrong: Option<WrongResponse>,
 }
 
+/// A run of another generator.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ToolReport {
+    /// Its command, with the program's name only.
+    pub command: Vec<String>,
+    /// Voluntary context switches, start and end included: how often it had to wait.
+    pub voluntary_switches: u64,
+    /// Involuntary context switches, likewise: how often it was preempted.
+    pub involuntary_switches: u64,
+    /// The latency as it reports it.
+    pub latency: ReportedLatency,
+}
+
+/// The latency of a load as another generator reports it, without a histogram, in nanoseconds. What it does not report is
+/// `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReportedLatency {
+    /// Where it begins.
+    pub from: LatencyFrom,
+    /// The resolution in which it is reported, if that is coarse.
+    pub resolution_ns: Option<f64>,
+    /// The mean.
+    pub mean_ns: Option<f64>,
+    /// The median.
+    pub p50_ns: Option<f64>,
+    /// The 90th percentile.
+    pub p90_ns: Option<f64>,
+    /// The 99th percentile.
+    pub p99_ns: Option<f64>,
+    /// The 99.9th percentile.
+    pub p999_ns: Option<f64>,
+    /// The longest.
+    pub max_ns: Option<f64>,
+}
+
+/// Where the latency of a request begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LatencyFrom {
+    /// At the scheduled arrival.
+    Schedule,
+    /// When the request is sent: this hides how long requests had to wait for a stalled server.
+    #[default]
+    Send,
+}
+
 /// The agents of a load that several hosts generated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -736,6 +785,9 @@ pub struct LoadResult {
     pub histogram: String,
     /// Share (0 to 1) of latencies within one standard deviation of their mean.
     pub within_stdev: f64,
+    /// What another generator's run adds; `None` if Prony's engine made the load, and in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<ToolReport>,
     /// The first wrong response, if there was one.
     pub first_wrong: Option<WrongResponse>,
     /// How many responses were compared with the expected one; `None` if nothing is expected of them, if another

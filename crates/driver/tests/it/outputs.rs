@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use prony_driver::{Arrivals, Latency, Reported};
+use prony_driver::{Arrivals, Reported};
 use prony_model::Protocol;
+use prony_model::ReportedLatency;
 use prony_testkit::contains;
 use prony_testkit::table::rows;
 
@@ -22,7 +23,9 @@ fn reported(file: &str) -> Reported {
 
 /// What a tool reported besides latency; errors that did not occur are left out.
 fn figures(reported: &Reported) -> String {
-    let mut text = format!("{} ok, {} failures", reported.ok, reported.failures());
+    let errors: u64 = reported.errors.values().sum();
+    let failures = reported.wrong_status.unwrap_or(0) + errors;
+    let mut text = format!("{} ok, {} failures", reported.ok, failures);
     for (count, what) in [
         (reported.wrong_status, "of another status"),
         (reported.unfinished, "unfinished"),
@@ -38,7 +41,7 @@ fn figures(reported: &Reported) -> String {
 }
 
 /// Mean, p50, p90, p99, p99.9 and the longest, in whole microseconds.
-fn micros(latency: &Latency) -> String {
+fn micros(latency: &ReportedLatency) -> String {
     let all = [
         latency.mean_ns,
         latency.p50_ns,

@@ -46,6 +46,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
         outcomes: tally.outcomes,
         warmup: warmup.map(warmup_result),
         rate_per_s: 0.0,
+        tool: None,
         bytes_read: tally.bytes_read,
         bytes_written: tally.bytes_written,
         connections_opened: counts.opened,

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use prony_driver::{Arrivals, DriveError, DriverResult, End, Load, Reported, Tool};
 use prony_model::{
-    Arrivals as RecordedArrivals, Ended, GeneratorCost, LatencyHistogram, LoadResult, LoadShape,
-    LoadSpec, Outcome, Outcomes, Schedule, Target, WarmupResult, WrongResponse,
+    Arrivals as RecordedArrivals, Ended, GeneratorCost, LatencyFrom, LatencyHistogram, LoadResult,
+    LoadShape, LoadSpec, Outcome, Outcomes, ReportedLatency, Schedule, Target, ToolReport,
+    WarmupResult, WrongResponse,
 };
 
 use super::bench::{Task, TaskContent};
@@ -181,41 +182,45 @@ fn even_rate(schedule: &Schedule) -> Result<f64, &'static str> {
     }
 }
 
+/// The load `spec` of a task on the server at `host`, as drivers describe it.
+///
+/// # Errors
+/// What drivers do not support. This does not happen: such loads are not planned.
+pub fn load_of(task: &Task, spec: &LoadSpec, host: &str) -> Result<Load, DriveError> {
+    let request = match &task.content {
+        TaskContent::Request { request, .. } => request.http().ok_or("gRPC"),
+        TaskContent::Scenario(_) => Err("Hurl files"),
+    };
+    let load = request.and_then(|request| {
+        let load = load(&task.workload, spec, host)?;
+        Ok(with_request(load, request, host))
+    });
+    load.map_err(|what| DriveError::Unsupported(what.into()))
+}
+
 /// A driver and the server that it loads.
 pub struct Drive<'a> {
+    /// The tool.
     pub tool: &'a Tool,
-    pub task: &'a Task,
+    /// The load, for the record.
     pub spec: &'a LoadSpec,
     /// Where the server listens.
     pub host: String,
+    /// The CPUs of the tool.
     pub cpus: &'a [usize],
 }
 
 impl Drive<'_> {
-    /// Warms the server up and measures.
+    /// Warms the server up and measures `load`: what `spec` is for drivers.
     ///
     /// # Errors
     /// If the tool fails or `interrupt` is set.
-    pub fn run(&self, interrupt: &AtomicBool) -> Result<LoadResult, DriveError> {
-        let load = self.load();
-        // This does not happen: loads that the tool cannot generate are not planned.
-        let load = load.map_err(|what| DriveError::Unsupported(what.into()))?;
-        let warmup = warmup(self.spec, &load)
+    pub fn run(&self, load: &Load, interrupt: &AtomicBool) -> Result<LoadResult, DriveError> {
+        let warmup = warmup(self.spec, load)
             .map(|warmup| self.tool.run(&warmup, self.cpus, interrupt))
             .transpose()?;
-        let measured = self.tool.run(&load, self.cpus, interrupt)?;
-        Ok(self.result(&load, warmup.as_ref(), &measured))
-    }
-
-    fn load(&self) -> Result<Load, &'static str> {
-        let load = load(&self.task.workload, self.spec, &self.host)?;
-        match &self.task.content {
-            TaskContent::Request { request, .. } => {
-                let request = request.http().ok_or("gRPC")?;
-                Ok(with_request(load, request, &self.host))
-            }
-            TaskContent::Scenario(_) => Err("Hurl files"),
-        }
+        let measured = self.tool.run(load, self.cpus, interrupt)?;
+        Ok(self.result(load, warmup.as_ref(), &measured))
     }
 
     fn result(
@@ -231,7 +236,7 @@ impl Drive<'_> {
             target: Target {
                 url: load.url.clone(),
                 method: method.unwrap_or_else(|| "GET".to_owned()),
-                protocol: self.task.workload.protocol(),
+                protocol: load.protocol,
                 address: self.host.clone(),
             },
             load: self.spec.clone(),
@@ -250,11 +255,26 @@ impl Drive<'_> {
             rate_per_s: reported.rate_per_s(),
             bytes_read: reported.bytes_read.or(reported.body_bytes).unwrap_or(0),
             histogram: LatencyHistogram::new().to_base64(),
+            tool: Some(ToolReport {
+                command: result.command.clone(),
+                voluntary_switches: result.usage.voluntary_switches,
+                involuntary_switches: result.usage.involuntary_switches,
+                latency: ReportedLatency {
+                    from: self.latency_from(load),
+                    ..reported.latency
+                },
+            }),
             first_wrong: first_wrong(self.tool, reported),
             generator: self.cost(result),
             // No tool shows its responses, so they cannot be compared.
             ..LoadResult::default()
         }
+    }
+
+    fn latency_from(&self, load: &Load) -> LatencyFrom {
+        let at_a_rate = self.tool.manifest.output().rate_latency_from();
+        let at_a_rate = at_a_rate.filter(|_| load.arrivals != Arrivals::Closed);
+        at_a_rate.unwrap_or_default()
     }
 
     fn cost(&self, result: &DriverResult) -> GeneratorCost {

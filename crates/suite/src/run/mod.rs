@@ -48,7 +48,7 @@ use runner::Runner;
 use session::Session;
 
 pub use bench::{Bench, Task, TaskContent, TaskError};
-pub use driven::{cannot_drive, note as driver_note, under as load_of_driver};
+pub use driven::{Drive, cannot_drive, note as driver_note, under as load_of_driver};
 pub use event::RunEvent;
 pub use explain::{ExplainPlan, ProfilePlan};
 pub use generator::{Agents, Generator};
@@ -56,7 +56,7 @@ pub use instructions::{Counter, limits_of_counting};
 pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
 pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
-pub use rounds::most_re_runs;
+pub use rounds::{Done, Rule, TrialRunner, most_re_runs, run as run_rounds};
 pub use verify::{Verification, is_unavailable, start_ready, verify_server};
 pub use wrong_scheme::{WrongScheme, other_scheme};
 

@@ -18,7 +18,7 @@ use prony_server::{Probe, Wrapper};
 use prony_system::ThrottleMeter;
 
 use super::bench::{Bench, Task, TaskContent, now};
-use super::driven::Drive;
+use super::driven::{Drive, load_of};
 use super::generator::Generator;
 use super::instructions::{CountedRequests, Instructions, longest_load};
 use super::instrument::Instrument;
@@ -319,13 +319,13 @@ impl TrialSetup<'_> {
     fn drive(&self, tool: &Tool, server: &mut Process) -> Result<LoadResult, Stop> {
         let drive = Drive {
             tool,
-            task: self.task,
             spec: self.load,
             host: self.target(server)?.authority,
             cpus: &self.bench.cpus.load,
         };
         let quota = ThrottleMeter::own();
-        let result = drive.run(&self.bench.interrupt);
+        let load = load_of(self.task, self.load, &drive.host);
+        let result = load.and_then(|load| drive.run(&load, &self.bench.interrupt));
         self.fail_if_stopped(server)?;
         let result = result.map_err(|error| format!("{}: {error}", tool.manifest.title));
         let mut load = result.map_err(failed(FailureKind::Load))?;

@@ -11,23 +11,24 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use prony_driver::{Catalogue, FindError, Tool};
 use prony_kernel::Counters;
+use prony_model::{Run, RunEnd};
 use prony_present::terminal::Paint;
 use prony_reference::script::Freeze;
 use prony_server::Layout;
+use prony_store::export_json;
 use prony_system::format_cpu_list;
-use serde::Serialize;
 
 use self::case::Case;
-use self::rounds::{CasePlan, CaseResult, measure};
+use self::rounds::{CasePlan, PlannedCase};
 use super::flags::{CpuFlags, LiveFlags, ResultFlags};
 use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, failure_if, interrupt_on_signals, usage};
-use crate::project::Project;
+use crate::project::{self, Project};
 use crate::reference_server::ReferenceServers;
 use crate::result_file;
 use crate::view::width;
@@ -68,6 +69,9 @@ Exit status:
   2    the command line is wrong
   130  you stopped it; what was measured is shown";
 
+/// The suite's id in the record.
+const SUITE: &str = "generators";
+
 const CASES: &str = "hello:64,hello:400,page:32,sse:32,pipelined:64,close:64,rate:20k:64,\
                      hello-tls:64,page-tls:32,h2c:16x32,h2:16x32,grpc:16x32";
 
@@ -98,21 +102,18 @@ pub struct Arguments {
     live: LiveFlags,
 }
 
-/// All that was measured, as JSON.
-#[derive(Serialize)]
-struct Document<'a> {
-    prony_version: &'static str,
-    server_cpus: &'a [usize],
-    load_cpus: &'a [usize],
-    freeze: String,
-    seed: u64,
-    cases: &'a [CaseResult],
-}
-
 /// Measures, shows and writes the comparison.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let layout = Project::open(project)?.layout;
     let tools = tools(&layout, &arguments.tools)?;
+    for (index, Case { name, .. }) in arguments.cases.iter().enumerate() {
+        if arguments.cases[..index]
+            .iter()
+            .any(|case| case.name == *name)
+        {
+            return Err(usage(format!("`{name}` is named twice")));
+        }
+    }
     let mut cpus = arguments.cpus.assign()?;
     if arguments.cpus.load_cpus.is_none() {
         cpus.load.truncate(1);
@@ -134,34 +135,70 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         is_quiet: arguments.live.quiet,
         duration: arguments.duration,
         freeze: arguments.freeze,
-        cpus: cpus.load.clone(),
         servers: ReferenceServers::on(&cpus.server, &layout)?,
+        cpus,
         proto: layout.workloads_for(layout.root()).join("echo.proto"),
     };
+    let cases = plan.planned();
     layout.make_state()?;
     let files = arguments.results.open()?;
     let interrupt = interrupt_on_signals()?;
-    let mut results = Vec::new();
-    let measured = measure(&plan, &interrupt, &mut results);
-    let page = tables::page(&results, &plan.tools, &conditions);
+    let mut run = record(&plan, &cases);
+    let trials = plan.measure(&cases, &interrupt)?;
+    let interrupted = interrupt.load(Relaxed);
+    run.finished_at = Some(now());
+    run.end = match interrupted {
+        true => RunEnd::Interrupted,
+        false => RunEnd::Complete,
+    };
+    let page = tables::page(&run, &cases, &trials, &conditions);
     result_file::show(&page.terminal(width(), Paint { colour: false }), &files);
     let [to_markdown, to_json] = files;
     if let Some(file) = to_markdown {
         file.write(&page.markdown())?;
     }
     if let Some(file) = to_json {
-        let document = Document {
-            prony_version: env!("CARGO_PKG_VERSION"),
-            server_cpus: &cpus.server,
-            load_cpus: &cpus.load,
-            freeze: arguments.freeze.to_string(),
-            seed: plan.seed,
-            cases: &results,
-        };
-        file.write_json(&document)?;
+        run.notes.extend(cases.iter().flat_map(PlannedCase::notes));
+        file.write_json(&export_json(&run, &trials, &[]))?;
     }
-    measured?;
-    Ok(exit_code(&results, interrupt.load(Relaxed)))
+    let mut failed = trials.iter().filter(|trial| trial.measurement().is_none());
+    Ok(match interrupted {
+        true => ExitCode::from(INTERRUPTED),
+        false => failure_if(failed.next().is_some()),
+    })
+}
+
+/// The record of a run that begins now. The generators are in the place of servers.
+fn record(plan: &CasePlan, cases: &[PlannedCase]) -> Run {
+    let notes = plan.tools.iter().filter_map(|tool| {
+        let notes = tool.manifest.notes.as_ref()?;
+        Some(format!("{}: {notes}", tool.manifest.title))
+    });
+    Run {
+        id: project::run_id(SUITE),
+        suite: SUITE.into(),
+        title: "Load generators".into(),
+        notes: notes.collect(),
+        started_at: now(),
+        finished_at: None,
+        end: RunEnd::Open,
+        prony_version: env!("CARGO_PKG_VERSION").into(),
+        command: arguments::command_line(),
+        seed: plan.seed,
+        rounds: plan.rounds,
+        machine: prony_system::detect_machine(),
+        cpus: plan.cpus.clone(),
+        fleet: None,
+        servers: plan.records(cases),
+        published: None,
+        baseline: None,
+        adaptive: None,
+    }
+}
+
+/// The current time, RFC 3339, UTC.
+fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
 /// The tools with these names, or all, without those that are not installed.
@@ -190,13 +227,5 @@ fn tools(layout: &Layout, named: &[String]) -> Result<Vec<Tool>, Box<dyn Error>>
     match tools.is_empty() {
         true => Err("none of these tools is installed".into()),
         false => Ok(tools),
-    }
-}
-
-fn exit_code(results: &[CaseResult], interrupted: bool) -> ExitCode {
-    let failed = |result: &CaseResult| result.tools.iter().any(|part| part.failure.is_some());
-    match interrupted {
-        true => ExitCode::from(INTERRUPTED),
-        false => failure_if(results.iter().any(failed)),
     }
 }

@@ -1,18 +1,25 @@
-//! Measures each case, round after round, with one tool after the other.
+//! Runs each case with each tool, in the rounds of an ordinary run.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
-use prony_driver::{Arrivals, DriverResult, Load, Tool};
-use prony_model::{LoadSpec, Trial};
+use prony_driver::{Arrivals, Load, Tool};
+use prony_model::{
+    CpuAssignment, FailureKind, LoadShape, LoadSpec, Measurement, ServerRecord, ServerStatus,
+    Trial, TrialRecord, TrialResult,
+};
+use prony_present::number;
 use prony_reference::script::{Freeze, Script, even_arrivals};
-use prony_suite::{Measure, Plan};
-use serde::Serialize;
+use prony_server::Sampler;
+use prony_store::StoreError;
+use prony_suite::run::{Done, Drive, Rule, RunEvent, TrialRunner, run_rounds};
+use prony_suite::{Measure, Plan, TrialAttempt};
 
 use super::case::Case;
-use crate::reference_server::{ReferenceServer, ReferenceServers, Serving};
+use crate::reference_server::{ReferenceServers, Serving};
 
 /// The shares of the percentiles that are compared with the true ones.
 const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -28,190 +35,266 @@ pub struct CasePlan {
     pub is_quiet: bool,
     pub duration: Duration,
     pub freeze: Freeze,
-    /// The CPUs of the tools.
-    pub cpus: Vec<usize>,
+    pub cpus: CpuAssignment,
     pub servers: ReferenceServers,
     /// The file that declares the gRPC call.
     pub proto: PathBuf,
 }
 
-/// The results of a case, as far as it was measured.
-#[derive(Serialize)]
-pub struct CaseResult {
-    #[serde(skip)]
+/// What is known of a case before it is measured.
+pub struct PlannedCase {
     pub case: Case,
-    /// The case as the command line names it.
-    pub name: String,
-    /// The load, as runs record it.
     pub load: LoadSpec,
     /// The true p50, p90, p99 and p99.9 on a server that freezes, in nanoseconds.
     pub truth_ns: Option<[f64; 4]>,
-    /// The tools, in the order in which they were named.
-    pub tools: Vec<ToolResult>,
+    /// Why tools cannot run it, by their ids.
+    pub cannot: BTreeMap<String, String>,
 }
 
-/// The results of a tool in a case.
-#[derive(Serialize)]
-pub struct ToolResult {
-    /// The driver's id.
-    pub tool: String,
-    /// Whether it ran the scheduled rate, and not a closed loop instead.
-    pub open_loop: bool,
-    /// The result of each round; `None` if it did not run.
-    pub rounds: Vec<Option<DriverResult>>,
-    /// Why it cannot run the case.
-    pub cannot: Option<String>,
-    /// How it failed, after which it did not run again.
-    pub failure: Option<String>,
-}
-
-/// Measures all cases. Ends early, with the results so far, when `interrupt` is set.
-pub fn measure(
-    plan: &CasePlan,
-    interrupt: &AtomicBool,
-    results: &mut Vec<CaseResult>,
-) -> Result<(), Box<dyn Error>> {
-    for case in &plan.cases {
-        results.push(plan.empty(case));
-        let Some(result) = results.last_mut() else {
-            continue;
-        };
-        plan.measure(result, interrupt)?;
-        if interrupt.load(Relaxed) {
-            break;
-        }
+impl PlannedCase {
+    /// For the record: why tools cannot run it, and the truth about its latency.
+    pub fn notes(&self) -> Vec<String> {
+        let name = &self.case.name;
+        let truth = self.truth_ns.map(|truth| {
+            let [p50, p90, p99, p999] = truth.map(number::duration);
+            format!("{name}: the true latency has p50 {p50}, p90 {p90}, p99 {p99} and p99.9 {p999}")
+        });
+        let cannot = self.cannot.iter();
+        let cannot = cannot.map(|(tool, why)| format!("{name}: {tool} is left out: {why}"));
+        truth.into_iter().chain(cannot).collect()
     }
-    Ok(())
 }
 
 impl CasePlan {
-    fn empty(&self, case: &Case) -> CaseResult {
+    /// The cases, in the order in which they were named.
+    pub fn planned(&self) -> Vec<PlannedCase> {
+        self.cases
+            .iter()
+            .map(|case| self.planned_case(case))
+            .collect()
+    }
+
+    fn planned_case(&self, case: &Case) -> PlannedCase {
         let load = case.spec(self.duration, self.freeze);
-        let duration_s = load.duration_s.unwrap_or_default();
         let truth = case.rate().filter(|_| case.is_frozen).map(|rate| {
             let script = Script {
                 freeze: Some(self.freeze),
                 ..Script::default()
             };
-            let requests = (rate * duration_s).round().max(1.0) as u64;
+            let requests = rate * load.duration_s.unwrap_or_default();
+            let requests = requests.round().max(1.0) as u64;
             let truth = script.latencies(even_arrivals(rate, requests));
             SHARES.map(|share| truth.at(share).as_nanos() as f64)
         });
-        let parts = self.tools.iter().map(|tool| self.part(case, tool, &load));
-        CaseResult {
-            name: case.name.clone(),
-            truth_ns: truth,
-            tools: parts.collect(),
+        let cannot = self.tools.iter().filter_map(|tool| {
+            let why = match self.turn(case, tool, &load, "127.0.0.1:1") {
+                Ok(turn) => tool.unsupported(&turn.load)?.to_string(),
+                Err(what) => format!("it does not support {what}"),
+            };
+            Some((tool.id.clone(), why))
+        });
+        PlannedCase {
             case: case.clone(),
+            truth_ns: truth,
+            cannot: cannot.collect(),
             load,
         }
     }
 
-    /// What a tool can do in a case.
-    fn part(&self, case: &Case, tool: &Tool, load: &LoadSpec) -> ToolResult {
-        let turn = self.turn(case, tool, load, "127.0.0.1:1");
-        let cannot = match &turn {
-            Ok(turn) => tool.unsupported(turn).map(|why| why.to_string()),
-            Err(why) => Some(format!("it does not support {why}")),
+    /// The tools as a record has them: in the place of servers, and each serves the cases that it can run.
+    pub fn records(&self, cases: &[PlannedCase]) -> Vec<ServerRecord> {
+        let record = |tool: &Tool| {
+            let able = cases
+                .iter()
+                .filter(|one| !one.cannot.contains_key(&tool.id));
+            ServerRecord {
+                id: tool.id.clone(),
+                language: tool.manifest.title.clone(),
+                framework: String::new(),
+                version: tool.version.clone(),
+                class: "generator".to_owned(),
+                source_hash: String::new(),
+                run_command: Vec::new(),
+                artefact_bytes: None,
+                build_s: None,
+                status: ServerStatus::Ready,
+                serves: able.map(|one| one.case.name.clone()).collect(),
+                verified: Vec::new(),
+                outside: None,
+            }
         };
-        ToolResult {
-            tool: tool.id.clone(),
-            open_loop: turn.is_ok_and(|turn| turn.arrivals != Arrivals::Closed),
-            rounds: vec![None; self.rounds as usize],
-            cannot,
-            failure: None,
-        }
+        self.tools.iter().map(record).collect()
     }
 
-    /// The turns of the tools, in an order drawn for each round.
-    fn turns(&self, result: &CaseResult) -> Vec<Trial> {
-        let able = result.tools.iter().filter(|part| part.cannot.is_none());
-        let ids: Vec<String> = able.map(|part| part.tool.clone()).collect();
-        let measure = Measure {
-            workload: result.name.clone(),
-            load: result.load.clone(),
+    /// Measures all cases. Ends early, with the trials so far, when `interrupt` is set.
+    pub fn measure(
+        &self,
+        cases: &[PlannedCase],
+        interrupt: &AtomicBool,
+    ) -> Result<Vec<TrialRecord>, StoreError> {
+        let ids: Vec<String> = self.tools.iter().map(|tool| tool.id.clone()).collect();
+        let measures = cases.iter().map(|one| Measure {
+            workload: one.case.name.clone(),
+            load: one.load.clone(),
             rounds: self.rounds,
             warmup_limit_s: 0.0,
+        });
+        let measures: Vec<Measure> = measures.collect();
+        let takes_part = |tool: &str, measure: &Measure| {
+            let mut cases = cases.iter();
+            cases.any(|one| one.case.name == measure.workload && !one.cannot.contains_key(tool))
         };
-        Plan::interleaved(&ids, &[measure], |_, _| true, self.seed).trials(self.rounds)
-    }
-
-    fn measure(
-        &self,
-        result: &mut CaseResult,
-        interrupt: &AtomicBool,
-    ) -> Result<(), Box<dyn Error>> {
-        let mut shared: Option<ReferenceServer> = None;
-        for turn in self.turns(result) {
-            let parts = self.tools.iter().zip(&mut result.tools);
-            let found = parts.into_iter().find(|(tool, _)| tool.id == turn.server);
-            let Some((tool, part)) = found.filter(|(_, part)| part.failure.is_none()) else {
-                continue;
-            };
-            if interrupt.load(Relaxed) {
-                return Ok(());
-            }
-            let (title, round) = (&tool.manifest.title, turn.round);
-            if !self.is_quiet {
-                errln!("{}: round {round} of {}: {title}", result.name, self.rounds);
-            }
-            // The first request begins a server's first period, so each tool needs a server of its own.
-            if result.case.is_frozen {
-                shared = None;
-            }
-            let server = match &mut shared {
-                Some(server) => server,
-                None => match self.server(&result.case, interrupt)? {
-                    Some(server) => shared.insert(server),
-                    None => return Ok(()),
-                },
-            };
-            let load = self.turn(&result.case, tool, &turn.load, &server.host())?;
-            match tool.run(&load, &self.cpus, interrupt) {
-                Ok(gave) => part.rounds[round as usize - 1] = Some(gave),
-                Err(error) if error.is_interrupt() => return Ok(()),
-                Err(error) => {
-                    if let Some(end) = server.ended() {
-                        return Err(end.into());
-                    }
-                    errln!("  {title} failed: {error}");
-                    part.failure = Some(error.to_string());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// A server for a case; `None` if the user stopped the command.
-    fn server(
-        &self,
-        case: &Case,
-        interrupt: &AtomicBool,
-    ) -> Result<Option<ReferenceServer>, Box<dyn Error>> {
-        let serving = Serving {
-            freeze: case.is_frozen.then_some(self.freeze),
-            tls: case.is_tls(),
+        let plan = Plan::interleaved(&ids, &measures, takes_part, self.seed);
+        let rule = Rule {
+            adaptive: None,
+            baseline: None,
+            servers: &ids,
+            alike: &[],
         };
-        match self.servers.start(&serving, interrupt) {
-            Ok(server) => Ok(Some(server)),
-            Err(_) if interrupt.load(Relaxed) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let mut turns = Turns {
+            plan: self,
+            interrupt,
+            begun: Instant::now(),
+            trials: Vec::new(),
+        };
+        run_rounds(plan, &rule, &mut turns, &mut Done::default())?;
+        Ok(turns.trials)
     }
 
-    /// The load of a tool in a case. On a server that freezes, a tool without rates runs a closed loop instead, which shows
+    /// What a tool does in a case. On a server that freezes, a tool without rates runs a closed loop instead, which shows
     /// what such a loop hides.
     fn turn(
         &self,
         case: &Case,
         tool: &Tool,
-        load: &LoadSpec,
+        spec: &LoadSpec,
         host: &str,
-    ) -> Result<Load, &'static str> {
-        let mut load = case.load(load, host, &self.proto)?;
+    ) -> Result<Turn, &'static str> {
+        let mut turn = Turn {
+            load: case.load(spec, host, &self.proto)?,
+            spec: spec.clone(),
+        };
         if case.is_frozen && !tool.manifest.supports_rates() {
-            load.arrivals = Arrivals::Closed;
+            turn.load.arrivals = Arrivals::Closed;
+            turn.spec.shape = LoadShape::Closed;
         }
-        Ok(load)
+        Ok(turn)
+    }
+
+    fn tool(&self, id: &str) -> Option<&Tool> {
+        self.tools.iter().find(|tool| tool.id == id)
+    }
+
+    /// Runs a tool once, on a server of its own: the first request begins the first period of one that freezes.
+    fn run(&self, trial: &Trial, interrupt: &AtomicBool) -> Result<Measurement, Box<dyn Error>> {
+        let mut cases = self.cases.iter();
+        let case = cases.find(|case| case.name == trial.workload);
+        let (Some(case), Some(tool)) = (case, self.tool(&trial.server)) else {
+            return Err("it is not planned".into());
+        };
+        let serving = Serving {
+            freeze: case.is_frozen.then_some(self.freeze),
+            tls: case.is_tls(),
+        };
+        let mut server = self.servers.start(&serving, interrupt)?;
+        let turn = self.turn(case, tool, &trial.load, &server.host())?;
+        let drive = Drive {
+            tool,
+            spec: &turn.spec,
+            host: server.host(),
+            cpus: &self.cpus.load,
+        };
+        let sampler = Sampler::start(server.tree(), &self.cpus, Sampler::INTERVAL)?;
+        let load = match (drive.run(&turn.load, interrupt), server.ended()) {
+            (Ok(load), _) => load,
+            (Err(_), Some(end)) => return Err(end.into()),
+            (Err(error), None) => return Err(error.into()),
+        };
+        let sampled = sampler.finish(load.loaded_s())?;
+        Ok(Measurement {
+            load,
+            server: Some(sampled.server),
+            startup_ns: None,
+            warm_up: None,
+            search: None,
+            noise: sampled.noise,
+            log_lines: None,
+            log_tail: None,
+            user_instructions: None,
+        })
+    }
+}
+
+/// A load as drivers have it, and as records have it.
+struct Turn {
+    load: Load,
+    spec: LoadSpec,
+}
+
+/// The turns of the tools.
+struct Turns<'a> {
+    plan: &'a CasePlan,
+    interrupt: &'a AtomicBool,
+    begun: Instant,
+    trials: Vec<TrialRecord>,
+}
+
+impl Turns<'_> {
+    fn title(&self, trial: &Trial) -> String {
+        let tool = self.plan.tool(&trial.server);
+        tool.map_or(trial.server.clone(), |tool| tool.manifest.title.clone())
+    }
+}
+
+impl TrialRunner for Turns<'_> {
+    fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
+        let trial = attempt.trial.clone();
+        let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        if self.interrupt.load(Relaxed) {
+            return None;
+        }
+        let result = match self.plan.run(&trial, self.interrupt) {
+            Ok(measurement) => TrialResult::Measured(measurement),
+            Err(_) if self.interrupt.load(Relaxed) => return None,
+            Err(error) => TrialResult::Failed {
+                kind: FailureKind::Load,
+                message: error.to_string(),
+            },
+        };
+        Some(TrialRecord {
+            trial,
+            started_at,
+            attempt: attempt.number,
+            noisy: Vec::new(),
+            result,
+        })
+    }
+
+    fn store(&mut self, record: TrialRecord) -> Result<(), StoreError> {
+        self.trials.push(record);
+        Ok(())
+    }
+
+    fn clock(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    fn report(&mut self, event: RunEvent<'_>) {
+        match event {
+            RunEvent::Trial { attempt } if !self.plan.is_quiet => {
+                let Trial {
+                    workload, round, ..
+                } = &attempt.trial;
+                let (rounds, title) = (self.plan.rounds, self.title(&attempt.trial));
+                let again = if attempt.number > 1 { ", again" } else { "" };
+                errln!("{workload}: round {round} of {rounds}: {title}{again}");
+            }
+            RunEvent::TrialOver { record, .. } => {
+                if let TrialResult::Failed { message, .. } = &record.result {
+                    errln!("  {} failed: {message}", self.title(&record.trial));
+                }
+            }
+            _ => {}
+        }
     }
 }
