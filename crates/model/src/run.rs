@@ -229,10 +229,10 @@ pub struct ServerRecord {
     pub framework: String,
     /// The framework's or toolchain's version, as found.
     pub version: Option<String>,
-    /// `stdlib`, `framework`, `tuned` or `reference`.
+    /// `stdlib`, `framework`, `tuned` or `reference`; in a run of `prony generators`, `generator`.
     #[cfg_attr(
         feature = "schema",
-        schemars(extend("enum" = ["stdlib", "framework", "tuned", "reference"]))
+        schemars(extend("enum" = ["stdlib", "framework", "tuned", "reference", "generator"]))
     )]
     pub class: String,
     /// SHA-256 of its sources, hexadecimal.
