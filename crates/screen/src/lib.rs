@@ -13,8 +13,8 @@ mod tests;
 
 pub use load_screen::{LoadOutline, LoadScreen, LoadUpdate, ServerUse};
 pub use run_screen::{
-    CellId, Column, FigureUnit, Interval, Left, Now, Readiness, RoundState, RunModel, RunNote,
-    RunNoteKind, RunScreen, RunUpdate,
+    AttemptCounts, CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunModel,
+    RunNoteKind, RunScreen, ServerState,
 };
 pub use screen::{Action, Screen};
 pub use session::{Input, Session};

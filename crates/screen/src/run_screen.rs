@@ -5,13 +5,13 @@ mod head;
 mod help;
 mod interval_bar;
 mod keys;
+mod line;
 mod log;
 mod model;
 mod preparing;
 mod style;
 #[cfg(test)]
 mod tests;
-mod update;
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 
 pub use self::model::{
-    Column, FigureUnit, Interval, Left, Now, Readiness, RoundState, RunModel, RunNote, RunNoteKind,
+    AttemptCounts, CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunModel,
+    RunNoteKind, ServerState,
 };
-pub use self::update::{CellId, RunUpdate};
 
 use crate::screen::{Action, Screen};
 use crate::style::Styles;
@@ -64,10 +64,10 @@ impl RunScreen {
 }
 
 impl Screen for RunScreen {
-    type Update = RunUpdate;
+    type Update = RunModel;
 
-    fn update(&mut self, update: RunUpdate, at: Duration) {
-        self.model.update(update, at);
+    fn update(&mut self, update: RunModel, _at: Duration) {
+        self.model = update;
     }
 
     fn key(&mut self, key: KeyEvent, at: Duration) -> Action {
@@ -88,7 +88,7 @@ impl Screen for RunScreen {
         .areas(area);
         head::draw(frame, top, model, at, &self.styles);
         let rows = model.servers.len();
-        let heading = match model.is_planned() {
+        let heading = match model.is_planned {
             true => grid::HEADING,
             false => preparing::HEADING,
         };
@@ -97,7 +97,7 @@ impl Screen for RunScreen {
         self.last_first_row = rows.saturating_sub(shown);
         self.first_row = self.first_row.min(self.last_first_row);
         let rows = self.first_row..rows.min(self.first_row + shown);
-        match model.is_planned() {
+        match model.is_planned {
             true => {
                 let selected = model.shown_column(self.chosen);
                 grid::draw(frame, table, model, selected, rows, &self.styles);

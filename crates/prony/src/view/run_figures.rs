@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_model::{CountedRounds, Measurement, TrialRecord};
-use prony_screen::{CellId, Interval};
+use prony_screen::CellId;
 use prony_stats::Estimate;
 
 /// Every attempt so far, by its server and measure.
@@ -14,18 +14,11 @@ pub struct RunFigures {
 
 impl RunFigures {
     /// Takes an attempt, and returns the headline figure over the rounds so far, of the attempts that count.
-    pub fn take(&mut self, cell: CellId, record: &TrialRecord) -> Option<Interval> {
+    pub fn take(&mut self, cell: CellId, record: &TrialRecord) -> Option<Estimate> {
         let records = self.records.entry(cell).or_default();
         records.push(record.clone());
         let by_round = CountedRounds::of(&*records).by_round(Measurement::headline);
         let values: Vec<f64> = by_round.into_values().collect();
-        let estimate = Estimate::of(&values)?;
-        Some(Interval {
-            median: estimate.median,
-            low: estimate.low,
-            high: estimate.high,
-            half_width: estimate.half_width_share(),
-            rounds: estimate.n,
-        })
+        Estimate::of(&values)
     }
 }

@@ -1,6 +1,6 @@
 //! The live view of a run: what runs now, what is done, and the time that is left.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use prony_model::{
 use prony_present::number;
 use prony_present::words::plural;
 use prony_screen::{
-    CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunNoteKind, RunUpdate,
+    CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunModel, RunNoteKind,
 };
 use prony_server::Logs;
 use prony_store::Store;
@@ -31,7 +31,7 @@ use super::screen_thread::LiveMode;
 use super::time_left::{TimeLeft, explaining, least_search};
 
 /// How many noisy trials are shown one by one: on a noisy machine nearly all may be noisy.
-const MOST_NOISY_LINES: usize = 10;
+const MOST_NOISY_LINES: u64 = 10;
 /// With fewer rounds an interval is so wide that it does not tell how many more are needed.
 const ROUNDS_TO_TELL: u32 = 6;
 
@@ -41,8 +41,9 @@ pub fn run(
     store: &Store,
     mode: LiveMode,
 ) -> Result<Finished, Box<dyn Error>> {
-    let view = RunView::start(mode, &request);
-    let mut view = RunProgress::start(view, &request, Instant::now());
+    let begun = Instant::now();
+    let view = RunView::start(mode, &model(&request), &request.bench, begun);
+    let mut view = RunProgress::start(view, &request, begun);
     let finished = run_suite(request, store, &mut |event| {
         view.show(&event, Instant::now())
     })?;
@@ -78,13 +79,13 @@ fn built_now<'a>(event: &RunEvent<'a>) -> Option<&'a str> {
     }
 }
 
-/// Shows how far a run has come, on standard error: lines that stay, and on a terminal one that changes.
+/// Follows a run, and shows how far it has come.
 pub(super) struct RunProgress {
     view: RunView,
-    plan: PlanShape,
+    model: RunModel,
+    /// Those of the model's columns.
+    measures: Vec<Measure>,
     figures: RunFigures,
-    /// What Prony does for each server that it prepares.
-    preparing: BTreeMap<String, String>,
     rounds: u32,
     adaptive: Option<AdaptiveRounds>,
     /// With adaptive rounds: the widest interval after the last round, and what was left of the budget then.
@@ -93,20 +94,17 @@ pub(super) struct RunProgress {
     round: u32,
     rounds_over: u32,
     last_expected_round: u32,
-    trials: u64,
-    done: u64,
     time_left: TimeLeft,
-    /// How servers are explained after the trials, and how long that takes, until it begins.
+    /// How servers are explained after the trials, and how long that still takes.
     explain: Option<ExplainPlan>,
     explaining: Duration,
     /// When the explanations began.
     explaining_since: Option<Instant>,
+    begun: Instant,
     /// When the last event was, and when the trials began.
     now: Instant,
     trials_since: Instant,
     round_since: Instant,
-    /// When the load of the current trial began, or its server's start.
-    trial_since: Instant,
     /// When the last trial was over.
     over_since: Instant,
     attempt: Option<TrialAttempt>,
@@ -114,9 +112,6 @@ pub(super) struct RunProgress {
     last_progress: Option<(bool, u64, f64)>,
     /// How long the latest round takes if it is repeated.
     round_takes: Duration,
-    /// Attempts that were noisy, and those that were re-run.
-    noisy: usize,
-    re_run: usize,
     /// Failures that were shown in full: server, workload and kind.
     failures: BTreeSet<(String, String, &'static str)>,
 }
@@ -124,43 +119,35 @@ pub(super) struct RunProgress {
 impl RunProgress {
     /// Says what is about to run.
     pub(super) fn start(view: RunView, request: &RunRequest<'_>, now: Instant) -> Self {
-        let view = Self {
+        let mut view = Self {
             view,
-            plan: PlanShape::of(request),
+            model: model(request),
+            measures: request.measures.clone(),
             figures: RunFigures::default(),
-            preparing: BTreeMap::new(),
             rounds: request.rounds(),
             adaptive: request.adaptive,
             compared: None,
             round: 0,
             rounds_over: 0,
             last_expected_round: 0,
-            trials: 0,
-            done: 0,
             time_left: TimeLeft::default(),
             explain: request.explain,
             explaining: Duration::ZERO,
             explaining_since: None,
+            begun: now,
             now,
             trials_since: now,
             round_since: now,
-            trial_since: now,
             over_since: now,
             attempt: None,
             last_progress: None,
             round_takes: Duration::ZERO,
-            noisy: 0,
-            re_run: 0,
             failures: BTreeSet::new(),
         };
         let cpus = &request.bench.cpus;
-        view.view.head(&format!(
-            "{} ({}): {}, seed {}",
-            request.suite.title,
-            request.suite.id,
-            planned_text(request),
-            request.seed,
-        ));
+        let RunModel { title, plan, .. } = &view.model;
+        let line = format!("{title}: {plan}, seed {}", request.seed);
+        view.view.head(&line);
         let load = match request.generator.fleet() {
             None => format!("on CPU {}", prony_system::format_cpu_list(&cpus.load)),
             Some(agents) => format!("from {}", fleet::described(agents.count, &agents.on)),
@@ -175,7 +162,7 @@ impl RunProgress {
             },
         );
         match shared {
-            true => view.view.warn(RunNoteKind::Plain, &line),
+            true => view.warn(RunNoteKind::Plain, &line),
             false => view.view.head(&line),
         }
         view
@@ -184,34 +171,40 @@ impl RunProgress {
     /// Shows an event.
     pub(super) fn show(&mut self, event: &RunEvent<'_>, now: Instant) {
         self.now = now;
+        self.take(event);
+        self.estimate();
+        self.view.show(&self.model, self.at());
+    }
+
+    fn at(&self) -> Duration {
+        self.now - self.begun
+    }
+
+    fn take(&mut self, event: &RunEvent<'_>) {
         match event {
             RunEvent::Preparing { server, step } => {
-                self.preparing
-                    .insert((*server).to_owned(), (*step).to_owned());
                 self.server(server, Readiness::Preparing((*step).to_owned()));
-                self.show_preparing();
             }
             RunEvent::Prepared { server } => {
-                self.preparing.remove(&server.id);
-                let line = prepared(server);
                 self.server(&server.id, readiness(server, Readiness::Prepared));
-                self.say_status(&server.status, &line);
-                self.show_preparing();
+                self.say_status(&server.status, &prepared(server));
             }
-            RunEvent::Verifying { server } => {
-                self.server(server, Readiness::Verifying);
-                self.view.show(&[format!("verifying {server}")]);
-            }
+            RunEvent::Verifying { server } => self.server(server, Readiness::Verifying),
             RunEvent::Verified { server, logs } => self.verified(server, logs),
             RunEvent::Planned { trials } => self.planned(trials),
             RunEvent::Round { trials } => self.round(trials),
             RunEvent::Trial { attempt } => self.trial(attempt),
-            RunEvent::WarmingUp { attempt, so_far } => self.warming_up(attempt, *so_far),
+            RunEvent::WarmingUp { attempt, so_far } => {
+                self.model.now = Some(Now::WarmingUp {
+                    so_far: *so_far,
+                    limit: Duration::from_secs_f64(attempt.warmup_limit_s),
+                });
+            }
             RunEvent::KeptEnded { attempt, exit } => {
                 let line = kept_ended(&attempt.trial, exit);
-                self.view.warn(RunNoteKind::Failed, &line);
+                self.warn(RunNoteKind::Failed, &line);
             }
-            RunEvent::Loading { attempt, progress } => self.loading(attempt, progress),
+            RunEvent::Loading { progress, .. } => self.loading(progress),
             RunEvent::TrialOver { record, again } => self.measured(record, *again),
             RunEvent::Explaining {
                 server,
@@ -220,22 +213,20 @@ impl RunProgress {
                 done,
                 steps,
             } => {
-                let line = format!("explaining {server} × {workload}: {step}");
-                self.view.move_to(*done as f64 / *steps as f64);
-                let left = self.explaining_left(*done as u32, *steps as u32);
-                self.view.show(&[
-                    line.clone(),
-                    format!("{done} of {steps} done"),
-                    format!("{} left", minutes(left)),
-                ]);
+                let what = format!("explaining {server} × {workload}: {step}");
                 if self.view.is_plain() {
-                    self.view.print(RunNoteKind::Plain, &line);
+                    self.view.print(&what);
                 }
+                self.explaining = self.explaining_left(*done as u32, *steps as u32);
+                self.model.now = Some(Now::Explaining {
+                    what,
+                    done: *done,
+                    steps: *steps,
+                });
             }
             RunEvent::RoundOver { widest, time_left } => {
                 self.compared = Some((*widest, *time_left));
                 self.rounds_over += 1;
-                self.show_progress();
             }
         }
     }
@@ -249,20 +240,31 @@ impl RunProgress {
         }
     }
 
-    fn server(&self, id: &str, readiness: Readiness) {
-        let id = id.to_owned();
-        self.view.update(|| RunUpdate::Server { id, readiness });
+    fn server(&mut self, id: &str, readiness: Readiness) {
+        self.model.server(id, readiness, self.at());
+    }
+
+    /// A line about something that happened.
+    fn print(&mut self, kind: RunNoteKind, line: &str) {
+        self.model.note(kind, line, self.at());
+        self.view.print(line);
+    }
+
+    /// A line that the user must not miss.
+    fn warn(&mut self, kind: RunNoteKind, line: &str) {
+        self.model.note(kind, line, self.at());
+        self.view.warn(line);
     }
 
     /// A line about a server, which is a warning unless the server is ready.
-    fn say_status(&self, status: &ServerStatus, line: &str) {
+    fn say_status(&mut self, status: &ServerStatus, line: &str) {
         match status {
-            ServerStatus::Ready => self.view.print(RunNoteKind::Plain, line),
-            _ => self.view.warn(RunNoteKind::Failed, line),
+            ServerStatus::Ready => self.print(RunNoteKind::Plain, line),
+            _ => self.warn(RunNoteKind::Failed, line),
         }
     }
 
-    fn verified(&self, server: &ServerRecord, logs: &[Logs]) {
+    fn verified(&mut self, server: &ServerRecord, logs: &[Logs]) {
         let right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
         let (lines, is_right) = (verified(server), server.verified.iter().all(right));
         self.server(
@@ -275,37 +277,31 @@ impl RunProgress {
         for line in &lines {
             match is_right {
                 true => self.say_status(&server.status, line),
-                false => self.view.warn(RunNoteKind::Failed, line),
+                false => self.warn(RunNoteKind::Failed, line),
             }
         }
         for logs in logs {
             let line = format!("logs     {}: {}", server.id, logs.paths());
-            self.view.warn(RunNoteKind::Plain, &line);
+            self.warn(RunNoteKind::Plain, &line);
         }
     }
 
     /// Says how many trials were noisy, and clears the live line.
     pub(super) fn finish(self) {
-        if self.noisy > 0 {
-            self.view.summary(&format!(
+        let attempts = self.model.attempts;
+        if attempts.noisy > 0 {
+            self.view.head(&format!(
                 "{} of {} noisy, {} re-run",
-                self.noisy,
-                plural(self.done as usize, "trial"),
-                self.re_run
+                attempts.noisy,
+                plural(attempts.done as usize, "trial"),
+                attempts.re_run
             ));
         }
         self.view.finish();
     }
 
-    fn show_preparing(&self) {
-        let steps = self.preparing.iter();
-        let steps = steps.map(|(server, step)| format!("{server}: {step}"));
-        self.view.show(&steps.collect::<Vec<_>>());
-    }
-
     fn planned(&mut self, trials: &[Trial]) {
-        self.view
-            .update(|| RunUpdate::Columns(self.plan.columns.clone()));
+        self.model.is_planned = true;
         self.time_left.counted_trial = self.adaptive.map(|adaptive| {
             let first = trials.first().map(|trial| trial.round);
             let of_first = trials.iter().filter(|trial| Some(trial.round) == first);
@@ -318,7 +314,6 @@ impl RunProgress {
         let explained = self.explained(trials) as u32;
         let explain = self.explain.as_ref();
         self.explaining = explain.map_or(Duration::ZERO, |plan| explaining(plan, explained));
-        self.come_to(0.0);
         let left = self.time_left.left(None);
         let within = self
             .adaptive
@@ -327,10 +322,10 @@ impl RunProgress {
         if trials.is_empty() {
             // A run that only explains.
             let text = format!("about {about}");
-            return self.view.print(RunNoteKind::Plain, &text);
+            return self.print(RunNoteKind::Plain, &text);
         }
         let count = plural(trials.len(), "trial");
-        self.view.print(
+        self.print(
             RunNoteKind::Plain,
             &match &self.adaptive {
                 None => format!("{count}, about {about}"),
@@ -348,27 +343,33 @@ impl RunProgress {
     /// How many cells are explained: those with trials, or all if the run only explains.
     fn explained(&self, trials: &[Trial]) -> usize {
         if trials.is_empty() {
-            return self.plan.servers.len() * self.plan.columns.len();
+            return self.model.servers.len() * self.measures.len();
         }
-        let cells = trials.iter().filter_map(|trial| self.plan.cell(trial));
+        let cells = trials.iter().filter_map(|trial| self.cell(trial));
         let cells: BTreeSet<_> = cells.map(|cell| (cell.server, cell.column)).collect();
         cells.len()
     }
 
-    fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial> + Clone) {
-        for trial in trials.clone() {
-            let measure = self
-                .plan
-                .cell(trial)
-                .map(|cell| &self.plan.measures[cell.column]);
-            let search = measure.map_or(Duration::ZERO, least_search);
+    fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial>) {
+        for trial in trials {
+            let Some(cell) = self.cell(trial) else {
+                continue;
+            };
+            let search = least_search(&self.measures[cell.column]);
             self.time_left.expect(trial, search);
-            self.trials += 1;
+            self.model.expect(cell, trial.round);
         }
-        self.view.update(|| {
-            let cell = |trial: &'a Trial| Some((self.plan.cell(trial)?, trial.round));
-            RunUpdate::Planned(trials.filter_map(cell).collect())
-        });
+    }
+
+    fn cell(&self, trial: &Trial) -> Option<CellId> {
+        let mut servers = self.model.servers.iter();
+        let is_measure = |measure: &Measure| {
+            measure.workload == trial.workload && measure.load.same_load(&trial.load)
+        };
+        Some(CellId {
+            server: servers.position(|one| one.id == trial.server)?,
+            column: self.measures.iter().position(is_measure)?,
+        })
     }
 
     fn round(&mut self, trials: &[Planned]) {
@@ -379,79 +380,61 @@ impl RunProgress {
             self.expect(trials.iter().map(|planned| &planned.trial));
         }
         self.round_since = self.now;
-        self.trial_since = self.now;
         self.over_since = self.now;
         self.round_takes = self.time_left.round(trials.iter().map(|one| &one.trial));
-        self.show_progress();
+        self.estimate();
         // Without a terminal, one line per round is enough.
         if self.view.is_plain() {
-            let precision = self.precision_so_far();
-            let precision = precision.map_or(String::new(), |text| format!(" ({text})"));
-            let (round, left) = (self.round_text(), self.time_left());
-            let line = format!("{round}{precision}, {left} left");
-            self.view.print(RunNoteKind::Plain, &line);
+            let RunModel {
+                round, precision, ..
+            } = &self.model;
+            let precision = match precision.as_str() {
+                "" => String::new(),
+                text => format!(" ({text})"),
+            };
+            let left = self.model.time_left(self.at());
+            self.view.print(&format!("{round}{precision}, {left} left"));
         }
     }
 
-    /// `round 2 of 6`; with adaptive rounds, `round 9`.
+    /// `round 2 of 6`; with adaptive rounds, `round 9`; empty before the first one.
     fn round_text(&self) -> String {
-        match self.adaptive {
-            Some(_) => format!("round {}", self.round),
-            None => format!("round {} of {}", self.round, self.rounds),
+        match (self.round, self.adaptive) {
+            (0, _) => String::new(),
+            (round, Some(_)) => format!("round {round}"),
+            (round, None) => format!("round {round} of {}", self.rounds),
         }
     }
 
-    /// `±5.1 % so far, target ±3 %`; `None` if the number of rounds is fixed.
-    fn precision_so_far(&self) -> Option<String> {
-        let target = format!("target ±{}", self.adaptive.as_ref()?.precision);
-        Some(match self.compared {
+    /// `±5.1 % so far, target ±3 %`; empty if the number of rounds is fixed.
+    fn precision_so_far(&self) -> String {
+        let Some(adaptive) = &self.adaptive else {
+            return String::new();
+        };
+        let so_far = match self.compared {
             // After two or three rounds it may be millions of percent.
-            Some((Some(widest), _)) if widest > 1.0 => {
-                format!("more than ±100 % so far, {target}")
-            }
-            Some((Some(widest), _)) => {
-                format!("±{} so far, {target}", number::share(widest))
-            }
-            _ => target,
-        })
+            Some((Some(widest), _)) if widest > 1.0 => "more than ±100 % so far, ".to_owned(),
+            Some((Some(widest), _)) => format!("±{} so far, ", number::share(widest)),
+            _ => String::new(),
+        };
+        format!("{so_far}target ±{}", adaptive.precision)
     }
 
     fn trial(&mut self, attempt: &TrialAttempt) {
-        self.trial_since = self.now;
         self.last_progress = None;
-        self.attempt = Some(attempt.clone());
-        let trial = &attempt.trial;
-        if let Some(cell) = self.plan.cell(trial) {
-            self.view.update(|| RunUpdate::Began(cell, trial.round));
+        if let Some(cell) = self.cell(&attempt.trial) {
+            self.model.begin(cell, attempt.trial.round);
         }
-        self.show_progress();
-        self.show_trial(trial);
+        self.attempt = Some(attempt.clone());
     }
 
-    /// The progress of a load is that of its requests or its time, whichever is further.
-    fn loading(&mut self, attempt: &TrialAttempt, progress: &Progress) {
-        let load = &attempt.trial.load;
-        let by_requests = load
-            .requests
-            .map_or(0.0, |requests| match progress.measuring {
-                true => (progress.ok + progress.errors) as f64 / requests as f64,
-                false => 0.0,
-            });
-        let by_time = load.duration_s.map_or(0.0, |duration_s| {
-            (self.now - self.trial_since).as_secs_f64() / (attempt.warmup_s + duration_s)
+    fn loading(&mut self, progress: &Progress) {
+        self.model.now = Some(Now::Loading {
+            is_warm_up: !progress.measuring,
+            rate_per_s: self.live_rate(progress),
+            p99_ns: progress.p99_ns,
+            errors: progress.errors,
         });
-        self.come_to(by_requests.max(by_time));
-        let rate_per_s = self.live_rate(progress);
-        self.view.update(|| {
-            RunUpdate::Now(Now::Loading {
-                is_warm_up: !progress.measuring,
-                rate_per_s,
-                p99_ns: progress.p99_ns,
-                errors: progress.errors,
-            })
-        });
-        self.show_progress();
-        self.show_trial(&attempt.trial);
     }
 
     /// Ok responses per second since the last progress; `None` for the first of a phase, whose counts start again.
@@ -464,91 +447,39 @@ impl RunProgress {
         Some(more as f64 / took_s)
     }
 
-    /// Without a terminal, only the result of a warm-up is shown.
-    fn warming_up(&mut self, attempt: &TrialAttempt, so_far: Duration) {
-        // The trial's own load is still to come.
-        self.trial_since = self.now;
-        self.view.update(|| {
-            RunUpdate::Now(Now::WarmingUp {
-                so_far,
-                limit: Duration::from_secs_f64(attempt.warmup_limit_s),
-            })
-        });
-        self.show_progress();
-        let Trial {
-            server, workload, ..
-        } = &attempt.trial;
-        self.show_now(format!(
-            "warming up {server} on {workload}: {} of at most {} s",
-            so_far.as_secs(),
-            attempt.warmup_limit_s,
-        ));
-    }
-
-    fn show_trial(&self, trial: &Trial) {
-        self.show_now(format!("{} × {}", trial.server, trial.workload));
-    }
-
-    /// `3/45  40 s left  go-nethttp × hello  round 2 of 6`.
-    fn show_now(&self, what: String) {
-        self.view.show(&[
-            format!("{}/{}", self.done, self.trials),
-            format!("{} left", self.time_left()),
-            what,
-            self.round_text(),
-            self.precision_so_far().unwrap_or_default(),
-        ]);
-    }
-
-    /// Moves the bar to the finished trials and this share of the next one.
-    fn come_to(&self, share: f64) {
-        let done = self.done as f64 + share.min(1.0);
-        self.view.move_to(done / self.trials.max(1) as f64);
-    }
-
-    /// The top of the screen.
-    fn show_progress(&self) {
-        self.view.update(|| {
-            let left = self.left();
-            let (Left::About(about) | Left::Between(about, _)) = left;
-            let spent = (self.now - self.trials_since).as_secs_f64();
-            let all = (spent + about.as_secs_f64()).max(f64::MIN_POSITIVE);
-            RunUpdate::Progress {
-                done: self.done,
-                expected: self.trials,
-                share: spent / all,
-                left,
-                round: self.round_text(),
-                precision: self.precision_so_far().unwrap_or_default(),
-                noisy: self.noisy as u64,
-                re_run: self.re_run as u64,
-            }
-        });
+    /// Tells the model what depends on the time and the rounds so far, once there is a plan.
+    fn estimate(&mut self) {
+        if !self.model.is_planned {
+            return;
+        }
+        let left = self.left();
+        let (Left::About(about) | Left::Between(about, _)) = left;
+        let spent = (self.now - self.trials_since).as_secs_f64();
+        let all = (spent + about.as_secs_f64()).max(f64::MIN_POSITIVE);
+        self.model.share = spent / all;
+        self.model.left = Some((left, self.at()));
+        self.model.round = self.round_text();
+        self.model.precision = self.precision_so_far();
     }
 
     fn measured(&mut self, record: &TrialRecord, again: bool) {
-        self.done += 1;
-        self.trials += u64::from(again);
         if let Some(attempt) = self.attempt.take() {
             let took = self.now - self.over_since;
             self.time_left.done(&attempt, record, took, again);
         }
         self.over_since = self.now;
-        self.come_to(0.0);
-        self.re_run += usize::from(again);
-        self.show_result(record, again);
+        self.end(record, again);
         if let Some(line) = warm_up_line(record) {
-            self.view.print(RunNoteKind::WarmUp, &line);
+            self.print(RunNoteKind::WarmUp, &line);
         }
         if let Some(line) = noisy_line(record, again) {
-            self.noisy += 1;
-            match self.noisy {
+            match self.model.attempts.noisy {
                 count if count <= MOST_NOISY_LINES || self.view.is_screen() => {
-                    self.view.print(RunNoteKind::Noisy, &line);
+                    self.print(RunNoteKind::Noisy, &line);
                 }
                 count if count == MOST_NOISY_LINES + 1 => {
                     let line = "noisy    more noisy trials follow; see the record";
-                    self.view.print(RunNoteKind::Noisy, line);
+                    self.print(RunNoteKind::Noisy, line);
                 }
                 _ => {}
             }
@@ -556,25 +487,20 @@ impl RunProgress {
         if let TrialResult::Failed { kind, message } = &record.result {
             self.failed(&record.trial, *kind, message);
         }
-        self.show_progress();
     }
 
-    fn show_result(&mut self, record: &TrialRecord, again: bool) {
-        let Some(cell) = self.plan.cell(&record.trial) else {
+    fn end(&mut self, record: &TrialRecord, again: bool) {
+        let Some(cell) = self.cell(&record.trial) else {
             return;
         };
-        let (figures, view) = (&mut self.figures, &self.view);
-        view.update(|| RunUpdate::Over {
-            cell,
-            round: record.trial.round,
-            state: match &record.result {
-                TrialResult::Failed { .. } => RoundState::Failed,
-                TrialResult::Measured(_) if again => RoundState::ReRun,
-                TrialResult::Measured(_) if !record.noisy.is_empty() => RoundState::Noisy,
-                TrialResult::Measured(_) => RoundState::Done,
-            },
-            figure: figures.take(cell, record),
-        });
+        let state = match &record.result {
+            TrialResult::Failed { .. } => RoundState::Failed,
+            TrialResult::Measured(_) if again => RoundState::ReRun,
+            TrialResult::Measured(_) if !record.noisy.is_empty() => RoundState::Noisy,
+            TrialResult::Measured(_) => RoundState::Done,
+        };
+        let figure = self.figures.take(cell, record);
+        self.model.end(cell, record.trial.round, state, figure);
     }
 
     /// Shows the first failure of a kind in full, with the server's last lines, and later ones in a line.
@@ -583,7 +509,7 @@ impl RunProgress {
         let head = format!("FAILED   {} ({kind})", trial_text(trial));
         let (server, workload) = (trial.server.clone(), trial.workload.clone());
         let is_new = self.failures.insert((server, workload, kind));
-        self.view.warn(
+        self.warn(
             RunNoteKind::Failed,
             &match is_new {
                 true => format!("{head}: {message}"),
@@ -592,15 +518,10 @@ impl RunProgress {
         );
     }
 
-    /// `40 s`; with adaptive rounds, at first only what is left of the budget: `up to 9 min 30 s`.
-    fn time_left(&self) -> String {
-        match self.left() {
-            Left::About(left) => minutes(left),
-            Left::Between(_, most) => format!("up to {}", minutes(most)),
-        }
-    }
-
     fn left(&self) -> Left {
+        if self.explaining_since.is_some() {
+            return Left::About(self.explaining);
+        }
         let since_over = self.now - self.over_since;
         let running = self.attempt.as_ref();
         let running = running.map(|attempt| (&attempt.trial, since_over));
@@ -638,48 +559,30 @@ impl RunProgress {
     }
 }
 
-/// The servers and measures of a run, by their places.
-struct PlanShape {
-    servers: Vec<String>,
-    measures: Vec<Measure>,
-    columns: Vec<Column>,
-}
-
-impl PlanShape {
-    fn of(request: &RunRequest<'_>) -> Self {
-        let flows = |workload: &str| {
-            let mut tasks = request.tasks.iter();
-            let task = tasks.find(|task| task.workload.id == workload);
-            task.is_some_and(|task| matches!(task.content, TaskContent::Scenario(_)))
-        };
-        let column = |measure: &Measure| Column {
-            workload: measure.workload.clone(),
-            load: prony_present::load::short(&measure.load),
-            unit: match (measure.load.shape.is_open(), flows(&measure.workload)) {
-                _ if measure.load.by == MeasuredBy::Instructions => FigureUnit::Instructions,
-                (true, _) => FigureUnit::MedianLatency,
-                (false, true) => FigureUnit::FlowsPerSecond,
-                (false, false) => FigureUnit::RequestsPerSecond,
-            },
-            rounds: request.adaptive.is_none().then_some(measure.rounds),
-        };
-        Self {
-            servers: request.servers.iter().map(|one| one.id.clone()).collect(),
-            columns: request.measures.iter().map(column).collect(),
-            measures: request.measures.clone(),
-        }
-    }
-
-    fn cell(&self, trial: &Trial) -> Option<CellId> {
-        let mut servers = self.servers.iter();
-        let is_measure = |measure: &Measure| {
-            measure.workload == trial.workload && measure.load.same_load(&trial.load)
-        };
-        Some(CellId {
-            server: servers.position(|id| *id == trial.server)?,
-            column: self.measures.iter().position(is_measure)?,
-        })
-    }
+/// A run of which nothing has happened yet.
+fn model(request: &RunRequest<'_>) -> RunModel {
+    let flows = |workload: &str| {
+        let mut tasks = request.tasks.iter();
+        let task = tasks.find(|task| task.workload.id == workload);
+        task.is_some_and(|task| matches!(task.content, TaskContent::Scenario(_)))
+    };
+    let column = |measure: &Measure| Column {
+        workload: measure.workload.clone(),
+        load: prony_present::load::short(&measure.load),
+        unit: match (measure.load.shape.is_open(), flows(&measure.workload)) {
+            _ if measure.load.by == MeasuredBy::Instructions => FigureUnit::Instructions,
+            (true, _) => FigureUnit::MedianLatency,
+            (false, true) => FigureUnit::FlowsPerSecond,
+            (false, false) => FigureUnit::RequestsPerSecond,
+        },
+        rounds: request.adaptive.is_none().then_some(measure.rounds),
+    };
+    RunModel::new(
+        format!("{} ({})", request.suite.title, request.suite.id),
+        planned_text(request),
+        request.measures.iter().map(column).collect(),
+        request.servers.iter().map(|one| one.id.clone()),
+    )
 }
 
 fn readiness(server: &ServerRecord, ready: impl Fn(String) -> Readiness) -> Readiness {
@@ -693,7 +596,7 @@ fn readiness(server: &ServerRecord, ready: impl Fn(String) -> Readiness) -> Read
 }
 
 /// `9 servers, 3 workloads, 6 rounds`; a run that only explains has no rounds.
-pub(super) fn planned_text(request: &RunRequest<'_>) -> String {
+fn planned_text(request: &RunRequest<'_>) -> String {
     let rounds = (request.rounds() > 0).then(|| rounds(request));
     let parts = [
         plural(request.servers.len(), "server"),

@@ -1,12 +1,11 @@
 //! Where a run shows how far it has come: a live screen, lines, or nowhere.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use prony_screen::{RunModel, RunNote, RunNoteKind, RunScreen, RunUpdate};
-use prony_suite::run::RunRequest;
+use prony_screen::{RunModel, RunScreen};
+use prony_suite::run::Bench;
 
 use super::live_line::LiveLine;
-use super::run_progress::planned_text;
 use super::screen_thread::{LiveMode, ScreenSettings, ScreenThread};
 use crate::output;
 
@@ -17,16 +16,16 @@ pub enum RunView {
     /// Only warnings.
     Quiet,
     /// The screen, in a thread of its own.
-    Screen(ScreenThread<RunUpdate>),
+    Screen(ScreenThread<RunModel>),
 }
 
 impl RunView {
     /// Starts to show a run. A terminal that cannot show the screen gets lines.
-    pub fn start(mode: LiveMode, request: &RunRequest<'_>) -> Self {
+    pub fn start(mode: LiveMode, model: &RunModel, bench: &Bench, begun: Instant) -> Self {
         match mode {
             LiveMode::Quiet => Self::Quiet,
             LiveMode::Plain => Self::Lines(LiveLine::plain()),
-            LiveMode::Screen if LiveMode::has_screen() => match start_screen(request) {
+            LiveMode::Screen if LiveMode::has_screen() => match start_screen(model, bench, begun) {
                 Ok(screen) => Self::Screen(screen),
                 Err(_) => Self::Lines(LiveLine::start()),
             },
@@ -52,50 +51,30 @@ impl RunView {
         }
     }
 
-    /// A line about something that happened.
-    pub fn print(&self, kind: RunNoteKind, line: &str) {
-        match self {
-            Self::Lines(lines) => lines.print(line),
-            Self::Quiet => {}
-            Self::Screen(screen) => note(screen, kind, line),
+    /// A line about something that happened; the screen has it in its log.
+    pub fn print(&self, line: &str) {
+        if let Self::Lines(lines) = self {
+            lines.print(line);
         }
     }
 
     /// A line that the user must not miss.
-    pub fn warn(&self, kind: RunNoteKind, line: &str) {
+    pub fn warn(&self, line: &str) {
         match self {
-            Self::Lines(lines) => lines.print(line),
             Self::Quiet => errln!("{line}"),
-            Self::Screen(screen) => {
-                note(screen, kind, line);
-                screen.keep(line);
+            _ => self.head(line),
+        }
+    }
+
+    /// Shows how far the run has come.
+    pub fn show(&self, model: &RunModel, at: Duration) {
+        match self {
+            Self::Lines(lines) => {
+                lines.move_to(model.share);
+                lines.show(&model.line(at));
             }
-        }
-    }
-
-    /// A line that sums up the run.
-    pub fn summary(&self, line: &str) {
-        self.head(line);
-    }
-
-    /// Shows these parts in the line that changes, the most important first.
-    pub fn show(&self, parts: &[String]) {
-        if let Self::Lines(lines) = self {
-            lines.show(parts);
-        }
-    }
-
-    /// Moves the bar of that line.
-    pub fn move_to(&self, share: f64) {
-        if let Self::Lines(lines) = self {
-            lines.move_to(share);
-        }
-    }
-
-    /// Tells the screen what happened; without one, nothing is worked out.
-    pub fn update(&self, update: impl FnOnce() -> RunUpdate) {
-        if let Self::Screen(screen) = self {
-            screen.send(update());
+            Self::Quiet => {}
+            Self::Screen(screen) => screen.send(model.clone()),
         }
     }
 
@@ -115,23 +94,19 @@ impl RunView {
     }
 }
 
-fn start_screen(request: &RunRequest<'_>) -> std::io::Result<ScreenThread<RunUpdate>> {
-    let servers = request.servers.iter().map(|one| one.id.clone());
-    let title = format!("{} ({})", request.suite.title, request.suite.id);
-    let model = RunModel::new(title, planned_text(request), servers);
-    let screen = RunScreen::new(model, output::shows_colours(&std::io::stderr()));
+fn start_screen(
+    model: &RunModel,
+    bench: &Bench,
+    begun: Instant,
+) -> std::io::Result<ScreenThread<RunModel>> {
+    let screen = RunScreen::new(model.clone(), output::shows_colours(&std::io::stderr()));
     let settings = ScreenSettings {
-        begun: Instant::now(),
+        begun,
         // Not on the CPUs of the servers. Where it cannot be pinned, the run's notes say so.
-        cpus: request.bench.cpus.load.clone(),
-        interrupt: request.bench.interrupt.clone(),
+        cpus: bench.cpus.load.clone(),
+        interrupt: bench.interrupt.clone(),
         ending: "ending: the trial that runs is dropped, what was measured is kept; Ctrl-C ends at once",
         look: Box::new(|| None),
     };
     ScreenThread::start(screen, settings)
-}
-
-fn note(screen: &ScreenThread<RunUpdate>, kind: RunNoteKind, line: &str) {
-    let text = line.to_owned();
-    screen.send(RunUpdate::Note(RunNote { kind, text }));
 }

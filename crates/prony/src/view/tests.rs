@@ -341,11 +341,11 @@ fn run(width: usize, precision: Option<&str>) -> String {
     }
     show(Event::Planned { trials: &trials });
     show(Event::Round { trials: &round });
+    show(Event::Trial { attempt: &attempt });
     show(Event::WarmingUp {
         attempt: &attempt,
         so_far: Duration::from_secs(12),
     });
-    show(Event::Trial { attempt: &attempt });
     show(Event::Loading {
         attempt: &attempt,
         progress: &measuring(5_000, 0),

@@ -3,13 +3,13 @@
 use std::ops::Range;
 
 use prony_present::number::{self, NONE};
+use prony_stats::Estimate;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
 
 use super::interval_bar::{self, Axis};
-use super::model::{Cell, Column, FigureUnit, Interval, Readiness, RunModel};
-use super::update::CellId;
+use super::model::{Cell, CellId, Column, FigureUnit, Readiness, RunModel};
 use crate::style::Styles;
 
 /// The lines above the servers.
@@ -203,7 +203,7 @@ fn figure_text(unit: FigureUnit, figure: f64) -> String {
     }
 }
 
-fn figure(model: &RunModel, server: usize, column: usize) -> Option<Interval> {
+fn figure(model: &RunModel, server: usize, column: usize) -> Option<Estimate> {
     model.cells.get(&CellId { server, column })?.figure
 }
 
@@ -250,7 +250,7 @@ fn row<'a>(
     if !model.cells.contains_key(&shown) {
         spans.push(Span::styled(word, styles.soft()));
     } else if let (Some(figure), Some(column)) = (figure(model, server, selected), column) {
-        let precision = match figure.half_width {
+        let precision = match figure.half_width_share() {
             Some(half) if half > 9.99 => "± > 999 %".to_owned(),
             Some(half) => format!("±{}", number::share(half)),
             None => "1 round".to_owned(),

@@ -48,7 +48,7 @@ fn times(model: &RunModel, at: Duration) -> String {
 
 /// A bar with the round, the trials and what was noisy.
 fn progress<'a>(model: &RunModel, width: u16, styles: &Styles) -> Line<'a> {
-    if !model.is_planned() {
+    if !model.is_planned {
         let is_ready = |readiness: &Readiness| {
             !matches!(readiness, Readiness::Waiting | Readiness::Preparing(_))
         };
@@ -57,13 +57,14 @@ fn progress<'a>(model: &RunModel, width: u16, styles: &Styles) -> Line<'a> {
         return Line::from(format!("preparing: {} of {all} done", ready.count()));
     }
     let attempts = model.attempts;
-    let mut text = format!(
-        " {:>3.0} %  {}  {}/{} trials",
-        model.share * 100.0,
-        model.round,
-        attempts.done,
-        attempts.expected
-    );
+    let mut text = format!(" {:>3.0} %  ", model.share * 100.0);
+    text += &match &model.now {
+        Some(Now::Explaining { done, steps, .. }) => format!("{done} of {steps} done"),
+        _ => format!(
+            "{}  {}/{} trials",
+            model.round, attempts.done, attempts.expected
+        ),
+    };
     if attempts.noisy > 0 {
         text += &format!("  {} noisy, {} re-run", attempts.noisy, attempts.re_run);
     }
@@ -82,19 +83,16 @@ fn progress<'a>(model: &RunModel, width: u16, styles: &Styles) -> Line<'a> {
 
 /// `▶ go-nethttp × hello, round 2: 45.3 k req/s, p99 3.40 ms`.
 fn what_runs<'a>(model: &RunModel, at: Duration, styles: &Styles) -> Line<'a> {
-    let text = match model.running() {
-        Some((cell, round)) => {
-            let server = model.servers.get(cell.server);
-            let id = server.map_or("", |one| one.id.as_str());
-            let column = model.columns.get(cell.column);
-            let workload = column.map_or("", |one| one.workload.as_str());
-            let unit = column.map(|one| one.unit);
-            let now = model.now.as_ref().map(|now| now_text(now, unit));
-            let now = now.unwrap_or_default();
-            format!("{id} × {workload}, round {round}{now}")
+    let text = match (model.running(), &model.now) {
+        (_, Some(Now::Explaining { what, .. })) => what.clone(),
+        (Some((cell, round)), now) => {
+            let unit = model.columns.get(cell.column).map(|one| one.unit);
+            let now = now.as_ref().map(|now| now_text(now, unit));
+            let named = model.named(cell);
+            format!("{named}, round {round}{}", now.unwrap_or_default())
         }
-        None if model.is_planned() => "between two rounds".to_owned(),
-        None => match in_preparation(model, at) {
+        (None, _) if model.is_planned => "between two rounds".to_owned(),
+        (None, _) => match in_preparation(model, at) {
             Some(text) => text,
             None => return Line::default(),
         },
@@ -109,6 +107,7 @@ fn what_runs<'a>(model: &RunModel, at: Duration, styles: &Styles) -> Line<'a> {
 fn now_text(now: &Now, unit: Option<FigureUnit>) -> String {
     match now {
         Now::Starting => ": starts".to_owned(),
+        Now::Explaining { .. } => String::new(),
         Now::WarmingUp { so_far, limit } => format!(
             ": warming up, {} of at most {} s",
             so_far.as_secs(),

@@ -1,8 +1,8 @@
 //! A figure and its interval on an axis that all servers share: `     ├──●──┤`.
 
+use prony_stats::Estimate;
 use ratatui::text::Span;
 
-use super::model::Interval;
 use crate::style::Styles;
 
 /// Wide intervals of the first rounds are cut here, as a multiple of the largest figure, so that the figures stay apart.
@@ -13,7 +13,7 @@ const BEYOND: f64 = 1.25;
 pub struct Axis(Option<f64>);
 
 impl Axis {
-    pub fn of(figures: impl Iterator<Item = Interval>) -> Self {
+    pub fn of(figures: impl Iterator<Item = Estimate>) -> Self {
         let (mut median, mut high) = (0.0_f64, 0.0_f64);
         for figure in figures {
             median = median.max(figure.median);
@@ -38,7 +38,7 @@ impl Axis {
 }
 
 /// The bar in `width` columns.
-pub fn spans<'a>(figure: Interval, axis: Axis, width: usize, styles: &Styles) -> Vec<Span<'a>> {
+pub fn spans<'a>(figure: Estimate, axis: Axis, width: usize, styles: &Styles) -> Vec<Span<'a>> {
     let Some(middle) = axis.column(figure.median, width) else {
         return Vec::new();
     };
@@ -47,7 +47,7 @@ pub fn spans<'a>(figure: Interval, axis: Axis, width: usize, styles: &Styles) ->
     let mut columns = vec![' '; width];
     let end = high.unwrap_or(width - 1);
     // An interval that is hardly wider than the dot would look lopsided.
-    if figure.half_width.is_some() && end > low + 1 {
+    if figure.half_width_share().is_some() && end > low + 1 {
         columns[low..=end].fill('─');
         columns[low] = '├';
         // An interval that goes on beyond the axis has no end mark.
@@ -67,18 +67,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn drawn(figure: Interval, axis: Axis, width: usize) -> String {
+    fn drawn(figure: Estimate, axis: Axis, width: usize) -> String {
         let spans = spans(figure, axis, width, &Styles::new(false));
         spans.iter().map(|span| span.content.as_ref()).collect()
     }
 
-    fn figure(median: f64, low: f64, high: f64) -> Interval {
-        Interval {
+    fn figure(median: f64, low: f64, high: f64) -> Estimate {
+        Estimate {
             median,
             low,
             high,
-            half_width: (low < high).then(|| (high - low) / 2.0 / median),
-            rounds: 3,
+            coverage: 0.95,
+            n: if low < high { 3 } else { 1 },
         }
     }
 

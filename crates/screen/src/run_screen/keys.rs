@@ -63,7 +63,7 @@ impl RunScreen {
 
 pub fn draw(frame: &mut Frame<'_>, area: Rect, model: &RunModel, is_paused: bool, styles: &Styles) {
     let [legend, keys] = Layout::vertical([Constraint::Length(1); 2]).areas(area);
-    if model.is_planned() {
+    if model.is_planned {
         frame.render_widget(states(styles), legend);
     }
     let hint = "q end, keep results  p pause  tab workload  ↑↓ scroll  ? help";

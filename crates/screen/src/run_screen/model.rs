@@ -1,14 +1,14 @@
-//! The state of a run, as the screen shows it.
+//! How far a run has come: what the screen shows, and the line of a run without one. Times count from the run's beginning.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
-use super::update::CellId;
+use prony_stats::Estimate;
 
 /// The most lines of the log to remember.
 const MOST_NOTES: usize = 200;
 
-/// Everything that the screen shows of a run.
+/// Everything that is shown of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunModel {
     /// The suite's title.
@@ -16,42 +16,58 @@ pub struct RunModel {
     /// What is measured how often: `9 servers, 3 workloads, 6 rounds`.
     pub plan: String,
     /// The servers, in the order of the suite.
-    pub(super) servers: Vec<ServerState>,
-    /// The workloads with their loads; empty before the trials are planned.
-    pub(super) columns: Vec<Column>,
+    pub servers: Vec<ServerState>,
+    /// The workloads with their loads.
+    pub columns: Vec<Column>,
+    /// Whether the trials are planned.
+    pub is_planned: bool,
     /// The cells of the plan.
     pub(super) cells: BTreeMap<CellId, Cell>,
     /// What runs now.
-    pub(super) now: Option<Now>,
+    pub now: Option<Now>,
     /// The column of the latest trial.
     pub(super) running_column: usize,
-    /// The latest notes, newest first, each with the time since the run began.
+    /// The latest notes, newest first, each with its time.
     pub(super) notes: VecDeque<(Duration, RunNote)>,
-    pub(super) attempts: AttemptCounts,
+    /// How many attempts there are.
+    pub attempts: AttemptCounts,
     /// How much of the expected time is over, from 0 to 1.
-    pub(super) share: f64,
+    pub share: f64,
     /// `round 2 of 6`.
-    pub(super) round: String,
+    pub round: String,
     /// `±5.1 % so far, target ±3 %`; empty for a fixed number of rounds.
-    pub(super) precision: String,
+    pub precision: String,
     /// The time left and when it was estimated.
-    pub(super) left: Option<(Left, Duration)>,
+    pub left: Option<(Left, Duration)>,
+}
+
+/// The place of a server in a column of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CellId {
+    /// The index of the server.
+    pub server: usize,
+    /// The index of the column.
+    pub column: usize,
 }
 
 /// How many attempts at trials there are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AttemptCounts {
     /// Those that are over.
-    pub(super) done: u64,
-    pub(super) expected: u64,
-    pub(super) noisy: u64,
-    pub(super) re_run: u64,
+    pub done: u64,
+    /// Those that are over or still to come.
+    pub expected: u64,
+    /// Those that were noisy.
+    pub noisy: u64,
+    /// Those that are re-run.
+    pub re_run: u64,
 }
 
 /// A server while it is prepared.
 #[derive(Clone, Debug)]
 pub struct ServerState {
-    pub(super) id: String,
+    /// Its id.
+    pub id: String,
     pub(super) readiness: Readiness,
     /// Since when it has been in this state.
     pub(super) since: Duration,
@@ -104,26 +120,11 @@ pub enum FigureUnit {
     Instructions,
 }
 
-/// A figure with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Interval {
-    /// The median over rounds.
-    pub median: f64,
-    /// The interval's lower end.
-    pub low: f64,
-    /// The interval's upper end.
-    pub high: f64,
-    /// Half the interval's width as a share of the median; `None` for a single round.
-    pub half_width: Option<f64>,
-    /// How many rounds are behind it.
-    pub rounds: usize,
-}
-
 /// The rounds of a server in a column, by their numbers, and its figure.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     pub(super) rounds: BTreeMap<u32, RoundState>,
-    pub(super) figure: Option<Interval>,
+    pub(super) figure: Option<Estimate>,
 }
 
 /// The state of one trial.
@@ -166,6 +167,15 @@ pub enum Now {
         /// Requests that ended in an error so far.
         errors: u64,
     },
+    /// After the trials: a server is explained.
+    Explaining {
+        /// What Prony does: `explaining go-nethttp × hello: round 2 of 5`.
+        what: String,
+        /// How many steps of all servers are over.
+        done: usize,
+        /// How many there are.
+        steps: usize,
+    },
 }
 
 /// How long the run still takes.
@@ -200,8 +210,13 @@ pub enum RunNoteKind {
 }
 
 impl RunModel {
-    /// A run of these servers.
-    pub fn new(title: String, plan: String, servers: impl IntoIterator<Item = String>) -> Self {
+    /// A run of these servers, of which nothing has happened yet.
+    pub fn new(
+        title: String,
+        plan: String,
+        columns: Vec<Column>,
+        servers: impl IntoIterator<Item = String>,
+    ) -> Self {
         let waiting = |id| ServerState {
             id,
             readiness: Readiness::Waiting,
@@ -210,14 +225,62 @@ impl RunModel {
         Self {
             title,
             plan,
+            columns,
             servers: servers.into_iter().map(waiting).collect(),
             ..Self::default()
         }
     }
 
-    /// Whether the trials are planned.
-    pub(super) fn is_planned(&self) -> bool {
-        !self.columns.is_empty()
+    /// A server is further than it was. One that is not known yet is added.
+    pub fn server(&mut self, id: &str, readiness: Readiness, at: Duration) {
+        let state = ServerState {
+            id: id.to_owned(),
+            readiness,
+            since: at,
+        };
+        match self.servers.iter_mut().find(|one| one.id == id) {
+            Some(known) => *known = state,
+            None => self.servers.push(state),
+        }
+    }
+
+    /// One more trial will run.
+    pub fn expect(&mut self, id: CellId, round: u32) {
+        let rounds = &mut self.cell(id).rounds;
+        rounds.entry(round).or_insert(RoundState::Pending);
+        self.attempts.expected += 1;
+    }
+
+    /// A trial begins.
+    pub fn begin(&mut self, id: CellId, round: u32) {
+        self.cell(id).rounds.insert(round, RoundState::Running);
+        self.running_column = id.column;
+        self.now = Some(Now::Starting);
+    }
+
+    /// A trial is over: how it ended, and the figure over all rounds so far, if there is one.
+    pub fn end(&mut self, id: CellId, round: u32, state: RoundState, figure: Option<Estimate>) {
+        let cell = self.cell(id);
+        cell.rounds.insert(round, state);
+        cell.figure = figure;
+        self.now = None;
+        let is_re_run = u64::from(state == RoundState::ReRun);
+        self.attempts.done += 1;
+        self.attempts.expected += is_re_run;
+        self.attempts.re_run += is_re_run;
+        self.attempts.noisy += is_re_run + u64::from(state == RoundState::Noisy);
+    }
+
+    fn cell(&mut self, id: CellId) -> &mut Cell {
+        self.cells.entry(id).or_default()
+    }
+
+    /// `go-nethttp × hello`.
+    pub(super) fn named(&self, id: CellId) -> String {
+        let server = self.servers.get(id.server).map_or("", |one| &one.id);
+        let workload = self.columns.get(id.column);
+        let workload = workload.map_or("", |one| &one.workload);
+        format!("{server} × {workload}")
     }
 
     /// The column whose figures are shown: the chosen one, or that of the latest trial.
@@ -235,8 +298,10 @@ impl RunModel {
         })
     }
 
-    pub(super) fn note(&mut self, note: RunNote, at: Duration) {
-        self.notes.push_front((at, note));
+    /// Something noteworthy happened.
+    pub fn note(&mut self, kind: RunNoteKind, text: &str, at: Duration) {
+        let text = text.to_owned();
+        self.notes.push_front((at, RunNote { kind, text }));
         self.notes.truncate(MOST_NOTES);
     }
 

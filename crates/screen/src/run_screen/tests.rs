@@ -1,6 +1,7 @@
 //! Golden tests of the screen at several moments and sizes, and properties over all sizes.
 
 use crossterm::event::KeyCode;
+use prony_stats::Estimate;
 use prony_testkit::{contains, lacks};
 use proptest::prelude::*;
 
@@ -37,29 +38,28 @@ fn at(server: usize, column: usize) -> CellId {
     CellId { server, column }
 }
 
-fn interval(median: f64, half: f64, rounds: usize) -> Interval {
-    Interval {
+fn estimate(median: f64, half: f64, rounds: usize) -> Estimate {
+    Estimate {
         median,
         low: median * (1.0 - half),
         high: median * (1.0 + half),
-        half_width: (rounds > 1).then_some(half),
-        rounds,
+        coverage: 0.95,
+        n: rounds,
     }
 }
 
-fn note(kind: RunNoteKind, text: &str) -> RunUpdate {
-    let text = text.to_owned();
-    RunUpdate::Note(RunNote { kind, text })
-}
-
-fn new(servers: &[&str]) -> RunScreen {
+fn new(servers: &[&str]) -> RunModel {
     let ids = servers.iter().map(|id| (*id).to_owned());
     let plan = "5 servers, 3 workloads, 6 rounds";
-    RunScreen::new(RunModel::new("Tour (tour)".into(), plan.into(), ids), true)
+    RunModel::new("Tour (tour)".into(), plan.into(), columns(), ids)
 }
 
-fn preparing() -> RunScreen {
-    let mut screen = new(&SERVERS);
+fn shown(model: RunModel) -> RunScreen {
+    RunScreen::new(model, true)
+}
+
+fn preparing() -> RunModel {
+    let mut model = new(&SERVERS);
     let built = "built    go-nethttp 1.26.1 in 4.2 s";
     let missing = "zig >= 0.15 is missing; to install it: apt-get install zig";
     let readiness = [
@@ -70,60 +70,38 @@ fn preparing() -> RunScreen {
         (4, Readiness::Skipped(missing.into())),
     ];
     for (id, (since, readiness)) in SERVERS.into_iter().zip(readiness) {
-        let id = id.to_owned();
-        screen.update(RunUpdate::Server { id, readiness }, seconds(since));
+        model.server(id, readiness, seconds(since));
     }
     let failed = "FAILED   python-httpserver: server.py: no such file\nmore";
-    screen.update(note(RunNoteKind::Failed, failed), seconds(4));
-    screen
-}
-
-fn progress(done: u64, share: f64, left: Left, round: &str) -> RunUpdate {
-    RunUpdate::Progress {
-        done,
-        expected: 54,
-        share,
-        left,
-        round: round.into(),
-        precision: String::new(),
-        noisy: u64::from(done > 20) * 3,
-        re_run: u64::from(done > 20) * 2,
-    }
+    model.note(RunNoteKind::Failed, failed, seconds(4));
+    model
 }
 
 /// The first trial of three servers in six rounds; the last server does not serve `sse`.
-fn first_round() -> RunScreen {
-    let mut screen = preparing();
-    screen.update(RunUpdate::Columns(columns()), seconds(20));
+fn first_round() -> RunModel {
+    let mut model = preparing();
+    model.is_planned = true;
     let servers = [0, 1, 4];
     let cells = servers
         .into_iter()
         .flat_map(|server| (0..3).map(move |column| at(server, column)));
     let cells = cells.filter(|cell| *cell != at(4, 1));
-    let planned = cells.flat_map(|cell| (1..=6).map(move |round| (cell, round)));
-    screen.update(RunUpdate::Planned(planned.collect()), seconds(20));
-    screen.update(RunUpdate::Began(at(1, 0), 1), seconds(20));
-    let warming = Now::WarmingUp {
+    cells.for_each(|cell| (1..=6).for_each(|round| model.expect(cell, round)));
+    // Six may be re-runs.
+    model.attempts.expected = 54;
+    model.begin(at(1, 0), 1);
+    model.now = Some(Now::WarmingUp {
         so_far: seconds(3),
         limit: seconds(20),
-    };
-    screen.update(RunUpdate::Now(warming), seconds(23));
-    let left = Left::About(seconds(130));
-    screen.update(progress(0, 0.02, left, "round 1 of 6"), seconds(23));
-    screen
+    });
+    model.share = 0.02;
+    model.left = Some((Left::About(seconds(130)), seconds(23)));
+    model.round = "round 1 of 6".into();
+    model
 }
 
-fn over(cell: CellId, round: u32, state: RoundState, figure: Interval) -> RunUpdate {
-    RunUpdate::Over {
-        cell,
-        round,
-        state,
-        figure: (state != RoundState::Failed).then_some(figure),
-    }
-}
-
-fn mid_run() -> RunScreen {
-    let mut screen = first_round();
+fn mid_run() -> RunModel {
+    let mut model = first_round();
     let figures = [
         (0, 0, 150_000.0),
         (0, 1, 98_000.0),
@@ -143,9 +121,9 @@ fn mid_run() -> RunScreen {
                 _ => RoundState::Done,
             };
             let half = 0.3 / f64::from(round * round);
-            let figure = interval(figure, half, round as usize);
-            let update = over(at(server, column), round, state, figure);
-            screen.update(update, seconds(30 * u64::from(round)));
+            let figure = estimate(figure, half, round as usize);
+            let figure = (state != RoundState::Failed).then_some(figure);
+            model.end(at(server, column), round, state, figure);
         }
     }
     for (kind, text) in [
@@ -162,50 +140,53 @@ fn mid_run() -> RunScreen {
             "FAILED   zig-std × paced-orders, round 3 (server-exited) again",
         ),
     ] {
-        screen.update(note(kind, text), seconds(95));
+        model.note(kind, text, seconds(95));
     }
-    screen.update(RunUpdate::Began(at(1, 0), 4), seconds(100));
-    let loading = Now::Loading {
+    model.begin(at(1, 0), 4);
+    model.now = Some(Now::Loading {
         is_warm_up: false,
         rate_per_s: Some(61_200.0),
         p99_ns: 3_400_000,
         errors: 2,
-    };
-    screen.update(RunUpdate::Now(loading), seconds(101));
-    let left = Left::About(seconds(75));
-    screen.update(progress(25, 0.55, left, "round 4 of 6"), seconds(101));
-    screen
+    });
+    model.attempts = counts(25, 54, 3);
+    model.share = 0.55;
+    model.left = Some((Left::About(seconds(75)), seconds(101)));
+    model.round = "round 4 of 6".into();
+    model
 }
 
 /// Rounds as needed, at the end.
-fn at_the_end() -> RunScreen {
-    let mut screen = mid_run();
+fn at_the_end() -> RunModel {
+    let mut model = mid_run();
     for (server, column) in [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (4, 0)] {
-        let figure = interval(50_000.0 + 9_000.0 * server as f64, 0.02, 12);
+        let figure = estimate(50_000.0 + 9_000.0 * server as f64, 0.02, 12);
         for round in 1..=12 {
-            let update = over(at(server, column), round, RoundState::Done, figure);
-            screen.update(update, seconds(300));
+            model.end(at(server, column), round, RoundState::Done, Some(figure));
         }
     }
-    let end = RunUpdate::Progress {
-        done: 96,
-        expected: 96,
-        share: 1.0,
-        left: Left::Between(seconds(0), seconds(250)),
-        round: "round 12".into(),
-        precision: "±2.8 % so far, target ±3 %".into(),
-        noisy: 4,
-        re_run: 3,
-    };
-    screen.update(end, seconds(300));
-    screen
+    model.attempts = counts(96, 96, 4);
+    model.share = 1.0;
+    model.left = Some((Left::Between(seconds(0), seconds(250)), seconds(300)));
+    model.round = "round 12".into();
+    model.precision = "±2.8 % so far, target ±3 %".into();
+    model
+}
+
+fn counts(done: u64, expected: u64, noisy: u64) -> AttemptCounts {
+    AttemptCounts {
+        done,
+        expected,
+        noisy,
+        re_run: noisy - 1,
+    }
 }
 
 const MOMENTS: [Moment<RunScreen>; 4] = [
-    ("preparing", preparing, 8),
-    ("first-round", first_round, 24),
-    ("mid-run", mid_run, 102),
-    ("end", at_the_end, 301),
+    ("preparing", || shown(preparing()), 8),
+    ("first-round", || shown(first_round()), 24),
+    ("mid-run", || shown(mid_run()), 102),
+    ("end", || shown(at_the_end()), 301),
 ];
 
 #[test]
@@ -214,9 +195,44 @@ fn the_screen_at_each_moment() {
 }
 
 #[test]
+fn the_line_says_what_runs() {
+    let line = |model: RunModel, at| model.line(seconds(at)).join("  ");
+    let steps = "java-helidon-virtual: installing its toolchain";
+    assert_eq!(line(preparing(), 8), steps);
+    assert_eq!(
+        line(first_round(), 24),
+        "0/54  2 min 09 s left  warming up go-nethttp × hello: 3 of at most 20 s  round 1 of 6  "
+    );
+    assert_eq!(
+        line(mid_run(), 102),
+        "25/54  1 min 14 s left  go-nethttp × hello  round 4 of 6  "
+    );
+    let mut end = at_the_end();
+    end.end(at(1, 0), 4, RoundState::Done, None);
+    end.attempts.done = 96;
+    assert_eq!(
+        line(end.clone(), 301),
+        "96/96  up to 4 min 09 s left    round 12  ±2.8 % so far, target ±3 %"
+    );
+    end.now = Some(Now::Explaining {
+        what: "explaining go-nethttp × hello: round 2 of 5".into(),
+        done: 3,
+        steps: 12,
+    });
+    end.left = Some((Left::About(seconds(20)), seconds(301)));
+    let explained = "explaining go-nethttp × hello: round 2 of 5";
+    assert_eq!(
+        line(end.clone(), 301),
+        format!("{explained}  3 of 12 done  20 s left")
+    );
+    let screen = text(&mut shown(end), (80, 24), 301);
+    contains(&screen, &format!("▶ {explained}"));
+    contains(&screen, "3 of 12 done");
+}
+
+#[test]
 fn keys_choose_pause_and_end() {
-    let mut screen = mid_run();
-    let screen = &mut screen;
+    let screen = &mut shown(mid_run());
     let shown = |screen: &mut RunScreen, at| text(screen, (80, 24), at);
     contains(&shown(screen, 102), "hello, 64 connections: req/s");
     key(screen, KeyCode::Tab, 102);
@@ -228,7 +244,9 @@ fn keys_choose_pause_and_end() {
     contains(&shown(screen, 102), "hello, 64 connections");
 
     key(screen, KeyCode::Char('p'), 102);
-    screen.update(note(RunNoteKind::Plain, "something new"), seconds(103));
+    let mut model = mid_run();
+    model.note(RunNoteKind::Plain, "something new", seconds(103));
+    screen.update(model, seconds(103));
     let paused = shown(screen, 110);
     contains(&paused, "VIEW PAUSED");
     contains(&paused, "elapsed 1 min 42 s");
@@ -244,9 +262,9 @@ fn keys_choose_pause_and_end() {
 fn servers_without_room_are_reached_by_scrolling() {
     let ids: Vec<String> = (1..=30).map(|at| format!("server-{at}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let mut screen = new(&ids);
-    screen.update(RunUpdate::Columns(columns()), seconds(1));
-    let screen = &mut screen;
+    let mut model = new(&ids);
+    model.is_planned = true;
+    let screen = &mut shown(model);
     lacks(&text(screen, (80, 24), 1), "server-30");
     for _ in 0..5 {
         key(screen, KeyCode::PageDown, 1);
@@ -259,9 +277,8 @@ fn servers_without_room_are_reached_by_scrolling() {
 
 #[test]
 fn without_colours_the_text_is_the_same() {
-    let mut plain = mid_run();
-    plain.styles = Styles::new(false);
-    assert_differ_in_colours(&mut mid_run(), &mut plain, 102);
+    let mut plain = RunScreen::new(mid_run(), false);
+    assert_differ_in_colours(&mut shown(mid_run()), &mut plain, 102);
 }
 
 proptest! {
