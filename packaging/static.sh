@@ -7,5 +7,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly target=${1:-$(uname -m)}-unknown-linux-musl program=${2:-prony}
 rustup target add "$target"
-cargo build --locked --release -p "$program" --target "$target"
-echo "${CARGO_TARGET_DIR:-target}/$target/release/$program"
+cargo build --locked --profile dist -p "$program" --target "$target"
+echo "${CARGO_TARGET_DIR:-target}/$target/dist/$program"
