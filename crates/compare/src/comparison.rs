@@ -119,15 +119,16 @@ impl Comparison {
         Self::of(base, new, &Question::of_command(&run.command)).ok()
     }
 
-    /// The result if NEW cannot be built and BASE can, so nothing was measured.
+    /// The result if NEW cannot be measured and BASE can, so nothing was; `warning` says so.
     pub fn without_new<'a>(
         base: Named,
         new: Named,
         (base_id, broken): (&str, &ServerRecord),
         measures: impl IntoIterator<Item = (&'a str, &'a LoadSpec)>,
+        warning: String,
     ) -> Self {
         let case = |(workload, load): (&str, &LoadSpec)| {
-            let why = fault(broken, workload).unwrap_or_else(|| "it cannot be built".to_owned());
+            let why = fault(broken, workload).unwrap_or_else(|| "it cannot be measured".to_owned());
             let case = Case::empty((base_id, &broken.id), workload, load);
             Case {
                 rows: vec![failures::absent(Finding::Worse, "new", &why)],
@@ -140,10 +141,7 @@ impl Comparison {
             tally: tally(&cases),
             left_out: Vec::new(),
             only_new: Vec::new(),
-            warnings: vec![format!(
-                "{} cannot be built, so nothing was measured and the run {} was not recorded",
-                broken.id, new.run
-            )],
+            warnings: vec![warning],
             differences: Vec::new(),
             conditions_differ: false,
             noise: Noise::default(),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::response::{LONGEST_BODY, Mismatch, Response};
 
-/// What [`Accepted::all`] stands for, as the value of `accept-encoding`.
+/// The codings of [`Accepted::all`], as the value of `accept-encoding`.
 pub const ALL_CODINGS: &str = "gzip, br, zstd, deflate";
 
 /// The most codings of one body, one after the other. Servers apply one.
@@ -60,7 +60,7 @@ impl Accepted {
         Self(Coding::ALL.to_vec())
     }
 
-    /// Those that the value of `accept-encoding` names, except with a weight of 0. `*` stands for all others.
+    /// Those that the value of `accept-encoding` names, except with a weight of 0. `*` means all others.
     pub fn of(accept_encoding: &str) -> Self {
         let mut named = Vec::new();
         let mut accepts_others = false;

@@ -18,8 +18,8 @@ pub struct Segments {
     pub bytes: u64,
     /// Segments with data in which they arrived. Acknowledgements alone are not counted.
     ///
-    /// A segment is as long as the path allows. Over loopback that is 64 KiB, where a network has about 1.4 KB. So there
-    /// this is how often the server handed data to the kernel, unless it wrote more at once, or the kernel joined two
+    /// A segment is as long as the path allows. Over loopback that is 64 KiB, over a network about 1.4 KB. So over
+    /// loopback this is how often the server handed data to the kernel, unless it wrote more at once, or the kernel joined two
     /// writes because the first could not leave yet.
     pub segments: u64,
     /// The events of event streams; 0 for other responses.

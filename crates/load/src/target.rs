@@ -160,7 +160,7 @@ impl Scheme {
     }
 }
 
-/// What the path and the query of a URL do not have as it is (RFC 3986): at least what browsers encode.
+/// Characters that must be encoded in the path and the query of a URL (RFC 3986): at least those that browsers encode.
 pub const NOT_IN_URLS: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')

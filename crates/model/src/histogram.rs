@@ -81,7 +81,7 @@ impl LatencyHistogram {
         self.0.value_at_quantile(quantile)
     }
 
-    /// Every counted duration with its count, ascending. Each stands for its bucket: the longest duration, in
+    /// Every counted duration with its count, ascending. Each represents its bucket: the longest duration, in
     /// nanoseconds, with the same 3 digits.
     pub fn counted(&self) -> impl Iterator<Item = (u64, u64)> {
         self.0
@@ -168,7 +168,7 @@ fn check_encoding(bytes: &[u8]) -> Result<(), HistogramError> {
     let has_bounds = number(12..16) == Some(LatencyHistogram::DIGITS.into())
         && number(16..24) == Some(LatencyHistogram::LOWEST_NS)
         && number(24..32) == Some(LatencyHistogram::HIGHEST_NS);
-    // The lowest 64-bit number, which stands for as many empty buckets as its negative, which there is not.
+    // Negative numbers count empty buckets; the lowest 64-bit number has no positive counterpart.
     let overflows = counts.windows(9).any(|bytes| bytes == [0xff; 9]);
     match is_plain && has_bounds && !overflows {
         true => Ok(()),

@@ -306,7 +306,7 @@ pub struct GeneratorCost {
 }
 
 impl GeneratorCost {
-    /// Adds evidence that the generator may have been the bottleneck. Every verdict on a load asks for that evidence alone.
+    /// Adds evidence that the generator may have been the bottleneck. Every verdict on a load uses only this evidence.
     pub fn limited_by(&mut self, evidence: &str) {
         self.client_limited = true;
         match &mut self.client_limited_by {

@@ -34,7 +34,7 @@ impl LogTail {
     }
 }
 
-/// What stands for the rest of a line that was cut.
+/// The mark that replaces the rest of a line that was cut.
 const CUT: char = '…';
 
 /// What follows a line that was written several times in a row: it is kept once.

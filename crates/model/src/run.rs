@@ -145,7 +145,7 @@ pub enum EnoughRounds {
     Budget,
     /// The maximum number of rounds was reached.
     MostRounds,
-    /// The run was stopped.
+    /// The run was stopped, or one of the servers to compare had no figures in the first rounds.
     Interrupted,
 }
 
@@ -291,6 +291,20 @@ impl ServerRecord {
     /// Whether it serves a workload. Old records do not list workloads; the server may then.
     pub fn may_serve(&self, workload: &str) -> bool {
         self.serves.is_empty() || self.serves.iter().any(|served| served == workload)
+    }
+
+    /// Whether it can be measured at all: it is ready and has passed verification of a workload.
+    pub fn is_measurable(&self) -> bool {
+        let mut results = self.verified.iter();
+        results.any(|result| self.is_verified(&result.workload))
+    }
+
+    /// Whether it can be measured with a workload: it is ready and has passed verification of it.
+    pub fn is_verified(&self, workload: &str) -> bool {
+        let is_right = |result: &VerifyResult| {
+            result.workload == workload && result.verdict == VerifyVerdict::Right
+        };
+        self.status == ServerStatus::Ready && self.verified.iter().any(is_right)
     }
 }
 

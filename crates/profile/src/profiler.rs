@@ -378,7 +378,7 @@ fn process_of(thread: i32) -> Option<i32> {
     process.trim().parse().ok()
 }
 
-/// Of how many context switches one is sampled, so that there are about `frequency_hz` samples a second.
+/// N, if every Nth context switch is sampled to get about `frequency_hz` samples a second.
 fn period(list_threads: &dyn Fn() -> io::Result<BTreeSet<i32>>, frequency_hz: u64) -> u64 {
     let threads = list_threads().unwrap_or_default();
     let count = || -> u64 { threads.iter().map(|&thread| switches(thread)).sum() };

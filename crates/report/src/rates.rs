@@ -91,7 +91,7 @@ impl<'t> Rates<'t> {
         self.tables.iter().any(|(_, one)| ptr::eq(*one, table))
     }
 
-    /// What `of` says about each table. What it says about all of them stands once, and the rest is preceded by the rate.
+    /// The lines that `of` gives for each table. A line that all tables have appears once, and the others follow their rate.
     pub fn notes(&self, of: impl Fn(&ResultTable) -> Vec<String>) -> Vec<String> {
         let of_each: Vec<(f64, Vec<String>)> = self
             .tables

@@ -1,5 +1,5 @@
-//! Whether values that should be random, independent draws with given chances are: three tests, each of which gives a
-//! p-value, the chance that true random draws deviate at least this far.
+//! Tests whether values are random, independent draws with given chances. Each of the three tests gives a p-value: the
+//! chance that true random draws deviate at least this far.
 
 use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF};
 

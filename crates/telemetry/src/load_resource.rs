@@ -1,9 +1,9 @@
-//! Where figures come from.
+//! The source of figures.
 
 use prony_load::LoadPlan;
 use prony_model::Protocol;
 
-/// What tells the figures of a load from those of others.
+/// Identifies the load that figures belong to.
 #[derive(Clone, Debug)]
 pub struct LoadResource {
     /// The process that runs the load, by an ID that no other has.
@@ -17,7 +17,7 @@ pub struct LoadResource {
 }
 
 impl LoadResource {
-    /// That of a load which the process `instance` runs.
+    /// Describes a load that the process `instance` runs.
     pub fn of(plan: &LoadPlan, instance: String) -> Self {
         let target = plan.target();
         Self {

@@ -158,7 +158,7 @@ mod tests {
             wake(&mut tally, woken);
         }
         assert_eq!((tally.wake_ups(), tally.wakes_seen), (3, 5));
-        // Only later is it seen that 90 is of the tree.
+        // The tally learns only later that 90 belongs to the tree.
         call(&mut tally, 90, 0);
         assert_eq!(tally.wake_ups(), 4);
     }

@@ -155,7 +155,9 @@ fn a_new_server_that_cannot_be_built() {
     let named = |id| run.side(id).named();
     let measures = [("hello", &closed(64)), ("page", &closed(1))];
     let sides = (named("base"), named("new"));
-    let found = Comparison::without_new(sides.0, sides.1, ("base", broken), measures);
+    let warning =
+        "new cannot be built, so nothing was measured and the run r was not recorded".to_owned();
+    let found = Comparison::without_new(sides.0, sides.1, ("base", broken), measures, warning);
     assert!(found.is_worse());
     golden("without-new", &found);
 }

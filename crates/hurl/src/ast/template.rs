@@ -35,11 +35,11 @@ impl Template {
 pub enum TemplateElement {
     /// A text, without escapes.
     Text(String),
-    /// What stands for a value.
+    /// A placeholder for a value.
     Placeholder(Placeholder),
 }
 
-/// What stands between `{{` and `}}`.
+/// The content of `{{` and `}}`.
 #[derive(Clone, Debug)]
 pub struct Placeholder {
     /// What its value is.

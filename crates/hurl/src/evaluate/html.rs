@@ -37,7 +37,7 @@ pub(super) fn unescaped(text: &str) -> String {
     reference.replace_all(text, value).into_owned()
 }
 
-/// What a reference by number stands for. Some stand for nothing.
+/// The character that a reference by number means; `None` if it means none.
 fn numbered(number: &str) -> Option<char> {
     let code = match number.strip_prefix(['x', 'X']) {
         Some(digits) => u32::from_str_radix(digits, 16),
@@ -65,7 +65,7 @@ fn of_windows_1252(control: char) -> char {
     text.chars().next().unwrap_or(control)
 }
 
-/// What a reference by name stands for: the longest name that it begins with counts, and the rest stays.
+/// The text that a reference by name means: the longest known name at its start is replaced, and the rest stays.
 fn named(reference: &str) -> String {
     let ends = (1..=reference.len()).rev();
     let mut names = ends.filter_map(|end| Some((end, *NAMES.get(reference.get(..end)?)?)));

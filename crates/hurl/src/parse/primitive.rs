@@ -130,7 +130,7 @@ pub(super) fn hex_digit(reader: &mut Reader<'_>) -> Parsed<u32> {
     }
 }
 
-/// The digits of a number of any length, as a number that stops growing where no Unicode character is.
+/// Reads a number of any length. The value stops growing once it is above every Unicode character.
 pub(super) fn hex_number(reader: &mut Reader<'_>) -> Parsed<u32> {
     let mut value = hex_digit(reader).map_err(Refusal::into_fatal)?;
     while let Some(digit) = optional(reader, hex_digit)? {

@@ -89,7 +89,8 @@ pub(super) fn is_control(character: char) -> bool {
     matches!(character, '\x08' | '\n' | '\x0c' | '\r' | '\t')
 }
 
-/// What stands behind a backslash: a character that means itself, the letter of a control character, or `u`.
+/// Reads the rest of an escape, after its backslash: one of `escapable`, the letter of a control character, or `u` and
+/// what `unicode` reads.
 pub(super) fn escaped(
     reader: &mut Reader<'_>,
     escapable: &[char],

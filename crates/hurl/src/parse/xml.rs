@@ -26,7 +26,7 @@ pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<String> {
     }
 }
 
-/// Where the document at the start of a text ends, or else the character at which it is known to be not well-formed.
+/// Finds the end of the document at the start of a text. The error is the position at which it is not well-formed.
 fn document_end(text: &str) -> Result<usize, usize> {
     let mut reader = quick_xml::Reader::from_str(text);
     reader.config_mut().check_comments = true;

@@ -320,7 +320,7 @@ impl<'a> Reader<'a> {
         self.array().map(i32::from_ne_bytes)
     }
 
-    /// The addresses in the kernel and those in user mode.
+    /// Reads a call chain into the sample: its addresses in the kernel and in user mode.
     fn call_chain(&mut self, sample: &mut Sample<'_>) -> Result<(), Malformed> {
         let length = usize::try_from(self.u64()?).map_err(|_| Malformed)?;
         let bytes = self.take(length.checked_mul(8).ok_or(Malformed)?)?;

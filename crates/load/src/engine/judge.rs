@@ -15,7 +15,7 @@ use crate::wire::h1::Collect;
 /// How many responses a worker keeps at a time: each may be long.
 const MOST_AT_A_TIME: usize = 128;
 
-/// Of how many responses a worker keeps the begin of the body in each phase: one or more for each connection of most loads.
+/// A worker keeps the start of the body of this many responses in each phase: one or more per connection in most loads.
 const FIRST_KEPT: usize = 16;
 
 /// Judges responses: every one by its status, its length and, if it is short, its body; the sampled ones whole.

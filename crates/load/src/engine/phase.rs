@@ -57,7 +57,7 @@ impl DueTime {
         }
     }
 
-    /// Of several workers or agents, who take the arrivals in turn, but perhaps not in order.
+    /// The times of several workers or agents together. They take the arrivals in turn, but perhaps not in order.
     pub(super) fn merged(times: impl Iterator<Item = Self>) -> Self {
         let both = |one: Self, other: Self| Self {
             last: one.last.max(other.last),

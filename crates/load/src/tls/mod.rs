@@ -232,7 +232,7 @@ impl TlsClient {
         &self.server_name
     }
 
-    /// What it is made of.
+    /// The settings that it was built from.
     pub(crate) fn parts(&self) -> &TlsParts {
         &self.parts
     }

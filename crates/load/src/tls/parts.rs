@@ -1,4 +1,4 @@
-//! What a client is made of.
+//! The settings that a TLS client is built from.
 
 use std::sync::Arc;
 

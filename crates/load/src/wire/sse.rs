@@ -64,14 +64,14 @@ pub struct EventCounter {
     after_cr: bool,
 }
 
-/// Where in a line the next byte is.
+/// The position of the next byte in its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     /// In the stream's first line, after this many bytes of [`MARK`] and nothing else.
     Mark(usize),
     /// After this many bytes of [`DATA`] and nothing else; 0 is the start of the line.
     Name(usize),
-    /// Where only the line's end matters.
+    /// In the rest of a line, of which only the end matters.
     Rest,
 }
 

@@ -218,6 +218,51 @@ fn revisions_that_cannot_be_compared_are_reported() {
     broken("could not be built", 2, "HEAD HEAD~1");
 }
 
+/// Whichever revision it is: Prony stops at once, although the other one is right.
+#[test]
+fn a_revision_that_does_not_respond_correctly_ends_the_run() {
+    let repository = Repository::new();
+    let project = &repository.project;
+    repository.write(1);
+    project.commit("it works");
+    for (command, what, shown) in [
+        (
+            vec!["sh".into(), "-c".into(), "echo no data >&2; exit 3".into()],
+            "cannot be started",
+            "no data",
+        ),
+        (
+            server::command("shouting", &repository.token),
+            "sends wrong responses",
+            "HELLO",
+        ),
+    ] {
+        project.command("tiny", &command);
+        repository
+            .ab("main --rounds 50 --json found.json")
+            .with(1)
+            .says(shown)
+            .says(&format!("worse: tiny@working-tree {what} (see above)"))
+            .prints(&format!(
+                "tiny@working-tree {what}, so nothing was measured"
+            ));
+        let json = schema::valid("comparison", &project.read("found.json"));
+        assert_eq!(json["cases"][0]["rows"][0]["finding"], "worse");
+        project.commit("it is broken");
+        let old = repository.hash("HEAD");
+        repository.write(1);
+        repository
+            .ab("main --rounds 50")
+            .with(2)
+            .says(shown)
+            .says(&format!("nothing can be compared: tiny@{}", &old[..7]))
+            .says("could not be measured (see above)");
+        assert_eq!(project.export()["trials"].as_array().unwrap().len(), 0);
+        project.commit("it works again");
+        repository.is_clean();
+    }
+}
+
 /// A server that does not start without the file of a submodule.
 const WITH_SUBMODULE: &str = r#"
 [server.shop]

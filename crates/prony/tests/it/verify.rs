@@ -287,7 +287,7 @@ fn over_tls_a_server_is_another_process_with_failures_and_a_log_of_its_own() {
     contains(&logs, "/shouting-verify-tls.log");
 }
 
-/// One server, one round of so many quotes that enough are compared, some hundred a second, however fast it is.
+/// One server and one round. However fast the server is, some hundred quotes a second are compared, which is enough.
 const QUOTES: &str = r#"
 title = "Quotes"
 about = "Quotes."

@@ -73,7 +73,7 @@ fn beginning(line: &str, room: usize) -> Option<String> {
     Some(format!("{}{CUT}", &line[..end]))
 }
 
-/// What stands for the rest of a line that was cut.
+/// The mark that replaces the rest of a line that was cut.
 const CUT: &str = "…";
 
 /// How long a text is in a page.

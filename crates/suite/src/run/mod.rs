@@ -32,7 +32,7 @@ use std::num::NonZeroUsize;
 use prony_driver::Tool;
 use prony_model::{
     Adaptive, Explanation, Published, PublishedRow, Run, RunEnd, ServerRecord, ServerStatus,
-    TrialRecord, VerifyVerdict,
+    TrialRecord,
 };
 use prony_server::Server;
 use prony_store::{Store, StoreError};
@@ -80,7 +80,7 @@ pub struct RunRequest<'a> {
     /// without it.
     pub baseline: Option<String>,
     /// Servers that are compared with each other: if one of them is kept running because it takes long to warm up, so
-    /// are the others.
+    /// are the others, and if one of them cannot be measured, the others are not measured either.
     pub alike: Vec<String>,
     /// The seed of the order.
     pub seed: u64,
@@ -375,35 +375,32 @@ fn explain(
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Vec<Explanation> {
     match &session.request.explain {
-        Some(plan) => explain::explain(plan, &run.servers, session, observe),
-        None => Vec::new(),
+        Some(plan) if can_compare(session.request, run) => {
+            explain::explain(plan, &run.servers, session, observe)
+        }
+        _ => Vec::new(),
     }
 }
 
-/// Plans each server with each workload that passed verification.
+/// Plans each server with each workload that passed verification, unless nothing could be compared.
 fn plan(request: &RunRequest<'_>, run: &Run) -> Plan {
     let ready = run
         .servers
         .iter()
         .filter(|record| record.status == ServerStatus::Ready);
-    let records: BTreeMap<&str, &ServerRecord> = ready
-        .clone()
-        .map(|record| (record.id.as_str(), record))
-        .collect();
     let servers: Vec<String> = ready.map(|record| record.id.clone()).collect();
+    let is_worth_it = can_compare(request, run);
     let takes_part = |server: &str, measure: &Measure| {
-        records
-            .get(server)
-            .is_some_and(|record| responds_correctly(record, &measure.workload))
+        let record = run.server(server);
+        is_worth_it && record.is_some_and(|record| record.is_verified(&measure.workload))
     };
     Plan::interleaved(&servers, &request.measures, takes_part, request.seed)
 }
 
-fn responds_correctly(record: &ServerRecord, workload: &str) -> bool {
-    record
-        .verified
-        .iter()
-        .any(|result| result.workload == workload && result.verdict == VerifyVerdict::Right)
+/// Whether each of the servers to compare with each other can be measured at all.
+fn can_compare(request: &RunRequest<'_>, run: &Run) -> bool {
+    let mut records = request.alike.iter().map(|server| run.server(server));
+    records.all(|record| record.is_some_and(ServerRecord::is_measurable))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ const PROGRAM: &str = r#"build = "go build -o {out}/shop ."   # {out}: where Pro
 run = "{out}/shop"        # it must listen on HOST and PORT, variables that Prony sets
 "#;
 
-/// What that example has, a fault in its place, and the message, in which `…` stands for anything.
+/// A text of that example, a fault that replaces it, and the message, in which `…` matches anything.
 const FAULTS: &str = r#"
     title = "Shop" | titel = "Shop" | unknown field `titel`, expected one of `title`, `rounds`, …; did you mean `title`?
     [server.shop] | [servers.shop] | unknown field `servers`, expected one of …; did you mean `server`?

@@ -12,8 +12,8 @@ use crate::engine::worker_number::WorkerNumber;
 
 /// One worker's part of the arrivals of a rate.
 ///
-/// Of even arrivals, each of `workers` takes every `workers`th; of a Poisson process, each has its own, and their sum
-/// has the whole rate.
+/// If arrivals are evenly spaced, each of `workers` takes every `workers`th. If they are random, each worker has a Poisson
+/// process of its own, and together these have the whole rate.
 #[derive(Debug)]
 pub(in crate::engine) struct Rate<'a> {
     schedule: Schedule,

@@ -287,7 +287,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         let (mut early, late) = match (self.pacer.needs_connections(), place.is_shared()) {
             (false, _) => (0..0, 0..all),
             (true, false) => (0..all, 0..0),
-            // Streams are requests, of which none leaves before a start that several agents share.
+            // Streams are requests, and no request leaves before a start that several agents share.
             (true, true) => (streams..all, 0..streams),
         };
         self.connect_all(&mut early)?;

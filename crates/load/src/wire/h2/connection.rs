@@ -16,7 +16,7 @@ use crate::wire::{End, EndedResponse, Fault, Responses};
 
 /// The last number that a stream may have.
 const LAST_STREAM: u32 = 0x7fff_ffff;
-/// Bodies are queued up to so many unsent bytes, so that long ones are never in memory twice.
+/// The most unsent bytes of bodies that are queued, so that long bodies are never in memory twice.
 const MOST_QUEUED: usize = 128 * 1024;
 /// How many frames in a row may bring no response any further.
 pub(super) const MOST_SILENT_FRAMES: u32 = 10_000;

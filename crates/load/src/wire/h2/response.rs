@@ -70,7 +70,7 @@ impl ResponseReader {
         self.status
     }
 
-    /// Where the next header block stands.
+    /// The section that the next header block belongs to: trailers follow a body, heads come before it.
     pub(super) fn next_section(&self) -> Section {
         match self.stage {
             Stage::Nothing | Stage::Interim => Section::Head,

@@ -74,7 +74,7 @@ pub enum Failure {
     Other(String),
 }
 
-/// Who found out that nothing is in common.
+/// The side that found nothing in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundBy {
     /// Prony did, from what the server chose.

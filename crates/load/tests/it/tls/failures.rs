@@ -47,7 +47,7 @@ fn an_untrusted_certificate_has_a_reason() {
     assert_eq!(of_another, Failure::AuthorityAsServer);
 }
 
-/// As plain `openssl req -x509` makes it: that of a certificate authority, without a name of a server.
+/// Plain `openssl req -x509` writes such a certificate: of a certificate authority, without the name of a server.
 #[test]
 fn a_certificate_that_is_itself_trusted_is_accepted() {
     let authority = |names: &[&str], change: fn(&mut CertificateParams)| {

@@ -17,15 +17,15 @@ use prony_model::{AB, CEILING, RunEnd, ServerRecord, ServerStatus};
 use prony_report::RunSummary;
 use prony_server::{Catalogue, Freshness, Layout, MANIFEST_FILE, Server};
 use prony_stats::LEAST_ROUNDS;
-use prony_suite::Suite;
 use prony_suite::run::{
     Bench, Counter, ExplainPlan, Finished, Prepared, ProfilePlan, RunRequest, limits_of_counting,
     prepare,
 };
+use prony_suite::{Measure, Suite};
 use prony_system::load_threads;
 
 use self::git::{Repository, Shelf};
-use self::measures::{By, MeasureFlags, Measures};
+use self::measures::{By, MeasureFlags};
 use self::revision::WantedRevision;
 use super::compare::{ComparisonFiles, Judging};
 use super::flags::{BuildFlags, CpuFlags, LiveFlags, StoreFlag};
@@ -66,7 +66,8 @@ workload worse or improved.
 
 Exit status:
   0    nothing is worse
-  1    something is worse, or REV2 cannot be built or sent wrong responses
+  1    something is worse, or REV2 cannot be built or started, or sent wrong
+       responses
   2    the command line is wrong, or the two cannot be compared
   3    with --strict: nothing is worse, but a comparison is inconclusive, not
        comparable or missing
@@ -215,7 +216,7 @@ impl Arguments {
 enum Measured {
     /// A run, which may have been interrupted.
     Run(Box<Finished>),
-    /// BASE can be built and NEW cannot.
+    /// BASE can be measured and NEW cannot.
     NewIsBroken(Box<Comparison>),
     /// The user stopped it before there was a run.
     Interrupted,
@@ -249,7 +250,7 @@ impl RevisionSession<'_> {
         let bench = arguments
             .build
             .bench(self.layout, cpus, &id, self.interrupt)?;
-        if let Some(end) = self.build(&bench, &id, &chosen)? {
+        if let Some(end) = self.build(&bench, &id, &chosen.measures)? {
             return Ok(end);
         }
         let store = arguments.store.open(self.layout)?;
@@ -272,11 +273,14 @@ impl RevisionSession<'_> {
                 &suite,
                 servers,
                 chosen.tasks,
-                chosen.measures,
+                chosen.measures.clone(),
                 seed,
             )
         };
         let finished = run_progress::run(request, &store, arguments.live.mode())?;
+        if let Some(comparison) = self.new_is_wrong(&finished, &chosen.measures) {
+            return Ok(Measured::NewIsBroken(Box::new(comparison)));
+        }
         let comparison = RunSummary::of(&finished.run, &finished.trials);
         let files = report_files::write_finished(self.layout, &finished, &comparison)?;
         errln!("{}\n", report_files::places(&files, &store, &finished.run));
@@ -289,7 +293,7 @@ impl RevisionSession<'_> {
         &self,
         bench: &Bench,
         run: &str,
-        measures: &Measures,
+        measures: &[Measure],
     ) -> Result<Option<Measured>, Box<dyn Error>> {
         let is_quiet = self.arguments.live.quiet;
         let prepared = prepare(bench, &self.pair, &mut |event| {
@@ -316,12 +320,34 @@ impl RevisionSession<'_> {
             }
             (ServerStatus::Ready, ServerStatus::BuildFailed { .. }) => {
                 errln!("worse: {} can no longer be built", new.record.id);
-                let comparison = new_is_broken(run, &base.record.id, &new.record, measures);
+                let warning = format!(
+                    "{} cannot be built, so nothing was measured and the run {run} was not recorded",
+                    new.record.id
+                );
+                let comparison =
+                    new_is_broken(run, &base.record.id, &new.record, measures, warning);
                 Ok(Some(Measured::NewIsBroken(Box::new(comparison))))
             }
             (ServerStatus::Ready, _) => Err(not_built(&new.record.id)),
             _ => Err(not_built(&base.record.id)),
         }
+    }
+
+    /// The comparison if NEW started with wrong responses only, or not at all, and BASE is right.
+    fn new_is_wrong(&self, finished: &Finished, measures: &[Measure]) -> Option<Comparison> {
+        let run = &finished.run;
+        let [base, new] = self.pair.map(|server| run.server(&server.id));
+        let (base, new) = (base?, new?);
+        if run.end != RunEnd::Complete || !base.is_measurable() || new.is_measurable() {
+            return None;
+        }
+        let what = match new.status {
+            ServerStatus::Ready => "sends wrong responses",
+            _ => "cannot be started",
+        };
+        errln!("worse: {} {what} (see above)", new.id);
+        let warning = format!("{} {what}, so nothing was measured", new.id);
+        Some(new_is_broken(&run.id, &base.id, new, measures, warning))
     }
 
     /// The suite that the run is recorded as.
@@ -340,11 +366,23 @@ impl RevisionSession<'_> {
 
     /// Which revisions have no figures to compare, if any.
     fn unmeasured(&self, finished: &Finished) -> Option<String> {
-        let is_measured = |server: &&&Server| {
+        let is_broken = |server: &&&Server| {
+            let record = finished.run.server(&server.id);
+            !record.is_some_and(ServerRecord::is_measurable)
+        };
+        let has_figures = |server: &&&Server| {
             let mut trials = finished.trials.iter();
             trials.any(|one| one.trial.server == server.id && one.measurement().is_some())
         };
-        let unmeasured = self.pair.iter().filter(|server| !is_measured(server));
+        // If one is broken, Prony does not measure the other one.
+        let is_one_broken = self.pair.iter().any(|one| is_broken(&one));
+        let unmeasured = self.pair.iter().filter(|one| {
+            if is_one_broken {
+                is_broken(one)
+            } else {
+                !has_figures(one)
+            }
+        });
         let unmeasured: Vec<&str> = unmeasured.map(|server| server.id.as_str()).collect();
         match unmeasured[..] {
             [] => None,
@@ -406,16 +444,22 @@ fn title(base: &str, new: &str) -> String {
     }
 }
 
-/// The comparison if only BASE could be built; `run` is the id that the run would have had.
-fn new_is_broken(run: &str, base: &str, new: &ServerRecord, measures: &Measures) -> Comparison {
+/// The comparison if only BASE can be measured; `run` is the id that the run has or would have had.
+fn new_is_broken(
+    run: &str,
+    base: &str,
+    new: &ServerRecord,
+    measures: &[Measure],
+    warning: String,
+) -> Comparison {
     let side = |server: &str| Named {
         run: run.to_owned(),
         server: Some(server.to_owned()),
         started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
     };
-    let measures = measures.measures.iter();
+    let measures = measures.iter();
     let measures = measures.map(|one| (one.workload.as_str(), &one.load));
-    Comparison::without_new(side(base), side(&new.id), (base, new), measures)
+    Comparison::without_new(side(base), side(&new.id), (base, new), measures, warning)
 }
 
 fn not_built(id: &str) -> Box<dyn Error> {

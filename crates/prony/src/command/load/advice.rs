@@ -1,23 +1,26 @@
 //! What helps if every request of a load failed for a reason that Prony can find.
 
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_load::tls::HttpVersion;
 use prony_load::{HttpUrl, LoadPlan, Order, RequestParts, RequestSet, Response, Scheme, exchange};
-use prony_model::{Ended, LoadResult, Outcome, Protocol};
+use prony_model::{Ended, LoadResult, LoadShape, Outcome, Protocol};
 use prony_suite::run::other_scheme;
 
 use crate::tls::{Offered, SPEAKS_TLS};
 
-/// What helps, if every request failed for a reason that Prony can find. It asks the server if it speaks TLS or HTTP/2.
+/// What helps, if every request failed for a reason that Prony can find. It asks the server if it speaks TLS or HTTP/2, or
+/// streams events.
 pub fn advice(plan: &LoadPlan, result: &LoadResult, offered: Offered) -> Option<&'static str> {
     if result.ended == Ended::Interrupted || result.outcomes[Outcome::Ok] > 0 {
         return None;
     }
-    match plan.tls {
+    let of_connection = match plan.tls {
         Some(_) => of_certificate(result, offered),
         None => of_protocol(plan, result),
-    }
+    };
+    of_connection.or_else(|| of_event_stream(plan, result))
 }
 
 /// With TLS 1.3 the server refuses a client without a certificate when the handshake is over, so during the load.
@@ -44,6 +47,45 @@ fn of_protocol(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
     let may_lack_http1 = result.target.protocol == Protocol::Http11 && result.statuses.is_empty();
     let response = may_lack_http1.then(|| response_over_http2(plan)).flatten();
     response.map(|_| "the server speaks HTTP/2: use --http2")
+}
+
+/// A stream of events that never ends is no response: each request for it runs into its timeout, or the end of the load.
+fn of_event_stream(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
+    let endless = result.outcomes[Outcome::TimedOut] + result.outcomes[Outcome::Unfinished];
+    let is_one_request = result.flows.is_none() && !result.target.protocol.is_grpc();
+    if plan.events || !is_one_request || endless == 0 || endless < result.outcomes.total() {
+        return None;
+    }
+    streams_events(plan)
+        .then_some("the server streams events: use --streams, or --sse if the streams end")
+}
+
+/// How long an event stream may take to its first events.
+const EVENTS_WITHIN: Duration = Duration::from_secs(1);
+
+fn streams_events(plan: &LoadPlan) -> bool {
+    let one = LoadPlan {
+        shape: LoadShape::Closed,
+        connections: 1,
+        max_connections: 1,
+        threads: 1,
+        agents: 1,
+        duration: Some(EVENTS_WITHIN),
+        requests: Some(1),
+        overtime: false,
+        batches: None,
+        warmup: Duration::ZERO,
+        timeout: EVENTS_WITHIN,
+        deadline: None,
+        pipeline: 1,
+        streams: 0,
+        events: true,
+        sampling: None,
+        ..plan.clone()
+    };
+    let found = prony_load::run(&one, &AtomicBool::new(false), &mut |_| ());
+    let events = found.ok().and_then(|found| found.events);
+    events.is_some_and(|events| events.count > 0)
 }
 
 /// How long a server may take to respond over HTTP/2.

@@ -108,6 +108,12 @@ fn loaded(words: impl Words) -> (Ended, Value) {
     (folder.load(words).with(0), folder.result())
 }
 
+/// A load that must fail.
+#[track_caller]
+fn failed(words: impl Words) -> Ended {
+    Folder::new().load(words).with(1)
+}
+
 /// Each row has the flags of a load of this URL, what it shows, and what its result holds.
 #[track_caller]
 fn loads(url: &str, table: &str) {

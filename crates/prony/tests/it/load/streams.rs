@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use crate::load::{Ceiling, Holds, Shows, loaded};
+use crate::load::{Ceiling, Holds, Shows, failed, loaded};
 use prony_testkit::connections;
 
 #[test]
@@ -35,6 +35,22 @@ fn streams_are_held_open_beside_the_load() {
     let events = &result["streams"]["events"];
     assert!(events["count"].as_u64() >= Some(2), "{events}");
     assert!(events["gap_ns"]["p50"].as_u64() > Some(0), "{events}");
+}
+
+#[test]
+fn a_load_that_waits_for_the_end_of_event_streams_is_advised() {
+    let advice = "The server streams events: use --streams, or --sse if the streams end";
+    let address = connections::serve(send_events);
+    let load = format!("-c2 -d200ms --timeout 300ms http://{address}/");
+    failed(load.clone()).prints(advice);
+    failed(format!("--sse {load}")).lacks(advice);
+    let silent = connections::serve(stay_silent);
+    failed(format!("-c2 -d200ms --timeout 300ms http://{silent}/")).lacks(advice);
+}
+
+fn stay_silent(mut stream: TcpStream) -> Option<()> {
+    while stream.read(&mut [0; 1024]).ok()? > 0 {}
+    Some(())
 }
 
 /// An endless stream.

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use rustls::ServerConfig;
 use serde_json::Value;
 
-use crate::common::Ended;
-use crate::load::{Ceiling, Folder, Holds, Shows, Words, loaded, loads};
+use crate::load::{Ceiling, Folder, Holds, Shows, failed, loaded, loads};
 use prony_testkit::certificate::Certificate;
 use prony_testkit::tls_server::{
     self, close_plain, refuse, respond, respond_to_plain, serve, server_of,
@@ -18,12 +17,6 @@ fn handshakes(result: &Value, kind: &str) -> u64 {
     let count = handshakes["count"].as_u64().unwrap();
     assert_eq!(handshakes["duration_ns"].is_null(), count == 0);
     count
-}
-
-/// A load that must fail.
-#[track_caller]
-fn failed(words: impl Words) -> Ended {
-    Folder::new().load(words).with(1)
 }
 
 #[test]

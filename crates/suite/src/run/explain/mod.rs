@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use prony_model::{
     CostFigure, CostRound, CostUnit, Explanation, LoadSpec, MeasuredBy, Measurement, ProcessStart,
-    ServerRecord, ServerStatus, Trial, TrialResult, Unavailable,
+    ServerRecord, Trial, TrialResult, Unavailable,
 };
 use prony_profile::NAMING_ENVIRONMENT;
 use prony_server::{Wrapper, WrapperVariable};
@@ -24,7 +24,6 @@ use self::segments::segments;
 use super::event::RunEvent;
 use super::instructions::CountedRequests;
 use super::instrument::Instrument;
-use super::responds_correctly;
 use super::server_pool::Running;
 use super::session::Session;
 use super::trial::{TrialEvent, TrialSetup};
@@ -134,9 +133,9 @@ pub fn explain(
 ) -> Vec<Explanation> {
     let measures = &session.request.measures;
     let pairs = measures.iter().enumerate().flat_map(|(index, measure)| {
-        let servers = servers.iter().filter(|server| {
-            server.status == ServerStatus::Ready && responds_correctly(server, &measure.workload)
-        });
+        let servers = servers
+            .iter()
+            .filter(|server| server.is_verified(&measure.workload));
         servers.map(move |server| (server.id.clone(), index, measure))
     });
     let mut explained: Vec<Explained> = pairs

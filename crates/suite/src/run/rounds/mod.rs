@@ -5,7 +5,7 @@ mod stopping;
 mod tests;
 mod warm_ups;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use prony_model::{MeasuredBy, NoiseCause, RoundsEnd, TrialRecord, TrialResult};
@@ -25,6 +25,9 @@ const MOST_ATTEMPTS: u32 = 3;
 /// machine does not double the run.
 const FREE_RE_RUNS: usize = 2;
 const TRIALS_PER_RE_RUN: usize = 3;
+
+/// A server that is to be compared and has no figure in this many rounds of a measure ends the measure.
+const ROUNDS_WITHOUT_FIGURES: u32 = 2;
 
 /// The most trials that are re-run out of this many planned ones.
 pub fn most_re_runs(planned: usize) -> usize {
@@ -57,7 +60,8 @@ pub struct Rule<'a> {
     pub baseline: Option<&'a str>,
     /// The servers, in the run's order.
     pub servers: &'a [String],
-    /// Servers that are kept running together or not at all.
+    /// Servers that are compared with each other: they are kept running together or not at all, and measured only
+    /// together.
     pub alike: &'a [String],
 }
 
@@ -101,6 +105,8 @@ pub fn run(
         stopping,
         counted_trial,
         warm_ups: WarmUps::new(rule.alike),
+        alike: rule.alike,
+        measured: BTreeSet::new(),
         attempts: 0,
         planned: 0,
         re_run: 0,
@@ -120,6 +126,9 @@ struct RoundRunner<'a> {
     /// How long a trial may take that counts instructions.
     counted_trial: Option<Duration>,
     warm_ups: WarmUps,
+    alike: &'a [String],
+    /// The servers that have a figure, each with the index of its measure.
+    measured: BTreeSet<(String, usize)>,
     /// How many attempts ran.
     attempts: u32,
     /// How many trials have been planned so far.
@@ -144,9 +153,15 @@ enum RoundEnd {
 impl RoundRunner<'_> {
     fn run(&mut self, runner: &mut dyn TrialRunner, done: &mut Done) -> Result<(), StoreError> {
         loop {
+            let hopeless = self.hopeless(done.rounds);
+            if let Some(stopping) = &mut self.stopping {
+                stopping.give_up(&hopeless);
+            }
             let stopping = self.stopping.as_ref();
-            let goes_on = |measure| stopping.is_none_or(|stopping| stopping.goes_on(measure));
-            let round = self.plan.next_round(goes_on);
+            let round = self.plan.next_round(|measure| {
+                !hopeless.contains(&measure)
+                    && stopping.is_none_or(|stopping| stopping.goes_on(measure))
+            });
             if round.is_empty() {
                 return Ok(());
             }
@@ -162,6 +177,19 @@ impl RoundRunner<'_> {
                 });
             }
         }
+    }
+
+    /// The measures without a comparison after these rounds, because a server has no figures.
+    fn hopeless(&self, rounds: u32) -> Vec<usize> {
+        if rounds < ROUNDS_WITHOUT_FIGURES {
+            return Vec::new();
+        }
+        let lacks_figures = |measure: &usize| {
+            let mut servers = self.alike.iter();
+            servers.any(|server| !self.measured.contains(&(server.clone(), *measure)))
+        };
+        let measures = 0..self.plan.measures().len();
+        measures.filter(lacks_figures).collect()
     }
 
     fn round(
@@ -186,6 +214,7 @@ impl RoundRunner<'_> {
             record.noisy = match &mut record.result {
                 TrialResult::Measured(measurement) => {
                     let Planned { trial, measure } = &queued.planned;
+                    self.measured.insert((trial.server.clone(), *measure));
                     self.warm_ups.learn(&trial.server, *measure, measurement);
                     self.confirmed(&queued, noise_causes(measurement))
                 }

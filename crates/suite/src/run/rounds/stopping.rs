@@ -125,6 +125,16 @@ impl<'a> Stopping<'a> {
         going.filter_map(|one| one.widest).reduce(f64::max)
     }
 
+    /// Ends these measures, unless they have ended: one of the servers to compare has no figures.
+    pub fn give_up(&mut self, measures: &[usize]) {
+        for &measure in measures {
+            let watched = &mut self.measures[measure];
+            if watched.goes_on() {
+                watched.state = State::Ended(self.rounds, EnoughRounds::Interrupted);
+            }
+        }
+    }
+
     /// The run was stopped: a round that was begun does not count.
     pub fn interrupted(&mut self) {
         self.end_all(EnoughRounds::Interrupted);

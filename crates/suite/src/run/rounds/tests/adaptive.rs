@@ -1,6 +1,6 @@
 //! Rounds that are added as needed.
 
-use prony_model::EnoughRounds;
+use prony_model::{EnoughRounds, Trial};
 
 use super::*;
 
@@ -135,4 +135,44 @@ fn rounds_that_are_noisy_in_every_attempt_do_not_make_a_measure_precise() {
     let done = go(plan(&[200]), adaptive(3600, 200), &mut runner);
     let end = &done.ends[0];
     assert_eq!((end.reason, end.rounds), (EnoughRounds::Precise, 16));
+}
+
+/// A server without figures ends the measures of those that it is compared with, and no others.
+#[test]
+fn a_comparison_that_has_no_figures_ends_early() {
+    let all = [adaptive(3600, 5), None];
+    for adaptive in all {
+        for (is_compared, failing_rounds, expected) in [
+            (true, 5, [2, 5]),
+            (true, 2, [2, 5]),
+            // The second round shows that it can be measured.
+            (true, 1, [5, 5]),
+            (false, 5, [5, 5]),
+        ] {
+            let fails = |attempt: &TrialAttempt| {
+                let Trial {
+                    server,
+                    workload,
+                    round,
+                    ..
+                } = &attempt.trial;
+                server == "go" && workload == "w0" && *round <= failing_rounds
+            };
+            let mut runner = made_up(steady);
+            runner.fails = &fails;
+            if is_compared {
+                runner.alike = vec!["bun".into(), "go".into()];
+            }
+            let done = go(plan(&[5, 5]), adaptive, &mut runner);
+            let rounds = |workload: &str| {
+                let trials = runner.stored.iter().map(|one| &one.trial);
+                let of_it = trials.filter(|one| one.workload == workload);
+                of_it.map(|one| one.round).max().unwrap()
+            };
+            assert_eq!(["w0", "w1"].map(rounds), expected, "{failing_rounds}");
+            if expected == [2, 5] && adaptive.is_some() {
+                assert_eq!(done.ends[0].reason, EnoughRounds::Interrupted);
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ mod until_steady;
 mod warm_up;
 
 use prony_model::sample::plain_trial;
-use prony_model::{CpuNoise, LoadSpec, Measurement, Timeline};
+use prony_model::{CpuNoise, FailureKind, LoadSpec, Measurement, Timeline};
 
 use super::*;
 use crate::plan::Measure;
@@ -21,6 +21,8 @@ struct FakeRunner<'a> {
     foreign: &'a dyn Fn(&TrialAttempt) -> f64,
     /// Whether the rate still rises when measuring begins.
     is_cold: &'a dyn Fn(&TrialAttempt) -> bool,
+    /// Whether an attempt has no figures.
+    fails: &'a dyn Fn(&TrialAttempt) -> bool,
     /// What else an attempt measures.
     more: Box<More<'a>>,
     /// Servers that are compared with each other.
@@ -43,6 +45,7 @@ fn made_up<'a>(rate: impl FnMut(&TrialAttempt) -> f64 + 'a) -> FakeRunner<'a> {
         rate: Box::new(rate),
         foreign: &|_| 0.0,
         is_cold: &|_| false,
+        fails: &|_| false,
         more: Box::new(|_, _| ()),
         alike: Vec::new(),
         stopped_after: usize::MAX,
@@ -71,7 +74,16 @@ impl TrialRunner for FakeRunner<'_> {
         });
         measurement.load.timeline = Some(course((self.is_cold)(attempt)));
         (self.more)(attempt, &mut measurement);
-        let result = TrialResult::Measured(measurement);
+        let failed = TrialResult::Failed {
+            kind: FailureKind::NotReady,
+            message: "it did not start".into(),
+        };
+        let has_failed = (self.fails)(attempt);
+        let result = if has_failed {
+            failed
+        } else {
+            TrialResult::Measured(measurement)
+        };
         Some(plain_trial(attempt.trial.clone(), result))
     }
 
