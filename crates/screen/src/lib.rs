@@ -16,5 +16,5 @@ pub use run_screen::{
     AttemptCounts, CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunModel,
     RunNoteKind, RunScreen, ServerState,
 };
-pub use screen::{Action, Screen};
+pub use screen::{Action, Screen, View};
 pub use session::{Input, Session};

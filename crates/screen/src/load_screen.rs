@@ -6,7 +6,6 @@ mod head;
 mod heat_map;
 mod help;
 mod history;
-mod keys;
 mod model;
 mod rate_chart;
 mod rows;
@@ -14,9 +13,7 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
-use crossterm::event::KeyEvent;
+use crossterm::event::KeyCode;
 use prony_present::terminal::cut;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -29,47 +26,43 @@ use self::heat_map::{Density, LABELS};
 use self::history::RECENT_S;
 use self::model::LoadModel;
 use self::rows::{Panel, rows};
-use crate::screen::{Action, Screen};
-use crate::style::Styles;
+use crate::screen::{Look, Screen, View};
 
 /// The screen of a load.
+pub type LoadScreen = Screen<LoadPanels>;
+
+/// How the screen of a load looks.
 #[derive(Debug)]
-pub struct LoadScreen {
-    model: LoadModel,
-    /// What is shown instead while the view is paused, and since when.
-    paused: Option<(Box<LoadModel>, Duration)>,
+pub struct LoadPanels {
     /// Whether the whole load is shown, and not its last seconds.
     is_whole: bool,
     density: Density,
-    is_help_shown: bool,
-    styles: Styles,
 }
 
 impl LoadScreen {
-    /// A screen without any report yet. Colours only stress what symbols say; without `colour` there are none.
+    /// A screen without any report yet.
     pub fn new(outline: LoadOutline, colour: bool) -> Self {
         let model = LoadModel::new(outline);
-        Self {
+        let panels = LoadPanels {
             // A load that fits is shown whole.
             is_whole: model.whole().is_some_and(|whole| whole <= RECENT_S),
-            model,
-            paused: None,
             density: Density::Logarithmic,
-            is_help_shown: false,
-            styles: Styles::new(colour),
-        }
+        };
+        Self::of(model, panels, colour)
     }
+}
 
+impl LoadPanels {
     fn draw_panel(
         &self,
         frame: &mut Frame<'_>,
         panel: Panel,
         area: Rect,
         model: &LoadModel,
-        at: Duration,
+        look: &Look,
         columns: &TimeColumns,
     ) {
-        let styles = &self.styles;
+        let (styles, at) = (&look.styles, look.at);
         match panel {
             Panel::Title => head::title(frame, area, model, at, styles),
             Panel::Load => {
@@ -104,35 +97,50 @@ impl LoadScreen {
                 let line = line.map(|agent| figures::silent(agent, styles));
                 frame.render_widget(line.unwrap_or_default(), area);
             }
-            Panel::Keys => self.draw_keys(frame, area, styles),
+            Panel::Keys => frame.render_widget(&look.keys, area),
         }
     }
 }
 
-impl Screen for LoadScreen {
+impl View for LoadPanels {
+    type Model = LoadModel;
     type Update = LoadUpdate;
+    const SUBJECT: &'static str = "load";
+    const HELP: &'static [&'static str] = &help::LINES;
 
-    fn update(&mut self, update: LoadUpdate, _at: Duration) {
-        self.model.update(update);
+    fn update(model: &mut LoadModel, update: LoadUpdate) {
+        model.update(update);
     }
 
-    fn key(&mut self, key: KeyEvent, at: Duration) -> Action {
-        self.pressed(key, at)
+    fn key(&mut self, key: KeyCode, _: &LoadModel) {
+        match key {
+            KeyCode::Char('s') => self.is_whole = !self.is_whole,
+            KeyCode::Char('d') => self.density = self.density.other(),
+            _ => {}
+        }
     }
 
-    fn draw(&mut self, frame: &mut Frame<'_>, at: Duration) {
-        let (model, at) = match &self.paused {
-            Some((model, at)) => (&**model, *at),
-            None => (&self.model, at),
+    fn keys(&self, width: u16) -> String {
+        if width < 75 {
+            return String::new();
+        }
+        let scale = match self.is_whole {
+            true => "last 30 s",
+            false => "whole load",
         };
+        let density = match self.density.other() {
+            Density::Linear => "linear shades",
+            Density::Logarithmic => "log shades",
+        };
+        format!("  s {scale}  d {density}")
+    }
+
+    fn draw(&mut self, frame: &mut Frame<'_>, model: &LoadModel, look: &Look) {
         let area = frame.area();
         let width = usize::from(area.width).saturating_sub(LABELS + 1);
         let columns = TimeColumns::of(model, self.is_whole, width);
         for (panel, panel_area) in rows(model, area) {
-            self.draw_panel(frame, panel, panel_area, model, at, &columns);
-        }
-        if self.is_help_shown {
-            crate::help::draw(frame, area, &help::LINES, &self.styles);
+            self.draw_panel(frame, panel, panel_area, model, look, &columns);
         }
     }
 }

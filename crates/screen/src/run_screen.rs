@@ -4,7 +4,7 @@ mod grid;
 mod head;
 mod help;
 mod interval_bar;
-mod keys;
+mod legend;
 mod line;
 mod log;
 mod model;
@@ -13,9 +13,7 @@ mod style;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
-
-use crossterm::event::KeyEvent;
+use crossterm::event::KeyCode;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 
@@ -24,69 +22,72 @@ pub use self::model::{
     RunNoteKind, ServerState,
 };
 
-use crate::screen::{Action, Screen};
-use crate::style::Styles;
+use crate::screen::{Look, Screen, View};
 
 /// The fewest lines of the log that are shown below the grid.
 const LEAST_LOG: u16 = 3;
 /// With fewer lines than this for both, the grid gets them all.
 const ROOM_FOR_BOTH: u16 = 9;
 
-/// The screen of a run. It is fed with updates and keys, and draws itself when its owner says so.
-#[derive(Debug)]
-pub struct RunScreen {
-    model: RunModel,
-    /// What is shown instead while the view is paused, and since when.
-    paused: Option<(Box<RunModel>, Duration)>,
+/// The screen of a run.
+pub type RunScreen = Screen<RunPanels>;
+
+/// How the screen of a run looks.
+#[derive(Debug, Default)]
+pub struct RunPanels {
     /// The column that was chosen; `None` shows the one that runs.
     chosen: Option<usize>,
     /// The first server that is shown.
     first_row: usize,
     /// How far the first row could be scrolled when the screen was last drawn.
     last_first_row: usize,
-    is_help_shown: bool,
-    styles: Styles,
 }
 
 impl RunScreen {
-    /// A screen without any event yet. Colours only stress what symbols say; without `colour` there are none.
+    /// A screen of a run.
     pub fn new(model: RunModel, colour: bool) -> Self {
-        Self {
-            model,
-            paused: None,
-            chosen: None,
-            first_row: 0,
-            last_first_row: 0,
-            is_help_shown: false,
-            styles: Styles::new(colour),
-        }
+        Self::of(model, RunPanels::default(), colour)
     }
 }
 
-impl Screen for RunScreen {
+impl View for RunPanels {
+    type Model = RunModel;
     type Update = RunModel;
+    const SUBJECT: &'static str = "run";
+    const HELP: &'static [&'static str] = &help::LINES;
 
-    fn update(&mut self, update: RunModel, _at: Duration) {
-        self.model = update;
+    fn update(model: &mut RunModel, update: RunModel) {
+        *model = update;
     }
 
-    fn key(&mut self, key: KeyEvent, at: Duration) -> Action {
-        self.pressed(key, at)
+    fn key(&mut self, key: KeyCode, model: &RunModel) {
+        match key {
+            KeyCode::Char('f') => self.chosen = None,
+            KeyCode::Tab | KeyCode::Right => self.choose(1, model),
+            KeyCode::BackTab | KeyCode::Left => self.choose(-1, model),
+            KeyCode::Down => self.scroll(1),
+            KeyCode::Up => self.scroll(-1),
+            KeyCode::PageDown => self.scroll(10),
+            KeyCode::PageUp => self.scroll(-10),
+            _ => {}
+        }
     }
 
-    fn draw(&mut self, frame: &mut Frame<'_>, at: Duration) {
-        let (model, at, is_paused) = match &self.paused {
-            Some((model, at)) => (&**model, *at, true),
-            None => (&self.model, at, false),
-        };
+    fn keys(&self, _: u16) -> String {
+        "  tab workload  ↑↓ scroll".to_owned()
+    }
+
+    fn draw(&mut self, frame: &mut Frame<'_>, model: &RunModel, look: &Look) {
+        let (styles, at) = (&look.styles, look.at);
         let area = frame.area();
-        let [top, middle, bottom] = Layout::vertical([
+        let [top, middle, legend, keys] = Layout::vertical([
             Constraint::Length(head::HEIGHT),
             Constraint::Fill(1),
-            Constraint::Length(keys::HEIGHT),
+            Constraint::Length(1),
+            Constraint::Length(1),
         ])
         .areas(area);
-        head::draw(frame, top, model, at, &self.styles);
+        head::draw(frame, top, model, at, styles);
         let rows = model.servers.len();
         let heading = match model.is_planned {
             true => grid::HEADING,
@@ -100,15 +101,30 @@ impl Screen for RunScreen {
         match model.is_planned {
             true => {
                 let selected = model.shown_column(self.chosen);
-                grid::draw(frame, table, model, selected, rows, &self.styles);
+                grid::draw(frame, table, model, selected, rows, styles);
             }
-            false => preparing::draw(frame, table, model, rows, at, &self.styles),
+            false => preparing::draw(frame, table, model, rows, at, styles),
         }
-        log::draw(frame, notes, model, &self.styles);
-        keys::draw(frame, bottom, model, is_paused, &self.styles);
-        if self.is_help_shown {
-            crate::help::draw(frame, middle, &help::LINES, &self.styles);
+        log::draw(frame, notes, model, styles);
+        if model.is_planned {
+            frame.render_widget(legend::line(styles), legend);
         }
+        frame.render_widget(&look.keys, keys);
+    }
+}
+
+impl RunPanels {
+    fn choose(&mut self, by: isize, model: &RunModel) {
+        let count = model.columns.len();
+        if count > 0 {
+            let shown = model.shown_column(self.chosen) as isize;
+            self.chosen = Some((shown + by).rem_euclid(count as isize) as usize);
+        }
+    }
+
+    fn scroll(&mut self, by: isize) {
+        let row = self.first_row.saturating_add_signed(by);
+        self.first_row = row.min(self.last_first_row);
     }
 }
 

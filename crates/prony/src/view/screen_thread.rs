@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use prony_screen::{Action, Input, Screen, Session};
+use prony_screen::{Action, Input, Screen, Session, View};
 
 use super::live_line::LiveLine;
 
@@ -76,7 +76,7 @@ pub struct ScreenThread<Update> {
 
 impl<Update: Send + 'static> ScreenThread<Update> {
     pub fn start(
-        screen: impl Screen<Update = Update> + Send + 'static,
+        screen: Screen<impl View<Update = Update>>,
         settings: ScreenSettings<Update>,
     ) -> std::io::Result<Self> {
         let session = Session::open()?;
@@ -146,14 +146,14 @@ fn join_within(thread: JoinHandle<()>, patience: Duration) {
 }
 
 /// A screen on its terminal.
-struct Shown<S: Screen> {
-    screen: S,
+struct Shown<V: View> {
+    screen: Screen<V>,
     session: Session,
-    settings: ScreenSettings<S::Update>,
+    settings: ScreenSettings<V::Update>,
 }
 
-impl<S: Screen> Shown<S> {
-    fn run(mut self, updates: &Receiver<S::Update>) {
+impl<V: View> Shown<V> {
+    fn run(mut self, updates: &Receiver<V::Update>) {
         let mut drawn: Option<Instant> = None;
         loop {
             if self.settings.interrupt.load(Relaxed) {
@@ -166,7 +166,7 @@ impl<S: Screen> Shown<S> {
             }
             if drawn.is_none_or(|at| at.elapsed() >= EVERY) {
                 if let Some(update) = (self.settings.look)() {
-                    self.screen.update(update, self.settings.begun.elapsed());
+                    self.screen.update(update);
                 }
                 let at = self.settings.begun.elapsed();
                 let screen = &mut self.screen;
@@ -188,10 +188,10 @@ impl<S: Screen> Shown<S> {
     }
 
     /// Takes what has happened; false when what it shows is over.
-    fn take(&mut self, updates: &Receiver<S::Update>) -> bool {
+    fn take(&mut self, updates: &Receiver<V::Update>) -> bool {
         loop {
             match updates.try_recv() {
-                Ok(update) => self.screen.update(update, self.settings.begun.elapsed()),
+                Ok(update) => self.screen.update(update),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }

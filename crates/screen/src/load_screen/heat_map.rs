@@ -39,6 +39,15 @@ pub enum Density {
 }
 
 impl Density {
+    pub fn other(self) -> Self {
+        match self {
+            Self::Linear => Self::Logarithmic,
+            Self::Logarithmic => Self::Linear,
+        }
+    }
+}
+
+impl Density {
     /// The index of the shade; `None` for an empty cell.
     fn shade(self, count: f64, most: f64) -> Option<usize> {
         // Less than half a response is the rest of one that the cell beside it shows.

@@ -6,11 +6,11 @@ use crossterm::event::KeyCode;
 use prony_load::Progress;
 use prony_model::{Outcome, Stage};
 use prony_testkit::{contains, lacks};
-use proptest::prelude::*;
 
 use super::*;
 use crate::tests::{
-    Moment, assert_differ_in_colours, assert_help_and_end, at_each_moment, drawn, key, text,
+    Moment, assert_differ_in_colours, assert_drawn_in_any_size, assert_help_and_end,
+    at_each_moment, key, text,
 };
 
 fn outline() -> LoadOutline {
@@ -43,7 +43,7 @@ fn reported(
         each(&mut progress, at_s);
         for _ in 0..2 {
             let update = LoadUpdate::Progress(Box::new(progress.clone()));
-            screen.update(update, Duration::ZERO);
+            screen.update(update);
         }
     }
     screen
@@ -86,7 +86,7 @@ fn errors() -> LoadScreen {
         memory_bytes: 47_300_000,
         processes: 3,
     };
-    screen.update(LoadUpdate::Server(server), Duration::ZERO);
+    screen.update(LoadUpdate::Server(server));
     screen
 }
 
@@ -111,7 +111,7 @@ fn rate() -> LoadScreen {
         progress.lag.add(240_000, 20);
     });
     let silent = "agent 2 on node-b silent for 1.4 s".to_owned();
-    screen.update(LoadUpdate::Silent(Some(silent)), Duration::ZERO);
+    screen.update(LoadUpdate::Silent(Some(silent)));
     screen
 }
 
@@ -141,7 +141,7 @@ fn nothing_yet() -> LoadScreen {
     LoadScreen::new(LoadOutline::default(), true)
 }
 
-const MOMENTS: [Moment<LoadScreen>; 4] = [
+const MOMENTS: [Moment<LoadPanels>; 4] = [
     ("warm-up", warm_up, 2),
     ("errors", errors, 18),
     ("rate", rate, 42),
@@ -197,7 +197,7 @@ fn keys_scale_pause_and_end() {
     assert_ne!(shown(screen, 42), whole);
 
     key(screen, KeyCode::Char('p'), 42);
-    screen.update(LoadUpdate::Silent(None), Duration::ZERO);
+    screen.update(LoadUpdate::Silent(None));
     let paused = shown(screen, 50);
     contains(&paused, "VIEW PAUSED");
     contains(&paused, "agent 2");
@@ -209,25 +209,11 @@ fn keys_scale_pause_and_end() {
 #[test]
 fn without_colours_the_text_is_the_same() {
     let mut plain = errors();
-    plain.styles = Styles::new(false);
+    plain.styles = crate::style::Styles::new(false);
     assert_differ_in_colours(&mut errors(), &mut plain, 18);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
-
-    #[test]
-    fn any_size_can_be_drawn(
-        moment in 0usize..4, width in 1u16..260, height in 1u16..90, keys in prop::collection::vec(0usize..4, 0..8),
-    ) {
-        let (_, screen, at) = MOMENTS[moment];
-        let mut screen = screen();
-        let codes = ['s', 'd', '?', 'p'].map(KeyCode::Char);
-        for code in keys {
-            key(&mut screen, codes[code], 18);
-        }
-        for size in [(width, height), (1, 1), (height, width), (80, 24)] {
-            drawn(&mut screen, size, at);
-        }
-    }
+#[test]
+fn any_size_can_be_drawn() {
+    assert_drawn_in_any_size(MOMENTS, &['s', 'd', '?', 'p'].map(KeyCode::Char));
 }
