@@ -115,6 +115,18 @@ pub fn minutes(duration: Duration) -> String {
     }
 }
 
+/// A time in at most three characters up to 99 h, for a line that changes: `12s`, `3m` or `2h`.
+pub fn clock(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    if seconds < 89.5 {
+        format!("{seconds:.0}s")
+    } else if seconds < 5370.0 {
+        format!("{:.0}m", seconds / 60.0)
+    } else {
+        format!("{:.0}h", seconds / 3600.0)
+    }
+}
+
 /// A size: `640 B`, `12.7 MiB`.
 pub fn bytes(bytes: f64) -> String {
     scaled(bytes, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
@@ -427,6 +439,13 @@ mod tests {
     fn short_figures_lose_only_trailing_zeros() {
         let shown = ["50.0 k", "2.50 ms", "100", "0 B"].map(short);
         assert_eq!(shown, ["50 k", "2.5 ms", "100", "0 B"]);
+    }
+
+    #[test]
+    fn the_elapsed_time_is_short() {
+        let times = [0, 7, 89, 90, 200, 5369, 5400, 40_000].map(Duration::from_secs);
+        let shown = times.map(clock).join(" ");
+        assert_eq!(shown, "0s 7s 89s 2m 3m 89m 2h 11h");
     }
 
     proptest! {

@@ -11,7 +11,7 @@ mod style;
 #[cfg(test)]
 mod tests;
 
-pub use load_screen::{LoadOutline, LoadScreen, LoadUpdate, ServerUse};
+pub use load_screen::{LoadModel, LoadOutline, LoadScreen, LoadUpdate, ServerUse};
 pub use run_screen::{
     AttemptCounts, CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunModel,
     RunNoteKind, RunScreen, ServerState,

@@ -6,6 +6,7 @@ mod head;
 mod heat_map;
 mod help;
 mod history;
+mod line;
 mod model;
 mod rate_chart;
 mod rows;
@@ -19,12 +20,11 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Text};
 
-pub use self::model::{LoadOutline, LoadUpdate, ServerUse};
+pub use self::model::{LoadModel, LoadOutline, LoadUpdate, ServerUse};
 
 use self::columns::TimeColumns;
 use self::heat_map::{Density, LABELS};
 use self::history::RECENT_S;
-use self::model::LoadModel;
 use self::rows::{Panel, rows};
 use crate::screen::{Look, Screen, View};
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prony_present::number::clock;
 use terminal_size::terminal_size_of;
 
 use super::fitted;
@@ -188,18 +189,6 @@ fn keep_time(drawn: &Weak<Mutex<Drawn>>) {
     }
 }
 
-/// `12s`, `3m` or `2h`.
-fn clock(elapsed: Duration) -> String {
-    let seconds = elapsed.as_secs_f64();
-    if seconds < 89.5 {
-        format!("{seconds:.0}s")
-    } else if seconds < 5370.0 {
-        format!("{:.0}m", seconds / 60.0)
-    } else {
-        format!("{:.0}h", seconds / 3600.0)
-    }
-}
-
 /// The first part, and as many of the others as fit.
 fn fit(parts: &[String], columns: usize) -> String {
     let mut line = String::new();
@@ -225,12 +214,5 @@ mod tests {
         assert_eq!(fit(&parts, 80), "3/45  40 s left  round 2 of 6");
         assert_eq!(fit(&parts, 28), "3/45  40 s left");
         assert_eq!(fit(&parts, 2), "3/45");
-    }
-
-    #[test]
-    fn the_elapsed_time_is_short() {
-        let times = [0, 7, 89, 90, 200, 5369, 5400, 40_000].map(Duration::from_secs);
-        let shown = times.map(clock).join(" ");
-        assert_eq!(shown, "0s 7s 89s 2m 3m 89m 2h 11h");
     }
 }

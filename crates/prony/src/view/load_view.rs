@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Where a load is shown.
 pub enum LoadView {
     /// Lines on standard error.
-    Lines(LoadProgress),
+    Lines(Box<LoadProgress>),
     /// Nowhere.
     Quiet,
     /// Nowhere yet: a load of a number of requests, which may be over before a screen could be read.
@@ -62,8 +62,9 @@ impl LoadView {
         if mode.is_quiet() {
             return Self::Quiet;
         }
+        let outline = outline(plan, shown.requests);
         if mode == LiveMode::Screen && is_long && LiveMode::has_screen() {
-            let prepared = prepare(shown);
+            let prepared = prepare(outline.clone(), shown);
             if plan.duration.is_none() {
                 let starts = Instant::now() + SHORTEST;
                 let prepared = Box::new(prepared);
@@ -74,14 +75,15 @@ impl LoadView {
                 return Self::Screen { screen, sent_s };
             }
         }
-        Self::Lines(LoadProgress::start(mode.line(), plan))
+        let line = LoadProgress::start(mode.line(), outline, plan, Instant::now());
+        Self::Lines(Box::new(line))
     }
 
     /// Shows the current figures. `silent` names an agent that may be lost.
     pub fn show(&mut self, progress: Progress, silent: Option<String>) {
         self.start_later();
         match self {
-            Self::Lines(lines) => lines.show(&progress, silent),
+            Self::Lines(lines) => lines.show(progress, silent, Instant::now()),
             Self::Quiet | Self::Later { .. } => {}
             Self::Screen { screen, sent_s } => {
                 // Figures are looked at more often than they are published.
@@ -131,13 +133,9 @@ impl LoadView {
 }
 
 /// The screen of a load, and how its thread behaves.
-fn prepare(shown: ShownLoad<'_>) -> (LoadScreen, ScreenSettings<LoadUpdate>) {
-    let plan = shown.plan;
-    let screen = LoadScreen::new(
-        outline(plan, shown.requests),
-        output::shows_colours(&std::io::stderr()),
-    );
-    let address = match plan.endpoint {
+fn prepare(outline: LoadOutline, shown: ShownLoad<'_>) -> (LoadScreen, ScreenSettings<LoadUpdate>) {
+    let screen = LoadScreen::new(outline, output::shows_colours(&std::io::stderr()));
+    let address = match shown.plan.endpoint {
         Endpoint::Tcp(address) => Some(address),
         Endpoint::Unix(_) => None,
     };
@@ -166,7 +164,7 @@ pub fn cpus_beside(load: &[usize], server: &[usize]) -> Vec<usize> {
     }
 }
 
-fn outline(plan: &LoadPlan, requests: Option<&str>) -> LoadOutline {
+pub(super) fn outline(plan: &LoadPlan, requests: Option<&str>) -> LoadOutline {
     let spec = plan.spec();
     let is_of_requests = plan.request.set().is_some();
     let words = [load::shape(&spec)].into_iter().chain(load::traits(&spec));

@@ -22,6 +22,7 @@ use super::fitted;
 use super::live_line::{CLEAR, LiveLine};
 use super::load_progress::LoadProgress;
 use super::load_summary::tests::closed;
+use super::load_view::outline;
 use super::run_progress::RunProgress;
 use super::run_view::RunView;
 use crate::project;
@@ -89,7 +90,7 @@ fn seen(terminal: &Terminal) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn plan() -> LoadPlan {
+fn plan() -> LoadPlan {
     let text = "http://127.0.0.1:8080/";
     let url: HttpUrl = text.parse().unwrap();
     let address: std::net::SocketAddr = "127.0.0.1:8080".parse().unwrap();
@@ -142,9 +143,9 @@ fn a_load() {
         for (title, plan, progress) in &loads {
             let (terminal, line) = terminal(width);
             let begun = Instant::now();
-            let mut view = LoadProgress::on(line, plan, begun);
-            view.show_at(&Progress::default(), None, begun);
-            view.show_at(progress, None, begun + Duration::from_secs(2));
+            let mut view = LoadProgress::start(line, outline(plan, None), plan, begun);
+            view.show(Progress::default(), None, begun);
+            view.show(progress.clone(), None, begun + Duration::from_secs(2));
             texts.push((format!("{title}, {width} columns"), seen(&terminal)));
         }
     }

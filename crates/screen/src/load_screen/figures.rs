@@ -28,7 +28,7 @@ pub fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
         head("rate", styles),
         Span::styled(number::rate(now), styles.strong()),
     ];
-    if let Some(due) = model.scheduled(model.last.at_s) {
+    if let Some(due) = model.due() {
         spans.push(Span::raw(format!(" of {} scheduled", number::count(due))));
     }
     if !model.is_warming_up() && model.last.ok > 0 {

@@ -1,8 +1,8 @@
-//! What the screen of a load knows.
+//! What is shown of a load: on its screen, or in a line.
 
 use std::time::Duration;
 
-use prony_load::{LatencyBands, Progress};
+use prony_load::Progress;
 use prony_model::{Outcome, Stage};
 
 use super::history::{History, Slice};
@@ -57,29 +57,35 @@ pub enum ServerUse {
 /// What a load has reported so far.
 #[derive(Clone, Debug)]
 pub struct LoadModel {
+    /// The load, as planned.
     pub outline: LoadOutline,
     /// The last report.
     pub last: Progress,
-    pub history: History,
+    pub(super) history: History,
+    /// When the last ok response was seen, in seconds since the load's start.
+    pub(super) last_ok_s: f64,
     /// When the warm-up was seen to end, in seconds since the load's start.
-    pub measuring_since_s: Option<f64>,
-    pub silent: Option<String>,
-    pub server: Option<ServerUse>,
+    pub(super) measuring_since_s: Option<f64>,
+    pub(super) silent: Option<String>,
+    pub(super) server: Option<ServerUse>,
 }
 
 impl LoadModel {
+    /// A load of which nothing is reported yet.
     pub fn new(outline: LoadOutline) -> Self {
         let measuring_since_s = outline.warmup.is_zero().then_some(0.0);
         Self {
             outline,
             last: Progress::default(),
             history: History::default(),
+            last_ok_s: 0.0,
             measuring_since_s,
             silent: None,
             server: None,
         }
     }
 
+    /// Takes what a load reports.
     pub fn update(&mut self, update: LoadUpdate) {
         match update {
             LoadUpdate::Progress(progress) => self.progress(*progress),
@@ -112,12 +118,16 @@ impl LoadModel {
             ok_flows: progress.ok_flows.saturating_sub(before.ok_flows),
             bytes_read: progress.bytes_read.saturating_sub(before.bytes_read),
             bytes_written: progress.bytes_written.saturating_sub(before.bytes_written),
-            latency: grown(&progress.latency, &before.latency),
-            lag: grown(&progress.lag, &before.lag),
+            latency: progress.latency.since(&before.latency),
+            lag: progress.lag.since(&before.lag),
         });
+        if progress.ok > before.ok {
+            self.last_ok_s = progress.at_s;
+        }
         self.last = progress;
     }
 
+    /// Whether the end of the warm-up was not seen yet.
     pub fn is_warming_up(&self) -> bool {
         self.measuring_since_s.is_none()
     }
@@ -138,13 +148,13 @@ impl LoadModel {
     }
 
     /// How long the load takes in all, in seconds, if its duration ends it.
-    pub fn whole(&self) -> Option<f64> {
+    pub(super) fn whole(&self) -> Option<f64> {
         let measured = self.outline.duration?;
         Some((self.outline.warmup + measured).as_secs_f64().max(0.001))
     }
 
     /// The time left, and whether it is only an estimate.
-    pub fn left(&self, at: Duration) -> Option<(Duration, bool)> {
+    pub(super) fn left(&self, at: Duration) -> Option<(Duration, bool)> {
         let by_time = self.whole().map(|whole| whole - at.as_secs_f64());
         let by_count = self.outline.requests.and_then(|all| {
             let elapsed = self.last.at_s - self.measuring_since_s?;
@@ -162,14 +172,25 @@ impl LoadModel {
     }
 
     /// The rate of ok responses since the warm-up, per second.
-    pub fn mean_rate(&self) -> f64 {
+    pub(super) fn mean_rate(&self) -> f64 {
         let since = self.measuring_since_s.unwrap_or(0.0);
         per_second(self.last.ok as f64, self.last.at_s - since)
     }
 
+    /// The rate at which requests were due in the middle of the last second, with whose responses it is compared.
+    pub(super) fn due(&self) -> Option<f64> {
+        let second = self.history.last_second().unwrap_or_default();
+        self.scheduled((second.from_s + second.to_s) / 2.0)
+    }
+
     /// The rate at which requests are due at this time, in seconds since the load's start.
-    pub fn scheduled(&self, at_s: f64) -> Option<f64> {
-        scheduled(&self.outline.schedule, self.measuring_seconds(at_s))
+    pub(super) fn scheduled(&self, at_s: f64) -> Option<f64> {
+        let seconds = self.measuring_seconds(at_s);
+        let rate = scheduled(&self.outline.schedule, seconds)?;
+        // Responses may still come after the load's end.
+        let duration = self.outline.duration;
+        let is_over = duration.is_some_and(|all| seconds > all.as_secs_f64());
+        Some(if is_over { 0.0 } else { rate })
     }
 
     /// The time since the warm-up ended, or will end; less than 0 during the warm-up.
@@ -179,7 +200,7 @@ impl LoadModel {
     }
 
     /// Errors by kind, the most frequent first.
-    pub fn errors(&self) -> Vec<(Outcome, u64)> {
+    pub(super) fn errors(&self) -> Vec<(Outcome, u64)> {
         let kinds = self.last.outcomes.iter();
         let mut kinds: Vec<_> = kinds
             .filter(|(outcome, count)| outcome.is_error() && *count > 0)
@@ -194,16 +215,4 @@ pub fn per_second(count: f64, seconds: f64) -> f64 {
         true => count / seconds,
         false => 0.0,
     }
-}
-
-/// What was counted in addition. Workers end their warm-up one after another, so that some bands may shrink meanwhile.
-fn grown(now: &LatencyBands, before: &LatencyBands) -> LatencyBands {
-    let mut grown = LatencyBands::default();
-    let counts = now.counts().iter().zip(before.counts());
-    for (band, (now, before)) in counts.enumerate() {
-        if now > before {
-            grown.add(LatencyBands::begin_of(band), now - before);
-        }
-    }
-    grown
 }

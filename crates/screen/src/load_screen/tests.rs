@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::KeyCode;
 use prony_load::Progress;
-use prony_model::{Outcome, Stage};
+use prony_model::{Outcome, Stage, parse_stages};
 use prony_testkit::{contains, lacks};
 
 use super::*;
@@ -151,6 +151,106 @@ const MOMENTS: [Moment<LoadPanels>; 4] = [
 #[test]
 fn the_screen_at_each_moment() {
     at_each_moment(MOMENTS, |name, text| insta::assert_snapshot!(name, text));
+}
+
+/// The line at the end of each second after a second of warm-up: ok responses of 1 ms until `ends_s`, and then errors.
+fn lines(schedule: &str, ends_s: u32) -> Vec<String> {
+    let schedule = match schedule {
+        "" => Vec::new(),
+        text => parse_stages(text).unwrap(),
+    };
+    let outline = LoadOutline {
+        warmup: Duration::from_secs(1),
+        duration: Some(Duration::from_secs(4)),
+        schedule,
+        ..outline()
+    };
+    let mut model = LoadModel::new(outline);
+    let mut lines = Vec::new();
+    let mut progress = Progress::default();
+    for fifth in 1..=30_u32 {
+        if fifth == 6 {
+            progress = Progress::default();
+        }
+        progress.at_s = f64::from(fifth) / 5.0;
+        progress.measuring = fifth > 5;
+        match fifth <= 5 + 5 * ends_s {
+            true => {
+                progress.ok += 10 * u64::from(fifth);
+                progress.latency.add(1_000_000, 10 * u64::from(fifth));
+            }
+            false => progress.errors += 3,
+        }
+        // The command looks more often than there is news.
+        for _ in 0..2 {
+            model.update(LoadUpdate::Progress(Box::new(progress.clone())));
+        }
+        if fifth % 5 == 0 {
+            lines.push(model.line().join("  "));
+        }
+    }
+    lines
+}
+
+#[test]
+fn the_line_has_the_figures_of_the_last_second() {
+    let latency = "p50 983 µs  p99 1.05 ms";
+    assert_eq!(
+        lines("", 2),
+        [
+            "warming up".to_owned(),
+            format!("400 req/s  {latency}"),
+            format!("650 req/s  {latency}"),
+            "no ok response for 1 s  15 errors".into(),
+            "no ok response for 2 s  30 errors".into(),
+            "no ok response for 3 s  45 errors".into(),
+        ]
+    );
+    assert_eq!(lines("", 0)[2], "no ok response yet  30 errors");
+}
+
+#[test]
+fn the_line_compares_the_rate_with_what_was_due_in_the_last_second() {
+    let lines = lines("0..100/s:10s", 5);
+    let rates = lines
+        .iter()
+        .skip(1)
+        .map(|line| line.split("  ").next().unwrap());
+    let rates: Vec<&str> = rates.collect();
+    // The load is over after 4 s, and responses still come.
+    let expected = [
+        "400 of 5 req/s",
+        "650 of 15 req/s",
+        "900 of 25 req/s",
+        "1.15 k of 35 req/s",
+        "1.40 k of 0 req/s",
+    ];
+    assert_eq!(rates, expected);
+}
+
+#[test]
+fn the_line_shows_events_and_an_agent_that_may_be_lost() {
+    let mut model = LoadModel::new(LoadOutline::default());
+    assert!(model.line().is_empty());
+    let mut progress = Progress {
+        at_s: 0.2,
+        measuring: true,
+        errors: 1234,
+        events: 1000,
+        ..Progress::default()
+    };
+    let mut line = |progress: &Progress, silent: Option<&str>| {
+        model.update(LoadUpdate::Progress(Box::new(progress.clone())));
+        model.update(LoadUpdate::Silent(silent.map(str::to_owned)));
+        model.line().join("  ")
+    };
+    assert_eq!(line(&progress, None), "1,000 events  1,234 errors");
+    (progress.at_s, progress.ok) = (0.4, 5);
+    progress.latency.add(1_000_000, 5);
+    assert_eq!(
+        line(&progress, Some("agent 2 silent")),
+        "12.5 req/s  agent 2 silent  1,234 errors  p50 983 µs  p99 1.05 ms  1,000 events"
+    );
 }
 
 #[test]
