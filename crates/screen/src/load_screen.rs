@@ -105,7 +105,7 @@ impl LoadPanels {
 impl View for LoadPanels {
     type Model = LoadModel;
     type Update = LoadUpdate;
-    const SUBJECT: &'static str = "load";
+    const NAME: &'static str = "load";
     const HELP: &'static [&'static str] = &help::LINES;
 
     fn update(model: &mut LoadModel, update: LoadUpdate) {

@@ -53,7 +53,7 @@ impl RunScreen {
 impl View for RunPanels {
     type Model = RunModel;
     type Update = RunModel;
-    const SUBJECT: &'static str = "run";
+    const NAME: &'static str = "run";
     const HELP: &'static [&'static str] = &help::LINES;
 
     fn update(model: &mut RunModel, update: RunModel) {

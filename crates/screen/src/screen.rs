@@ -26,8 +26,8 @@ pub trait View: Send + 'static {
     type Model: Clone + Send;
     /// Something that happened.
     type Update: Send + 'static;
-    /// What it shows: `load`.
-    const SUBJECT: &'static str;
+    /// The name of what it shows: `load`.
+    const NAME: &'static str;
     /// What its help says.
     const HELP: &'static [&'static str];
 
@@ -121,11 +121,11 @@ impl<V: View> Screen<V> {
     }
 
     fn keys(&self, width: u16) -> Line<'static> {
-        let subject = V::SUBJECT;
+        let name = V::NAME;
         match self.paused {
             Some(_) => Line::from(vec![
                 Span::styled(
-                    format!("VIEW PAUSED, the {subject} goes on"),
+                    format!("VIEW PAUSED, the {name} goes on"),
                     self.styles.selected(),
                 ),
                 Span::raw("  p go on  q end, keep results  ? help"),

@@ -117,7 +117,7 @@ fn per_ok(one: &Measurement, whole: Option<f64>) -> Option<f64> {
 /// The title of ratios, before the baseline's name is added.
 const OF: &str = "of ";
 
-/// A column that says nothing about a case is blank in all its rows.
+/// A column without figures for a case is blank in all its rows.
 fn columns<'a>() -> [Column<ToolRow<'a>>; 16] {
     let ratio = |cell: fn(&ToolRow<'a>) -> Cell| Column::figure(OF, cell).detail("range", 1);
     let latency =
