@@ -11,9 +11,10 @@ fuzz_target!(|input: (bool, &[u8])| {
     let mut theirs = httparse::Response::new(&mut fields);
     let mut config = httparse::ParserConfig::default();
     config.allow_obsolete_multiline_headers_in_responses(true);
-    let kind = match to_head {
-        true => RequestKind::Head,
-        false => RequestKind::Plain,
+    let kind = if to_head {
+        RequestKind::Head
+    } else {
+        RequestKind::Plain
     };
     let ours = Head::read(bytes, kind);
     // httparse skips empty lines before the status line, which RFC 9112 allows for requests only.

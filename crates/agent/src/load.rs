@@ -141,13 +141,12 @@ fn counted(
     let (mut reported, mut last) = (Instant::now(), None);
     let mut observe = |progress| {
         let is_time = reported.elapsed() >= REPORT;
-        last = match is_time {
-            true => {
-                reported = Instant::now();
-                report(progress);
-                None
-            }
-            false => Some(progress),
+        last = if is_time {
+            reported = Instant::now();
+            report(progress);
+            None
+        } else {
+            Some(progress)
         };
     };
     let line = AtTheLine { control, output };

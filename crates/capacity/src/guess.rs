@@ -56,9 +56,10 @@ pub fn received_instead(load: &LoadResult) -> String {
     let counted: Vec<String> = outcomes
         .map(|(outcome, count)| format!("{count} {}", outcome.name()))
         .collect();
-    match counted.is_empty() {
-        true => "no response came".into(),
-        false => counted.join(", "),
+    if counted.is_empty() {
+        "no response came".into()
+    } else {
+        counted.join(", ")
     }
 }
 

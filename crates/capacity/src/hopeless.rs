@@ -49,10 +49,12 @@ impl Seen {
     fn at_least_beyond(&self, nanoseconds: f64) -> f64 {
         let of_slowest = self.ok as f64 / self.threads.max(1) as f64 * SLACK;
         let is_beyond = |latency: u64| latency as f64 >= nanoseconds;
-        match (is_beyond(self.p50_ns), is_beyond(self.p99_ns)) {
-            (true, _) => of_slowest * 0.5,
-            (false, true) => of_slowest * 0.01,
-            (false, false) => 0.0,
+        if is_beyond(self.p50_ns) {
+            of_slowest * 0.5
+        } else if is_beyond(self.p99_ns) {
+            of_slowest * 0.01
+        } else {
+            0.0
         }
     }
 }

@@ -63,10 +63,7 @@ pub fn outside(steal_share: f64, foreign_share: f64, server: OutsideServer) -> O
 }
 
 pub fn held_if(is_held: bool) -> Tried {
-    match is_held {
-        true => Tried::Held,
-        false => Tried::Failed,
-    }
+    if is_held { Tried::Held } else { Tried::Failed }
 }
 
 /// The capacity and its interval.

@@ -15,9 +15,10 @@ pub enum Unit {
 impl Unit {
     /// That of the rates of a load.
     pub fn of(load: &LoadSpec) -> Self {
-        match load.flows {
-            true => Self::Flows,
-            false => Self::Requests,
+        if load.flows {
+            Self::Flows
+        } else {
+            Self::Requests
         }
     }
 

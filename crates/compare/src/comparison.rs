@@ -78,9 +78,10 @@ impl Comparison {
     /// If they are the same, or have nothing in common.
     pub fn of(base: Side<'_>, new: Side<'_>, question: &Question) -> Result<Self, Incomparable> {
         let pairs = pairs(&base, &new)?;
-        let sessions = match base.run.id == new.run.id {
-            true => Sessions::One,
-            false => Sessions::Two,
+        let sessions = if base.run.id == new.run.id {
+            Sessions::One
+        } else {
+            Sessions::Two
         };
         let comparer = Comparer {
             base,
@@ -178,9 +179,10 @@ fn pairs(base: &Side<'_>, new: &Side<'_>) -> Result<Vec<(String, String)>, Incom
     if let Some(named) = base.server.or(new.server) {
         let base_id = known(base, base.server.unwrap_or(named))?;
         let new_id = known(new, new.server.unwrap_or(named))?;
-        return match base.run.id == new.run.id && base_id == new_id {
-            true => Err(Incomparable::Same(base.run.id.clone())),
-            false => Ok(vec![(base_id, new_id)]),
+        return if base.run.id == new.run.id && base_id == new_id {
+            Err(Incomparable::Same(base.run.id.clone()))
+        } else {
+            Ok(vec![(base_id, new_id)])
         };
     }
     if base.run.id == new.run.id {
@@ -260,24 +262,26 @@ impl<'a> Comparer<'a> {
                     ..case.clone()
                 })
             };
-            match (rounds.base.is_empty(), rounds.new.is_empty()) {
-                (false, false) => match self.both(case, &rounds) {
-                    Ok(case) => found.cases.push(case),
-                    Err(why) => found.left_out.push(why),
-                },
-                (false, true) => match fault_of(&self.new, new_id) {
-                    Some(why) => found.cases.push(absent(Finding::Worse, "new", &why)),
-                    None => found
-                        .left_out
-                        .push(why_not(&self.new, "NEW", new_id, &case)),
-                },
-                (true, _) => match fault_of(&self.base, base_id) {
+            if rounds.base.is_empty() {
+                match fault_of(&self.base, base_id) {
                     Some(why) => found.cases.push(absent(Finding::Improved, "base", &why)),
                     None => {
                         let why = why_not(&self.base, "BASE", base_id, &case);
                         found.only_new.push(why);
                     }
-                },
+                }
+            } else if rounds.new.is_empty() {
+                match fault_of(&self.new, new_id) {
+                    Some(why) => found.cases.push(absent(Finding::Worse, "new", &why)),
+                    None => found
+                        .left_out
+                        .push(why_not(&self.new, "NEW", new_id, &case)),
+                }
+            } else {
+                match self.both(case, &rounds) {
+                    Ok(case) => found.cases.push(case),
+                    Err(why) => found.left_out.push(why),
+                }
             }
         }
     }
@@ -291,11 +295,12 @@ impl<'a> Comparer<'a> {
             return Err(format!("{place}: every round of both failed ({kind})"));
         }
         let open = rounds.compare(case, self.question, self.sessions);
-        match open.case.rows.is_empty() {
-            false => Ok(open),
-            true => Err(format!(
+        if open.case.rows.is_empty() {
+            Err(format!(
                 "{place}: the requested metrics mean nothing under this load"
-            )),
+            ))
+        } else {
+            Ok(open)
         }
     }
 

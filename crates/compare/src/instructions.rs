@@ -99,10 +99,7 @@ impl InstructionDetails {
                 .flat_map(|side| side.rounds.values().map(|one| one.batches))
                 .sum(),
             cpu: CpuBeside::of(&sides),
-            functions: match changed {
-                true => changes(&sides),
-                false => Vec::new(),
-            },
+            functions: if changed { changes(&sides) } else { Vec::new() },
         })
     }
 
@@ -113,13 +110,14 @@ impl InstructionDetails {
             Some(CountedBy::Counters) => "the processor".to_owned(),
             Some(CountedBy::Emulator { version }) => version.clone(),
         };
-        match self.base_counted_by == self.new_counted_by {
-            true => name(&self.new_counted_by),
-            false => format!(
+        if self.base_counted_by == self.new_counted_by {
+            name(&self.new_counted_by)
+        } else {
+            format!(
                 "{} (base) and {} (new)",
                 name(&self.base_counted_by),
                 name(&self.new_counted_by)
-            ),
+            )
         }
     }
 }

@@ -65,9 +65,10 @@ fn test_case(class: &str, name: &str, result: CaseResult) -> TestCase {
 }
 
 fn open(message: String, strict: bool) -> CaseResult {
-    match strict {
-        true => failed(message),
-        false => CaseResult::Skipped { message },
+    if strict {
+        failed(message)
+    } else {
+        CaseResult::Skipped { message }
     }
 }
 

@@ -56,9 +56,10 @@ impl SideLimits {
             Finding::Improved => stands(new, base),
             _ => (base, new) == (Known::Exactly, Known::Exactly),
         };
-        match may_be_said {
-            true => finding,
-            false => Finding::Limited,
+        if may_be_said {
+            finding
+        } else {
+            Finding::Limited
         }
     }
 }
@@ -76,10 +77,12 @@ impl Side {
     }
 
     fn known(&self, kind: FigureKind) -> Known {
-        match self.is_wrong {
-            true => Known::Nothing,
-            false if Bound::any_hides(&self.bounds, kind) => Known::AtLeast,
-            false => Known::Exactly,
+        if self.is_wrong {
+            Known::Nothing
+        } else if Bound::any_hides(&self.bounds, kind) {
+            Known::AtLeast
+        } else {
+            Known::Exactly
         }
     }
 

@@ -43,9 +43,10 @@ impl Metric {
         if load.by == MeasuredBy::Instructions {
             return &[Metric::UserInstructions];
         }
-        match load.shape.is_open() {
-            true => &[Metric::Cpu, Metric::Instructions, Metric::P50, Metric::P99],
-            false => &[Metric::Rate, Metric::Cpu, Metric::Instructions, Metric::P99],
+        if load.shape.is_open() {
+            &[Metric::Cpu, Metric::Instructions, Metric::P50, Metric::P99]
+        } else {
+            &[Metric::Rate, Metric::Cpu, Metric::Instructions, Metric::P99]
         }
     }
 

@@ -127,9 +127,10 @@ fn intro(comparison: &Comparison) -> Vec<Block> {
 /// The page with how noisy the machine was. Counts of instructions do not depend on it.
 fn with_noise(mut page: Page, comparison: &Comparison) -> Page {
     if !counts_only(comparison) {
-        let weight = match comparison.noise.is_noisy() {
-            true => Weight::Warning,
-            false => Weight::Note,
+        let weight = if comparison.noise.is_noisy() {
+            Weight::Warning
+        } else {
+            Weight::Note
         };
         page.intro
             .push(Block::Callout(weight, comparison.noise.sentence()));
@@ -180,9 +181,10 @@ const INSTRUCTIONS: &str = "User-space instructions tell whether the code does m
                             caches, memory and waiting are not in them.";
 
 fn rule(comparison: &Comparison) -> String {
-    match counts_only(comparison) {
-        true => RULE.replace("0.05", "0.01"),
-        false => RULE.to_owned(),
+    if counts_only(comparison) {
+        RULE.replace("0.05", "0.01")
+    } else {
+        RULE.to_owned()
     }
 }
 

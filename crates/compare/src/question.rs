@@ -44,13 +44,12 @@ impl Question {
     }
 
     pub(crate) fn metrics(&self, load: &LoadSpec) -> Vec<Metric> {
-        match self.metrics.is_empty() {
-            true => Metric::usual(load).to_vec(),
-            false => {
-                let mut metrics = self.metrics.clone();
-                metrics.retain(|metric| metric.applies_to(load));
-                metrics
-            }
+        if self.metrics.is_empty() {
+            Metric::usual(load).to_vec()
+        } else {
+            let mut metrics = self.metrics.clone();
+            metrics.retain(|metric| metric.applies_to(load));
+            metrics
         }
     }
 

@@ -283,9 +283,10 @@ impl Manifest {
                 rate
             }
         });
-        parts.extend(match load.close {
-            true => need(&all.close, "a new connection for every request")?,
-            false => all.keep.clone(),
+        parts.extend(if load.close {
+            need(&all.close, "a new connection for every request")?
+        } else {
+            all.keep.clone()
         });
         if load.pipeline > 1 {
             parts.extend(need(&all.pipeline, "pipelining")?);
@@ -314,9 +315,10 @@ impl Manifest {
             words.extend(filled(&need(&all.header, "request headers")?, &values)?);
         }
         let after = protocol.after.as_ref().unwrap_or(&all.after);
-        words.extend(match load.flow {
-            true => filled(&need(&all.flow, "flows of several requests")?, values)?,
-            false => filled(after, values)?,
+        words.extend(if load.flow {
+            filled(&need(&all.flow, "flows of several requests")?, values)?
+        } else {
+            filled(after, values)?
         });
         Ok(words)
     }

@@ -307,9 +307,10 @@ fn protocol_part(
     protocol: Protocol,
     raw: &RawProtocolPart,
 ) -> Result<ProtocolPart, FileError> {
-    let own = match protocol.is_grpc() {
-        true => Placeholder::GRPC,
-        false => &[],
+    let own = if protocol.is_grpc() {
+        Placeholder::GRPC
+    } else {
+        &[]
     };
     let after = raw.after.as_ref();
     Ok(ProtocolPart {
@@ -329,9 +330,10 @@ fn arguments(
         part.map(|part| words(source, part, own)).transpose()
     };
     let (span, raw) = (raw.span(), raw.get_ref());
-    let either = |one: bool, other: bool, names: &str| match one || other {
-        true => Ok(()),
-        false => {
+    let either = |one: bool, other: bool, names: &str| {
+        if one || other {
+            Ok(())
+        } else {
             let message =
                 format!("`[arguments]` needs {names}: without it the tool cannot generate a load");
             Err(source.fault(span.clone(), message))

@@ -152,9 +152,10 @@ fn time_limit(load: &Load) -> Duration {
 
 /// The program of that name in `PATH`, or at that path.
 fn find_program(name: &str) -> Option<PathBuf> {
-    match name.contains('/') {
-        true => Some(PathBuf::from(name)).filter(|path| is_program(path)),
-        false => on_path(name).into_iter().next(),
+    if name.contains('/') {
+        Some(PathBuf::from(name)).filter(|path| is_program(path))
+    } else {
+        on_path(name).into_iter().next()
     }
 }
 

@@ -53,9 +53,10 @@ impl Absent {
     /// What was not measured, on which servers, why, and the command that changes it.
     pub fn sentence(&self) -> String {
         let Unavailable { what, why, remedy } = &self.reason;
-        let place = match self.everywhere {
-            true => String::new(),
-            false => format!(" ({})", list(&self.servers)),
+        let place = if self.everywhere {
+            String::new()
+        } else {
+            format!(" ({})", list(&self.servers))
         };
         let remedy = remedy
             .as_ref()

@@ -38,9 +38,10 @@ pub fn table(workload: &WorkloadCosts<'_>, medium: Medium) -> Table {
         // Two servers are easier to compare in a line, even in two blocks.
         Medium::Terminal(width) => servers <= 2 || fits(&table, width),
     };
-    match has_room {
-        true => table,
-        false => one_below_the_other(workload, medium),
+    if has_room {
+        table
+    } else {
+        one_below_the_other(workload, medium)
     }
 }
 

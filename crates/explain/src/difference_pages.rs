@@ -91,15 +91,16 @@ impl Difference<'_> {
         let cpu = cpu.and_then(|cost| Some((cost.is_clear(), cost.change?)));
         let cpu = cpu.map_or_else(String::new, |(is_clear, found)| {
             let [middle, low, high] = [found.ratio, found.low, found.high].map(change);
-            match is_clear {
-                true => format!(
+            if is_clear {
+                format!(
                     " CPU time {}: {middle} (95 % interval {low} to {high}).",
                     per(self.before.unit)
-                ),
-                false => format!(
+                )
+            } else {
+                format!(
                     " No certain change of the CPU time {}; it is between {low} and {high}.",
                     per(self.before.unit)
-                ),
+                )
             }
         });
         let new = self.named("New", |cost| cost.is_new());
@@ -116,9 +117,10 @@ impl Difference<'_> {
     /// The figures and system calls that this is true of: ` New: madvise.`
     fn named(&self, title: &str, is_so: impl Fn(&CostChange<'_>) -> bool) -> String {
         let names = self.names(is_so);
-        match names.is_empty() {
-            true => String::new(),
-            false => format!(" {title}: {}.", list(&names)),
+        if names.is_empty() {
+            String::new()
+        } else {
+            format!(" {title}: {}.", list(&names))
         }
     }
 

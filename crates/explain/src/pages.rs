@@ -132,9 +132,10 @@ impl ExplanationSummary<'_> {
             }
         };
         let name: String = name.chars().map(kept).collect();
-        match is_first {
-            true => name,
-            false => format!("{name}-{}", place + 1),
+        if is_first {
+            name
+        } else {
+            format!("{name}-{}", place + 1)
         }
     }
 

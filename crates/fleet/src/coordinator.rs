@@ -187,9 +187,10 @@ impl<P: DeserializeOwned> Coordinator<P> {
             }),
             AgentMessage::Ready { load } => {
                 let of_agent = self.of_load(agent, load, "a ready signal")?;
-                match std::mem::replace(&mut of_agent.is_ready, true) {
-                    false => Ok(()),
-                    true => Err(self.foreign(agent, "a second ready signal")),
+                if std::mem::replace(&mut of_agent.is_ready, true) {
+                    Err(self.foreign(agent, "a second ready signal"))
+                } else {
+                    Ok(())
                 }
             }
             AgentMessage::Running { load, progress } => {
@@ -496,12 +497,13 @@ impl<P: DeserializeOwned> Coordinator<P> {
             }
             _ => false,
         };
-        match is_late {
-            false => Ok(()),
-            true => Err(FleetError::NoResult {
+        if is_late {
+            Err(FleetError::NoResult {
                 agents: self.names(|agent| missing(agent, &|it| it.result.is_some())),
                 within,
-            }),
+            })
+        } else {
+            Ok(())
         }
     }
 

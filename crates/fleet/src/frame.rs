@@ -266,12 +266,13 @@ impl Frames {
         let Some(text) = whole else {
             return Ok(Line::Part { agent });
         };
-        match checksum(&self.fleet, &header, &text) == header.checksum {
-            true => Ok(Line::Message(Framed { agent, text })),
-            false => Err(FrameError::Damaged {
+        if checksum(&self.fleet, &header, &text) == header.checksum {
+            Ok(Line::Message(Framed { agent, text }))
+        } else {
+            Err(FrameError::Damaged {
                 agent,
                 sequence: header.sequence,
-            }),
+            })
         }
     }
 }

@@ -137,9 +137,10 @@ impl<'a> Frame<'a> {
     #[inline]
     pub fn content(&self) -> Result<&'a [u8], FrameError> {
         let has_priority = self.kind == Kind::HEADERS && self.has(flag::PRIORITY);
-        match self.has(flag::PADDED) || has_priority {
-            true => self.bare_content(has_priority),
-            false => Ok(self.payload),
+        if self.has(flag::PADDED) || has_priority {
+            self.bare_content(has_priority)
+        } else {
+            Ok(self.payload)
         }
     }
 

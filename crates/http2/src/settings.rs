@@ -75,9 +75,10 @@ pub fn read_settings(
     Ok(settings.iter().map(|&[a, b, c, d, e, f]| {
         let setting = Setting(u16::from_be_bytes([a, b]));
         let value = u32::from_be_bytes([c, d, e, f]);
-        match setting.allows(value) {
-            true => Ok((setting, value)),
-            false => Err(FrameError::Setting(setting)),
+        if setting.allows(value) {
+            Ok((setting, value))
+        } else {
+            Err(FrameError::Setting(setting))
         }
     }))
 }

@@ -152,9 +152,10 @@ impl FromStr for Method {
     fn from_str(name: &str) -> Result<Self, MethodError> {
         let is_capital = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase());
         // In a Hurl file, HTTP begins a response; Prony opens no tunnels.
-        match is_capital && !matches!(name, "HTTP" | "CONNECT") {
-            true => Ok(Self(name.into())),
-            false => Err(MethodError(name.into())),
+        if is_capital && !matches!(name, "HTTP" | "CONNECT") {
+            Ok(Self(name.into()))
+        } else {
+            Err(MethodError(name.into()))
         }
     }
 }

@@ -33,9 +33,10 @@ pub fn write(scenario: &Scenario, comments: &[String]) -> Result<String, WriteEr
         }
         write_entry(entry, &mut out)?;
     }
-    match out.len() > prony_hurl::MAX_FILE_BYTES {
-        true => Err(WriteError::TooLong(out.len())),
-        false => Ok(out),
+    if out.len() > prony_hurl::MAX_FILE_BYTES {
+        Err(WriteError::TooLong(out.len()))
+    } else {
+        Ok(out)
     }
 }
 
@@ -345,9 +346,10 @@ impl Escaped {
 /// What is before a colon.
 fn key(text: &Text) -> Result<String, NoName> {
     let written = restricted(text, is_plain_in_key);
-    match written.is_empty() {
-        true => Err(NoName),
-        false => Ok(written),
+    if written.is_empty() {
+        Err(NoName)
+    } else {
+        Ok(written)
     }
 }
 
@@ -368,9 +370,10 @@ fn restricted(text: &Text, is_plain: impl Fn(char) -> bool) -> String {
             Piece::Variable(name) => writer.out.push_str(&format!("{{{{{name}}}}}")),
             Piece::Literal(literal) => {
                 for c in literal.chars() {
-                    match is_plain(c) && !(c == '[' && writer.out.is_empty()) {
-                        true => writer.out.push(c),
-                        false => writer.unicode(c),
+                    if is_plain(c) && !(c == '[' && writer.out.is_empty()) {
+                        writer.out.push(c);
+                    } else {
+                        writer.unicode(c);
                     }
                 }
             }

@@ -158,9 +158,10 @@ impl Control {
             io::ErrorKind::TimedOut => failed("it did not respond within 60 s".to_owned()),
             _ => failed(error.to_string()),
         })?;
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(failed(last_line(&output.stderr, output.status))),
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(failed(last_line(&output.stderr, output.status)))
         }
     }
 

@@ -149,12 +149,13 @@ impl Accepted {
     fn unasked(&self, name: &str) -> Mismatch {
         let names: Vec<&str> = self.0.iter().map(|coding| coding.name()).collect();
         let received = format!("content-encoding {}", name.escape_default());
-        let expected = match names.is_empty() {
-            true => "no content-encoding, because the request accepts none".to_owned(),
-            false => format!(
+        let expected = if names.is_empty() {
+            "no content-encoding, because the request accepts none".to_owned()
+        } else {
+            format!(
                 "a content-encoding that the request accepts ({})",
                 names.join(", ")
-            ),
+            )
         };
         Mismatch { expected, received }
     }
@@ -174,12 +175,13 @@ fn decode(coding: Coding, body: &[u8], longest: u64) -> Result<Vec<u8>, Mismatch
         expected: format!("a body that {name} can decode"),
         received: format!("{} bytes of broken {name}: {error}", body.len()),
     })?;
-    match decoded.len() as u64 > longest {
-        false => Ok(decoded),
-        true => Err(Mismatch {
+    if decoded.len() as u64 > longest {
+        Err(Mismatch {
             expected: format!("a body of at most {longest} bytes, decoded"),
             received: format!("more than that from {} bytes of {name}", body.len()),
-        }),
+        })
+    } else {
+        Ok(decoded)
     }
 }
 
@@ -201,9 +203,10 @@ fn inflated(body: &[u8], longest: u64) -> io::Result<Vec<u8>> {
     let mut decoder = ZlibDecoder::new(body);
     let decoded = read(&mut decoder, longest)?;
     let is_whole = decoded.len() as u64 <= longest;
-    match is_whole && decoder.total_in() < body.len() as u64 {
-        true => Err(io::Error::other("bytes follow its end")),
-        false => Ok(decoded),
+    if is_whole && decoder.total_in() < body.len() as u64 {
+        Err(io::Error::other("bytes follow its end"))
+    } else {
+        Ok(decoded)
     }
 }
 

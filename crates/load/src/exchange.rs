@@ -248,9 +248,10 @@ impl<'a> Conversation<'a> {
             endpoint: endpoint.clone(),
             timeout,
             wire,
-            source: match scenario.is_one_request() {
-                true => Source::User(scenario.user(0, 0, FlowShare::ALL), http),
-                false => Source::Flows,
+            source: if scenario.is_one_request() {
+                Source::User(scenario.user(0, 0, FlowShare::ALL), http)
+            } else {
+                Source::Flows
             },
             is_idempotent: request.is_idempotent(0),
             link: None,

@@ -360,13 +360,18 @@ impl LoadPlan {
             let one = "a load in batches";
             Err(PlanError::Contradiction { one, other })
         };
-        match () {
-            () if self.shape != LoadShape::Closed => contradiction("a schedule or think times"),
-            () if self.all_threads() > 1 => contradiction("several threads"),
-            () if self.pipeline > 1 => contradiction(self.in_flight_words().several),
-            () if !self.warmup.is_zero() => contradiction("a warm-up"),
-            () if self.requests.is_some() => contradiction("a number of requests"),
-            () => Ok(()),
+        if self.shape != LoadShape::Closed {
+            contradiction("a schedule or think times")
+        } else if self.all_threads() > 1 {
+            contradiction("several threads")
+        } else if self.pipeline > 1 {
+            contradiction(self.in_flight_words().several)
+        } else if !self.warmup.is_zero() {
+            contradiction("a warm-up")
+        } else if self.requests.is_some() {
+            contradiction("a number of requests")
+        } else {
+            Ok(())
         }
     }
 
@@ -393,16 +398,21 @@ impl LoadPlan {
         }
         if let LoadRequest::Scenario(scenario, _) = &self.request {
             let is_one_request = scenario.is_one_request();
-            let one = match () {
-                () if self.pipeline > 1 => self.in_flight_words().several,
-                () if self.streams > 0 => "held streams",
-                () if self.events => "event streams",
-                () if self.sampling.is_some() && !is_one_request => "one expected response",
-                () => return Ok(()),
+            let one = if self.pipeline > 1 {
+                self.in_flight_words().several
+            } else if self.streams > 0 {
+                "held streams"
+            } else if self.events {
+                "event streams"
+            } else if self.sampling.is_some() && !is_one_request {
+                "one expected response"
+            } else {
+                return Ok(());
             };
-            return match is_one_request {
-                true => contradiction(one, "requests that differ"),
-                false => contradiction(one, "a scenario"),
+            return if is_one_request {
+                contradiction(one, "requests that differ")
+            } else {
+                contradiction(one, "a scenario")
             };
         }
         Ok(())
@@ -472,17 +482,18 @@ impl LoadPlan {
 
     /// What several requests in flight over one connection are called.
     fn in_flight_words(&self) -> InFlightWords {
-        match self.protocol().is_http1() {
-            true => InFlightWords {
+        if self.protocol().is_http1() {
+            InFlightWords {
                 depth: "the pipeline's depth",
                 requests: "requests in a pipeline",
                 several: "pipelining",
-            },
-            false => InFlightWords {
+            }
+        } else {
+            InFlightWords {
                 depth: "the number of streams per connection",
                 requests: "streams per connection",
                 several: "several streams per connection",
-            },
+            }
         }
     }
 
@@ -527,9 +538,10 @@ fn zero(what: &'static str) -> PlanError {
 }
 
 fn at_most(what: &'static str, given: u64, most: u64) -> Result<(), PlanError> {
-    match given > most {
-        true => Err(PlanError::TooMany { what, given, most }),
-        false => Ok(()),
+    if given > most {
+        Err(PlanError::TooMany { what, given, most })
+    } else {
+        Ok(())
     }
 }
 

@@ -133,9 +133,10 @@ impl RequestParts {
     ///
     /// If HTTP/2 cannot express it.
     pub fn http2(&self) -> Result<StreamRequest, RequestError> {
-        match self.method == Method::CONNECT {
-            true => Err(StreamRequestError::Connect.into()),
-            false => Ok(self.plain_http2()),
+        if self.method == Method::CONNECT {
+            Err(StreamRequestError::Connect.into())
+        } else {
+            Ok(self.plain_http2())
         }
     }
 
@@ -340,9 +341,10 @@ impl<R> RequestSet<R> {
 fn common_method<'a, R>(requests: &'a [R], method: impl Fn(&'a R) -> &'a str) -> &'a str {
     let mut methods = requests.iter().map(method);
     let first = methods.next().unwrap_or_default();
-    match methods.all(|other| other == first) {
-        true => first,
-        false => "various",
+    if methods.all(|other| other == first) {
+        first
+    } else {
+        "various"
     }
 }
 

@@ -113,9 +113,12 @@ fn request(
 fn object(line: &[u8]) -> Result<Map<String, Value>, String> {
     let no_object =
         |what: &str| format!("not a JSON object ({what}); write for instance {{\"path\": \"/\"}}");
-    let value: Value = prony_model::from_json(line).map_err(|error| match error.is_data() {
-        true => format!("{}; give it once", without_line(error)),
-        false => no_object(&without_line(error)),
+    let value: Value = prony_model::from_json(line).map_err(|error| {
+        if error.is_data() {
+            format!("{}; give it once", without_line(error))
+        } else {
+            no_object(&without_line(error))
+        }
     })?;
     let Value::Object(fields) = value else {
         return Err(no_object(kind(&value)));

@@ -187,9 +187,10 @@ impl ScenarioRequest {
     ///
     /// If the method is CONNECT: a connection that has become a tunnel carries no further request.
     pub fn new(parts: RequestParts) -> Result<Self, RequestError> {
-        match *parts.method() == Method::CONNECT {
-            true => Err(RequestError::Tunnel),
-            false => Ok(Self(parts)),
+        if *parts.method() == Method::CONNECT {
+            Err(RequestError::Tunnel)
+        } else {
+            Ok(Self(parts))
         }
     }
 

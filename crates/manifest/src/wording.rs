@@ -48,9 +48,10 @@ fn out_of_range(found: &str, expected: &str) -> Option<String> {
         "u64" | "usize" => u64::MAX.into(),
         _ => return None,
     };
-    Some(match number < least {
-        true => format!("it must be at least {least}"),
-        false => format!("it must be at most {most}"),
+    Some(if number < least {
+        format!("it must be at least {least}")
+    } else {
+        format!("it must be at most {most}")
     })
 }
 

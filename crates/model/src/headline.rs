@@ -41,9 +41,10 @@ impl Measurement {
             return self.user_instructions.as_ref()?.per_request();
         }
         let work = self.load.work();
-        let figure = match self.load.load.shape.is_open() {
-            true => work.latency_ns?.p50 as f64,
-            false => work.rate_per_s,
+        let figure = if self.load.load.shape.is_open() {
+            work.latency_ns?.p50 as f64
+        } else {
+            work.rate_per_s
         };
         (figure.is_finite() && figure > 0.0).then_some(figure)
     }

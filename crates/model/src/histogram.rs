@@ -170,9 +170,10 @@ fn check_encoding(bytes: &[u8]) -> Result<(), HistogramError> {
         && number(24..32) == Some(LatencyHistogram::HIGHEST_NS);
     // Negative numbers count empty buckets; the lowest 64-bit number has no positive counterpart.
     let overflows = counts.windows(9).any(|bytes| bytes == [0xff; 9]);
-    match is_plain && has_bounds && !overflows {
-        true => Ok(()),
-        false => Err(HistogramError::Bounds),
+    if is_plain && has_bounds && !overflows {
+        Ok(())
+    } else {
+        Err(HistogramError::Bounds)
     }
 }
 

@@ -37,10 +37,7 @@ impl Protocol {
 
     /// The scheme of its URLs.
     pub const fn scheme(self) -> &'static str {
-        match self.is_tls() {
-            true => "https",
-            false => "http",
-        }
+        if self.is_tls() { "https" } else { "http" }
     }
 
     /// Whether it is HTTP/1.1, in which a connection serves one request at a time.

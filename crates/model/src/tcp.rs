@@ -63,9 +63,10 @@ impl TcpEvents {
         if slow == 0 || longest_ns < SHORTEST_TIMEOUT_NS {
             return None;
         }
-        let syns = match longest_ns >= SYN_TIMEOUT_NS {
-            true => self.retransmitted_syns,
-            false => 0,
+        let syns = if longest_ns >= SYN_TIMEOUT_NS {
+            self.retransmitted_syns
+        } else {
+            0
         };
         let others = self.timeouts.saturating_sub(self.retransmitted_syns);
         let syns_text = (syns > 0).then(|| {

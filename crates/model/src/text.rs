@@ -79,9 +79,10 @@ pub fn parse_stages(text: &str) -> Result<Vec<Stage>, RateError> {
     {
         return Err(RateError::Endless(endless.to_string()));
     }
-    match stages.iter().all(|stage| stage.peak_per_s() == 0.0) {
-        true => Err(RateError::AllZero),
-        false => Ok(stages),
+    if stages.iter().all(|stage| stage.peak_per_s() == 0.0) {
+        Err(RateError::AllZero)
+    } else {
+        Ok(stages)
     }
 }
 
@@ -129,9 +130,10 @@ fn rate_or_zero(text: &str) -> Result<f64, RateError> {
             .map_or((number, 0), |digits| (digits, 6)),
     };
     let plain = digits.chars().all(|c| c.is_ascii_digit() || c == '.');
-    let rate: f64 = match plain {
-        true => format!("{digits}e{exponent}").parse().map_err(|_| none())?,
-        false => return Err(none()),
+    let rate: f64 = if plain {
+        format!("{digits}e{exponent}").parse().map_err(|_| none())?
+    } else {
+        return Err(none());
     };
     let rate = rate / seconds;
     match rate {

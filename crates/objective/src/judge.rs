@@ -308,9 +308,10 @@ fn evidence(objective: &Objective, batches: &[Batch]) -> Option<Evidence> {
     let is_share =
         objective.percentile().is_some() || matches!(objective, Objective::Errors { .. });
     // A share of 0 in every batch does not vary at all, but few responses do not support it.
-    let interval = match is_share {
-        true => of_batches.with(share_of(part as u64, size as u64)),
-        false => of_batches,
+    let interval = if is_share {
+        of_batches.with(share_of(part as u64, size as u64))
+    } else {
+        of_batches
     };
     let Interval { low, high } = interval;
     Some(Evidence {

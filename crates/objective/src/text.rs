@@ -60,9 +60,10 @@ struct PositionText<'a>(&'a ObjectiveError);
 impl fmt::Display for PositionText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ObjectiveError { part, position, .. } = self.0;
-        match part.is_empty() {
-            true => Ok(()),
-            false => write!(f, "`{part}` (at character {position}): "),
+        if part.is_empty() {
+            Ok(())
+        } else {
+            write!(f, "`{part}` (at character {position}): ")
         }
     }
 }
@@ -157,9 +158,10 @@ fn read(text: &str) -> Result<Objective, Problem> {
         return Err(Problem::NoObjective);
     }
     if wrong_if_below != (name == "rate") {
-        return Err(match known(name) {
-            true => side(name),
-            false => Problem::Name { name: name.into() },
+        return Err(if known(name) {
+            side(name)
+        } else {
+            Problem::Name { name: name.into() }
         });
     }
     Ok(match name {

@@ -64,9 +64,10 @@ impl Default for Axis {
 impl Axis {
     /// An axis with its title, which should name the unit. The title of a logarithmic axis says so.
     pub fn new(title: &str, scale: Scale, tick: fn(f64) -> String) -> Self {
-        let title = match scale.is_log() {
-            true => format!("{title} (log scale)"),
-            false => title.to_owned(),
+        let title = if scale.is_log() {
+            format!("{title} (log scale)")
+        } else {
+            title.to_owned()
         };
         Self { title, scale, tick }
     }
@@ -143,9 +144,10 @@ impl Chart {
 
     /// An image has nothing to interact with; a chart whose points are links is a group.
     fn role(&self) -> &'static str {
-        match self.body.0.contains("<a ") {
-            true => "group",
-            false => "img",
+        if self.body.0.contains("<a ") {
+            "group"
+        } else {
+            "img"
         }
     }
 

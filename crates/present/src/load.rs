@@ -117,9 +117,10 @@ pub fn short(load: &LoadSpec) -> String {
 
 /// From when to when this load's latency is measured, in a few words.
 pub fn latency(load: &LoadSpec) -> &'static str {
-    match load.shape.is_open() {
-        true => "from the scheduled arrival",
-        false => "closed loop",
+    if load.shape.is_open() {
+        "from the scheduled arrival"
+    } else {
+        "closed loop"
     }
 }
 
@@ -138,9 +139,10 @@ pub fn ack_wait(share: f64) -> String {
 
 /// What the latency of this load is called.
 pub fn latency_name(load: &LoadSpec) -> &'static str {
-    match load.flows {
-        true => "time of flows",
-        false => "latency",
+    if load.flows {
+        "time of flows"
+    } else {
+        "latency"
     }
 }
 
@@ -210,9 +212,10 @@ fn property(words: impl Into<String>, slug: impl Into<String>) -> Property {
 }
 
 fn property_if(is_there: bool, words: impl Into<String>, slug: impl Into<String>) -> Property {
-    match is_there {
-        true => property(words, slug),
-        false => Property::default(),
+    if is_there {
+        property(words, slug)
+    } else {
+        Property::default()
     }
 }
 
@@ -312,9 +315,10 @@ fn trait_properties(load: &LoadSpec) -> [Property; 7] {
             format!("beside {} held streams", exact(streams as u64)),
             format!("streams-{streams}"),
         ),
-        match load.messages {
-            true => property_if(load.events, "messages counted", "messages"),
-            false => property_if(load.events, "events counted", "events"),
+        if load.messages {
+            property_if(load.events, "messages counted", "messages")
+        } else {
+            property_if(load.events, "events counted", "events")
         },
         property_if(load.first_byte, "first byte timed", "first-byte"),
         property_if(load.spin, "busy-waiting generator", "spin"),

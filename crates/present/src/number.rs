@@ -36,9 +36,10 @@ pub fn whole(value: f64) -> String {
         }
         text.push(digit);
     }
-    match value < 0.0 && digits != "0" {
-        true => format!("−{text}"),
-        false => text,
+    if value < 0.0 && digits != "0" {
+        format!("−{text}")
+    } else {
+        text
     }
 }
 
@@ -82,9 +83,10 @@ pub fn exact_rate_of(things: &str, per_second: f64) -> String {
 }
 
 fn to_a_tenth(per_second: f64) -> String {
-    match per_second < 100.0 {
-        true => ((per_second * 10.0).round() / 10.0).to_string(),
-        false => exact(per_second.round() as u64),
+    if per_second < 100.0 {
+        ((per_second * 10.0).round() / 10.0).to_string()
+    } else {
+        exact(per_second.round() as u64)
     }
 }
 
@@ -187,10 +189,12 @@ fn change_to(ratio: f64, decimals: usize) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let decimals = if percent.abs() >= 99.95 { 0 } else { decimals };
     let digits = format!("{:.decimals$}", percent.abs());
-    let sign = match digits.chars().any(|c| ('1'..='9').contains(&c)) {
-        false => "±",
-        true if percent < 0.0 => "−",
-        true => "+",
+    let sign = if !digits.chars().any(|c| ('1'..='9').contains(&c)) {
+        "±"
+    } else if percent < 0.0 {
+        "−"
+    } else {
+        "+"
     };
     format!("{sign}{digits} %")
 }
@@ -216,9 +220,10 @@ pub fn short(figure: &str) -> String {
         Some((number, unit)) => (number, format!(" {unit}")),
         None => (figure, String::new()),
     };
-    let number = match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
     };
     format!("{number}{unit}")
 }

@@ -204,9 +204,12 @@ impl Page {
 
     /// The page as Markdown whose headings are below those that begin with `above`.
     fn markdown_below(&self, above: &str) -> String {
-        let heading = |signs: &str, title: &str| match title.is_empty() {
-            true => String::new(),
-            false => format!("{above}{signs} {}", escaped(title)),
+        let heading = |signs: &str, title: &str| {
+            if title.is_empty() {
+                String::new()
+            } else {
+                format!("{above}{signs} {}", escaped(title))
+            }
         };
         let mut parts = vec![heading("#", &self.title)];
         let facts = self
@@ -221,12 +224,11 @@ impl Page {
                 .map(|text| escaped(text))
                 .into();
             content.extend(section.blocks.iter().map(block));
-            match section.folds {
-                true => parts.push(folded(&escaped(&section.title), &content)),
-                false => {
-                    parts.push(heading("##", &section.title));
-                    parts.extend(content);
-                }
+            if section.folds {
+                parts.push(folded(&escaped(&section.title), &content));
+            } else {
+                parts.push(heading("##", &section.title));
+                parts.extend(content);
             }
         }
         paragraphs(&parts) + "\n"

@@ -171,9 +171,10 @@ impl Cell {
     /// A cell with a text that may be empty; it is then blank, without a sign for a missing figure.
     pub fn blank(text: impl Into<String>) -> Self {
         let text: String = text.into();
-        match text.is_empty() {
-            true => Self::text(" "),
-            false => Self::text(text),
+        if text.is_empty() {
+            Self::text(" ")
+        } else {
+            Self::text(text)
         }
     }
 

@@ -18,9 +18,10 @@ pub struct Paint {
 impl Paint {
     /// The text with the attributes of an ANSI code, such as `"1;31"`.
     pub fn with(self, code: &str, text: &str) -> String {
-        match self.colour {
-            true => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-            false => text.to_owned(),
+        if self.colour {
+            format!("\u{1b}[{code}m{text}\u{1b}[0m")
+        } else {
+            text.to_owned()
         }
     }
 
@@ -48,9 +49,10 @@ impl Paint {
 /// The text cut to `letters` characters, without control characters, which would move the cursor.
 pub fn cut(text: &str, letters: usize) -> String {
     let clean = text.chars().map(visible);
-    match text.chars().count() > letters {
-        true => clean.take(letters.saturating_sub(1)).chain(['…']).collect(),
-        false => clean.collect(),
+    if text.chars().count() > letters {
+        clean.take(letters.saturating_sub(1)).chain(['…']).collect()
+    } else {
+        clean.collect()
     }
 }
 
@@ -83,9 +85,10 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         for (i, piece) in word.chunks(width).enumerate() {
             let fits = i == 0 && line.len() + 1 + piece.len() <= width;
             if !line.is_empty() {
-                match fits {
-                    true => line.push(' '),
-                    false => lines.push(line.drain(..).collect()),
+                if fits {
+                    line.push(' ');
+                } else {
+                    lines.push(line.drain(..).collect());
                 }
             }
             line.extend(piece);
@@ -99,9 +102,10 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
 pub fn listing(rows: &[(impl AsRef<str>, String)], width: usize) -> String {
     let heads = rows.iter().map(|(head, _)| head.as_ref().chars().count());
     let head_width = heads.max().unwrap_or(0);
-    let indent = match width < head_width + 4 + LEAST_TEXT {
-        true => 6,
-        false => head_width + 4,
+    let indent = if width < head_width + 4 + LEAST_TEXT {
+        6
+    } else {
+        head_width + 4
     };
     let mut out = String::new();
     for (head, text) in rows {

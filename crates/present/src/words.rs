@@ -37,9 +37,10 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
 pub fn command_line(words: &[String]) -> String {
     let quoted = words.iter().map(|word| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+{}".contains(c);
-        match !word.is_empty() && word.chars().all(plain) {
-            true => word.clone(),
-            false => format!("'{}'", word.replace('\'', "'\\''")),
+        if !word.is_empty() && word.chars().all(plain) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
         }
     });
     quoted.collect::<Vec<_>>().join(" ")

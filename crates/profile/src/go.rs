@@ -83,9 +83,10 @@ impl<'a> FunctionTable<'a> {
         }
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            match self.start(middle)? <= offset {
-                true => low = middle,
-                false => high = middle,
+            if self.start(middle)? <= offset {
+                low = middle;
+            } else {
+                high = middle;
             }
         }
         let function = word(self.bytes, self.entry(low)?.checked_add(4)?)? as usize;

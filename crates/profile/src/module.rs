@@ -257,9 +257,12 @@ impl Elf {
 fn open(pid: i32, mapped: &Range<u64>, path: &Path) -> io::Result<File> {
     let mapping = format!("/proc/{pid}/map_files/{:x}-{:x}", mapped.start, mapped.end);
     // Opening a device could do something.
-    let open = |path: &Path| match fs::metadata(path)?.is_file() {
-        true => File::open(path),
-        false => Err(io::Error::other("not a regular file")),
+    let open = |path: &Path| {
+        if fs::metadata(path)?.is_file() {
+            File::open(path)
+        } else {
+            Err(io::Error::other("not a regular file"))
+        }
     };
     let in_its_root = || {
         let relative = path.strip_prefix("/").unwrap_or(path);

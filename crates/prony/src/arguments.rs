@@ -160,9 +160,10 @@ fn at_most(most: usize, text: &str) -> Result<usize, String> {
 
 /// A name, which must not be empty.
 pub fn name(text: &str) -> Result<String, String> {
-    match text.trim().is_empty() {
-        true => Err("a name is empty; `prony list` shows the available names".into()),
-        false => Ok(text.to_owned()),
+    if text.trim().is_empty() {
+        Err("a name is empty; `prony list` shows the available names".into())
+    } else {
+        Ok(text.to_owned())
     }
 }
 
@@ -238,9 +239,10 @@ pub fn command_line() -> Vec<String> {
 /// What is in a file, or comes from standard input if it is `-`, of at most [`LONGEST_BODY`] bytes. The error does not
 /// name the file.
 pub fn file_or_stdin(path: &Path) -> Result<Vec<u8>, String> {
-    let read = match path.as_os_str() == "-" {
-        true => bounded(io::stdin().lock()),
-        false => File::open(path).and_then(bounded),
+    let read = if path.as_os_str() == "-" {
+        bounded(io::stdin().lock())
+    } else {
+        File::open(path).and_then(bounded)
     };
     let bytes = read.map_err(|error| error.to_string())?;
     bytes.ok_or_else(|| format!("it is {}", too_long()))

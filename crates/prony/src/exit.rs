@@ -39,9 +39,10 @@ pub fn interrupt_on_signals() -> io::Result<Arc<AtomicBool>> {
 
 /// [`FAILURE`] if something failed, or else success.
 pub fn failure_if(failed: bool) -> ExitCode {
-    match failed {
-        true => ExitCode::from(FAILURE),
-        false => ExitCode::SUCCESS,
+    if failed {
+        ExitCode::from(FAILURE)
+    } else {
+        ExitCode::SUCCESS
     }
 }
 
@@ -75,24 +76,27 @@ pub fn status(outcome: Outcome) -> ExitCode {
 pub fn status_without_a_command(message: &clap::Error) -> ExitCode {
     let text = message.render();
     if message.use_stderr() {
-        match output::shows_colours(&std::io::stderr()) {
-            true => err!("{}", text.ansi()),
-            false => err!("{text}"),
+        if output::shows_colours(&std::io::stderr()) {
+            err!("{}", text.ansi());
+        } else {
+            err!("{text}");
         }
         return ExitCode::from(USAGE);
     }
-    match output::shows_colours(&std::io::stdout()) {
-        true => out!("{}", text.ansi()),
-        false => out!("{text}"),
+    if output::shows_colours(&std::io::stdout()) {
+        out!("{}", text.ansi());
+    } else {
+        out!("{text}");
     }
     status(Ok(ExitCode::SUCCESS))
 }
 
 /// Shows an error with all its causes, and gives the code for it.
 pub fn failure(error: &(dyn Error + 'static)) -> ExitCode {
-    let label = match fleet::is_invalid(error) {
-        true => "INVALID  ",
-        false => "error: ",
+    let label = if fleet::is_invalid(error) {
+        "INVALID  "
+    } else {
+        "error: "
     };
     err!("{label}{error}");
     let mut shown = error.to_string();

@@ -28,9 +28,10 @@ pub struct Stdout;
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = match prony_kernel::stdout_was_closed() {
-            true => Err(Errno::EBADF),
-            false => nix::unistd::write(io::stdout(), bytes),
+        let written = if prony_kernel::stdout_was_closed() {
+            Err(Errno::EBADF)
+        } else {
+            nix::unistd::write(io::stdout(), bytes)
         };
         written.map_err(io::Error::from)
     }

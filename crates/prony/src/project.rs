@@ -46,9 +46,10 @@ impl Project {
             if !folder.exists() {
                 continue;
             }
-            let into = match layout.is_shipped(&folder) {
-                true => &mut shipped,
-                false => &mut own,
+            let into = if layout.is_shipped(&folder) {
+                &mut shipped
+            } else {
+                &mut own
             };
             *into = Workloads::read(&folder)?;
         }
@@ -134,9 +135,10 @@ impl Project {
         let servers = || catalogue.servers.iter();
         let own: Vec<&Server> = servers().filter(|one| !self.ships(one)).collect();
         // Prony ships no broken servers.
-        match own.is_empty() && catalogue.broken.is_empty() {
-            true => servers().collect(),
-            false => own,
+        if own.is_empty() && catalogue.broken.is_empty() {
+            servers().collect()
+        } else {
+            own
         }
     }
 
@@ -191,10 +193,7 @@ impl Project {
     /// The ids of the project's own suites; if it has none, of those that Prony ships.
     pub fn default_suites(&self) -> Result<Vec<String>, Box<dyn Error>> {
         let [own, shipped] = self.own_and_shipped_suites()?;
-        Ok(match own.is_empty() {
-            true => shipped,
-            false => own,
-        })
+        Ok(if own.is_empty() { shipped } else { own })
     }
 
     /// The suite with this id, or in this file: a path has a slash or ends in `.toml`.
@@ -250,9 +249,10 @@ const TOUR: &str = "tour";
 
 /// The ids of the suites in a folder; none if there is no such folder.
 fn suite_ids(folder: &Path) -> Result<Vec<String>, FileError> {
-    match folder.exists() {
-        true => Suite::ids(folder),
-        false => Ok(Vec::new()),
+    if folder.exists() {
+        Suite::ids(folder)
+    } else {
+        Ok(Vec::new())
     }
 }
 

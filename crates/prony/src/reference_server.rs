@@ -65,9 +65,10 @@ impl ReferenceServers {
         if let Some(freeze) = &serving.freeze {
             run.extend(["--freeze".to_owned(), freeze.to_string()]);
         }
-        let probe = match serving.freeze.is_some() || serving.tls {
-            true => listens,
-            false => responds,
+        let probe = if serving.freeze.is_some() || serving.tls {
+            listens
+        } else {
+            responds
         };
         let certificate = serving.tls.then(|| Certificate::of(&self.layout));
         let launch = Launch {

@@ -60,18 +60,20 @@ pub fn takes_stdout(files: &[Option<ResultFile>]) -> bool {
 
 /// Shows a text for people: on standard output, or on standard error if a result is written to standard output.
 pub fn show(text: &str, files: &[Option<ResultFile>]) {
-    match takes_stdout(files) {
-        true => err!("{text}"),
-        false => out!("{text}"),
+    if takes_stdout(files) {
+        err!("{text}");
+    } else {
+        out!("{text}");
     }
 }
 
 impl ResultFile {
     /// Tries a file without changing it; `-` is standard output.
     pub fn open(path: &Path) -> Result<Self, String> {
-        let place = match path.as_os_str() == "-" {
-            true => Ok(ResultPlace::Stdout),
-            false => ResultPlace::of(path),
+        let place = if path.as_os_str() == "-" {
+            Ok(ResultPlace::Stdout)
+        } else {
+            ResultPlace::of(path)
         };
         Ok(Self {
             place: place.map_err(|why| format!("cannot write `{}`: {why}", path.display()))?,

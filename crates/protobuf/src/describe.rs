@@ -92,9 +92,10 @@ fn method_text(method: &MethodDescriptor) -> String {
 /// `head { body }`, indented by `depth`; the body has its indentation.
 fn block(head: &str, body: &str, depth: usize) -> String {
     let indent = indent(depth);
-    match body.is_empty() {
-        true => format!("{indent}{head} {{}}\n"),
-        false => format!("{indent}{head} {{\n{body}{indent}}}\n"),
+    if body.is_empty() {
+        format!("{indent}{head} {{}}\n")
+    } else {
+        format!("{indent}{head} {{\n{body}{indent}}}\n")
     }
 }
 
@@ -242,9 +243,10 @@ fn options(field: &FieldDescriptorProto, kind: &Kind) -> String {
     if set.is_some_and(|options| options.deprecated()) {
         options.push("deprecated = true".into());
     }
-    match options.is_empty() {
-        true => String::new(),
-        false => format!(" [{}]", options.join(", ")),
+    if options.is_empty() {
+        String::new()
+    } else {
+        format!(" [{}]", options.join(", "))
     }
 }
 

@@ -59,9 +59,10 @@ impl Descriptors {
             .map_err(|error| SchemaError::Invalid(format!("not a compiled file ({error})")))?;
         let name = descriptor.name().to_owned();
         if let Some(known) = self.files.get(&name) {
-            return match known.encoded == encoded || known.descriptor == descriptor {
-                true => Ok(name),
-                false => Err(invalid(&name, "two different files have this name")),
+            return if known.encoded == encoded || known.descriptor == descriptor {
+                Ok(name)
+            } else {
+                Err(invalid(&name, "two different files have this name"))
             };
         }
         check(&descriptor)?;

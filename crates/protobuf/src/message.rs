@@ -110,9 +110,10 @@ fn parse_text(
 ) -> Result<Vec<DynamicMessage>, MessageError> {
     let begin = json.trim_start();
     if begin.is_empty() {
-        return Ok(match streams {
-            true => Vec::new(),
-            false => vec![DynamicMessage::new(input.clone())],
+        return Ok(if streams {
+            Vec::new()
+        } else {
+            vec![DynamicMessage::new(input.clone())]
         });
     }
     let mut deserializer = serde_json::Deserializer::from_str(json);
@@ -393,12 +394,13 @@ fn type_at(message: &MessageDescriptor, path: &Path) -> Option<Kind> {
         let Kind::Message(message) = kind else {
             return None;
         };
-        kind = match message.is_map_entry() {
-            true => message.map_entry_value_field().kind(),
-            false => message
+        kind = if message.is_map_entry() {
+            message.map_entry_value_field().kind()
+        } else {
+            message
                 .get_field_by_json_name(key)
                 .or_else(|| message.get_field_by_name(key))?
-                .kind(),
+                .kind()
         };
     }
     Some(kind)

@@ -206,9 +206,10 @@ impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
     /// # Errors
     /// If the server does not know it, or sends files that do not define it or do not fit together.
     pub fn schema(&mut self, symbol: &str) -> Result<Schema, ReflectionError> {
-        let symbol = match symbol.contains('/') {
-            true => split_method_name(symbol).map_or(symbol, |(service, _)| service),
-            false => symbol,
+        let symbol = if symbol.contains('/') {
+            split_method_name(symbol).map_or(symbol, |(service, _)| service)
+        } else {
+            symbol
         };
         self.schema_of(std::slice::from_ref(&symbol.to_owned()))
     }

@@ -51,9 +51,10 @@ fn search_path(protos: &[PathBuf], import_paths: &[PathBuf]) -> Vec<PathBuf> {
     let all = import_paths.iter().map(PathBuf::as_path);
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in all.chain(own).chain(current) {
-        let folder = match folder.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => folder,
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
         };
         if !folders.iter().any(|known| known == folder) {
             folders.push(folder.to_owned());

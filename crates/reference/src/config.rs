@@ -124,9 +124,10 @@ mod tests {
                 "TLS_KEY" => "/tls/key.pem",
                 _ => "/assets",
             };
-            match name == changed.0 {
-                true => changed.1.map(str::to_owned),
-                false => Some(usual.to_owned()),
+            if name == changed.0 {
+                changed.1.map(str::to_owned)
+            } else {
+                Some(usual.to_owned())
             }
         })
     }

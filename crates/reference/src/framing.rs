@@ -251,9 +251,10 @@ fn read_head<'a>(request: &httparse::Request<'_, 'a>) -> Result<(Head<'a>, Body)
     if no_host || fields.hosts > 1 || two_lengths {
         return Err(Refusal::Malformed);
     }
-    let body = match fields.chunked {
-        true => Body::Chunked(Chunked::Size),
-        false => Body::Length(fields.length.unwrap_or(0)),
+    let body = if fields.chunked {
+        Body::Chunked(Chunked::Size)
+    } else {
+        Body::Length(fields.length.unwrap_or(0))
     };
     let head = Head {
         method: Method::of(request.method.unwrap_or_default().as_bytes()),

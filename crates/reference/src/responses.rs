@@ -307,9 +307,10 @@ fn read_quotes(path: &Path, texts: &mut Texts) -> Result<Vec<Prepared>, Referenc
             Prepared::new("200 OK", &[content_type], body)
         })
         .collect();
-    match quotes.is_empty() {
-        true => Err(ReferenceError::NoQuotes(path.to_owned())),
-        false => Ok(quotes),
+    if quotes.is_empty() {
+        Err(ReferenceError::NoQuotes(path.to_owned()))
+    } else {
+        Ok(quotes)
     }
 }
 

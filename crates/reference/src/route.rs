@@ -59,9 +59,10 @@ impl Route {
 
 /// The path of a target in origin form (`/path?query`) or absolute form (`http://host/path`).
 fn path_of(target: &str) -> &str {
-    let path = match target.starts_with('/') {
-        true => target,
-        false => absolute_path(target).unwrap_or(target),
+    let path = if target.starts_with('/') {
+        target
+    } else {
+        absolute_path(target).unwrap_or(target)
     };
     path.split(['?', '#']).next().unwrap_or(path)
 }

@@ -45,9 +45,10 @@ fn read_certificates(files: &TlsFiles) -> Result<Vec<CertificateDer<'static>>, R
     let certificates = CertificateDer::pem_file_iter(&files.certificates)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unreadable(error.to_string()))?;
-    match certificates.is_empty() {
-        true => Err(unreadable("it has no certificate".to_owned())),
-        false => Ok(certificates),
+    if certificates.is_empty() {
+        Err(unreadable("it has no certificate".to_owned()))
+    } else {
+        Ok(certificates)
     }
 }
 

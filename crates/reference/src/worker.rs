@@ -79,10 +79,12 @@ impl Worker {
     }
 
     fn timeout(&self) -> EpollTimeout {
-        match (self.again.is_empty(), self.accept_again) {
-            (false, _) => EpollTimeout::ZERO,
-            (true, true) => ACCEPT_AGAIN_MS.into(),
-            (true, false) => EpollTimeout::NONE,
+        if !self.again.is_empty() {
+            EpollTimeout::ZERO
+        } else if self.accept_again {
+            ACCEPT_AGAIN_MS.into()
+        } else {
+            EpollTimeout::NONE
         }
     }
 

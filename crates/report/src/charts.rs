@@ -174,9 +174,10 @@ fn listed(lines: impl Iterator<Item = String>, count: usize, most: usize) -> Str
 
 /// What the rates and the latencies are of.
 fn what_counts(table: &ResultTable) -> &'static str {
-    match table.load.flows {
-        true => "flows",
-        false => "responses",
+    if table.load.flows {
+        "flows"
+    } else {
+        "responses"
     }
 }
 
@@ -244,12 +245,13 @@ fn spread(estimate: Estimate) -> Option<(f64, f64)> {
 }
 
 fn throughput(table: &ResultTable) -> RowChart {
-    let (of_what, axis) = match table.load.flows {
-        true => ("Flows", "ok flows per second, median and 95 % interval"),
-        false => (
+    let (of_what, axis) = if table.load.flows {
+        ("Flows", "ok flows per second, median and 95 % interval")
+    } else {
+        (
             "Requests",
             "ok responses per second, median and 95 % interval",
-        ),
+        )
     };
     let title = format!("{of_what} per second: {}", table.name());
     let what = format!(
@@ -344,12 +346,13 @@ fn latency(table: &ResultTable) -> RowChart {
 }
 
 fn cpu(table: &ResultTable) -> RowChart {
-    let (of_what, axis) = match table.load.flows {
-        true => ("Flows", "ok flows per CPU second, median and 95 % interval"),
-        false => (
+    let (of_what, axis) = if table.load.flows {
+        ("Flows", "ok flows per CPU second, median and 95 % interval")
+    } else {
+        (
             "Requests",
             "ok responses per CPU second, median and 95 % interval",
-        ),
+        )
     };
     let title = format!("{of_what} per second of server CPU time: {}", table.name());
     let what = "Median and interval over rounds; user and kernel time, whole process tree";
@@ -390,9 +393,10 @@ fn memory(table: &ResultTable) -> RowChart {
 }
 
 fn course(table: &ResultTable) -> RowChart {
-    let figure = match table.is_open() {
-        true => "median latency",
-        false => "rate",
+    let figure = if table.is_open() {
+        "median latency"
+    } else {
+        "rate"
     };
     let trials = || {
         let trials = table.course.iter().enumerate();
@@ -485,12 +489,13 @@ fn document_chart(table: &DocumentTable, figure: PublishedFigure) -> Chart {
         _ => Scale::linear(most, TICKS),
     };
     let name = title(table, figure);
-    let axis = match table.source.each_round {
-        true => format!(
+    let axis = if table.source.each_round {
+        format!(
             "{name}, a bar per round and a line at their {}",
             summary(table)
-        ),
-        false => name.clone(),
+        )
+    } else {
+        name.clone()
     };
     let chart = RowChart {
         title: format!(
@@ -516,17 +521,18 @@ fn document_chart(table: &DocumentTable, figure: PublishedFigure) -> Chart {
 fn document_series(table: &DocumentTable, row: &DocumentRow, figure: PublishedFigure) -> Series {
     let is_grey = !(row.in_document && row.is_exact(figure));
     let mark = row.measured.get(&figure).map(|measured| {
-        match table.source.each_round && !measured.rounds.is_empty() {
-            true => Mark::Rounds {
+        if table.source.each_round && !measured.rounds.is_empty() {
+            Mark::Rounds {
                 values: measured.rounds.iter().map(|(_, value)| *value).collect(),
                 middle: measured.value,
                 is_grey,
-            },
-            false => Mark::Bar(Bar {
+            }
+        } else {
+            Mark::Bar(Bar {
                 value: measured.value,
                 interval: measured.spread,
                 is_grey,
-            }),
+            })
         }
     });
     // A note after the figure: why there is none, or why it is grey.
@@ -542,9 +548,10 @@ fn document_series(table: &DocumentTable, row: &DocumentRow, figure: PublishedFi
         .get(&figure)
         .map(|measured| tick(figure)(measured.value));
     Series {
-        label: match table.has_workloads() {
-            true => format!("{}, {}", row.name, row.workload),
-            false => row.name.clone(),
+        label: if table.has_workloads() {
+            format!("{}, {}", row.name, row.workload)
+        } else {
+            row.name.clone()
         },
         value: value.unwrap_or(number::NONE.to_owned()),
         note: note.to_owned(),

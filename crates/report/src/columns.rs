@@ -15,9 +15,10 @@ type Col = Column<ServerRow>;
 const SERVER: Col = Col::words("server", |row| {
     let made_with = [row.server.title(), row.server.class.clone()];
     let made_with = made_with.into_iter().filter(|words| !words.is_empty());
-    let name = match row.is_reference() {
-        true => format!("{} (reference)", row.server.id),
-        false => row.server.id.clone(),
+    let name = if row.is_reference() {
+        format!("{} (reference)", row.server.id)
+    } else {
+        row.server.id.clone()
     };
     Cell::text(name).with(Some(made_with.collect::<Vec<_>>().join(", ")))
 });
@@ -315,11 +316,12 @@ const OF_FLOWS: [(&str, &str, &str); 10] = [
 
 /// The table with the titles and hints that its load needs.
 fn about(table: &ResultTable, shown: Table) -> Table {
-    match table.load.flows {
-        true => OF_FLOWS.iter().fold(shown, |shown, (from, title, hint)| {
+    if table.load.flows {
+        OF_FLOWS.iter().fold(shown, |shown, (from, title, hint)| {
             shown.renamed(from, title, hint)
-        }),
-        false => shown,
+        })
+    } else {
+        shown
     }
 }
 
@@ -422,9 +424,10 @@ fn tone(row: &ServerRow, is_first: bool) -> Tone {
 /// The title of a table's ratios to the baseline; `None` if it has none.
 pub fn baseline_title(table: &ResultTable) -> Option<String> {
     let baseline = table.baseline.as_ref()?;
-    Some(match table.is_open() {
-        true => format!("median latency relative to {baseline}"),
-        false => format!("ratio to {baseline}"),
+    Some(if table.is_open() {
+        format!("median latency relative to {baseline}")
+    } else {
+        format!("ratio to {baseline}")
     })
 }
 

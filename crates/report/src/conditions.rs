@@ -19,9 +19,10 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
         0 => "unknown".to_owned(),
         size => bytes(size as f64),
     };
-    let shared = match run.cpus.shared() {
-        true => " (server and generator shared a CPU)",
-        false => "",
+    let shared = if run.cpus.shared() {
+        " (server and generator shared a CPU)"
+    } else {
+        ""
     };
     let (model, online) = (known(&machine.cpu_model), plural(machine.cpus, "CPU"));
     let quota = machine.cpu_quota.map(quota);
@@ -86,9 +87,10 @@ fn adaptive(adaptive: &Adaptive) -> String {
 /// `10 min`, or seconds if it is not a whole number of minutes.
 pub fn time(length_s: f64) -> String {
     let minutes = length_s / 60.0;
-    match minutes >= 1.0 && minutes.fract() == 0.0 {
-        true => format!("{minutes} min"),
-        false => seconds(length_s),
+    if minutes >= 1.0 && minutes.fract() == 0.0 {
+        format!("{minutes} min")
+    } else {
+        seconds(length_s)
     }
 }
 

@@ -58,9 +58,10 @@ impl ServerRow {
             && is_least
             && self.shown_bounds().any(Bound::binds)
         {
-            let things = match self.figures.flows.is_empty() {
-                true => "req",
-                false => "flows",
+            let things = if self.figures.flows.is_empty() {
+                "req"
+            } else {
+                "flows"
             };
             last.text += &format!(": at least {}", number::rate_of(things, rate));
         }
@@ -231,9 +232,10 @@ fn starving(awaiting: Awaiting) -> Option<String> {
     if awaiting.possible == 1 || served >= LEAST_SERVED * awaiting.possible as f64 {
         return None;
     }
-    let others = match awaiting.reconnecting {
-        true => "the others were reconnecting, which no latency includes",
-        false => "the others starved, so real latencies are worse than shown",
+    let others = if awaiting.reconnecting {
+        "the others were reconnecting, which no latency includes"
+    } else {
+        "the others starved, so real latencies are worse than shown"
     };
     let possible = exact(awaiting.possible as u64);
     Some(format!(
@@ -273,9 +275,10 @@ fn schedule(open: &OpenFigures, median_latency_ns: Option<f64>) -> Vec<String> {
 impl SentFigures {
     /// The share of due requests that were sent, never rounded up to all of them: `99.8 %`.
     pub fn rate_ratio_text(&self) -> String {
-        match self.rate_ratio >= RATE_MADE {
-            true => "100 %".to_owned(),
-            false => format!("{:.1} %", (self.rate_ratio * 1000.0).floor() / 10.0),
+        if self.rate_ratio >= RATE_MADE {
+            "100 %".to_owned()
+        } else {
+            format!("{:.1} %", (self.rate_ratio * 1000.0).floor() / 10.0)
         }
     }
 }

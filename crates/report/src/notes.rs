@@ -71,18 +71,20 @@ pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
 /// The pairs that rounds can order: `3 pairs of servers`, lower bounds aside.
 pub fn exact_pairs(of: &RateOrder) -> String {
     let (pairs, servers) = (of.order.pairs(), of.servers.len());
-    let aside = match pairs == servers * servers.saturating_sub(1) / 2 {
-        true => "",
-        false => " without a lower bound",
+    let aside = if pairs == servers * servers.saturating_sub(1) / 2 {
+        ""
+    } else {
+        " without a lower bound"
     };
     format!("{} of servers{aside}", plural(pairs, "pair"))
 }
 
 /// `12 %`, and from a factor of two up `2.40 times`.
 fn factor(least: f64) -> String {
-    match least < 2.0 {
-        true => share(least - 1.0),
-        false => format!("{} times", ratio(least)),
+    if least < 2.0 {
+        share(least - 1.0)
+    } else {
+        format!("{} times", ratio(least))
     }
 }
 
@@ -117,13 +119,15 @@ fn rounds_reached(enough: &RoundsReached) -> String {
 /// Why the rows of an open loop have no rank.
 pub fn unranked(table: &ResultTable) -> Option<String> {
     let lags = table.rows.iter().filter_map(|row| row.figures.open?.lag);
-    let of = match lags.into_iter().any(|lag| lag.of_worst_round) {
-        true => "of the worst round, because a round has no histogram of it",
-        false => "of all rounds",
+    let of = if lags.into_iter().any(|lag| lag.of_worst_round) {
+        "of the worst round, because a round has no histogram of it"
+    } else {
+        "of all rounds"
     };
-    let by_cpu = match table.rows.iter().any(|row| row.cpu_band.is_some()) {
-        true => "; req/CPU s has ranks of its own",
-        false => "",
+    let by_cpu = if table.rows.iter().any(|row| row.cpu_band.is_some()) {
+        "; req/CPU s has ranks of its own"
+    } else {
+        ""
     };
     table.is_open().then(|| {
         format!(
@@ -230,9 +234,10 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
     let is_sampled = |table: &ResultTable| {
         !table.load.flows && table.rows.iter().any(|row| row.figures.wrong.is_some())
     };
-    let more = match summary.tables.iter().any(is_sampled) {
-        true => " Prony compares samples of the bodies, so more may be wrong.",
-        false => "",
+    let more = if summary.tables.iter().any(is_sampled) {
+        " Prony compares samples of the bodies, so more may be wrong."
+    } else {
+        ""
     };
     (!servers.is_empty()).then(|| {
         format!(

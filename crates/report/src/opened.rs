@@ -70,10 +70,12 @@ fn outcomes(row: &ServerRow) -> String {
 
 /// Each attempt at a round with the figure that ranks rows.
 fn rounds(table: &ResultTable, row: &ServerRow) -> Table {
-    let figure = match (table.is_open(), table.load.flows) {
-        (true, _) => "p50",
-        (false, true) => "flows/s",
-        (false, false) => "req/s",
+    let figure = if table.is_open() {
+        "p50"
+    } else if table.load.flows {
+        "flows/s"
+    } else {
+        "req/s"
     };
     let heads = [
         Head::words("round"),
@@ -84,9 +86,10 @@ fn rounds(table: &ResultTable, row: &ServerRow) -> Table {
     ];
     let attempts = &row.figures.rounds;
     // Mostly there is nothing to remark.
-    let shown = match attempts.iter().all(|attempt| remark(attempt).is_empty()) {
-        true => heads.len() - 1,
-        false => heads.len(),
+    let shown = if attempts.iter().all(|attempt| remark(attempt).is_empty()) {
+        heads.len() - 1
+    } else {
+        heads.len()
     };
     let rows = attempts.iter().map(|one| {
         let mut row = attempt(one, table.is_open());
@@ -98,17 +101,19 @@ fn rounds(table: &ResultTable, row: &ServerRow) -> Table {
 
 fn attempt(attempt: &Attempt, is_open: bool) -> Row {
     let round = Cell::text(attempt.round.to_string());
-    let tone = match attempt.counts {
-        true => Tone::Plain,
-        false => Tone::Aside,
+    let tone = if attempt.counts {
+        Tone::Plain
+    } else {
+        Tone::Aside
     };
     match &attempt.result {
         Ok(figures) => Row {
             cells: vec![
                 round,
-                match is_open {
-                    true => Cell::optional(figures.p50_ns, duration),
-                    false => Cell::text(count(figures.rate)),
+                if is_open {
+                    Cell::optional(figures.p50_ns, duration)
+                } else {
+                    Cell::text(count(figures.rate))
                 },
                 Cell::optional(figures.p99_ns, duration),
                 Cell::text(share(figures.loss)),

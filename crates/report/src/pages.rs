@@ -215,13 +215,15 @@ fn pairs_section(pairs: &Pairs<'_>) -> Section {
     let blocks = pairs.blocks();
     Section {
         id: "pairs".into(),
-        title: match pairs.is_large() {
-            true => "Pairs of servers".into(),
-            false => pairs::TITLE.into(),
+        title: if pairs.is_large() {
+            "Pairs of servers".into()
+        } else {
+            pairs::TITLE.into()
         },
-        blocks: match pairs.is_large() {
-            true => vec![Block::Fold(pairs::TITLE.into(), blocks)],
-            false => blocks,
+        blocks: if pairs.is_large() {
+            vec![Block::Fold(pairs::TITLE.into(), blocks)]
+        } else {
+            blocks
         },
         ..Section::default()
     }
@@ -321,9 +323,10 @@ fn workload(table: &ResultTable, summary: &RunSummary, room: LogRoom) -> Section
             opened::details(table, room),
         ));
         let mut rows = table.rows.iter();
-        let intervals = match rows.any(|row| row.figures.interval(Percentile::P50).is_some()) {
-            true => " Next to a figure is its 95 % interval.",
-            false => "",
+        let intervals = if rows.any(|row| row.figures.interval(Percentile::P50).is_some()) {
+            " Next to a figure is its 95 % interval."
+        } else {
+            ""
         };
         blocks.push(Block::Caption(format!(
             "Latency: {}, all rounds merged.{intervals}",
@@ -439,9 +442,10 @@ fn absences(summary: &RunSummary) -> Option<Section> {
 
 fn conditions_section(run: &Run) -> Section {
     let lines = |title: &str, lines: &[String]| {
-        let block = match lines.is_empty() {
-            true => Block::Text("None detected.".into()),
-            false => Block::Code(lines.join("\n")),
+        let block = if lines.is_empty() {
+            Block::Text("None detected.".into())
+        } else {
+            Block::Code(lines.join("\n"))
         };
         Block::Fold(format!("{title} ({})", lines.len()), vec![block])
     };
@@ -542,18 +546,22 @@ fn order(table: &DocumentTable) -> Vec<Block> {
 
 /// Every server against every workload.
 fn overview(summary: &RunSummary) -> Section {
-    let open = match summary.has_open() {
-        true => " Open loops show the median latency, because the load sets the rate.",
-        false => "",
+    let open = if summary.has_open() {
+        " Open loops show the median latency, because the load sets the rate."
+    } else {
+        ""
     };
     let ceiling = if summary.has_ceiling() {
         " The ceiling is the reference server, which shows what this machine can do at all."
     } else {
         ""
     };
-    let heads = summary.tables.iter().map(|table| match table.is_open() {
-        true => Head::figure(format!("{}, median latency", table.name())),
-        false => Head::figure(table.name()),
+    let heads = summary.tables.iter().map(|table| {
+        if table.is_open() {
+            Head::figure(format!("{}, median latency", table.name()))
+        } else {
+            Head::figure(table.name())
+        }
     });
     let name = |server: &ServerRecord| Cell::text(&server.id).with(Some(server.title()));
     let rows = by_place(summary).into_iter().map(|server| Row {
@@ -611,9 +619,10 @@ fn overview_cell(summary: &RunSummary, table: &ResultTable, server: &ServerRecor
         return Cell::optional(row.figures.percentile(Percentile::P50), duration);
     }
     let rate = row.figures.rate.median;
-    let at_least = match row.is_reference() || row.is_sound() {
-        true => "",
-        false => "≥ ",
+    let at_least = if row.is_reference() || row.is_sound() {
+        ""
+    } else {
+        "≥ "
     };
     let cell = Cell {
         bar: Some(rate / highest_rate(table)),

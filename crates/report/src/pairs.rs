@@ -47,9 +47,10 @@ impl<'a> Pairs<'a> {
                 ["cheaper in CPU time", "dearer in CPU time"],
             ),
         };
-        let in_order = match table.is_open() {
-            true => table.by_cpu(),
-            false => table.rows.iter().collect(),
+        let in_order = if table.is_open() {
+            table.by_cpu()
+        } else {
+            table.rows.iter().collect()
         };
         let rows: Vec<&ServerRow> = in_order
             .into_iter()
@@ -75,11 +76,12 @@ impl<'a> Pairs<'a> {
     /// The same as part of a section, with a heading.
     pub fn part(&self) -> Vec<Block> {
         let blocks = self.blocks();
-        match self.is_large() {
-            true => vec![Block::Fold(TITLE.into(), blocks)],
-            false => std::iter::once(Block::Heading(TITLE.into()))
+        if self.is_large() {
+            vec![Block::Fold(TITLE.into(), blocks)]
+        } else {
+            std::iter::once(Block::Heading(TITLE.into()))
                 .chain(blocks)
-                .collect(),
+                .collect()
         }
     }
 
@@ -135,12 +137,13 @@ impl<'a> Pairs<'a> {
     /// What the signs mean.
     fn legend(&self) -> String {
         let [ahead, behind] = self.ahead;
-        let missing = match self.each().any(|pair| pair.is_none()) {
-            true => format!(
+        let missing = if self.each().any(|pair| pair.is_none()) {
+            format!(
                 "; {} not compared: fewer than two rounds in common",
                 number::NONE
-            ),
-            false => String::new(),
+            )
+        } else {
+            String::new()
         };
         format!(
             "Each cell compares the server of its row with the server of its column: ▲ certainly {ahead}, ▼ certainly {behind}, \

@@ -72,9 +72,10 @@ impl<'t> Rates<'t> {
         let [(rate, first), rest @ ..] = &self.tables[..] else {
             return String::new();
         };
-        let line = match rest.iter().all(|(_, table)| table.rounds == first.rounds) {
-            true => load::in_rounds(&first.load, first.rounds),
-            false => load::line(&first.load),
+        let line = if rest.iter().all(|(_, table)| table.rounds == first.rounds) {
+            load::in_rounds(&first.load, first.rounds)
+        } else {
+            load::line(&first.load)
         };
         let rates = plural(self.tables.len(), "rate");
         line.replacen(&RateText(*rate).to_string(), &rates, 1)

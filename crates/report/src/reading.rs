@@ -212,11 +212,11 @@ pub fn intervals(summary: &RunSummary) -> Vec<String> {
 
 /// What the latency of these tables is, in short.
 pub fn latency(summary: &RunSummary) -> &'static str {
-    match (summary.has_closed(), summary.has_open()) {
-        (_, false) => "Latency is of a closed loop.",
-        (false, true) => "Latency is of an open loop: from the scheduled arrival.",
-        (true, true) => {
-            "Latency of a closed loop runs from the send, of an open loop from the scheduled arrival."
-        }
+    if !summary.has_open() {
+        "Latency is of a closed loop."
+    } else if summary.has_closed() {
+        "Latency of a closed loop runs from the send, of an open loop from the scheduled arrival."
+    } else {
+        "Latency is of an open loop: from the scheduled arrival."
     }
 }

@@ -32,15 +32,16 @@ impl RunSummary {
     pub fn of(run: &Run, trials: &[TrialRecord]) -> RunSummary {
         let counts = CountTable::all(run, trials);
         // An emulated server's rates and latencies are not those of any server.
-        let timed = match counts.is_empty() {
-            true => Cow::Borrowed(trials),
-            false => Cow::Owned(
+        let timed = if counts.is_empty() {
+            Cow::Borrowed(trials)
+        } else {
+            Cow::Owned(
                 trials
                     .iter()
                     .filter(|one| !counts::counts(one))
                     .cloned()
                     .collect(),
-            ),
+            )
         };
         let trials: &[TrialRecord] = &timed;
         let tables = tables::tables(run, trials);

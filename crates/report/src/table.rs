@@ -174,9 +174,10 @@ impl ResultTable {
     /// have the same. `None` without rows.
     pub fn wire(&self) -> Option<String> {
         let protocol = self.rows.first()?.figures.protocol.name();
-        Some(match self.has_events() {
-            true => format!("{protocol}, event streams"),
-            false => protocol.to_owned(),
+        Some(if self.has_events() {
+            format!("{protocol}, event streams")
+        } else {
+            protocol.to_owned()
         })
     }
 

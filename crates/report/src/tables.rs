@@ -235,9 +235,10 @@ fn slug(text: &str) -> String {
     };
     let slug: String = text.chars().map(plain).collect();
     // Neither a hidden file nor a folder.
-    match slug.starts_with('.') {
-        true => format!("-{slug}"),
-        false => slug,
+    if slug.starts_with('.') {
+        format!("-{slug}")
+    } else {
+        slug
     }
 }
 

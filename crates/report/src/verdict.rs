@@ -17,16 +17,18 @@ const MOST_NAMED: usize = 4;
 
 /// The verdict on one workload: `hello: rust-hyper is fastest at 49.9 k requests per second. …`
 pub fn verdict(table: &ResultTable) -> String {
-    let first = match (table.is_open(), table.is_paced_by_users()) {
-        (true, _) => lowest_latency(
+    let first = if table.is_open() {
+        lowest_latency(
             table,
             "No server is ranked by rate, because the load sets it.",
-        ),
-        (_, true) => lowest_latency(
+        )
+    } else if table.is_paced_by_users() {
+        lowest_latency(
             table,
             "The users' think time sets the pace, so the rates separate no servers.",
-        ),
-        _ => fastest(table),
+        )
+    } else {
+        fastest(table)
     };
     let open = open_pairs(table).into_iter().chain(limited(table));
     let sentences: Vec<String> = std::iter::once(first).chain(open).collect();
@@ -171,9 +173,10 @@ fn ahead_of_next(table: &ResultTable, fastest: &ServerRow) -> String {
 }
 
 fn per_second(table: &ResultTable) -> &'static str {
-    match table.load.flows {
-        true => "flows per second",
-        false => "requests per second",
+    if table.load.flows {
+        "flows per second"
+    } else {
+        "requests per second"
     }
 }
 

@@ -46,16 +46,18 @@ impl Encode {
 }
 
 fn in_user(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    match text.contains(':') {
-        true => Err("contains a colon"),
-        false => Ok(Cow::Borrowed(text)),
+    if text.contains(':') {
+        Err("contains a colon")
+    } else {
+        Ok(Cow::Borrowed(text))
     }
 }
 
 fn in_cookie(text: &str) -> Result<Cow<'_, str>, &'static str> {
-    match text.bytes().all(is_in_cookie) {
-        true => Ok(Cow::Borrowed(text)),
-        false => Err("has a byte that cookies cannot have"),
+    if text.bytes().all(is_in_cookie) {
+        Ok(Cow::Borrowed(text))
+    } else {
+        Err("has a byte that cookies cannot have")
     }
 }
 

@@ -19,12 +19,13 @@ pub fn read_file(path: &Path, longest: u64) -> io::Result<Vec<u8>> {
     File::open(path)?
         .take(longest + 1)
         .read_to_end(&mut content)?;
-    match content.len() as u64 > longest {
-        true => Err(io::Error::other(format!(
+    if content.len() as u64 > longest {
+        Err(io::Error::other(format!(
             "it is longer than {} MiB",
             longest >> 20
-        ))),
-        false => Ok(content),
+        )))
+    } else {
+        Ok(content)
     }
 }
 
@@ -44,8 +45,9 @@ pub fn read_hurl_file(path: &Path) -> io::Result<String> {
 ///
 /// If there is no file.
 pub fn must_be_file(path: &Path) -> io::Result<()> {
-    match path.metadata()?.is_file() {
-        true => Ok(()),
-        false => Err(io::Error::other("it is not a file")),
+    if path.metadata()?.is_file() {
+        Ok(())
+    } else {
+        Err(io::Error::other("it is not a file"))
     }
 }

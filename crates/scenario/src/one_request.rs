@@ -275,9 +275,10 @@ impl User for OneUser<'_> {
                 entry: 0,
                 pause: std::time::Duration::ZERO,
                 timeout: None,
-                keep: match self.scenario.template.keeps_cookies {
-                    true => Keep::Head,
-                    false => Keep::Status,
+                keep: if self.scenario.template.keeps_cookies {
+                    Keep::Head
+                } else {
+                    Keep::Status
                 },
                 is_redirected: false,
             }),

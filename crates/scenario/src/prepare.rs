@@ -227,11 +227,16 @@ impl ConnectionOptions {
             .collect::<Result<_, _>>()?;
         let mut all = all.into_iter();
         let first = all.next().unwrap_or_default();
-        let option = all.find_map(|other| match other {
-            _ if other.insecure != first.insecure => Some("insecure"),
-            _ if other.http1 != first.http1 => Some("http1.1"),
-            _ if other.http2 != first.http2 => Some("http2"),
-            _ => None,
+        let option = all.find_map(|other| {
+            if other.insecure != first.insecure {
+                Some("insecure")
+            } else if other.http1 != first.http1 {
+                Some("http1.1")
+            } else if other.http2 != first.http2 {
+                Some("http2")
+            } else {
+                None
+            }
         });
         match option {
             None => Ok(first),
@@ -295,9 +300,10 @@ fn names(file: &str, parsed: &HurlFile) -> Result<Vec<NamedEntry>, ScenarioError
         .map(|(entry, name)| {
             let request = &entry.request;
             let is_alone = all.iter().filter(|other| *other == name).count() == 1;
-            let name = match is_alone {
-                true => name.clone(),
-                false => format!("{name} (line {})", request.position.line),
+            let name = if is_alone {
+                name.clone()
+            } else {
+                format!("{name} (line {})", request.position.line)
             };
             NamedEntry::new(name, &request.method).map_err(|error| ScenarioError::Invalid {
                 place: place(file, request.position),
@@ -534,9 +540,10 @@ fn needs(entry: &Entry) -> Keep {
     let is_status_enough = response.version.value == VersionValue::Any
         && response.headers.is_empty()
         && captures.count() + asserts.count() == 0;
-    match is_status_enough {
-        true => Keep::Status,
-        false => Keep::Head,
+    if is_status_enough {
+        Keep::Status
+    } else {
+        Keep::Head
     }
 }
 

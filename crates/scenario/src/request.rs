@@ -127,12 +127,13 @@ impl Server {
     /// Parses a URL, which must be on this server.
     pub(crate) fn target_of(&self, url: &str, keeps_dots: bool) -> Result<HttpUrl, RequestFailure> {
         let target = target::parse(url, keeps_dots)?;
-        match target.is_same_server(&self.url) {
-            true => Ok(target),
-            false => Err(RequestFailure::OtherServer {
+        if target.is_same_server(&self.url) {
+            Ok(target)
+        } else {
+            Err(RequestFailure::OtherServer {
                 url: target.as_str().to_owned(),
                 server: self.prefix.clone(),
-            }),
+            })
         }
     }
 }

@@ -163,14 +163,16 @@ fn in_json(secret: &str) -> impl Iterator<Item = String> {
     let quoted = serde_json::Value::from(secret).to_string();
     let json = quoted[1..quoted.len() - 1].to_owned();
     let escaped = |unit: fn(u16) -> String| -> String {
-        let character = |one: char| match one.is_ascii() {
-            true => one.to_string(),
-            false => one
-                .encode_utf16(&mut [0; 2])
-                .iter()
-                .copied()
-                .map(unit)
-                .collect(),
+        let character = |one: char| {
+            if one.is_ascii() {
+                one.to_string()
+            } else {
+                one.encode_utf16(&mut [0; 2])
+                    .iter()
+                    .copied()
+                    .map(unit)
+                    .collect()
+            }
         };
         json.chars().map(character).collect()
     };

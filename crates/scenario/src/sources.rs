@@ -215,9 +215,10 @@ impl Sources {
     /// If a variable cannot have this name.
     pub fn set_unchanged(&mut self, name: &str, text: &str) -> Result<(), SourcesError> {
         let value = value_of(text);
-        let value = match value.rendered().as_deref() == Some(text) {
-            true => value,
-            false => Value::Text(text.to_owned()),
+        let value = if value.rendered().as_deref() == Some(text) {
+            value
+        } else {
+            Value::Text(text.to_owned())
         };
         self.set_value(name, value)
     }
@@ -441,9 +442,10 @@ impl Sources {
 ///
 /// If it has other characters, or names a function.
 pub fn check_name(name: &str) -> Result<(), SourcesError> {
-    match prony_hurl::is_variable_name(name) {
-        true => Ok(()),
-        false => Err(SourcesError::Name(name.to_owned())),
+    if prony_hurl::is_variable_name(name) {
+        Ok(())
+    } else {
+        Err(SourcesError::Name(name.to_owned()))
     }
 }
 
@@ -452,9 +454,10 @@ fn add_row(
     row: impl IntoIterator<Item = Value>,
 ) -> Result<(), SourcesError> {
     values.extend(row);
-    match values.len() <= MOST_VALUES {
-        true => Ok(()),
-        false => Err(SourcesError::TooMany),
+    if values.len() <= MOST_VALUES {
+        Ok(())
+    } else {
+        Err(SourcesError::TooMany)
     }
 }
 

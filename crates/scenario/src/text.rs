@@ -127,9 +127,10 @@ impl Template {
         // What JSON the text is if each value is 0.
         let mut example = String::new();
         for element in &self.0 {
-            let encode = match place.is_in_string {
-                true => Encode::JsonString,
-                false => Encode::JsonValue,
+            let encode = if place.is_in_string {
+                Encode::JsonString
+            } else {
+                Encode::JsonValue
             };
             match element {
                 Element::Text(piece) => {

@@ -113,12 +113,11 @@ impl<'a> HurlUser<'a> {
                 },
             };
             let is_redirected = self.requests.redirected.is_some();
-            let pause = match is_redirected {
-                true => Duration::ZERO,
-                false => {
-                    self.prepare_request(entry, &run.options)?;
-                    std::mem::replace(&mut run.pause, run.options.delay)
-                }
+            let pause = if is_redirected {
+                Duration::ZERO
+            } else {
+                self.prepare_request(entry, &run.options)?;
+                std::mem::replace(&mut run.pause, run.options.delay)
             };
             let sending = Sending {
                 entry: self.position,
@@ -174,9 +173,10 @@ impl<'a> HurlUser<'a> {
         let kept = self.cookies.field(&server.url, own.parts().url().path());
         requests.is_own = !entry.is_constant || kept.is_some();
         if kept.is_some() || options.follows_redirects {
-            let given = match entry.is_constant {
-                true => given_cookies(&entry.request),
-                false => given_cookies(own),
+            let given = if entry.is_constant {
+                given_cookies(&entry.request)
+            } else {
+                given_cookies(own)
             };
             set_cookies(own, kept.as_deref(), given.as_ref());
             requests.given_cookies = given;
@@ -189,9 +189,10 @@ impl<'a> HurlUser<'a> {
         let Some(run) = &mut self.run else {
             return Ok(false);
         };
-        let location = match run.options.follows_redirects {
-            true => redirect::location(reply),
-            false => None,
+        let location = if run.options.follows_redirects {
+            redirect::location(reply)
+        } else {
+            None
         };
         let Some(location) = location else {
             return Ok(false);
@@ -209,9 +210,10 @@ impl<'a> HurlUser<'a> {
         let sent = self.requests.sent();
         let url = redirect::resolved(sent.parts().url(), &location);
         let target = server.target_of(&url, false).map_err(refused)?;
-        let given = match self.requests.is_own {
-            true => self.requests.given_cookies.clone(),
-            false => given_cookies(&entry.request),
+        let given = if self.requests.is_own {
+            self.requests.given_cookies.clone()
+        } else {
+            given_cookies(&entry.request)
         };
         let mut next = sent.clone();
         follow(&mut next, &target, reply.status, &entry.entry.request)

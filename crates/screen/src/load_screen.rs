@@ -124,9 +124,10 @@ impl View for LoadPanels {
         if width < 75 {
             return String::new();
         }
-        let scale = match self.is_whole {
-            true => "last 30 s",
-            false => "whole load",
+        let scale = if self.is_whole {
+            "last 30 s"
+        } else {
+            "whole load"
         };
         let density = match self.density.other() {
             Density::Linear => "linear shades",

@@ -89,21 +89,21 @@ impl View for RunPanels {
         .areas(area);
         head::draw(frame, top, model, at, styles);
         let rows = model.servers.len();
-        let heading = match model.is_planned {
-            true => grid::HEADING,
-            false => preparing::HEADING,
+        let heading = if model.is_planned {
+            grid::HEADING
+        } else {
+            preparing::HEADING
         };
         let [table, notes] = split(middle, heading, rows);
         let shown = usize::from(table.height.saturating_sub(heading));
         self.last_first_row = rows.saturating_sub(shown);
         self.first_row = self.first_row.min(self.last_first_row);
         let rows = self.first_row..rows.min(self.first_row + shown);
-        match model.is_planned {
-            true => {
-                let selected = model.shown_column(self.chosen);
-                grid::draw(frame, table, model, selected, rows, styles);
-            }
-            false => preparing::draw(frame, table, model, rows, at, styles),
+        if model.is_planned {
+            let selected = model.shown_column(self.chosen);
+            grid::draw(frame, table, model, selected, rows, styles);
+        } else {
+            preparing::draw(frame, table, model, rows, at, styles);
         }
         log::draw(frame, notes, model, styles);
         if model.is_planned {

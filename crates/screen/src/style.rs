@@ -14,9 +14,10 @@ impl Styles {
     }
 
     pub fn coloured(self, colour: Color) -> Style {
-        match self.colour {
-            true => Style::new().fg(colour),
-            false => Style::new(),
+        if self.colour {
+            Style::new().fg(colour)
+        } else {
+            Style::new()
         }
     }
 

@@ -207,9 +207,10 @@ impl Layout {
             let own = servers.join(id).canonicalize();
             own.is_ok_and(|own| own == folder)
         };
-        match self.collections().map(Collection::servers).any(is_shared) {
-            true => self.cargo_target(),
-            false => self.state().join("cargo-targets").join(id),
+        if self.collections().map(Collection::servers).any(is_shared) {
+            self.cargo_target()
+        } else {
+            self.state().join("cargo-targets").join(id)
         }
     }
 }

@@ -154,9 +154,10 @@ fn not_connected(url: &ServerUrl, source: io::Error) -> NotListening {
 
 /// A host as it is written before a port.
 fn bracketed(host: &str) -> String {
-    match host.contains(':') {
-        true => format!("[{host}]"),
-        false => host.to_owned(),
+    if host.contains(':') {
+        format!("[{host}]")
+    } else {
+        host.to_owned()
     }
 }
 

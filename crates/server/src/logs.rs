@@ -118,13 +118,14 @@ fn excerpt(path: &Path) -> io::Result<Vec<String>> {
         // It may be incomplete.
         first.pop();
     }
-    let last = match length <= SHOWN_BYTES {
-        true => first[FIRST_LINES..].to_vec(),
+    let last = if length <= SHOWN_BYTES {
+        first[FIRST_LINES..].to_vec()
+    } else {
         // The first line may be incomplete.
-        false => lines_from(&mut file, length - SHOWN_BYTES)?
+        lines_from(&mut file, length - SHOWN_BYTES)?
             .into_iter()
             .skip(1)
-            .collect(),
+            .collect()
     };
     let mut shown: Vec<String> = first.into_iter().take(FIRST_LINES).collect();
     shown.push("…".to_owned());

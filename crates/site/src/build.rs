@@ -279,9 +279,10 @@ impl Builder<'_> {
     }
 
     fn check(&self) -> Result<(), SiteError> {
-        match self.interrupt.load(Ordering::Relaxed) {
-            true => Err(SiteError::Interrupted),
-            false => Ok(()),
+        if self.interrupt.load(Ordering::Relaxed) {
+            Err(SiteError::Interrupted)
+        } else {
+            Ok(())
         }
     }
 }

@@ -187,9 +187,10 @@ fn entries(table: &ResultTable) -> impl Iterator<Item = ServerFigures> + '_ {
             value: rate.median,
             interval: (rate.n > 1).then_some((rate.low, rate.high)),
         };
-        let headline = match table.is_open() {
-            true => percentile(Percentile::P50),
-            false => Some(rate).filter(|rate| rate.value > 0.0),
+        let headline = if table.is_open() {
+            percentile(Percentile::P50)
+        } else {
+            Some(rate).filter(|rate| rate.value > 0.0)
         };
         ServerFigures {
             server: row.server.id.clone(),

@@ -15,9 +15,10 @@ impl MachineKey {
     /// The machine of a run.
     pub fn of(run: &Run) -> Self {
         let machine = &run.machine;
-        let model = match machine.cpu_model.is_empty() {
-            true => "unknown CPU",
-            false => &machine.cpu_model,
+        let model = if machine.cpu_model.is_empty() {
+            "unknown CPU"
+        } else {
+            &machine.cpu_model
         };
         let mut parts = vec![model.to_owned(), plural(machine.cpus, "CPU")];
         let limit = machine.cpu_quota;

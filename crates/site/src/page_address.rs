@@ -120,9 +120,10 @@ fn slug(id: &str) -> String {
         .take(6)
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    match readable.is_empty() {
-        true => format!("x-{hash}"),
-        false => format!("{readable}-{hash}"),
+    if readable.is_empty() {
+        format!("x-{hash}")
+    } else {
+        format!("{readable}-{hash}")
     }
 }
 

@@ -28,25 +28,22 @@ pub fn spearman(one: &[f64], other: &[f64]) -> Option<Correlation> {
     let found = product(&other);
     // Slightly less, because the order of additions must not decide.
     let far = |other: &[f64]| product(other).abs() >= found.abs() - 1e-9;
-    let p = match one.len() <= ALL_ORDERS {
-        true => {
-            let (mut as_far, mut all) = (0_u32, 0_u32);
-            every_order(&mut other, 0, &mut |order| {
-                all += 1;
-                as_far += u32::from(far(order));
-            });
-            f64::from(as_far) / f64::from(all)
-        }
-        false => {
-            let mut random = fastrand::Rng::with_seed(1);
-            let as_far = (0..ORDERS)
-                .filter(|_| {
-                    random.shuffle(&mut other);
-                    far(&other)
-                })
-                .count();
-            (as_far as f64 + 1.0) / (f64::from(ORDERS) + 1.0)
-        }
+    let p = if one.len() <= ALL_ORDERS {
+        let (mut as_far, mut all) = (0_u32, 0_u32);
+        every_order(&mut other, 0, &mut |order| {
+            all += 1;
+            as_far += u32::from(far(order));
+        });
+        f64::from(as_far) / f64::from(all)
+    } else {
+        let mut random = fastrand::Rng::with_seed(1);
+        let as_far = (0..ORDERS)
+            .filter(|_| {
+                random.shuffle(&mut other);
+                far(&other)
+            })
+            .count();
+        (as_far as f64 + 1.0) / (f64::from(ORDERS) + 1.0)
     };
     Some(Correlation {
         rho: found.clamp(-1.0, 1.0),

@@ -18,10 +18,11 @@ pub fn student_reach(miss: f64, freedom: f64) -> f64 {
 
 /// The chance that an interval of `reach` standard errors misses (Student's distribution).
 pub fn student_miss(reach: f64, freedom: f64) -> f64 {
-    match reach.is_finite() {
-        true => StudentsT::new(0.0, 1.0, freedom)
-            .map_or(1.0, |student| (2.0 * student.cdf(-reach)).min(1.0)),
-        false => 0.0,
+    if reach.is_finite() {
+        StudentsT::new(0.0, 1.0, freedom)
+            .map_or(1.0, |student| (2.0 * student.cdf(-reach)).min(1.0))
+    } else {
+        0.0
     }
 }
 

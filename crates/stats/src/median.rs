@@ -132,14 +132,14 @@ fn widened(sorted: &[f64], range_misses: f64) -> (f64, f64) {
         let by = more * (high / 2.0 - low / 2.0);
         (low - by, high + by)
     };
-    let (low, high) = match lowest > 0.0 {
-        true => {
-            let (low, high) = away(lowest.ln(), highest.ln());
-            // Rounding in ln and exp must not shrink the range.
-            (low.exp().min(lowest), high.exp().max(highest))
-        }
-        false if lowest == 0.0 => (0.0, away(lowest, highest).1),
-        false => away(lowest, highest),
+    let (low, high) = if lowest > 0.0 {
+        let (low, high) = away(lowest.ln(), highest.ln());
+        // Rounding in ln and exp must not shrink the range.
+        (low.exp().min(lowest), high.exp().max(highest))
+    } else if lowest == 0.0 {
+        (0.0, away(lowest, highest).1)
+    } else {
+        away(lowest, highest)
     };
     (low.max(f64::MIN), high.min(f64::MAX))
 }

@@ -117,9 +117,10 @@ fn p_value(ratio: f64, noise: Variance, rounds: usize) -> f64 {
 fn dependence(count: usize) -> f64 {
     let count = count as f64;
     let pairs = count * (count - 1.0) / 2.0;
-    match pairs > 1.0 {
-        true => (count - 2.0) / 2.0 / (pairs - 1.0),
-        false => 0.0,
+    if pairs > 1.0 {
+        (count - 2.0) / 2.0 / (pairs - 1.0)
+    } else {
+        0.0
     }
 }
 

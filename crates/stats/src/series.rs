@@ -153,9 +153,10 @@ impl Noise {
             .map(|pair| (pair[0] - mean) * (pair[1] - mean))
             .sum();
         // The correlation of adjacent values found in a short series is too low by about (1 + 4 times it) / n.
-        let correlation = match squares > 0.0 {
-            true => (products / squares * n + 1.0) / (n - 4.0).max(1.0),
-            false => 0.0,
+        let correlation = if squares > 0.0 {
+            (products / squares * n + 1.0) / (n - 4.0).max(1.0)
+        } else {
+            0.0
         }
         .clamp(0.0, 0.8);
         Noise {

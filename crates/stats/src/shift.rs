@@ -115,9 +115,12 @@ impl Inversion {
         // The end nearer to 0, mirrored so that the center is above 0.
         let sign = self.center.signum();
         let center = self.center * sign;
-        let end = |left_out: usize| match sign > 0.0 {
-            true => self.sorted[left_out],
-            false => -self.sorted[self.sorted.len() - 1 - left_out],
+        let end = |left_out: usize| {
+            if sign > 0.0 {
+                self.sorted[left_out]
+            } else {
+                -self.sorted[self.sorted.len() - 1 - left_out]
+            }
         };
         if center <= 0.0 {
             return 1.0;

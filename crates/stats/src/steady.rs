@@ -110,9 +110,10 @@ impl Course {
             return;
         }
         self.next_look_s = now * LOOK_SPACING;
-        self.level_looks = match self.has_gained(LEAST_GAIN) {
-            true => 0,
-            false => self.level_looks + 1,
+        self.level_looks = if self.has_gained(LEAST_GAIN) {
+            0
+        } else {
+            self.level_looks + 1
         };
     }
 
@@ -186,9 +187,10 @@ impl Course {
         let after = self.readings.get(next).copied().unwrap_or(last);
         let before = self.readings[next.saturating_sub(1)];
         let length = after.at_s - before.at_s;
-        let share = match length > 0.0 {
-            true => (at_s - before.at_s) / length,
-            false => 0.0,
+        let share = if length > 0.0 {
+            (at_s - before.at_s) / length
+        } else {
+            0.0
         };
         Reading {
             at_s,

@@ -51,18 +51,17 @@ impl Prior {
         let expected = known.iter().map(|one| trigamma(one.freedom / 2.0));
         let by_chance = expected.sum::<f64>() / count;
         let beyond = scatter - by_chance * (1.0 - dependence);
-        Some(match beyond > 0.0 {
-            true => {
-                let half = trigamma_inverse(beyond);
-                Prior {
-                    value: (mean + digamma(half) - half.ln()).exp(),
-                    freedom: 2.0 * half,
-                }
+        Some(if beyond > 0.0 {
+            let half = trigamma_inverse(beyond);
+            Prior {
+                value: (mean + digamma(half) - half.ln()).exp(),
+                freedom: 2.0 * half,
             }
-            false => Prior {
+        } else {
+            Prior {
                 value: mean.exp(),
                 freedom: f64::INFINITY,
-            },
+            }
         })
     }
 

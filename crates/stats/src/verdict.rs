@@ -48,9 +48,10 @@ pub fn judge_at(
             _ => Verdict::Worse,
         };
     }
-    match away(ratio.low).max(away(ratio.high)) <= matters {
-        true => Verdict::NoChangeSeen,
-        false => Verdict::Inconclusive,
+    if away(ratio.low).max(away(ratio.high)) <= matters {
+        Verdict::NoChangeSeen
+    } else {
+        Verdict::Inconclusive
     }
 }
 

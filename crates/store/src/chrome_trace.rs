@@ -121,9 +121,10 @@ impl Events {
         });
         self.describe("process_labels", phases, |args| args.labels = Some(label));
         for phase in &traced.phases {
-            let name = match phase.is_measured {
-                true => "measured",
-                false => "warm-up",
+            let name = if phase.is_measured {
+                "measured"
+            } else {
+                "warm-up"
             };
             let times = phase.from_ns..phase.to_ns;
             self.slice(phases, name.into(), "phase", times, Arguments::default());

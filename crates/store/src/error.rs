@@ -117,9 +117,10 @@ pub enum StoreError {
 
 fn no_folder(folder: &Path, is_there: bool) -> String {
     let folder = folder.display();
-    match is_there {
-        true => format!("{folder} is not a folder"),
-        false => format!("there is no folder {folder}"),
+    if is_there {
+        format!("{folder} is not a folder")
+    } else {
+        format!("there is no folder {folder}")
     }
 }
 

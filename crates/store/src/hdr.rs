@@ -32,9 +32,10 @@ pub fn write_hgrm(latency: &LatencyHistogram, mut out: impl Write) -> io::Result
             step.quantile_iterated_to(),
         );
         write!(out, "{value:>12.3} {quantile:>14.12} {total:>10}")?;
-        match quantile < 1.0 {
-            true => writeln!(out, " {:>14.2}", 1.0 / (1.0 - quantile))?,
-            false => writeln!(out)?,
+        if quantile < 1.0 {
+            writeln!(out, " {:>14.2}", 1.0 / (1.0 - quantile))?;
+        } else {
+            writeln!(out)?;
         }
     }
     writeln!(

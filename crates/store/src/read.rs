@@ -96,9 +96,10 @@ impl Store {
     /// [`StoreError::UnknownRun`], or if the file cannot be read.
     pub fn explanations(&self, run: &str) -> Result<Vec<Explanation>, StoreError> {
         const EXPLANATIONS: &str = "SELECT record FROM explanation WHERE run = ?1 ORDER BY id";
-        let records = match self.sqlite(self.connection.table_exists(None, "explanation"))? {
-            true => self.rows(EXPLANATIONS, [run], |row| row.get::<_, String>(0))?,
-            false => Vec::new(),
+        let records = if self.sqlite(self.connection.table_exists(None, "explanation"))? {
+            self.rows(EXPLANATIONS, [run], |row| row.get::<_, String>(0))?
+        } else {
+            Vec::new()
         };
         if records.is_empty() {
             self.run(run)?; // Distinguishes a run without explanations from an unknown one.

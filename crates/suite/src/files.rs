@@ -90,9 +90,10 @@ impl Files {
 
     fn find(&self, name: &str) -> PathBuf {
         let (own, asset) = (self.own.join(name), self.assets.join(name));
-        match !own.exists() && asset.exists() {
-            true => asset,
-            false => own,
+        if !own.exists() && asset.exists() {
+            asset
+        } else {
+            own
         }
     }
 

@@ -203,12 +203,13 @@ fn same_number(one: &serde_json::Number, other: &serde_json::Number) -> bool {
 /// The path of a member of the object at `path`.
 fn member(path: &str, name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    match !name.is_empty()
+    if !name.is_empty()
         && name.chars().all(is_plain)
         && !name.starts_with(|c: char| c.is_ascii_digit())
     {
-        true => format!("{path}.{name}"),
-        false => format!("{path}['{}']", name.escape_default()),
+        format!("{path}.{name}")
+    } else {
+        format!("{path}['{}']", name.escape_default())
     }
 }
 

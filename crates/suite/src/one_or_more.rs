@@ -71,11 +71,12 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, values: A) -> Result<Self::Value, A::Error> {
         let values = Vec::deserialize(SeqAccessDeserializer::new(values))?;
-        match values.is_empty() {
-            true => Err(A::Error::custom(
+        if values.is_empty() {
+            Err(A::Error::custom(
                 "the list is empty; write at least one value",
-            )),
-            false => Ok(OneOrMore(values)),
+            ))
+        } else {
+            Ok(OneOrMore(values))
         }
     }
 }

@@ -104,15 +104,15 @@ impl ProjectFile {
     /// If it cannot be read or is invalid, with file, line and field.
     pub fn read(layout: &Layout, known: &Workloads) -> Result<Option<Self>, ProjectFileError> {
         let path = layout.root().join(PROJECT_FILE);
-        match path.is_file() {
-            true => {
-                let source = Source::open(&path)?;
-                match has_only_a_fleet(&source) {
-                    true => Ok(None),
-                    false => Self::parse(&source, &path, known).map(Some),
-                }
+        if path.is_file() {
+            let source = Source::open(&path)?;
+            if has_only_a_fleet(&source) {
+                Ok(None)
+            } else {
+                Self::parse(&source, &path, known).map(Some)
             }
-            false => Ok(None),
+        } else {
+            Ok(None)
         }
     }
 
@@ -238,12 +238,15 @@ fn workloads(
 ) -> Result<Vec<Workload>, FileError> {
     let tables = in_order(tables).into_iter();
     tables
-        .map(|(id, table)| match is_id(&id) {
-            true => Ok(table.into_inner().named(id, folder)),
-            false => Err(source.fault(
-                table.span(),
-                format!("`{id}` is not a valid workload name: use letters, digits, hyphens and underscores{}", instead("workload", &id)),
-            )),
+        .map(|(id, table)| {
+            if is_id(&id) {
+                Ok(table.into_inner().named(id, folder))
+            } else {
+                Err(source.fault(
+                    table.span(),
+                    format!("`{id}` is not a valid workload name: use letters, digits, hyphens and underscores{}", instead("workload", &id)),
+                ))
+            }
         })
         .collect()
 }
@@ -329,13 +332,10 @@ impl File<'_> {
         let Some(misfit) = served.find(|id| !self.fits(id, url)) else {
             return Ok(());
         };
-        let advice = match url.is_tls() {
-            true => {
-                "requested without TLS, but the server's URL is {url}; add `tls = true` to its request"
-            }
-            false => {
-                "requested over TLS, but the server's URL is {url}; remove `tls = true` from its request"
-            }
+        let advice = if url.is_tls() {
+            "requested without TLS, but the server's URL is {url}; add `tls = true` to its request"
+        } else {
+            "requested over TLS, but the server's URL is {url}; remove `tls = true` from its request"
         };
         let advice = advice.replace("{url}", &url.to_string());
         let message = format!("`{misfit}` is {advice}");
@@ -347,9 +347,10 @@ impl File<'_> {
 fn suite_id(folder: &Path) -> String {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let name = name.to_lowercase().replace([' ', '.'], "-");
-    match is_id(&name) {
-        true => name,
-        false => UNNAMED.to_owned(),
+    if is_id(&name) {
+        name
+    } else {
+        UNNAMED.to_owned()
     }
 }
 

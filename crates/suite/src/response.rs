@@ -215,9 +215,12 @@ fn is_other_text(charset: &'static Encoding, body: &[u8]) -> bool {
 impl ResponseCheck for ExpectedResponse {
     fn check(&self, response: &Response) -> Result<(), Mismatch> {
         let result = self.compare(response);
-        result.map_err(|mismatch| match self.secrets.is_empty() {
-            true => mismatch,
-            false => self.without_secrets(response, mismatch),
+        result.map_err(|mismatch| {
+            if self.secrets.is_empty() {
+                mismatch
+            } else {
+                self.without_secrets(response, mismatch)
+            }
         })
     }
 
@@ -242,9 +245,10 @@ impl ResponseCheck for ExpectedResponse {
 
     fn longest_body(&self) -> u64 {
         let longest = self.body.longest();
-        match self.accepted.as_ref().is_none_or(Accepted::is_none) {
-            true => longest,
-            false => (longest + longest / 8 + COMPRESSION_ROOM).min(LONGEST_BODY),
+        if self.accepted.as_ref().is_none_or(Accepted::is_none) {
+            longest
+        } else {
+            (longest + longest / 8 + COMPRESSION_ROOM).min(LONGEST_BODY)
         }
     }
 

@@ -75,11 +75,12 @@ struct ScenarioFields {
 fn hurl_file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let name = String::deserialize(deserializer)?;
     let extension = Path::new(&name).extension();
-    match extension.is_some_and(|extension| extension == "hurl") {
-        true => Ok(name),
-        false => Err(D::Error::custom(format_args!(
+    if extension.is_some_and(|extension| extension == "hurl") {
+        Ok(name)
+    } else {
+        Err(D::Error::custom(format_args!(
             "`{name}` is not the name of a Hurl file, which ends in .hurl"
-        ))),
+        )))
     }
 }
 

@@ -166,9 +166,10 @@ impl DeclaredValues {
                 variable,
                 why,
             })?;
-            let set = match value.is_secret() {
-                true => sources.set_secret(name, &text),
-                false => sources.set_unchanged(name, &text),
+            let set = if value.is_secret() {
+                sources.set_secret(name, &text)
+            } else {
+                sources.set_unchanged(name, &text)
             };
             set.map_err(failed(format!("the variable `{name}`")))?;
         }

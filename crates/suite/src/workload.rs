@@ -135,9 +135,10 @@ impl Workload {
 
     /// The same with an id, from a file in `folder`.
     pub fn named(self, id: String, folder: &Path) -> Self {
-        let title = match self.title.is_empty() {
-            true => id.clone(),
-            false => self.title,
+        let title = if self.title.is_empty() {
+            id.clone()
+        } else {
+            self.title
         };
         Self {
             id,

@@ -26,9 +26,10 @@ impl Format {
             })
         };
         let accepts_text = accepts("text/plain") || accepts("text/html");
-        match accepts_text && !accepts("application/openmetrics-text") {
-            true => Self::Prometheus,
-            false => Self::OpenMetrics,
+        if accepts_text && !accepts("application/openmetrics-text") {
+            Self::Prometheus
+        } else {
+            Self::OpenMetrics
         }
     }
 

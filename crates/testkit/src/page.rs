@@ -130,10 +130,9 @@ fn quoted(tag: &str) -> String {
 /// The text of a node, with single spaces.
 #[must_use]
 pub fn text(node: Node<'_, '_>) -> String {
-    let parts = node.descendants().filter_map(|part| match part.is_text() {
-        true => part.text(),
-        false => None,
-    });
+    let parts = node
+        .descendants()
+        .filter_map(|part| if part.is_text() { part.text() } else { None });
     let text = parts.collect::<Vec<_>>().join(" ");
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

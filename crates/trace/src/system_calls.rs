@@ -102,9 +102,10 @@ impl Reader {
         let wakes = id("sched", "sched_waking")?;
         let wakes = Sampler::system_wide_fields_of(wakes, WAKES_RING_BYTES);
         // In a PID namespace their ids would be those of other threads.
-        let threads = match is_namespaced() {
-            true => Ok(BTreeSet::new()),
-            false => threads(),
+        let threads = if is_namespaced() {
+            Ok(BTreeSet::new())
+        } else {
+            threads()
         };
         Ok(Reader {
             calls,

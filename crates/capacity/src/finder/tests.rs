@@ -98,9 +98,10 @@ impl Generator for Simulated {
         let steal_share = if is_noisy { 0.3 } else { 0.0 };
         let outside = Some(outside(steal_share, 0.0, OutsideServer::Elsewhere));
         let observed = Observed { load, outside }.into();
-        Ok(match planned.may_be_cut() && over > 1.5 {
-            true => Loaded::CutShort(observed),
-            false => Loaded::Whole(observed),
+        Ok(if planned.may_be_cut() && over > 1.5 {
+            Loaded::CutShort(observed)
+        } else {
+            Loaded::Whole(observed)
         })
     }
 

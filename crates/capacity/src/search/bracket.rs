@@ -83,10 +83,13 @@ impl Bracket {
             (Some(held), None) => Ok((held * self.step.exp()).min(MOST_RATE)),
             (None, Some(upper)) if upper.rate <= LEAST_RATE => Err(upper.closed(None)),
             (None, Some(upper)) => Ok((upper.rate / self.step.exp()).max(LEAST_RATE)),
-            (Some(held), Some(upper)) => match (upper.rate / held).ln() <= self.resolution {
-                true => Err(upper.closed(Some(held))),
-                false => Ok((held * upper.rate).sqrt()),
-            },
+            (Some(held), Some(upper)) => {
+                if (upper.rate / held).ln() <= self.resolution {
+                    Err(upper.closed(Some(held)))
+                } else {
+                    Ok((held * upper.rate).sqrt())
+                }
+            }
         }
     }
 

@@ -194,9 +194,10 @@ impl Search {
                 return self.end();
             }
         }
-        match is_last {
-            true => self.end(),
-            false => self.begin_fine(),
+        if is_last {
+            self.end();
+        } else {
+            self.begin_fine();
         }
     }
 
@@ -251,11 +252,11 @@ impl Search {
         let Decided {
             expected, stands, ..
         } = decided;
-        match stands {
-            true => self.confirmed.push(expected.rate),
-            false => self
-                .findings
-                .retain(|finding| !finding.rests_on(expected.rate, expected.verdict)),
+        if stands {
+            self.confirmed.push(expected.rate);
+        } else {
+            self.findings
+                .retain(|finding| !finding.rests_on(expected.rate, expected.verdict));
         }
     }
 

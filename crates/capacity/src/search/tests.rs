@@ -134,10 +134,12 @@ fn a_momentary_generator_limit_costs_no_findings() {
         let mut numbers = 1..;
         search(1300.0, 7, move |rate| {
             let number = numbers.next().unwrap();
-            match rate <= 2000.0 {
-                true => Tried::Held,
-                false if tries.contains(&number) => Tried::Limited,
-                false => Tried::Failed,
+            if rate <= 2000.0 {
+                Tried::Held
+            } else if tries.contains(&number) {
+                Tried::Limited
+            } else {
+                Tried::Failed
             }
         })
     };

@@ -69,9 +69,10 @@ fn by_name(server: &ServerCosts<'_>) -> String {
     let names: Vec<String> = names
         .map(|(name, times)| format!("{name} {}", about_times(*times)))
         .collect();
-    match names.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", names.join(", ")),
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", names.join(", "))
     }
 }
 

@@ -164,10 +164,12 @@ impl Others {
     /// `the other 1.0`, `the others 1.0 to 2.0`.
     fn words(&self) -> String {
         let (low, high) = (about_times(self.low), about_times(self.high));
-        match (self.is_one, low == high) {
-            (true, _) => format!("the other {high}"),
-            (false, true) => format!("the others {high}"),
-            (false, false) => format!("the others {low} to {high}"),
+        if self.is_one {
+            format!("the other {high}")
+        } else if low == high {
+            format!("the others {high}")
+        } else {
+            format!("the others {low} to {high}")
         }
     }
 }

@@ -41,10 +41,12 @@ pub fn apart(workload: &WorkloadCosts<'_>) -> Option<String> {
             .figure(CostFigure::Segments)
             .is_some_and(|segments| above(segments, APART))
     });
-    let reason = match (in_parts, named.is_one) {
-        (true, true) => format!("; it sends {what} in parts"),
-        (true, false) => format!("; they send {what} in parts"),
-        (false, _) => String::new(),
+    let reason = if !in_parts {
+        String::new()
+    } else if named.is_one {
+        format!("; it sends {what} in parts")
+    } else {
+        format!("; they send {what} in parts")
     };
     let verb = if named.is_one { "writes" } else { "write" };
     let sentence = match found.as_slice() {

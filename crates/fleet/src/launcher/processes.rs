@@ -233,9 +233,10 @@ impl Agents for Processes {
                 Err(TrySendError::Disconnected(_)) => one.input = None,
             }
         }
-        match self.running.iter().any(|one| one.input.is_some()) {
-            true => Ok(()),
-            false => Err(std::io::ErrorKind::BrokenPipe.into()),
+        if self.running.iter().any(|one| one.input.is_some()) {
+            Ok(())
+        } else {
+            Err(std::io::ErrorKind::BrokenPipe.into())
         }
     }
 

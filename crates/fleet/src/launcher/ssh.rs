@@ -91,9 +91,10 @@ impl Ssh {
 
     fn program(&self) -> Result<Program, LaunchError> {
         let program = self.settings.program.as_deref();
-        match self.settings.copy {
-            true => Program::sent(program.map(Path::new)),
-            false => Ok(Program::There(program.unwrap_or("prony").into())),
+        if self.settings.copy {
+            Program::sent(program.map(Path::new))
+        } else {
+            Ok(Program::There(program.unwrap_or("prony").into()))
         }
     }
 }

@@ -225,13 +225,13 @@ pub(super) fn is_uuid(text: &str) -> bool {
     let is_hyphen = |index: usize| matches!(index, 8 | 13 | 18 | 23);
     match inner.len() {
         32 => inner == text && inner.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        36 => inner
-            .bytes()
-            .enumerate()
-            .all(|(index, byte)| match is_hyphen(index) {
-                true => byte == b'-',
-                false => byte.is_ascii_hexdigit(),
-            }),
+        36 => inner.bytes().enumerate().all(|(index, byte)| {
+            if is_hyphen(index) {
+                byte == b'-'
+            } else {
+                byte.is_ascii_hexdigit()
+            }
+        }),
         _ => false,
     }
 }

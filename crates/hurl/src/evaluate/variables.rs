@@ -22,9 +22,10 @@ pub struct Variable {
 
 impl fmt::Debug for Variable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.is_secret {
-            true => f.write_str("***"),
-            false => self.value.fmt(f),
+        if self.is_secret {
+            f.write_str("***")
+        } else {
+            self.value.fmt(f)
         }
     }
 }

@@ -177,9 +177,10 @@ impl Command {
                 _ => CurlError::Urls(self.urls.join(", ")),
             });
         };
-        let guessed = match text.contains("://") {
-            true => text.clone(),
-            false => format!("http://{text}"),
+        let guessed = if text.contains("://") {
+            text.clone()
+        } else {
+            format!("http://{text}")
         };
         let mut url = Url::parse(&guessed)?;
         let (_, behind_host) = guessed.split_once("://").unwrap_or_default();
@@ -204,11 +205,14 @@ impl Command {
     /// What curl refuses, too.
     fn check_content(&self) -> Result<(), CurlError> {
         let two = |one, other| Err(CurlError::Conflict(one, other));
-        match (self.data.is_empty(), self.parts.is_empty()) {
-            (false, false) => two("--data", "--form"),
-            (true, false) if self.has(Flag::Get) => two("--get", "--form"),
-            _ if self.has(Flag::Head) && self.sends_data() => two("--head", "a body"),
-            _ => Ok(()),
+        if !self.data.is_empty() && !self.parts.is_empty() {
+            two("--data", "--form")
+        } else if !self.parts.is_empty() && self.has(Flag::Get) {
+            two("--get", "--form")
+        } else if self.has(Flag::Head) && self.sends_data() {
+            two("--head", "a body")
+        } else {
+            Ok(())
         }
     }
 

@@ -96,19 +96,23 @@ fn preference(media_type: &str) -> u8 {
 
 /// A media type that a range allows.
 fn concrete(media_type: &str) -> &str {
-    match media_type.contains('*') {
-        true if Kind::of(media_type) == Kind::Json => "application/json",
-        true if media_type.starts_with("text/") => "text/plain",
-        true => "application/octet-stream",
-        false => media_type,
+    if !media_type.contains('*') {
+        media_type
+    } else if Kind::of(media_type) == Kind::Json {
+        "application/json"
+    } else if media_type.starts_with("text/") {
+        "text/plain"
+    } else {
+        "application/octet-stream"
     }
 }
 
 /// JSON on several lines, if that helps.
 fn json(value: &Node) -> String {
-    let text = match value.members().is_empty() {
-        true => serde_json::to_string(value),
-        false => serde_json::to_string_pretty(value),
+    let text = if value.members().is_empty() {
+        serde_json::to_string(value)
+    } else {
+        serde_json::to_string_pretty(value)
     };
     text.unwrap_or_default()
 }

@@ -76,11 +76,14 @@ impl Registers {
         let mut registers = UserRegisters::default();
         for number in (0..u64::BITS).filter(|number| self.mask() & 1 << number != 0) {
             let value = reader.u64()?;
-            match number {
-                _ if number == self.ip => registers.ip = value,
-                _ if number == self.sp => registers.sp = value,
-                _ if number == self.bp => registers.bp = value,
-                _ => registers.lr = Some(value),
+            if number == self.ip {
+                registers.ip = value;
+            } else if number == self.sp {
+                registers.sp = value;
+            } else if number == self.bp {
+                registers.bp = value;
+            } else {
+                registers.lr = Some(value);
             }
         }
         Ok(registers)

@@ -58,9 +58,10 @@ fn decoded(text: &str) -> Result<Option<LatencyHistogram>, String> {
         return Ok(None);
     }
     let histogram = LatencyHistogram::from_base64(text).map_err(|error| error.to_string())?;
-    match histogram.count() <= MOST_COUNTED {
-        true => Ok(Some(histogram)),
-        false => Err("the histogram's counts are impossibly high".into()),
+    if histogram.count() <= MOST_COUNTED {
+        Ok(Some(histogram))
+    } else {
+        Err("the histogram's counts are impossibly high".into())
     }
 }
 
@@ -94,9 +95,10 @@ pub(super) mod pairs {
         D: Deserializer<'de>,
     {
         let pairs = Vec::<(K, u64)>::deserialize(deserializer)?;
-        match pairs.len() <= MOST {
-            true => Ok(pairs.into_iter().collect()),
-            false => Err(D::Error::custom("there are too many different statuses")),
+        if pairs.len() <= MOST {
+            Ok(pairs.into_iter().collect())
+        } else {
+            Err(D::Error::custom("there are too many different statuses"))
         }
     }
 }
@@ -119,8 +121,9 @@ pub(super) fn possibly_throttled<'de, D: Deserializer<'de>>(
 }
 
 fn possible<E: Error>(seconds: f64) -> Result<f64, E> {
-    match (0.0..1e12).contains(&seconds) {
-        true => Ok(seconds),
-        false => Err(E::custom("a time is below 0 or impossibly long")),
+    if (0.0..1e12).contains(&seconds) {
+        Ok(seconds)
+    } else {
+        Err(E::custom("a time is below 0 or impossibly long"))
     }
 }

@@ -229,9 +229,10 @@ impl<'a> Flows<'a> {
         }
         *flow = None;
         self.in_progress -= 1;
-        match has_sent {
-            true => Step::Ended,
-            false => Step::Pause(now.saturating_add(AFTER_NOTHING)),
+        if has_sent {
+            Step::Ended
+        } else {
+            Step::Pause(now.saturating_add(AFTER_NOTHING))
         }
     }
 

@@ -121,9 +121,10 @@ impl Place<'_> {
     /// The worker is there. The last one announces the start, unless that comes from outside.
     pub(super) fn arrive(&mut self) {
         if self.take() {
-            match self.line.is_shared {
-                true => self.wake_starter(),
-                false => self.line.set(self.line.clock.now() + NOTICE),
+            if self.line.is_shared {
+                self.wake_starter();
+            } else {
+                self.line.set(self.line.clock.now() + NOTICE);
             }
         }
     }

@@ -514,9 +514,10 @@ impl<H> ScheduleTally<H> {
 
 impl HandshakeTally {
     pub(super) fn record(&mut self, resumed: bool, took: Nanoseconds) {
-        match resumed {
-            true => self.resumed.record(took),
-            false => self.full.record(took),
+        if resumed {
+            self.resumed.record(took);
+        } else {
+            self.full.record(took);
         }
     }
 

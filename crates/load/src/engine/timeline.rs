@@ -185,9 +185,10 @@ impl WorkerTimeline {
             measured_from_s: seconds(measured_from),
             ok: all.iter().map(|responses| responses.count).collect(),
             latency_mean_ns: all.iter().map(Responses::mean_latency).collect(),
-            errors: match all.iter().any(|responses| responses.errors > 0) {
-                true => all.iter().map(|responses| responses.errors).collect(),
-                false => Vec::new(),
+            errors: if all.iter().any(|responses| responses.errors > 0) {
+                all.iter().map(|responses| responses.errors).collect()
+            } else {
+                Vec::new()
             },
             slow: slow(all, slow_from_ns),
             seconds: Vec::new(),

@@ -101,9 +101,10 @@ pub enum HttpVersion {
 
 impl From<Protocol> for HttpVersion {
     fn from(protocol: Protocol) -> Self {
-        match protocol.is_http1() {
-            true => Self::Http1,
-            false => Self::Http2,
+        if protocol.is_http1() {
+            Self::Http1
+        } else {
+            Self::Http2
         }
     }
 }

@@ -44,10 +44,12 @@ impl FirstBytes {
                 return Self::Undecided;
             }
         }
-        match may_become_settings(bytes) {
-            true if bytes.len() < FRAME_HEADER => Self::Undecided,
-            true => Self::Of(OtherProtocol::Http2),
-            false => Self::Unknown,
+        if !may_become_settings(bytes) {
+            Self::Unknown
+        } else if bytes.len() < FRAME_HEADER {
+            Self::Undecided
+        } else {
+            Self::Of(OtherProtocol::Http2)
         }
     }
 }

@@ -135,9 +135,10 @@ impl CurveChart {
             Frame::Wide => (HEIGHT, self.wide_words()),
             Frame::Narrow => {
                 let below = plot.bottom + 42.0 + NOTE * legend.len() as f64;
-                let said = match self.subtitle.is_empty() {
-                    true => Vec::new(),
-                    false => wrapped(&self.subtitle, NOTE_LETTERS),
+                let said = if self.subtitle.is_empty() {
+                    Vec::new()
+                } else {
+                    wrapped(&self.subtitle, NOTE_LETTERS)
                 };
                 let words = html! {
                     (heading(&heading_lines(&self.title), EDGE))

@@ -104,9 +104,10 @@ impl PanelChart {
         for (i, panel) in self.panels.iter().enumerate() {
             self.panel(panel, self.plot(i, top), &mut drawn);
         }
-        let said = match self.note.is_empty() {
-            true => Vec::new(),
-            false => wrapped(&self.note, NOTE_LETTERS),
+        let said = if self.note.is_empty() {
+            Vec::new()
+        } else {
+            wrapped(&self.note, NOTE_LETTERS)
         };
         let body = html! {
             (heading(&title, EDGE))

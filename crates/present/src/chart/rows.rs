@@ -346,31 +346,34 @@ impl Marks {
 
     fn bar(&mut self, bar: &Bar, scale: &Scale, y: f64) {
         let x = |value: f64| across(scale.place(value));
-        let (fill, whisker) = match bar.is_grey {
-            true => (Layer::GreyBar, Layer::GreyWhisker),
-            false => (Layer::Bar, Layer::Whisker),
+        let (fill, whisker) = if bar.is_grey {
+            (Layer::GreyBar, Layer::GreyWhisker)
+        } else {
+            (Layer::Bar, Layer::Whisker)
         };
         self.add(fill, &format!("M{} {y}H{}", x(0.0), x(bar.value)));
         if let Some((low, high)) = bar.interval.map(|(low, high)| (x(low), x(high))) {
             let top = tenth(y - 4.0);
             self.add(whisker, &format!("M{low} {top}v8m0 -4H{high}m0 -4v8"));
         }
-        match bar.is_grey {
-            true => self.hollow.push(Hollow {
+        if bar.is_grey {
+            self.hollow.push(Hollow {
                 dot: "dot grey",
                 x: x(bar.value),
                 y,
                 radius: 3.5,
-            }),
-            false => self.dot(Layer::Point, x(bar.value), y),
+            });
+        } else {
+            self.dot(Layer::Point, x(bar.value), y);
         }
     }
 
     fn rounds(&mut self, values: &[f64], middle: f64, is_grey: bool, scale: &Scale, y: f64) {
         let x = |value: f64| across(scale.place(value));
-        let (fill, whisker) = match is_grey {
-            true => (Layer::GreyRound, Layer::GreyWhisker),
-            false => (Layer::Round, Layer::Whisker),
+        let (fill, whisker) = if is_grey {
+            (Layer::GreyRound, Layer::GreyWhisker)
+        } else {
+            (Layer::Round, Layer::Whisker)
         };
         let half = values.len() as f64 * ROUND_STEP / 2.0;
         for (i, value) in values.iter().enumerate() {
@@ -396,14 +399,15 @@ impl Marks {
         for trial in trials {
             let x = across(scale.place(trial.at));
             let y = tenth(y - 12.0 * trial.height.clamp(-1.0, 1.0));
-            match trial.is_noisy {
-                true => self.hollow.push(Hollow {
+            if trial.is_noisy {
+                self.hollow.push(Hollow {
                     dot: Dot::Noisy.class(),
                     x,
                     y,
                     radius: 2.5,
-                }),
-                false => self.dot(Layer::Trial, x, y),
+                });
+            } else {
+                self.dot(Layer::Trial, x, y);
             }
         }
     }
@@ -412,9 +416,10 @@ impl Marks {
         let x = |at: f64| across(scale.place(at));
         self.loss_width = tenth((x(2.0) - x(1.0)).clamp(1.0, 4.0));
         for trial in trials.iter().filter(|trial| trial.height > 0.0) {
-            let layer = match trial.is_noisy {
-                true => Layer::NoisyLoss,
-                false => Layer::Loss,
+            let layer = if trial.is_noisy {
+                Layer::NoisyLoss
+            } else {
+                Layer::Loss
             };
             let high = tenth(trial.height.min(1.0) * 26.0);
             self.add(layer, &format!("M{} {}v-{high}", x(trial.at), y + 14.0));

@@ -110,9 +110,10 @@ impl Scale {
         let last = last.map_or(marks.len() - 1, |position| first + 1 + position);
         let marks = &marks[first..=last];
         let decade = |mark: &f64| (mark.log10() - mark.log10().round()).abs() < 1e-9;
-        let ticks = match marks.len() <= MOST_LOG_TICKS {
-            true => marks.to_vec(),
-            false => marks.iter().copied().filter(decade).collect(),
+        let ticks = if marks.len() <= MOST_LOG_TICKS {
+            marks.to_vec()
+        } else {
+            marks.iter().copied().filter(decade).collect()
         };
         Scale {
             kind: Kind::Log,
@@ -142,9 +143,10 @@ impl Scale {
 
     /// Around 0, as far below as above, with a tick at either end.
     pub fn around_zero(most: f64) -> Scale {
-        let most = match most.is_finite() && most > 0.0 {
-            true => most,
-            false => 1.0,
+        let most = if most.is_finite() && most > 0.0 {
+            most
+        } else {
+            1.0
         };
         let step = nice_step(most / 5.0);
         let high = (most / step - 1e-9).ceil() * step;
@@ -162,9 +164,10 @@ impl Scale {
         let exponents = exponents.map(f64::log2).collect::<Vec<_>>();
         let least = exponents.iter().copied().fold(f64::INFINITY, f64::min);
         let most = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (first, last) = match exponents.is_empty() {
-            true => (0, 1),
-            false => (least.floor() as i32, most.ceil() as i32),
+        let (first, last) = if exponents.is_empty() {
+            (0, 1)
+        } else {
+            (least.floor() as i32, most.ceil() as i32)
         };
         let last = last.max(first + 1);
         let step = (last - first) as usize / MOST_LOG_TICKS + 1;

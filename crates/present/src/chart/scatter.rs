@@ -158,9 +158,10 @@ impl ScatterChart {
             if let Some((low, high)) = point.interval {
                 let (_, low) = self.at(point.x, low, top, bottom);
                 let (_, high) = self.at(point.x, high, top, bottom);
-                let whiskers = match point.is_grey {
-                    true => &mut grey_whiskers,
-                    false => &mut whiskers,
+                let whiskers = if point.is_grey {
+                    &mut grey_whiskers
+                } else {
+                    &mut whiskers
                 };
                 *whiskers += &format!("M{x} {low}V{high}");
             }

@@ -44,9 +44,12 @@ impl Ids {
     }
 
     fn unique(&mut self, name: &str) -> String {
-        let kept = |letter: char| match letter.is_alphanumeric() || "-_.".contains(letter) {
-            true => letter,
-            false => '-',
+        let kept = |letter: char| {
+            if letter.is_alphanumeric() || "-_.".contains(letter) {
+                letter
+            } else {
+                '-'
+            }
         };
         let plain = format!(
             "{}.{}",
@@ -85,13 +88,15 @@ impl Table {
 
     /// The table with rows that open: `ids` has each row's anchor, `opened` what it then shows.
     pub(crate) fn opening(&self, ids: &[String], opened: &[Markup]) -> Markup {
-        let class = match self.rows.len() > TALL {
-            true => "scroll tall",
-            false => "scroll",
+        let class = if self.rows.len() > TALL {
+            "scroll tall"
+        } else {
+            "scroll"
         };
-        let label = match self.caption.is_empty() {
-            true => "Table",
-            false => &self.caption,
+        let label = if self.caption.is_empty() {
+            "Table"
+        } else {
+            &self.caption
         };
         let table = html! {
             @if !self.caption.is_empty() { p class="table-caption" { (self.caption) } }
@@ -176,10 +181,12 @@ fn title(head: &Head, is_name: bool) -> Markup {
 }
 
 fn figure(cell: &Cell, head: &Head) -> Markup {
-    let class = match (cell.is_empty(), head.is_words) {
-        (true, _) => Some("none"),
-        (false, true) => Some(of_words(cell)),
-        (false, false) => None,
+    let class = if cell.is_empty() {
+        Some("none")
+    } else if head.is_words {
+        Some(of_words(cell))
+    } else {
+        None
     };
     html! { td class=[class] data-order=[cell.order] title=[tip(cell)] { (content(cell)) } }
 }

@@ -10,9 +10,10 @@ const MOST_COLUMNS: usize = 7;
 impl Table {
     /// The table as Markdown, with its footnotes below. Columns beyond the limit are in a folded table.
     pub fn markdown(&self) -> String {
-        let shown = match self.is_whole {
-            true => (0..self.heads.len()).collect(),
-            false => self.most_important(MOST_COLUMNS),
+        let shown = if self.is_whole {
+            (0..self.heads.len()).collect()
+        } else {
+            self.most_important(MOST_COLUMNS)
         };
         let mut text = match self.caption.as_str() {
             "" => String::new(),
@@ -35,11 +36,10 @@ impl Table {
             .chunks(MOST_COLUMNS - 1)
             .map(|rest| self.grid(&[&[self.name()], rest].concat(), None) + "\n")
             .collect();
-        match more.is_empty() {
-            true => text,
-            false => {
-                format!("{text}\n<details>\n<summary>More columns</summary>\n\n{more}</details>\n")
-            }
+        if more.is_empty() {
+            text
+        } else {
+            format!("{text}\n<details>\n<summary>More columns</summary>\n\n{more}</details>\n")
         }
     }
 
@@ -49,9 +49,12 @@ impl Table {
         text += &format!("|{}|\n", heads().map(rule).collect::<Vec<_>>().join("|"));
         for (place, row) in self.rows.iter().enumerate() {
             let mark = marks.map_or("", |marks| marks[place].as_str());
-            text += &line(shown.iter().map(|&i| match i == self.name() {
-                true => self.cell(row, i) + mark,
-                false => self.cell(row, i),
+            text += &line(shown.iter().map(|&i| {
+                if i == self.name() {
+                    self.cell(row, i) + mark
+                } else {
+                    self.cell(row, i)
+                }
             }));
         }
         text
@@ -68,9 +71,12 @@ impl Table {
 
 /// The figure with its unit, and the detail: a line may break between them, but not within either.
 fn cell_text(cell: &Cell, head: &Head) -> String {
-    let whole = |text: &str| match head.is_words {
-        true => escaped(text),
-        false => escaped(text).replace(' ', number::NO_BREAK),
+    let whole = |text: &str| {
+        if head.is_words {
+            escaped(text)
+        } else {
+            escaped(text).replace(' ', number::NO_BREAK)
+        }
     };
     match cell.detail.as_str() {
         "" if matches!(cell.colour, Some(Colour::Good | Colour::Bad)) => {
@@ -94,9 +100,10 @@ fn marks(row: &Row, notes: &mut Vec<String>) -> String {
         .by_ref()
         .map(|number| superscript(number + 1))
         .collect();
-    match marks.is_empty() {
-        true => String::new(),
-        false => format!(" {}", marks.join(" ")),
+    if marks.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", marks.join(" "))
     }
 }
 
@@ -110,10 +117,7 @@ fn superscript(number: usize) -> String {
 }
 
 fn rule(head: &Head) -> &'static str {
-    match head.is_words {
-        true => "---",
-        false => "---:",
-    }
+    if head.is_words { "---" } else { "---:" }
 }
 
 /// A line of a table; the cells are already escaped.

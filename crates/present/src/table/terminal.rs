@@ -74,9 +74,10 @@ impl Table {
             .heads
             .iter()
             .any(|head| head.drop > 0 || head.detail.is_some());
-        let letters = match cuts_first {
-            true => MOST_LETTERS.max(width / 3),
-            false => width,
+        let letters = if cuts_first {
+            MOST_LETTERS.max(width / 3)
+        } else {
+            width
         };
         let mut columns: Vec<Set> = (0..self.heads.len())
             .flat_map(|i| self.set(i, letters))
@@ -114,9 +115,10 @@ impl Table {
         let line = |place: usize, columns: &[&Set], paint: Paint| -> String {
             let cells = columns.iter().map(|column| {
                 let (cell, width) = (&column.lines[place], column.width);
-                let padded = match column.is_words {
-                    true => format!("{cell:<width$}"),
-                    false => format!("{cell:>width$}"),
+                let padded = if column.is_words {
+                    format!("{cell:<width$}")
+                } else {
+                    format!("{cell:>width$}")
                 };
                 let colour = place
                     .checked_sub(1)

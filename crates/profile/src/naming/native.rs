@@ -29,9 +29,10 @@ pub(super) fn names(file: &Module, offsets: &[u64]) -> Vec<Named> {
         Err(error) => return vec![unknown(format!("{error:#}")); offsets.len()],
     };
     let stripped = file.elf.as_ref().is_some_and(|elf| !elf.has_symbols());
-    let go = match stripped {
-        true => go_names(file, offsets),
-        false => vec![None; offsets.len()],
+    let go = if stripped {
+        go_names(file, offsets)
+    } else {
+        vec![None; offsets.len()]
     };
     let named = symbols.into_iter().zip(go).map(|found| match found {
         (Symbolized::Sym(symbol), None) => Named {
@@ -104,9 +105,10 @@ fn frames(symbol: &Sym<'_>, module: &str) -> Vec<Frame> {
 
 fn why_stripped(file: &Module) -> String {
     let installed = ["/usr/lib", "/lib", "/usr/bin", "/usr/sbin"];
-    let remedy = match installed.iter().any(|folder| file.path.starts_with(folder)) {
-        true => "install the package with its debug symbols",
-        false => "build it without `-s` and `strip`",
+    let remedy = if installed.iter().any(|folder| file.path.starts_with(folder)) {
+        "install the package with its debug symbols"
+    } else {
+        "build it without `-s` and `strip`"
     };
     format!("the file is stripped: {remedy}")
 }

@@ -39,9 +39,10 @@ pub fn flame_graph(
     let mut palette = palette(profile);
     let mut options = options(title);
     options.subtitle = Some(with_legend(subtitle, profile));
-    options.count_name = match is_in_samples(profile) {
-        true => "samples".into(),
-        false => "µs".into(),
+    options.count_name = if is_in_samples(profile) {
+        "samples".into()
+    } else {
+        "µs".into()
     };
     options.palette_map = Some(&mut palette);
     draw(options, lines.collect())

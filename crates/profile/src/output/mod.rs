@@ -15,9 +15,10 @@ use prony_model::{Frame, Profile, Stack};
 /// The seconds for each request (or event) that a weight stands for.
 fn seconds_per_unit(profile: &Profile, weight: f64) -> f64 {
     let total = profile.total();
-    match total > 0.0 && profile.units > 0.0 {
-        true => weight / total * profile.seconds / profile.units,
-        false => 0.0,
+    if total > 0.0 && profile.units > 0.0 {
+        weight / total * profile.seconds / profile.units
+    } else {
+        0.0
     }
 }
 

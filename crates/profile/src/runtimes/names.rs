@@ -54,9 +54,10 @@ fn java(name: &str) -> Option<String> {
 
 /// Modules of the runtime itself, such as `node:internal/http`, keep their whole name.
 fn file_name(path: &str) -> &str {
-    match path.starts_with("node:") || path.starts_with("ext:") {
-        true => path,
-        false => path.rsplit('/').next().unwrap_or(path),
+    if path.starts_with("node:") || path.starts_with("ext:") {
+        path
+    } else {
+        path.rsplit('/').next().unwrap_or(path)
     }
 }
 

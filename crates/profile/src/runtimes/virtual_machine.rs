@@ -26,9 +26,10 @@ pub(super) fn write_perf_map(pid: i32) -> io::Result<()> {
 fn tool(pid: i32) -> PathBuf {
     let java = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let beside = java.with_file_name("jcmd");
-    match beside.is_file() {
-        true => beside,
-        false => PathBuf::from("jcmd"),
+    if beside.is_file() {
+        beside
+    } else {
+        PathBuf::from("jcmd")
     }
 }
 

@@ -23,9 +23,10 @@ fn often() -> Options {
 fn compile(source: &str, options: &[&str]) -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let source = programs().join(source);
-    let compiler = match source.extension().is_some_and(|name| name == "cpp") {
-        true => "c++",
-        false => "cc",
+    let compiler = if source.extension().is_some_and(|name| name == "cpp") {
+        "c++"
+    } else {
+        "cc"
     };
     let path = folder.path().join(source.file_stem().unwrap());
     let status = Command::new(compiler)

@@ -144,9 +144,10 @@ impl Judging {
             let colour = is_terminal && output::shows_colours(&std::io::stdout());
             terminal(comparison, colour)
         };
-        match takes_stdout(&files) {
-            true => err!("{}", text(std::io::stderr().is_terminal())),
-            false => out!("{}", text(std::io::stdout().is_terminal())),
+        if takes_stdout(&files) {
+            err!("{}", text(std::io::stderr().is_terminal()));
+        } else {
+            out!("{}", text(std::io::stdout().is_terminal()));
         }
         let [to_markdown, to_json, to_junit] = files;
         if let Some(file) = to_markdown {
@@ -165,20 +166,21 @@ impl Judging {
     }
 
     fn code(&self, comparison: &Comparison) -> u8 {
-        match (comparison.is_worse(), comparison.is_open()) {
-            (true, _) => WORSE,
-            (false, true) if self.strict => INCONCLUSIVE,
-            (false, true) => {
-                let (open, total) = (comparison.open(), comparison.total());
-                let are = if open == 1 { "is" } else { "are" };
-                errln!(
-                    "warning: nothing is worse, but {open} of {} {are} inconclusive, not comparable or missing \
-                     (`--strict` would exit with {INCONCLUSIVE})",
-                    plural(total, "comparison")
-                );
-                0
-            }
-            (false, false) => 0,
+        if comparison.is_worse() {
+            WORSE
+        } else if !comparison.is_open() {
+            0
+        } else if self.strict {
+            INCONCLUSIVE
+        } else {
+            let (open, total) = (comparison.open(), comparison.total());
+            let are = if open == 1 { "is" } else { "are" };
+            errln!(
+                "warning: nothing is worse, but {open} of {} {are} inconclusive, not comparable or missing \
+                 (`--strict` would exit with {INCONCLUSIVE})",
+                plural(total, "comparison")
+            );
+            0
         }
     }
 }

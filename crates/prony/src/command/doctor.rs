@@ -116,9 +116,10 @@ fn install(command: &[String], yes: bool) -> Result<bool, Box<dyn Error>> {
         .args(arguments)
         .status()
         .map_err(|error| format!("cannot run {program}: {error}"))?;
-    match status.success() {
-        true => Ok(true),
-        false => Err(format!("`{line}` failed: {status}; its output is above").into()),
+    if status.success() {
+        Ok(true)
+    } else {
+        Err(format!("`{line}` failed: {status}; its output is above").into())
     }
 }
 

@@ -148,13 +148,12 @@ impl Arguments {
         servers: &[&Server],
     ) -> Result<Vec<Measure>, Box<dyn Error>> {
         let workloads = project.workloads(servers)?;
-        let ids = match self.workloads.is_empty() {
-            true => project::common_workloads(workloads, servers, DEFAULT_WORKLOADS),
-            false => {
-                let chosen = workloads.select(self.workloads.iter().map(String::as_str));
-                let chosen = chosen.map_err(usage)?.into_iter();
-                chosen.map(|workload| workload.id.clone()).collect()
-            }
+        let ids = if self.workloads.is_empty() {
+            project::common_workloads(workloads, servers, DEFAULT_WORKLOADS)
+        } else {
+            let chosen = workloads.select(self.workloads.iter().map(String::as_str));
+            let chosen = chosen.map_err(usage)?.into_iter();
+            chosen.map(|workload| workload.id.clone()).collect()
         };
         let is_served = |id: &String| servers.iter().any(|it| it.manifest.workloads.contains(id));
         if let Some(id) = ids.iter().find(|id| !is_served(id)) {

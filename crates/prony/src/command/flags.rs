@@ -62,10 +62,12 @@ pub struct LiveFlags {
 impl LiveFlags {
     /// How progress is shown.
     pub fn mode(&self) -> LiveMode {
-        match (self.quiet, self.no_tui) {
-            (true, _) => LiveMode::Quiet,
-            (false, true) => LiveMode::Plain,
-            (false, false) => LiveMode::Screen,
+        if self.quiet {
+            LiveMode::Quiet
+        } else if self.no_tui {
+            LiveMode::Plain
+        } else {
+            LiveMode::Screen
         }
     }
 
@@ -152,9 +154,10 @@ impl BuildFlags {
             host: Ipv4Addr::LOCALHOST.into(),
             logs: layout.runs().join(run).join("logs"),
             ready_timeout: self.ready_timeout,
-            freshness: match self.rebuild {
-                true => Freshness::Rebuild,
-                false => Freshness::IfUnchanged,
+            freshness: if self.rebuild {
+                Freshness::Rebuild
+            } else {
+                Freshness::IfUnchanged
             },
             interrupt: interrupt.clone(),
         })

@@ -245,9 +245,10 @@ fn with_signed_values(flag: Arg) -> Arg {
         return flag;
     }
     let value = flag.get_value_parser().type_id();
-    match value == TypeId::of::<String>() || value == TypeId::of::<PathBuf>() {
-        true => flag.allow_negative_numbers(true),
-        false => flag.allow_hyphen_values(true),
+    if value == TypeId::of::<String>() || value == TypeId::of::<PathBuf>() {
+        flag.allow_negative_numbers(true)
+    } else {
+        flag.allow_hyphen_values(true)
     }
 }
 

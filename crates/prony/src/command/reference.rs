@@ -95,13 +95,12 @@ struct OpenLoad {
 impl OpenLoad {
     /// Random arrivals use the inverted seed, because random service times use the seed itself.
     fn true_latencies(&self, script: &Script) -> Latencies {
-        match self.is_random {
-            true => {
-                let arrivals = poisson_arrivals(self.per_s, !script.seed);
-                let end = Duration::from_secs_f64(self.requests as f64 / self.per_s);
-                script.latencies(arrivals.take_while(|&arrival| arrival < end))
-            }
-            false => script.latencies(even_arrivals(self.per_s, self.requests)),
+        if self.is_random {
+            let arrivals = poisson_arrivals(self.per_s, !script.seed);
+            let end = Duration::from_secs_f64(self.requests as f64 / self.per_s);
+            script.latencies(arrivals.take_while(|&arrival| arrival < end))
+        } else {
+            script.latencies(even_arrivals(self.per_s, self.requests))
         }
     }
 }
@@ -225,13 +224,14 @@ fn open_load(text: &str) -> Result<OpenLoad, String> {
     let per_s = rate.parse::<f64>().map_err(|_| wrong())?;
     let duration = arguments::some_duration(duration)?;
     let requests = requests_of(per_s, duration);
-    match (1.0..=1e9).contains(&requests) {
-        true => Ok(OpenLoad {
+    if (1.0..=1e9).contains(&requests) {
+        Ok(OpenLoad {
             is_random,
             per_s,
             requests: requests as u64,
-        }),
-        false => Err("the load must have from 1 to 1,000,000,000 requests".into()),
+        })
+    } else {
+        Err("the load must have from 1 to 1,000,000,000 requests".into())
     }
 }
 

@@ -66,9 +66,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let layout = &project.layout;
     let catalogue = project.catalogue()?;
     let outside = outside(&arguments.servers)?;
-    let servers = match arguments.servers.is_empty() {
-        true => project.default_servers(&catalogue),
-        false => select(&catalogue, &outside, &arguments.servers)?,
+    let servers = if arguments.servers.is_empty() {
+        project.default_servers(&catalogue)
+    } else {
+        select(&catalogue, &outside, &arguments.servers)?
     };
     let workloads = project.workloads(&servers)?;
     let chosen = arguments.workloads.iter().map(String::as_str);

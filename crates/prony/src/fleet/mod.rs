@@ -33,9 +33,10 @@ const MOST_AGENTS: usize = prony_load::MOST_AGENTS;
 
 /// Checks a number of agents.
 fn agents(count: usize) -> Result<usize, String> {
-    match (1..=MOST_AGENTS).contains(&count) {
-        true => Ok(count),
-        false => Err(format!("it must be from 1 to {MOST_AGENTS}")),
+    if (1..=MOST_AGENTS).contains(&count) {
+        Ok(count)
+    } else {
+        Err(format!("it must be from 1 to {MOST_AGENTS}"))
     }
 }
 
@@ -144,12 +145,13 @@ impl FleetPlan {
 
     /// Checks that agents can perhaps reach a host.
     pub fn check_host(&self, host: &str) -> Result<(), Box<dyn Error>> {
-        match self.is_here() || !is_each_hosts_own(host) {
-            true => Ok(()),
-            false => Err(usage(format!(
+        if self.is_here() || !is_each_hosts_own(host) {
+            Ok(())
+        } else {
+            Err(usage(format!(
                 "agents on other hosts cannot reach {host}, which is each host itself: write the address of the server that \
                  they can reach"
-            ))),
+            )))
         }
     }
 
@@ -233,12 +235,11 @@ impl FleetPlan {
     /// How many threads each agent may use, so that none shares a CPU with another agent. On this machine half of the
     /// CPUs are for the server.
     fn threads_each(&self, hosts: &[Host]) -> usize {
-        match self.is_here() {
-            true => {
-                let cpus = allowed_cpus().map_or(1, |cpus| cpus.len());
-                (load_threads(cpus.div_ceil(2)) / self.agents).max(1)
-            }
-            false => least_cpus(hosts),
+        if self.is_here() {
+            let cpus = allowed_cpus().map_or(1, |cpus| cpus.len());
+            (load_threads(cpus.div_ceil(2)) / self.agents).max(1)
+        } else {
+            least_cpus(hosts)
         }
     }
 }

@@ -40,9 +40,10 @@ impl Settings {
     /// What the project file says; nothing if there is none.
     pub fn read(layout: &Layout) -> Result<Self, FileError> {
         let path = layout.root().join(PROJECT_FILE);
-        match path.is_file() {
-            true => Self::of(&Source::open(&path)?),
-            false => Ok(Self::default()),
+        if path.is_file() {
+            Self::of(&Source::open(&path)?)
+        } else {
+            Ok(Self::default())
         }
     }
 

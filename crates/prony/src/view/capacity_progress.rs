@@ -94,9 +94,10 @@ impl CapacityProgress {
 
     pub(super) fn show_at(&self, progress: &Progress, now: Instant) {
         let [p50, p99] = [progress.p50_ns, progress.p99_ns].map(|ns| number::duration(ns as f64));
-        let figures = match progress.measuring && progress.ok > 0 {
-            true => [format!("p50 {p50}"), format!("p99 {p99}")],
-            false => ["warming up".into(), String::new()],
+        let figures = if progress.measuring && progress.ok > 0 {
+            [format!("p50 {p50}"), format!("p99 {p99}")]
+        } else {
+            ["warming up".into(), String::new()]
         };
         let [first, second] = figures;
         self.line.show(&[self.doing.clone(), first, second]);
@@ -159,9 +160,10 @@ fn latency(attempt: &RateAttempt) -> String {
     let Some(latency) = &attempt.latency_ns else {
         return String::new();
     };
-    let p99 = match supports(attempt.ok, 0.99) {
-        true => format!("  p99 {}", number::duration(latency.p99 as f64)),
-        false => String::new(),
+    let p99 = if supports(attempt.ok, 0.99) {
+        format!("  p99 {}", number::duration(latency.p99 as f64))
+    } else {
+        String::new()
     };
     format!("p50 {}{p99}", number::duration(latency.p50 as f64))
 }

@@ -131,10 +131,7 @@ pub fn write(
 /// Shows the results, and after those the differences.
 pub fn show(explanations: &[Explanation], differences: &[Difference<'_>]) {
     let on_terminal = std::io::stdout().is_terminal();
-    let width = match on_terminal {
-        true => width(),
-        false => DEFAULT_WIDTH,
-    };
+    let width = if on_terminal { width() } else { DEFAULT_WIDTH };
     let colour = on_terminal && output::shows_colours(&std::io::stdout());
     out!(
         "{}",

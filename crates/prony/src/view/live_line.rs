@@ -193,9 +193,10 @@ fn keep_time(drawn: &Weak<Mutex<Drawn>>) {
 fn fit(parts: &[String], columns: usize) -> String {
     let mut line = String::new();
     for part in parts.iter().filter(|part| !part.is_empty()) {
-        let longer = match line.is_empty() {
-            true => part.clone(),
-            false => format!("{line}  {part}"),
+        let longer = if line.is_empty() {
+            part.clone()
+        } else {
+            format!("{line}  {part}")
         };
         if line.is_empty() || longer.chars().count() <= columns {
             line = longer;

@@ -30,9 +30,10 @@ pub fn markdown(result: &LoadResult, judged: &[Judged], summary: &str) -> String
     let summary = Block::Code(summary.to_owned());
     intro.push(Block::Fold("Summary".into(), vec![summary]));
     let page = Page {
-        title: match judged.is_empty() {
-            true => format!("Prony: {}", exact_rate(result.rate_per_s)),
-            false => format!("Prony objectives: {}", overall(judged)),
+        title: if judged.is_empty() {
+            format!("Prony: {}", exact_rate(result.rate_per_s))
+        } else {
+            format!("Prony objectives: {}", overall(judged))
         },
         intro,
         ..Page::default()
@@ -93,9 +94,10 @@ pub fn junit(result: &LoadResult, judged: &[Judged], is_measured: bool) -> Strin
         class: class.clone(),
         name: "load".into(),
         seconds: Some(result.duration_s),
-        result: match is_measured {
-            true => CaseResult::Passed,
-            false => failed(none_ok(result)),
+        result: if is_measured {
+            CaseResult::Passed
+        } else {
+            failed(none_ok(result))
         },
         output: match load::outages(result) {
             Some(outages) => format!("{}; {outages}", figures(result)),
@@ -106,9 +108,10 @@ pub fn junit(result: &LoadResult, judged: &[Judged], is_measured: bool) -> Strin
         class: class.clone(),
         name: format!("{:#}", one.objective),
         seconds: None,
-        result: match one.is_missed() {
-            true => failed(format!("{}: {}", one.verdict.name(), reason(one))),
-            false => CaseResult::Passed,
+        result: if one.is_missed() {
+            failed(format!("{}: {}", one.verdict.name(), reason(one)))
+        } else {
+            CaseResult::Passed
         },
         output: format!("{}: {}", one.verdict.name(), reason(one)),
     });

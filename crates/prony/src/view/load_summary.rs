@@ -53,9 +53,10 @@ pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     lines.push(format!("  {opened} opened, {reconnects}"));
     lines.extend(handshakes(result));
     lines.extend(delays(result));
-    let noun = match result.load.messages {
-        true => "message",
-        false => "event",
+    let noun = if result.load.messages {
+        "message"
+    } else {
+        "event"
     };
     let own = result
         .events
@@ -154,12 +155,13 @@ fn protocol(result: &LoadResult) -> Option<String> {
 
 /// The traits of a load. Over HTTP/2 requests are in flight over streams, and not pipelined.
 fn traits(protocol: Protocol, load: &LoadSpec) -> Vec<String> {
-    match protocol.is_http1() {
-        true => load::traits(load),
-        false => load::traits(&LoadSpec {
+    if protocol.is_http1() {
+        load::traits(load)
+    } else {
+        load::traits(&LoadSpec {
             pipeline: 1,
             ..load.clone()
-        }),
+        })
     }
 }
 
@@ -196,11 +198,12 @@ fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
         ),
     ];
     let responses = result.outcomes[Outcome::Ok];
-    match distribution {
-        true => lines.extend(
+    if distribution {
+        lines.extend(
             all_percentiles(latency).map(|(name, ns)| format!("  {name:>7} %  {:>9}", time(ns))),
-        ),
-        false => lines.push(main_percentiles(latency, responses)),
+        );
+    } else {
+        lines.push(main_percentiles(latency, responses));
     }
     let first_byte = result.first_byte_ns.as_ref();
     lines.extend(first_byte.map(|first| format!("  First byte: {}", quantiles(first))));
@@ -257,13 +260,12 @@ fn slowest_figure(latency: &LatencySummary) -> Option<(&'static str, u64)> {
 /// How well an open loop kept its schedule, and how the limit on connections affected it.
 fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
     let queued = format!("{} queued", exact(open.queued));
-    let sent = match open.sent == open.due {
-        true => "all sent".to_owned(),
-        false => {
-            // Rounded down: 99.999 % must not look like 100 %.
-            let percent = (open.rate_ratio * 10_000.0).floor() / 100.0;
-            format!("{} sent ({percent:.2} %)", exact(open.sent))
-        }
+    let sent = if open.sent == open.due {
+        "all sent".to_owned()
+    } else {
+        // Rounded down: 99.999 % must not look like 100 %.
+        let percent = (open.rate_ratio * 10_000.0).floor() / 100.0;
+        format!("{} sent ({percent:.2} %)", exact(open.sent))
     };
     let mut lines = vec![match open.due {
         0 => format!("  Schedule: {queued}"),
@@ -310,10 +312,12 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
 
 /// The flags that allow more requests in flight.
 fn more_in_flight(result: &LoadResult) -> &'static str {
-    match (result.load.flows, result.target.protocol.is_http1()) {
-        (true, _) => " (--max-connections)",
-        (false, true) => " (--max-connections, --pipeline)",
-        (false, false) => " (--max-connections, --streams-per-connection)",
+    if result.load.flows {
+        " (--max-connections)"
+    } else if result.target.protocol.is_http1() {
+        " (--max-connections, --pipeline)"
+    } else {
+        " (--max-connections, --streams-per-connection)"
     }
 }
 
@@ -543,9 +547,10 @@ fn events(indent: &str, noun: &str, events: &Events) -> Vec<String> {
 fn held_streams(held: &HeldStreams) -> Vec<String> {
     let ended = named(&held.outcomes, |outcome| outcome != Outcome::Unfinished);
     let ended: Vec<String> = ended.map(|(_, text)| text).collect();
-    let ended = match ended.is_empty() {
-        true => String::new(),
-        false => format!("; ended: {}", ended.join(", ")),
+    let ended = if ended.is_empty() {
+        String::new()
+    } else {
+        format!("; ended: {}", ended.join(", "))
     };
     let (open, all) = (exact(held.open_at_end), counted(held.planned, "stream"));
     let mut lines = vec![format!("  Held open: {open} of {all} at the end{ended}")];

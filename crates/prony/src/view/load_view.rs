@@ -158,10 +158,7 @@ pub fn cpus_beside(load: &[usize], server: &[usize]) -> Vec<usize> {
     }
     let mut cpus = allowed_cpus().unwrap_or_default();
     cpus.retain(|cpu| !load.contains(cpu) && !server.contains(cpu));
-    match cpus.is_empty() {
-        true => load.to_vec(),
-        false => cpus,
-    }
+    if cpus.is_empty() { load.to_vec() } else { cpus }
 }
 
 pub(super) fn outline(plan: &LoadPlan, requests: Option<&str>) -> LoadOutline {

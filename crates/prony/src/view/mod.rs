@@ -37,9 +37,10 @@ pub fn width() -> usize {
 
 /// What a load requested: its method and URL, or only the URL if a scenario's entries have the methods.
 fn requested(target: &Target, load: &LoadSpec) -> String {
-    match load.flows {
-        false => format!("{} {}", target.method, target.url),
-        true => target.url.clone(),
+    if load.flows {
+        target.url.clone()
+    } else {
+        format!("{} {}", target.method, target.url)
     }
 }
 

@@ -42,10 +42,7 @@ pub fn places(files: &ReportFiles, store: &Store, run: &Run) -> String {
 /// Shows a comparison, and how its run ended if it is not complete.
 pub fn show(run: &Run, comparison: &RunSummary) {
     let on_terminal = std::io::stdout().is_terminal();
-    let width = match on_terminal {
-        true => width(),
-        false => DEFAULT_WIDTH,
-    };
+    let width = if on_terminal { width() } else { DEFAULT_WIDTH };
     let colour = on_terminal && output::shows_colours(&std::io::stdout());
     out!("{}", terminal(comparison, width, colour));
     if let Some(end) = end_of_run(run) {

@@ -156,14 +156,16 @@ impl RunProgress {
         let line = format!(
             "servers on CPU {}, load {load}{}",
             prony_system::format_cpu_list(&cpus.server),
-            match shared {
-                true => ": they share CPUs, which distorts every figure",
-                false => "",
+            if shared {
+                ": they share CPUs, which distorts every figure"
+            } else {
+                ""
             },
         );
-        match shared {
-            true => view.warn(RunNoteKind::Plain, &line),
-            false => view.view.head(&line),
+        if shared {
+            view.warn(RunNoteKind::Plain, &line);
+        } else {
+            view.view.head(&line);
         }
         view
     }
@@ -269,15 +271,17 @@ impl RunProgress {
         let (lines, is_right) = (verified(server), server.verified.iter().all(right));
         self.server(
             &server.id,
-            match is_right {
-                true => readiness(server, |_| Readiness::Verified),
-                false => Readiness::Wrong(lines.join("; ")),
+            if is_right {
+                readiness(server, |_| Readiness::Verified)
+            } else {
+                Readiness::Wrong(lines.join("; "))
             },
         );
         for line in &lines {
-            match is_right {
-                true => self.say_status(&server.status, line),
-                false => self.warn(RunNoteKind::Failed, line),
+            if is_right {
+                self.say_status(&server.status, line);
+            } else {
+                self.warn(RunNoteKind::Failed, line);
             }
         }
         for logs in logs {
@@ -511,9 +515,10 @@ impl RunProgress {
         let is_new = self.failures.insert((server, workload, kind));
         self.warn(
             RunNoteKind::Failed,
-            &match is_new {
-                true => format!("{head}: {message}"),
-                false => format!("{head} again"),
+            &if is_new {
+                format!("{head}: {message}")
+            } else {
+                format!("{head} again")
             },
         );
     }
@@ -569,11 +574,14 @@ fn model(request: &RunRequest<'_>) -> RunModel {
     let column = |measure: &Measure| Column {
         workload: measure.workload.clone(),
         load: prony_present::load::short(&measure.load),
-        unit: match (measure.load.shape.is_open(), flows(&measure.workload)) {
-            _ if measure.load.by == MeasuredBy::Instructions => FigureUnit::Instructions,
-            (true, _) => FigureUnit::MedianLatency,
-            (false, true) => FigureUnit::FlowsPerSecond,
-            (false, false) => FigureUnit::RequestsPerSecond,
+        unit: if measure.load.by == MeasuredBy::Instructions {
+            FigureUnit::Instructions
+        } else if measure.load.shape.is_open() {
+            FigureUnit::MedianLatency
+        } else if flows(&measure.workload) {
+            FigureUnit::FlowsPerSecond
+        } else {
+            FigureUnit::RequestsPerSecond
         },
         rounds: request.adaptive.is_none().then_some(measure.rounds),
     };
@@ -699,12 +707,12 @@ fn trial_text(trial: &Trial) -> String {
 /// re-runs it …`; `None` if nothing disturbed it.
 fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
     let by: Vec<String> = record.noisy.iter().map(noise_text).collect();
-    let then = match again {
-        true => "Prony re-runs it at the end of the round",
-        false if record.noisy.iter().any(NoiseCause::is_from_outside) => {
-            "Prony does not re-run it, because the limit of re-runs is reached"
-        }
-        false => "Prony does not re-run it",
+    let then = if again {
+        "Prony re-runs it at the end of the round"
+    } else if record.noisy.iter().any(NoiseCause::is_from_outside) {
+        "Prony does not re-run it, because the limit of re-runs is reached"
+    } else {
+        "Prony does not re-run it"
     };
     (!by.is_empty()).then(|| {
         let by = by.join(", and ");

@@ -80,9 +80,10 @@ struct Known {
 
 impl Known {
     fn next(&self) -> Duration {
-        let start = match self.is_kept {
-            true => Duration::ZERO,
-            false => self.start.get(),
+        let start = if self.is_kept {
+            Duration::ZERO
+        } else {
+            self.start.get()
         };
         self.rest.get() + start + self.search.get() + self.warm_up
     }
@@ -97,9 +98,10 @@ impl Known {
         let warm_up = measurement.warm_up;
         let searched = seconds(warm_up.map_or(0.0, |it| it.searched_s));
         let started = measurement.startup_ns.map(Duration::from_nanos);
-        let own = match measurement.load.load.warmup_s > 0.0 {
-            true => seconds(attempt.warmup_s),
-            false => Duration::ZERO,
+        let own = if measurement.load.load.warmup_s > 0.0 {
+            seconds(attempt.warmup_s)
+        } else {
+            Duration::ZERO
         };
         let beside = searched + own + started.unwrap_or_default();
         self.rest.add(took.saturating_sub(beside));
@@ -256,9 +258,10 @@ impl TimeLeft {
             return known.next();
         }
         let first = || self.first_of_measure.get(&kind.measure).map(Mean::get);
-        let like_it = match is_first {
-            true => first(),
-            false => self.others(kind.measure),
+        let like_it = if is_first {
+            first()
+        } else {
+            self.others(kind.measure)
         };
         let search = self.least_searches.get(&kind.measure).filter(|_| is_first);
         like_it.unwrap_or_else(|| {

@@ -55,13 +55,11 @@ impl Head {
 
     /// Appends the frame to `buffer`.
     pub fn write(&self, place: Place, date: &Date, buffer: &mut Vec<u8>) {
-        let date = match self.has_date {
-            true => date.as_bytes(),
-            false => &[],
-        };
-        let shrink: &[u8] = match place.shrinks_table {
-            true => &[EMPTY_TABLE],
-            false => &[],
+        let date = if self.has_date { date.as_bytes() } else { &[] };
+        let shrink: &[u8] = if place.shrinks_table {
+            &[EMPTY_TABLE]
+        } else {
+            &[]
         };
         let length = shrink.len() + self.block.len() + date.len();
         let mut flags = flag::END_HEADERS;

@@ -95,9 +95,10 @@ impl Default for Http2 {
 impl Http2 {
     /// Whether a connection that begins with `bytes` is in HTTP/2; `None` if that needs more bytes.
     pub fn begins(bytes: &[u8]) -> Option<bool> {
-        match bytes.len() < PREFACE.len() && PREFACE.starts_with(bytes) {
-            true => None,
-            false => Some(bytes.starts_with(PREFACE)),
+        if bytes.len() < PREFACE.len() && PREFACE.starts_with(bytes) {
+            None
+        } else {
+            Some(bytes.starts_with(PREFACE))
         }
     }
 
@@ -322,12 +323,11 @@ impl Http2 {
                 if !count_down(left, data.len(), ends_stream) {
                     return self.abort(place, ErrorCode::PROTOCOL_ERROR, shared);
                 }
-                match ends_stream {
-                    true => {
-                        let stream = self.streams.remove(place);
-                        self.respond_on_new(stream, reply, shared);
-                    }
-                    false => self.open_stream_window(place, shared),
+                if ends_stream {
+                    let stream = self.streams.remove(place);
+                    self.respond_on_new(stream, reply, shared);
+                } else {
+                    self.open_stream_window(place, shared);
                 }
             }
             Inbound::Call(_) => self.on_messages(place, data, ends_stream, shared),
@@ -353,9 +353,10 @@ impl Http2 {
         } else if result.is_ok() && self.holds_too_much(place) {
             self.fail(place, failure::NO_ROOM);
         }
-        match self.streams[place].can_send() {
-            true => self.send(place, shared),
-            false => self.open_stream_window(place, shared),
+        if self.streams[place].can_send() {
+            self.send(place, shared);
+        } else {
+            self.open_stream_window(place, shared);
         }
     }
 
@@ -483,9 +484,10 @@ impl Http2 {
             return Err(ErrorCode::PROTOCOL_ERROR);
         }
         if frame.has(flag::ACK) {
-            return match frame.payload.is_empty() {
-                true => Ok(()),
-                false => Err(ErrorCode::FRAME_SIZE_ERROR),
+            return if frame.payload.is_empty() {
+                Ok(())
+            } else {
+                Err(ErrorCode::FRAME_SIZE_ERROR)
             };
         }
         let before = self.client.initial_window;

@@ -25,9 +25,10 @@ impl Freeze {
     /// # Errors
     /// If it takes no time, or the whole period, or the period is longer than a day.
     pub fn new(length: Duration, period: Duration) -> Result<Self, ScriptError> {
-        match Duration::ZERO < length && length < period && period <= LONGEST_PERIOD {
-            true => Ok(Self { length, period }),
-            false => Err(ScriptError::FreezeLength),
+        if Duration::ZERO < length && length < period && period <= LONGEST_PERIOD {
+            Ok(Self { length, period })
+        } else {
+            Err(ScriptError::FreezeLength)
         }
     }
 
@@ -53,9 +54,10 @@ impl Freeze {
         let awake = period - self.length.as_nanos();
         let into_period = start % period;
         // Work started in a freeze begins at its end.
-        let (start, left) = match into_period < awake {
-            true => (start, awake - into_period),
-            false => (start - into_period + period, awake),
+        let (start, left) = if into_period < awake {
+            (start, awake - into_period)
+        } else {
+            (start - into_period + period, awake)
         };
         let work = work.as_nanos();
         if work <= left {

@@ -58,9 +58,10 @@ impl Service {
                 })
             })
             .collect::<Result<Arc<[Duration]>, _>>()?;
-        match times.is_empty() {
-            true => Err(ScriptError::NoTimes(path.to_owned())),
-            false => Ok(Self::Listed(times)),
+        if times.is_empty() {
+            Err(ScriptError::NoTimes(path.to_owned()))
+        } else {
+            Ok(Self::Listed(times))
         }
     }
 }

@@ -105,9 +105,10 @@ impl Connection {
             input.drain(..read);
             self.input = input;
         }
-        match self.waiting > MAX_WAITING {
-            true => Fate::Over,
-            false => Fate::Stays,
+        if self.waiting > MAX_WAITING {
+            Fate::Over
+        } else {
+            Fate::Stays
         }
     }
 
@@ -164,9 +165,10 @@ impl Connection {
     /// would reset the connection, and the client could lose the response.
     fn fate(&mut self) -> Fate {
         let is_done = self.closing && self.waiting == 0 && self.output.is_empty();
-        match is_done && (self.ended || self.socket.shutdown(Shutdown::Write).is_err()) {
-            true => Fate::Over,
-            false => Fate::Stays,
+        if is_done && (self.ended || self.socket.shutdown(Shutdown::Write).is_err()) {
+            Fate::Over
+        } else {
+            Fate::Stays
         }
     }
 }

@@ -110,9 +110,10 @@ impl Queue {
         }
         let next = self.waiting.first_key_value();
         self.alarm.set(next.map(|(&(leaves, _), _)| leaves))?;
-        Ok(match self.accept_again {
-            true => ACCEPT_AGAIN_MS.into(),
-            false => EpollTimeout::NONE,
+        Ok(if self.accept_again {
+            ACCEPT_AGAIN_MS.into()
+        } else {
+            EpollTimeout::NONE
         })
     }
 
@@ -126,9 +127,10 @@ impl Queue {
             return Ok(());
         };
         let before = interest_in(&connection);
-        let mut fate = match event.intersects(EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR) {
-            true => Fate::Over,
-            false => Fate::Stays,
+        let mut fate = if event.intersects(EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR) {
+            Fate::Over
+        } else {
+            Fate::Stays
         };
         if fate == Fate::Stays && event.contains(EpollFlags::EPOLLOUT) {
             fate = connection.send(&self.server.responses);
@@ -150,13 +152,12 @@ impl Queue {
         connection: &mut Connection,
         reply: Reply,
     ) -> Result<(), ReferenceError> {
-        let arrived = match self.has_begun {
-            true => self.alarm.now()?,
-            false => {
-                self.has_begun = true;
-                self.alarm.restart()?;
-                Duration::ZERO
-            }
+        let arrived = if self.has_begun {
+            self.alarm.now()?
+        } else {
+            self.has_begun = true;
+            self.alarm.restart()?;
+            Duration::ZERO
         };
         let due = self.timeline.response_due(arrived);
         let leaves = connection.leaves_after_those_before(due);

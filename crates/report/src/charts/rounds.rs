@@ -37,9 +37,10 @@ fn points(table: &ResultTable, row: &ServerRow) -> Vec<Point> {
     let attempts = row.figures.rounds.iter();
     let point = |attempt: &Attempt| {
         let figures = attempt.result.as_ref().ok()?;
-        let figure = match table.is_open() {
-            true => figures.p50_ns?,
-            false => figures.rate,
+        let figure = if table.is_open() {
+            figures.p50_ns?
+        } else {
+            figures.rate
         };
         Some(Point {
             round: f64::from(attempt.round),
@@ -60,10 +61,12 @@ fn style(attempt: &Attempt) -> Dot {
 }
 
 pub(super) fn rounds(table: &ResultTable) -> PanelChart {
-    let figure = match (table.is_open(), table.load.flows) {
-        (true, _) => "median latency",
-        (false, true) => "flows per second",
-        (false, false) => "requests per second",
+    let figure = if table.is_open() {
+        "median latency"
+    } else if table.load.flows {
+        "flows per second"
+    } else {
+        "requests per second"
     };
     let of_rows: Vec<(&ServerRow, Vec<Point>)> = in_order(table)
         .into_iter()
@@ -86,9 +89,10 @@ pub(super) fn rounds(table: &ResultTable) -> PanelChart {
         (Dot::Noisy, "noisy"),
         (Dot::Warming, "still warming up"),
     ];
-    let note = match farthest(&mut all()) > scale.high() {
-        true => "Points at an edge are beyond it.",
-        false => "",
+    let note = if farthest(&mut all()) > scale.high() {
+        "Points at an edge are beyond it."
+    } else {
+        ""
     };
     PanelChart {
         title: format!("Round by round: {}", table.name()),

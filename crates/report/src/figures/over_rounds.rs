@@ -178,9 +178,10 @@ impl Draws {
         let (mut low, mut high) = (0, self.values.len() - 1);
         while low < high {
             let middle = (low + high) / 2;
-            match sum_at(middle) >= wanted {
-                true => high = middle,
-                false => low = middle + 1,
+            if sum_at(middle) >= wanted {
+                high = middle;
+            } else {
+                low = middle + 1;
             }
         }
         Some(self.values[low] as f64)

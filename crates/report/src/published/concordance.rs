@@ -165,9 +165,10 @@ impl<'a> Group<'a> {
             return (by_rounds == by_value && a.value != b.value).then_some(by_rounds);
         }
         let is_better = by_intervals(self.more_is_better, a, b)?;
-        let (better, worse) = match is_better {
-            true => (one, other),
-            false => (other, one),
+        let (better, worse) = if is_better {
+            (one, other)
+        } else {
+            (other, one)
         };
         let known_of = |place: usize| known(self.entries[place].0, self.figure);
         stands(known_of(better), known_of(worse)).then_some(is_better)
@@ -177,9 +178,10 @@ impl<'a> Group<'a> {
     fn name(&self, place: usize) -> String {
         let row = self.entries[place].0;
         let is_alike = |other: &&DocumentRow| other.name == row.name && other.server != row.server;
-        match self.rows.iter().any(is_alike) {
-            false => row.name.clone(),
-            true => format!("{} ({})", row.name, row.server),
+        if self.rows.iter().any(is_alike) {
+            format!("{} ({})", row.name, row.server)
+        } else {
+            row.name.clone()
         }
     }
 }

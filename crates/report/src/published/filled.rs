@@ -233,8 +233,9 @@ fn of_figure(figure: PublishedFigure, row: &ServerRow, base: Option<&ServerRow>)
 }
 
 fn of_row(row: &ServerRow, kind: FigureKind) -> Known {
-    match row.figures.open.as_ref().is_none_or(OpenFigures::rate_made) {
-        true => row.known(kind),
-        false => Known::Nothing,
+    if row.figures.open.as_ref().is_none_or(OpenFigures::rate_made) {
+        row.known(kind)
+    } else {
+        Known::Nothing
     }
 }

@@ -157,9 +157,10 @@ impl Own<'_> {
                 _ if is_median => estimate.median,
                 _ => mean(&values)?,
             },
-            spread: match is_median {
-                true => interval,
-                false => several.then(|| (lowest(&values), highest(&values))),
+            spread: if is_median {
+                interval
+            } else {
+                several.then(|| (lowest(&values), highest(&values)))
             },
             interval,
             rounds,

@@ -292,9 +292,10 @@ fn base(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow) -> Op
     });
     both.reduce(|best, next| {
         let differs = next.published != best.published;
-        match (next.published > best.published) == more_is_better && differs {
-            true => next,
-            false => best,
+        if (next.published > best.published) == more_is_better && differs {
+            next
+        } else {
+            best
         }
     })
 }

@@ -169,9 +169,10 @@ fn reversed(concordances: &[&Concordance]) -> String {
         names.truncate(NAMED);
         names.push(format!("and {more} more"));
     }
-    match names.is_empty() {
-        true => String::new(),
-        false => format!(" (here {})", names.join("; ")),
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" (here {})", names.join("; "))
     }
 }
 

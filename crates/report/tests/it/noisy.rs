@@ -29,9 +29,12 @@ fn if_every_attempt_at_a_round_was_noisy_the_last_one_counts() {
         let rate = row(&summary(&(run, trials)), "hello", "bun").figures.rate;
         rate.median
     };
-    let noisy_first = |round: u32, attempt: u32| match BURSTS.contains(&round) && attempt == 1 {
-        true => 1.0,
-        false => 100.0,
+    let noisy_first = |round: u32, attempt: u32| {
+        if BURSTS.contains(&round) && attempt == 1 {
+            1.0
+        } else {
+            100.0
+        }
     };
     assert_eq!(rate(noisy_first), 100.0);
     assert_eq!(rate(|_, attempt| f64::from(attempt)), 1.0); // Seven rounds of ten have one attempt.

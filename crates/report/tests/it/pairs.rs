@@ -52,13 +52,17 @@ fn a_row_ranks_below_those_that_are_ahead_of_it_in_the_matrix() {
         let summary = summary(&records);
         let page = page(&records.0, &summary);
         for table in &summary.tables {
-            let section = match page.sections[0].id == "pairs" {
-                true => &page.sections[0],
-                false => section(&page, table),
+            let section = if page.sections[0].id == "pairs" {
+                &page.sections[0]
+            } else {
+                section(&page, table)
             };
-            let band = |row: &ServerRow| match table.is_open() {
-                true => row.cpu_band,
-                false => row.band(),
+            let band = |row: &ServerRow| {
+                if table.is_open() {
+                    row.cpu_band
+                } else {
+                    row.band()
+                }
             };
             let name = table.name();
             let Some(matrix) = matrix(&section.blocks) else {

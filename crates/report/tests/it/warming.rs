@@ -9,9 +9,10 @@ fn warmed(trial: &Trial, measured: &mut Measurement) {
     let is_kept = is_slow && !is_first;
     let takes_s = if is_slow { 8.0 } else { 0.2 };
     measured.warm_up = Some(WarmUp {
-        process: match is_kept {
-            true => ProcessStart::Kept,
-            false => ProcessStart::New,
+        process: if is_kept {
+            ProcessStart::Kept
+        } else {
+            ProcessStart::New
         },
         loaded_s: 10.0,
         searched_s: if is_first { 10.0 } else { 0.0 },

@@ -100,9 +100,10 @@ impl SourcesData {
         for (name, VariableData { value, is_secret }) in self.variables {
             check_name(&name)?;
             let value = Value::from_json(&value);
-            match is_secret {
-                true => sources.variables.set_secret(name, value),
-                false => sources.variables.set(name, value),
+            if is_secret {
+                sources.variables.set_secret(name, value);
+            } else {
+                sources.variables.set(name, value);
             }
         }
         for RowsData { names, values } in self.rows {
@@ -129,9 +130,10 @@ impl SourcesData {
 
 impl RandomRange {
     pub(super) fn within(least: i64, most: i64) -> Result<Self, RandomRangeError> {
-        match least <= most {
-            true => Ok(Self { least, most }),
-            false => Err(RandomRangeError::Order { least, most }),
+        if least <= most {
+            Ok(Self { least, most })
+        } else {
+            Err(RandomRangeError::Order { least, most })
         }
     }
 }

@@ -84,11 +84,10 @@ impl TimeColumns {
 fn times(model: &LoadModel, is_whole: bool) -> Range<f64> {
     let now = model.last.at_s;
     let planned = model.whole();
-    match is_whole {
-        true => 0.0..planned.unwrap_or(0.0).max(now).max(1.0),
-        false => {
-            let length = planned.unwrap_or(RECENT_S).clamp(1.0, RECENT_S);
-            (now - length).max(0.0)..now.max(length)
-        }
+    if is_whole {
+        0.0..planned.unwrap_or(0.0).max(now).max(1.0)
+    } else {
+        let length = planned.unwrap_or(RECENT_S).clamp(1.0, RECENT_S);
+        (now - length).max(0.0)..now.max(length)
     }
 }

@@ -62,9 +62,10 @@ pub fn flows<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
 pub fn percentiles<'a>(model: &LoadModel, styles: &Styles) -> Vec<Line<'a>> {
     let titles = PERCENTILES.map(|(title, _)| format!("{title:>9}"));
     let second = model.history.last_second().map(|it| it.latency);
-    let phase = match model.is_warming_up() {
-        true => "warm-up",
-        false => "so far",
+    let phase = if model.is_warming_up() {
+        "warm-up"
+    } else {
+        "so far"
     };
     vec![
         Line::styled(
@@ -136,9 +137,10 @@ pub fn is_generator_busy(model: &LoadModel) -> bool {
 pub fn generator<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
     let busy = format!("{:.0} % busy", model.last.busy * 100.0);
     let mut spans = vec![head("generator", styles)];
-    spans.push(match is_generator_busy(model) {
-        true => Span::styled(format!("{busy}: may limit the load"), styles.warning()),
-        false => Span::raw(busy),
+    spans.push(if is_generator_busy(model) {
+        Span::styled(format!("{busy}: may limit the load"), styles.warning())
+    } else {
+        Span::raw(busy)
     });
     let Some(second) = model.history.last_second() else {
         return Line::from(spans);

@@ -34,9 +34,10 @@ fn times(model: &LoadModel, at: Duration, is_narrow: bool) -> String {
         Some((left, false)) => format!("left {}", minutes(left)),
         Some((left, true)) => format!("left about {}", minutes(left)),
     };
-    match is_narrow {
-        true => left,
-        false => format!("{elapsed}, {left}"),
+    if is_narrow {
+        left
+    } else {
+        format!("{elapsed}, {left}")
     }
 }
 
@@ -49,10 +50,12 @@ pub fn progress(
     styles: &Styles,
 ) {
     let is_over = model.whole().is_some_and(|whole| at.as_secs_f64() > whole);
-    let doing = match model.is_warming_up() {
-        true => "warming up",
-        false if is_over => "waiting for responses",
-        false => "measuring",
+    let doing = if model.is_warming_up() {
+        "warming up"
+    } else if is_over {
+        "waiting for responses"
+    } else {
+        "measuring"
     };
     let doing = match model.last.events {
         0 => doing.to_owned(),

@@ -176,16 +176,20 @@ fn axis<'a>(model: &LoadModel, columns: &TimeColumns, styles: &Styles) -> Line<'
     let mut line: Vec<char> = columns
         .columns
         .iter()
-        .map(|one| match model.measuring_seconds(one.middle_s) < 0.0 {
-            true => '·',
-            false => '─',
+        .map(|one| {
+            if model.measuring_seconds(one.middle_s) < 0.0 {
+                '·'
+            } else {
+                '─'
+            }
         })
         .collect();
     let label = |at_s: f64| {
         let seconds = model.measuring_seconds(at_s);
-        match seconds.abs() < 0.05 {
-            true => "0 s".to_owned(),
-            false => number::seconds((seconds * 10.0).round() / 10.0),
+        if seconds.abs() < 0.05 {
+            "0 s".to_owned()
+        } else {
+            number::seconds((seconds * 10.0).round() / 10.0)
         }
     };
     let (from, to) = (label(columns.from_s), label(columns.to_s));

@@ -90,9 +90,10 @@ impl History {
 
     /// The slices of the last seconds, or those of the whole load.
     pub fn slices(&self, is_whole: bool) -> Box<dyn Iterator<Item = &Slice> + '_> {
-        match is_whole {
-            true => Box::new(self.whole.iter()),
-            false => Box::new(self.recent.iter()),
+        if is_whole {
+            Box::new(self.whole.iter())
+        } else {
+            Box::new(self.recent.iter())
         }
     }
 

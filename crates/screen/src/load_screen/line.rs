@@ -12,10 +12,12 @@ impl LoadModel {
     /// The figures of the last second, for a mean since the start would hide what happens now; in parts, the most
     /// important first: `45.3 k req/s  p50 1.20 ms  p99 3.40 ms`. Empty before the first report.
     pub fn line(&self) -> Vec<String> {
-        let mut parts = match self.is_warming_up() {
-            true => vec!["warming up".to_owned()],
-            false if !self.last.measuring => Vec::new(),
-            false => self.figures(),
+        let mut parts = if self.is_warming_up() {
+            vec!["warming up".to_owned()]
+        } else if !self.last.measuring {
+            Vec::new()
+        } else {
+            self.figures()
         };
         if let Some(silent) = &self.silent {
             // What a user must see soonest, if the line is short.

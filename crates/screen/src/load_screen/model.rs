@@ -103,12 +103,13 @@ impl LoadModel {
             self.measuring_since_s = Some(self.last.at_s);
         }
         // When the warm-up ends the counters start over.
-        let before = match progress.measuring == self.last.measuring {
-            true => self.last.clone(),
-            false => Progress {
+        let before = if progress.measuring == self.last.measuring {
+            self.last.clone()
+        } else {
+            Progress {
                 at_s: self.last.at_s,
                 ..Progress::default()
-            },
+            }
         };
         self.history.add(Slice {
             from_s: before.at_s,
@@ -136,9 +137,12 @@ impl LoadModel {
     pub fn share(&self, at: Duration) -> Option<f64> {
         let by_time = self.whole().map(|whole| at.as_secs_f64() / whole);
         let done = self.last.ok + self.last.errors;
-        let by_count = self.outline.requests.map(|all| match self.is_warming_up() {
-            true => 0.0,
-            false => done as f64 / all.max(1) as f64,
+        let by_count = self.outline.requests.map(|all| {
+            if self.is_warming_up() {
+                0.0
+            } else {
+                done as f64 / all.max(1) as f64
+            }
         });
         let share = match (by_time, by_count) {
             (Some(time), Some(count)) => Some(time.max(count)),
@@ -211,8 +215,5 @@ impl LoadModel {
 }
 
 pub fn per_second(count: f64, seconds: f64) -> f64 {
-    match seconds > 0.0 {
-        true => count / seconds,
-        false => 0.0,
-    }
+    if seconds > 0.0 { count / seconds } else { 0.0 }
 }

@@ -32,9 +32,10 @@ pub fn draw(
     }
     let mut lines = Vec::new();
     for row in (0..rows).rev() {
-        let label = match row + 1 == rows {
-            true => number::count(most.round()),
-            false => String::new(),
+        let label = if row + 1 == rows {
+            number::count(most.round())
+        } else {
+            String::new()
         };
         let mut spans = vec![Span::styled(format!("{label:>LABELS$} "), styles.soft())];
         for (rate, due) in &bars {

@@ -174,12 +174,11 @@ fn lines(schedule: &str, ends_s: u32) -> Vec<String> {
         }
         progress.at_s = f64::from(fifth) / 5.0;
         progress.measuring = fifth > 5;
-        match fifth <= 5 + 5 * ends_s {
-            true => {
-                progress.ok += 10 * u64::from(fifth);
-                progress.latency.add(1_000_000, 10 * u64::from(fifth));
-            }
-            false => progress.errors += 3,
+        if fifth <= 5 + 5 * ends_s {
+            progress.ok += 10 * u64::from(fifth);
+            progress.latency.add(1_000_000, 10 * u64::from(fifth));
+        } else {
+            progress.errors += 3;
         }
         // The command looks more often than there is news.
         for _ in 0..2 {

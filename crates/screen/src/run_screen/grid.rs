@@ -104,12 +104,11 @@ impl Shape {
 
 fn column_width(model: &RunModel, at: usize, column: &Column, compact: bool) -> usize {
     let name = column.workload.chars().count().min(LONGEST_NAME);
-    let rounds = match compact {
-        true => COMPACT,
-        false => {
-            let own = model.cells.iter().filter(|(id, _)| id.column == at);
-            own.map(|(_, cell)| cell.rounds.len()).max().unwrap_or(0)
-        }
+    let rounds = if compact {
+        COMPACT
+    } else {
+        let own = model.cells.iter().filter(|(id, _)| id.column == at);
+        own.map(|(_, cell)| cell.rounds.len()).max().unwrap_or(0)
     };
     rounds.max(name)
 }
@@ -152,9 +151,10 @@ fn heading<'a>(
     let (mut top, mut below) = (vec![name("server")], vec![name(&hidden(model, shape))]);
     for &ShownColumn { index, width } in &shape.columns {
         let column = &model.columns[index];
-        let style = match index == selected {
-            true => styles.selected(),
-            false => styles.soft(),
+        let style = if index == selected {
+            styles.selected()
+        } else {
+            styles.soft()
         };
         let text = padded(&column.workload, width);
         let text_width = text.trim_end().to_owned();
@@ -218,9 +218,10 @@ fn row<'a>(
     let running = model.running();
     let runs = running.is_some_and(|(cell, _)| cell.server == server);
     let id = padded(&model.servers[server].id, shape.names);
-    let style = match runs {
-        true => styles.strong(),
-        false => Default::default(),
+    let style = if runs {
+        styles.strong()
+    } else {
+        Default::default()
     };
     let mark = if runs { "▶ " } else { "  " };
     let mut spans = vec![Span::styled(id, style), Span::styled(mark, styles.accent())];

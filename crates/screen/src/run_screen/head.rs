@@ -135,9 +135,10 @@ fn now_text(now: &Now, unit: Option<FigureUnit>) -> String {
             if *errors > 0 {
                 parts.push(plural(*errors as usize, "error"));
             }
-            match parts.is_empty() {
-                true => ": the load runs".to_owned(),
-                false => format!(": {}", parts.join(", ")),
+            if parts.is_empty() {
+                ": the load runs".to_owned()
+            } else {
+                format!(": {}", parts.join(", "))
             }
         }
     }

@@ -332,10 +332,11 @@ impl Cell {
     pub(super) fn summary(&self) -> RoundState {
         let states = || self.rounds.values().copied();
         let worst = states().max().unwrap_or(RoundState::Pending);
-        match worst > RoundState::Done {
-            true => worst,
+        if worst > RoundState::Done {
+            worst
+        } else {
             // A cell without trouble is done when all its rounds are.
-            false => states().min().unwrap_or(RoundState::Pending),
+            states().min().unwrap_or(RoundState::Pending)
         }
     }
 }

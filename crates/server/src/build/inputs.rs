@@ -35,9 +35,10 @@ pub fn inputs(
 
 /// The hash of a file, or of all source files of a folder.
 fn hash_path(path: &Path) -> Result<String, Unreadable> {
-    match path.is_dir() {
-        true => hash_files(path, &source_files(path)?),
-        false => hash_file(path),
+    if path.is_dir() {
+        hash_files(path, &source_files(path)?)
+    } else {
+        hash_file(path)
     }
 }
 

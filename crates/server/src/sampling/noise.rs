@@ -122,9 +122,10 @@ fn group_noise(
     if all_s <= 0.0 {
         return Some(CpuNoise::default());
     }
-    let apart_s = match end.times.interrupts_are_apart {
-        true => seconds(interrupts),
-        false => 0.0,
+    let apart_s = if end.times.interrupts_are_apart {
+        seconds(interrupts)
+    } else {
+        0.0
     };
     let unaccounted_s = all_s - seconds(idle) - seconds(steal) - apart_s - used_s;
     let foreign_s = unaccounted_s.min(most_foreign_s);

@@ -182,9 +182,10 @@ impl Program {
     /// The candidate files, in the order of preference.
     pub(super) fn candidates(&self) -> Vec<PathBuf> {
         let system = SYSTEM_FOLDERS.map(|folder| Path::new(folder).join(&self.program));
-        let mut paths = match Path::new(&self.program).is_absolute() {
-            true => vec![PathBuf::from(&self.program)],
-            false => on_path(&self.program),
+        let mut paths = if Path::new(&self.program).is_absolute() {
+            vec![PathBuf::from(&self.program)]
+        } else {
+            on_path(&self.program)
         };
         paths.extend(system);
         paths.retain(|path| is_program(path));

@@ -83,9 +83,12 @@ fn expand(start: &Path, pattern: &Path) -> Vec<PathBuf> {
         let name = part.to_string_lossy();
         folders = folders
             .into_iter()
-            .flat_map(|folder| match name.contains('*') {
-                true => entries_like(&folder, &name),
-                false => vec![folder.join(part)],
+            .flat_map(|folder| {
+                if name.contains('*') {
+                    entries_like(&folder, &name)
+                } else {
+                    vec![folder.join(part)]
+                }
             })
             .collect();
     }

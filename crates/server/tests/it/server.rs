@@ -251,14 +251,18 @@ fn with_taken_port(times: usize) -> (Result<RunningServer, BringUpError>, u16) {
     let mut count = 0;
     let mut ports = |host: IpAddr| -> io::Result<u16> {
         count += 1;
-        match count <= times {
-            true => Ok(taken),
-            false => FreePorts.next_port(host),
+        if count <= times {
+            Ok(taken)
+        } else {
+            FreePorts.next_port(host)
         }
     };
-    let mut refuse_taken = |address: SocketAddr| match address.port() == taken {
-        true => Probe::NotYet("taken".to_owned()),
-        false => probe(address),
+    let mut refuse_taken = |address: SocketAddr| {
+        if address.port() == taken {
+            Probe::NotYet("taken".to_owned())
+        } else {
+            probe(address)
+        }
     };
     let (built, launch) = (server_with(folder.path(), "right"), launch(folder.path()));
     let result = bring_up(&built, &launch, &mut ports, &mut refuse_taken, LONG, &GO_ON);

@@ -56,12 +56,13 @@ pub fn list(catalog: &Catalog) -> Page {
     titles[4].hint = "The findings of the regression check, as “prony compare” gives them";
     let table = Table::with(titles, rows);
     let mut blocks = Vec::new();
-    match catalog.comparisons.is_empty() {
-        true => blocks.push(Block::Text(
+    if catalog.comparisons.is_empty() {
+        blocks.push(Block::Text(
             "There is nothing to compare yet: it takes two runs of a suite, or two servers in one."
                 .into(),
-        )),
-        false => blocks.push(Block::Table(table)),
+        ));
+    } else {
+        blocks.push(Block::Table(table));
     }
     blocks.extend(catalog.limits.iter().cloned().map(Block::Caption));
     let mut sections = vec![Section::of("pages", "Comparisons with a page", blocks)];

@@ -135,10 +135,12 @@ fn suite(i: usize, digest: &RunDigest, catalog: &Catalog) -> Section {
 }
 
 fn verdicts(digest: &RunDigest) -> Vec<Block> {
-    match digest.verdicts.is_empty() {
-        true if digest.is_open() => vec![Block::Text("This run has no figures yet.".into())],
-        true => vec![Block::Text("This run has no figures.".into())],
-        false => vec![Block::List(digest.verdicts.clone())],
+    if !digest.verdicts.is_empty() {
+        vec![Block::List(digest.verdicts.clone())]
+    } else if digest.is_open() {
+        vec![Block::Text("This run has no figures yet.".into())]
+    } else {
+        vec![Block::Text("This run has no figures.".into())]
     }
 }
 

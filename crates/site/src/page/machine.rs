@@ -71,9 +71,12 @@ fn table(runs: &[&RunDigest], here: &PageAddress) -> Table {
 
 /// A system as it was over some runs.
 fn of_system(i: usize, count: usize, system: &System, runs: &[&RunDigest]) -> Section {
-    let known = |text: &str| match text.is_empty() {
-        true => "unknown".to_owned(),
-        false => text.to_owned(),
+    let known = |text: &str| {
+        if text.is_empty() {
+            "unknown".to_owned()
+        } else {
+            text.to_owned()
+        }
     };
     let cpus = |digest: &RunDigest| {
         let cpus = &digest.run.cpus;
@@ -99,9 +102,10 @@ fn of_system(i: usize, count: usize, system: &System, runs: &[&RunDigest]) -> Se
         ("Network settings", &system.tcp_settings),
     ] {
         blocks.push(Block::Heading(title.into()));
-        blocks.push(match lines.is_empty() {
-            true => Block::Text("None was visible.".into()),
-            false => Block::Code(lines.join("\n")),
+        blocks.push(if lines.is_empty() {
+            Block::Text("None was visible.".into())
+        } else {
+            Block::Code(lines.join("\n"))
         });
     }
     let span = match runs {

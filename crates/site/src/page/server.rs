@@ -225,16 +225,18 @@ fn server_change(id: &str, before: &RunDigest, now: &RunDigest) -> String {
     if then.version != now.version {
         return format!("version {} → {}", version(then), version(now));
     }
-    match then.source_hash == now.source_hash {
-        true => String::new(),
-        false => format!("sources {} → {}", hash(then), hash(now)),
+    if then.source_hash == now.source_hash {
+        String::new()
+    } else {
+        format!("sources {} → {}", hash(then), hash(now))
     }
 }
 
 fn hash(server: &ServerRecord) -> String {
-    match server.source_hash.is_empty() {
-        true => NONE.to_owned(),
-        false => server.source_hash.chars().take(HASH).collect(),
+    if server.source_hash.is_empty() {
+        NONE.to_owned()
+    } else {
+        server.source_hash.chars().take(HASH).collect()
     }
 }
 

@@ -204,9 +204,10 @@ where
 
 fn response(reply: Reply, is_head: bool) -> Response<Full<Bytes>> {
     let length = HeaderValue::from(reply.body.len());
-    let body = match is_head {
-        true => Bytes::new(),
-        false => Bytes::from(reply.body),
+    let body = if is_head {
+        Bytes::new()
+    } else {
+        Bytes::from(reply.body)
     };
     let mut response = Response::new(Full::new(body));
     *response.status_mut() =

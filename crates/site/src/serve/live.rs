@@ -16,13 +16,14 @@ pub fn following(page: &str, stamp: &str, is_open: bool) -> String {
          if(r.ok&&(await r.text())!==made)location.reload()}}catch(_){{}}}},{EVERY_MS})}})()</script>"
     );
     let page = insert(page, "</body>", &script);
-    match is_open {
-        true => insert(
+    if is_open {
+        insert(
             &page,
             "</head>",
             "<noscript><meta http-equiv=\"refresh\" content=\"10\"></noscript>",
-        ),
-        false => page,
+        )
+    } else {
+        page
     }
 }
 

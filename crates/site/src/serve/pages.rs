@@ -298,13 +298,14 @@ impl Pages {
 
     fn any_two(&self, chosen: &ComparisonQuery) -> Reply {
         let here = PageAddress::Comparisons;
-        let mut reply = match chosen.is_complete() {
-            true => self.compared(
+        let mut reply = if chosen.is_complete() {
+            self.compared(
                 SideId::server(&chosen.base, &chosen.base_server),
                 SideId::server(&chosen.new, &chosen.new_server),
                 &here,
-            ),
-            false => self.page(&here, &page::comparisons(&self.catalog)),
+            )
+        } else {
+            self.page(&here, &page::comparisons(&self.catalog))
         };
         reply.body = live::with_form(&reply.body, &self.catalog, chosen);
         reply

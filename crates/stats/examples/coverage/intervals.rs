@@ -35,9 +35,10 @@ fn medians_and_ratios() {
             let pairs: Vec<_> = (0..n)
                 .map(|round| {
                     let machine = |part: f64| 1.0 - 0.4 * (round as f64 + part) / n as f64;
-                    let (first, second) = match random.bool() {
-                        true => (0.25, 0.75),
-                        false => (0.75, 0.25),
+                    let (first, second) = if random.bool() {
+                        (0.25, 0.75)
+                    } else {
+                        (0.75, 0.25)
                     };
                     let (one, baseline) = noise.pair(RATIO, SIGMA, random);
                     (machine(first) * one, machine(second) * baseline)

@@ -85,9 +85,12 @@ fn draws_that_are_not_random_are_rejected_beyond_doubt() {
     assert!(goodness_of_fit(&two, &EIGHTHS) < 1e-100);
     let (_, _, never_again) = chain(400, |before| (before + random.usize(1..8)) % 8);
     assert!(binomial(never_again, 399, 0.125) < 1e-20);
-    let (.., sticky) = chain(400, |before| match random.bool() {
-        true => before,
-        false => random.usize(..8),
+    let (.., sticky) = chain(400, |before| {
+        if random.bool() {
+            before
+        } else {
+            random.usize(..8)
+        }
     });
     assert!(binomial(sticky, 399, 0.125) < 1e-20);
 }

@@ -31,9 +31,10 @@ fn watch(pace: Pace, noise: f64, random: &mut Rng, speed: impl Fn(f64) -> f64) -
             return (course, warmth);
         }
         if at_s >= LIMIT_S {
-            let warmth = match course.improves() {
-                true => Warmth::Improving,
-                false => Warmth::Steady,
+            let warmth = if course.improves() {
+                Warmth::Improving
+            } else {
+                Warmth::Steady
             };
             return (course, warmth);
         }

@@ -413,12 +413,13 @@ impl Preparation<'_> {
     /// The content of a file to send.
     pub(super) fn file(&self, name: &str) -> Result<Vec<u8>, PrepareError> {
         let file = self.files.file(self.workload, name)?;
-        match file.content.is_empty() {
-            false => Ok(file.content),
-            true => Err(PrepareError::File(AssetError::Empty {
+        if file.content.is_empty() {
+            Err(PrepareError::File(AssetError::Empty {
                 workload: self.workload.to_owned(),
                 path: file.path,
-            })),
+            }))
+        } else {
+            Ok(file.content)
         }
     }
 

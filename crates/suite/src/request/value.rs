@@ -119,12 +119,13 @@ impl<'de> Visitor<'de> for AnyValue {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Value, A::Error> {
         let variable = Variable::deserialize(MapAccessDeserializer::new(map))?;
-        match variable.env.is_empty() || variable.env.contains(['=', '\0']) {
-            true => Err(A::Error::custom(format_args!(
+        if variable.env.is_empty() || variable.env.contains(['=', '\0']) {
+            Err(A::Error::custom(format_args!(
                 "`{}` is not the name of an environment variable",
                 variable.env.escape_default()
-            ))),
-            false => Ok(Value::Variable(variable)),
+            )))
+        } else {
+            Ok(Value::Variable(variable))
         }
     }
 }

@@ -183,9 +183,10 @@ impl TryFrom<BodyFields> for ExpectedBody {
             contains: list(fields.contains),
             size: fields.size,
         };
-        match body == Self::default() {
-            true => Err("the expected body is empty; write for example `{ contains = \"text\" }`, or leave `body` out".into()),
-            false => Ok(body),
+        if body == Self::default() {
+            Err("the expected body is empty; write for example `{ contains = \"text\" }`, or leave `body` out".into())
+        } else {
+            Ok(body)
         }
     }
 }

@@ -96,11 +96,12 @@ impl<'de> Visitor<'de> for ValueOrTests {
             fields.matches.map(PathTest::Matches),
         ];
         let tests: Vec<_> = tests.into_iter().flatten().collect();
-        match tests.is_empty() {
-            true => Err(A::Error::custom(
+        if tests.is_empty() {
+            Err(A::Error::custom(
                 "write `json`, `matches`, `exists` or `count`",
-            )),
-            false => Ok(PathTests(tests)),
+            ))
+        } else {
+            Ok(PathTests(tests))
         }
     }
 }
@@ -146,12 +147,13 @@ impl PathTest {
             Self::Exists(_) => Ok(()),
             Self::Count(amount) => {
                 let count = count(path, selected);
-                match amount.has(count) {
-                    true => Ok(()),
-                    false => mismatch(
+                if amount.has(count) {
+                    Ok(())
+                } else {
+                    mismatch(
                         format!("{amount} values in {path}"),
                         format!("{count} values in {path}"),
-                    ),
+                    )
                 }
             }
             Self::Equals(expected) if selected.is_empty() => mismatch(

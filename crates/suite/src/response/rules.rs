@@ -53,12 +53,13 @@ impl Pattern {
     }
 
     pub(super) fn check(&self, body: &[u8]) -> Result<(), Mismatch> {
-        match self.is_in(body) {
-            true => Ok(()),
-            false => Err(Mismatch {
+        if self.is_in(body) {
+            Ok(())
+        } else {
+            Err(Mismatch {
                 expected: format!("a body that matches `{}`", self.as_str()),
                 received: received(body),
-            }),
+            })
         }
     }
 }
@@ -123,16 +124,18 @@ impl Amount {
     }
 
     pub(super) fn check_size(self, body: &[u8]) -> Result<(), Mismatch> {
-        match self.has(body.len() as u64) {
-            true => Ok(()),
-            false => Err(Mismatch {
+        if self.has(body.len() as u64) {
+            Ok(())
+        } else {
+            Err(Mismatch {
                 expected: format!("a body of {self} bytes"),
                 // No more of a body is kept.
-                received: match self.max.is_some_and(|max| body.len() as u64 > max) {
-                    true => format!("more than {} bytes", self.max.unwrap_or(0)),
-                    false => format!("{} bytes", body.len()),
+                received: if self.max.is_some_and(|max| body.len() as u64 > max) {
+                    format!("more than {} bytes", self.max.unwrap_or(0))
+                } else {
+                    format!("{} bytes", body.len())
                 },
-            }),
+            })
         }
     }
 }

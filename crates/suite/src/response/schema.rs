@@ -120,9 +120,10 @@ fn validator(schema: &Value) -> Result<Validator, String> {
     let options = jsonschema::options().with_pattern_options(PatternOptions::regex());
     options.build(schema).map_err(|error| {
         let pointer = error.instance_path().as_str();
-        match pointer.is_empty() {
-            true => error.to_string(),
-            false => format!("{error} at {}", path_of(pointer)),
+        if pointer.is_empty() {
+            error.to_string()
+        } else {
+            format!("{error} at {}", path_of(pointer))
         }
     })
 }

@@ -114,9 +114,10 @@ pub fn under(request: Load, spec: &LoadSpec) -> Result<Load, &'static str> {
         return Err(what);
     }
     // Requests in flight over a connection are streams over HTTP/2.
-    let (pipeline, streams) = match request.protocol.is_http1() {
-        true => (spec.pipeline, 1),
-        false => (1, spec.pipeline),
+    let (pipeline, streams) = if request.protocol.is_http1() {
+        (spec.pipeline, 1)
+    } else {
+        (1, spec.pipeline)
     };
     Ok(Load {
         arrivals,

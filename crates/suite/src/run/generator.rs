@@ -99,12 +99,13 @@ impl<'a> Generator<'a> {
 
     /// The CPUs of server and load on this machine. Agents elsewhere use none of it.
     pub(super) fn cpus(&self, bench: &Bench) -> CpuAssignment {
-        match self.is_elsewhere() {
-            false => bench.cpus.clone(),
-            true => CpuAssignment {
+        if self.is_elsewhere() {
+            CpuAssignment {
                 load: Vec::new(),
                 ..bench.cpus.clone()
-            },
+            }
+        } else {
+            bench.cpus.clone()
         }
     }
 
@@ -119,9 +120,10 @@ impl<'a> Generator<'a> {
             return plan;
         };
         let sharing = agents.sharing(spec);
-        let cpus = match agents.are_here {
-            true => plan.cpus,
-            false => Vec::new(),
+        let cpus = if agents.are_here {
+            plan.cpus
+        } else {
+            Vec::new()
         };
         LoadPlan {
             agents: sharing.agents,

@@ -568,9 +568,10 @@ fn fail_without_responses(load: &LoadResult) -> Result<(), Stop> {
     let outcomes: Vec<String> = outcomes
         .map(|(outcome, count)| format!("{count} {}", outcome.name().replace('_', " ")))
         .collect();
-    let mut message = match outcomes.is_empty() {
-        true => "no response came under load".to_owned(),
-        false => format!("no response was ok under load: {}", outcomes.join(", ")),
+    let mut message = if outcomes.is_empty() {
+        "no response came under load".to_owned()
+    } else {
+        format!("no response was ok under load: {}", outcomes.join(", "))
     };
     if load.requests > 0 && load.outcomes[Outcome::Unfinished] == load.requests {
         message.push_str(

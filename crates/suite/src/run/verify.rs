@@ -173,12 +173,11 @@ fn verify_tasks(bench: &Bench, server: &Server, access: &Access, tasks: &[&Task]
     }
     running.stop(STOP_GRACE);
     let is_right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
-    let logs = match verified.iter().all(is_right) {
-        true => {
-            running.discard_logs();
-            Vec::new()
-        }
-        false => running.logs().cloned().into_iter().collect(),
+    let logs = if verified.iter().all(is_right) {
+        running.discard_logs();
+        Vec::new()
+    } else {
+        running.logs().cloned().into_iter().collect()
     };
     Verification::Responded { verified, logs }
 }
@@ -456,10 +455,7 @@ fn verify_some(
     requested: Requested<'_>,
     is_logged: bool,
 ) -> Result<Verified, Fault> {
-    let requests = match is_logged {
-        false => REQUESTS,
-        true => LOGGED_REQUESTS,
-    };
+    let requests = if is_logged { LOGGED_REQUESTS } else { REQUESTS };
     for _ in 0..requests {
         requested.respond(&mut conversation)?;
     }

@@ -15,9 +15,10 @@ const NEVER: Duration = Duration::from_secs(24 * 3600);
 
 /// What sets the pace of a load of this shape.
 pub fn pace(shape: &LoadShape) -> Pace {
-    match shape.is_open() {
-        true => Pace::Schedule,
-        false => Pace::Server,
+    if shape.is_open() {
+        Pace::Schedule
+    } else {
+        Pace::Server
     }
 }
 

@@ -53,9 +53,10 @@ pub struct WrongScheme {
 impl WrongScheme {
     /// Asks the server, which did not respond as it should; `None` if nothing shows that its URL is wrong.
     pub fn find(url: &ServerUrl, endpoint: &Endpoint) -> Option<Self> {
-        let of_url = match url.is_tls() {
-            true => Scheme::Https,
-            false => Scheme::Http,
+        let of_url = if url.is_tls() {
+            Scheme::Https
+        } else {
+            Scheme::Http
         };
         let speaks = other_scheme(endpoint, of_url, MOST_WAIT)?;
         Some(Self {

@@ -50,9 +50,10 @@ impl SuiteLoad {
     /// How long a server may take to warm up under this load; 0 for a load without a warm-up, whose first requests are
     /// meant to be measured.
     pub fn warmup_limit(&self) -> Duration {
-        match self.has_warmup() || self.spec.by == MeasuredBy::Instructions {
-            true => self.warmup_limit.unwrap_or(WARMUP_LIMIT),
-            false => Duration::ZERO,
+        if self.has_warmup() || self.spec.by == MeasuredBy::Instructions {
+            self.warmup_limit.unwrap_or(WARMUP_LIMIT)
+        } else {
+            Duration::ZERO
         }
     }
 

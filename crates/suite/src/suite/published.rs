@@ -163,9 +163,10 @@ fn among(
     what: &'static str,
     known: &[String],
 ) -> Result<(), FileError> {
-    match known.contains(name.get_ref()) {
-        true => Ok(()),
-        false => Err(source.unknown(name, what, known.iter().map(String::as_str))),
+    if known.contains(name.get_ref()) {
+        Ok(())
+    } else {
+        Err(source.unknown(name, what, known.iter().map(String::as_str)))
     }
 }
 

@@ -61,9 +61,10 @@ impl Pacer for Batched<'_> {
             self.begin_next_batch();
             // That took time, so the pause begins when it is called again.
             self.users[user] = User::Free;
-            return match self.exhausted() {
-                true => Next::Never,
-                false => Next::At(now),
+            return if self.exhausted() {
+                Next::Never
+            } else {
+                Next::At(now)
             };
         }
         match self.users[user] {

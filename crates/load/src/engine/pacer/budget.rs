@@ -53,9 +53,10 @@ impl<'a> Budget<'a> {
     /// Takes `count` requests, or as many as are left.
     #[inline]
     pub(super) fn take(&self, count: u64) -> u64 {
-        match self.measuring {
-            true => self.shared.take(count),
-            false => count,
+        if self.measuring {
+            self.shared.take(count)
+        } else {
+            count
         }
     }
 

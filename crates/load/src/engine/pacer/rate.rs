@@ -44,9 +44,10 @@ impl<'a> Rate<'a> {
         ends_by_time: bool,
         random: fastrand::Rng,
     ) -> Self {
-        let stages = match has_warmup {
-            true => vec![warmup(&schedule)],
-            false => schedule.stages.clone(),
+        let stages = if has_warmup {
+            vec![warmup(&schedule)]
+        } else {
+            schedule.stages.clone()
         };
         Self {
             schedule,
@@ -111,9 +112,10 @@ impl<'a> Rate<'a> {
         let mut due = too_many / 2;
         while too_many - due > 1 {
             let middle = due + (too_many - due) / 2;
-            match is_due(middle) {
-                true => due = middle,
-                false => too_many = middle,
+            if is_due(middle) {
+                due = middle;
+            } else {
+                too_many = middle;
             }
         }
         due

@@ -47,9 +47,10 @@ impl<W: Wire> Worker<'_, W> {
             }
             left -= 1;
             if self.is_in_flow(index) {
-                match self.go_on(index) {
-                    true => continue,
-                    false => break,
+                if self.go_on(index) {
+                    continue;
+                } else {
+                    break;
                 }
             }
             match self.pacer.next(index - self.share.streams, now) {
@@ -94,9 +95,10 @@ impl<W: Wire> Worker<'_, W> {
         };
         let due = self.timetable.next().min(arrival);
         // What is due after the end of the phase does not begin in it, but what has begun goes on.
-        let begins = match due < self.phase.ends {
-            true => due,
-            false => Nanoseconds::MAX,
+        let begins = if due < self.phase.ends {
+            due
+        } else {
+            Nanoseconds::MAX
         };
         begins.min(self.pauses.next())
     }

@@ -102,9 +102,10 @@ impl<W: Wire> Worker<'_, W> {
                 continue;
             }
             let scheduled = request.from.filter(|_| !request.resent);
-            let outcome = match scheduled.is_some_and(|at| self.latest_send(at) <= self.now) {
-                true => Outcome::Shed,
-                false => Outcome::TimedOut,
+            let outcome = if scheduled.is_some_and(|at| self.latest_send(at) <= self.now) {
+                Outcome::Shed
+            } else {
+                Outcome::TimedOut
             };
             let plan = self.shared.plan;
             let detail = || match (outcome, plan.deadline) {

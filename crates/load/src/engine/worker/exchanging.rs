@@ -29,9 +29,10 @@ impl<W: Wire> Worker<'_, W> {
                 break;
             };
             // A resent request keeps its original deadline.
-            let latest = match request.resent {
-                true => request.deadline,
-                false => self.latest_response(request.from),
+            let latest = if request.resent {
+                request.deadline
+            } else {
+                self.latest_response(request.from)
             };
             let connection = &mut self.connections[index];
             let request = &mut connection.in_flight[connection.passed];
@@ -292,9 +293,12 @@ impl<W: Wire> Worker<'_, W> {
                 let user = index - self.share.streams;
                 let are_requests = flows.are_requests();
                 let taken = flows.respond(user, whole.status, sample, latency);
-                taken.and_then(|compared| match are_requests {
-                    true => self.verdict(index, whole, compared),
-                    false => Ok(()),
+                taken.and_then(|compared| {
+                    if are_requests {
+                        self.verdict(index, whole, compared)
+                    } else {
+                        Ok(())
+                    }
                 })
             }
         };

@@ -284,11 +284,13 @@ impl<'a, W: Wire> Worker<'a, W> {
     pub(super) fn run(mut self, place: Place<'_>) -> Result<WorkerResult, Errno> {
         let streams = self.share.streams;
         let all = self.connections.len();
-        let (mut early, late) = match (self.pacer.needs_connections(), place.is_shared()) {
-            (false, _) => (0..0, 0..all),
-            (true, false) => (0..all, 0..0),
+        let (mut early, late) = if !self.pacer.needs_connections() {
+            (0..0, 0..all)
+        } else if place.is_shared() {
             // Streams are requests, and no request leaves before a start that several agents share.
-            (true, true) => (streams..all, 0..streams),
+            (streams..all, 0..streams)
+        } else {
+            (0..all, 0..0)
         };
         self.connect_all(&mut early)?;
         let start = self.learn_start(place)?;
@@ -423,9 +425,10 @@ impl<'a, W: Wire> Worker<'a, W> {
             self.read_clock();
         }
         // After the end only late responses remain.
-        let ends = match self.now < self.phase.ends {
-            true => self.phase.ends,
-            false => Nanoseconds::MAX,
+        let ends = if self.now < self.phase.ends {
+            self.phase.ends
+        } else {
+            Nanoseconds::MAX
         };
         let until = due
             .min(ends)

@@ -17,9 +17,10 @@ pub(in crate::wire) fn read_message(fields: &Fields, message: &mut String) {
 
 /// The value of a field for humans.
 pub(in crate::wire) fn text_of<'a>(name: &[u8], value: &'a [u8]) -> Cow<'a, [u8]> {
-    match name == MESSAGE.as_bytes() {
-        true => Cow::Owned(percent_decoded(value)),
-        false => Cow::Borrowed(value),
+    if name == MESSAGE.as_bytes() {
+        Cow::Owned(percent_decoded(value))
+    } else {
+        Cow::Borrowed(value)
     }
 }
 

@@ -27,9 +27,10 @@ impl FieldLine<'_> {
             return Err(Malformed::HeaderLine);
         }
         if let [b' ' | b'\t', ..] = line {
-            return match in_field {
-                true => Ok(FieldLine::Continues),
-                false => Err(Malformed::HeaderLine),
+            return if in_field {
+                Ok(FieldLine::Continues)
+            } else {
+                Err(Malformed::HeaderLine)
             };
         }
         let colon = memchr(b':', line).ok_or(Malformed::HeaderLine)?;

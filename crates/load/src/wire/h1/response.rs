@@ -169,9 +169,10 @@ impl ResponseReader {
         keep: &mut impl Keep,
     ) -> Result<(usize, Option<Whole>), Malformed> {
         let is_partial = !self.partial.is_empty();
-        let known = match is_partial {
-            true => None,
-            false => self.last_head.recognise(bytes),
+        let known = if is_partial {
+            None
+        } else {
+            self.last_head.recognise(bytes)
         };
         let (eaten, head) = match known {
             Some((head, length)) => {

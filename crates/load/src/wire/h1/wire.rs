@@ -250,12 +250,11 @@ impl Wire for H1Wire<'_> {
     #[inline]
     fn request(&mut self, which: Which) {
         let request = &self.requests[which.number];
-        let length = match which.last && !request.closes() {
-            true => self.outgoing.copy(|bytes| request.add_closing(bytes)),
-            false => {
-                self.outgoing.add(request.bytes());
-                request.bytes().len()
-            }
+        let length = if which.last && !request.closes() {
+            self.outgoing.copy(|bytes| request.add_closing(bytes))
+        } else {
+            self.outgoing.add(request.bytes());
+            request.bytes().len()
         };
         self.expect(request.kind(), length);
     }

@@ -44,9 +44,10 @@ impl HeadEncoder {
             if std::mem::take(&mut self.is_lowered) {
                 hpack::resize_table(self.limit, &mut resize);
             }
-            let block = match std::mem::replace(&mut self.is_filled, true) {
-                true => &repeated.further,
-                false => &repeated.first,
+            let block = if std::mem::replace(&mut self.is_filled, true) {
+                &repeated.further
+            } else {
+                &repeated.first
             };
             out.head(end_stream, stream, &resize, block);
             return;

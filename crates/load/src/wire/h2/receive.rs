@@ -217,9 +217,10 @@ impl Connection<'_> {
     /// A frame on a stream that has ended here is fine only if the server did not end it itself.
     #[cold]
     fn check_abandoned(&mut self, kind: Kind, number: u32, ends: bool) -> Result<(), Malformed> {
-        match self.streams.is_abandoned(number, ends) {
-            true => Ok(()),
-            false => Err(Malformed::ClosedStream(kind)),
+        if self.streams.is_abandoned(number, ends) {
+            Ok(())
+        } else {
+            Err(Malformed::ClosedStream(kind))
         }
     }
 }

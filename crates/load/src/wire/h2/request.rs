@@ -57,12 +57,11 @@ impl StreamRequest {
         fields: &[(HeaderName, HeaderValue)],
         body: &[u8],
     ) -> Result<Self, StreamRequestError> {
-        match method == Method::CONNECT {
-            true => Err(StreamRequestError::Connect),
-            false => {
-                let body = Arc::new(body.to_vec());
-                Ok(Self::plain(method, scheme, authority, path, fields, body))
-            }
+        if method == Method::CONNECT {
+            Err(StreamRequestError::Connect)
+        } else {
+            let body = Arc::new(body.to_vec());
+            Ok(Self::plain(method, scheme, authority, path, fields, body))
         }
     }
 

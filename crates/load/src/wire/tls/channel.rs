@@ -114,9 +114,10 @@ impl<W: Wire> Channel<W> {
         };
         let chosen = self.session.handshake().and_then(|it| it.agreement.http);
         // A server that does not negotiate speaks HTTP/1.1.
-        match chosen.unwrap_or(HttpVersion::Http1) == speaks {
-            true => Ok(()),
-            false => Err(Failure::OtherHttpVersion { speaks, chosen }),
+        if chosen.unwrap_or(HttpVersion::Http1) == speaks {
+            Ok(())
+        } else {
+            Err(Failure::OtherHttpVersion { speaks, chosen })
         }
     }
 
@@ -195,9 +196,10 @@ impl<W: Wire> Wire for Channel<W> {
 
     #[inline]
     fn room(&self) -> usize {
-        match self.session.server_closed() || self.session.keys_are_worn() {
-            true => 0,
-            false => self.inner.room(),
+        if self.session.server_closed() || self.session.keys_are_worn() {
+            0
+        } else {
+            self.inner.room()
         }
     }
 

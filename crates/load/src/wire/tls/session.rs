@@ -113,9 +113,12 @@ impl Session {
             }
             Ok(_) => Ok(Turn::Waits),
         };
-        let turn = turn.map_err(|error| match self.speaks_tls {
-            true => error.into(),
-            false => Failure::of_first_bytes(self.incoming.start(), error),
+        let turn = turn.map_err(|error| {
+            if self.speaks_tls {
+                error.into()
+            } else {
+                Failure::of_first_bytes(self.incoming.start(), error)
+            }
         });
         self.speaks_tls |= discard > 0;
         self.incoming.discard(discard);

@@ -53,9 +53,12 @@ fn only_an_idempotent_request_that_crossed_a_close_is_resent_and_only_once(
         _ => After::Close,
     });
     let responded = AtomicBool::new(false);
-    let only_one = ScriptedServer::start(move |stream, _| match responded.swap(true, SeqCst) {
-        false => hello(stream),
-        true => After::Close,
+    let only_one = ScriptedServer::start(move |stream, _| {
+        if responded.swap(true, SeqCst) {
+            After::Close
+        } else {
+            hello(stream)
+        }
     });
     let truncating = ScriptedServer::start(|stream, number| {
         if number == 0 {

@@ -118,12 +118,13 @@ impl ResponseCheck for Counting {
     fn check(&self, response: &Response) -> Result<(), Mismatch> {
         self.0.fetch_add(1, SeqCst);
         let text = |body| String::from_utf8_lossy(body).into_owned();
-        match &response.body[..] == SHORT {
-            true => Ok(()),
-            false => Err(Mismatch {
+        if &response.body[..] == SHORT {
+            Ok(())
+        } else {
+            Err(Mismatch {
                 expected: text(SHORT),
                 received: text(&response.body),
-            }),
+            })
         }
     }
 

@@ -190,9 +190,12 @@ fn unix_plan(
         thread::spawn(|| first(stream));
         for stream in listener.incoming() {
             thread::spawn(|| {
-                converse(stream.unwrap(), &WIDE, |frame| match frame.ends_request {
-                    true => ok(frame.stream),
-                    false => vec![],
+                converse(stream.unwrap(), &WIDE, |frame| {
+                    if frame.ends_request {
+                        ok(frame.stream)
+                    } else {
+                        vec![]
+                    }
                 })
             });
         }

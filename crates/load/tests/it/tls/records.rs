@@ -121,9 +121,10 @@ impl Wire for Sender {
 
     fn close(&mut self) -> OnClose {
         // What was sent when the connection ended.
-        match self.sent.iter().sum::<usize>() == self.bytes.len() {
-            true => OnClose::BeforeResponse,
-            false => OnClose::Truncated,
+        if self.sent.iter().sum::<usize>() == self.bytes.len() {
+            OnClose::BeforeResponse
+        } else {
+            OnClose::Truncated
         }
     }
 }

@@ -289,9 +289,10 @@ fn clear_leftovers(shelf: &Path) {
 
 impl Drop for Checkout<'_> {
     fn drop(&mut self) {
-        match self.keep {
-            true => errln!("kept     {}", self.folder.display()),
-            false => self.clear(),
+        if self.keep {
+            errln!("kept     {}", self.folder.display());
+        } else {
+            self.clear();
         }
     }
 }
@@ -330,9 +331,10 @@ fn git<S: AsRef<OsStr>>(
         io::ErrorKind::NotFound => "Git is not installed (https://git-scm.com)".to_owned(),
         _ => format!("cannot run git: {error}"),
     })?;
-    match output.status.success() {
-        true => Ok(output),
-        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+    if output.status.success() {
+        Ok(output)
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
     }
 }
 

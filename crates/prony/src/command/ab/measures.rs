@@ -112,9 +112,10 @@ impl MeasureFlags {
         load_cpus: usize,
     ) -> Result<Measures, Box<dyn Error>> {
         let workloads = project.workloads(&pair)?;
-        let chosen = match self.workloads.is_empty() {
-            true => None,
-            false => Some(chosen_ids(workloads, pair, &self.workloads)?),
+        let chosen = if self.workloads.is_empty() {
+            None
+        } else {
+            Some(chosen_ids(workloads, pair, &self.workloads)?)
         };
         let measures = match self.of_file(project, workloads, pair, load_cpus, chosen.as_deref()) {
             measures if !measures.is_empty() => measures,
@@ -352,8 +353,9 @@ fn default_ids(
     most: usize,
 ) -> Result<Vec<String>, Box<dyn Error>> {
     let chosen = project::common_workloads(workloads, &pair, most);
-    match chosen.is_empty() {
-        true => Err("the two revisions serve no workload in common".into()),
-        false => Ok(chosen),
+    if chosen.is_empty() {
+        Err("the two revisions serve no workload in common".into())
+    } else {
+        Ok(chosen)
     }
 }

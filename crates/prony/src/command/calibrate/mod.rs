@@ -65,9 +65,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let bench = CalibrationBench {
         servers: ReferenceServers::on(&cpus.server, &layout)?,
         cpus,
-        times: match arguments.quick {
-            true => MeasuringTimes::quick(),
-            false => MeasuringTimes::usual(),
+        times: if arguments.quick {
+            MeasuringTimes::quick()
+        } else {
+            MeasuringTimes::usual()
         },
         interrupt: &interrupt,
     };

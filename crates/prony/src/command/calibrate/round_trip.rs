@@ -30,9 +30,10 @@ impl RoundTrips {
     pub fn measure(cpus: &CpuAssignment, each: Duration) -> io::Result<Self> {
         let first = |cpus: &[usize]| cpus.first().map(|&cpu| vec![cpu]).unwrap_or_default();
         let (server, load) = (first(&cpus.server), first(&cpus.load));
-        let two_cpus = match server == load {
-            true => None,
-            false => Percentiles::of(&round_trips(&server, &load, each)?),
+        let two_cpus = if server == load {
+            None
+        } else {
+            Percentiles::of(&round_trips(&server, &load, each)?)
         };
         Ok(Self {
             two_cpus,

@@ -177,9 +177,10 @@ impl Case {
 
     /// The load, for as long as the user says, but for whole freezes if the server freezes.
     pub fn spec(&self, asked: Duration, freeze: Freeze) -> LoadSpec {
-        let duration = match self.is_frozen {
-            true => freeze.duration_of_whole_freezes(asked),
-            false => asked,
+        let duration = if self.is_frozen {
+            freeze.duration_of_whole_freezes(asked)
+        } else {
+            asked
         };
         LoadSpec {
             duration_s: Some(duration.as_secs_f64()),

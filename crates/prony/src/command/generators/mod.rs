@@ -147,9 +147,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let trials = plan.measure(&cases, &interrupt)?;
     let interrupted = interrupt.load(Relaxed);
     run.finished_at = Some(now());
-    run.end = match interrupted {
-        true => RunEnd::Interrupted,
-        false => RunEnd::Complete,
+    run.end = if interrupted {
+        RunEnd::Interrupted
+    } else {
+        RunEnd::Complete
     };
     let page = tables::page(&run, &cases, &trials, &conditions);
     result_file::show(&page.terminal(width(), Paint { colour: false }), &files);
@@ -162,9 +163,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         file.write_json(&export_json(&run, &trials, &[]))?;
     }
     let mut failed = trials.iter().filter(|trial| trial.measurement().is_none());
-    Ok(match interrupted {
-        true => ExitCode::from(INTERRUPTED),
-        false => failure_if(failed.next().is_some()),
+    Ok(if interrupted {
+        ExitCode::from(INTERRUPTED)
+    } else {
+        failure_if(failed.next().is_some())
     })
 }
 
@@ -205,9 +207,10 @@ fn now() -> String {
 fn tools(layout: &Layout, named: &[String]) -> Result<Vec<Tool>, Box<dyn Error>> {
     let catalogue = Catalogue::read(&layout.drivers())?;
     let prony = std::env::current_exe()?;
-    let ids: Vec<&str> = match named.is_empty() {
-        true => catalogue.ids().collect(),
-        false => named.iter().map(String::as_str).collect(),
+    let ids: Vec<&str> = if named.is_empty() {
+        catalogue.ids().collect()
+    } else {
+        named.iter().map(String::as_str).collect()
     };
     let mut tools: Vec<Tool> = Vec::new();
     for id in ids {
@@ -224,8 +227,9 @@ fn tools(layout: &Layout, named: &[String]) -> Result<Vec<Tool>, Box<dyn Error>>
             }
         }
     }
-    match tools.is_empty() {
-        true => Err("none of these tools is installed".into()),
-        false => Ok(tools),
+    if tools.is_empty() {
+        Err("none of these tools is installed".into())
+    } else {
+        Ok(tools)
     }
 }

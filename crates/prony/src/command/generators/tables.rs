@@ -165,17 +165,19 @@ impl<'a> ToolRow<'a> {
     fn rate(&self) -> Cell {
         let cell = Cell::optional(self.median(RATE), number::count);
         let mut loads = self.measured().map(|one| &one.load.load.shape);
-        match self.view.planned.case.is_frozen && loads.any(|shape| !shape.is_open()) {
-            true => Cell::text(format!("{}, closed loop", cell.text)),
-            false => cell,
+        if self.view.planned.case.is_frozen && loads.any(|shape| !shape.is_open()) {
+            Cell::text(format!("{}, closed loop", cell.text))
+        } else {
+            cell
         }
     }
 
     /// What a request costs the tool. A server that freezes is about latency alone.
     fn cost(&self, figure: Figure, shown: fn(f64) -> String) -> Cell {
-        match self.view.planned.case.is_frozen {
-            true => Cell::default(),
-            false => Cell::optional(self.median(figure), shown),
+        if self.view.planned.case.is_frozen {
+            Cell::default()
+        } else {
+            Cell::optional(self.median(figure), shown)
         }
     }
 
@@ -223,9 +225,10 @@ impl<'a> ToolRow<'a> {
     }
 
     fn percentile_in_freezes(&self, number: usize) -> Cell {
-        match self.view.planned.case.is_frozen {
-            true => self.percentile(number),
-            false => Cell::default(),
+        if self.view.planned.case.is_frozen {
+            self.percentile(number)
+        } else {
+            Cell::default()
         }
     }
 

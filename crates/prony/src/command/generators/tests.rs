@@ -23,17 +23,19 @@ fn rounds(case: &PlannedCase, tool: &str, rate: f64, counted: bool) -> Vec<Trial
             rate_per_s: ok as f64 / 2.0,
             duration_s: 2.0,
             load: LoadSpec {
-                shape: match is_open {
-                    true => case.load.shape.clone(),
-                    false => LoadShape::Closed,
+                shape: if is_open {
+                    case.load.shape.clone()
+                } else {
+                    LoadShape::Closed
                 },
                 ..case.load.clone()
             },
             tool: Some(ToolReport {
                 latency: ReportedLatency {
-                    from: match is_open {
-                        true => LatencyFrom::Schedule,
-                        false => LatencyFrom::Send,
+                    from: if is_open {
+                        LatencyFrom::Schedule
+                    } else {
+                        LatencyFrom::Send
                     },
                     resolution_ns: Some(1e6),
                     p50_ns: Some(0.0),

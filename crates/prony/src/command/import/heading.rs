@@ -14,9 +14,10 @@ pub struct Heading<'a> {
 impl Heading<'_> {
     /// The lines, without `#`.
     pub fn lines(&self, variables: &[Variable]) -> Vec<String> {
-        let input = match self.input.as_os_str() == "-" {
-            true => "standard input".into(),
-            false => file_name(self.input),
+        let input = if self.input.as_os_str() == "-" {
+            "standard input".into()
+        } else {
+            file_name(self.input)
         };
         let mut lines = vec![format!("From {input}, by `prony import {}`.", self.format)];
         if !variables.is_empty() {
@@ -42,9 +43,10 @@ impl Heading<'_> {
             _ if self.input.as_os_str() == "-" => "scenario.hurl".into(),
             _ => file_name(&self.input.with_extension("hurl")),
         };
-        match name.contains([' ', '\'', '"', '$', '&', ';', '(', ')']) {
-            true => format!("'{}'", name.replace('\'', "'\\''")),
-            false => name,
+        if name.contains([' ', '\'', '"', '$', '&', ';', '(', ')']) {
+            format!("'{}'", name.replace('\'', "'\\''"))
+        } else {
+            name
         }
     }
 }

@@ -170,9 +170,10 @@ impl FileArguments {
     }
 
     fn shown(&self) -> String {
-        match self.input.as_os_str() == "-" {
-            true => "standard input".into(),
-            false => format!("`{}`", self.input.display()),
+        if self.input.as_os_str() == "-" {
+            "standard input".into()
+        } else {
+            format!("`{}`", self.input.display())
         }
     }
 }

@@ -310,9 +310,10 @@ fn go(place: &ProgramFolder<'_>) -> Vec<Candidate> {
             let (import, dir) = line.split_once(' ')?;
             let below = Path::new(dir).strip_prefix(place.folder).ok()?;
             let id = id_of(import.rsplit('/').next()?);
-            let package = match below.as_os_str().is_empty() {
-                true => ".".to_owned(),
-                false => format!("./{}", below.display()),
+            let package = if below.as_os_str().is_empty() {
+                ".".to_owned()
+            } else {
+                format!("./{}", below.display())
             };
             Some(Candidate {
                 build: vec![format!("go build -o {{out}}/{id} {package}")],

@@ -125,22 +125,20 @@ fn said(path: &Path, described: &[DescribedServer]) -> ExitCode {
             );
         }
     }
-    match responds {
-        true => {
-            outln!("\nNext: check the expected responses in {PROJECT_FILE}, then: prony run");
-            ExitCode::SUCCESS
-        }
-        false => {
-            outln!("\nNext: correct {PROJECT_FILE}, then: prony verify");
-            ExitCode::from(FAILURE)
-        }
+    if responds {
+        outln!("\nNext: check the expected responses in {PROJECT_FILE}, then: prony run");
+        ExitCode::SUCCESS
+    } else {
+        outln!("\nNext: correct {PROJECT_FILE}, then: prony verify");
+        ExitCode::from(FAILURE)
     }
 }
 
 fn write(path: &Path, text: &str, replace: bool) -> Result<(), Box<dyn Error>> {
-    let file = match replace {
-        true => File::create(path),
-        false => File::create_new(path),
+    let file = if replace {
+        File::create(path)
+    } else {
+        File::create_new(path)
     };
     let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| format!("cannot write {}: {error}", path.display()).into())

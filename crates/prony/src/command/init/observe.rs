@@ -123,9 +123,10 @@ fn observe_outside(
     wanted: &WantedPaths<'_>,
 ) -> Result<Vec<Observed>, NotObserved> {
     let process = OutsideProcess::find(outside).map_err(|error| error.to_string())?;
-    let protocol = match outside.url.is_tls() {
-        true => Protocol::Https11,
-        false => Protocol::Http11,
+    let protocol = if outside.url.is_tls() {
+        Protocol::Https11
+    } else {
+        Protocol::Http11
     };
     let target = process
         .target(protocol)

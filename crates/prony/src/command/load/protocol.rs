@@ -149,13 +149,13 @@ impl<'a> Transport<'a> {
             _ => 1,
         };
         plan.pipeline = pipeline.max(streams.unwrap_or(usual));
-        plan.requests_per_connection = match http {
-            // HTTP/2 has no header for that, and the requests of a scenario are not its own.
-            _ if self.connections.no_keepalive && closes_itself(content, http) => {
+        plan.requests_per_connection =
+            if self.connections.no_keepalive && closes_itself(content, http) {
+                // HTTP/2 has no header for that, and the requests of a scenario are not its own.
                 Some(NonZeroU64::MIN)
-            }
-            _ => self.connections.requests_per_connection,
-        };
+            } else {
+                self.connections.requests_per_connection
+            };
         Ok(())
     }
 

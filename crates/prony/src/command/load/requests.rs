@@ -107,10 +107,12 @@ impl Preferred {
         let connection = scenario.connection();
         Self {
             insecure: connection.insecure,
-            version: match () {
-                () if connection.http2 => Some(HttpVersion::Http2),
-                () if connection.http1 => Some(HttpVersion::Http1),
-                () => None,
+            version: if connection.http2 {
+                Some(HttpVersion::Http2)
+            } else if connection.http1 {
+                Some(HttpVersion::Http1)
+            } else {
+                None
             },
         }
     }
@@ -350,9 +352,10 @@ fn named(path: &Path, error: &RequestFileError) -> String {
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
-    Ok(match path.as_os_str() == "-" {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(BufReader::new(File::open(path)?)),
+    Ok(if path.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(File::open(path)?))
     })
 }
 

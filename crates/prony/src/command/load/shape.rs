@@ -120,9 +120,10 @@ impl From<ArrivalsName> for Arrivals {
 impl ShapeArguments {
     /// The shape, after a check for flags that need others. A search for the capacity sets the rate itself.
     pub fn shape(&self, finds_capacity: bool) -> Result<LoadShape, &'static str> {
-        let shape = match finds_capacity {
-            true => self.schedule(Schedule::constant(self.spaced(Arrivals::Poisson), 1.0)),
-            false => self.arrivals(),
+        let shape = if finds_capacity {
+            self.schedule(Schedule::constant(self.spaced(Arrivals::Poisson), 1.0))
+        } else {
+            self.arrivals()
         };
         if self.deadline.is_some() && !shape.is_open() {
             return Err(

@@ -133,9 +133,10 @@ fn choose_all<'a>(setup: &'a RunSetup<'_>) -> Result<Vec<Intent<'a>>, Box<dyn Er
         something |= !matches!(&intent, Err(SuiteEnd { code: 0, .. }));
         suites.push((id, intent));
     }
-    match something {
-        true => Ok(suites),
-        false => Err(usage("these flags leave nothing to run in any suite")),
+    if something {
+        Ok(suites)
+    } else {
+        Err(usage("these flags leave nothing to run in any suite"))
     }
 }
 
@@ -204,9 +205,10 @@ impl<'a> SuiteSession<'a> {
             result_file::show(&format!("{places}\n\n"), &results);
         }
         // The result comes last, where a terminal shows it, even if the reports could not be written.
-        match result_file::takes_stdout(&results) {
-            true => report_files::show_on_stderr(&finished.run, &comparison),
-            false => report_files::show(&finished.run, &comparison),
+        if result_file::takes_stdout(&results) {
+            report_files::show_on_stderr(&finished.run, &comparison);
+        } else {
+            report_files::show(&finished.run, &comparison);
         }
         let is_stdout_taken = result_file::takes_stdout(&results);
         let explained =
@@ -216,9 +218,10 @@ impl<'a> SuiteSession<'a> {
         explained?;
         written?;
         let verdicts = Verdicts::of(setup.project.file(), &finished)?;
-        match is_stdout_taken {
-            true => err!("{}", verdicts.text()),
-            false => out!("{}", verdicts.text()),
+        if is_stdout_taken {
+            err!("{}", verdicts.text());
+        } else {
+            out!("{}", verdicts.text());
         }
         if let Some(why) = &finished.lost {
             errln!("INVALID  {why}");
@@ -226,9 +229,10 @@ impl<'a> SuiteSession<'a> {
         let failures = Failures::of(&finished, &comparison);
         let code = failures.exit_code(&finished);
         Ok(SuiteEnd {
-            code: match code == 0 && verdicts.is_missed() {
-                true => MISSED,
-                false => code,
+            code: if code == 0 && verdicts.is_missed() {
+                MISSED
+            } else {
+                code
             },
             outcome: failures.outcome(&finished),
             run: Some((finished.run.id, begun.elapsed())),

@@ -53,9 +53,10 @@ impl Verdicts {
                     .is_none();
                 let name = format!("{} × {}", server.id, trial.workload);
                 cases.push(Case {
-                    name: match is_alone {
-                        true => name,
-                        false => format!("{name}, {}", prony_present::load::short(&trial.load)),
+                    name: if is_alone {
+                        name
+                    } else {
+                        format!("{name}, {}", prony_present::load::short(&trial.load))
                     },
                     judged: judge_rounds(objectives, &rounds)?,
                 });

@@ -258,9 +258,10 @@ impl Simulated {
         let own = Duration::from_secs_f64(trial.load.warmup_s);
         // A search goes on until it has seen that the server is steady.
         let search = millis(if is_first { 2 * self.to_warm + 300 } else { 0 });
-        let warm_up = match is_first || is_kept {
-            true => own,
-            false => own.max(to_warm),
+        let warm_up = if is_first || is_kept {
+            own
+        } else {
+            own.max(to_warm)
         };
         let started = starts.then_some(start);
         let stop = millis(if is_kept { 0 } else { self.stop });

@@ -195,9 +195,10 @@ fn add_trial(
         round,
     };
     let failed = (kind.id, workload, round) == ("go-nethttp", "page", 3);
-    let result = match failed {
-        true => failed_with("the server ended with exit status 2"),
-        false => TrialResult::Measured(measurement(&trial, kind, rate, noise)),
+    let result = if failed {
+        failed_with("the server ended with exit status 2")
+    } else {
+        TrialResult::Measured(measurement(&trial, kind, rate, noise))
     };
     trials.push(sample::plain_trial(trial, result));
 }

@@ -187,9 +187,10 @@ fn empty(
         server,
         workload: measure.workload.clone(),
         load: load_for(measure, plan.duration),
-        unit: match is_stream {
-            true => CostUnit::Event,
-            false => CostUnit::Request,
+        unit: if is_stream {
+            CostUnit::Event
+        } else {
+            CostUnit::Request
         },
         rounds: Vec::new(),
         on_cpu: None,
@@ -370,9 +371,10 @@ impl Explained {
             number: 1,
             measure: self.measure,
             // Every process is warmed up once, until it is steady, and kept.
-            warming: match measure.warmup_limit_s > 0.0 {
-                true => Warming::Keep,
-                false => Warming::Fixed,
+            warming: if measure.warmup_limit_s > 0.0 {
+                Warming::Keep
+            } else {
+                Warming::Fixed
             },
             warmup_limit_s: measure.warmup_limit_s,
             warmup_s: load.warmup_s,

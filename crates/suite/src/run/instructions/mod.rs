@@ -361,12 +361,13 @@ fn fail_unless_complete(load: &LoadResult) -> Result<(), Stop> {
         ));
     }
     let (ok, all) = (completed(load), ended(load));
-    match ok < all {
-        true => fail(format!(
+    if ok < all {
+        fail(format!(
             "{} of {all} requests whose instructions were counted had no ok response",
             all - ok
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 

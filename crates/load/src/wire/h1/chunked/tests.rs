@@ -74,9 +74,10 @@ fn a_chunk_of_the_wrong_size_is_refused() {
         "5\r\nhello0\r\n\r\n",
     ] {
         let refused = read_at_every_cut(text).unwrap_err();
-        let expected = match text.starts_with("6\n") {
-            true => Malformed::ChunkSize,
-            false => Malformed::ChunkEnd,
+        let expected = if text.starts_with("6\n") {
+            Malformed::ChunkSize
+        } else {
+            Malformed::ChunkEnd
         };
         assert_eq!(refused, expected, "{text:?}");
     }
@@ -176,13 +177,12 @@ proptest! {
         let in_data = (3..8).contains(&at) || (13..19).contains(&at);
         let mut wrong = right.to_vec();
         wrong[at] = byte;
-        let body = match in_data {
-            true => {
-                let mut body = b"hello world".to_vec();
-                body[at - if at < 8 { 3 } else { 8 }] = byte;
-                body
-            }
-            false => b"hello world".to_vec(),
+        let body = if in_data {
+            let mut body = b"hello world".to_vec();
+            body[at - if at < 8 { 3 } else { 8 }] = byte;
+            body
+        } else {
+            b"hello world".to_vec()
         };
         match read([&wrong[..]]) {
             Ok(Some(read)) => prop_assert_eq!(read, body),

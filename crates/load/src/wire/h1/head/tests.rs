@@ -154,9 +154,10 @@ fn forbidden_bytes_are_refused() {
 fn a_settings_frame_is_named() {
     let settings = b"\0\0\x0c\x04\0\0\0\0\0\0\x03\0\0\0\x0a\0\x04\0\x01\0\0";
     for length in 0..=settings.len() {
-        let expected = match length < 9 {
-            true => Ok(None),
-            false => Err(OtherProtocol::Http2.into()),
+        let expected = if length < 9 {
+            Ok(None)
+        } else {
+            Err(OtherProtocol::Http2.into())
         };
         let read = Head::read(&settings[..length], RequestKind::Plain);
         assert_eq!(read, expected, "{length}");

@@ -129,15 +129,17 @@ fn uv_lock(place: &ProgramFolder<'_>) -> Option<String> {
 
 /// Poetry writes a lockfile if there is none, so it then works on a copy.
 fn poetry(is_locked: bool, has_package: bool) -> &'static [&'static str] {
-    match (is_locked, has_package) {
-        (true, true) => &["poetry install --no-interaction"],
-        (true, false) => &["poetry install --no-interaction --no-root"],
-        (false, _) => &[
+    if !is_locked {
+        &[
             "rm -rf {out}/poetry",
             "mkdir {out}/poetry",
             "cp pyproject.toml {out}/poetry",
             "poetry --directory {out}/poetry install --no-interaction --no-root",
-        ],
+        ]
+    } else if has_package {
+        &["poetry install --no-interaction"]
+    } else {
+        &["poetry install --no-interaction --no-root"]
     }
 }
 

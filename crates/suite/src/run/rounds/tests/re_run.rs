@@ -26,9 +26,12 @@ fn without_noise_the_trials_are_as_planned() {
 #[test]
 fn a_noisy_trial_is_re_run_at_the_end_of_its_round_and_both_are_kept() {
     let mut runner = made_up(|_| 100.0);
-    runner.foreign = &|attempt| match is_second_of_go(&attempt.trial) && attempt.number == 1 {
-        true => 0.3,
-        false => 0.0,
+    runner.foreign = &|attempt| {
+        if is_second_of_go(&attempt.trial) && attempt.number == 1 {
+            0.3
+        } else {
+            0.0
+        }
     };
     go(plan(&[3]), None, &mut runner);
     let sequences: Vec<u32> = runner.stored.iter().map(|one| one.trial.sequence).collect();
@@ -40,9 +43,10 @@ fn a_noisy_trial_is_re_run_at_the_end_of_its_round_and_both_are_kept() {
     for one in &runner.stored {
         let is_of_go = is_second_of_go(&one.trial);
         seeds.extend(is_of_go.then_some(one.trial.load.seed));
-        let expected = match is_of_go && one.attempt == 1 {
-            true => vec![NoiseCause::OtherPrograms { share: 0.3 }],
-            false => Vec::new(),
+        let expected = if is_of_go && one.attempt == 1 {
+            vec![NoiseCause::OtherPrograms { share: 0.3 }]
+        } else {
+            Vec::new()
         };
         assert_eq!(one.noisy, expected);
     }

@@ -28,9 +28,10 @@ fn processes<'a>(gives: impl Fn(&TrialAttempt) -> (f64, f64) + 'a) -> FakeRunner
             running.push(key);
         }
         let warm_up = WarmUp {
-            process: match runs {
-                true => ProcessStart::Kept,
-                false => ProcessStart::New,
+            process: if runs {
+                ProcessStart::Kept
+            } else {
+                ProcessStart::New
             },
             loaded_s: 10.0,
             searched_s: if searches { 10.0 } else { 0.0 },
