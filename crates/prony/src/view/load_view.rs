@@ -35,11 +35,7 @@ pub enum LoadView {
         prepared: Box<(LoadScreen, ScreenSettings<LoadUpdate>)>,
     },
     /// The screen, in a thread of its own.
-    Screen {
-        screen: ScreenThread<LoadUpdate>,
-        /// When the figures that the screen has were published.
-        sent_s: f64,
-    },
+    Screen(ScreenThread<LoadUpdate>),
 }
 
 /// The load that is shown.
@@ -71,8 +67,7 @@ impl LoadView {
                 return Self::Later { starts, prepared };
             }
             if let Ok(screen) = ScreenThread::start(prepared.0, prepared.1) {
-                let sent_s = 0.0;
-                return Self::Screen { screen, sent_s };
+                return Self::Screen(screen);
             }
         }
         let line = LoadProgress::start(mode.line(), outline, plan, Instant::now());
@@ -85,12 +80,8 @@ impl LoadView {
         match self {
             Self::Lines(lines) => lines.show(progress, silent, Instant::now()),
             Self::Quiet | Self::Later { .. } => {}
-            Self::Screen { screen, sent_s } => {
-                // Figures are looked at more often than they are published.
-                if progress.at_s > *sent_s {
-                    *sent_s = progress.at_s;
-                    screen.send(LoadUpdate::Progress(Box::new(progress)));
-                }
+            Self::Screen(screen) => {
+                screen.send(LoadUpdate::Progress(Box::new(progress)));
                 screen.send(LoadUpdate::Silent(silent));
             }
         }
@@ -106,10 +97,7 @@ impl LoadView {
             return;
         };
         if let Ok(screen) = ScreenThread::start(prepared.0, prepared.1) {
-            *self = Self::Screen {
-                screen,
-                sent_s: 0.0,
-            };
+            *self = Self::Screen(screen);
         }
     }
 
@@ -118,7 +106,7 @@ impl LoadView {
         match self {
             Self::Lines(lines) => lines.print(line),
             Self::Quiet | Self::Later { .. } => errln!("{line}"),
-            Self::Screen { screen, .. } => screen.keep(line),
+            Self::Screen(screen) => screen.keep(line),
         }
     }
 
@@ -127,7 +115,7 @@ impl LoadView {
         match self {
             Self::Lines(lines) => lines.finish(),
             Self::Quiet | Self::Later { .. } => {}
-            Self::Screen { screen, .. } => screen.close(),
+            Self::Screen(screen) => screen.close(),
         }
     }
 }
