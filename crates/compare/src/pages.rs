@@ -56,6 +56,7 @@ fn described(comparison: &Comparison, tables: Vec<Section>) -> Page {
         folds: id == "compared",
         ..Section::of(id, title, vec![Block::List(lines)])
     });
+    let tables = tables.into_iter().chain(functions(comparison));
     Page {
         kicker: "Prony · comparison".to_owned(),
         title: match (&comparison.base.server, &comparison.new.server) {
@@ -69,10 +70,7 @@ fn described(comparison: &Comparison, tables: Vec<Section>) -> Page {
             .map(|(name, of)| (name, format!("{}, {}", side(of), of.started_at)))
             .into(),
         intro: intro(comparison),
-        sections: { tables.into_iter() }
-            .chain(functions(comparison))
-            .chain(lists)
-            .collect(),
+        sections: tables.chain(lists).collect(),
         ..Page::default()
     }
 }

@@ -198,7 +198,6 @@ impl Table {
     }
 }
 
-/// The width of columns side by side.
 impl Head {
     /// How its words are cut.
     fn cut(&self) -> fn(&str, usize) -> String {
@@ -206,6 +205,7 @@ impl Head {
     }
 }
 
+/// The width of columns side by side.
 fn whole_width<'s>(columns: impl IntoIterator<Item = &'s Set>) -> usize {
     let widths = columns.into_iter().map(|column| column.width + GAP);
     widths.sum::<usize>().saturating_sub(GAP)

@@ -83,7 +83,7 @@ fn built_now<'a>(event: &RunEvent<'a>) -> Option<&'a str> {
 pub(super) struct RunProgress {
     view: RunView,
     model: RunModel,
-    /// Those of the model's columns.
+    /// The measure of each of the model's columns.
     measures: Vec<Measure>,
     figures: RunFigures,
     rounds: u32,
@@ -564,7 +564,7 @@ impl RunProgress {
     }
 }
 
-/// A run of which nothing has happened yet.
+/// A run before its first event.
 fn model(request: &RunRequest<'_>) -> RunModel {
     let flows = |workload: &str| {
         let mut tasks = request.tasks.iter();

@@ -45,9 +45,7 @@ impl Density {
             Self::Logarithmic => Self::Linear,
         }
     }
-}
 
-impl Density {
     /// The index of the shade; `None` for an empty cell.
     fn shade(self, count: f64, most: f64) -> Option<usize> {
         // Less than half a response is the rest of one that the cell beside it shows.

@@ -71,7 +71,7 @@ pub struct LoadModel {
 }
 
 impl LoadModel {
-    /// A load of which nothing is reported yet.
+    /// A load before its first report.
     pub fn new(outline: LoadOutline) -> Self {
         let measuring_since_s = outline.warmup.is_zero().then_some(0.0);
         Self {

@@ -196,7 +196,7 @@ impl Bench {
 }
 
 /// The current time, RFC 3339, UTC.
-pub(crate) fn now() -> String {
+pub fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 

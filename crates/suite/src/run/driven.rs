@@ -79,14 +79,14 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
         body: stand_in_body(request),
         ..Load::new(url)
     };
-    under(request, spec)
+    under_load(request, spec)
 }
 
-/// The request under a load.
+/// The load that repeats a request, as drivers describe it.
 ///
 /// # Errors
 /// What no driver supports.
-pub fn under(request: Load, spec: &LoadSpec) -> Result<Load, &'static str> {
+pub fn under_load(request: Load, spec: &LoadSpec) -> Result<Load, &'static str> {
     let arrivals = match &spec.shape {
         LoadShape::Closed => Arrivals::Closed,
         LoadShape::Rate(schedule) => Arrivals::Rate(even_rate(schedule)?),

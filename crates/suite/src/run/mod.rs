@@ -42,13 +42,12 @@ use crate::adaptive::AdaptiveRounds;
 use crate::plan::{Measure, Plan};
 use crate::suite::Suite;
 
-use bench::now;
 use instructions::Instructions;
 use runner::Runner;
 use session::Session;
 
-pub use bench::{Bench, Task, TaskContent, TaskError};
-pub use driven::{Drive, cannot_drive, note as driver_note, under as load_of_driver};
+pub use bench::{Bench, Task, TaskContent, TaskError, now};
+pub use driven::{Drive, cannot_drive, note as driver_note, under_load};
 pub use event::RunEvent;
 pub use explain::{ExplainPlan, ProfilePlan};
 pub use generator::{Agents, Generator};

@@ -9,7 +9,6 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::SystemTime;
 
 use clap::Args;
 use prony_compare::{Comparison, Named, Side};
@@ -19,7 +18,7 @@ use prony_server::{Catalogue, Freshness, Layout, MANIFEST_FILE, Server};
 use prony_stats::LEAST_ROUNDS;
 use prony_suite::run::{
     Bench, Counter, ExplainPlan, Finished, Prepared, ProfilePlan, RunRequest, limits_of_counting,
-    prepare,
+    now, prepare,
 };
 use prony_suite::{Measure, Suite};
 use prony_system::load_threads;
@@ -455,7 +454,7 @@ fn new_is_broken(
     let side = |server: &str| Named {
         run: run.to_owned(),
         server: Some(server.to_owned()),
-        started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        started_at: now(),
     };
     let measures = measures.iter();
     let measures = measures.map(|one| (one.workload.as_str(), &one.load));

@@ -9,7 +9,7 @@ use prony_driver::{Call, Load};
 use prony_model::{Arrivals, LoadShape, LoadSpec, Protocol, Schedule, Stage};
 use prony_present::load;
 use prony_reference::script::Freeze;
-use prony_suite::run::load_of_driver;
+use prony_suite::run::under_load;
 
 use crate::arguments;
 
@@ -208,7 +208,7 @@ impl Case {
             flow: self.request == CaseRequest::Flow,
             ..Load::new(format!("{}://{host}{path}", self.protocol.scheme()))
         };
-        load_of_driver(request, spec)
+        under_load(request, spec)
     }
 
     /// Whether its server speaks TLS.

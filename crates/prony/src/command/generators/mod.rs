@@ -7,11 +7,12 @@ mod tables;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use clap::Args;
 use prony_driver::{Catalogue, FindError, Tool};
@@ -21,6 +22,7 @@ use prony_present::terminal::Paint;
 use prony_reference::script::Freeze;
 use prony_server::Layout;
 use prony_store::export_json;
+use prony_suite::run::now;
 use prony_system::format_cpu_list;
 
 use self::case::Case;
@@ -106,11 +108,9 @@ pub struct Arguments {
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let layout = Project::open(project)?.layout;
     let tools = tools(&layout, &arguments.tools)?;
-    for (index, Case { name, .. }) in arguments.cases.iter().enumerate() {
-        if arguments.cases[..index]
-            .iter()
-            .any(|case| case.name == *name)
-        {
+    let mut names = BTreeSet::new();
+    for Case { name, .. } in &arguments.cases {
+        if !names.insert(name) {
             return Err(usage(format!("`{name}` is named twice")));
         }
     }
@@ -162,11 +162,11 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         run.notes.extend(cases.iter().flat_map(PlannedCase::notes));
         file.write_json(&export_json(&run, &trials, &[]))?;
     }
-    let mut failed = trials.iter().filter(|trial| trial.measurement().is_none());
+    let has_failed = trials.iter().any(|trial| trial.measurement().is_none());
     Ok(if interrupted {
         ExitCode::from(INTERRUPTED)
     } else {
-        failure_if(failed.next().is_some())
+        failure_if(has_failed)
     })
 }
 
@@ -196,11 +196,6 @@ fn record(plan: &CasePlan, cases: &[PlannedCase]) -> Run {
         baseline: None,
         adaptive: None,
     }
-}
-
-/// The current time, RFC 3339, UTC.
-fn now() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
 /// The tools with these names, or all, without those that are not installed.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use prony_driver::{Arrivals, Load, Tool};
 use prony_model::{
@@ -15,7 +15,7 @@ use prony_present::number;
 use prony_reference::script::{Freeze, Script, even_arrivals};
 use prony_server::Sampler;
 use prony_store::StoreError;
-use prony_suite::run::{Done, Drive, Rule, RunEvent, TrialRunner, run_rounds};
+use prony_suite::run::{Done, Drive, Rule, RunEvent, TrialRunner, now, run_rounds};
 use prony_suite::{Measure, Plan, TrialAttempt};
 
 use super::case::Case;
@@ -249,7 +249,7 @@ impl Turns<'_> {
 impl TrialRunner for Turns<'_> {
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord> {
         let trial = attempt.trial.clone();
-        let started_at = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let started_at = now();
         if self.interrupt.load(Relaxed) {
             return None;
         }
