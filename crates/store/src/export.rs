@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// The `schema` field of an exported run.
-pub const RUN_SCHEMA: &str = "prony-run/3";
+pub const RUN_SCHEMA: &str = "prony-run/4";
 
 /// A run and its trials, in the order in which they ran.
 #[derive(Serialize)]
@@ -25,7 +25,7 @@ pub struct RunDocument<'a> {
 }
 
 /// A run, its trials and, if there are any, its explanations as one JSON document:
-/// `{"schema": "prony-run/3", "run": …, "trials": […], "explanations": […]}`.
+/// `{"schema": "prony-run/4", "run": …, "trials": […], "explanations": […]}`.
 pub fn export_json(run: &Run, trials: &[TrialRecord], explanations: &[Explanation]) -> Value {
     json!(RunDocument {
         schema: RUN_SCHEMA,
