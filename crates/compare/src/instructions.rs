@@ -95,9 +95,7 @@ impl InstructionDetails {
             settings: any.settings.clone(),
             warm_up_requests: any.warm_up_requests,
             requests: any.requests,
-            batches: { sides.iter() }
-                .flat_map(|side| side.rounds.values().map(|one| one.batches))
-                .sum(),
+            batches: sides.iter().map(Counted::batches).sum(),
             cpu: CpuBeside::of(&sides),
             functions: if changed { changes(&sides) } else { Vec::new() },
         })
@@ -142,10 +140,15 @@ impl<'a> Counted<'a> {
     /// Instructions per request of a function in each round.
     fn of_function(&self, key: &Key<'_>) -> Vec<f64> {
         let in_round = |counted: &&UserInstructions| {
-            let found = { counted.functions.iter() }.find(|one| Key::of(one) == *key);
+            let mut functions = counted.functions.iter();
+            let found = functions.find(|one| Key::of(one) == *key);
             found.map_or(0.0, |one| one.instructions as f64) / counted.requests as f64
         };
         self.rounds.values().map(in_round).collect()
+    }
+
+    fn batches(&self) -> CountedBatches {
+        self.rounds.values().map(|one| one.batches).sum()
     }
 
     fn total(&self) -> Vec<f64> {

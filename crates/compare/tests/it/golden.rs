@@ -46,7 +46,8 @@ fn junit_fails_what_is_worse_and_if_strict_what_is_open() {
 
 fn failures(xml: &str) -> Vec<String> {
     let document = roxmltree::Document::parse(xml).unwrap();
-    let failed = { document.descendants() }.filter(|node| node.has_tag_name("failure"));
+    let nodes = document.descendants();
+    let failed = nodes.filter(|node| node.has_tag_name("failure"));
     let name = |node: roxmltree::Node<'_, '_>| node.parent()?.attribute("name").map(str::to_owned);
     failed.filter_map(name).collect()
 }
@@ -165,7 +166,9 @@ fn a_new_server_that_cannot_be_built() {
 fn session(id: &str) -> Made {
     let ceiling = made(id, QUIET).with_ceiling(SERVER.working(0.95), 10);
     let servers = "slower faster limited warming wrong|<b>*x* scattered failing broken skipped";
-    let made = { servers.split(' ') }.fold(ceiling, |made, id| made.with(id, SERVER, 10));
+    let made = servers
+        .split(' ')
+        .fold(ceiling, |made, id| made.with(id, SERVER, 10));
     let below_the_ceiling = |_: u32, one: &mut Measurement| one.load.rate_per_s *= 0.7;
     made.change("slower", below_the_ceiling)
         .change("faster", below_the_ceiling)

@@ -380,7 +380,10 @@ async fn converse(plan: Plan) {
     let (io, server) = duplex(plan.pipe);
     let plan = Arc::new(plan);
     let server = tokio::task::spawn(serve(server, plan.clone()));
-    let requests: Vec<_> = (plan.exchanges.iter().enumerate())
+    let requests: Vec<_> = plan
+        .exchanges
+        .iter()
+        .enumerate()
         .map(|(number, exchange)| {
             let body = body(exchange.request_bytes);
             let path = format!("/{number}");

@@ -57,7 +57,9 @@ fn run_parts_until(
     observe: Observe<'_>,
 ) -> Vec<PartResult> {
     thread::scope(|scope| {
-        let agents: Vec<_> = (plans.iter().enumerate())
+        let agents: Vec<_> = plans
+            .iter()
+            .enumerate()
             .map(|(agent, plan)| {
                 let mut observe = move |progress| observe(agent, progress);
                 scope.spawn(move || run_part(plan, agent, start, interrupt, &mut observe).unwrap())
@@ -141,7 +143,8 @@ fn load_until(
 }
 
 fn check_sums(plan: &LoadPlan, parts: &[PartResult], whole: &LoadResult, name: &str) {
-    let rows: Vec<LoadResult> = (parts.iter())
+    let rows: Vec<LoadResult> = parts
+        .iter()
         .map(|part| assemble(plan, std::slice::from_ref(part)))
         .collect();
     let sum = |of: &dyn Fn(&LoadResult) -> u64| rows.iter().map(of).sum::<u64>();

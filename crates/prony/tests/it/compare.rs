@@ -37,7 +37,8 @@ fn runs_are_found_in_the_store_and_in_files() {
     let xml = project.read("tests.xml");
     let xml = roxmltree::Document::parse(&xml).unwrap();
     assert_eq!(xml.root_element().attribute("failures"), Some("0"));
-    let tests = { xml.descendants() }.filter(|node| node.has_tag_name("testcase"));
+    let nodes = xml.descendants();
+    let tests = nodes.filter(|node| node.has_tag_name("testcase"));
     assert!(tests.count() >= rows.len());
 
     // A file is a run as well. This one contains the newest run, so both sides are of one run.

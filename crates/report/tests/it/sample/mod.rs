@@ -234,7 +234,8 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             (connections / think_time_s, 2e5 / kind.speed)
         }
     };
-    let seconds = (trial.load.requests).map_or(2.0, |requests| requests as f64 / rate);
+    let requests = trial.load.requests;
+    let seconds = requests.map_or(2.0, |requests| requests as f64 / rate);
     for i in 0..4000 {
         let tail = if i % 97 == 0 { 5.0 } else { 1.0 };
         histogram.record((mean * tail * (1.0 + 0.4 * noise.next()).abs()) as u64);
