@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use prony_load::tls::{HttpVersion, Offer, TlsSettings, Trust};
 use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, RequestParts, RequestSet};
-use prony_model::{LatencyHistogram, Outcome, Protocol};
+use prony_model::{LatencyHistogram, LoadShape, Outcome, Protocol};
 use prony_reference::script::{Latencies, Script, even_arrivals};
 use prony_reference::{Config, Responded, ScriptedServer, Work};
 use prony_testkit::{connections, until};
@@ -113,6 +113,23 @@ fn h2(script: &Script) -> Started {
     over_http2(script, Protocol::H2)
 }
 
+/// How long a request and its response take in both programs if one is in flight on each stream; nothing if
+/// connections have no streams.
+fn wave(start: fn(&Script) -> Started) -> Duration {
+    const WAVES: u32 = 20;
+    let Started { plan, .. } = start(&Script::default());
+    if plan.pipeline == 1 {
+        return Duration::ZERO;
+    }
+    let in_flight = (plan.connections * plan.pipeline) as u32;
+    let result = load(&LoadPlan {
+        shape: LoadShape::Closed,
+        requests: Some((in_flight * WAVES).into()),
+        ..plan
+    });
+    Duration::from_secs_f64(result.duration_s) / WAVES
+}
+
 /// The result of one load on a scripted server, on either side.
 struct Measured {
     client: LatencyHistogram,
@@ -124,6 +141,9 @@ struct Measured {
 
 /// Sends `requests` requests to a new server with this script.
 fn measure(start: fn(&Script) -> Started, script: &Script, requests: u64) -> Measured {
+    // What a request that waits for a free stream pays for the responses before it: a freeze leaves two waves after the
+    // first.
+    let waves = wave(start) * 2;
     let Started { plan, responded } = start(script);
     let load_plan = LoadPlan {
         requests: Some(requests),
@@ -142,14 +162,12 @@ fn measure(start: fn(&Script) -> Started, script: &Script, requests: u64) -> Mea
     let responded = responded.lock().unwrap();
     let delay: Latencies = responded.iter().map(Responded::delay).collect();
     let lag = Duration::from_nanos(open.schedule_lag_ns.unwrap().p999);
-    // A request that waits for a free stream also pays for the delay of the response before it.
-    let delays = if load_plan.pipeline > 1 { 2 } else { 1 };
     Measured {
         client: LatencyHistogram::from_base64(&result.histogram).unwrap(),
         server: (responded.iter())
             .map(|one| one.send_began - one.arrived)
             .collect(),
-        disturbance: overslept.at(0.999) + delay.at(0.999) * delays + lag,
+        disturbance: overslept.at(0.999) + delay.at(0.999) + lag + waves,
     }
 }
 
