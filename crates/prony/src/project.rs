@@ -3,12 +3,11 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::time::SystemTime;
 
 use prony_manifest::{FileError, UnknownName};
 use prony_server::{Catalogue, Collection, Layout, MANIFEST_FILE, SelectError, Server};
 use prony_shipped::Unpacked;
-use prony_suite::run::Task;
+use prony_suite::run::{Task, now};
 use prony_suite::{Measure, ProjectFile, Suite, SuiteError, Workload, Workloads};
 
 use crate::exit::usage;
@@ -258,8 +257,7 @@ fn suite_ids(folder: &Path) -> Result<Vec<String>, FileError> {
 
 /// `20261121-203000-tour-4711`; the process id keeps two runs of one second apart.
 pub fn run_id(suite: &str) -> String {
-    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let digits: String = now.chars().filter(char::is_ascii_digit).collect();
+    let digits: String = now().chars().filter(char::is_ascii_digit).collect();
     let (day, time) = digits.split_at(8.min(digits.len()));
     format!("{day}-{time}-{suite}-{}", std::process::id())
 }
