@@ -3,9 +3,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Cargo leaves nested crates and files outside of a crate out of its package, so prony-shipped has the servers, suites,
+# Cargo leaves nested crates and files outside of a crate out of its package, so prony has the servers, suites,
 # workloads and drivers as an archive.
-readonly archive=crates/shipped/shipped.tar
+readonly archive=crates/prony/shipped.tar
 
 if [[ " $* " != *' --dry-run '* && -n $(git status --porcelain) ]]; then
   echo 'error: there are uncommitted changes; commit or stash them before you publish' >&2
@@ -14,7 +14,7 @@ fi
 
 rm -f "$archive"
 trap 'rm -f "$archive" "$archive.new"' EXIT
-cargo run --quiet --locked -p prony-shipped --example archive >"$archive.new"
+cargo run --quiet --locked -p prony --example archive >"$archive.new"
 mv "$archive.new" "$archive"
 
 # The archive is in no commit, so Cargo takes it for an uncommitted change.

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_instructions::InstructionCount;
+use prony_insight::instructions::InstructionCount;
 
 fuzz_target!(|bytes: &[u8]| {
     if let Ok(count) = InstructionCount::read(bytes) {

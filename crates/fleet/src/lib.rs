@@ -4,6 +4,7 @@
 //! merges their results exactly. If an agent is lost, the load is invalid, and nothing of it is reported.
 #![forbid(unsafe_code)]
 
+pub mod agent;
 mod clock;
 mod coordinator;
 mod error;

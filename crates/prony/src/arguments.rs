@@ -11,8 +11,8 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
+use prony_kernel::usable_cpus;
 use prony_load::{LONGEST_BODY, MOST_THREADS};
-use prony_system::usable_cpus;
 
 use crate::exit::usage;
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use prony_hurl::evaluate::{Environment, FileError, Rendered, Scope, Variables};
-use prony_import::{Content, Files, Options, Scenario};
+use prony_traffic::import::{Content, Files, Options, Scenario};
 
 use crate::arguments;
 use crate::exit::usage;
@@ -30,9 +30,9 @@ impl CurlRequest {
 
     /// The request is what the Hurl file of the command sends, so `prony import curl` shows it.
     fn of(command: &str) -> Result<Self, Box<dyn Error>> {
-        let mut scenario = prony_import::curl(command, &mut CurrentFolder)?.scenario;
+        let mut scenario = prony_traffic::import::curl(command, &mut CurrentFolder)?.scenario;
         let (options, bytes) = take_bytes(&mut scenario);
-        let text = prony_import::write(&scenario, &[])?;
+        let text = prony_traffic::import::write(&scenario, &[])?;
         let file = prony_hurl::parse(&text)?;
         let entry = file.entries.first().ok_or("it has no request")?;
         let variables = Variables::default();

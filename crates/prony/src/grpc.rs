@@ -14,8 +14,8 @@ use prony_load::{
     Endpoint, ExchangeError, Field, HttpUrl, Response, Scheme, WireRequest, add_user, exchange,
     header_fields,
 };
-use prony_protobuf::{CallError, Reflection, ReflectionError, Schema};
-use prony_suite::run::other_scheme;
+use prony_run::run::other_scheme;
+use prony_traffic::protobuf::{CallError, Reflection, ReflectionError, Schema};
 
 use crate::exit::usage;
 use crate::tls::{Offered, SPEAKS_TLS};

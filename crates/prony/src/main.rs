@@ -16,6 +16,7 @@ mod project;
 mod recorded;
 mod reference_server;
 mod result_file;
+mod shipped;
 mod telemetry;
 mod tls;
 mod view;

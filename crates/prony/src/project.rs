@@ -4,11 +4,11 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use crate::shipped::Unpacked;
 use prony_manifest::{FileError, UnknownName};
+use prony_run::run::{Task, now};
+use prony_run::{Measure, ProjectFile, Suite, SuiteError, Workload, Workloads};
 use prony_server::{Catalogue, Collection, Layout, MANIFEST_FILE, SelectError, Server};
-use prony_shipped::Unpacked;
-use prony_suite::run::{Task, now};
-use prony_suite::{Measure, ProjectFile, Suite, SuiteError, Workload, Workloads};
 
 use crate::exit::usage;
 
@@ -229,12 +229,12 @@ fn unpack(layout: &Layout) -> Result<Unpacked, Box<dyn Error>> {
     let absolute = |folder: &PathBuf| folder.is_absolute();
     let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(absolute);
     let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")));
-    let in_cache = cache.and_then(|cache| prony_shipped::unpack(&cache.join("prony")).ok());
+    let in_cache = cache.and_then(|cache| crate::shipped::unpack(&cache.join("prony")).ok());
     match in_cache {
         Some(unpacked) => Ok(unpacked),
         None => {
             layout.make_state()?;
-            Ok(prony_shipped::unpack(&layout.unpacked())?)
+            Ok(crate::shipped::unpack(&layout.unpacked())?)
         }
     }
 }

@@ -19,5 +19,5 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments) -> ExitCode {
-    prony_agent::main(arguments.words, Arc::new(prony_agent::AllKinds))
+    prony_fleet::agent::main(arguments.words, Arc::new(prony_fleet::agent::AllKinds))
 }

@@ -6,8 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
-use prony_compare::{Comparison, Metric, Question, Side, Thresholds, junit, markdown, terminal};
 use prony_present::words::plural;
+use prony_report::compare::{
+    Comparison, Metric, Question, Side, Thresholds, junit, markdown, terminal,
+};
 use serde::Serialize;
 
 use super::flags::{JunitFlag, ResultFlags, StoreFlag};

@@ -9,12 +9,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
+use prony_kernel::load_threads;
 use prony_model::{Explanation, LoadShape, LoadSpec, RunEnd, ServerStatus};
+use prony_run::run::{ExplainPlan, Finished, ProfilePlan, RunRequest};
+use prony_run::{Measure, Suite, WARMUP_LIMIT};
 use prony_server::{Catalogue, Layout, Server};
 use prony_store::Store;
-use prony_suite::run::{ExplainPlan, Finished, ProfilePlan, RunRequest};
-use prony_suite::{Measure, Suite, WARMUP_LIMIT};
-use prony_system::load_threads;
 
 use super::flags::{BuildFlags, CpuFlags, LiveFlags, ResultFlags, StoreFlag, TrialFlags};
 use crate::arguments;

@@ -8,11 +8,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
+use prony_kernel::default_assignment;
 use prony_model::CpuAssignment;
+use prony_run::run::Bench;
 use prony_server::{Freshness, Layout, SupervisorProgram};
 use prony_store::Store;
-use prony_suite::run::Bench;
-use prony_system::default_assignment;
 
 use crate::arguments;
 use crate::exit::usage;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use prony_load::tls::{HttpVersion, Offer};
 use prony_load::{Endpoint, HttpUrl};
-use prony_protobuf::Schema;
+use prony_traffic::protobuf::Schema;
 
 use crate::arguments;
 use crate::exit::{Outcome, usage};

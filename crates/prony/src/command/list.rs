@@ -7,8 +7,8 @@ use clap::Args;
 use prony_present::table::{Cell, Column, Row, Table, Weight};
 use prony_present::terminal::listing;
 use prony_present::words::plural;
+use prony_run::{DeclaredRequest, WorkloadKind};
 use prony_server::{Availability, Server, SupervisorProgram, Toolbox};
-use prony_suite::{DeclaredRequest, WorkloadKind};
 
 use crate::exit::{Outcome, failure_if};
 use crate::project::Project;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use prony_compare::Comparison;
 use prony_present::words::plural;
 use prony_report::RunSummary;
+use prony_report::compare::Comparison;
 use prony_store::{Store, StoreError};
 
 use super::flags::RunFlags;
@@ -77,7 +77,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     }
     if let Some(verdict) = Comparison::of_run(&recorded.run, &recorded.trials) {
         let colour = std::io::stdout().is_terminal() && output::shows_colours(&std::io::stdout());
-        out!("\n{}", prony_compare::terminal(&verdict, colour));
+        out!("\n{}", prony_report::compare::terminal(&verdict, colour));
     }
     files?;
     explanation_files::again(&folder, &recorded.run, &recorded.explanations)?;

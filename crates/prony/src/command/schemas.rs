@@ -2,9 +2,9 @@
 
 use std::{env, fs};
 
-use prony_capacity::CapacityResult;
-use prony_explain::{ExplanationDocument, Header};
 use prony_model::{CostRound, LoadResult, LoadShape, LoadSpec, sample};
+use prony_report::explain::{ExplanationDocument, Header};
+use prony_run::capacity::CapacityResult;
 use prony_store::{RunDocument, export_json};
 use prony_testkit::schema::{check, file};
 use schemars::generate::SchemaSettings;
@@ -202,10 +202,10 @@ fn runs_and_explanations_are_valid() {
     least.rounds = vec![CostRound::default()];
     let all = [&full[..], &[least]].concat();
     accepts("run", &export_json(&run, &trials, &all));
-    let found = prony_explain::difference(&full[0], &full[1]).unwrap();
+    let found = prony_report::explain::difference(&full[0], &full[1]).unwrap();
     accepts(
         "explanation",
-        &prony_explain::json(&Header::from(&run), &all, &[found]),
+        &prony_report::explain::json(&Header::from(&run), &all, &[found]),
     );
 }
 

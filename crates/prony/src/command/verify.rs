@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
+use prony_kernel::default_assignment;
 use prony_model::{ServerStatus, VerifyResult, VerifyVerdict};
+use prony_run::run::{Bench, Prepared, Task, Verification, prepare, verify_server};
 use prony_server::{Catalogue, Logs, Server};
-use prony_suite::run::{Bench, Prepared, Task, Verification, prepare, verify_server};
-use prony_system::default_assignment;
 
 use super::flags::BuildFlags;
 use crate::arguments;

@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_fleet::{Fleet, Host, Kubernetes, Launcher, Limits, Local, SilentAgent, Slurm, Ssh};
+use prony_kernel::{allowed_cpus, load_threads, numa_nodes};
 use prony_load::{
     LoadError, LoadPlan, LoadRunner, Progress, Recording, Records, ThisProcess, run_recording,
 };
 use prony_model::LoadResult;
 use prony_present::terminal::cut;
 use prony_present::words::plural;
-use prony_suite::run::{Agents, Generator};
-use prony_system::{allowed_cpus, load_threads, numa_nodes};
+use prony_run::run::{Agents, Generator};
 
 pub use self::agent_location::AgentLocation;
 use self::settings::Settings;

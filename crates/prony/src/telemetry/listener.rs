@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use http::header::ACCEPT;
 use http::request::Parts;
+use prony_live::telemetry::{Format, text};
 use prony_site::{HttpLimits, HttpServer, Reply};
-use prony_telemetry::{Format, text};
 
 use super::Shared;
 
@@ -71,7 +71,7 @@ impl Listener {
         let flag = stop.clone();
         let thread = Builder::new().name("metrics".into()).spawn(move || {
             // Where it cannot be pinned, it runs where the system puts it.
-            let _ = prony_system::pin_current_thread(&cpus);
+            let _ = prony_kernel::pin_current_thread(&cpus);
             // The load goes on without its listener.
             let _ = server.run(&flag, move |request| reply(request, &shared));
         })?;
@@ -109,8 +109,8 @@ fn reply(request: &Parts, shared: &Shared) -> Reply {
 mod tests {
     use super::*;
     use crate::telemetry::instance;
+    use prony_live::telemetry::{Figures, LoadResource};
     use prony_load::{HttpUrl, LoadPlan, Request};
-    use prony_telemetry::{Figures, LoadResource};
     use prony_testkit::table::rows;
     use std::io::{Read, Write};
     use std::net::TcpStream;

@@ -9,8 +9,8 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use clap::Args;
+use prony_live::telemetry::{Figures, LoadResource};
 use prony_load::{LoadPlan, Progress};
-use prony_telemetry::{Figures, LoadResource};
 
 use self::listener::Listener;
 pub use self::pusher::LastPush;

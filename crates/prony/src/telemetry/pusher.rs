@@ -7,10 +7,10 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
+use prony_live::telemetry::otlp;
 use prony_load::tls::{HttpVersion, Offer, TlsClient, TlsSettings};
 use prony_load::{Endpoint, HttpUrl, Request, Response, Scheme, exchange};
 use prony_present::words::counted;
-use prony_telemetry::otlp;
 
 use super::Shared;
 
@@ -140,7 +140,7 @@ impl Pusher {
         };
         let thread = Builder::new().name("otlp".into()).spawn(move || {
             // Where it cannot be pinned, it runs where the system puts it.
-            let _ = prony_system::pin_current_thread(&cpus);
+            let _ = prony_kernel::pin_current_thread(&cpus);
             pushing.run(&ended);
             pushing.pushes
         })?;

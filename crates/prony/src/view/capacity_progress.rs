@@ -2,9 +2,11 @@
 
 use std::time::Instant;
 
-use prony_capacity::{Event, Judgement, Planned, Purpose, Question, RateAttempt, Unit, supports};
 use prony_load::{LoadPlan, Progress};
 use prony_present::number;
+use prony_run::capacity::{
+    Event, Judgement, Planned, Purpose, Question, RateAttempt, Unit, supports,
+};
 
 use super::live_line::LiveLine;
 use super::run_progress::noise_text;

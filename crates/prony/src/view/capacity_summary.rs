@@ -1,10 +1,10 @@
 //! The result of a search for a capacity.
 
-use prony_capacity::{CapacityResult, Ended, Found, Judgement, RateAttempt, Unit, supports};
 use prony_model::{Arrivals, LatencySummary, LoadShape, NoiseCause};
 use prony_present::number;
 use prony_present::table::{Cell, Column, Row, Table, Weight};
 use prony_present::words::{counted, plural};
+use prony_run::capacity::{CapacityResult, Ended, Found, Judgement, RateAttempt, Unit, supports};
 
 use super::capacity_progress::noisy_by;
 use super::{fitted, indented, or_more_streams, requested};

@@ -6,12 +6,12 @@ use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use prony_explain::{Difference, ExplanationSummary, FlameGraphs, Header, difference};
+use prony_insight::profile::{flame_graph, flame_graph_of_difference, folded};
 use prony_model::{CostUnit, Explanation, Profile, Run};
 use prony_present::number;
-use prony_profile::{flame_graph, flame_graph_of_difference, folded};
+use prony_report::explain::{Difference, ExplanationSummary, FlameGraphs, Header, difference};
+use prony_run::run::Finished;
 use prony_server::Layout;
-use prony_suite::run::Finished;
 use serde_json::Value;
 
 use super::width;
@@ -154,7 +154,7 @@ pub fn markdown(explanations: &[Explanation], differences: &[Difference<'_>]) ->
 
 /// The same as JSON.
 pub fn json(run: &Run, explanations: &[Explanation], differences: &[Difference<'_>]) -> Value {
-    prony_explain::json(&Header::from(run), explanations, differences)
+    prony_report::explain::json(&Header::from(run), explanations, differences)
 }
 
 fn html(run: &Run, explanations: &[Explanation], differences: &[Difference<'_>]) -> String {

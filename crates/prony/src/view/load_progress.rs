@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use prony_live::screen::{LoadModel, LoadOutline, LoadUpdate};
 use prony_load::{LoadPlan, Progress};
 use prony_present::words::plural;
-use prony_screen::{LoadModel, LoadOutline, LoadUpdate};
 
 use super::live_line::LiveLine;
 

@@ -1,7 +1,7 @@
 //! The result of a load for a pull request (Markdown) and for a CI system (JUnit XML).
 
+use prony_model::objective::Judged;
 use prony_model::{LoadResult, Outcome};
-use prony_objective::Judged;
 use prony_present::junit::{Case, CaseResult, Report, Suite};
 use prony_present::load;
 use prony_present::number::{duration, exact, exact_rate};

@@ -1,11 +1,11 @@
 //! The summary of a load, in the order that users of wrk know.
 
 use prony_load::wire::grpc::Status;
+use prony_model::objective::Judged;
 use prony_model::{
     Ended, Events, FlowEntry, Flows, HeldStreams, LatencySummary, LoadResult, LoadShape, LoadSpec,
     OpenLoop, Outcome, Outcomes, Protocol, SHORTEST_TIMEOUT_NS, StageResult, WrongResponse,
 };
-use prony_objective::Judged;
 use prony_present::number::{bytes, duration, exact, seconds};
 use prony_present::table::{Cell, Column, Row, Table, Weight};
 use prony_present::{load, number, words};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use prony_kernel::allowed_cpus;
+use prony_live::screen::{LoadOutline, LoadScreen, LoadUpdate, ServerUse};
 use prony_load::{Endpoint, LoadPlan, Progress};
 use prony_model::LoadShape;
 use prony_present::load;
-use prony_screen::{LoadOutline, LoadScreen, LoadUpdate, ServerUse};
 use prony_server::{LocalServer, LocalUsage};
-use prony_system::allowed_cpus;
 
 use super::load_progress::LoadProgress;
 use super::requested;

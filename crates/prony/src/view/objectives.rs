@@ -1,7 +1,7 @@
 //! The objectives of a load and their verdicts, in words.
 
+use prony_model::objective::{Evidence, Judged, Objective, Verdict};
 use prony_model::percentage;
-use prony_objective::{Evidence, Judged, Objective, Verdict};
 use prony_present::number::{self, duration, exact_rate, seconds};
 use prony_stats::cases_to_show;
 
@@ -150,7 +150,7 @@ fn share(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use prony_model::Outage;
-    use prony_objective::Objectives;
+    use prony_model::objective::Objectives;
 
     use super::*;
 

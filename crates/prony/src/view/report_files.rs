@@ -6,12 +6,12 @@ use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use prony_compare::Comparison;
 use prony_model::{Explanation, Run, TrialRecord};
+use prony_report::compare::Comparison;
 use prony_report::{RunSummary, chart_files, document, end_of_run, page, terminal};
+use prony_run::run::Finished;
 use prony_server::Layout;
 use prony_store::{Store, export_json};
-use prony_suite::run::Finished;
 
 use super::width;
 use crate::output;
@@ -106,7 +106,7 @@ pub fn write(
     let put = |path: &Path, text: String| ResultFile::open(path)?.write(&text);
     let verdict = Comparison::of_run(run, trials);
     let with_verdict = |page| match &verdict {
-        Some(verdict) => prony_compare::with_verdict(page, verdict),
+        Some(verdict) => prony_report::compare::with_verdict(page, verdict),
         None => page,
     };
     put(

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use prony_live::screen::CellId;
 use prony_model::{CountedRounds, Measurement, TrialRecord};
-use prony_screen::CellId;
 use prony_stats::Estimate;
 
 /// Every attempt so far, by its server and measure.

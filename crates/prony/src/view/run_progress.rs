@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use prony_live::screen::{
+    CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunModel, RunNoteKind,
+};
 use prony_load::Progress;
 use prony_model::{
     FailureKind, MeasuredBy, NoiseCause, ProcessStart, ServerRecord, ServerStatus, Trial,
@@ -11,16 +14,11 @@ use prony_model::{
 };
 use prony_present::number;
 use prony_present::words::plural;
-use prony_screen::{
-    CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunModel, RunNoteKind,
-};
+use prony_run::TrialAttempt;
+use prony_run::run::{ExplainPlan, Finished, RunEvent, RunRequest, TaskContent, run as run_suite};
+use prony_run::{AdaptiveRounds, Measure, Planned};
 use prony_server::Logs;
 use prony_store::Store;
-use prony_suite::TrialAttempt;
-use prony_suite::run::{
-    ExplainPlan, Finished, RunEvent, RunRequest, TaskContent, run as run_suite,
-};
-use prony_suite::{AdaptiveRounds, Measure, Planned};
 
 use crate::fleet;
 
@@ -149,13 +147,13 @@ impl RunProgress {
         let line = format!("{title}: {plan}, seed {}", request.seed);
         view.view.head(&line);
         let load = match request.generator.fleet() {
-            None => format!("on CPU {}", prony_system::format_cpu_list(&cpus.load)),
+            None => format!("on CPU {}", prony_kernel::format_cpu_list(&cpus.load)),
             Some(agents) => format!("from {}", fleet::described(agents.count, &agents.on)),
         };
         let shared = cpus.shared() && request.generator.fleet().is_none_or(|it| it.are_here);
         let line = format!(
             "servers on CPU {}, load {load}{}",
-            prony_system::format_cpu_list(&cpus.server),
+            prony_kernel::format_cpu_list(&cpus.server),
             if shared {
                 ": they share CPUs, which distorts every figure"
             } else {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use prony_screen::{RunModel, RunScreen};
-use prony_suite::run::Bench;
+use prony_live::screen::{RunModel, RunScreen};
+use prony_run::run::Bench;
 
 use super::live_line::LiveLine;
 use super::screen_thread::{LiveMode, ScreenSettings, ScreenThread};

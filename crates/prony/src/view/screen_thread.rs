@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use prony_screen::{Action, Input, Screen, Session, View};
+use prony_live::screen::{Action, Input, Screen, Session, View};
 
 use super::live_line::LiveLine;
 
@@ -88,7 +88,7 @@ impl<Update: Send + 'static> ScreenThread<Update> {
         };
         let thread = Builder::new().name("screen".into()).spawn(move || {
             // Where it cannot be pinned, it runs where the system puts it.
-            let _ = prony_system::pin_current_thread(&shown.settings.cpus);
+            let _ = prony_kernel::pin_current_thread(&shown.settings.cpus);
             shown.run(&received);
         })?;
         Ok(Self {

@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use prony_capacity::{
+use prony_load::{HttpUrl, LatencyBands, LoadPlan, Progress, Request};
+use prony_model::*;
+use prony_run::capacity::{
     Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate, Precision, Purpose, Question,
     RateAttempt, Unit,
 };
-use prony_load::{HttpUrl, LatencyBands, LoadPlan, Progress, Request};
-use prony_model::*;
+use prony_run::run::{Bench, RunEvent as Event, RunRequest};
+use prony_run::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
 use prony_server::{Freshness, Logs, SupervisorProgram};
-use prony_suite::run::{Bench, RunEvent as Event, RunRequest};
-use prony_suite::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
 
 use super::capacity_progress::CapacityProgress;
 use super::capacity_summary::tests::{attempt, generator_limited, noisy};

@@ -10,9 +10,9 @@ use std::time::Duration;
 use prony_model::{
     LoadShape, LoadSpec, MeasuredBy, NoiseCause, ProcessStart, Schedule, Trial, TrialRecord, WarmUp,
 };
+use prony_run::run::{ExplainPlan, most_re_runs};
+use prony_run::{Measure, TrialAttempt};
 use prony_stats::LEAST_WARM_UP_S;
-use prony_suite::run::{ExplainPlan, most_re_runs};
-use prony_suite::{Measure, TrialAttempt};
 
 /// How long a trial takes besides its load, to start, to be ready and to stop, until that is known.
 const BESIDE_THE_LOAD: Duration = Duration::from_millis(500);

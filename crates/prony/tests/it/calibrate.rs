@@ -67,7 +67,7 @@ fn every_limit_is_measured_shown_and_written() {
 /// It takes as long as the limits are measured, about 5 s.
 #[test]
 fn a_shared_cpu_is_noted() {
-    let cpu = prony_system::allowed_cpus().unwrap()[0];
+    let cpu = prony_kernel::allowed_cpus().unwrap()[0];
     let cpus = format!("--server-cpus {cpu} --load-cpus {cpu}");
     let ended = Project::new()
         .run(&format!("calibrate --quick --json - {cpus}"))

@@ -6,12 +6,12 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use prony_compare::{Comparison, Metric, What};
 use prony_model::{EnoughRounds, LoadShape, LoadSpec, MeasuredBy, Run};
 use prony_present::number;
+use prony_report::compare::{Comparison, Metric, What};
+use prony_run::run::Task;
+use prony_run::{AdaptiveRounds, Measure, Precision, ProjectFile, WARMUP_LIMIT, Workloads};
 use prony_server::Server;
-use prony_suite::run::Task;
-use prony_suite::{AdaptiveRounds, Measure, Precision, ProjectFile, WARMUP_LIMIT, Workloads};
 
 use crate::arguments;
 use crate::command::flags::TrialFlags;

@@ -11,17 +11,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use clap::Args;
-use prony_compare::{Comparison, Named, Side};
+use prony_kernel::load_threads;
 use prony_model::{AB, CEILING, RunEnd, ServerRecord, ServerStatus};
 use prony_report::RunSummary;
-use prony_server::{Catalogue, Freshness, Layout, MANIFEST_FILE, Server};
-use prony_stats::LEAST_ROUNDS;
-use prony_suite::run::{
+use prony_report::compare::{Comparison, Named, Side};
+use prony_run::run::{
     Bench, Counter, ExplainPlan, Finished, Prepared, ProfilePlan, RunRequest, limits_of_counting,
     now, prepare,
 };
-use prony_suite::{Measure, Suite};
-use prony_system::load_threads;
+use prony_run::{Measure, Suite};
+use prony_server::{Catalogue, Freshness, Layout, MANIFEST_FILE, Server};
+use prony_stats::LEAST_ROUNDS;
 
 use self::git::{Repository, Shelf};
 use self::measures::{By, MeasureFlags};

@@ -51,7 +51,7 @@ impl Conditions {
     /// The conditions that show without a load.
     pub fn see(cpus: &CpuAssignment) -> Self {
         Self {
-            machine: prony_system::detect_machine(),
+            machine: prony_kernel::detect_machine(),
             cpus: cpus.clone(),
             open_files: OpenFiles::see(),
             local_ports: fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")

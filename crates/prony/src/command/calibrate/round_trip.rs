@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn one_cpu_has_no_second() {
-        let cpu = prony_system::allowed_cpus().unwrap()[0];
+        let cpu = prony_kernel::allowed_cpus().unwrap()[0];
         let cpus = CpuAssignment {
             server: vec![cpu],
             load: vec![cpu],

@@ -1,11 +1,11 @@
 //! The calibration on the terminal.
 
+use prony_kernel::format_cpu_list;
 use prony_model::quota;
 use prony_present::number::{NONE, count, duration, exact, exact_rate, share};
 use prony_present::page::{Block, Page, Section};
 use prony_present::table::{Cell, Head, Row, Table, Weight};
 use prony_present::terminal::Paint;
-use prony_system::format_cpu_list;
 
 use super::calibration::Calibration;
 use super::conditions::{Conditions, OpenFiles};

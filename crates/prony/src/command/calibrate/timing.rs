@@ -6,9 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nix::sys::prctl::set_timerslack;
+use prony_kernel::pin_current_thread;
 use prony_model::{LatencyHistogram, LatencySummary};
 use prony_stats::supports_percentile;
-use prony_system::pin_current_thread;
 use serde::Serialize;
 
 /// The fastest batch counts, because other programs only make a batch slower.

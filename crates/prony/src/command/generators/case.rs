@@ -9,7 +9,7 @@ use prony_driver::{Call, Load};
 use prony_model::{Arrivals, LoadShape, LoadSpec, Protocol, Schedule, Stage};
 use prony_present::load;
 use prony_reference::script::Freeze;
-use prony_suite::run::under_load;
+use prony_run::run::under_load;
 
 use crate::arguments;
 

@@ -17,13 +17,13 @@ use std::time::Duration;
 use clap::Args;
 use prony_driver::{Catalogue, FindError, Tool};
 use prony_kernel::Counters;
+use prony_kernel::format_cpu_list;
 use prony_model::{Run, RunEnd};
 use prony_present::terminal::Paint;
 use prony_reference::script::Freeze;
+use prony_run::run::now;
 use prony_server::Layout;
 use prony_store::export_json;
-use prony_suite::run::now;
-use prony_system::format_cpu_list;
 
 use self::case::Case;
 use self::rounds::{CasePlan, PlannedCase};
@@ -188,7 +188,7 @@ fn record(plan: &CasePlan, cases: &[PlannedCase]) -> Run {
         command: arguments::command_line(),
         seed: plan.seed,
         rounds: plan.rounds,
-        machine: prony_system::detect_machine(),
+        machine: prony_kernel::detect_machine(),
         cpus: plan.cpus.clone(),
         fleet: None,
         servers: plan.records(cases),

@@ -13,10 +13,10 @@ use prony_model::{
 };
 use prony_present::number;
 use prony_reference::script::{Freeze, Script, even_arrivals};
+use prony_run::run::{Done, Drive, Rule, RunEvent, TrialRunner, now, run_rounds};
+use prony_run::{Measure, Plan, TrialAttempt};
 use prony_server::Sampler;
 use prony_store::StoreError;
-use prony_suite::run::{Done, Drive, Rule, RunEvent, TrialRunner, now, run_rounds};
-use prony_suite::{Measure, Plan, TrialAttempt};
 
 use super::case::Case;
 use crate::reference_server::{ReferenceServers, Serving};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use prony_import::Variable;
+use prony_traffic::import::Variable;
 
 /// Where a Hurl file is from, and where it is.
 pub struct Heading<'a> {
@@ -59,7 +59,7 @@ fn file_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_import::VariableName;
+    use prony_traffic::import::VariableName;
 
     #[test]
     fn the_command_names_every_variable() {

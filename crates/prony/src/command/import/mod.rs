@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use prony_import::{HarOptions, Imported};
 use prony_present::words::plural;
+use prony_traffic::import::{HarOptions, Imported};
 
 use self::heading::Heading;
 use crate::arguments;
@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments) -> Outcome {
         output: files.output.as_deref(),
     };
     let comments = heading.lines(&imported.scenario.variables);
-    let hurl = prony_import::write(&imported.scenario, &comments);
+    let hurl = prony_traffic::import::write(&imported.scenario, &comments);
     let hurl = hurl.map_err(|error| files.blame(error.into()))?;
     file.write(&hurl)?;
     for note in &imported.notes {
@@ -134,10 +134,10 @@ impl Format {
                     no_assets,
                     think_time,
                 };
-                prony_import::har(text, options)?
+                prony_traffic::import::har(text, options)?
             }
-            Self::Openapi { .. } => prony_import::openapi(text)?,
-            Self::Curl { .. } => prony_import::curl(text, &mut CurrentFolder)?,
+            Self::Openapi { .. } => prony_traffic::import::openapi(text)?,
+            Self::Curl { .. } => prony_traffic::import::curl(text, &mut CurrentFolder)?,
         })
     }
 }

@@ -316,7 +316,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use prony_suite::{ProjectFile, Workloads};
+    use prony_run::{ProjectFile, Workloads};
     use prony_testkit::{contains, lacks};
 
     use super::*;

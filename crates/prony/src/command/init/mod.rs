@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use clap::Args;
+use prony_kernel::default_assignment;
+use prony_run::{ProjectFile, Workloads};
 use prony_server::{Layout, PROJECT_FILE, ServerUrl};
-use prony_suite::{ProjectFile, Workloads};
-use prony_system::default_assignment;
 
 use self::candidates::Candidate;
 use self::file::{DescribedServer, FoundServer};

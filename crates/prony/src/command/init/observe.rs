@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 
 use prony_load::{Conversation, ExchangeError, HttpUrl, Request, Response, TargetError};
 use prony_model::{Protocol, ServerStatus};
+use prony_run::run::{Access, Bench, OutsideProcess, Target, WrongScheme, is_unavailable, prepare};
 use prony_server::{Built, FreePorts, Launch, Outside, Probe, Server, bring_up};
-use prony_suite::run::{
-    Access, Bench, OutsideProcess, Target, WrongScheme, is_unavailable, prepare,
-};
 
 use super::routes;
 use crate::view::run_progress;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use prony_load::tls::HttpVersion;
 use prony_load::{HttpUrl, LoadPlan, Order, RequestParts, RequestSet, Response, Scheme, exchange};
 use prony_model::{Ended, LoadResult, LoadShape, Outcome, Protocol};
-use prony_suite::run::other_scheme;
+use prony_run::run::other_scheme;
 
 use crate::tls::{Offered, SPEAKS_TLS};
 

@@ -7,7 +7,7 @@ use clap::Args;
 use prony_load::tls::TlsClient;
 use prony_load::wire::grpc::{Call, CallKind};
 use prony_load::{Endpoint, Field, HttpUrl, WireRequest};
-use prony_protobuf::{Method, Schema};
+use prony_traffic::protobuf::{Method, Schema};
 
 use crate::arguments;
 use crate::exit::usage;

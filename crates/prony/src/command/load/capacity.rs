@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use prony_capacity::{
+use prony_load::{Endpoint, LoadError, LoadPlan, Progress};
+use prony_model::objective::Objectives;
+use prony_model::{Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule};
+use prony_run::capacity::{
     CapacityResult, Ended, Found, Generator, Lengths, Loaded, Observed, Planned, Precision,
     Question, Seen, chart_svg, find, is_hopeless,
 };
-use prony_load::{Endpoint, LoadError, LoadPlan, Progress};
-use prony_model::{Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule};
-use prony_objective::Objectives;
 use prony_server::OutsideMeter;
 
 use super::advice::advice;

@@ -8,9 +8,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::Args;
+use prony_kernel::{allowed_cpus, load_threads};
 use prony_load::{Endpoint, HttpUrl, TargetError};
 use prony_model::Authority;
-use prony_system::{allowed_cpus, load_threads};
 
 use crate::arguments;
 use crate::exit::usage;

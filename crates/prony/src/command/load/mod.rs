@@ -21,12 +21,12 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
+use prony_kernel::ThrottleMeter;
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan, Records};
+use prony_model::objective::{Judged, Objectives, is_missed, judge};
 use prony_model::{Ended, LatencyHistogram, LoadResult, LoadShape};
-use prony_objective::{Judged, Objectives, is_missed, judge};
 use prony_server::LocalServer;
 use prony_store::write_hgrm;
-use prony_system::ThrottleMeter;
 use serde::Serialize;
 
 use self::advice::advice;

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use clap::Args;
-use prony_objective::{Objective, Objectives};
+use prony_model::objective::{Objective, Objectives};
 
 use crate::exit::usage;
 

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use prony_import::Version;
 use prony_load::tls::HttpVersion;
 use prony_load::{
     HttpUrl, LoadRequest, Order, RequestFile, RequestFileError, RequestParts, RequestSet, Scenario,
     TargetError,
 };
 use prony_present::words::plural;
-use prony_scenario::HurlScenario;
+use prony_traffic::HurlScenario;
+use prony_traffic::import::Version;
 
 use super::call::{CallArguments, GrpcCall};
 use crate::arguments;
@@ -90,7 +90,7 @@ pub struct Preferred {
 }
 
 impl Preferred {
-    fn of_command(options: prony_import::Options) -> Self {
+    fn of_command(options: prony_traffic::import::Options) -> Self {
         Self {
             insecure: options.insecure,
             version: match options.version {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use prony_load::Scenario;
 use prony_present::words::plural;
-use prony_scenario::{HurlScenario, RandomRangeError, Sources, SourcesError, read_hurl_file};
+use prony_traffic::{HurlScenario, RandomRangeError, Sources, SourcesError, read_hurl_file};
 
 use super::requests::{Preferred, RequestContent, Requests};
 use crate::exit::usage;

@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use clap::Args;
+use prony_kernel::{default_assignment, format_cpu_list};
 use prony_load::tls::{HttpVersion, TlsSettings};
 use prony_load::{HttpUrl, LoadRequest, Order, RequestSet, SampleChoice, Sampling, TargetError};
 use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
-use prony_server::{MANIFEST_FILE, Origin, SelectError, Server};
-use prony_suite::Workload;
-use prony_suite::run::{
+use prony_run::Workload;
+use prony_run::run::{
     Access, Bench, Process, Target, Task, TaskContent, prepare, start_ready, tls_settings,
 };
-use prony_system::{default_assignment, format_cpu_list};
+use prony_server::{MANIFEST_FILE, Origin, SelectError, Server};
 
 use super::requests::{Preferred, RequestContent, Requests};
 use crate::arguments;

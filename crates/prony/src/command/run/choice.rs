@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_driver::{Catalogue as Drivers, Tool};
+use prony_kernel::load_threads;
 use prony_manifest::nearest;
 use prony_model::{CEILING, CpuAssignment, MeasuredBy};
+use prony_run::run::{Task, cannot_drive, driver_note};
+use prony_run::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads};
 use prony_server::{Catalogue, Layout, Origin, SelectError, Server};
-use prony_suite::run::{Task, cannot_drive, driver_note};
-use prony_suite::{AdaptiveRounds, Changes, Measure, Precision, Suite, Workloads};
-use prony_system::load_threads;
 
 use crate::arguments;
 use crate::command::flags::{

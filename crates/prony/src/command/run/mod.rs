@@ -14,8 +14,8 @@ use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
 use prony_present::terminal::listing;
 use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
+use prony_run::run::{Bench, ExplainPlan, Finished, ProfilePlan, RunRequest};
 use prony_store::{Store, export_json};
-use prony_suite::run::{Bench, ExplainPlan, Finished, ProfilePlan, RunRequest};
 
 pub use self::choice::Arguments;
 use self::choice::{Choice, RunSetup, SuiteSelection};

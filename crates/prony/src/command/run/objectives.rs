@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
+use prony_model::objective::{Judged, is_missed, judge_rounds};
 use prony_model::{LoadResult, TrialRecord, TrialResult, attempt_that_counts};
-use prony_objective::{Judged, is_missed, judge_rounds};
-use prony_suite::ProjectFile;
-use prony_suite::run::Finished;
+use prony_run::ProjectFile;
+use prony_run::run::Finished;
 
 use crate::view::objectives;
 

@@ -1,7 +1,7 @@
 //! Golden tests of search results.
 
-use prony_capacity::{AttemptNoise, Purpose, ServerPlace};
 use prony_model::{LatencyHistogram, LoadSpec, Protocol, RunFleet, Schedule, Target};
+use prony_run::capacity::{AttemptNoise, Purpose, ServerPlace};
 
 use super::*;
 use crate::tests::golden;

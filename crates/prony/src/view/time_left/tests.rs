@@ -3,7 +3,7 @@ use prony_model::{
     Arrivals, FailureKind, LatencyHistogram, LoadResult, Measurement, TrialResult, WarmUp,
     parse_stages, sample,
 };
-use prony_suite::{Plan, Warming};
+use prony_run::{Plan, Warming};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 

@@ -24,7 +24,7 @@ const FIND: &str = "--grpc shop.v1.Catalog/Find";
 
 /// The flags with which `shop/catalog.proto` and its imports are found.
 fn catalog() -> String {
-    let protos = repository().join("crates/protobuf/tests/protos");
+    let protos = repository().join("crates/engine/traffic/tests/protos");
     let protos = protos.display();
     format!("--proto {protos}/shop/catalog.proto --import-path {protos}")
 }
@@ -75,7 +75,7 @@ fn services_are_described_by_either_version_of_reflection_over_tls_and_by_files(
     untrusted.says("trust it with --cacert FILE");
 
     describes_the_catalog(&catalog());
-    let set = repository().join("crates/protobuf/tests/protoc/shop.protoset");
+    let set = repository().join("crates/engine/traffic/tests/protoc/shop.protoset");
     let listed = grpc(&format!("list --protoset {}", set.display())).with(0);
     assert!(listed.stdout.lines().any(|line| line == "shop.v1.Catalog"));
 }

@@ -14,7 +14,7 @@ use prony_testkit::{connections, tls_server};
 
 /// What the server reflects: its service and the files that define it.
 const SERVICE: &str = "shop.v1.Catalog";
-const FILES: &[u8] = include_bytes!("../../../../protobuf/tests/protoc/shop.protoset");
+const FILES: &[u8] = include_bytes!("../../../../engine/traffic/tests/protoc/shop.protoset");
 
 /// A `grpc-timeout`, 20 ms, that is over at once.
 const OVER: &str = "20000000n";

@@ -43,7 +43,7 @@ fn two_requests(url: &str) -> String {
 }
 
 /// Searches of a few short steps. What they find depends on the machine; how a search goes on is tested in simulated
-/// time (`crates/capacity`), and its summary with golden files.
+/// time (`crates/lab/run/src/capacity`), and its summary with golden files.
 #[test]
 fn a_search_shows_and_writes_what_it_tries() {
     let server = Ceiling::with(SERVICE);

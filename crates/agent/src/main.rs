@@ -1,9 +1,0 @@
-//! The agent of a fleet as a program of its own, for images and hosts that need nothing else of Prony.
-#![forbid(unsafe_code)]
-
-use std::process::ExitCode;
-use std::sync::Arc;
-
-fn main() -> ExitCode {
-    prony_agent::main(std::env::args().skip(1), Arc::new(prony_agent::AllKinds))
-}

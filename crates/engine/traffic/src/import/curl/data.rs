@@ -1,0 +1,202 @@
+//! What a command sends: data, fields and parts.
+
+use super::{CurlError, Files};
+use crate::import::scenario::{Content, Part};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
+/// What curl leaves as it is in encoded data.
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// The data of several options, which are joined.
+#[derive(Default)]
+pub(super) struct Data {
+    pieces: Vec<Piece>,
+}
+
+struct Piece {
+    bytes: Source,
+    /// Whether `&` separates it from the one before.
+    is_separate: bool,
+}
+
+enum Source {
+    Bytes(Vec<u8>),
+    File(String),
+}
+
+impl Data {
+    /// `--data-raw`
+    pub(super) fn raw(&mut self, bytes: Vec<u8>) {
+        self.push(Source::Bytes(bytes), true);
+    }
+
+    /// `--data`: of a file, line ends are left out.
+    pub(super) fn ascii(&mut self, value: Vec<u8>, files: &mut dyn Files) -> Result<(), CurlError> {
+        let bytes = match value.strip_prefix(b"@") {
+            None => value,
+            Some(name) => {
+                let mut bytes = read(name, files)?;
+                bytes.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
+                bytes
+            }
+        };
+        self.raw(bytes);
+        Ok(())
+    }
+
+    /// `--data-binary`, and `--json`, which is joined without `&`.
+    pub(super) fn binary(&mut self, value: Vec<u8>, is_separate: bool) -> Result<(), CurlError> {
+        let source = match value.strip_prefix(b"@") {
+            None => Source::Bytes(value),
+            Some(name) => Source::File(file_name(name)?),
+        };
+        self.push(source, is_separate);
+        Ok(())
+    }
+
+    /// `--data-urlencode`: `text`, `=text`, `name=text`, `@file` or `name@file`.
+    pub(super) fn encoded(&mut self, value: &[u8], files: &mut dyn Files) -> Result<(), CurlError> {
+        let at = value.iter().position(|byte| matches!(byte, b'=' | b'@'));
+        let (name, content) = match at {
+            None => (&b""[..], value.to_vec()),
+            Some(at) if value[at] == b'=' => (&value[..at], value[at + 1..].to_vec()),
+            Some(at) => (&value[..at], read(&value[at + 1..], files)?),
+        };
+        let mut bytes = name.to_vec();
+        if !name.is_empty() {
+            bytes.push(b'=');
+        }
+        let encoded = percent_encode(&content, UNRESERVED).to_string();
+        bytes.extend(encoded.replace("%20", "+").into_bytes());
+        self.raw(bytes);
+        Ok(())
+    }
+
+    fn push(&mut self, bytes: Source, is_separate: bool) {
+        self.pieces.push(Piece { bytes, is_separate });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The joined data as a body. One file alone stays a file.
+    pub(super) fn content(self, files: &mut dyn Files) -> Result<Content, CurlError> {
+        if let [
+            Piece {
+                bytes: Source::File(name),
+                ..
+            },
+        ] = self.pieces.as_slice()
+        {
+            return Ok(Content::File(name.as_str().into()));
+        }
+        self.bytes(files).map(Content::Bytes)
+    }
+
+    /// The joined data.
+    pub(super) fn bytes(self, files: &mut dyn Files) -> Result<Vec<u8>, CurlError> {
+        let mut all = Vec::new();
+        for (number, piece) in self.pieces.into_iter().enumerate() {
+            if number > 0 && piece.is_separate {
+                all.push(b'&');
+            }
+            match piece.bytes {
+                Source::Bytes(bytes) => all.extend(bytes),
+                Source::File(name) => all.extend(read(name.as_bytes(), files)?),
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// `--form`: `name=value`, `name=@file;type=media/type` or `name=<file`.
+pub(super) fn part(value: &str, files: &mut dyn Files) -> Result<Part, CurlError> {
+    let refused = |why| CurlError::Part(value.to_owned(), why);
+    let (name, content) = value
+        .split_once('=')
+        .ok_or_else(|| refused("write NAME=VALUE or NAME=@FILE"))?;
+    if let Some(rest) = content.strip_prefix('@') {
+        let (file, settings) = quoted_or_plain(rest, &[';', ','])?;
+        let media_type = match settings.strip_prefix(";type=") {
+            _ if settings.is_empty() => None,
+            Some(media_type) if !media_type.contains(";filename=") => Some(media_type.into()),
+            _ => {
+                return Err(refused(
+                    "of a file, Prony sends the name, the content and a type",
+                ));
+            }
+        };
+        check_file_name(&file)?;
+        return Ok(Part::File(name.into(), file.into(), media_type));
+    }
+    let (text, settings) = match content.strip_prefix('<') {
+        Some(rest) => {
+            let (file, settings) = quoted_or_plain(rest, &[';'])?;
+            let bytes = read(file.as_bytes(), files)?;
+            let text = String::from_utf8(bytes)
+                .map_err(|_| refused("the file is not UTF-8; send it with @ instead of <"))?;
+            (text, settings)
+        }
+        None => quoted_or_plain(content, &[';'])?,
+    };
+    match settings {
+        "" => Ok(Part::Value(name.into(), text.into())),
+        _ => Err(refused(
+            "Prony sends values without a type; remove what is behind `;`, or use --form-string",
+        )),
+    }
+}
+
+/// A text between quotes or up to one of `ends`, and what is behind it.
+fn quoted_or_plain<'a>(text: &'a str, ends: &[char]) -> Result<(String, &'a str), CurlError> {
+    let Some(rest) = text.strip_prefix('"') else {
+        let end = text.find(ends).unwrap_or(text.len());
+        return Ok((text[..end].to_owned(), &text[end..]));
+    };
+    let mut out = String::new();
+    let mut characters = rest.char_indices();
+    while let Some((at, c)) = characters.next() {
+        match c {
+            '"' => return Ok((out, &rest[at + 1..])),
+            '\\' => match characters.next() {
+                Some((_, c @ ('"' | '\\'))) => out.push(c),
+                Some((_, c)) => out.extend(['\\', c]),
+                None => break,
+            },
+            c => out.push(c),
+        }
+    }
+    Err(CurlError::Part(text.to_owned(), "its quote is not closed"))
+}
+
+fn read(name: &[u8], files: &mut dyn Files) -> Result<Vec<u8>, CurlError> {
+    let name = file_name(name)?;
+    let cannot = |reason| CurlError::File {
+        name: name.clone(),
+        reason,
+    };
+    files.read(&name).map_err(cannot)
+}
+
+fn file_name(name: &[u8]) -> Result<String, CurlError> {
+    let name = super::text(name)?;
+    check_file_name(&name)?;
+    Ok(name)
+}
+
+fn check_file_name(name: &str) -> Result<(), CurlError> {
+    let why = match name {
+        "" => "its name is missing after `@`",
+        "-" => "standard input cannot be read for each request; name a file",
+        _ => return Ok(()),
+    };
+    Err(CurlError::File {
+        name: name.to_owned(),
+        reason: why.to_owned(),
+    })
+}

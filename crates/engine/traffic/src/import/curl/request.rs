@@ -1,0 +1,305 @@
+//! The request that options of curl describe.
+
+use percent_encoding::percent_decode_str;
+
+use super::data::{self, Data};
+use super::options::{Flag, Given, Value};
+use super::{CurlError, Files, text};
+use crate::import::scenario::{
+    Content, Entry, Method, Options, Part, Redirects, Text, Version, has_header,
+};
+use crate::import::url::Url;
+
+/// The content codings that `--compressed` of curl accepts.
+const CODINGS: &str = "deflate, gzip, br, zstd";
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// What the options say.
+#[derive(Default)]
+struct Command {
+    urls: Vec<String>,
+    method: Option<Method>,
+    headers: Vec<(Text, Text)>,
+    /// Headers that curl is not to send, in small letters.
+    removed: Vec<String>,
+    data: Data,
+    parts: Vec<Part>,
+    is_json: bool,
+    /// `user:password`
+    user: Option<String>,
+    bearer: Option<String>,
+    cookies: Vec<String>,
+    user_agent: Option<String>,
+    referer: Option<String>,
+    flags: Vec<Flag>,
+    /// Whether curl is to send the body in chunks.
+    is_chunked: bool,
+}
+
+/// The entry of a command, with an expected status of any kind.
+pub(super) fn entry(given: Vec<Given>, files: &mut dyn Files) -> Result<Entry, CurlError> {
+    let mut command = Command::default();
+    for one in given {
+        match one {
+            Given::Flag(flag) => command.flags.push(flag),
+            Given::Value(option, value) => command.set(option, value, files)?,
+        }
+    }
+    command.entry(files)
+}
+
+impl Command {
+    fn set(
+        &mut self,
+        option: Value,
+        value: Vec<u8>,
+        files: &mut dyn Files,
+    ) -> Result<(), CurlError> {
+        match option {
+            Value::Url => self.urls.push(text(&value)?),
+            Value::Method => self.method = Some(text(&value)?.parse()?),
+            Value::Header => self.header(&text(&value)?)?,
+            Value::Data => self.data.ascii(value, files)?,
+            Value::DataRaw => self.data.raw(value),
+            Value::DataBinary => self.data.binary(value, true)?,
+            Value::DataUrlEncode => self.data.encoded(&value, files)?,
+            Value::Json => {
+                self.is_json = true;
+                self.data.binary(value, false)?;
+            }
+            Value::Form => self.parts.push(data::part(&text(&value)?, files)?),
+            Value::FormString => {
+                let value = text(&value)?;
+                let (name, value) = value
+                    .split_once('=')
+                    .ok_or_else(|| CurlError::Part(value.clone(), "write NAME=VALUE"))?;
+                self.parts.push(Part::Value(name.into(), value.into()));
+            }
+            Value::User => self.user = Some(text(&value)?),
+            Value::Bearer => self.bearer = Some(text(&value)?),
+            Value::Cookie => self.cookie(text(&value)?)?,
+            Value::UserAgent => self.user_agent = Some(text(&value)?),
+            Value::Referer => {
+                let value = text(&value)?;
+                let url = value.strip_suffix(";auto").unwrap_or(&value);
+                self.referer = Some(url.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, line: &str) -> Result<(), CurlError> {
+        if line.starts_with('@') {
+            return Err(CurlError::HeaderFile(line.to_owned()));
+        }
+        // Pseudo-headers of HTTP/2 say again what the URL and the method say.
+        if line.starts_with(':') {
+            return Ok(());
+        }
+        let (name, value) = match line.split_once(':') {
+            Some((name, value)) => (name.trim(), value.trim()),
+            None => match line.strip_suffix(';') {
+                Some(name) => {
+                    self.headers.push((name.trim().into(), "".into()));
+                    return Ok(());
+                }
+                None => return Err(CurlError::Header(line.to_owned())),
+            },
+        };
+        let lower = name.to_ascii_lowercase();
+        match value {
+            "" => self.removed.push(lower),
+            // The client frames bodies and keeps connections itself.
+            _ if lower == "content-length" => {}
+            _ if lower == "transfer-encoding" => self.is_chunked = true,
+            _ if lower == "connection" && value.eq_ignore_ascii_case("keep-alive") => {}
+            value => self.headers.push((name.into(), value.into())),
+        }
+        Ok(())
+    }
+
+    fn cookie(&mut self, value: String) -> Result<(), CurlError> {
+        if !value.contains('=') {
+            return Err(CurlError::CookieFile(value));
+        }
+        self.cookies.push(value);
+        Ok(())
+    }
+
+    fn has(&self, flag: Flag) -> bool {
+        self.flags.contains(&flag)
+    }
+
+    fn entry(mut self, files: &mut dyn Files) -> Result<Entry, CurlError> {
+        let mut url = self.url()?;
+        self.check_content()?;
+        let method = match self.method.take() {
+            Some(method) => method,
+            None if self.has(Flag::Head) => "HEAD".parse()?,
+            None if self.sends_data() => Method::post(),
+            None => Method::get(),
+        };
+        let is_json = self.is_json;
+        let is_form = !self.data.is_empty() && !self.has(Flag::Get);
+        let content = self.content(&mut url, files)?;
+        let user = self.user.take().or_else(|| user_of(&url));
+        let basic_auth = self.password(user)?;
+        if is_json {
+            self.add("Content-Type", Some("application/json"));
+            self.add("Accept", Some("application/json"));
+        } else if is_form {
+            self.add("Content-Type", Some(FORM));
+        }
+        self.add_others();
+        Ok(Entry {
+            comments: Vec::new(),
+            method,
+            url: url.to_string().into(),
+            options: Options {
+                delay: None,
+                insecure: self.has(Flag::Insecure),
+                version: self.version(),
+                redirects: self.redirects(),
+                chunked: self.is_chunked,
+            },
+            headers: self.headers,
+            basic_auth,
+            content,
+            status: None,
+        })
+    }
+
+    fn url(&mut self) -> Result<Url, CurlError> {
+        let [text] = self.urls.as_slice() else {
+            return Err(match self.urls.len() {
+                0 => CurlError::NoUrl,
+                _ => CurlError::Urls(self.urls.join(", ")),
+            });
+        };
+        let guessed = if text.contains("://") {
+            text.clone()
+        } else {
+            format!("http://{text}")
+        };
+        let mut url = Url::parse(&guessed)?;
+        let (_, behind_host) = guessed.split_once("://").unwrap_or_default();
+        // An address of IPv6 has brackets, too.
+        let behind_host = match behind_host.split_once(']') {
+            Some((_, rest)) if behind_host.starts_with('[') => rest,
+            _ => behind_host,
+        };
+        if !self.has(Flag::GlobOff) && behind_host.contains(['{', '}', '[', ']']) {
+            return Err(CurlError::Glob(text.clone()));
+        }
+        if !self.has(Flag::PathAsIs) {
+            url.remove_dots();
+        }
+        Ok(url)
+    }
+
+    fn sends_data(&self) -> bool {
+        !self.parts.is_empty() || !self.data.is_empty() && !self.has(Flag::Get)
+    }
+
+    /// What curl refuses, too.
+    fn check_content(&self) -> Result<(), CurlError> {
+        let two = |one, other| Err(CurlError::Conflict(one, other));
+        if !self.data.is_empty() && !self.parts.is_empty() {
+            two("--data", "--form")
+        } else if !self.parts.is_empty() && self.has(Flag::Get) {
+            two("--get", "--form")
+        } else if self.has(Flag::Head) && self.sends_data() {
+            two("--head", "a body")
+        } else {
+            Ok(())
+        }
+    }
+
+    fn content(&mut self, url: &mut Url, files: &mut dyn Files) -> Result<Content, CurlError> {
+        let data = std::mem::take(&mut self.data);
+        if !self.parts.is_empty() {
+            // The boundary is missing in it.
+            self.headers.retain(|(name, value)| {
+                let is_type = name
+                    .literal()
+                    .is_some_and(|name| name.eq_ignore_ascii_case("content-type"));
+                !(is_type && value.literal() == Some("multipart/form-data"))
+            });
+            return Ok(Content::Multipart(std::mem::take(&mut self.parts)));
+        }
+        if data.is_empty() {
+            return Ok(Content::None);
+        }
+        if !self.has(Flag::Get) {
+            return data.content(files);
+        }
+        let query = text(&data.bytes(files)?)?;
+        if !query.is_empty() {
+            url.add_query(&query);
+        }
+        Ok(Content::None)
+    }
+
+    /// The user and password, unless a header has them.
+    fn password(&mut self, user: Option<String>) -> Result<Option<(Text, Text)>, CurlError> {
+        if has_header(&self.headers, "authorization") {
+            return Ok(None);
+        }
+        if let Some(token) = &self.bearer {
+            let value = format!("Bearer {token}");
+            self.headers.push(("Authorization".into(), value.into()));
+            return Ok(None);
+        }
+        let Some(user) = user else { return Ok(None) };
+        let (name, password) = user
+            .split_once(':')
+            .ok_or_else(|| CurlError::NoPassword(user.clone()))?;
+        Ok(Some((name.into(), password.into())))
+    }
+
+    fn add_others(&mut self) {
+        let compressed = self.has(Flag::Compressed).then_some(CODINGS);
+        self.add("Accept-Encoding", compressed);
+        let user_agent = self.user_agent.take();
+        self.add("User-Agent", user_agent.as_deref());
+        let referer = self.referer.take();
+        self.add("Referer", referer.as_deref());
+        let cookies = (!self.cookies.is_empty()).then(|| self.cookies.join(";"));
+        self.add("Cookie", cookies.as_deref());
+    }
+
+    /// Adds a header that no `-H` sets or removes.
+    fn add(&mut self, name: &str, value: Option<&str>) {
+        let is_set = has_header(&self.headers, name)
+            || self.removed.iter().any(|it| it.eq_ignore_ascii_case(name));
+        if let Some(value) = value.filter(|value| !is_set && !value.is_empty()) {
+            self.headers.push((name.into(), value.into()));
+        }
+    }
+
+    fn redirects(&self) -> Option<Redirects> {
+        if self.has(Flag::LocationTrusted) {
+            return Some(Redirects::Trusted);
+        }
+        self.has(Flag::Location).then_some(Redirects::Followed)
+    }
+
+    /// The last one counts.
+    fn version(&self) -> Option<Version> {
+        self.flags.iter().rev().find_map(|flag| match flag {
+            Flag::Http11 => Some(Version::Http11),
+            Flag::Http2 => Some(Version::Http2),
+            Flag::Http2PriorKnowledge => Some(Version::Http2PriorKnowledge),
+            _ => None,
+        })
+    }
+}
+
+/// The user and password of a URL.
+fn user_of(url: &Url) -> Option<String> {
+    let userinfo = url.userinfo.as_deref()?;
+    let decoded = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let (user, password) = userinfo.split_once(':').unwrap_or((userinfo, ""));
+    Some(format!("{}:{}", decoded(user), decoded(password)))
+}

@@ -1,0 +1,258 @@
+//! The operations of an OpenAPI document, version 3.0 or 3.1.
+
+mod body;
+mod check;
+mod document;
+mod node;
+mod parameter;
+mod pattern;
+mod sample;
+mod security;
+#[cfg(test)]
+mod tests;
+mod variables;
+
+use percent_encoding::utf8_percent_encode;
+
+use self::body::body;
+use self::document::Document;
+use self::node::Node;
+use self::parameter::{Parameters, VALUE};
+use self::security::Credentials;
+use self::variables::Variables;
+use crate::import::scenario::{Content, Entry, Method, Options, Scenario, Status, Text};
+use crate::import::url::{Url, UrlError};
+use crate::import::{Imported, MAX_INPUT_BYTES};
+
+/// Why a text is no OpenAPI document with operations.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "documented by the messages")]
+pub enum OpenApiError {
+    #[error("the file is empty")]
+    Empty,
+    #[error("the file is longer than {} MiB", MAX_INPUT_BYTES >> 20)]
+    TooLong,
+    #[error("this is not JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("this is not YAML: {0}")]
+    Yaml(String),
+    #[error("this is not an OpenAPI document: it has no field `openapi`")]
+    NotOpenApi,
+    #[error(
+        "this is Swagger {0}; convert it to OpenAPI 3 first, for instance with swagger2openapi or editor.swagger.io"
+    )]
+    Swagger(String),
+    #[error("OpenAPI {0} is not supported; Prony reads 3.0 and 3.1")]
+    Version(String),
+    #[error("the document has no operations: `paths` is missing or empty")]
+    NoOperations,
+    #[error(
+        "`$ref: {0}` is in another file; bundle the document into one file first, for instance with `redocly bundle`"
+    )]
+    OtherFile(String),
+    #[error("`$ref: {0}` names nothing in the document")]
+    NoTarget(String),
+    #[error("`$ref: {0}` refers to itself")]
+    Circle(String),
+    #[error("the server {0}")]
+    Server(#[from] UrlError),
+    #[error("{operation}: {source}")]
+    Operation {
+        operation: String,
+        source: Box<OpenApiError>,
+    },
+}
+
+/// The members of a path that are operations.
+const METHODS: [&str; 8] = [
+    "get", "put", "post", "delete", "options", "head", "patch", "trace",
+];
+
+/// Reads one request for each operation of an OpenAPI document in JSON or YAML.
+///
+/// # Errors
+///
+/// The text is no document of OpenAPI 3, or has no operations.
+pub fn openapi(text: &str) -> Result<Imported, OpenApiError> {
+    let document = Document::read(text)?;
+    let mut variables = Variables::default();
+    let mut entries = Vec::new();
+    for (path, item) in document.root.members_of("paths") {
+        let item = document
+            .resolve(item)
+            .map_err(|error| of_operation(path, error))?;
+        for (name, operation) in item.members() {
+            let Some(method) = method(name) else { continue };
+            let request = Operation {
+                document: &document,
+                path,
+                item,
+                operation,
+            };
+            let entry = request.entry(method, &mut variables);
+            entries.push(entry.map_err(|error| of_operation(&format!("{name} {path}"), error))?);
+        }
+    }
+    if entries.is_empty() {
+        return Err(OpenApiError::NoOperations);
+    }
+    Ok(Imported {
+        scenario: Scenario {
+            entries,
+            variables: variables.all,
+        },
+        notes: Vec::new(),
+    })
+}
+
+fn of_operation(operation: &str, source: OpenApiError) -> OpenApiError {
+    OpenApiError::Operation {
+        operation: operation.to_owned(),
+        source: source.into(),
+    }
+}
+
+fn method(name: &str) -> Option<Method> {
+    let is_method = METHODS.contains(&name);
+    is_method.then(|| name.to_ascii_uppercase().parse().ok())?
+}
+
+/// An operation and where it is.
+struct Operation<'a> {
+    document: &'a Document,
+    path: &'a str,
+    item: &'a Node,
+    operation: &'a Node,
+}
+
+impl Operation<'_> {
+    fn entry(&self, method: Method, variables: &mut Variables) -> Result<Entry, OpenApiError> {
+        let base = self.base(variables)?;
+        let parameters = Parameters::of(self.document, self.path, self.item, self.operation)?;
+        let credentials = Credentials::of(self.document, self.operation, variables)?;
+        let body = body(self.document, self.operation, variables)?;
+        let mut comments = self.comments();
+        comments.extend(parameters.unmet);
+        comments.extend(body.as_ref().and_then(|body| body.unmet.clone()));
+        let mut headers = parameters.headers;
+        headers.extend(credentials.headers);
+        let cookies = parameters.cookies.into_iter().map(Text::from);
+        let cookies = cookies.chain(credentials.cookies);
+        if let Some(cookies) = cookies.reduce(|all, cookie| all.then("; ").then(cookie)) {
+            headers.push(("cookie".into(), cookies));
+        }
+        let content = match body {
+            None => Content::None,
+            Some(body) => {
+                let media_type = body.media_type.map(|it| ("content-type".into(), it.into()));
+                headers.extend(media_type);
+                body.content
+            }
+        };
+        let mut query: Vec<Text> = parameters.query.into_iter().map(Text::from).collect();
+        query.extend(credentials.query.into_iter().map(|(name, value)| {
+            let name = utf8_percent_encode(&name, VALUE);
+            Text::from(format!("{name}=")).then(value)
+        }));
+        let mut url = base.then(path(&parameters.path, variables));
+        for (number, field) in query.into_iter().enumerate() {
+            url = url.then(if number == 0 { "?" } else { "&" }).then(field);
+        }
+        Ok(Entry {
+            comments,
+            method,
+            url,
+            headers,
+            options: Options::default(),
+            basic_auth: credentials.basic_auth,
+            content,
+            status: self.status(),
+        })
+    }
+
+    /// The URL of the server: a variable if there are several, or if it depends on where the document is.
+    fn base(&self, variables: &mut Variables) -> Result<Text, OpenApiError> {
+        let owners = [self.operation, self.item, &self.document.root];
+        let mut lists = owners.iter().map(|owner| owner.items_of("servers"));
+        let servers = lists.find(|servers| !servers.is_empty());
+        let servers = servers.unwrap_or_default();
+        let urls: Vec<String> = servers.iter().map(url_of).collect();
+        let host = |variables: &mut Variables, meaning: String| {
+            Text::variable(variables.named("host", meaning))
+        };
+        Ok(match urls.as_slice() {
+            [] => host(
+                variables,
+                "the server's URL, such as http://localhost:8080".into(),
+            ),
+            [url] if url.contains("://") => {
+                let url = Url::parse(url)?.to_string();
+                Text::from(url.trim_end_matches('/'))
+            }
+            [path] => {
+                let meaning = "the server's URL without a path, such as http://localhost:8080";
+                let path = path.trim_matches('/');
+                let slash = if path.is_empty() { "" } else { "/" };
+                host(variables, meaning.into()).then(format!("{slash}{path}"))
+            }
+            several => host(
+                variables,
+                format!("the server's URL: {}", several.join(" or ")),
+            ),
+        })
+    }
+
+    fn comments(&self) -> Vec<String> {
+        let id = self.operation.text_of("operationId");
+        let summary = self.operation.text_of("summary");
+        let comment = match (id, summary) {
+            (Some(id), Some(summary)) => format!("{id}: {summary}"),
+            (one, other) => match one.or(other) {
+                Some(text) => text.to_owned(),
+                None => return Vec::new(),
+            },
+        };
+        vec![comment]
+    }
+
+    /// The first status that means success, or else that of a redirect.
+    fn status(&self) -> Option<Status> {
+        let responses = self.operation.members_of("responses");
+        let of = |first: char| {
+            let mut names = responses.iter().map(|(name, _)| name.as_str());
+            names.find(|name| name.starts_with(first) && name.len() == 3)
+        };
+        let name = of('2').or_else(|| of('3'))?;
+        match name.parse() {
+            Ok(status) => Some(Status::Exactly(status)),
+            Err(_) => name[..1].parse().ok().map(Status::Hundred),
+        }
+    }
+}
+
+/// A path, in which variables stand for what the document does not describe.
+fn path(path: &str, variables: &mut Variables) -> Text {
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    let mut text = Text::from(slash);
+    let mut rest = path;
+    while let Some((before, (name, behind))) = rest
+        .split_once('{')
+        .and_then(|(before, more)| Some((before, more.split_once('}')?)))
+    {
+        let variable = variables.named(name, format!("`{name}` of {path}"));
+        text = text.then(before).then(Text::variable(variable));
+        rest = behind;
+    }
+    text.then(rest)
+}
+
+/// The URL of a server, with the defaults of its variables.
+fn url_of(server: &Node) -> String {
+    let mut url = server.text_of("url").unwrap_or("/").to_owned();
+    for (name, variable) in server.members_of("variables") {
+        if let Some(default) = variable.get("default").and_then(Node::scalar) {
+            url = url.replace(&format!("{{{name}}}"), &default);
+        }
+    }
+    url
+}

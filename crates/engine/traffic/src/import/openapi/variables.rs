@@ -1,0 +1,28 @@
+//! The variables that a document leaves to the user.
+
+use crate::import::scenario::{Variable, VariableName};
+
+/// The variables so far, each once.
+#[derive(Default)]
+pub(super) struct Variables {
+    pub(super) all: Vec<Variable>,
+}
+
+impl Variables {
+    /// A variable of that name.
+    pub(super) fn named(&mut self, name: &str, meaning: impl Into<String>) -> VariableName {
+        let name = VariableName::of(name);
+        if !self.all.iter().any(|variable| variable.name == name) {
+            self.all.push(Variable {
+                name: name.clone(),
+                meaning: meaning.into(),
+            });
+        }
+        name
+    }
+
+    /// The name of a file.
+    pub(super) fn file(&mut self, of: &str) -> VariableName {
+        self.named(&format!("{of}_file"), "a file that is sent")
+    }
+}

@@ -1,0 +1,193 @@
+//! Schemas: the services and types that a set of files defines.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use prony_manifest::UnknownName;
+use prost_reflect::{DescriptorPool, ServiceDescriptor};
+
+use crate::protobuf::descriptors::{Descriptors, MissingImport};
+use crate::protobuf::{Method, source};
+
+/// The most files that a schema may consist of.
+pub const MAX_FILES: usize = 1000;
+
+/// The most bytes that the files of a schema may have together.
+pub const MAX_BYTES: usize = 16 << 20;
+
+/// Services, messages and enums.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    pub(crate) pool: DescriptorPool,
+}
+
+impl Schema {
+    /// Parses `.proto` files and what they import.
+    ///
+    /// Imports are searched in `import_paths`, then in the folders of `files`, and in the current directory if
+    /// `import_paths` is empty. The well-known types (`google/protobuf/*.proto`) need no file. A file that does not
+    /// exist at its path is searched like an import.
+    ///
+    /// # Errors
+    /// If a file is missing, too large or not a valid `.proto` file. The error names the file, the line and the column.
+    pub fn from_proto_files(
+        files: &[PathBuf],
+        import_paths: &[PathBuf],
+    ) -> Result<Self, SchemaError> {
+        source::compile(files, import_paths)
+    }
+
+    /// Reads descriptor sets, as `protoc --include_imports --descriptor_set_out` writes them.
+    ///
+    /// # Errors
+    /// If a file is missing, too large, not a descriptor set, or lacks what it imports.
+    pub fn from_descriptor_sets(files: &[PathBuf]) -> Result<Self, SchemaError> {
+        let mut descriptors = Descriptors::default();
+        for path in files {
+            let bytes = read(path, MAX_BYTES)?;
+            descriptors
+                .add_set(&bytes)
+                .map_err(|error| error.in_file(path))?;
+        }
+        Self::complete(descriptors)
+    }
+
+    /// Reads one descriptor set from `bytes`.
+    ///
+    /// # Errors
+    /// As [`Schema::from_descriptor_sets`].
+    pub fn from_descriptor_set(bytes: &[u8]) -> Result<Self, SchemaError> {
+        let mut descriptors = Descriptors::default();
+        descriptors.add_set(bytes)?;
+        Self::complete(descriptors)
+    }
+
+    /// Links descriptor sets, and adds the well-known files that they import.
+    fn complete(mut descriptors: Descriptors) -> Result<Self, SchemaError> {
+        descriptors.add_well_known_imports()?;
+        if let Some(MissingImport { import, importer }) = descriptors.missing_import() {
+            return Err(SchemaError::Invalid(format!(
+                "the descriptor set lacks `{import}`, which `{importer}` imports; write it with \
+                 `protoc --include_imports`"
+            )));
+        }
+        descriptors.into_schema()
+    }
+
+    /// Finds a method by `package.Service/Method`, `/package.Service/Method` or `package.Service.Method`.
+    ///
+    /// # Errors
+    /// If there is no such service or method. The error suggests the nearest name.
+    pub fn method(&self, name: &str) -> Result<Method, SchemaError> {
+        let (service, method) = split_method_name(name).ok_or_else(|| {
+            SchemaError::Invalid(format!(
+                "`{name}` is not the name of a method; write it as package.Service/Method"
+            ))
+        })?;
+        let service = self.service(service)?;
+        let found = service.methods().find(|known| known.name() == method);
+        found.map(Method::new).ok_or_else(|| {
+            let known: Vec<_> = service.methods().map(|m| path_of(&m)).collect();
+            let name = format!("{}/{method}", service.full_name());
+            UnknownName::new("method", &name, known.iter().map(String::as_str)).into()
+        })
+    }
+
+    pub(crate) fn service(&self, name: &str) -> Result<ServiceDescriptor, SchemaError> {
+        self.pool
+            .get_service_by_name(name)
+            .ok_or_else(|| match self.kind_of(name) {
+                Some(kind) => SchemaError::Invalid(format!("`{name}` is {kind} and not a service")),
+                None => {
+                    let known = self.services();
+                    UnknownName::new("service", name, known.iter().map(String::as_str)).into()
+                }
+            })
+    }
+
+    /// The full names of the services, sorted.
+    pub fn services(&self) -> Vec<String> {
+        let services = self.pool.services();
+        let mut names: Vec<_> = services.map(|s| s.full_name().to_owned()).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn kind_of(&self, name: &str) -> Option<&'static str> {
+        if self.pool.get_message_by_name(name).is_some() {
+            return Some("a message");
+        }
+        self.pool.get_enum_by_name(name).map(|_| "an enum")
+    }
+}
+
+/// `package.Service/Method` of a method.
+pub(crate) fn path_of(method: &prost_reflect::MethodDescriptor) -> String {
+    format!("{}/{}", method.parent_service().full_name(), method.name())
+}
+
+/// The service and the method in `package.Service/Method` and its variants.
+pub(crate) fn split_method_name(name: &str) -> Option<(&str, &str)> {
+    let name = name.strip_prefix('/').unwrap_or(name);
+    let (service, method) = name.rsplit_once('/').or_else(|| name.rsplit_once('.'))?;
+    (!service.is_empty() && !method.is_empty()).then_some((service, method))
+}
+
+/// Whether `name` may be the name of a type, a field or the like.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())
+}
+
+/// `text` without what would control a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
+
+/// Reads a file of at most `limit` bytes.
+pub(crate) fn read(path: &Path, limit: usize) -> Result<Vec<u8>, SchemaError> {
+    let failed = |source| SchemaError::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::open(path).map_err(failed)?;
+    let mut bytes = Vec::new();
+    let most = limit as u64 + 1;
+    file.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() > limit {
+        return Err(SchemaError::TooLarge.in_file(path));
+    }
+    Ok(bytes)
+}
+
+/// Why there is no schema, or not what was searched in it.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The files have more than [`MAX_BYTES`].
+    #[error("the schema is larger than {} MiB", MAX_BYTES >> 20)]
+    TooLarge,
+    /// There are more than [`MAX_FILES`] files.
+    #[error("the schema has more than {MAX_FILES} files")]
+    TooManyFiles,
+    /// A file is invalid, or files do not fit together.
+    #[error("{0}")]
+    Invalid(String),
+    /// No service, method or type has this name.
+    #[error(transparent)]
+    Unknown(#[from] UnknownName),
+}
+
+impl SchemaError {
+    pub(crate) fn in_file(self, path: &Path) -> Self {
+        Self::Invalid(format!("{}: {self}", path.display()))
+    }
+}

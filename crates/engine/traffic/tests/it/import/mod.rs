@@ -1,0 +1,5 @@
+//! Imports of curl commands and HAR files.
+
+mod curl;
+mod hostile;
+mod recording;

@@ -1,0 +1,5 @@
+//! Profiles of real processes.
+
+mod common;
+mod processes;
+mod runtimes;

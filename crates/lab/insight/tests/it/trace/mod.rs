@@ -1,0 +1,3 @@
+//! System calls of known programs.
+
+mod known;

@@ -1,0 +1,414 @@
+//! Explains what a request costs each server: loads of their own, which are never ranked.
+//!
+//! Every round loads each server twice: once while only counters run that cost the server nothing, and once while
+//! system calls are traced. After the last round each server is profiled once, in a process of its own, because runtimes
+//! give the names of their functions only if they were started so.
+
+mod cost;
+mod instruments;
+mod segments;
+
+use std::iter;
+use std::time::Duration;
+
+use prony_insight::profile::NAMING_ENVIRONMENT;
+use prony_model::{
+    CostFigure, CostRound, CostUnit, Explanation, LoadSpec, MeasuredBy, Measurement, ProcessStart,
+    ServerRecord, Trial, TrialResult, Unavailable,
+};
+use prony_server::{Wrapper, WrapperVariable};
+
+use self::cost::{PlainCost, units};
+use self::instruments::{Counters, Profiling, Tracing};
+use self::segments::segments;
+use super::event::RunEvent;
+use super::instructions::CountedRequests;
+use super::instrument::Instrument;
+use super::server_pool::Running;
+use super::session::Session;
+use super::trial::{TrialEvent, TrialSetup};
+use crate::plan::{Measure, TrialAttempt, Warming};
+
+/// How servers are explained.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ExplainPlan {
+    /// How many rounds give the figures and their intervals.
+    pub rounds: u32,
+    /// How long each load of a round takes, after its warm-up. A load with a number of requests keeps it.
+    pub duration: Duration,
+    /// How servers are profiled; `None` if they are not.
+    pub profile: Option<ProfilePlan>,
+}
+
+impl ExplainPlan {
+    /// Five rounds of a second, and a profile.
+    pub fn of(profile: ProfilePlan) -> Self {
+        Self {
+            rounds: 5,
+            duration: Duration::from_secs(1),
+            profile: Some(profile),
+        }
+    }
+}
+
+/// How a server is profiled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProfilePlan {
+    /// Samples a second and thread that runs.
+    pub frequency_hz: u64,
+    /// How long the load takes at least.
+    pub duration: Duration,
+    /// The load takes longer, within limits, until each server has about this many samples; 0 if it does not.
+    pub samples: u32,
+    /// Whether waiting is profiled too.
+    pub off_cpu: bool,
+}
+
+impl ProfilePlan {
+    /// The longest profile whose duration Prony chooses.
+    const LONGEST: Duration = Duration::from_secs(30);
+
+    /// Shows where the time of this many servers goes. Differences of two are smaller than what is seen of one: about 5,000
+    /// samples show a change of 2 % of the CPU time.
+    pub fn for_servers(servers: usize) -> Self {
+        let compares = servers > 1;
+        Self {
+            // A prime number, so that samples do not keep step with a clock.
+            frequency_hz: if compares { 997 } else { 199 },
+            duration: Duration::from_secs(3),
+            samples: if compares { 5000 } else { 0 },
+            off_cpu: true,
+        }
+    }
+
+    /// How long a server has to be loaded that keeps this many CPUs busy.
+    fn duration_for(&self, busy_cpus: f64) -> Duration {
+        if self.samples == 0 {
+            return self.duration;
+        }
+        let per_second = self.frequency_hz as f64 * busy_cpus;
+        let needed = Duration::try_from_secs_f64(f64::from(self.samples) / per_second);
+        let needed = needed.unwrap_or(Self::LONGEST).min(Self::LONGEST);
+        needed.max(self.duration)
+    }
+}
+
+/// Starts a server so that its runtime names its functions.
+fn names_functions() -> Wrapper {
+    let variables = NAMING_ENVIRONMENT.iter().map(|one| WrapperVariable {
+        name: one.name.to_owned(),
+        value: one.value.to_owned(),
+        separator: one.separator,
+    });
+    Wrapper {
+        env: variables.collect(),
+        ..Wrapper::default()
+    }
+}
+
+/// The steps of all servers.
+#[derive(Clone, Copy)]
+struct Steps {
+    done: usize,
+    all: usize,
+}
+
+/// One server under one load, and what is known of it so far.
+struct Explained {
+    explanation: Explanation,
+    measure: usize,
+    /// How many CPUs it kept busy in each round.
+    busy_cpus: Vec<f64>,
+    /// Its process, kept from round to round so that it stays warm.
+    running: Option<Running>,
+    has_failed: bool,
+}
+
+/// Explains each server with each measure that it takes part in. After an interrupt, what is known so far remains.
+pub fn explain(
+    plan: &ExplainPlan,
+    servers: &[ServerRecord],
+    session: &Session<'_>,
+    observe: &mut dyn FnMut(RunEvent<'_>),
+) -> Vec<Explanation> {
+    let measures = &session.request.measures;
+    let pairs = measures.iter().enumerate().flat_map(|(index, measure)| {
+        let servers = servers
+            .iter()
+            .filter(|server| server.is_verified(&measure.workload));
+        servers.map(move |server| (server.id.clone(), index, measure))
+    });
+    let mut explained: Vec<Explained> = pairs
+        .map(|(server, index, measure)| Explained {
+            explanation: empty(server, measure, plan, session),
+            measure: index,
+            busy_cpus: Vec::new(),
+            running: None,
+            has_failed: false,
+        })
+        .collect();
+    let each = plan.rounds as usize + usize::from(plan.profile.is_some());
+    let mut steps = Steps {
+        done: 0,
+        all: explained.len() * each,
+    };
+    for round in 1..=plan.rounds {
+        for one in &mut explained {
+            let step = format!("round {round} of {}", plan.rounds);
+            one.report(&step, steps, session, observe);
+            one.round(round, &measures[one.measure], plan, session);
+            steps.done += 1;
+        }
+    }
+    for one in &mut explained {
+        if let Some(running) = one.running.take() {
+            running.stop();
+        }
+        if let Some(profile) = &plan.profile {
+            one.report("profile", steps, session, observe);
+            one.profile(&measures[one.measure], profile, session);
+            steps.done += 1;
+        }
+    }
+    let is_known = |one: &Explained| !one.explanation.rounds.is_empty() || one.has_failed;
+    explained.retain(is_known);
+    explained.into_iter().map(|one| one.explanation).collect()
+}
+
+fn empty(
+    server: String,
+    measure: &Measure,
+    plan: &ExplainPlan,
+    session: &Session<'_>,
+) -> Explanation {
+    let task = session.task(&measure.workload);
+    let is_stream = task.is_some_and(|task| task.workload.is_stream());
+    Explanation {
+        server,
+        workload: measure.workload.clone(),
+        load: load_for(measure, plan.duration),
+        unit: if is_stream {
+            CostUnit::Event
+        } else {
+            CostUnit::Request
+        },
+        rounds: Vec::new(),
+        on_cpu: None,
+        off_cpu: None,
+        unavailable: Vec::new(),
+    }
+}
+
+/// The load of a measure, for this long. Where instructions are counted, the server is explained without the emulator.
+fn load_for(measure: &Measure, duration: Duration) -> LoadSpec {
+    let mut load = measure.load.clone();
+    if load.by == MeasuredBy::Instructions {
+        load.by = MeasuredBy::Time;
+        load.requests = None;
+        load.duration_s = Some(duration.as_secs_f64());
+    }
+    if load.duration_s.is_some() {
+        load.duration_s = Some(duration.as_secs_f64());
+    }
+    load
+}
+
+impl Explained {
+    fn report(
+        &self,
+        step: &str,
+        steps: Steps,
+        session: &Session<'_>,
+        observe: &mut dyn FnMut(RunEvent<'_>),
+    ) {
+        if self.has_failed || session.is_interrupted() {
+            return;
+        }
+        observe(RunEvent::Explaining {
+            server: &self.explanation.server,
+            workload: &self.explanation.workload,
+            step,
+            done: steps.done,
+            steps: steps.all,
+        });
+    }
+
+    /// One round: the load with counters alone, then the traced one.
+    fn round(&mut self, round: u32, measure: &Measure, plan: &ExplainPlan, session: &Session<'_>) {
+        let load = load_for(measure, plan.duration);
+        let mut counted = Counters::default();
+        let Some(plain) = self.load(round, measure, &load, session, None, &mut counted) else {
+            return;
+        };
+        let mut cost = CostRound::default();
+        let busy_cpus = plain.server_cpu_s().map(|cpu_s| cpu_s / plain.loaded_s());
+        self.busy_cpus.extend(busy_cpus);
+        let unit = self.explanation.unit;
+        let plain_cost = PlainCost::of(&plain, &counted, unit);
+        plain_cost.add_to(&mut cost);
+        self.miss(counted.unavailable());
+        self.add_segments(&mut cost, session);
+        let mut tracing = Tracing::new(&session.request.bench.cpus.load);
+        if let Some(traced) = self.load(round, measure, &load, session, None, &mut tracing) {
+            tracing.add_to(&mut cost, &traced, unit, plain_cost.cpu_s());
+            self.miss(tracing.into_unavailable());
+        }
+        self.explanation.rounds.push(cost);
+    }
+
+    /// Bytes and segments of a response, from requests in sequence over a connection of their own.
+    fn add_segments(&mut self, cost: &mut CostRound, session: &Session<'_>) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        let Some(task) = session.task(&self.explanation.workload) else {
+            return;
+        };
+        match segments(task, &mut running.server, self.explanation.unit) {
+            Ok(figures) => cost.figures.extend(figures),
+            Err(why) => self.miss([Unavailable {
+                what: "bytes and segments".into(),
+                why: task.hide_in_error(&why),
+                remedy: None,
+            }]),
+        }
+    }
+
+    fn profile(&mut self, measure: &Measure, plan: &ProfilePlan, session: &Session<'_>) {
+        let busy_cpus = prony_stats::median(&self.busy_cpus);
+        let duration = busy_cpus.map_or(plan.duration, |busy| plan.duration_for(busy));
+        let load = load_for(measure, duration);
+        let wrapper = names_functions();
+        let mut profiling = Profiling::new(plan, &session.request.bench.cpus.load);
+        let round = self.explanation.rounds.len() as u32 + 1;
+        let profiled = self.load(
+            round,
+            measure,
+            &load,
+            session,
+            Some(&wrapper),
+            &mut profiling,
+        );
+        if let Some(running) = self.running.take() {
+            running.stop();
+        }
+        let (profiles, unavailable) = profiling.into_result();
+        self.miss(unavailable);
+        let (Some(measurement), Some(mut profiles)) = (profiled, profiles) else {
+            return;
+        };
+        let unit = self.explanation.unit;
+        let cost = self.cost_beside(&measurement, unit);
+        for profile in iter::once(&mut profiles.on_cpu).chain(&mut profiles.off_cpu) {
+            profile.units = units(&measurement, unit).unwrap_or(0.0);
+            profile.cost = cost;
+        }
+        self.explanation.on_cpu = Some(profiles.on_cpu);
+        self.explanation.off_cpu = profiles.off_cpu;
+    }
+
+    /// How much more CPU time a request took than in the rounds, as a share.
+    fn cost_beside(&self, measurement: &Measurement, unit: CostUnit) -> Option<f64> {
+        let rounds = self.explanation.rounds.iter();
+        let plain: Vec<f64> = rounds
+            .filter_map(|it| it.figures.get(&CostFigure::Cpu).copied())
+            .collect();
+        let plain = prony_stats::median(&plain)?;
+        let cost = measurement.server.as_ref()?.cpu_s() / units(measurement, unit)?;
+        Some(cost / plain - 1.0)
+    }
+
+    /// Loads the server. `None`, with the reason kept, if that failed, now or earlier.
+    fn load(
+        &mut self,
+        round: u32,
+        measure: &Measure,
+        load: &LoadSpec,
+        session: &Session<'_>,
+        wrapper: Option<&Wrapper>,
+        instrument: &mut dyn Instrument,
+    ) -> Option<Measurement> {
+        if self.has_failed || session.has_ended() {
+            return None;
+        }
+        let attempt = self.attempt(round, measure, load);
+        let load = attempt.load();
+        let kept = self.running.take();
+        let process = match &kept {
+            Some(_) => ProcessStart::Kept,
+            None => ProcessStart::New,
+        };
+        let no_requests = CountedRequests::default();
+        let setup = TrialSetup {
+            wrapper,
+            ..session.trial(&attempt, &load, process, &no_requests)?
+        };
+        let (record, running) = setup.run(kept, &mut |_: TrialEvent<'_>| {}, instrument)?;
+        self.running = running;
+        match record.result {
+            TrialResult::Measured(measurement) => Some(measurement),
+            TrialResult::Failed { message, .. } => {
+                self.has_failed = true;
+                self.miss([Unavailable {
+                    what: "the load".into(),
+                    why: message,
+                    remedy: None,
+                }]);
+                None
+            }
+        }
+    }
+
+    fn attempt(&self, round: u32, measure: &Measure, load: &LoadSpec) -> TrialAttempt {
+        TrialAttempt {
+            trial: Trial {
+                sequence: round,
+                server: self.explanation.server.clone(),
+                workload: measure.workload.clone(),
+                load: load.clone(),
+                round,
+            },
+            number: 1,
+            measure: self.measure,
+            // Every process is warmed up once, until it is steady, and kept.
+            warming: if measure.warmup_limit_s > 0.0 {
+                Warming::Keep
+            } else {
+                Warming::Fixed
+            },
+            warmup_limit_s: measure.warmup_limit_s,
+            warmup_s: load.warmup_s,
+            allowed: None,
+        }
+    }
+
+    /// Notes what could not be measured, each only once.
+    fn miss(&mut self, unavailable: impl IntoIterator<Item = Unavailable>) {
+        for one in unavailable {
+            if !self.explanation.unavailable.contains(&one) {
+                self.explanation.unavailable.push(one);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_lasts_until_it_has_enough_samples() {
+        let (one, two) = (ProfilePlan::for_servers(1), ProfilePlan::for_servers(2));
+        for (plan, busy_cpus, seconds) in [
+            (one, 0.01, 3.0),
+            (two, 1.0, 5000.0 / 997.0),
+            (two, 8.0, 3.0),
+            (two, 0.25, 20000.0 / 997.0),
+            (two, 0.001, 30.0),
+            (two, 0.0, 30.0),
+        ] {
+            let duration = plan.duration_for(busy_cpus).as_secs_f64();
+            assert!((duration - seconds).abs() < 1e-6, "{busy_cpus}: {duration}");
+        }
+    }
+}

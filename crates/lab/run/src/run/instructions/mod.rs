@@ -1,0 +1,444 @@
+//! Trials that count the instructions of a server: under an emulator, or with the processor's counters if there are any.
+//!
+//! The requests are always those of a closed loop: a warm-up of a fixed number, then a fixed number that counts, with a
+//! pause before each. Rates and latencies of such a load mean nothing.
+
+mod counting;
+mod warm_up;
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+use prony_insight::instructions::{Emulator, Function, Messages, NODE_OPTIONS, settings};
+use prony_kernel::TreeCounters;
+use prony_load::{LoadPlan, LoadRunner};
+use prony_model::{
+    CountedBy, Ended, FailureKind, FunctionInstructions, LoadResult, Measurement, Outcome,
+    UnemulatedCost, UserInstructions,
+};
+use prony_server::{ProgramOptions, Wrapper, WrapperVariable};
+
+use super::process::{Access, Process};
+use super::sampling::Meter;
+use super::server_pool::Running;
+use super::trial::{Stop, TrialEvent, TrialSetup, failed, unreadable};
+use super::verify::settle_quiet;
+pub use counting::CountedRequests;
+use counting::{BatchCounts, BatchTotals, Batched, Counting};
+use warm_up::{WarmUp, next_batch};
+
+/// An emulator makes a server start slower by about this factor.
+const SLOWER_START: u32 = 10;
+/// The rounds whose servers also run without the emulator, for their CPU time.
+const UNEMULATED_ROUNDS: u32 = 3;
+/// How long they are loaded: CPU time is counted in ticks of 10 ms.
+const UNEMULATED_TIME: Duration = Duration::from_millis(400);
+/// Which share of the time that is left the warm-up may take, and then the counted requests. The rest is for the same
+/// requests without the emulator.
+const WARM_UP_SHARE: f64 = 0.5;
+const COUNTED_SHARE: f64 = 0.7;
+/// How long a load may take: it has a number of requests and no end in time.
+const LONGEST_LOAD: Duration = Duration::from_secs(300);
+/// The most functions in a record.
+const MOST_FUNCTIONS: usize = 200;
+
+/// What counts instructions on this machine.
+#[derive(Clone, Debug)]
+pub enum Counter {
+    /// The processor.
+    Counters,
+    /// An emulator.
+    Emulator(Emulator),
+}
+
+impl Counter {
+    /// The processor's counters if the machine has any, otherwise the emulator.
+    ///
+    /// # Errors
+    /// If the machine has no counters, and the emulator is not installed; the text says how to install it.
+    pub fn find() -> Result<Self, String> {
+        if TreeCounters::are_available_in_user_mode() {
+            return Ok(Self::Counters);
+        }
+        Emulator::find().map(Self::Emulator).map_err(|error| {
+            let install = prony_server::install_line("valgrind");
+            let install = install.unwrap_or_else(|| "https://valgrind.org".to_owned());
+            format!(
+                "this machine has no hardware counters that Prony may read, and {error}; to install it: {install}"
+            )
+        })
+    }
+
+    fn recorded(&self) -> CountedBy {
+        match self {
+            Self::Counters => CountedBy::Counters,
+            Self::Emulator(emulator) => CountedBy::Emulator {
+                version: emulator.version().to_owned(),
+            },
+        }
+    }
+
+    /// What runs a server's command so that its instructions can be counted.
+    fn wrapper(&self, messages: &Messages) -> Wrapper {
+        let variable = |setting: &prony_insight::instructions::Setting| WrapperVariable {
+            name: setting.name.to_owned(),
+            value: setting.value.to_owned(),
+            separator: setting.separator,
+        };
+        Wrapper {
+            before: match self {
+                Self::Counters => Vec::new(),
+                Self::Emulator(emulator) => emulator.before(Wrapper::FOLDER, messages),
+            },
+            options: vec![node_options()],
+            env: settings().iter().map(variable).collect(),
+        }
+    }
+}
+
+/// What the trials of a measure that counts instructions share.
+#[derive(Debug, Default)]
+pub struct Instructions {
+    counter: OnceLock<Result<Counter, String>>,
+}
+
+impl Instructions {
+    /// What counts; looks for it the first time.
+    fn counter(&self) -> Result<&Counter, Stop> {
+        let found = self.counter.get_or_init(Counter::find);
+        let stop = |why: &String| Stop::Failed(FailureKind::Load, why.clone());
+        found.as_ref().map_err(stop)
+    }
+}
+
+/// Programs that compile code while they run it.
+const COMPILING: [&str; 15] = [
+    "bun", "deno", "dotnet", "java", "luajit", "node", "npm", "npx", "php", "pnpm", "pypy",
+    "pypy3", "ruby", "tsx", "yarn",
+];
+
+/// What counted instructions cannot tell of a server that this command runs, because its runtime compiles or collects garbage
+/// while they are counted; `None` if starts differ too little to matter.
+pub fn limits_of_counting(command: &[String]) -> Option<String> {
+    let program = Path::new(command.first()?).file_name()?.to_str()?;
+    let compiles = COMPILING.contains(&program);
+    compiles.then(|| {
+        format!(
+            "{program} compiles code while it runs, so its starts differ: changes below 1 % (small servers) or 8 % (large \
+             frameworks) may not show; a longer --budget warms the server up longer, and --by time compares CPU time"
+        )
+    })
+}
+
+fn node_options() -> ProgramOptions {
+    ProgramOptions {
+        program: "node".to_owned(),
+        options: NODE_OPTIONS.map(str::to_owned).into(),
+    }
+}
+
+impl TrialSetup<'_> {
+    /// Counts the instructions of a new server.
+    pub(super) fn count_instructions(
+        &self,
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Result<(Measurement, Running), Stop> {
+        if let Access::Outside(outside) = self.access {
+            return Err(Stop::Failed(
+                FailureKind::Load,
+                format!(
+                    "Prony counts the instructions only of servers that it starts, and {} already runs",
+                    outside.url
+                ),
+            ));
+        }
+        if self.driver.is_some() || self.generator.fleet().is_some() {
+            let why = "only Prony's own engine, in this process, sends requests to count the instructions of";
+            return Err(Stop::Failed(FailureKind::Load, why.to_owned()));
+        }
+        let allowed = self.attempt.allowed;
+        let ends = allowed.and_then(|allowed| Instant::now().checked_add(allowed));
+        let counter = self.instructions.counter()?;
+        let messages = Messages::new(&self.bench.logs, &self.name());
+        let wrapper = counter.wrapper(&messages);
+        let running = self.bring_up(Some((&wrapper, SLOWER_START)));
+        let counted = running.and_then(|mut running| {
+            match self.count(counter, &mut running, ends, observe) {
+                Ok(counted) => Ok((running, counted)),
+                Err(stop) => Err(self.exit_or(stop, &mut running.server)),
+            }
+        });
+        let counted = counted.map_err(|stop| explained(stop, &messages));
+        let (mut running, (mut measurement, requests)) = counted?;
+        messages.discard();
+        // It need not end by itself: an emulator takes long to, and writes counts that nobody reads.
+        running.server.stop(Duration::ZERO);
+        let is_measured = self.attempt.trial.round <= UNEMULATED_ROUNDS;
+        let unemulated = is_measured.then(|| self.unemulated(requests, observe));
+        let unemulated = unemulated.transpose()?;
+        if let Some(counted) = &mut measurement.user_instructions {
+            counted.unemulated = unemulated;
+        }
+        Ok((measurement, running))
+    }
+
+    /// Warms the server up, counts, and gives the measurement with the number of requests of the warm-up.
+    fn count(
+        &self,
+        counter: &Counter,
+        running: &mut Running,
+        ends: Option<Instant>,
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Result<(Measurement, u64), Stop> {
+        let counting = Counting::of(counter, &running.server).map_err(failed(FailureKind::Load))?;
+        let logged = u64::from(self.task.workload.log_lines());
+        let lines_before = match logged {
+            0 => 0,
+            _ => {
+                settle_quiet(&mut running.server);
+                running.settled_lines().map_err(unreadable)?
+            }
+        };
+        let meter = Meter::start(&running.server, &self.generator.cpus(self.bench));
+        let meter = meter.map_err(failed(FailureKind::Load))?;
+        let counts = self.batch_counts(counting, &running.server, ends);
+        let batches = Some(counts.batches());
+        observe(TrialEvent::WarmingUp(Duration::ZERO));
+        let mut load = self.load(&mut running.server, batches, observe)?;
+        let sampled = meter.finish(load.loaded_s());
+        self.fail_if_exited(&load, &mut running.server)?;
+        self.fail_without_responses(&load, &running.server)?;
+        fail_unless_complete(&load)?;
+        let counted = counts.counted().map_err(failed(FailureKind::Load))?;
+        let warm_up_requests = counted.known.warm_up;
+        self.counted_requests.learn(counted.known.clone());
+        // The engine knows of no counting, of no warm-up, and of an end in time that only bounds it.
+        load.load = self.load.clone();
+        let log_lines = (logged > 0)
+            .then(|| self.reconcile(running, lines_before, &load))
+            .transpose()?;
+        let noise = sampled.map_err(failed(FailureKind::Load))?.noise;
+        let measurement = Measurement {
+            // What an emulator uses is not the server's cost, and the warm-up is in it.
+            server: None,
+            startup_ns: None,
+            warm_up: None,
+            search: None,
+            noise,
+            log_lines,
+            log_tail: self.log_tail(&running.server),
+            user_instructions: Some(recorded(counter, counted, &self.program())),
+            load,
+        };
+        Ok((measurement, warm_up_requests))
+    }
+
+    /// Counts over as many requests as other trials of the measure had, or else as many as the time until `ends` allows.
+    fn batch_counts(
+        &self,
+        counting: Counting,
+        server: &Process,
+        ends: Option<Instant>,
+    ) -> BatchCounts {
+        let now = Instant::now();
+        let left = ends.map(|ends| ends.saturating_duration_since(now));
+        let share_of_left = |share| left.map(|left| left.mul_f64(share));
+        let known = self.counted_requests.known();
+        let warm_up = WarmUp::begin(
+            known.map(|known| known.warm_up),
+            server.tree(),
+            self.attempt.warmup_limit_s,
+            share_of_left(WARM_UP_SHARE),
+        );
+        let counted = share_of_left(WARM_UP_SHARE + (1.0 - WARM_UP_SHARE) * COUNTED_SHARE);
+        let batched = match known {
+            Some(known) => Batched::known(known.batches.clone()),
+            None => Batched::fitting(
+                self.load.requests.unwrap_or(1),
+                counted.map(|counted| now + counted),
+            ),
+        };
+        BatchCounts::new(counting, warm_up, batched)
+    }
+
+    /// The program that the server's command begins with; empty if Prony does not start it.
+    fn program(&self) -> String {
+        let first = match self.access {
+            Access::Start(built) => built.run.first(),
+            Access::Outside(_) => None,
+        };
+        first.map(ToString::to_string).unwrap_or_default()
+    }
+
+    /// Sends some requests, each of which must have a response.
+    fn send(&self, server: &mut Process, requests: u64) -> Result<LoadResult, Stop> {
+        let plan = LoadPlan {
+            requests: Some(requests),
+            ..self.plan(server, None)?
+        };
+        let stop = AtomicBool::new(false);
+        let result = self.generator.run(&plan, &stop, &mut |_| {
+            if self.bench.is_interrupted() || server.exited().is_some() {
+                stop.store(true, Relaxed);
+            }
+        });
+        self.fail_if_stopped(server)?;
+        let result = result.map_err(failed(FailureKind::Load))?;
+        self.fail_without_responses(&result, server)?;
+        Ok(result)
+    }
+
+    /// The CPU time of the same requests in a process that no emulator runs.
+    fn unemulated(
+        &self,
+        warm_up_requests: u64,
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Result<UnemulatedCost, Stop> {
+        let mut running = self.bring_up(None)?;
+        let server = &mut running.server;
+        observe(TrialEvent::WarmingUp(Duration::ZERO));
+        let mut sent = 0;
+        while sent < warm_up_requests {
+            let requests = next_batch(sent);
+            self.send(server, requests)?;
+            sent += requests;
+        }
+        let meter = Meter::start(server, &self.generator.cpus(self.bench));
+        let meter = meter.map_err(failed(FailureKind::Load))?;
+        let plan = LoadPlan {
+            requests: None,
+            duration: Some(UNEMULATED_TIME),
+            ..self.plan(server, None)?
+        };
+        let result = self
+            .generator
+            .run(&plan, &self.bench.interrupt, &mut |_| {});
+        self.fail_if_stopped(server)?;
+        let result = result.map_err(failed(FailureKind::Load))?;
+        let cost = meter.finish(result.loaded_s());
+        let cost = cost.map_err(failed(FailureKind::Load))?.server;
+        let cost = cost.unwrap_or_default();
+        running.stop();
+        Ok(UnemulatedCost {
+            requests: completed(&result),
+            cpu_user_s: cost.cpu_user_s,
+            cpu_system_s: cost.cpu_system_s,
+        })
+    }
+}
+
+/// How long a load by instructions may take.
+pub(super) const fn longest_load() -> Duration {
+    LONGEST_LOAD
+}
+
+/// All requests that ended, or flows.
+fn ended(load: &LoadResult) -> u64 {
+    match &load.flows {
+        Some(flows) => flows.ok + flows.failed,
+        None => load.outcomes.total(),
+    }
+}
+
+/// Ok responses, or ok flows.
+fn completed(load: &LoadResult) -> u64 {
+    match &load.flows {
+        Some(flows) => flows.ok,
+        None => load.outcomes[Outcome::Ok],
+    }
+}
+
+/// Fails if a request had no ok response: what it cost would be counted too.
+fn fail_unless_complete(load: &LoadResult) -> Result<(), Stop> {
+    let fail = |why: String| Err(Stop::Failed(FailureKind::Load, why));
+    if load.ended != Ended::Requests {
+        let longest = LONGEST_LOAD.as_secs();
+        return fail(format!(
+            "its {} requests took more than {longest} s",
+            load.requests
+        ));
+    }
+    let (ok, all) = (completed(load), ended(load));
+    if ok < all {
+        fail(format!(
+            "{} of {all} requests whose instructions were counted had no ok response",
+            all - ok
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+fn recorded(counter: &Counter, counted: BatchTotals, program: &str) -> UserInstructions {
+    let setting =
+        |one: &prony_insight::instructions::Setting| format!("{}={}", one.name, one.value);
+    let variables = settings().iter().map(setting);
+    let options = node_options();
+    let own = options.are_of(program);
+    let options = own.then(|| format!("{} {}", options.program, options.options.join(" ")));
+    UserInstructions {
+        requests: counted.requests,
+        instructions: counted.count.total,
+        counted_by: counter.recorded(),
+        batches: counted.batches,
+        warm_up_requests: counted.known.warm_up,
+        functions: heaviest(counted.count.functions),
+        settings: variables.chain(options).collect(),
+        processes: u32::try_from(counted.count.processes).unwrap_or(u32::MAX),
+        unemulated: None,
+    }
+}
+
+fn heaviest(functions: Vec<Function>) -> Vec<FunctionInstructions> {
+    let functions = functions.into_iter().take(MOST_FUNCTIONS);
+    let function = |one: Function| FunctionInstructions {
+        name: one.name,
+        object: one.object,
+        instructions: one.instructions,
+    };
+    functions.map(function).collect()
+}
+
+/// The failure with what valgrind says about a program that it cannot run.
+fn explained(stop: Stop, messages: &Messages) -> Stop {
+    match (stop, messages.complaint()) {
+        (Stop::Failed(kind, why), Some(complaint)) => Stop::Failed(
+            kind,
+            format!("valgrind cannot run the server: {complaint}; {why}"),
+        ),
+        (stop, _) => stop,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_runtimes_that_compile_while_they_run_have_limits() {
+        let limits = |command: &[&str]| {
+            let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
+            limits_of_counting(&command)
+        };
+        let said = limits(&["/opt/bin/node", "server.js"]).unwrap();
+        assert!(said.starts_with("node compiles code"), "{said}");
+        for command in [&["./server"][..], &["python3", "server.py"], &[]] {
+            assert_eq!(limits(command), None, "{command:?}");
+        }
+    }
+
+    #[test]
+    fn the_heaviest_functions_are_recorded() {
+        let function = |number: u64| Function {
+            name: format!("f{number}"),
+            object: None,
+            instructions: 1000 - number,
+        };
+        let functions: Vec<Function> = (0..300).map(function).collect();
+        let recorded = heaviest(functions);
+        assert_eq!(recorded.len(), MOST_FUNCTIONS);
+        assert_eq!(recorded[0].name, "f0");
+    }
+}

@@ -1,0 +1,585 @@
+//! One trial: start, ready, load and sample, reconcile, stop.
+
+use std::fmt::Display;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+use prony_driver::Tool;
+use prony_kernel::ThrottleMeter;
+use prony_load::{
+    Batches, LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice, Sampling,
+};
+use prony_model::{
+    FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, LogTail, MeasuredBy, Measurement,
+    Outcome, ProcessStart, TrialRecord, TrialResult, WarmUp,
+};
+use prony_server::{Probe, Wrapper};
+
+use super::bench::{Bench, Task, TaskContent, now};
+use super::driven::{Drive, load_of};
+use super::generator::Generator;
+use super::instructions::{CountedRequests, Instructions, longest_load};
+use super::instrument::Instrument;
+use super::process::{Access, Process, Target};
+use super::sampling::{Meter, Metered};
+use super::server_pool::Running;
+use super::verify::{END_TIME, RESPONSE_TIMEOUT, ended, probe, settle_log};
+use super::warming::{WarmedProcess, WarmedUp, search};
+use crate::plan::{TrialAttempt, Warming};
+use crate::response::CountedDraws;
+
+/// One trial, ready to be run.
+pub struct TrialSetup<'a> {
+    /// The bench.
+    pub bench: &'a Bench,
+    /// The server.
+    pub access: &'a Access,
+    /// The workload.
+    pub task: &'a Task,
+    /// Which attempt at which trial.
+    pub attempt: &'a TrialAttempt,
+    /// Its load, with its actual warm-up.
+    pub load: &'a LoadSpec,
+    /// The tool that generates the load; `None` for Prony's own engine.
+    pub driver: Option<&'a Tool>,
+    /// What runs Prony's own engine.
+    pub generator: &'a Generator<'a>,
+    /// What runs the server's command; `None` if it runs by itself.
+    pub wrapper: Option<&'a Wrapper>,
+    /// When the server's process is, or was, started.
+    pub process: ProcessStart,
+    /// What counts instructions, for loads that measure them.
+    pub instructions: &'a Instructions,
+    /// The requests of the trial's measure, for loads that count instructions.
+    pub counted_requests: &'a CountedRequests,
+}
+
+/// What a trial reports while it is in progress.
+pub enum TrialEvent<'a> {
+    /// The server is being warmed up until it is steady; the time so far.
+    WarmingUp(Duration),
+    /// The load is running.
+    Loading(&'a Progress),
+}
+
+/// Why a trial ended without figures.
+pub(super) enum Stop {
+    Failed(FailureKind, String),
+    Interrupted,
+}
+
+pub(super) fn failed<E: Display>(kind: FailureKind) -> impl Fn(E) -> Stop {
+    move |error| Stop::Failed(kind, error.to_string())
+}
+
+impl TrialSetup<'_> {
+    /// Runs the trial, with the kept server or a new one; `observe` gets its progress, and `instrument` watches the server
+    /// during the load. Returns the record and, unless
+    /// the trial failed, the running server; `None` if the trial was interrupted.
+    pub fn run(
+        &self,
+        kept: Option<Running>,
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+        instrument: &mut dyn Instrument,
+    ) -> Option<(TrialRecord, Option<Running>)> {
+        let started_at = now();
+        let measured = match self.load.by {
+            MeasuredBy::Time => self.measure(kept, observe, instrument),
+            MeasuredBy::Instructions => self.count_instructions(observe),
+        };
+        let (result, running) = match measured {
+            Ok((measurement, running)) => (TrialResult::Measured(measurement), Some(running)),
+            Err(Stop::Failed(kind, message)) => (TrialResult::Failed { kind, message }, None),
+            Err(Stop::Interrupted) => return None,
+        };
+        let record = TrialRecord {
+            trial: self.attempt.trial.clone(),
+            started_at,
+            attempt: 1,
+            noisy: Vec::new(),
+            result,
+        };
+        Some((record, running))
+    }
+
+    fn measure(
+        &self,
+        kept: Option<Running>,
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+        instrument: &mut dyn Instrument,
+    ) -> Result<(Measurement, Running), Stop> {
+        let mut running = match kept {
+            Some(running) => running,
+            None => self.bring_up(self.wrapper.map(|wrapper| (wrapper, 1)))?,
+        };
+        match self.measure_running(&mut running, observe, instrument) {
+            Ok(measurement) => Ok((measurement, running)),
+            Err(stop) => Err(self.exit_or(stop, &mut running.server)),
+        }
+    }
+
+    fn measure_running(
+        &self,
+        running: &mut Running,
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+        instrument: &mut dyn Instrument,
+    ) -> Result<Measurement, Stop> {
+        let searched = self.warm_up(running, observe)?;
+        let logged = u64::from(self.task.workload.log_lines());
+        let lines_before = match logged {
+            0 => 0,
+            _ => running.settled_lines().map_err(unreadable)?,
+        };
+        let meter = Meter::start(&running.server, &self.generator.cpus(self.bench));
+        let meter = meter.map_err(failed(FailureKind::Load))?;
+        instrument.start(&running.server);
+        let mut load = self.load(&mut running.server, None, observe)?;
+        let sampled = meter.finish(load.loaded_s());
+        instrument.finish(&running.server);
+        self.fail_if_exited(&load, &mut running.server)?;
+        self.fail_without_responses(&load, &running.server)?;
+        let log_lines = (logged > 0)
+            .then(|| self.reconcile(running, lines_before, &load))
+            .transpose()?;
+        if let Some(searched) = &searched {
+            // After `reconcile`, which must not count these responses: their lines are already in `lines_before`.
+            searched.add_wrong_to(&mut load);
+        }
+        let Metered {
+            mut server,
+            throttled,
+            noise,
+        } = sampled.map_err(failed(FailureKind::Load))?;
+        load.server_throttled = throttled;
+        if let (Some(server), Some(before)) = (&mut server, running.memory_before_bytes) {
+            server.memory_before_bytes = Some(before);
+        }
+        let measurement = Measurement {
+            server,
+            startup_ns: running.startup_ns.take(),
+            warm_up: self.warm_up_record(running, &load, searched.as_ref()),
+            search: searched.as_ref().and_then(WarmedUp::course),
+            noise,
+            log_lines,
+            log_tail: self.log_tail(&running.server),
+            user_instructions: None,
+            load,
+        };
+        running.loaded_s += measurement.loaded_s();
+        Ok(measurement)
+    }
+
+    /// Warms a new process up until it is steady, if the trial asks for that.
+    fn warm_up(
+        &self,
+        running: &mut Running,
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Result<Option<WarmedUp>, Stop> {
+        if self.attempt.warming == Warming::Fixed || running.is_warmed_up {
+            return Ok(None);
+        }
+        // Whether a server is steady shows in its CPU time.
+        let Some(tree) = running.server.tree() else {
+            return Ok(None);
+        };
+        running.is_warmed_up = true;
+        running.memory_before_bytes = tree.peak_bytes().ok();
+        let each = u64::from(self.task.workload.log_lines());
+        let lines_before = match each {
+            0 => 0,
+            _ => running.server.log_lines().map_err(unreadable)?,
+        };
+        let plan = self.plan(&running.server, None)?;
+        let limit = Duration::from_secs_f64(self.attempt.warmup_limit_s);
+        let report = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
+        let searched = search(
+            &plan,
+            limit,
+            &mut WarmedProcess::new(&mut running.server, tree),
+            self.generator,
+            &self.bench.interrupt,
+            report,
+        );
+        self.fail_if_stopped(&mut running.server)?;
+        let searched = searched.map_err(failed(FailureKind::Load))?;
+        running.loaded_s = searched.searched_s;
+        if each > 0 {
+            let Requests { sent, responded } = Requests::of(&searched.load);
+            settle_log(&mut running.server, lines_before + each * responded);
+            // A warm-up does not count streams, but the server may log a line when one ends.
+            running.in_flight = sent - responded + self.load.streams as u64;
+        }
+        Ok(Some(searched))
+    }
+
+    /// The warm-up for the record; `None` for a load without one, whose first requests are meant to be measured.
+    fn warm_up_record(
+        &self,
+        running: &Running,
+        load: &LoadResult,
+        searched: Option<&WarmedUp>,
+    ) -> Option<WarmUp> {
+        if self.load.warmup_s <= 0.0 {
+            return None;
+        }
+        let own_s = load.warmup.as_ref().map_or(0.0, |warmup| warmup.duration_s);
+        Some(WarmUp {
+            process: self.process,
+            loaded_s: running.loaded_s + own_s,
+            searched_s: searched.map_or(0.0, |searched| searched.searched_s),
+            limit_s: self.attempt.warmup_limit_s.max(self.load.warmup_s),
+            time_to_warm_s: searched.and_then(|searched| searched.time_to_warm_s),
+            still_improving: searched.is_some_and(|searched| searched.still_improving),
+        })
+    }
+
+    /// The name of its logs.
+    pub(super) fn name(&self) -> String {
+        let trial = &self.attempt.trial;
+        format!("{:04}-{}-{}", trial.sequence, trial.server, trial.workload)
+    }
+
+    /// Starts the server and waits until it is ready, and until it has logged the requests of the probes. Under a wrapper it
+    /// may take longer by a factor.
+    pub(super) fn bring_up(&self, wrapper: Option<(&Wrapper, u32)>) -> Result<Running, Stop> {
+        let mut responded = 0;
+        let mut ready = |target: &Target| {
+            let probed = probe(target, self.task, RESPONSE_TIMEOUT, &self.bench.interrupt);
+            responded += u64::from(probed == Probe::Right);
+            probed
+        };
+        let name = self.name();
+        let bench = match wrapper {
+            Some((_, slower)) => &Bench {
+                ready_timeout: self.bench.ready_timeout.saturating_mul(slower),
+                ..self.bench.clone()
+            },
+            None => self.bench,
+        };
+        let wrapper = wrapper.map(|(wrapper, _)| wrapper);
+        let started = Process::bring_up(bench, &name, self.task, self.access, wrapper, &mut ready);
+        match started {
+            Ok((mut server, ready)) => {
+                let logged = u64::from(self.task.workload.log_lines());
+                settle_log(&mut server, logged * responded);
+                Ok(Running::new(server, ready.map(|ready| ready.startup_ns)))
+            }
+            Err(error) if error.is_interrupted() => Err(Stop::Interrupted),
+            Err(error) => {
+                let reason = self.task.hide_in_error(&error.to_string());
+                Err(Stop::Failed(FailureKind::NotReady, reason))
+            }
+        }
+    }
+
+    /// Loads the server, with its requests in batches if there are any; a server that ends meanwhile ends the load.
+    pub(super) fn load(
+        &self,
+        server: &mut Process,
+        batches: Option<Batches>,
+        observe: &mut dyn FnMut(TrialEvent<'_>),
+    ) -> Result<LoadResult, Stop> {
+        if let Some(tool) = self.driver {
+            return self.drive(tool, server);
+        }
+        // Agents cannot count them together.
+        let counted = match self.generator.fleet() {
+            Some(_) => None,
+            None => self.task.draws().map(Arc::new),
+        };
+        let plan = self.plan(server, counted.clone())?;
+        let plan = match batches {
+            None => plan,
+            Some(batches) => LoadPlan {
+                requests: None,
+                batches: Some(batches),
+                ..plan
+            },
+        };
+        let stop = AtomicBool::new(false);
+        let result = self.generator.run(&plan, &stop, &mut |progress| {
+            observe(TrialEvent::Loading(&progress));
+            if self.bench.is_interrupted() || server.exited().is_some() {
+                stop.store(true, Relaxed);
+            }
+        });
+        self.fail_if_stopped(server)?;
+        let result = result.map_err(failed(FailureKind::Load))?;
+        let counted = counted.filter(|counted| counted.has_counted());
+        if let Some(Err(mismatch)) = counted.map(|counted| counted.verdict()) {
+            let message = format!("under load: {mismatch}");
+            return Err(Stop::Failed(FailureKind::NotDrawn, message));
+        }
+        Ok(result)
+    }
+
+    /// Loads the server with another tool.
+    fn drive(&self, tool: &Tool, server: &mut Process) -> Result<LoadResult, Stop> {
+        let drive = Drive {
+            tool,
+            spec: self.load,
+            host: self.target(server)?.authority,
+            cpus: &self.bench.cpus.load,
+        };
+        let quota = ThrottleMeter::own();
+        let load = load_of(self.task, self.load, &drive.host);
+        let result = load.and_then(|load| drive.run(&load, &self.bench.interrupt));
+        self.fail_if_stopped(server)?;
+        let result = result.map_err(|error| format!("{}: {error}", tool.manifest.title));
+        let mut load = result.map_err(failed(FailureKind::Load))?;
+        load.limit_generator_by_quota(quota.throttled());
+        Ok(load)
+    }
+
+    /// How many requests a tool may have sent without reporting them: its warm-up, and those in flight at the end.
+    fn unreported_requests(&self) -> u64 {
+        let loads = if self.load.warmup_s > 0.0 { 2 } else { 1 };
+        match self.driver {
+            Some(_) => (loads * self.load.connections * self.load.pipeline) as u64,
+            None => 0,
+        }
+    }
+
+    fn target(&self, server: &Process) -> Result<Target, Stop> {
+        let target = server.target(self.task);
+        target.map_err(failed(FailureKind::Load))
+    }
+
+    /// A load of what is sent to a server, with the comparison of responses; `counted` compares them instead of the task.
+    fn requests(
+        &self,
+        target: &Target,
+        counted: Option<Arc<CountedDraws>>,
+    ) -> Result<LoadPlan, String> {
+        let address = target.address.into();
+        match &self.task.content {
+            TaskContent::Request { request, expected } => {
+                let (url, request) = request.encode(&target.authority)?;
+                let check: Arc<dyn ResponseCheck> = match counted {
+                    Some(counted) => counted,
+                    None => expected.clone(),
+                };
+                let choice = SampleChoice::AtRandom;
+                Ok(LoadPlan {
+                    sampling: Some(Sampling { check, choice }),
+                    ..LoadPlan::new(address, url, request)
+                })
+            }
+            TaskContent::Scenario(prepared) => {
+                let scenario = prepared.at(&target.authority);
+                let scenario = scenario.map_err(|error| error.to_string())?;
+                let url = scenario.server().as_str().to_owned();
+                let request = LoadRequest::Scenario(scenario, prepared.http());
+                Ok(LoadPlan::new(address, url, request))
+            }
+        }
+    }
+
+    pub(super) fn plan(
+        &self,
+        server: &Process,
+        counted: Option<Arc<CountedDraws>>,
+    ) -> Result<LoadPlan, Stop> {
+        let spec = self.load;
+        let target = self.target(server)?;
+        let requests = self.requests(&target, counted);
+        let requests = requests.map_err(failed(FailureKind::Load))?;
+        let plan = LoadPlan {
+            flow_think_time: flow_think_time(spec),
+            shape: spec.shape.clone(),
+            connections: spec.connections,
+            max_connections: spec.most_connections(),
+            pipeline: spec.pipeline,
+            requests_per_connection: spec.requests_per_connection.and_then(NonZeroU64::new),
+            threads: spec.threads,
+            duration: match spec.by {
+                MeasuredBy::Time => spec.duration_s.map(Duration::from_secs_f64),
+                MeasuredBy::Instructions => Some(longest_load()),
+            },
+            overtime: true,
+            requests: spec.requests,
+            warmup: Duration::from_secs_f64(spec.warmup_s),
+            timeout: Duration::from_secs_f64(spec.timeout_s),
+            deadline: spec.deadline_s.map(Duration::from_secs_f64),
+            seed: spec.seed,
+            spin: spec.spin,
+            streams: spec.streams,
+            first_byte: spec.first_byte,
+            events: spec.events || self.task.workload.is_stream(),
+            cpus: self.bench.cpus.load.clone(),
+            tls: target.client,
+            // A wait for an acknowledgement costs the server no instructions.
+            acknowledges_at_once: spec.by == MeasuredBy::Instructions,
+            ..requests
+        };
+        Ok(self.generator.divide(spec, plan))
+    }
+
+    /// Fails a load without a single ok response, and says which address agents on other machines could perhaps not reach.
+    pub(super) fn fail_without_responses(
+        &self,
+        load: &LoadResult,
+        server: &Process,
+    ) -> Result<(), Stop> {
+        let failed = fail_without_responses(load);
+        let (Err(Stop::Failed(kind, message)), true) = (&failed, self.generator.is_elsewhere())
+        else {
+            return failed;
+        };
+        let address = self.target(server)?.address;
+        Err(Stop::Failed(
+            *kind,
+            format!(
+                "{message}; can the agents reach {address}? See `server_address` in docs/fleet.md"
+            ),
+        ))
+    }
+
+    /// After a load, which ends early if the user stops it or the server ends.
+    pub(super) fn fail_if_stopped(&self, server: &mut Process) -> Result<(), Stop> {
+        if self.bench.is_interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        self.fail_if_exits_within(Duration::ZERO, server)
+    }
+
+    /// After a load whose connections a server that has ended would refuse or reset.
+    pub(super) fn fail_if_exited(
+        &self,
+        load: &LoadResult,
+        server: &mut Process,
+    ) -> Result<(), Stop> {
+        let is_suspect = load.outcomes[Outcome::Refused] + load.outcomes[Outcome::Reset] > 0;
+        let time = if is_suspect { END_TIME } else { Duration::ZERO };
+        self.fail_if_exits_within(time, server)
+    }
+
+    /// Why a trial has failed: the server's end if it has ended, whatever failed first because of that.
+    pub(super) fn exit_or(&self, stop: Stop, server: &mut Process) -> Stop {
+        match &stop {
+            Stop::Interrupted | Stop::Failed(FailureKind::ServerExited, _) => stop,
+            Stop::Failed(..) => match self.fail_if_exits_within(END_TIME, server) {
+                Ok(()) => stop,
+                Err(exit) => exit,
+            },
+        }
+    }
+
+    fn fail_if_exits_within(&self, time: Duration, server: &mut Process) -> Result<(), Stop> {
+        match ended(server, self.task, "during the load", time) {
+            None => Ok(()),
+            Some(reason) => Err(Stop::Failed(FailureKind::ServerExited, reason)),
+        }
+    }
+
+    /// What the server's process has written last, for the record; `None` if that may be a secret that users captured.
+    pub(super) fn log_tail(&self, server: &Process) -> Option<LogTail> {
+        if self.task.captures_secrets() {
+            return None;
+        }
+        let [output, errors] = server.logs()?.ends();
+        LogTail::of(&output, &errors, |text| self.task.hide_secrets(text))
+    }
+
+    /// Compares the number of lines in the server's log with the requests and responses that the generator counted.
+    pub(super) fn reconcile(
+        &self,
+        running: &mut Running,
+        lines_before: u64,
+        load: &LoadResult,
+    ) -> Result<LogLines, Stop> {
+        let each = u64::from(self.task.workload.log_lines());
+        let Requests { sent, responded } = Requests::of(load);
+        let sent = sent + self.unreported_requests();
+        settle_log(&mut running.server, lines_before + each * responded);
+        let lines = running.server.log_lines().map_err(unreadable)?;
+        let lines = LogLines {
+            written: lines - lines_before,
+            least: each * responded,
+            most: each * (sent + running.in_flight),
+        };
+        running.in_flight = sent - responded;
+        if lines.reconciled() {
+            return Ok(lines);
+        }
+        Err(Stop::Failed(
+            FailureKind::NotReconciled,
+            format!(
+                "the server logged {} lines for {} full responses to {} requests",
+                lines.written, responded, sent
+            ),
+        ))
+    }
+}
+
+/// How long a user of a scenario thinks between two requests of a flow. For users with a schedule, think time is what is
+/// between the begins of two flows.
+fn flow_think_time(spec: &LoadSpec) -> Option<Duration> {
+    match spec.shape {
+        LoadShape::UsersClosed { think_time_s } if spec.flows => {
+            Some(Duration::from_secs_f64(think_time_s))
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn unreadable(error: std::io::Error) -> Stop {
+    Stop::Failed(FailureKind::Load, format!("cannot read its log: {error}"))
+}
+
+/// The requests and responses of a load, with its warm-up and the streams beside it.
+struct Requests {
+    /// Requests that reached the server, as far as Prony knows.
+    sent: u64,
+    /// Requests with a complete response.
+    responded: u64,
+}
+
+impl Requests {
+    fn of(load: &LoadResult) -> Self {
+        let mut outcomes = load.outcomes;
+        if let Some(warmup) = &load.warmup {
+            outcomes.merge(&warmup.outcomes);
+        }
+        let held = load.streams.as_ref().map(|streams| streams.outcomes);
+        let held = held.unwrap_or_default();
+        let unsent = outcomes[Outcome::Refused] + outcomes[Outcome::Shed] + held[Outcome::Refused];
+        Self {
+            sent: outcomes.total() + held.total() - unsent + load.resent,
+            responded: outcomes[Outcome::Ok] + outcomes[Outcome::WrongBody] + held[Outcome::Ok],
+        }
+    }
+}
+
+/// Fails a load without a single ok response, or of a scenario without a single ok flow: it has no figure to compare.
+fn fail_without_responses(load: &LoadResult) -> Result<(), Stop> {
+    if load.is_any_ok() {
+        return Ok(());
+    }
+    if let Some(flows) = &load.flows
+        && load.outcomes[Outcome::Ok] > 0
+    {
+        let message = format!("no flow was ok under load: {}", flows.why_none_ok());
+        return Err(Stop::Failed(FailureKind::NoResponse, message));
+    }
+    let outcomes = load.outcomes.iter().filter(|(_, count)| *count > 0);
+    let outcomes: Vec<String> = outcomes
+        .map(|(outcome, count)| format!("{count} {}", outcome.name().replace('_', " ")))
+        .collect();
+    let mut message = if outcomes.is_empty() {
+        "no response came under load".to_owned()
+    } else {
+        format!("no response was ok under load: {}", outcomes.join(", "))
+    };
+    if load.requests > 0 && load.outcomes[Outcome::Unfinished] == load.requests {
+        message.push_str(
+            ": no request had completed when the load ended; measure longer than a response takes",
+        );
+    }
+    if let Some(wrong) = &load.first_wrong {
+        message.push_str(&format!("; the first: {}", wrong.detail));
+    }
+    Err(Stop::Failed(FailureKind::NoResponse, message))
+}

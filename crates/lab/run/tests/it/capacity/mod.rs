@@ -1,0 +1,3 @@
+//! Charts of capacities.
+
+mod golden;

@@ -1,0 +1,69 @@
+//! Sends the requests of a workload to a server, and compares the responses.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use prony_load::{Conversation, EventLoopChoice, LoadPlan, Response, SampleChoice, Sampling};
+use prony_model::LoadResult;
+use prony_run::{ExpectedResponse, Files, PreparedRequest, Workload};
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Calls `test` for each version of HTTP, as a workload writes it, and each event loop.
+pub fn every_way(mut test: impl FnMut(&str, EventLoopChoice)) {
+    for protocol in ["http/1.1", "h2"] {
+        for event_loop in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
+            test(protocol, event_loop);
+        }
+    }
+}
+
+/// The request of a workload whose files are in `folder`, and the response that it expects.
+pub fn prepared(
+    workload: &Workload,
+    folder: &Path,
+) -> Result<(PreparedRequest, ExpectedResponse), String> {
+    let files = Files::new(folder, folder);
+    let exchange = workload.exchange().unwrap();
+    let request = PreparedRequest::new(exchange, &files).map_err(|error| error.to_string())?;
+    let expected = ExpectedResponse::new(exchange, &files).unwrap();
+    let expected = expected.to(&request);
+    Ok((request, expected))
+}
+
+/// A load of the workload, some of whose responses are compared; `change` changes its plan.
+pub fn load(
+    (workload, folder): (&Workload, &Path),
+    server: SocketAddr,
+    choice: SampleChoice,
+    change: impl FnOnce(LoadPlan) -> LoadPlan,
+) -> LoadResult {
+    let (request, check) = prepared(workload, folder).unwrap();
+    let (url, request) = request.encode(&server.to_string()).unwrap();
+    let plan = change(LoadPlan {
+        timeout: TIMEOUT,
+        sampling: Some(Sampling {
+            check: Arc::new(check),
+            choice,
+        }),
+        ..LoadPlan::new(server.into(), url, request)
+    });
+    prony_load::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
+}
+
+/// The responses to a number of requests, one after the other, and the number of connections that they took.
+pub fn converse(
+    request: &PreparedRequest,
+    server: SocketAddr,
+    requests: usize,
+) -> (Vec<Response>, u64) {
+    let (_, request) = request.encode(&server.to_string()).unwrap();
+    let endpoint = server.into();
+    let mut conversation = Conversation::of(&endpoint, &request, None, TIMEOUT);
+    let responses = (0..requests).map(|_| conversation.request().unwrap());
+    let responses = responses.collect();
+    (responses, conversation.connections())
+}

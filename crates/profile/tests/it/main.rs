@@ -1,5 +1,0 @@
-//! The integration tests of this crate, in one program.
-
-mod common;
-mod processes;
-mod runtimes;

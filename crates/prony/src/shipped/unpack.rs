@@ -1,0 +1,145 @@
+//! Unpacks the archive so that its folder is there whole or not at all.
+
+use std::fs::{self, File, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use crate::shipped::unused::{mark_as_used, remove_unused};
+
+/// How the names of temporary folders begin.
+pub const TEMPORARY: &str = ".unpacking-";
+
+/// Unpacking takes less than a second, so the process that created an older temporary folder has ended.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
+
+/// Why the shipped files cannot be unpacked.
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackError {
+    /// The folder for them cannot be created.
+    #[error("cannot create the folder {path} for the servers that Prony ships: {source}")]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// Their files cannot be written.
+    #[error(
+        "cannot write the servers that Prony ships to {path}: {source}; check that the disk has space"
+    )]
+    Write {
+        /// The temporary folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The folder cannot get its name.
+    #[error(
+        "cannot name the folder with the servers that Prony ships {path}: {source}; remove what is there"
+    )]
+    Rename {
+        /// The final path.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+/// The folder with the shipped files. No other process removes it as long as this exists.
+#[derive(Debug)]
+pub struct Unpacked {
+    path: PathBuf,
+    _in_use: Option<File>,
+}
+
+impl Unpacked {
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// `None` if there is no such folder.
+    fn find(path: &Path) -> Option<Self> {
+        let in_use = path.is_dir().then(|| mark_as_used(path)).flatten();
+        // Only now can no other process remove it.
+        path.is_dir().then(|| Self {
+            path: path.to_owned(),
+            _in_use: in_use,
+        })
+    }
+}
+
+/// Unpacks an archive to `parent/name`, unless that folder exists, and removes what other versions have left there.
+pub fn unpack(archive: &[u8], name: &str, parent: &Path) -> Result<Unpacked, UnpackError> {
+    let folder = parent.join(name);
+    let found = Unpacked::find(&folder);
+    remove_unused(parent, name);
+    match found {
+        Some(found) => Ok(found),
+        None => write_whole(archive, folder, parent),
+    }
+}
+
+fn write_whole(archive: &[u8], folder: PathBuf, parent: &Path) -> Result<Unpacked, UnpackError> {
+    let temporary = temporary_folder(parent).map_err(|source| UnpackError::Folder {
+        path: parent.to_owned(),
+        source,
+    })?;
+    write(archive, temporary.path()).map_err(|source| UnpackError::Write {
+        path: temporary.path().to_owned(),
+        source,
+    })?;
+    match fs::rename(temporary.path(), &folder) {
+        Ok(()) => drop(temporary.keep()),
+        // Another process was faster; its folder has the same files.
+        Err(_) if folder.is_dir() => {}
+        Err(source) => {
+            let path = folder;
+            return Err(UnpackError::Rename { path, source });
+        }
+    }
+    let in_use = mark_as_used(&folder);
+    Ok(Unpacked {
+        path: folder,
+        _in_use: in_use,
+    })
+}
+
+/// A new folder in `parent`, removed on drop.
+fn temporary_folder(parent: &Path) -> io::Result<TempDir> {
+    fs::create_dir_all(parent)?;
+    remove_abandoned(parent);
+    tempfile::Builder::new()
+        .prefix(TEMPORARY)
+        // Servers may run as another user.
+        .permissions(Permissions::from_mode(0o755))
+        .tempdir_in(parent)
+}
+
+/// Removes the temporary folders of processes that were killed, as far as possible: another process may remove one too,
+/// or it may belong to another user.
+fn remove_abandoned(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten();
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let name = path.file_name().unwrap_or_default();
+        if name.to_string_lossy().starts_with(TEMPORARY) && is_abandoned(&path) {
+            let _ = fs::remove_dir_all(path);
+        }
+    }
+}
+
+fn is_abandoned(folder: &Path) -> bool {
+    let modified = fs::symlink_metadata(folder).and_then(|found| found.modified());
+    modified.is_ok_and(|then| then.elapsed().is_ok_and(|age| age > ABANDONED))
+}
+
+fn write(archive: &[u8], folder: &Path) -> io::Result<()> {
+    let mut archive = tar::Archive::new(archive);
+    // Build tools compare times, so files are as old as the folder.
+    archive.set_preserve_mtime(false);
+    archive.unpack(folder)
+}

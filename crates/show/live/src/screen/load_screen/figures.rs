@@ -1,0 +1,202 @@
+//! The figures: rate, percentiles, errors, and how busy generator and server are.
+
+use prony_load::LatencyBands;
+use prony_present::number::{self, NONE};
+use prony_present::terminal::wrapped;
+use prony_stats::supports_percentile;
+use ratatui::text::{Line, Span};
+
+use super::model::{LoadModel, ServerUse, per_second};
+use crate::screen::style::Styles;
+
+/// From this share of a CPU on the generator may be what limits the load.
+const BUSY: f64 = 0.9;
+/// The columns of a heading before figures, with the space after it.
+const HEAD: usize = 10;
+
+const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+
+/// `rate      45.3 k req/s of 50.0 k scheduled, mean 44.1 k`.
+pub fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
+    let second = model.history.last_second();
+    let in_second = |count: u64, seconds: f64| per_second(count as f64, seconds);
+    let (now, errors) = second.map_or((0.0, 0.0), |it| {
+        let seconds = it.seconds();
+        (in_second(it.ok, seconds), in_second(it.errors, seconds))
+    });
+    let mut spans = vec![
+        head("rate", styles),
+        Span::styled(number::rate(now), styles.strong()),
+    ];
+    if let Some(due) = model.due() {
+        spans.push(Span::raw(format!(" of {} scheduled", number::count(due))));
+    }
+    if !model.is_warming_up() && model.last.ok > 0 {
+        let mean = number::count(model.mean_rate());
+        spans.push(Span::styled(format!(", mean {mean}"), styles.soft()));
+    }
+    if errors > 0.0 {
+        let errors = number::rate_of("errors", errors);
+        spans.push(Span::styled(format!(", {errors}"), styles.bad()));
+    }
+    Line::from(spans)
+}
+
+/// `flows     120 flows/s, 3,456 ok, 2 failed`.
+pub fn flows<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
+    let second = model.history.last_second();
+    let now = second.map_or(0.0, |it| per_second(it.ok_flows as f64, it.seconds()));
+    let mut spans = vec![
+        head("flows", styles),
+        Span::styled(number::rate_of("flows", now), styles.strong()),
+        Span::raw(format!(", {} ok", number::exact(model.last.ok_flows))),
+    ];
+    if model.last.failed_flows > 0 {
+        let failed = format!(", {} failed", number::exact(model.last.failed_flows));
+        spans.push(Span::styled(failed, styles.bad()));
+    }
+    Line::from(spans)
+}
+
+/// Three lines: a title, the percentiles of the phase so far, and those of the last second.
+pub fn percentiles<'a>(model: &LoadModel, styles: &Styles) -> Vec<Line<'a>> {
+    let titles = PERCENTILES.map(|(title, _)| format!("{title:>9}"));
+    let second = model.history.last_second().map(|it| it.latency);
+    let phase = if model.is_warming_up() {
+        "warm-up"
+    } else {
+        "so far"
+    };
+    vec![
+        Line::styled(
+            format!("{:<HEAD$}{}", "latency", titles.concat()),
+            styles.soft(),
+        ),
+        values(phase, Some(&model.last.latency), styles),
+        values("last 1 s", second.as_ref(), styles),
+    ]
+}
+
+fn values<'a>(title: &'a str, latency: Option<&LatencyBands>, styles: &Styles) -> Line<'a> {
+    let mut spans = vec![head(title, styles)];
+    let values = PERCENTILES.map(|(_, share)| quantile(latency, share));
+    spans.extend(values.map(|value| Span::raw(format!("{value:>9}"))));
+    Line::from(spans)
+}
+
+/// One line of at most `width` columns with the percentiles of the phase so far, for little room.
+pub fn short_percentiles<'a>(model: &LoadModel, width: usize) -> Line<'a> {
+    let mut line = String::new();
+    for (title, share) in PERCENTILES {
+        let value = quantile(Some(&model.last.latency), share);
+        let longer = format!("{line}{title} {value}  ");
+        if longer.trim_end().chars().count() <= width {
+            line = longer;
+        }
+    }
+    Line::from(line)
+}
+
+/// A percentile, if enough responses were slower for it to mean anything.
+fn quantile(latency: Option<&LatencyBands>, share: f64) -> String {
+    let latency = latency.filter(|all| supports_percentile(all.total(), 1.0 - share));
+    let value = latency.and_then(|all| all.quantile(share));
+    value.map_or(NONE.to_owned(), number::duration)
+}
+
+/// The errors by kind, in lines of at most `width` columns.
+pub fn errors<'a>(model: &LoadModel, width: usize, styles: &Styles) -> Vec<Line<'a>> {
+    let all = model.last.errors;
+    if all == 0 {
+        return vec![Line::from(vec![head("errors", styles), Span::raw("none")])];
+    }
+    let kinds = model.errors().into_iter().map(|(outcome, count)| {
+        let name = outcome.name().replace('_', " ");
+        format!("{} {name}", number::exact(count))
+    });
+    let kinds: Vec<String> = kinds.collect();
+    let share = all as f64 / (all + model.last.ok) as f64;
+    let mut text = format!("{} ({})", number::exact(all), number::share(share));
+    if !kinds.is_empty() {
+        text += &format!(": {}", kinds.join(", "));
+    }
+    let parts = wrapped(&text, width.saturating_sub(HEAD).max(1));
+    let line = |(at, part): (usize, String)| {
+        let title = if at == 0 { "errors" } else { "" };
+        Line::from(vec![head(title, styles), Span::styled(part, styles.bad())])
+    };
+    parts.into_iter().enumerate().map(line).collect()
+}
+
+/// Whether the generator is so busy that it may limit the load.
+pub fn is_generator_busy(model: &LoadModel) -> bool {
+    model.last.busy > BUSY
+}
+
+/// `generator 42 % busy  lag p50 12 µs, p99 120 µs  received 12 MiB/s`.
+pub fn generator<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
+    let busy = format!("{:.0} % busy", model.last.busy * 100.0);
+    let mut spans = vec![head("generator", styles)];
+    spans.push(if is_generator_busy(model) {
+        Span::styled(format!("{busy}: may limit the load"), styles.warning())
+    } else {
+        Span::raw(busy)
+    });
+    let Some(second) = model.history.last_second() else {
+        return Line::from(spans);
+    };
+    if model.last.lag.total() > 0 {
+        let [p50, p99] = [0.5, 0.99].map(|share| quantile(Some(&second.lag), share));
+        spans.push(Span::raw(format!("  lag p50 {p50}, p99 {p99}")));
+    }
+    let [received, sent] = [second.bytes_read, second.bytes_written]
+        .map(|bytes| number::transfer(per_second(bytes as f64, second.seconds()).round()));
+    spans.push(Span::raw(format!("  {received} in, {sent} out")));
+    Line::from(spans)
+}
+
+/// `server    132 % of a CPU  45.1 MiB  3 processes`.
+pub fn server<'a>(used: &ServerUse, styles: &Styles) -> Line<'a> {
+    let mut spans = vec![head("server", styles)];
+    match used {
+        ServerUse::Ended => spans.push(Span::styled("its process has ended", styles.bad())),
+        ServerUse::Running {
+            cpus,
+            memory_bytes,
+            processes,
+        } => {
+            let memory = number::bytes(*memory_bytes as f64);
+            let mut text = format!("{:.0} % of a CPU  {memory} of memory", cpus * 100.0);
+            if *processes > 1 {
+                text += &format!("  {processes} processes");
+            }
+            spans.push(Span::raw(text));
+        }
+    }
+    Line::from(spans)
+}
+
+/// An agent that may be lost.
+pub fn silent<'a>(agent: &str, styles: &Styles) -> Line<'a> {
+    Line::styled(agent.to_owned(), styles.warning())
+}
+
+fn head<'a>(title: &str, styles: &Styles) -> Span<'a> {
+    Span::styled(format!("{title:<HEAD$}"), styles.soft())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_needs_ten_slower_responses() {
+        let shown = |count, share| {
+            let mut latency = LatencyBands::default();
+            latency.add(1_000_000, count);
+            quantile(Some(&latency), share) != NONE
+        };
+        assert!(shown(100, 0.9) && !shown(99, 0.9));
+        assert!(shown(10_000, 0.999) && !shown(9_999, 0.999));
+    }
+}

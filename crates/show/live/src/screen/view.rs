@@ -1,0 +1,140 @@
+//! What all screens have: they pause, show a help, and end what they show.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::Frame;
+use ratatui::text::{Line, Span};
+
+use crate::screen::help;
+use crate::screen::style::Styles;
+
+/// A screen. It is fed with updates and keys, and draws itself when its owner says so. All times count from its beginning.
+#[derive(Debug)]
+pub struct Screen<V: View> {
+    model: V::Model,
+    /// What is shown instead while the view is paused, and since when.
+    paused: Option<(Box<V::Model>, Duration)>,
+    view: V,
+    is_help_shown: bool,
+    pub(crate) styles: Styles,
+}
+
+/// What is particular to a screen.
+pub trait View: Send + 'static {
+    /// What it knows.
+    type Model: Clone + Send;
+    /// Something that happened.
+    type Update: Send + 'static;
+    /// The name of what it shows: `load`.
+    const NAME: &'static str;
+    /// What its help says.
+    const HELP: &'static [&'static str];
+
+    /// Takes what happened.
+    fn update(model: &mut Self::Model, update: Self::Update);
+
+    /// Takes a key that not all screens have.
+    fn key(&mut self, key: KeyCode, model: &Self::Model);
+
+    /// Names these keys, each after two spaces, if a line of this width has room for them.
+    fn keys(&self, width: u16) -> String;
+
+    /// Draws all but the help.
+    fn draw(&mut self, frame: &mut Frame<'_>, model: &Self::Model, look: &Look);
+}
+
+/// What a frame needs besides the model.
+#[derive(Debug)]
+pub struct Look {
+    /// The time that is shown.
+    pub(crate) at: Duration,
+    /// The line that names the keys.
+    pub(crate) keys: Line<'static>,
+    pub(crate) styles: Styles,
+}
+
+/// What a key means for the run or the load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Nothing.
+    None,
+    /// End it, and keep what was measured.
+    End,
+}
+
+impl<V: View> Screen<V> {
+    /// Colours only stress what symbols say; without `colour` there are none.
+    pub(crate) fn of(model: V::Model, view: V, colour: bool) -> Self {
+        Self {
+            model,
+            paused: None,
+            view,
+            is_help_shown: false,
+            styles: Styles::new(colour),
+        }
+    }
+
+    /// Takes what happened.
+    pub fn update(&mut self, update: V::Update) {
+        V::update(&mut self.model, update);
+    }
+
+    /// Takes a key that was pressed. Returns what it means for what the screen shows.
+    pub fn key(&mut self, key: KeyEvent, at: Duration) -> Action {
+        if key.kind == KeyEventKind::Release {
+            return Action::None;
+        }
+        match key.code {
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return Action::End;
+            }
+            KeyCode::Char('q') => return Action::End,
+            KeyCode::Char('p' | ' ') => self.pause(at),
+            KeyCode::Char('?' | 'h') => self.is_help_shown = !self.is_help_shown,
+            KeyCode::Esc => self.is_help_shown = false,
+            other => self.view.key(other, &self.model),
+        }
+        Action::None
+    }
+
+    fn pause(&mut self, at: Duration) {
+        self.paused = match self.paused {
+            Some(_) => None,
+            None => Some((Box::new(self.model.clone()), at)),
+        };
+    }
+
+    /// Draws the whole screen.
+    pub fn draw(&mut self, frame: &mut Frame<'_>, at: Duration) {
+        let area = frame.area();
+        let keys = self.keys(area.width);
+        let (model, at) = match &self.paused {
+            Some((model, at)) => (&**model, *at),
+            None => (&self.model, at),
+        };
+        let styles = self.styles;
+        self.view.draw(frame, model, &Look { at, keys, styles });
+        if self.is_help_shown {
+            help::draw(frame, area, V::HELP, &styles);
+        }
+    }
+
+    fn keys(&self, width: u16) -> Line<'static> {
+        let name = V::NAME;
+        match self.paused {
+            Some(_) => Line::from(vec![
+                Span::styled(
+                    format!("VIEW PAUSED, the {name} goes on"),
+                    self.styles.selected(),
+                ),
+                Span::raw("  p go on  q end, keep results  ? help"),
+            ]),
+            None => {
+                let own = self.view.keys(width);
+                let keys = format!("q end, keep results  p pause{own}  ? help");
+                Line::styled(keys, self.styles.soft())
+            }
+        }
+    }
+}

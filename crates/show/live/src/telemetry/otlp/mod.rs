@@ -1,0 +1,153 @@
+//! The body of a push over OTLP/HTTP, and of the response to it.
+
+mod messages;
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use prost::Message;
+
+use self::messages::{
+    AnyValue, CUMULATIVE, Data, ExportMetricsServiceRequest, ExportMetricsServiceResponse, Gauge,
+    HistogramDataPoint, Histograms, InstrumentationScope, KeyValue, NumberDataPoint, NumberValue,
+    OneMetric, Resource, ResourceMetrics, ScopeMetrics, Sum, Text,
+};
+use crate::telemetry::figures::Figures;
+use crate::telemetry::load_resource::LoadResource;
+use crate::telemetry::metrics::{self, Histogram, Labels, Metric, Points};
+
+/// What follows the URL of a receiver.
+pub const PATH: &str = "/v1/metrics";
+/// The `Content-Type` field of a push.
+pub const CONTENT_TYPE: &str = "application/x-protobuf";
+
+/// The body of a push: the figures at `now` of a load that has run since `begun`.
+pub fn request(
+    resource: &LoadResource,
+    figures: &Figures,
+    begun: SystemTime,
+    now: SystemTime,
+) -> Vec<u8> {
+    let time = Time {
+        begun: nanoseconds(begun),
+        // The system's clock may be set back.
+        now: nanoseconds(now.max(begun)),
+    };
+    let metrics = metrics::of(figures);
+    let metrics = metrics.into_iter().map(|metric| time.metric(metric));
+    let scope = InstrumentationScope {
+        name: "prony".into(),
+        version: resource.version.clone(),
+    };
+    let attributes = resource.attributes();
+    let resource = Resource {
+        attributes: attributes.map(|(key, value)| attribute(key, value)).into(),
+    };
+    let request = ExportMetricsServiceRequest {
+        resource_metrics: vec![ResourceMetrics {
+            resource: Some(resource),
+            scope_metrics: vec![ScopeMetrics {
+                scope: Some(scope),
+                metrics: metrics.collect(),
+            }],
+        }],
+    };
+    request.encode_to_vec()
+}
+
+/// Why the receiver rejected some of the figures, by the body of its response; `None` if it took them all.
+pub fn rejection(response: &[u8]) -> Option<String> {
+    let response = ExportMetricsServiceResponse::decode(response).ok()?;
+    let partial = response.partial_success?;
+    (partial.rejected_data_points > 0).then(|| {
+        let count = partial.rejected_data_points;
+        format!("it rejected {count} data points: {}", partial.error_message)
+    })
+}
+
+fn nanoseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Since when figures count, and when they were taken, in nanoseconds since 1970.
+#[derive(Clone, Copy)]
+struct Time {
+    begun: u64,
+    now: u64,
+}
+
+impl Time {
+    fn metric(self, metric: Metric) -> OneMetric {
+        OneMetric {
+            name: metric.name.into(),
+            description: metric.help.into(),
+            unit: metric.unit.code().into(),
+            data: Some(self.data(metric.points)),
+        }
+    }
+
+    fn data(self, points: Points) -> Data {
+        match points {
+            Points::Gauge(value) => Data::Gauge(Gauge {
+                data_points: vec![self.number(&Vec::new(), NumberValue::Double(value))],
+            }),
+            Points::Counters(points) => {
+                let points = points.iter().map(|(labels, count)| {
+                    let count = i64::try_from(*count).unwrap_or(i64::MAX);
+                    self.number(labels, NumberValue::Int(count))
+                });
+                Data::Sum(Sum {
+                    data_points: points.collect(),
+                    aggregation_temporality: CUMULATIVE,
+                    is_monotonic: true,
+                })
+            }
+            Points::Histograms(points) => {
+                let points = points.into_iter();
+                let points = points.map(|(labels, histogram)| self.histogram(&labels, histogram));
+                Data::Histogram(Histograms {
+                    data_points: points.collect(),
+                    aggregation_temporality: CUMULATIVE,
+                })
+            }
+        }
+    }
+
+    fn number(self, labels: &Labels, value: NumberValue) -> NumberDataPoint {
+        NumberDataPoint {
+            attributes: attributes(labels),
+            start_time_unix_nano: self.begun,
+            time_unix_nano: self.now,
+            value: Some(value),
+        }
+    }
+
+    fn histogram(self, labels: &Labels, histogram: Histogram) -> HistogramDataPoint {
+        HistogramDataPoint {
+            attributes: attributes(labels),
+            start_time_unix_nano: self.begun,
+            time_unix_nano: self.now,
+            count: histogram.count(),
+            sum: Some(histogram.sum_s),
+            bucket_counts: histogram.counts,
+            explicit_bounds: Histogram::bounds().collect(),
+        }
+    }
+}
+
+fn attributes(labels: &Labels) -> Vec<KeyValue> {
+    let labels = labels.iter();
+    labels.map(|(key, value)| attribute(key, value)).collect()
+}
+
+fn attribute(key: &str, value: &str) -> KeyValue {
+    KeyValue {
+        key: key.into(),
+        value: Some(AnyValue {
+            value: Some(Text::String(value.into())),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

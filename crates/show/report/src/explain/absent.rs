@@ -1,0 +1,102 @@
+//! What could not be measured, each reason once.
+
+use prony_model::Unavailable;
+use prony_present::words::list;
+
+use crate::explain::summary::WorkloadCosts;
+
+/// Something that could not be measured, and on which servers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Absent {
+    /// What, why, and what changes it.
+    pub reason: Unavailable,
+    /// The servers that it concerns.
+    pub servers: Vec<String>,
+    /// Whether it concerns every server.
+    pub everywhere: bool,
+}
+
+/// What could not be measured.
+pub fn of(workloads: &[WorkloadCosts<'_>]) -> Vec<Absent> {
+    let mut found: Vec<Absent> = Vec::new();
+    let servers = || workloads.iter().flat_map(|workload| &workload.servers);
+    for server in servers() {
+        for reason in &server.of.unavailable {
+            note(&mut found, reason, server.server());
+        }
+    }
+    for absent in &mut found {
+        absent.everywhere = servers().all(|one| absent.servers.iter().any(|id| id == one.server()));
+    }
+    found
+}
+
+fn note(found: &mut Vec<Absent>, reason: &Unavailable, server: &str) {
+    let absent = match found.iter().position(|one| one.reason == *reason) {
+        Some(place) => &mut found[place],
+        None => {
+            found.push(Absent {
+                reason: reason.clone(),
+                servers: Vec::new(),
+                everywhere: false,
+            });
+            let last = found.len() - 1;
+            &mut found[last]
+        }
+    };
+    if !absent.servers.iter().any(|id| id == server) {
+        absent.servers.push(server.to_owned());
+    }
+}
+
+impl Absent {
+    /// What was not measured, on which servers, why, and the command that changes it.
+    pub fn sentence(&self) -> String {
+        let Unavailable { what, why, remedy } = &self.reason;
+        let place = if self.everywhere {
+            String::new()
+        } else {
+            format!(" ({})", list(&self.servers))
+        };
+        let remedy = remedy
+            .as_ref()
+            .map_or_else(String::new, |command| format!(". To allow it: {command}"));
+        format!("{what}{place}: {why}{remedy}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::builder::Builder;
+    use crate::explain::summary::ExplanationSummary;
+
+    #[test]
+    fn each_reason_is_given_once_with_the_servers_that_it_concerns() {
+        let reason = |what: &str, remedy: Option<&str>| Unavailable {
+            what: what.into(),
+            why: "the kernel forbids it".into(),
+            remedy: remedy.map(str::to_owned),
+        };
+        let builders = [
+            Builder::server("a"),
+            Builder::server("b"),
+            Builder::server("a").events(),
+        ];
+        let mut all = builders.map(Builder::done);
+        for one in &mut all {
+            one.unavailable
+                .push(reason("system calls by name", Some("sudo x")));
+        }
+        all[1].unavailable.push(reason("cycles", None));
+        let summary = ExplanationSummary::of(&all);
+        let sentences = summary.absent.iter().map(Absent::sentence);
+        assert_eq!(
+            sentences.collect::<Vec<_>>(),
+            [
+                "system calls by name: the kernel forbids it. To allow it: sudo x",
+                "cycles (b): the kernel forbids it",
+            ]
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! Context switches.
+
+use prony_model::CostFigure;
+use prony_present::number::about_times;
+use prony_stats::Estimate;
+
+use super::{above, each, range_of_others};
+use crate::explain::costs::ServerCosts;
+use crate::explain::summary::WorkloadCosts;
+
+/// A server stands out if it has this many times the switches of each other server.
+const FAR: f64 = 3.0;
+/// Fewer switches for each request do not matter.
+const LEAST: f64 = 0.1;
+
+/// The server whose threads wait far more often than those of the others.
+pub fn voluntary(workload: &WorkloadCosts<'_>) -> Option<String> {
+    let Outstanding {
+        server,
+        times,
+        others,
+    } = outstanding(workload, CostFigure::VoluntarySwitches)?;
+    Some(format!(
+        "Threads of {server} give up their CPU to wait {times} times {}, {others}.",
+        each(workload.unit)
+    ))
+}
+
+/// The server that the kernel interrupts far more often than the others.
+pub fn involuntary(workload: &WorkloadCosts<'_>) -> Option<String> {
+    let Outstanding {
+        server,
+        times,
+        others,
+    } = outstanding(workload, CostFigure::InvoluntarySwitches)?;
+    Some(format!(
+        "The kernel takes the CPU from threads of {server} {times} times {}, {others}; more of them want to run than have a CPU.",
+        each(workload.unit)
+    ))
+}
+
+/// A server far above all others, with its figure and those of the others.
+struct Outstanding<'w> {
+    server: &'w str,
+    times: String,
+    others: String,
+}
+
+fn outstanding<'w>(workload: &WorkloadCosts<'w>, figure: CostFigure) -> Option<Outstanding<'w>> {
+    fn of<'s>(server: &'s ServerCosts<'_>, figure: CostFigure) -> Option<&'s Estimate> {
+        server.figure(figure)
+    }
+    workload.servers.iter().find_map(|server| {
+        let times = of(server, figure).filter(|times| above(times, LEAST))?;
+        let others = range_of_others(workload, &[server.server()], |other| of(other, figure))?;
+        let is_far = above(times, FAR * others.highest_end);
+        is_far.then(|| Outstanding {
+            server: server.server(),
+            times: about_times(times.median),
+            others: others.words(),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::assert_says;
+    use super::*;
+
+    #[test]
+    fn three_times_the_switches_of_all_others_stand_out() {
+        assert_says(
+            voluntary,
+            "
+            a voluntary-switches=1.8 + b voluntary-switches=0.2 + c voluntary-switches=0.1 | Threads of a give up their CPU to wait 1.8 times a request, the others 0.1 to 0.2.
+            a voluntary-switches=0.2 + b voluntary-switches=0.64 + c voluntary-switches=0.1 | Threads of b…
+            a voluntary-switches=0.6 + b voluntary-switches=0.2 + c voluntary-switches=0.1 | -
+            // Too few to matter.
+            a voluntary-switches=0.1 + b voluntary-switches=0.001 + c voluntary-switches=0.001 | -
+            a voluntary-switches=0.105 + b voluntary-switches=0.001 + c voluntary-switches=0.001 | …
+            // Without others, or others that are known.
+            a voluntary-switches=9 | -
+            a voluntary-switches=9 + b | -
+            ",
+        );
+    }
+
+    #[test]
+    fn involuntary_switches_have_their_own_sentence() {
+        assert_says(
+            involuntary,
+            "
+            a involuntary-switches=0.9 + b involuntary-switches=0.1 | The kernel takes the CPU from threads of a 0.9 times a request, the other 0.1; more of them want to run than have a CPU.
+            a involuntary-switches=0.3 + b involuntary-switches=0.1 | -
+            ",
+        );
+    }
+}

@@ -1,0 +1,6 @@
+//! Regression checks.
+
+mod golden;
+mod sample;
+mod sessions;
+mod verdicts;

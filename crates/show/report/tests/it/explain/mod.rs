@@ -1,0 +1,4 @@
+//! Explanations.
+
+mod golden;
+mod sample;

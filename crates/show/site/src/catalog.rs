@@ -1,0 +1,222 @@
+//! All runs of a store, without their trials: what every page is made from.
+
+use std::collections::BTreeMap;
+
+use prony_model::{Run, RunEnd};
+use prony_report::RunSummary;
+use prony_report::compare::{Comparison, Incomparable, Question, Side, Tally};
+use prony_store::{Store, StoreError};
+
+use crate::digest::{Recorded, RunChange, RunDigest};
+use crate::machine::MachineKey;
+use crate::page_address::PageAddress;
+
+/// All runs of a store.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    /// The runs, the oldest first.
+    pub runs: Vec<RunDigest>,
+    /// The runs that could not be read.
+    pub left_out: Vec<LeftOut>,
+    /// The comparisons that have a page, the newest run first.
+    pub comparisons: Vec<Compared>,
+    /// Which runs of a suite have nothing to compare, and why, a line each.
+    pub incomparable: Vec<String>,
+    /// What of the possible comparisons has no page, in sentences.
+    pub limits: Vec<String>,
+}
+
+/// A run that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Its id.
+    pub id: String,
+    /// Why, and what to do.
+    pub why: String,
+}
+
+/// A comparison that has a page.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// Its page.
+    pub address: PageAddress,
+    /// The suite.
+    pub suite: String,
+    /// What is compared: `each run with the one before`.
+    pub kind: &'static str,
+    /// The older side.
+    pub base: String,
+    /// The newer side.
+    pub new: String,
+    /// How many comparisons have each finding.
+    pub tally: Tally,
+}
+
+/// What the pages of a run and of the one before it in its suite compare.
+pub const WITH_BEFORE: &str = "with the run before";
+/// What the page of a run of `prony ab` compares.
+pub const REVISIONS: &str = "revisions of a run";
+
+impl Compared {
+    /// Two runs.
+    pub fn runs(base: &str, new: &Run, kind: &'static str, tally: Tally) -> Self {
+        Self {
+            address: PageAddress::runs(base, &new.id),
+            suite: new.suite.clone(),
+            kind,
+            base: base.to_owned(),
+            new: new.id.clone(),
+            tally,
+        }
+    }
+
+    /// Two servers of a run.
+    pub fn servers(run: &Run, pair: [&str; 2], kind: &'static str, tally: Tally) -> Self {
+        let [base, new] = pair;
+        Self {
+            address: PageAddress::servers(&run.id, base, new),
+            suite: run.suite.clone(),
+            kind,
+            base: base.to_owned(),
+            new: new.to_owned(),
+            tally,
+        }
+    }
+}
+
+impl Catalog {
+    /// A run.
+    pub fn run(&self, id: &str) -> Option<&RunDigest> {
+        self.runs.iter().find(|digest| digest.run.id == id)
+    }
+
+    /// The newest run of each suite, the newest first.
+    pub fn latest(&self) -> Vec<&RunDigest> {
+        let mut latest: Vec<&RunDigest> = Vec::new();
+        for digest in self.runs.iter().rev() {
+            if !latest
+                .iter()
+                .any(|known| known.run.suite == digest.run.suite)
+            {
+                latest.push(digest);
+            }
+        }
+        latest
+    }
+
+    /// The newest run of a suite that was run to its end.
+    pub fn latest_complete(&self, suite: &str) -> Option<&RunDigest> {
+        let mut runs = self.runs.iter().rev();
+        runs.find(|digest| digest.run.suite == suite && digest.run.end == RunEnd::Complete)
+    }
+
+    /// The ids of all servers, each with the runs that requested it, the oldest first.
+    pub fn servers(&self) -> BTreeMap<&str, Vec<&RunDigest>> {
+        let mut servers: BTreeMap<&str, Vec<&RunDigest>> = BTreeMap::new();
+        for digest in &self.runs {
+            for server in &digest.run.servers {
+                servers.entry(&server.id).or_default().push(digest);
+            }
+        }
+        servers
+    }
+
+    /// The machines, each with its runs, the oldest first.
+    pub fn machines(&self) -> BTreeMap<MachineKey, Vec<&RunDigest>> {
+        let mut machines: BTreeMap<MachineKey, Vec<&RunDigest>> = BTreeMap::new();
+        for digest in &self.runs {
+            machines
+                .entry(MachineKey::of(&digest.run))
+                .or_default()
+                .push(digest);
+        }
+        machines
+    }
+
+    /// Sorts the runs by their start.
+    pub fn sort(&mut self) {
+        let key = |digest: &RunDigest| (digest.run.started_at.clone(), digest.run.id.clone());
+        self.runs.sort_by_key(key);
+    }
+}
+
+/// Reads a run with its trials.
+///
+/// # Errors
+/// If the record file cannot be read, or a record in it.
+pub fn read(store: &Store, id: &str) -> Result<Recorded, StoreError> {
+    Ok(Recorded {
+        run: store.run(id)?,
+        trials: store.trials(id)?,
+    })
+}
+
+/// What a run's page shows.
+pub struct Summarized {
+    /// The digest.
+    pub digest: RunDigest,
+    /// The summary of its tables.
+    pub summary: RunSummary,
+    /// The comparison that it was made for, if it was made for one.
+    pub verdict: Option<Comparison>,
+}
+
+/// Summarizes a run.
+pub fn summarize(recorded: &Recorded) -> Summarized {
+    let summary = RunSummary::of(&recorded.run, &recorded.trials);
+    let verdict = Comparison::of_run(&recorded.run, &recorded.trials);
+    Summarized {
+        digest: RunDigest::of(recorded, &summary, verdict.as_ref()),
+        summary,
+        verdict,
+    }
+}
+
+/// Compares two runs by the rules of `prony compare`.
+///
+/// # Errors
+/// If they have nothing to compare.
+pub fn compare(base: &Recorded, new: &Recorded) -> Result<Comparison, Incomparable> {
+    compare_sides(side(base, None), side(new, None))
+}
+
+/// Compares two servers of a run, or of two runs.
+///
+/// # Errors
+/// If there is nothing to compare, or a run lacks its server.
+pub fn compare_sides(base: Side<'_>, new: Side<'_>) -> Result<Comparison, Incomparable> {
+    let pair = base.server.zip(new.server).map(|(base, new)| [base, new]);
+    let is_its_own = base.run.id == new.run.id && pair.is_some() && pair == base.run.compared();
+    // A run that was made for this comparison says how its figures are to be judged.
+    let question = if is_its_own {
+        Question::of_command(&base.run.command)
+    } else {
+        Question::default()
+    };
+    Comparison::of(base, new, &question)
+}
+
+/// A side of a comparison.
+pub fn side<'a>(recorded: &'a Recorded, server: Option<&'a str>) -> Side<'a> {
+    Side {
+        run: &recorded.run,
+        trials: &recorded.trials,
+        server,
+    }
+}
+
+/// How a run's figures changed since the run before.
+pub fn change(before: &Recorded, now: &Recorded) -> Option<RunChange> {
+    let comparison = compare(before, now).ok()?;
+    Some(RunChange::of(&comparison))
+}
+
+/// Why two sides have no comparison, in one line.
+pub fn why_not(error: &Incomparable) -> String {
+    error
+        .to_string()
+        .lines()
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join("; ")
+}

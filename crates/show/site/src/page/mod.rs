@@ -1,0 +1,76 @@
+//! The pages of the site.
+
+mod comparison;
+mod front;
+mod machine;
+mod run;
+mod server;
+
+pub use comparison::{list as comparisons, of_runs, of_servers};
+pub use front::front;
+pub use machine::machine;
+pub use run::{RunLinks, run};
+pub use server::server;
+
+use prony_model::RunEnd;
+use prony_present::table::{Cell, Colour, Head};
+use prony_report::compare::Finding;
+
+use crate::digest::RunDigest;
+use crate::machine::MachineKey;
+use crate::page_address::PageAddress;
+
+fn words(titles: &[&'static str]) -> Vec<Head> {
+    titles.iter().map(|title| Head::words(title)).collect()
+}
+
+/// A cell that leads to another page.
+fn linked(text: impl Into<String>, to: &PageAddress, here: &PageAddress) -> Cell {
+    Cell {
+        href: to.from(here),
+        ..Cell::text(text)
+    }
+}
+
+fn machine_cell(digest: &RunDigest, here: &PageAddress) -> Cell {
+    let name = MachineKey::of(&digest.run).name;
+    linked(name.clone(), &PageAddress::Machine(name), here)
+}
+
+fn run_cell(digest: &RunDigest, here: &PageAddress) -> Cell {
+    let id = &digest.run.id;
+    linked(id, &PageAddress::Run(id.clone()), here)
+}
+
+fn colour_of(finding: Finding) -> Colour {
+    match finding {
+        Finding::Worse => Colour::Bad,
+        Finding::Improved => Colour::Good,
+        Finding::Inconclusive | Finding::Limited => Colour::Warning,
+        Finding::NoChangeSeen => Colour::Soft,
+    }
+}
+
+/// How a run ended, unless it is complete.
+fn end_cell(digest: &RunDigest) -> Cell {
+    let colour = match digest.run.end {
+        RunEnd::Complete => Colour::Soft,
+        _ => Colour::Warning,
+    };
+    Cell {
+        colour: Some(colour),
+        ..Cell::text(end(digest.run.end))
+    }
+}
+
+fn end(end: RunEnd) -> &'static str {
+    match end {
+        RunEnd::Open => "still going on, or killed",
+        other => other.name(),
+    }
+}
+
+/// The last line of a page of the site.
+fn footer() -> String {
+    format!("Written by Prony {}", env!("CARGO_PKG_VERSION"))
+}
