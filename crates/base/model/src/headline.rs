@@ -69,7 +69,7 @@ impl Measurement {
 
 #[cfg(test)]
 mod tests {
-    use crate::{LatencyHistogram, LoadShape, Outcome, TrialResult, sample};
+    use crate::{LatencyHistogram, LoadShape, Outcome, Seconds, TrialResult, sample};
 
     #[test]
     fn closed_loops_compare_by_rate_and_open_loops_by_median_latency() {
@@ -81,7 +81,9 @@ mod tests {
         assert_eq!(trial.headline(), Some(100.0));
         trial.load.rate_per_s = 0.0;
         assert_eq!(trial.headline(), None);
-        trial.load.load.shape = LoadShape::UsersOpen { think_time_s: 1.0 };
+        trial.load.load.shape = LoadShape::UsersOpen {
+            think_time: Seconds::from_secs(1),
+        };
         let mut latency = LatencyHistogram::new();
         latency.record(700);
         trial.load.latency_ns = latency.summary();
@@ -105,7 +107,9 @@ mod tests {
         trial.load.flows = Some(flows);
         assert_eq!((trial.headline(), trial.completed()), (Some(40.0), 20.0));
         assert_eq!(trial.per_completed(40.0), Some(2.0));
-        trial.load.load.shape = LoadShape::UsersOpen { think_time_s: 1.0 };
+        trial.load.load.shape = LoadShape::UsersOpen {
+            think_time: Seconds::from_secs(1),
+        };
         assert_eq!(trial.headline(), Some(700.0));
         trial.load.flows = None;
         (trial.load.load.shape, trial.load.outcomes[Outcome::Ok]) = (LoadShape::Closed, 50);

@@ -31,6 +31,7 @@ mod run;
 #[cfg(any(test, feature = "sample"))]
 pub mod sample;
 mod schedule;
+mod seconds;
 mod tcp;
 mod text;
 mod throttled;
@@ -73,6 +74,7 @@ pub use run::{
     RunEnd, RunFleet, ServerRecord, ServerStatus, VerifyResult, VerifyVerdict, baseline,
 };
 pub use schedule::{Arrivals, Schedule, Stage};
+pub use seconds::Seconds;
 pub use tcp::{SHORTEST_TIMEOUT_NS, TcpEvents};
 pub use text::{RateError, RateText, exact, parse_percent, parse_rate, parse_stages, percentage};
 pub use throttled::{Throttled, quota};

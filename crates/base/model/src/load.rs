@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    Checked, LatencySummary, MeasuredBy, Outcome, Outcomes, Protocol, Schedule, Stage, TcpEvents,
-    Throttled,
+    Checked, LatencySummary, MeasuredBy, Outcome, Outcomes, Protocol, Schedule, Seconds, Stage,
+    TcpEvents, Throttled,
 };
 
 /// The arrivals of a load.
@@ -24,14 +24,16 @@ pub enum LoadShape {
     /// request, and waits for its response before thinking again. Latency runs from the send.
     UsersClosed {
         /// Mean thinking time, in seconds.
-        think_time_s: f64,
+        #[serde(rename = "think_time_s")]
+        think_time: Seconds,
     },
     /// Each connection is a user whose requests arrive at random (a Poisson source), regardless of response times. A
     /// request that arrives while its user still waits for a response is sent as soon as the user is free. Latency runs
     /// from the scheduled arrival.
     UsersOpen {
         /// Mean time between two arrivals of a user, in seconds.
-        think_time_s: f64,
+        #[serde(rename = "think_time_s")]
+        think_time: Seconds,
     },
 }
 
@@ -77,18 +79,21 @@ pub struct LoadSpec {
     /// How many threads generate the load.
     pub threads: usize,
     /// How long it is measured, in seconds; `None` if only `requests` ends it.
-    pub duration_s: Option<f64>,
+    #[serde(rename = "duration_s")]
+    pub duration: Option<Seconds>,
     /// How many requests are started at most, warm-up not counted.
     pub requests: Option<u64>,
     /// The warm-up: how long requests are sent before measuring begins, in seconds.
-    pub warmup_s: f64,
+    #[serde(rename = "warmup_s")]
+    pub warmup: Seconds,
     /// How long a response may take, in seconds from the send; in open loops recorded before `deadline_s` existed, from
     /// the scheduled arrival.
-    pub timeout_s: f64,
+    #[serde(rename = "timeout_s")]
+    pub timeout: Seconds,
     /// How long a response may take, in seconds from the scheduled arrival; requests that cannot be sent by then are
     /// dropped.
-    #[serde(default)]
-    pub deadline_s: Option<f64>,
+    #[serde(rename = "deadline_s", default)]
+    pub deadline: Option<Seconds>,
     /// The seed of random arrivals and choices: the same seed repeats them.
     #[serde(default)]
     pub seed: u64,
@@ -153,11 +158,11 @@ impl Default for LoadSpec {
             multiplexed: false,
             requests_per_connection: None,
             threads: 1,
-            duration_s: None,
+            duration: None,
             requests: None,
-            warmup_s: 0.0,
-            timeout_s: 10.0,
-            deadline_s: None,
+            warmup: Seconds::ZERO,
+            timeout: Seconds::from_secs(10),
+            deadline: None,
             seed: 0,
             spin: false,
             streams: 0,

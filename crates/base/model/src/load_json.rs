@@ -14,8 +14,12 @@ fn shapes() -> Vec<LoadShape> {
             burst: 10,
             stages: parse_stages("1k/s:10s,1k/s..5k/s:30s,5k/s").unwrap(),
         }),
-        LoadShape::UsersClosed { think_time_s: 0.5 },
-        LoadShape::UsersOpen { think_time_s: 1.0 },
+        LoadShape::UsersClosed {
+            think_time: Seconds::from_millis(500),
+        },
+        LoadShape::UsersOpen {
+            think_time: Seconds::from_secs(1),
+        },
     ]
 }
 
@@ -29,11 +33,11 @@ fn whole(shape: LoadShape) -> LoadSpec {
         multiplexed: true,
         requests_per_connection: Some(100),
         threads: 2,
-        duration_s: Some(10.5),
+        duration: Some(Seconds::from_millis(10500)),
         requests: Some(1_000_000),
-        warmup_s: 1.0,
-        timeout_s: 5.0,
-        deadline_s: Some(1.0),
+        warmup: Seconds::from_secs(1),
+        timeout: Seconds::from_secs(5),
+        deadline: Some(Seconds::from_secs(1)),
         seed: u64::MAX,
         spin: true,
         streams: 1_000,
@@ -93,10 +97,12 @@ fn a_load_recorded_before_rates_existed_is_read() {
         "duration_s": null, "requests": 10_000, "warmup_s": 0.0, "timeout_s": 30.0
     }));
     let expected = LoadSpec {
-        shape: LoadShape::UsersOpen { think_time_s: 1.0 },
+        shape: LoadShape::UsersOpen {
+            think_time: Seconds::from_secs(1),
+        },
         connections: 500,
         requests: Some(10_000),
-        timeout_s: 30.0,
+        timeout: Seconds::from_secs(30),
         ..LoadSpec::default()
     };
     assert_eq!(load, expected);

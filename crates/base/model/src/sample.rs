@@ -199,13 +199,15 @@ fn trial(server: &str, round: u32) -> Trial {
 
 fn load_spec() -> LoadSpec {
     LoadSpec {
-        shape: LoadShape::UsersOpen { think_time_s: 0.5 },
+        shape: LoadShape::UsersOpen {
+            think_time: Seconds::from_millis(500),
+        },
         connections: 64,
         threads: 1,
-        duration_s: Some(1.0),
+        duration: Some(Seconds::from_secs(1)),
         requests: None,
-        warmup_s: 0.5,
-        timeout_s: 2.0,
+        warmup: Seconds::from_millis(500),
+        timeout: Seconds::from_secs(2),
         ..LoadSpec::default()
     }
 }
@@ -319,7 +321,7 @@ pub fn flows(histogram: &LatencyHistogram) -> Flows {
 /// The result of a closed loop with this many ok responses per second, and nothing beside them.
 pub fn plain_load(load: LoadSpec, rate_per_s: f64, latencies: &LatencyHistogram) -> LoadResult {
     let mut outcomes = Outcomes::default();
-    let duration_s = load.duration_s.unwrap_or(1.0);
+    let duration_s = load.duration.map_or(1.0, |duration| duration.as_secs_f64());
     outcomes[Outcome::Ok] = (rate_per_s * duration_s).round() as u64;
     LoadResult {
         target: Target {
@@ -560,7 +562,7 @@ pub fn measured_at_a_rate() -> TrialRecord {
         pipeline: 16,
         multiplexed: true,
         requests_per_connection: Some(100),
-        deadline_s: Some(1.0),
+        deadline: Some(Seconds::from_secs(1)),
         seed: u64::MAX,
         spin: true,
         streams: 10,

@@ -1,6 +1,6 @@
 //! A load in words: in full, in a table's name, and in a file's name.
 
-use prony_model::{LoadResult, LoadShape, LoadSpec, MeasuredBy, Outage};
+use prony_model::{LoadResult, LoadShape, LoadSpec, MeasuredBy, Outage, Seconds};
 
 use crate::number::{self, exact, seconds};
 use crate::words::plural;
@@ -8,8 +8,8 @@ use crate::words::plural;
 /// The load in one line: who sends and when, what connections do, and when it ends.
 ///
 /// ```
-/// use prony_model::LoadSpec;
-/// let load = LoadSpec { connections: 64, duration_s: Some(2.0), warmup_s: 0.5, ..LoadSpec::default() };
+/// use prony_model::{LoadSpec, Seconds};
+/// let load = LoadSpec { connections: 64, duration: Some(Seconds::from_secs(2)), warmup: Seconds::from_millis(500), ..LoadSpec::default() };
 /// assert_eq!(
 ///     prony_present::load::line(&load),
 ///     "64 connections, closed loop, 1 thread, 2 s after 0.5 s of warm-up"
@@ -88,12 +88,16 @@ pub fn outages(result: &LoadResult) -> Option<String> {
 /// An outage that ends within this time of the end, in seconds, lasts until the end.
 const AT_THE_END_S: f64 = 0.05;
 
+fn time(time: Seconds) -> String {
+    seconds(time.as_secs_f64())
+}
+
 /// The load in a few words: `64 connections`, `1k/s over 64 connections, pipelined 16 deep`.
 pub fn short(load: &LoadSpec) -> String {
     let connections = plural(load.connections, "connection");
-    let users = |kind: &str, think_time_s: f64| {
+    let users = |kind: &str, think_time: Seconds| {
         let users = plural(load.connections, "user");
-        format!("{users}, {kind} loop, think time {}", seconds(think_time_s))
+        format!("{users}, {kind} loop, think time {}", time(think_time))
     };
     let who = match &load.shape {
         LoadShape::Closed if load.flows => format!("flows of {}", plural(load.connections, "user")),
@@ -102,8 +106,8 @@ pub fn short(load: &LoadSpec) -> String {
             let what = if load.flows { "flows at " } else { "" };
             format!("{what}{} over {connections}", schedule.stages_text())
         }
-        LoadShape::UsersClosed { think_time_s } => users("closed", *think_time_s),
-        LoadShape::UsersOpen { think_time_s } => users("open", *think_time_s),
+        LoadShape::UsersClosed { think_time } => users("closed", *think_time),
+        LoadShape::UsersOpen { think_time } => users("open", *think_time),
     };
     let [churn, in_flight, _, streams, ..] = trait_properties(load);
     let besides = [in_flight, churn, streams].map(|property| property.words);
@@ -233,7 +237,7 @@ fn arrivals(load: &LoadSpec) -> Vec<Property> {
     let count = load.connections;
     let connections = plural(count, "connection");
     let users = plural(count, "user");
-    let think = |s: &f64| property(format!("think time {}", seconds(*s)), format!("think-{s}s"));
+    let think = |s: &Seconds| property(format!("think time {}", time(*s)), format!("think-{s}s"));
     let of_flows = if load.flows { " of flows" } else { "" };
     let mut properties = match &load.shape {
         LoadShape::Closed => vec![
@@ -243,22 +247,22 @@ fn arrivals(load: &LoadSpec) -> Vec<Property> {
             ),
             property(format!("closed loop{of_flows}"), "closed"),
         ],
-        LoadShape::UsersClosed { think_time_s } => {
+        LoadShape::UsersClosed { think_time } => {
             vec![
                 property(
                     format!("{users}, closed loop{of_flows}"),
                     format!("users-closed-{count}"),
                 ),
-                think(think_time_s),
+                think(think_time),
             ]
         }
-        LoadShape::UsersOpen { think_time_s } => {
+        LoadShape::UsersOpen { think_time } => {
             vec![
                 property(
                     format!("{users}, open loop{of_flows}"),
                     format!("users-{count}"),
                 ),
-                think(think_time_s),
+                think(think_time),
             ]
         }
         LoadShape::Rate(schedule) => {
@@ -303,8 +307,8 @@ fn trait_properties(load: &LoadSpec) -> [Property; 7] {
         property(words, format!("reconnect-{requests}"))
     });
     let deadline = load
-        .deadline_s
-        .map(|s| property(format!("deadline {}", seconds(s)), format!("deadline-{s}s")));
+        .deadline
+        .map(|s| property(format!("deadline {}", time(s)), format!("deadline-{s}s")));
     let streams = load.streams;
     [
         churn.unwrap_or_default(),
@@ -348,7 +352,7 @@ fn counted(load: &LoadSpec, count: u64) -> String {
 /// When the load ends, and which protocol and generator it uses.
 fn extent(load: &LoadSpec) -> [Property; 5] {
     let requests = load.requests.map(|n| counted(load, n));
-    let duration = load.duration_s.map(seconds);
+    let duration = load.duration.map(time);
     [
         property(
             requests.unwrap_or("no end by requests".into()),
@@ -356,19 +360,19 @@ fn extent(load: &LoadSpec) -> [Property; 5] {
         ),
         property(
             duration.unwrap_or("no end by time".into()),
-            format!("{}s", load.duration_s.unwrap_or_default()),
+            format!("{}s", load.duration.unwrap_or_default()),
         ),
         property(
             plural(load.threads, "thread"),
             format!("{}-threads", load.threads),
         ),
         property(
-            format!("{} of warm-up", seconds(load.warmup_s)),
-            format!("warmup-{}s", load.warmup_s),
+            format!("{} of warm-up", time(load.warmup)),
+            format!("warmup-{}s", load.warmup),
         ),
         property(
-            format!("timeout {}", seconds(load.timeout_s)),
-            format!("timeout-{}s", load.timeout_s),
+            format!("timeout {}", time(load.timeout)),
+            format!("timeout-{}s", load.timeout),
         ),
     ]
 }
@@ -378,10 +382,10 @@ fn end(load: &LoadSpec) -> Option<String> {
     let requests = load.requests.map(|n| counted(load, n));
     let ends: Vec<String> = requests
         .into_iter()
-        .chain(load.duration_s.map(seconds))
+        .chain(load.duration.map(time))
         .collect();
     let warm_up =
-        (load.warmup_s > 0.0).then(|| format!("after {} of warm-up", seconds(load.warmup_s)));
+        (!load.warmup.is_zero()).then(|| format!("after {} of warm-up", time(load.warmup)));
     let words: Vec<String> = [
         Some(ends.join(" or ")).filter(|end| !end.is_empty()),
         warm_up,
@@ -401,9 +405,9 @@ mod tests {
     fn closed() -> LoadSpec {
         LoadSpec {
             connections: 64,
-            duration_s: Some(2.0),
-            warmup_s: 0.5,
-            timeout_s: 2.0,
+            duration: Some(Seconds::from_secs(2)),
+            warmup: Seconds::from_millis(500),
+            timeout: Seconds::from_secs(2),
             ..LoadSpec::default()
         }
     }
@@ -429,37 +433,41 @@ mod tests {
 
     #[test]
     fn a_line_says_what_is_sent_when_it_ends_and_what_connections_do() {
-        let ends = |requests, duration_s, warmup_s| {
+        let ends = |requests, duration: Option<u64>, warmup| {
             with(|load| {
-                load.connections = if duration_s == Some(2.0) { 64 } else { 1 };
-                (load.requests, load.duration_s, load.warmup_s) = (requests, duration_s, warmup_s);
+                load.connections = if duration == Some(2) { 64 } else { 1 };
+                load.duration = duration.map(Seconds::from_secs);
+                (load.requests, load.warmup) = (requests, Seconds::from_secs(warmup));
             })
         };
         let moving = with(|load| {
             load.shape = schedule(Arrivals::Even, 10, "1k/s:10s,1k/s..5k/s:30s");
             (load.max_connections, load.threads, load.spin) = (Some(500), 2, true);
-            (load.deadline_s, load.duration_s, load.warmup_s) = (Some(1.0), Some(40.0), 0.0);
+            load.deadline = Some(Seconds::from_secs(1));
+            (load.duration, load.warmup) = (Some(Seconds::from_secs(40)), Seconds::ZERO);
         });
         let users = with(|load| {
-            load.shape = LoadShape::UsersOpen { think_time_s: 1.0 };
-            (load.connections, load.warmup_s) = (1_500, 0.0);
+            load.shape = LoadShape::UsersOpen {
+                think_time: Seconds::from_secs(1),
+            };
+            (load.connections, load.warmup) = (1_500, Seconds::ZERO);
         });
         let busy = with(|load| {
             (load.pipeline, load.requests_per_connection, load.streams) = (16, Some(100), 1_000);
-            (load.events, load.first_byte, load.warmup_s) = (true, true, 0.0);
+            (load.events, load.first_byte, load.warmup) = (true, true, Seconds::ZERO);
         });
         let multiplexed = with(|load| (load.pipeline, load.multiplexed) = (32, true));
         for (load, expected) in [
             (
-                &ends(Some(10_000), Some(2.0), 0.0),
+                &ends(Some(10_000), Some(2), 0),
                 "64 connections, closed loop, 1 thread, 10,000 requests or 2 s",
             ),
             (
-                &ends(Some(10_000), None, 0.0),
+                &ends(Some(10_000), None, 0),
                 "1 connection, closed loop (sequential), 10,000 requests",
             ),
             (
-                &ends(None, None, 1.0),
+                &ends(None, None, 1),
                 "1 connection, closed loop (sequential), after 1 s of warm-up",
             ),
             (
@@ -536,7 +544,7 @@ mod tests {
 
     #[test]
     fn names_of_similar_loads_show_only_the_difference() {
-        let longer = with(|load| load.duration_s = Some(10.0));
+        let longer = with(|load| load.duration = Some(Seconds::from_secs(10)));
         assert_eq!(
             told_apart(&[closed(), longer]),
             [
@@ -569,7 +577,11 @@ mod tests {
             with(|load| load.pipeline = 16),
             with(|load| (load.pipeline, load.multiplexed) = (32, true)),
             with(|load| load.requests_per_connection = Some(1)),
-            with(|load| load.shape = LoadShape::UsersClosed { think_time_s: 1.0 }),
+            with(|load| {
+                load.shape = LoadShape::UsersClosed {
+                    think_time: Seconds::from_secs(1),
+                }
+            }),
             rate("40k/s"),
             rate("1/h"),
             rate("1k/s:10s,1k/s..5k/s:30s"),

@@ -102,7 +102,7 @@ fn document(run: &Run, record: &TrialRecord) -> Value {
         "result": result,
         "failure": failure,
         // The actual warm-up: longer than the suite's if that was too short.
-        "warmup_s": load.map_or(trial.load.warmup_s, |load| load.load.warmup_s),
+        "warmup_s": load.map_or(trial.load.warmup, |load| load.load.warmup),
         "client_limited": measured.map(Measurement::client_limited),
         "schedule": schedule,
         "kept": kept,

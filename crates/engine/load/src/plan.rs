@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_model::{LoadShape, LoadSpec, MeasuredBy, Protocol, Schedule, Stage, Target};
+use prony_model::{LoadShape, LoadSpec, MeasuredBy, Protocol, Schedule, Seconds, Stage, Target};
 use serde::{Deserialize, Serialize};
 
 use crate::request::{LoadRequest, WireRequest};
@@ -339,8 +339,8 @@ impl LoadPlan {
 
     fn validate_shape(&self) -> Result<(), PlanError> {
         match &self.shape {
-            LoadShape::UsersOpen { think_time_s } | LoadShape::UsersClosed { think_time_s }
-                if !has_microseconds(*think_time_s) =>
+            LoadShape::UsersOpen { think_time } | LoadShape::UsersClosed { think_time }
+                if think_time.as_micros() == 0 =>
             {
                 Err(zero("the mean think time, to the microsecond,"))
             }
@@ -452,7 +452,6 @@ impl LoadPlan {
 
     /// The load in the form of the result.
     pub fn spec(&self) -> LoadSpec {
-        let seconds = |duration: Duration| duration.as_secs_f64();
         LoadSpec {
             shape: self.shape.clone(),
             connections: self.connections,
@@ -462,11 +461,11 @@ impl LoadPlan {
             multiplexed: false,
             requests_per_connection: self.requests_per_connection.map(NonZeroU64::get),
             threads: self.all_threads(),
-            duration_s: self.duration.map(seconds),
+            duration: self.duration.map(Seconds),
             requests: self.requests,
-            warmup_s: seconds(self.warmup),
-            timeout_s: seconds(self.timeout),
-            deadline_s: self.deadline.map(seconds),
+            warmup: Seconds(self.warmup),
+            timeout: Seconds(self.timeout),
+            deadline: self.deadline.map(Seconds),
             seed: self.seed,
             spin: self.spin,
             streams: self.streams,

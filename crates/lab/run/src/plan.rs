@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prony_model::{LoadSpec, Trial};
+use prony_model::{LoadSpec, Seconds, Trial};
 
 /// One workload under one load: what is measured of each server, and how often.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,8 +13,8 @@ pub struct Measure {
     pub load: LoadSpec,
     /// In how many rounds of the run, from the first on.
     pub rounds: u32,
-    /// How long a server may take to warm up under this load, in seconds; 0 for exactly the load's own warm-up.
-    pub warmup_limit_s: f64,
+    /// How long a server may take to warm up under this load; 0 for exactly the load's own warm-up.
+    pub warmup_limit: Duration,
 }
 
 /// The trials of a run, round after round. The number of rounds need not be known at its start.
@@ -139,10 +139,10 @@ pub struct TrialAttempt {
     pub measure: usize,
     /// Which process the server uses.
     pub warming: Warming,
-    /// How long it may take to warm up under load, in seconds.
-    pub warmup_limit_s: f64,
-    /// The warm-up of the load, in seconds: longer than the trial says if that was too short.
-    pub warmup_s: f64,
+    /// How long it may take to warm up under load.
+    pub warmup_limit: Duration,
+    /// The warm-up of the load: longer than the trial says if that was too short.
+    pub warmup: Seconds,
     /// How long it may take, if it counts instructions within a budget.
     pub allowed: Option<Duration>,
 }
@@ -163,7 +163,7 @@ impl TrialAttempt {
     /// The load with the attempt's warm-up.
     pub fn load(&self) -> LoadSpec {
         LoadSpec {
-            warmup_s: self.warmup_s,
+            warmup: self.warmup,
             ..self.trial.load.clone()
         }
     }
@@ -186,11 +186,11 @@ mod tests {
             workload: format!("w{}", i / 2),
             load: LoadSpec {
                 connections: i + 1,
-                duration_s: Some(1.0),
+                duration: Some(Seconds::from_secs(1)),
                 ..LoadSpec::default()
             },
             rounds,
-            warmup_limit_s: 0.0,
+            warmup_limit: Duration::ZERO,
         };
         rounds.iter().enumerate().map(measure).collect()
     }

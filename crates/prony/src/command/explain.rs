@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_kernel::load_threads;
-use prony_model::{Explanation, LoadShape, LoadSpec, RunEnd, ServerStatus};
+use prony_model::{Explanation, LoadShape, LoadSpec, RunEnd, Seconds, ServerStatus};
 use prony_run::run::{ExplainPlan, Finished, ProfilePlan, RunRequest};
 use prony_run::{Measure, Suite, WARMUP_LIMIT};
 use prony_server::{Catalogue, Layout, Server};
@@ -182,14 +182,14 @@ impl Arguments {
                 shape: LoadShape::Closed,
                 connections: self.connections,
                 threads,
-                duration_s: Some(self.duration.as_secs_f64()),
-                warmup_s: warmup.as_secs_f64(),
-                timeout_s: TIMEOUT.as_secs_f64(),
+                duration: Some(Seconds(self.duration)),
+                warmup: Seconds(warmup),
+                timeout: Seconds(TIMEOUT),
                 ..LoadSpec::default()
             },
             // There are no trials that would be ranked.
             rounds: 0,
-            warmup_limit_s: self.trials.limit(WARMUP_LIMIT).as_secs_f64(),
+            warmup_limit: self.trials.limit(WARMUP_LIMIT),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::{env, fs};
 
-use prony_model::{CostRound, LoadResult, LoadShape, LoadSpec, sample};
+use prony_model::{CostRound, LoadResult, LoadShape, LoadSpec, Seconds, sample};
 use prony_report::explain::{ExplanationDocument, Header};
 use prony_run::capacity::CapacityResult;
 use prony_store::{RunDocument, export_json};
@@ -172,7 +172,9 @@ fn loads_of_every_shape_are_valid() {
     let full = sample::load_result();
     accepts("load", &written(&full));
     let rate = sample::measured_at_a_rate().trial.load.shape;
-    let users = LoadShape::UsersClosed { think_time_s: 0.5 };
+    let users = LoadShape::UsersClosed {
+        think_time: Seconds::from_millis(500),
+    };
     for shape in [LoadShape::Closed, rate, users] {
         let load = LoadSpec {
             shape,

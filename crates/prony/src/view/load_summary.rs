@@ -324,7 +324,7 @@ fn more_in_flight(result: &LoadResult) -> &'static str {
 /// Everything that was not ok, by kind, and the first error.
 fn outcomes(result: &LoadResult) -> Vec<String> {
     let mut lines = Vec::new();
-    let deadline = result.load.deadline_s.map(seconds);
+    let deadline = result.load.deadline.map(|it| seconds(it.as_secs_f64()));
     let not_ok =
         named(&result.outcomes, |outcome| outcome.is_error()).map(|(outcome, text)| {
             match (outcome, &deadline) {

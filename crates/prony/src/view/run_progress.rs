@@ -197,7 +197,7 @@ impl RunProgress {
             RunEvent::WarmingUp { attempt, so_far } => {
                 self.model.now = Some(Now::WarmingUp {
                     so_far: *so_far,
-                    limit: Duration::from_secs_f64(attempt.warmup_limit_s),
+                    limit: attempt.warmup_limit,
                 });
             }
             RunEvent::KeptEnded { attempt, exit } => {

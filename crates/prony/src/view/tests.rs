@@ -1,5 +1,6 @@
 //! Golden tests: what Prony shows while a load, a search or a run goes on.
 
+use prony_model::Seconds;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -246,20 +247,20 @@ fn a_run() {
 fn run(width: usize, precision: Option<&str>) -> String {
     let load = LoadSpec {
         connections: 64,
-        duration_s: Some(2.0),
-        warmup_s: 0.5,
+        duration: Some(Seconds::from_secs(2)),
+        warmup: Seconds::from_millis(500),
         ..LoadSpec::default()
     };
     let requests = LoadSpec {
         requests: Some(10_000),
-        duration_s: None,
+        duration: None,
         ..load.clone()
     };
     let measure = |workload: &str, load, rounds| Measure {
         workload: workload.into(),
         load,
         rounds,
-        warmup_limit_s: 20.0,
+        warmup_limit: Duration::from_secs(20),
     };
     // Rounds that are added as needed begin with 12.
     let (rounds, fewer, first) = match precision {
@@ -304,8 +305,8 @@ fn run(width: usize, precision: Option<&str>) -> String {
         number: 1,
         measure: 0,
         warming: Warming::UntilSteady,
-        warmup_limit_s: 20.0,
-        warmup_s: 0.5,
+        warmup_limit: Duration::from_secs(20),
+        warmup: Seconds::from_millis(500),
         allowed: None,
     };
     let servers = servers();

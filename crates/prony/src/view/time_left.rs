@@ -98,10 +98,10 @@ impl Known {
         let warm_up = measurement.warm_up;
         let searched = seconds(warm_up.map_or(0.0, |it| it.searched_s));
         let started = measurement.startup_ns.map(Duration::from_nanos);
-        let own = if measurement.load.load.warmup_s > 0.0 {
-            seconds(attempt.warmup_s)
-        } else {
+        let own = if measurement.load.load.warmup.is_zero() {
             Duration::ZERO
+        } else {
+            *attempt.warmup
         };
         let beside = searched + own + started.unwrap_or_default();
         self.rest.add(took.saturating_sub(beside));
@@ -283,9 +283,9 @@ impl TimeLeft {
 
 /// How long the first trial of a server under this measure warms it up at least, besides the warm-up of its load.
 pub fn least_search(measure: &Measure) -> Duration {
-    let is_warmed_up = measure.load.warmup_s > 0.0 && measure.load.by == MeasuredBy::Time;
+    let is_warmed_up = !measure.load.warmup.is_zero() && measure.load.by == MeasuredBy::Time;
     if is_warmed_up {
-        seconds(measure.warmup_limit_s.min(LEAST_WARM_UP_S))
+        measure.warmup_limit.min(seconds(LEAST_WARM_UP_S))
     } else {
         Duration::ZERO
     }
@@ -315,21 +315,22 @@ fn place<T>(all: &mut Vec<T>, is_meant: impl Fn(&T) -> bool, new: impl Fn() -> T
 /// How long a load takes, if that does not depend on the server.
 fn planned(load: &LoadSpec) -> Option<Duration> {
     let scheduled_s = |requests: u64| match &load.shape {
-        LoadShape::UsersOpen { think_time_s } => {
-            Some(requests as f64 * think_time_s / load.connections as f64)
+        LoadShape::UsersOpen { think_time } => {
+            Some(requests as f64 * think_time.as_secs_f64() / load.connections as f64)
         }
         LoadShape::Rate(schedule) => seconds_until_due(schedule, requests as f64),
         // Here each request waits for the response to the one before.
         LoadShape::Closed | LoadShape::UsersClosed { .. } => None,
     };
-    let measured_s = match load.requests {
-        None => load.duration_s,
+    let duration = load.duration.map(|duration| *duration);
+    let measured = match load.requests {
+        None => duration?,
         Some(requests) => {
-            let scheduled_s = scheduled_s(requests)?;
-            Some(load.duration_s.map_or(scheduled_s, |s| s.min(scheduled_s)))
+            let scheduled = Duration::try_from_secs_f64(scheduled_s(requests)?);
+            scheduled.ok().into_iter().chain(duration).min()?
         }
     };
-    Duration::try_from_secs_f64(load.warmup_s + measured_s?).ok()
+    load.warmup.checked_add(measured)
 }
 
 /// When this many requests of a schedule will have been due, in seconds from its start; `None` if never.

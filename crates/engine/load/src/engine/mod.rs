@@ -285,7 +285,6 @@ fn share_and_pacer<'a>(
     let has_warmup = !plan.warmup.is_zero();
     let users = number.share(plan.connections as u64) as usize;
     let first_user = || number.before(plan.connections as u64) as usize;
-    let mean = |think_time_s: f64| nanoseconds(Duration::from_secs_f64(think_time_s));
     let mut connections = Share {
         connections: users,
         most_connections: users,
@@ -315,15 +314,15 @@ fn share_and_pacer<'a>(
                 random,
             ))
         }
-        LoadShape::UsersClosed { think_time_s } => {
-            let (first, mean) = (first_user(), mean(*think_time_s));
+        LoadShape::UsersClosed { think_time } => {
+            let (first, mean) = (first_user(), nanoseconds(**think_time));
             let seed = plan.seed;
             Box::new(Users::<ClosedUser>::new(
                 users, first, mean, budget, has_warmup, seed,
             ))
         }
-        LoadShape::UsersOpen { think_time_s } => {
-            let (first, mean) = (first_user(), mean(*think_time_s));
+        LoadShape::UsersOpen { think_time } => {
+            let (first, mean) = (first_user(), nanoseconds(**think_time));
             let seed = plan.seed;
             Box::new(Users::<OpenUser>::new(
                 users, first, mean, budget, has_warmup, seed,

@@ -6,6 +6,8 @@ use std::fs;
 use prony_model::{LatencyHistogram, LoadResult, Outcome, SHORTEST_TIMEOUT_NS, TcpEvents};
 use serde::{Deserialize, Serialize};
 
+use super::clock::nanoseconds;
+
 /// The counters so far, in this thread's network namespace; `None` if the kernel does not have them.
 pub(super) fn now() -> Option<TcpEvents> {
     // A thread may be in another namespace than its process.
@@ -75,7 +77,7 @@ fn slow_because(result: &LoadResult, events: TcpEvents) -> Option<String> {
     let slowest = latency.summary().map_or(0, |latency| latency.max);
     let waited = match timed_out {
         0 => 0,
-        _ => (result.load.timeout_s * 1e9) as u64,
+        _ => nanoseconds(*result.load.timeout),
     };
     let slow = responded.fold(timed_out, u64::saturating_add);
     events.explain(slow, slowest.max(waited))

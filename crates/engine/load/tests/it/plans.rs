@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::Method;
 use prony_load::wire::h2::StreamRequest;
 use prony_load::{EventLoopChoice, HttpUrl, LoadPlan, Request, WireRequest, run};
-use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Outcomes, Schedule};
+use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Outcomes, Schedule, Seconds};
 
 /// A load of `requests` requests to the server at that address.
 pub fn plan_to(
@@ -70,12 +70,12 @@ pub fn even(per_s: f64) -> LoadShape {
 
 /// One load of each kind; the last three have arrivals or think times of that many seconds on average.
 pub fn shapes(mean_s: f64) -> [LoadShape; 4] {
-    let think_time_s = mean_s;
+    let think_time = Seconds::try_from(mean_s).unwrap();
     [
         LoadShape::Closed,
         even(1.0 / mean_s),
-        LoadShape::UsersClosed { think_time_s },
-        LoadShape::UsersOpen { think_time_s },
+        LoadShape::UsersClosed { think_time },
+        LoadShape::UsersOpen { think_time },
     ]
 }
 

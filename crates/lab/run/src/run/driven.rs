@@ -101,7 +101,7 @@ pub fn under_load(request: Load, spec: &LoadSpec) -> Result<Load, &'static str> 
     };
     let unsupported = [
         (spec.streams > 0, "streams beside the load"),
-        (spec.deadline_s.is_some(), "deadlines"),
+        (spec.deadline.is_some(), "deadlines"),
         (
             spec.most_connections() > spec.connections,
             "opening more connections when a rate needs them",
@@ -123,8 +123,8 @@ pub fn under_load(request: Load, spec: &LoadSpec) -> Result<Load, &'static str> 
         arrivals,
         connections: spec.connections,
         threads: spec.threads,
-        end: match (spec.duration_s, spec.requests) {
-            (Some(duration), None) => End::After(Duration::from_secs_f64(duration)),
+        end: match (spec.duration, spec.requests) {
+            (Some(duration), None) => End::After(*duration),
             (None, Some(requests)) => End::Requests(requests),
             _ => {
                 return Err("an end by duration or requests, whichever comes first");
@@ -133,8 +133,7 @@ pub fn under_load(request: Load, spec: &LoadSpec) -> Result<Load, &'static str> 
         pipeline,
         streams,
         close,
-        timeout: Duration::try_from_secs_f64(spec.timeout_s)
-            .map_or(LONGEST_TIMEOUT, |timeout| timeout.min(LONGEST_TIMEOUT)),
+        timeout: LONGEST_TIMEOUT.min(*spec.timeout),
         ..request
     })
 }
@@ -166,9 +165,11 @@ fn with_request(load: Load, request: &PreparedHttp, host: &str) -> Load {
 
 /// The warm-up before `load`; `None` if there is none.
 fn warmup(spec: &LoadSpec, load: &Load) -> Option<Load> {
-    (spec.warmup_s > 0.0).then(|| Load {
+    (!spec.warmup.is_zero()).then(|| Load {
         // Some tools only accept whole seconds, and a longer warm-up does no harm.
-        end: End::After(Duration::from_secs_f64(spec.warmup_s.ceil())),
+        end: End::After(Duration::from_secs(
+            spec.warmup.as_nanos().div_ceil(1_000_000_000) as u64,
+        )),
         ..load.clone()
     })
 }

@@ -35,7 +35,7 @@ fn by_the_machine(measurement: &Measurement) -> Vec<NoiseCause> {
 
 fn by_warm_up(measurement: &Measurement) -> Option<NoiseCause> {
     let load = &measurement.load;
-    if load.load.shape.is_open() || load.load.warmup_s <= 0.0 {
+    if load.load.shape.is_open() || load.load.warmup.is_zero() {
         return None;
     }
     let timeline = load.timeline.as_ref()?;
@@ -48,7 +48,7 @@ fn by_warm_up(measurement: &Measurement) -> Option<NoiseCause> {
 mod tests {
     use super::*;
     use crate::run::testing::measurement;
-    use prony_model::{CpuNoise, LoadShape, Scheduling, Timeline, WarmupResult};
+    use prony_model::{CpuNoise, LoadShape, Scheduling, Seconds, Timeline, WarmupResult};
 
     fn disturbed(server: Option<CpuNoise>, load: Option<CpuNoise>) -> Measurement {
         let mut measurement = measurement(1000.0);
@@ -131,7 +131,7 @@ mod tests {
     /// A rate that doubles after the first third of the measured part.
     fn rising() -> Measurement {
         let mut rising = measurement(1000.0);
-        rising.load.load.warmup_s = 0.2;
+        rising.load.load.warmup = Seconds::from_millis(200);
         let ok = (0..80).map(|i| if i < 40 { 50 + i % 3 } else { 100 + i % 3 });
         rising.load.timeline = Some(Timeline {
             interval_s: 0.01,
@@ -153,9 +153,11 @@ mod tests {
             timeline.ok[20..40].copy_from_slice(&[100; 20]);
         }
         let mut open = rising();
-        open.load.load.shape = LoadShape::UsersOpen { think_time_s: 1.0 };
+        open.load.load.shape = LoadShape::UsersOpen {
+            think_time: Seconds::from_secs(1),
+        };
         let mut cold = rising();
-        cold.load.load.warmup_s = 0.0;
+        cold.load.load.warmup = Seconds::ZERO;
         let mut untimed = rising();
         untimed.load.timeline = None;
         for measurement in [steady, open, cold, untimed, measurement(1.0)] {

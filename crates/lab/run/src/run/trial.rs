@@ -192,7 +192,7 @@ impl TrialSetup<'_> {
             _ => running.server.log_lines().map_err(unreadable)?,
         };
         let plan = self.plan(&running.server, None)?;
-        let limit = Duration::from_secs_f64(self.attempt.warmup_limit_s);
+        let limit = self.attempt.warmup_limit;
         let report = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
         let searched = search(
             &plan,
@@ -221,7 +221,7 @@ impl TrialSetup<'_> {
         load: &LoadResult,
         searched: Option<&WarmedUp>,
     ) -> Option<WarmUp> {
-        if self.load.warmup_s <= 0.0 {
+        if self.load.warmup.is_zero() {
             return None;
         }
         let own_s = load.warmup.as_ref().map_or(0.0, |warmup| warmup.duration_s);
@@ -229,7 +229,11 @@ impl TrialSetup<'_> {
             process: self.process,
             loaded_s: running.loaded_s + own_s,
             searched_s: searched.map_or(0.0, |searched| searched.searched_s),
-            limit_s: self.attempt.warmup_limit_s.max(self.load.warmup_s),
+            limit_s: self
+                .attempt
+                .warmup_limit
+                .max(*self.load.warmup)
+                .as_secs_f64(),
             time_to_warm_s: searched.and_then(|searched| searched.time_to_warm_s),
             still_improving: searched.is_some_and(|searched| searched.still_improving),
         })
@@ -335,7 +339,7 @@ impl TrialSetup<'_> {
 
     /// How many requests a tool may have sent without reporting them: its warm-up, and those in flight at the end.
     fn unreported_requests(&self) -> u64 {
-        let loads = if self.load.warmup_s > 0.0 { 2 } else { 1 };
+        let loads = if self.load.warmup.is_zero() { 1 } else { 2 };
         match self.driver {
             Some(_) => (loads * self.load.connections * self.load.pipeline) as u64,
             None => 0,
@@ -395,14 +399,14 @@ impl TrialSetup<'_> {
             requests_per_connection: spec.requests_per_connection.and_then(NonZeroU64::new),
             threads: spec.threads,
             duration: match spec.by {
-                MeasuredBy::Time => spec.duration_s.map(Duration::from_secs_f64),
+                MeasuredBy::Time => spec.duration.map(|duration| *duration),
                 MeasuredBy::Instructions => Some(longest_load()),
             },
             overtime: true,
             requests: spec.requests,
-            warmup: Duration::from_secs_f64(spec.warmup_s),
-            timeout: Duration::from_secs_f64(spec.timeout_s),
-            deadline: spec.deadline_s.map(Duration::from_secs_f64),
+            warmup: *spec.warmup,
+            timeout: *spec.timeout,
+            deadline: spec.deadline.map(|deadline| *deadline),
             seed: spec.seed,
             spin: spec.spin,
             streams: spec.streams,
@@ -518,9 +522,7 @@ impl TrialSetup<'_> {
 /// between the begins of two flows.
 fn flow_think_time(spec: &LoadSpec) -> Option<Duration> {
     match spec.shape {
-        LoadShape::UsersClosed { think_time_s } if spec.flows => {
-            Some(Duration::from_secs_f64(think_time_s))
-        }
+        LoadShape::UsersClosed { think_time } if spec.flows => Some(*think_time),
         _ => None,
     }
 }

@@ -359,7 +359,7 @@ fn changes_something(
         (
             "duration",
             changes.duration.is_some(),
-            any_has(|load| load.spec.duration_s.is_some()),
+            any_has(|load| load.spec.duration.is_some()),
         ),
         (
             "requests",

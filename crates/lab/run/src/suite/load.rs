@@ -9,7 +9,7 @@ use std::time::Duration;
 use prony_load::{MOST_PIPELINE, MOST_THREADS};
 use prony_manifest::fields;
 use prony_model::{
-    Arrivals, LoadShape, LoadSpec, MeasuredBy, Schedule, Stage, parse_rate, parse_stages,
+    Arrivals, LoadShape, LoadSpec, MeasuredBy, Schedule, Seconds, Stage, parse_rate, parse_stages,
 };
 use serde::Deserialize;
 
@@ -35,9 +35,9 @@ impl Default for SuiteLoad {
             spec: LoadSpec {
                 shape: LoadShape::Closed,
                 connections: 64,
-                duration_s: Some(2.0),
-                warmup_s: usual_warmup().as_secs_f64(),
-                timeout_s: usual_timeout().as_secs_f64(),
+                duration: Some(Seconds::from_secs(2)),
+                warmup: Seconds(usual_warmup()),
+                timeout: Seconds(usual_timeout()),
                 ..LoadSpec::default()
             },
             threads: None,
@@ -58,7 +58,7 @@ impl SuiteLoad {
     }
 
     pub(super) fn has_warmup(&self) -> bool {
-        self.spec.warmup_s > 0.0
+        !self.spec.warmup.is_zero()
     }
 
     /// The load on a machine with `cpus` CPUs for it. Its seed is 0: the plan sets one for each round.
@@ -87,7 +87,7 @@ impl SuiteLoad {
         let requests = requests.map_or(COUNTED_REQUESTS, NonZeroU64::get);
         let spec = LoadSpec {
             requests: Some(requests),
-            timeout_s: COUNTED_TIMEOUT.as_secs_f64(),
+            timeout: Seconds(COUNTED_TIMEOUT),
             by: MeasuredBy::Instructions,
             ..LoadSpec::default()
         };
@@ -131,12 +131,12 @@ impl SuiteLoad {
     /// Makes it end after `duration` if a duration ends it. The stages of a changing rate are scaled, so that it goes
     /// through the same rates.
     pub(super) fn shorten_to(&mut self, duration: Duration) {
-        let Some(own_s) = self.spec.duration_s else {
+        let Some(own) = self.spec.duration else {
             return;
         };
-        self.spec.duration_s = Some(duration.as_secs_f64());
+        self.spec.duration = Some(Seconds(duration));
         if let LoadShape::Rate(schedule) = &mut self.spec.shape {
-            let factor = duration.as_secs_f64() / own_s;
+            let factor = duration.as_secs_f64() / own.as_secs_f64();
             let times = schedule.stages.iter_mut();
             for time in times.filter_map(|stage| stage.duration_s.as_mut()) {
                 *time *= factor;
@@ -148,8 +148,8 @@ impl SuiteLoad {
     pub(super) fn end(&self) -> String {
         let requests = self.spec.requests;
         let requests = requests.map(|requests| format!("{requests} requests"));
-        let duration = self.spec.duration_s.map(Duration::from_secs_f64);
-        let duration = duration.map(|duration| humantime::format_duration(duration).to_string());
+        let duration = self.spec.duration;
+        let duration = duration.map(|duration| humantime::format_duration(*duration).to_string());
         let ends: Vec<String> = requests.into_iter().chain(duration).collect();
         ends.join(" or ")
     }
@@ -264,18 +264,15 @@ impl LoadFields {
     }
 
     fn shape(&self) -> Result<LoadShape, String> {
-        let think_time_s = || {
-            let think_time = self.needed("think_time", self.think_time)?;
-            Ok::<f64, String>(think_time.as_secs_f64())
-        };
+        let think_time = || self.needed("think_time", self.think_time).map(Seconds);
         Ok(match self.shape {
             ShapeName::Closed => LoadShape::Closed,
             ShapeName::Rate => LoadShape::Rate(self.schedule()?),
             ShapeName::UsersClosed => LoadShape::UsersClosed {
-                think_time_s: think_time_s()?,
+                think_time: think_time()?,
             },
             ShapeName::UsersOpen => LoadShape::UsersOpen {
-                think_time_s: think_time_s()?,
+                think_time: think_time()?,
             },
         })
     }
@@ -398,11 +395,11 @@ impl TryFrom<LoadFields> for SuiteLoad {
             max_connections: fields.max_connections.map(NonZeroUsize::get),
             pipeline: fields.in_flight()?,
             requests_per_connection: fields.requests_per_connection.map(NonZeroU64::get),
-            duration_s: duration.map(|duration| duration.as_secs_f64()),
+            duration: duration.map(Seconds),
             requests: fields.requests.map(NonZeroU64::get),
-            warmup_s: fields.warmup.as_secs_f64(),
-            timeout_s: fields.timeout.as_secs_f64(),
-            deadline_s: fields.deadline.map(|deadline| deadline.as_secs_f64()),
+            warmup: Seconds(fields.warmup),
+            timeout: Seconds(fields.timeout),
+            deadline: fields.deadline.map(Seconds),
             spin: fields.spin.unwrap_or(false),
             streams: fields.streams,
             first_byte: fields.first_byte,

@@ -10,7 +10,7 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::time::Duration;
 
 use prony_manifest::fields;
-use prony_model::{MeasuredBy, Published};
+use prony_model::{MeasuredBy, Published, Seconds};
 use serde::Deserialize;
 
 pub use file::SuiteError;
@@ -109,7 +109,7 @@ impl Suite {
     pub fn measures_on(&self, cpus: NonZeroUsize) -> Vec<Measure> {
         let with_load = |measure: &MeasureSpec| {
             let load = measure.load.spec(cpus);
-            let warmup_limit_s = measure.load.warmup_limit().as_secs_f64();
+            let warmup_limit = measure.load.warmup_limit();
             let rounds = self
                 .adaptive
                 .map_or(measure.rounds.get(), |one| one.most_rounds);
@@ -118,7 +118,7 @@ impl Suite {
                 workload,
                 load: load.clone(),
                 rounds,
-                warmup_limit_s,
+                warmup_limit,
             })
         };
         self.measures.iter().flat_map(with_load).collect()
@@ -229,7 +229,7 @@ impl Changes {
 
     fn set_warmup(&self, load: &mut SuiteLoad) {
         if let Some(warmup) = self.warmup {
-            load.spec.warmup_s = warmup.as_secs_f64();
+            load.spec.warmup = Seconds(warmup);
         }
     }
 
@@ -245,8 +245,7 @@ impl Changes {
             load.warmup_limit = self.warmup_limit.or(self.warmup).or(load.warmup_limit);
             return;
         }
-        let duration_s = self.duration.map(|duration| duration.as_secs_f64());
-        load.spec.duration_s = duration_s.or(load.spec.duration_s);
+        load.spec.duration = self.duration.map(Seconds).or(load.spec.duration);
         let requests = self.requests.map(NonZeroU64::get);
         load.spec.requests = requests.or(load.spec.requests);
         self.set_warmup(load);

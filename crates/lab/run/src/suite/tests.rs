@@ -3,7 +3,7 @@ use prony_testkit::table::refused_changes;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use prony_model::{LoadShape, LoadSpec, PublishedFigure, RoundSummary};
+use prony_model::{LoadShape, LoadSpec, PublishedFigure, RoundSummary, Seconds};
 use tempfile::TempDir;
 
 use super::*;
@@ -105,9 +105,9 @@ fn every_field_is_read() {
     assert_eq!(seen.collect::<Vec<_>>(), expected);
     let load = LoadSpec {
         connections: 64,
-        duration_s: Some(0.7),
-        warmup_s: 0.2,
-        timeout_s: 5.0,
+        duration: Some(Seconds::from_millis(700)),
+        warmup: Seconds::from_millis(200),
+        timeout: Seconds::from_secs(5),
         ..LoadSpec::default()
     };
     assert_eq!(measures[0].load, load);
@@ -149,11 +149,13 @@ fn each_measure_has_its_own_rounds_and_shapes() {
     let rounds: Vec<_> = measures.iter().map(|m| (&*m.workload, m.rounds)).collect();
     assert_eq!(rounds, [("page", 3), ("sse", 3), ("byte", 20)]);
     let users = LoadSpec {
-        shape: LoadShape::UsersOpen { think_time_s: 1.0 },
+        shape: LoadShape::UsersOpen {
+            think_time: Seconds::from_secs(1),
+        },
         connections: 500,
         threads: 2,
         requests: Some(10_000),
-        timeout_s: 30.0,
+        timeout: Seconds::from_secs(30),
         ..LoadSpec::default()
     };
     assert_eq!(measures[2].load, users);
@@ -197,10 +199,14 @@ fn a_quick_run_has_the_same_shapes_and_says_so() {
     let (busy, users) = (&measures[0], &measures[2]);
     assert_eq!((busy.rounds, users.rounds), (2, 6));
     // A load gets no field that it does not have.
-    let ends = [busy, users].map(|one| (one.load.duration_s, one.load.requests));
-    assert_eq!(ends, [(Some(1.0), None), (None, Some(500))]);
-    let others = [busy, users].map(|one| (one.load.connections, one.load.warmup_s));
-    assert_eq!(others, [(400, 0.1), (500, 0.0)]);
+    let ends = [busy, users].map(|one| (one.load.duration, one.load.requests));
+    assert_eq!(
+        ends,
+        [(Some(Seconds::from_secs(1)), None), (None, Some(500))]
+    );
+    let others = [busy, users].map(|one| (one.load.connections, one.load.warmup));
+    let warmup = Seconds::from_millis(100);
+    assert_eq!(others, [(400, warmup), (500, Seconds::ZERO)]);
     // The published tables are of the loads that are measured.
     let published = suite.published_on(cpus(1)).unwrap();
     assert_eq!(published.tables[0].load, measures[0].load);
@@ -241,10 +247,13 @@ fn changes_bound_every_load_and_are_noted() {
         requests: None,
     });
     for measure in suite.measures_on(cpus(1)) {
-        assert_eq!((measure.rounds, measure.load.duration_s), (4, Some(2.0)));
-        assert_eq!(measure.load.warmup_s, 0.5);
+        assert_eq!(
+            (measure.rounds, measure.load.duration),
+            (4, Some(Seconds::from_secs(2)))
+        );
+        assert_eq!(measure.load.warmup, Seconds::from_millis(500));
         // A warm-up of the command line is exact.
-        assert_eq!(measure.warmup_limit_s, 0.0);
+        assert_eq!(measure.warmup_limit, Duration::ZERO);
     }
     assert_eq!(suite.measures[1].load.end(), "10000 requests or 2s");
     contains(&suite.notes[0], "on the command line");

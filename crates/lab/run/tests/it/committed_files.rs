@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use prony_model::{Published, PublishedFigure, PublishedRow};
+use prony_model::{Published, PublishedFigure, PublishedRow, Seconds};
 use prony_run::{Changes, ExpectedResponse, Files, Suite, SuiteLoad, Workloads};
 use prony_server::{Catalogue, Layout};
 
@@ -74,7 +74,7 @@ fn every_long_suite_has_a_quick_run_of_the_same_shapes() {
             let [full_load, quick_load] = [full, quick].map(|one| one.load.spec(NonZeroUsize::MIN));
             assert_eq!(full_load.shape, quick_load.shape, "{id}");
             assert_eq!(full_load.connections, quick_load.connections, "{id}");
-            assert!(quick_load.duration_s <= full_load.duration_s, "{id}");
+            assert!(quick_load.duration <= full_load.duration, "{id}");
             assert!(quick_load.requests <= full_load.requests, "{id}");
             assert!(quick.rounds <= full.rounds, "{id}");
             assert!(quick.rounds.get() >= 3, "{id}: too few to tell apart");
@@ -88,7 +88,8 @@ fn httpmon_s_timeout_runs_from_the_scheduled_arrival() {
     let mut measures = suite.measures.iter();
     let httpmon = measures.find(|measure| measure.id.as_deref() == Some("httpmon"));
     let load = httpmon.unwrap().load.spec(NonZeroUsize::MIN);
-    assert_eq!((load.deadline_s, load.timeout_s), (Some(30.0), 30.0));
+    let limit = Seconds::from_secs(30);
+    assert_eq!((load.deadline, load.timeout), (Some(limit), limit));
 }
 
 #[test]

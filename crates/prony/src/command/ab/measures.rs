@@ -6,7 +6,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use prony_model::{EnoughRounds, LoadShape, LoadSpec, MeasuredBy, Run};
+use prony_model::{EnoughRounds, LoadShape, LoadSpec, MeasuredBy, Run, Seconds};
 use prony_present::number;
 use prony_report::compare::{Comparison, Metric, What};
 use prony_run::run::Task;
@@ -185,17 +185,17 @@ impl MeasureFlags {
     fn change(&self, measure: &mut Measure, load_cpus: usize) {
         let (load, trials) = (&mut measure.load, &self.trials);
         if let Some(duration) = self.duration {
-            load.duration_s = Some(duration.as_secs_f64());
+            load.duration = Some(Seconds(duration));
         }
         if let Some(connections) = self.connections {
             load.connections = connections;
             load.threads = load_cpus.clamp(1, connections);
         }
         if let Some(warmup) = trials.warmup {
-            load.warmup_s = warmup.as_secs_f64();
+            load.warmup = Seconds(warmup);
         }
         if trials.warmup.is_some() || trials.warmup_limit.is_some() {
-            measure.warmup_limit_s = self.warmup_limit().as_secs_f64();
+            measure.warmup_limit = self.warmup_limit();
         }
         measure.rounds = self.most_rounds();
     }
@@ -213,13 +213,13 @@ impl MeasureFlags {
                 connections,
                 // A thread without a connection would have nothing to do.
                 threads: load_cpus.clamp(1, connections),
-                duration_s: Some(self.duration.unwrap_or(DURATION).as_secs_f64()),
-                warmup_s: self.trials.warmup.unwrap_or(WARMUP).as_secs_f64(),
-                timeout_s: TIMEOUT.as_secs_f64(),
+                duration: Some(Seconds(self.duration.unwrap_or(DURATION))),
+                warmup: Seconds(self.trials.warmup.unwrap_or(WARMUP)),
+                timeout: Seconds(TIMEOUT),
                 ..LoadSpec::default()
             },
             rounds: self.most_rounds(),
-            warmup_limit_s: self.warmup_limit().as_secs_f64(),
+            warmup_limit: self.warmup_limit(),
         }
     }
 
@@ -232,12 +232,12 @@ impl MeasureFlags {
             load: LoadSpec {
                 connections,
                 requests: Some(self.requests),
-                timeout_s: EMULATED_TIMEOUT.as_secs_f64(),
+                timeout: Seconds(EMULATED_TIMEOUT),
                 by: MeasuredBy::Instructions,
                 ..LoadSpec::default()
             },
             rounds: self.most_rounds(),
-            warmup_limit_s: limit.unwrap_or(EMULATED_WARMUP).as_secs_f64(),
+            warmup_limit: limit.unwrap_or(EMULATED_WARMUP),
         }
     }
 

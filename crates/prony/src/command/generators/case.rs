@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use prony_driver::{Call, Load};
-use prony_model::{Arrivals, LoadShape, LoadSpec, Protocol, Schedule, Stage};
+use prony_model::{Arrivals, LoadShape, LoadSpec, Protocol, Schedule, Seconds, Stage};
 use prony_present::load;
 use prony_reference::script::Freeze;
 use prony_run::run::under_load;
@@ -183,7 +183,7 @@ impl Case {
             asked
         };
         LoadSpec {
-            duration_s: Some(duration.as_secs_f64()),
+            duration: Some(Seconds(duration)),
             ..self.load.clone()
         }
     }

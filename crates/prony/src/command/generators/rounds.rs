@@ -81,7 +81,7 @@ impl CasePlan {
                 freeze: Some(self.freeze),
                 ..Script::default()
             };
-            let requests = rate * load.duration_s.unwrap_or_default();
+            let requests = rate * load.duration.unwrap_or_default().as_secs_f64();
             let requests = requests.round().max(1.0) as u64;
             let truth = script.latencies(even_arrivals(rate, requests));
             SHARES.map(|share| truth.at(share).as_nanos() as f64)
@@ -137,7 +137,7 @@ impl CasePlan {
             workload: one.case.name.clone(),
             load: one.load.clone(),
             rounds: self.rounds,
-            warmup_limit_s: 0.0,
+            warmup_limit: Duration::ZERO,
         });
         let measures: Vec<Measure> = measures.collect();
         let takes_part = |tool: &str, measure: &Measure| {

@@ -54,7 +54,7 @@ fn section(run: &Run, planned: &PlannedCase, trials: &[TrialRecord]) -> Option<S
         baseline: (!planned.case.is_frozen).then_some(baseline),
     };
     let rounds = measured().map(|part| part.rounds.measured().count());
-    let duration = load.duration_s.map(number::seconds);
+    let duration = load.duration.map(|it| number::seconds(it.as_secs_f64()));
     let (rounds, duration) = (plural(rounds.max()?, "round"), duration.unwrap_or_default());
     let notes: Vec<String> = parts.iter().filter_map(|part| view.note(part)).collect();
     let notes = (!notes.is_empty()).then_some(Block::List(notes));

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use prony_model::{Arrivals, LoadShape, RateError, Schedule, Stage, parse_stages};
+use prony_model::{Arrivals, LoadShape, RateError, Schedule, Seconds, Stage, parse_stages};
 
 use crate::arguments;
 
@@ -139,15 +139,15 @@ impl ShapeArguments {
     }
 
     fn arrivals(&self) -> LoadShape {
-        let think_time_s = self.think_time.unwrap_or(THINK_TIME).as_secs_f64();
+        let think_time = Seconds(self.think_time.unwrap_or(THINK_TIME));
         let schedule = match (&self.stages, self.rate, self.users) {
             (Some(Stages(stages)), _, _) => Schedule {
                 stages: stages.clone(),
                 ..Schedule::constant(self.spaced(Arrivals::Even), 0.0)
             },
             (None, Some(rate), _) => Schedule::constant(self.spaced(Arrivals::Even), rate),
-            (None, None, Some(_)) if self.open => return LoadShape::UsersOpen { think_time_s },
-            (None, None, Some(_)) => return LoadShape::UsersClosed { think_time_s },
+            (None, None, Some(_)) if self.open => return LoadShape::UsersOpen { think_time },
+            (None, None, Some(_)) => return LoadShape::UsersClosed { think_time },
             (None, None, None) => return LoadShape::Closed,
         };
         self.schedule(schedule)

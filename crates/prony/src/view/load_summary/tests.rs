@@ -2,8 +2,9 @@
 
 use prony_model::{
     Arrivals, Checked, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams,
-    LatencyHistogram, LoadShape, LoadSpec, OpenLoop, Outcomes, Protocol, Schedule, SlowestStream,
-    StageResult, Throttled, TlsResult, WarmupResult, WrongResponse, parse_stages, sample,
+    LatencyHistogram, LoadShape, LoadSpec, OpenLoop, Outcomes, Protocol, Schedule, Seconds,
+    SlowestStream, StageResult, Throttled, TlsResult, WarmupResult, WrongResponse, parse_stages,
+    sample,
 };
 
 use super::*;
@@ -21,7 +22,7 @@ fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
 pub fn closed() -> LoadResult {
     let load = LoadSpec {
         connections: 4,
-        duration_s: Some(2.0),
+        duration: Some(Seconds::from_secs(2)),
         ..LoadSpec::default()
     };
     let mut closed = sample::plain_load(load, 500.0, &histogram(250_000));
@@ -62,7 +63,7 @@ fn rate() -> LoadResult {
     let mut rate = closed();
     rate.load.shape = LoadShape::Rate(Schedule::constant(Arrivals::Even, 500.0));
     rate.load.max_connections = Some(10);
-    rate.load.deadline_s = Some(0.1);
+    rate.load.deadline = Some(Seconds::from_millis(100));
     rate.open = Some(OpenLoop {
         due: 1000,
         sent: 1000,
@@ -329,8 +330,12 @@ fn summaries_are_the_golden_ones() {
         requests: Some("2 URLs, at random".into()),
         advice: Some("the server speaks TLS: use https://"),
     };
-    let open = LoadShape::UsersOpen { think_time_s: 1.0 };
-    let waiting = LoadShape::UsersClosed { think_time_s: 0.5 };
+    let open = LoadShape::UsersOpen {
+        think_time: Seconds::from_secs(1),
+    };
+    let waiting = LoadShape::UsersClosed {
+        think_time: Seconds::from_millis(500),
+    };
     let nothing_sent = LoadResult {
         outcomes: outcomes(&[(Outcome::Shed, 5)]),
         ..rate()

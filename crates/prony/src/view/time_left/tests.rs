@@ -1,21 +1,21 @@
 use super::*;
 use prony_model::{
-    Arrivals, FailureKind, LatencyHistogram, LoadResult, Measurement, TrialResult, WarmUp,
+    Arrivals, FailureKind, LatencyHistogram, LoadResult, Measurement, Seconds, TrialResult, WarmUp,
     parse_stages, sample,
 };
 use prony_run::{Plan, Warming};
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
-fn load(shape: LoadShape, duration_s: Option<f64>, requests: Option<u64>) -> LoadSpec {
+fn load(shape: LoadShape, duration: Option<Seconds>, requests: Option<u64>) -> LoadSpec {
     LoadSpec {
         shape,
         connections: 500,
         threads: 1,
-        duration_s,
+        duration,
         requests,
-        warmup_s: 0.5,
-        timeout_s: 5.0,
+        warmup: Seconds::from_millis(500),
+        timeout: Seconds::from_secs(5),
         ..LoadSpec::default()
     }
 }
@@ -25,7 +25,7 @@ fn trials(load: LoadSpec, rounds: u32) -> Vec<Trial> {
         workload: "byte".into(),
         load,
         rounds,
-        warmup_limit_s: 0.0,
+        warmup_limit: Duration::ZERO,
     };
     let servers = ["a".to_owned(), "b".to_owned()];
     Plan::interleaved(&servers, &[measure], |_, _| true, 1).trials(rounds)
@@ -41,16 +41,24 @@ fn time_left(trials: &[Trial]) -> TimeLeft {
 
 #[test]
 fn a_load_of_known_length_is_known_before_the_first_trial() {
-    let closed = trials(load(LoadShape::Closed, Some(2.0), None), 2);
+    let closed = trials(
+        load(LoadShape::Closed, Some(Seconds::from_secs(2)), None),
+        2,
+    );
     assert_eq!(time_left(&closed).left(None), Duration::from_secs(12));
-    let open = LoadShape::UsersOpen { think_time_s: 1.0 };
+    let open = LoadShape::UsersOpen {
+        think_time: Seconds::from_secs(1),
+    };
     let open = load(open, None, Some(10_000));
     assert_eq!(planned(&open), Some(Duration::from_millis(20_500)));
 }
 
 #[test]
 fn the_first_trial_of_each_server_warms_it_up() {
-    let closed = trials(load(LoadShape::Closed, Some(2.0), None), 3);
+    let closed = trials(
+        load(LoadShape::Closed, Some(Seconds::from_secs(2)), None),
+        3,
+    );
     let mut left = TimeLeft::default();
     let search = Duration::from_secs(2);
     closed.iter().for_each(|trial| left.expect(trial, search));
@@ -59,14 +67,14 @@ fn the_first_trial_of_each_server_warms_it_up() {
     done(&mut left, &closed[0], 9, false);
     assert_eq!(left.left(None), Duration::from_secs(45));
 
-    let measure = |warmup_s, warmup_limit_s| Measure {
+    let measure = |warmup_s, limit_s| Measure {
         workload: "byte".into(),
         load: LoadSpec {
-            warmup_s,
-            ..load(LoadShape::Closed, Some(2.0), None)
+            warmup: Seconds::try_from(warmup_s).unwrap(),
+            ..load(LoadShape::Closed, Some(Seconds::from_secs(2)), None)
         },
         rounds: 3,
-        warmup_limit_s,
+        warmup_limit: seconds(limit_s),
     };
     for (measure, seconds) in [
         (measure(0.5, 20.0), LEAST_WARM_UP_S),
@@ -136,16 +144,18 @@ fn a_number_of_requests_at_a_rate_ends_when_the_last_one_is_due() {
     let never = load(rate("2k/s..0:10s"), None, Some(10_001));
     assert_eq!(planned(&never), None);
     for requests in [Some(5_000), None] {
-        let by_time = load(rate("1k/s"), Some(2.0), requests);
+        let by_time = load(rate("1k/s"), Some(Seconds::from_secs(2)), requests);
         assert_eq!(planned(&by_time), Some(Duration::from_millis(2_500)));
     }
 }
 
 #[test]
 fn the_time_of_closed_loop_users_depends_on_the_server() {
-    let users = || LoadShape::UsersClosed { think_time_s: 1.0 };
+    let users = || LoadShape::UsersClosed {
+        think_time: Seconds::from_secs(1),
+    };
     assert_eq!(planned(&load(users(), None, Some(10_000))), None);
-    let by_time = planned(&load(users(), Some(2.0), None));
+    let by_time = planned(&load(users(), Some(Seconds::from_secs(2)), None));
     assert_eq!(by_time, Some(Duration::from_millis(2_500)));
 }
 
@@ -155,8 +165,8 @@ fn attempt(trial: &Trial) -> TrialAttempt {
         number: 1,
         measure: 0,
         warming: Warming::Fixed,
-        warmup_limit_s: 0.0,
-        warmup_s: trial.load.warmup_s,
+        warmup_limit: Duration::ZERO,
+        warmup: trial.load.warmup,
         allowed: None,
     }
 }
@@ -229,7 +239,10 @@ fn a_trial_that_is_re_run_is_one_more() {
 
 #[test]
 fn a_trial_that_takes_longer_takes_no_time_from_the_others() {
-    let trials = trials(load(LoadShape::Closed, Some(2.0), None), 1);
+    let trials = trials(
+        load(LoadShape::Closed, Some(Seconds::from_secs(2)), None),
+        1,
+    );
     let left = time_left(&trials);
     assert_eq!(left.left(None), Duration::from_secs(6));
     let after = |seconds| left.left(Some((&trials[0], Duration::from_secs(seconds))));
@@ -254,8 +267,8 @@ impl Simulated {
         let (start, to_warm) = (millis(self.start), millis(self.to_warm));
         let is_kept = self.to_warm > 1000;
         let starts = is_first || !is_kept;
-        let measured = Duration::from_secs_f64(trial.load.duration_s.unwrap());
-        let own = Duration::from_secs_f64(trial.load.warmup_s);
+        let measured = *trial.load.duration.unwrap();
+        let own = *trial.load.warmup;
         // A search goes on until it has seen that the server is steady.
         let search = millis(if is_first { 2 * self.to_warm + 300 } else { 0 });
         let warm_up = if is_first || is_kept {
@@ -267,7 +280,7 @@ impl Simulated {
         let stop = millis(if is_kept { 0 } else { self.stop });
         let took = started.unwrap_or_default() + search + warm_up + measured + stop;
         let attempt = TrialAttempt {
-            warmup_s: warm_up.as_secs_f64(),
+            warmup: Seconds(warm_up),
             ..attempt(trial)
         };
         let mut record = record(trial);
@@ -317,9 +330,9 @@ proptest! {
     ) {
         let measure = Measure {
             workload: "byte".into(),
-            load: LoadSpec { warmup_s: 0.2, ..load(LoadShape::Closed, Some(duration_s), None) },
+            load: LoadSpec { warmup: Seconds::from_millis(200), ..load(LoadShape::Closed, Seconds::try_from(duration_s).ok(), None) },
             rounds,
-            warmup_limit_s: 20.0,
+            warmup_limit: Duration::from_secs(20),
         };
         let ids: Vec<String> = (0..servers.len()).map(|at| format!("s{at}")).collect();
         let plan = Plan::interleaved(&ids, &[measure], |_, _| true, 1);

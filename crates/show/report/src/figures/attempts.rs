@@ -50,8 +50,9 @@ impl Attempts {
 /// The warm-up of a trial, if its server needed a clearly longer one than the suite's: what was learnt from a first trial
 /// is never exactly the suite's.
 fn longer_warmup(record: &TrialRecord) -> Option<Duration> {
-    let used_s = record.measurement()?.load.load.warmup_s;
-    (used_s > 1.1 * record.trial.load.warmup_s).then(|| Duration::from_secs_f64(used_s))
+    let used = *record.measurement()?.load.load.warmup;
+    let configured_s = record.trial.load.warmup.as_secs_f64();
+    (used.as_secs_f64() > 1.1 * configured_s).then_some(used)
 }
 
 /// A trial whose server had not finished warming up.

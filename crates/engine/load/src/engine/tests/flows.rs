@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prony_model::{Ended, Flows};
+use prony_model::{Ended, Flows, Seconds};
 
 use super::scenarios::{Counts, Step, Steps};
 use super::*;
@@ -53,7 +53,7 @@ fn is_of_entry(entry: usize, arrival: &Arrival<'_>) -> bool {
 
 /// Every shape, fast.
 fn shapes() -> [LoadShape; 4] {
-    every_shape(3000.0, 0.001)
+    every_shape(3000.0, Seconds::from_millis(1))
 }
 
 #[test]
@@ -184,7 +184,9 @@ fn a_response_has_the_time_of_its_entry_and_no_more_than_every_response() {
 #[test]
 fn the_deadline_of_users_binds_the_first_response_of_a_flow_alone() {
     for (slow_entry, expected) in [(1, (3, 0, 0)), (0, (0, 3, 0))] {
-        let shape = LoadShape::UsersOpen { think_time_s: 1.0 };
+        let shape = LoadShape::UsersOpen {
+            think_time: Seconds::from_secs(1),
+        };
         let (mut plan, _) = of_number(&[Step::GET; 2], shape, 3);
         plan.deadline = Some(ms(400));
         let slow = responding(move |it| Some(if is_of_entry(slow_entry, it) { 600 } else { 1 }));
@@ -280,7 +282,13 @@ fn a_user_whose_flows_send_nothing_begins_one_every_10_ms() {
     for (shape, seconds, begun) in [
         (LoadShape::Closed, 0.2, 60),
         (even(1e6), 0.3, 90),
-        (LoadShape::UsersOpen { think_time_s: 1e-6 }, 0.2, 60),
+        (
+            LoadShape::UsersOpen {
+                think_time: Seconds(Duration::from_nanos(1000)),
+            },
+            0.2,
+            60,
+        ),
     ] {
         let (mut plan, counted) = flows_of(&[Step::FAIL], shape, ms(200));
         plan.timeout = ms(100);

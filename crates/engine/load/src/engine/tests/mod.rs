@@ -17,7 +17,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_model::{Arrivals, LatencyHistogram, LoadResult, LoadShape, OpenLoop, Outcome, Schedule};
+use prony_model::{
+    Arrivals, LatencyHistogram, LoadResult, LoadShape, OpenLoop, Outcome, Schedule, Seconds,
+};
 
 use self::simulated::{Arrival, ResponsePart, SimulatedServer};
 use super::clock::Clock;
@@ -59,17 +61,17 @@ fn even(per_s: f64) -> LoadShape {
     LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s))
 }
 
-fn users_closed(think_time_s: f64) -> LoadShape {
-    LoadShape::UsersClosed { think_time_s }
+fn users_closed(think_time: Seconds) -> LoadShape {
+    LoadShape::UsersClosed { think_time }
 }
 
 /// A load of every shape, with that rate and that mean think time.
-fn every_shape(per_s: f64, think_time_s: f64) -> [LoadShape; 4] {
+fn every_shape(per_s: f64, think_time: Seconds) -> [LoadShape; 4] {
     [
         LoadShape::Closed,
         even(per_s),
-        LoadShape::UsersClosed { think_time_s },
-        LoadShape::UsersOpen { think_time_s },
+        LoadShape::UsersClosed { think_time },
+        LoadShape::UsersOpen { think_time },
     ]
 }
 

@@ -1,6 +1,6 @@
 //! A server that stops responding.
 
-use prony_model::Outage;
+use prony_model::{Outage, Seconds};
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn killed(plan: &LoadPlan) -> LoadResult {
 
 #[test]
 fn a_load_of_every_shape_sees_that_its_server_is_dead() {
-    for shape in every_shape(100.0, 0.01) {
+    for shape in every_shape(100.0, Seconds::from_millis(10)) {
         let result = killed(&plan(shape.clone(), 10, ms(12_000)));
         let [outage] = result.outages[..] else {
             panic!("{shape:?}: {:?}", result.outages);
@@ -62,7 +62,10 @@ fn slow_responses_and_pauses_are_no_outages() {
     let slow = |shape, after| load(&plan(shape, 1, ms(12_000)), after);
     for (what, result) in [
         ("slow", slow(LoadShape::Closed, 2000)),
-        ("users who think", slow(users_closed(4.0), 1)),
+        (
+            "users who think",
+            slow(users_closed(Seconds::from_secs(4)), 1),
+        ),
         ("a low rate", slow(even(0.2), 1)),
         (
             "an overloaded server",

@@ -1,6 +1,6 @@
 //! The warm-up, the measured part, and how they end.
 
-use prony_model::Ended;
+use prony_model::{Ended, Seconds};
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn the_warm_up_of_a_rate_is_separate() {
 
 #[test]
 fn no_more_requests_are_measured_than_planned() {
-    for shape in every_shape(200.0, 0.005) {
+    for shape in every_shape(200.0, Seconds::from_millis(5)) {
         // All twelve connections wait for a response when the warm-up ends.
         let plan = LoadPlan {
             pipeline: if shape == LoadShape::Closed { 2 } else { 1 },
@@ -51,7 +51,7 @@ fn measuring_starts_when_a_longer_warm_up_is_over() {
     let plan = LoadPlan {
         requests: Some(3),
         warmup: ms(100),
-        ..plan(users_closed(0.005), 12, ms(200))
+        ..plan(users_closed(Seconds::from_millis(5)), 12, ms(200))
     };
     let result = load(&plan, 600);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 3)]);

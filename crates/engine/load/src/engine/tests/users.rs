@@ -1,14 +1,14 @@
 //! Users with think time: closed ones, and those with schedules of their own (httpmon's open model).
 
-use prony_model::Ended;
+use prony_model::{Ended, Seconds};
 
 use super::*;
 
-/// Each user has an arrival every `think_time_s` on average.
-fn open_users(users: usize, think_time_s: f64, requests: u64) -> LoadPlan {
+/// Each user has an arrival every `think_time` on average.
+fn open_users(users: usize, think_time: Seconds, requests: u64) -> LoadPlan {
     LoadPlan {
         requests: Some(requests),
-        ..plan(LoadShape::UsersOpen { think_time_s }, users, ms(60_000))
+        ..plan(LoadShape::UsersOpen { think_time }, users, ms(60_000))
     }
 }
 
@@ -16,7 +16,7 @@ fn open_users(users: usize, think_time_s: f64, requests: u64) -> LoadPlan {
 fn think_times_lower_the_rate() {
     let plan = LoadPlan {
         requests: Some(15_000),
-        ..plan(users_closed(0.01), 3, ms(100_000))
+        ..plan(users_closed(Seconds::from_millis(10)), 3, ms(100_000))
     };
     let result = load(&plan, 1);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 15_000)]);
@@ -31,7 +31,7 @@ fn think_times_lower_the_rate() {
 
 #[test]
 fn the_budget_is_spent_at_the_rate_of_the_schedules() {
-    let result = load(&open_users(50, 0.1, 5000), 1);
+    let result = load(&open_users(50, Seconds::from_millis(100), 5000), 1);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 5000)]);
     assert_eq!(result.ended, Ended::Requests);
     let open = open(&result);
@@ -50,7 +50,7 @@ fn the_budget_is_spent_at_the_rate_of_the_schedules() {
 
 #[test]
 fn an_arrival_waits_while_its_user_is_busy_and_its_wait_is_latency() {
-    let result = load(&open_users(1, 0.01, 40), 30);
+    let result = load(&open_users(1, Seconds::from_millis(10), 40), 30);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 40)]);
     let open = open(&result);
     assert_eq!((open.queued, open.bound_hits), (39, 39));
@@ -63,7 +63,7 @@ fn an_arrival_waits_while_its_user_is_busy_and_its_wait_is_latency() {
 
 #[test]
 fn the_deadline_of_users_runs_from_the_arrival_and_binds_the_response() {
-    let mut plan = open_users(1, 0.02, 60);
+    let mut plan = open_users(1, Seconds::from_millis(20), 60);
     plan.deadline = Some(ms(300));
     let result = load(&plan, 60);
     let [ok, timed_out] = outcomes(&result)[..] else {
@@ -81,7 +81,7 @@ fn the_deadline_of_users_runs_from_the_arrival_and_binds_the_response() {
     let detail = result.first_wrong.unwrap().detail;
     assert_eq!(detail, "no whole response within 300ms of its due time");
 
-    let mut plan = open_users(2, 0.02, 8);
+    let mut plan = open_users(2, Seconds::from_millis(20), 8);
     plan.deadline = Some(ms(100));
     let result = run(&plan, responding(|_| None));
     assert_eq!(outcomes(&result), [(Outcome::TimedOut, 8)]);
@@ -89,14 +89,14 @@ fn the_deadline_of_users_runs_from_the_arrival_and_binds_the_response() {
 
 #[test]
 fn a_connection_is_opened_when_its_user_first_needs_it() {
-    let result = load(&open_users(60, 5.0, 3), 1);
+    let result = load(&open_users(60, Seconds::from_secs(5), 3), 1);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 3)]);
     assert_eq!(result.connections_opened, 3, "60 users, 3 arrivals");
 }
 
 #[test]
 fn the_warm_up_of_users_takes_no_budget() {
-    let mut plan = open_users(10, 0.01, 50);
+    let mut plan = open_users(10, Seconds::from_millis(10), 50);
     plan.warmup = ms(300);
     let result = load(&plan, 1);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 50)]);
@@ -107,7 +107,7 @@ fn the_warm_up_of_users_takes_no_budget() {
 
 #[test]
 fn an_open_load_ends_by_time_with_its_users_waiting() {
-    let mut plan = open_users(5, 0.02, 1);
+    let mut plan = open_users(5, Seconds::from_millis(20), 1);
     (plan.requests, plan.duration) = (None, Some(ms(300)));
     let result = load(&plan, 1);
     assert_eq!((result.ended, result.duration_s), (Ended::Duration, 0.3));

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{EventLoopChoice, LoadPlan, MOST_PIPELINE, run};
-use prony_model::{Arrivals, Ended, LoadShape, Outcome, Schedule, parse_stages};
+use prony_model::{Arrivals, Ended, LoadShape, Outcome, Schedule, Seconds, parse_stages};
 
 use crate::plans::{get_from, load};
 use crate::scripted::ScriptedServer;
@@ -27,7 +27,7 @@ fn rate(arrivals: Arrivals, burst: u64, stages: &str) -> LoadShape {
 
 /// The largest load of each shape.
 fn largest() -> [LoadShape; 8] {
-    let think_time_s = 1e-6;
+    let think_time = Seconds(Duration::from_micros(1));
     [
         LoadShape::Closed,
         rate(Arrivals::Even, 1, "1000M/s"),
@@ -35,8 +35,8 @@ fn largest() -> [LoadShape; 8] {
         rate(Arrivals::Even, Schedule::MOST_BURST, "1000M/s"),
         rate(Arrivals::Poisson, Schedule::MOST_BURST, "1000M/s"),
         rate(Arrivals::Even, 1, "0/s..1000M/s:1s,1000M/s"),
-        LoadShape::UsersClosed { think_time_s },
-        LoadShape::UsersOpen { think_time_s },
+        LoadShape::UsersClosed { think_time },
+        LoadShape::UsersOpen { think_time },
     ]
 }
 

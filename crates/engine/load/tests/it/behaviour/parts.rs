@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use prony_load::{
     EventLoopChoice, LoadError, LoadPlan, PartResult, PlanError, Start, assemble, run, run_part,
 };
-use prony_model::{Arrivals, Ended, LoadShape, Schedule, parse_stages};
+use prony_model::{Arrivals, Ended, LoadShape, Schedule, Seconds, parse_stages};
 use prony_testkit::connections::serve;
 use prony_testkit::table::rows;
 use prony_testkit::until;
@@ -53,14 +53,14 @@ fn rate(arrivals: Arrivals, per_s: f64) -> LoadShape {
 fn shapes() -> [(&'static str, LoadShape); 6] {
     let stages = parse_stages("500/s..3k/s:20ms,3k/s").unwrap();
     let even = Schedule::constant(Arrivals::Even, 1.0);
-    let think_time_s = 0.002;
+    let think_time = Seconds::from_millis(2);
     [
         ("closed", LoadShape::Closed),
         ("even", rate(Arrivals::Even, 2000.0)),
         ("poisson", rate(Arrivals::Poisson, 2000.0)),
         ("stages", LoadShape::Rate(Schedule { stages, ..even })),
-        ("users-closed", LoadShape::UsersClosed { think_time_s }),
-        ("users-open", LoadShape::UsersOpen { think_time_s }),
+        ("users-closed", LoadShape::UsersClosed { think_time }),
+        ("users-open", LoadShape::UsersOpen { think_time }),
     ]
 }
 

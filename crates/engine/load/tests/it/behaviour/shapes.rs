@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::thread;
 
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
-use prony_model::{Arrivals, Ended, LoadShape, Outcome, Schedule};
+use prony_model::{Arrivals, Ended, LoadShape, Outcome, Schedule, Seconds};
 
 use crate::plans::{assert_outcomes, even, get_from, load, over_one_connection};
 use crate::scripted::{After, HELLO, ScriptedServer};
@@ -128,7 +128,9 @@ fn a_connection_that_the_server_closes_between_two_arrivals_is_no_error(
     event_loop: EventLoopChoice,
 ) {
     let server = ScriptedServer::responding(HELLO, After::Close);
-    let shape = LoadShape::UsersOpen { think_time_s: 0.02 };
+    let shape = LoadShape::UsersOpen {
+        think_time: Seconds::from_millis(20),
+    };
     let result = load(&LoadPlan {
         connections: 4,
         ..plan(event_loop, &server, shape, 60)

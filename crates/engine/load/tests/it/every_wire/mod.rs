@@ -15,7 +15,7 @@ use std::time::Duration;
 use prony_load::tls::{Offer, TlsSettings, Trust};
 use prony_load::wire::grpc::CallKind;
 use prony_load::{EventLoopChoice, LoadPlan, Order, RequestParts, RequestSet, WireRequest};
-use prony_model::{Arrivals, Ended, LoadShape, Outcome, Protocol, Schedule, Stage};
+use prony_model::{Arrivals, Ended, LoadShape, Outcome, Protocol, Schedule, Seconds, Stage};
 
 use crate::parts_of::load;
 use server::CountingServer;
@@ -97,12 +97,12 @@ const SHAPES: [Shape; 10] = [
         rate(plan, Schedule { burst: 20, ..even });
     }),
     ("users who wait", |plan| {
-        let think_time_s = 0.002;
-        plan.shape = LoadShape::UsersClosed { think_time_s };
+        let think_time = Seconds::from_millis(2);
+        plan.shape = LoadShape::UsersClosed { think_time };
     }),
     ("users who do not wait", |plan| {
-        let think_time_s = 0.002;
-        plan.shape = LoadShape::UsersOpen { think_time_s };
+        let think_time = Seconds::from_millis(2);
+        plan.shape = LoadShape::UsersOpen { think_time };
     }),
 ];
 

@@ -3,7 +3,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 
 use prony_driver::Manifest;
-use prony_model::Protocol;
+use prony_model::{Protocol, Seconds};
 use prony_testkit::starts_with;
 use prony_testkit::table::rows;
 
@@ -48,8 +48,8 @@ fn why_not(id: &str, workload: &str, spec: &LoadSpec) -> Option<String> {
 
 fn spec() -> LoadSpec {
     LoadSpec {
-        duration_s: Some(2.0),
-        timeout_s: 5.0,
+        duration: Some(Seconds::from_secs(2)),
+        timeout: Seconds::from_secs(5),
         ..LoadSpec::default()
     }
 }
@@ -158,12 +158,12 @@ fn a_tool_sends_the_request_of_the_workload_or_refuses_it() {
 #[test]
 fn an_unsupported_warm_up_is_reported() {
     let counted = LoadSpec {
-        duration_s: None,
+        duration: None,
         requests: Some(10),
         ..spec()
     };
     let warmed = LoadSpec {
-        warmup_s: 0.3,
+        warmup: Seconds::from_millis(300),
         ..counted.clone()
     };
     assert_eq!(why_not("oha", "hello", &warmed), None);
@@ -176,10 +176,15 @@ fn an_unsupported_warm_up_is_reported() {
 
 #[test]
 fn a_warm_up_lasts_whole_seconds() {
-    let warmed = |warmup_s| LoadSpec { warmup_s, ..spec() };
+    let warmed = |warmup| LoadSpec {
+        warmup: Seconds(warmup),
+        ..spec()
+    };
     let load = Load::new("http://a/");
-    assert_eq!(warmup(&warmed(0.0), &load), None);
-    let end = warmup(&warmed(0.3), &load).unwrap().end;
+    assert_eq!(warmup(&warmed(Duration::ZERO), &load), None);
+    let end = warmup(&warmed(Duration::from_millis(300)), &load)
+        .unwrap()
+        .end;
     assert_eq!(end, End::After(Duration::from_secs(1)));
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use prony_insight::profile::NAMING_ENVIRONMENT;
 use prony_model::{
     CostFigure, CostRound, CostUnit, Explanation, LoadSpec, MeasuredBy, Measurement, ProcessStart,
-    ServerRecord, Trial, TrialResult, Unavailable,
+    Seconds, ServerRecord, Trial, TrialResult, Unavailable,
 };
 use prony_server::{Wrapper, WrapperVariable};
 
@@ -205,10 +205,10 @@ fn load_for(measure: &Measure, duration: Duration) -> LoadSpec {
     if load.by == MeasuredBy::Instructions {
         load.by = MeasuredBy::Time;
         load.requests = None;
-        load.duration_s = Some(duration.as_secs_f64());
+        load.duration = Some(Seconds(duration));
     }
-    if load.duration_s.is_some() {
-        load.duration_s = Some(duration.as_secs_f64());
+    if load.duration.is_some() {
+        load.duration = Some(Seconds(duration));
     }
     load
 }
@@ -371,13 +371,13 @@ impl Explained {
             number: 1,
             measure: self.measure,
             // Every process is warmed up once, until it is steady, and kept.
-            warming: if measure.warmup_limit_s > 0.0 {
+            warming: if !measure.warmup_limit.is_zero() {
                 Warming::Keep
             } else {
                 Warming::Fixed
             },
-            warmup_limit_s: measure.warmup_limit_s,
-            warmup_s: load.warmup_s,
+            warmup_limit: measure.warmup_limit,
+            warmup: load.warmup,
             allowed: None,
         }
     }

@@ -249,7 +249,7 @@ impl TrialSetup<'_> {
         let warm_up = WarmUp::begin(
             known.map(|known| known.warm_up),
             server.tree(),
-            self.attempt.warmup_limit_s,
+            self.attempt.warmup_limit,
             share_of_left(WARM_UP_SHARE),
         );
         let counted = share_of_left(WARM_UP_SHARE + (1.0 - WARM_UP_SHARE) * COUNTED_SHARE);

@@ -44,11 +44,11 @@ pub(super) struct WarmUp {
 
 impl WarmUp {
     /// A warm-up of the known number of requests, or else of as many as the server needs to stop getting faster, in at most
-    /// `limit_s` seconds of CPU time and the time that is `allowed`.
+    /// `limit` of CPU time and the time that is `allowed`.
     pub(super) fn begin(
         known: Option<u64>,
         tree: Option<ProcessTree>,
-        limit_s: f64,
+        limit: Duration,
         allowed: Option<Duration>,
     ) -> Self {
         let begun = Instant::now();
@@ -57,17 +57,16 @@ impl WarmUp {
             time: begun.elapsed(),
             cpu_s: cpu_s(tree.as_ref()) - before_s,
         };
-        Self::of(known, limit_s, allowed, Box::new(clock))
+        Self::of(known, limit, allowed, Box::new(clock))
     }
 
     fn of(
         known: Option<u64>,
-        limit_s: f64,
+        limit: Duration,
         allowed: Option<Duration>,
         clock: Box<dyn Fn() -> Spent + Send>,
     ) -> Self {
-        let limit = Duration::from_secs_f64(limit_s.clamp(0.0, 1e6));
-        let longest = limit * LONGEST_WARM_UP;
+        let longest = limit.saturating_mul(LONGEST_WARM_UP);
         Self {
             known,
             limit,
@@ -169,7 +168,7 @@ mod tests {
         let clock = Arc::clone(&spent);
         let clock = Box::new(move || *clock.lock().unwrap());
         let allowed = allowed_s.map(Duration::from_secs);
-        let mut warm_up = WarmUp::of(known, 10.0, allowed, clock);
+        let mut warm_up = WarmUp::of(known, Duration::from_secs(10), allowed, clock);
         let mut batches = Vec::new();
         while let Some(Batch { requests, pause }) = warm_up.next() {
             assert_eq!(pause, Duration::ZERO);

@@ -8,7 +8,7 @@ mod warm_ups;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-use prony_model::{MeasuredBy, NoiseCause, RoundsEnd, TrialRecord, TrialResult};
+use prony_model::{MeasuredBy, NoiseCause, RoundsEnd, Seconds, TrialRecord, TrialResult};
 use prony_store::StoreError;
 
 use self::stopping::Stopping;
@@ -244,14 +244,14 @@ impl RoundRunner<'_> {
 
     fn attempt(&self, queued: &Queued) -> TrialAttempt {
         let Planned { trial, measure } = &queued.planned;
-        let limit_s = self.plan.measures()[*measure].warmup_limit_s;
+        let limit = self.plan.measures()[*measure].warmup_limit;
         let configured = Configured {
-            warmup_s: trial.load.warmup_s,
-            limit_s,
+            warmup_s: trial.load.warmup.as_secs_f64(),
+            has_limit: !limit.is_zero(),
         };
         let (warming, warmup_s) = match trial.load.by {
             MeasuredBy::Time => self.warm_ups.of(&trial.server, *measure, configured),
-            MeasuredBy::Instructions => (Warming::Fixed, trial.load.warmup_s),
+            MeasuredBy::Instructions => (Warming::Fixed, configured.warmup_s),
         };
         let counts = trial.load.by == MeasuredBy::Instructions;
         let allowed = self.counted_trial.filter(|_| counts);
@@ -261,8 +261,8 @@ impl RoundRunner<'_> {
             number: queued.number,
             measure: *measure,
             warming,
-            warmup_limit_s: limit_s,
-            warmup_s,
+            warmup_limit: limit,
+            warmup: Seconds::try_from(warmup_s).unwrap_or(trial.load.warmup),
             allowed,
             trial,
         }
@@ -291,7 +291,7 @@ impl RoundRunner<'_> {
             || self.warm_ups.lengthen(
                 &attempt.trial.server,
                 queued.planned.measure,
-                attempt.warmup_s,
+                attempt.warmup.as_secs_f64(),
                 measurement.load.duration_s,
             );
         is_worth_it && queued.number < MOST_ATTEMPTS && self.re_run < most_re_runs(self.planned)

@@ -36,11 +36,11 @@ pub struct WarmUps {
     alike: Vec<String>,
 }
 
-/// The configured warm-up of a load, and its limit, in seconds.
+/// The configured warm-up of a load, in seconds, and whether the server may take longer.
 #[derive(Clone, Copy, Debug)]
 pub struct Configured {
     pub warmup_s: f64,
-    pub limit_s: f64,
+    pub has_limit: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ impl WarmUps {
         let grown_s = known.and_then(|known| known.grown_s);
         let learned_s = known.and_then(|known| known.learned_s);
         let warmup_s = grown_s.unwrap_or(configured.warmup_s);
-        if configured.limit_s <= 0.0 {
+        if !configured.has_limit {
             (Warming::Fixed, warmup_s)
         } else if self.is_kept(server, measure) {
             (Warming::Keep, warmup_s)
@@ -173,7 +173,7 @@ mod tests {
     fn fixed(warmup_s: f64) -> Configured {
         Configured {
             warmup_s,
-            limit_s: 0.0,
+            has_limit: false,
         }
     }
 

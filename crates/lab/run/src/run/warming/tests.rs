@@ -1,6 +1,6 @@
 //! Warm-ups of made-up servers in made-up time.
 
-use prony_model::{Outcomes, WarmupResult};
+use prony_model::{Outcomes, Seconds, WarmupResult};
 
 use super::*;
 use crate::run::testing::{VirtualServer, measurement};
@@ -76,7 +76,9 @@ fn a_search_ends_when_the_server_is_steady_or_at_its_limit() {
 #[test]
 fn the_cost_of_a_response_decides_a_search_of_a_schedule_and_little_cost_lengthens_one() {
     let closed = LoadShape::Closed;
-    let open = LoadShape::UsersOpen { think_time_s: 1.0 };
+    let open = LoadShape::UsersOpen {
+        think_time: Seconds::from_secs(1),
+    };
     let falls: &dyn Fn(f64) -> f64 = &|age_s| 0.0004 - 0.0001 * age_s.min(3.0);
     // A tenth of a CPU: a second of CPU time takes 10 s, and the search waits for 8.
     let little: &dyn Fn(f64) -> f64 = &|_| 0.0001;

@@ -1,6 +1,6 @@
 //! Loads of every shape, as suites write them.
 
-use prony_model::Arrivals;
+use prony_model::{Arrivals, Seconds};
 use prony_testkit::contains;
 use prony_testkit::table::{refused, refused_changes, rows};
 
@@ -62,8 +62,8 @@ fn a_rate_is_evenly_spaced_by_default() {
     let expected = LoadSpec {
         shape: LoadShape::Rate(schedule(RATE)),
         connections: 64,
-        duration_s: Some(10.0),
-        timeout_s: 5.0,
+        duration: Some(Seconds::from_secs(10)),
+        timeout: Seconds::from_secs(5),
         ..LoadSpec::default()
     };
     assert_eq!(spec(RATE), expected);
@@ -85,10 +85,10 @@ fn every_field_of_a_rate_is_read() {
         max_connections: Some(500),
         pipeline: 16,
         requests_per_connection: Some(100),
-        duration_s: Some(10.0),
+        duration: Some(Seconds::from_secs(10)),
         requests: Some(5),
-        timeout_s: 5.0,
-        deadline_s: Some(1.0),
+        timeout: Seconds::from_secs(5),
+        deadline: Some(Seconds::from_secs(1)),
         spin: true,
         streams: 1000,
         first_byte: true,
@@ -101,9 +101,9 @@ fn every_field_of_a_rate_is_read() {
 #[test]
 fn stages_end_the_load_if_all_of_them_have_a_duration() {
     assert_eq!(schedule(STAGED).stages_text(), "1k/s:10s, 1k/s..5k/s:30s");
-    assert_eq!(spec(STAGED).duration_s, Some(40.0));
+    assert_eq!(spec(STAGED).duration, Some(Seconds::from_secs(40)));
     let longer = format!("{STAGED}, duration = \"1m\"");
-    assert_eq!(spec(&longer).duration_s, Some(60.0));
+    assert_eq!(spec(&longer).duration, Some(Seconds::from_secs(60)));
     let error = load(&format!("{STAGED}, duration = \"39s\"")).unwrap_err();
     contains(&error, "the stages take 40s, and the load ends after 39s");
     let open_end = r#"shape = "rate", stages = ["1k/s:10s", "5k/s"], connections = 8"#;
@@ -114,12 +114,20 @@ fn stages_end_the_load_if_all_of_them_have_a_duration() {
 fn users_are_read_as_closed_or_open() {
     let users = r#"users = 500, think_time = "2s", requests = 10000"#;
     let closed = spec(&format!("shape = \"users-closed\", {users}"));
-    assert_eq!(closed.shape, LoadShape::UsersClosed { think_time_s: 2.0 });
+    assert_eq!(
+        closed.shape,
+        LoadShape::UsersClosed {
+            think_time: Seconds::from_secs(2)
+        }
+    );
     assert_eq!((closed.connections, closed.requests), (500, Some(10_000)));
     let open = spec(&format!(
         "shape = \"users-open\", {users}, deadline = \"30s\""
     ));
-    assert_eq!((open.deadline_s, open.timeout_s), (Some(30.0), 5.0));
+    assert_eq!(
+        (open.deadline, open.timeout),
+        (Some(Seconds::from_secs(30)), Seconds::from_secs(5))
+    );
 }
 
 #[test]
@@ -199,11 +207,11 @@ fn a_shortened_load_keeps_its_stages_in_proportion() {
         panic!("it is a rate");
     };
     assert_eq!(schedule.stages_text(), "1k/s:1s, 1k/s..5k/s:3s");
-    assert_eq!(short.spec.duration_s, Some(4.0));
+    assert_eq!(short.spec.duration, Some(Seconds::from_secs(4)));
     let by_requests = r#"shape = "rate", rate = "1k/s", requests = 100, connections = 8"#;
     let mut by_requests = load(by_requests).unwrap();
     by_requests.shorten_to(Duration::from_secs(4));
-    assert_eq!(by_requests.spec.duration_s, None);
+    assert_eq!(by_requests.spec.duration, None);
 }
 
 #[test]
@@ -214,7 +222,7 @@ fn a_measure_of_instructions_sends_a_fixed_number_of_requests_in_a_closed_loop()
     };
     let plain = LoadSpec {
         requests: Some(1000),
-        timeout_s: 60.0,
+        timeout: Seconds::from_secs(60),
         by: MeasuredBy::Instructions,
         ..LoadSpec::default()
     };
@@ -223,7 +231,7 @@ fn a_measure_of_instructions_sends_a_fixed_number_of_requests_in_a_closed_loop()
     let own = counting(Some(own), Some(50)).unwrap();
     let on_all = own.spec(NonZeroUsize::new(8).unwrap());
     assert_eq!((on_all.connections, on_all.threads), (4, 1));
-    assert_eq!((own.spec.requests, own.spec.duration_s), (Some(50), None));
+    assert_eq!((own.spec.requests, own.spec.duration), (Some(50), None));
     assert_eq!(own.warmup_limit(), Duration::from_secs(3));
     refused(
         |text| counting(Some(text), None),

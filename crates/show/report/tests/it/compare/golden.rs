@@ -5,6 +5,7 @@
 
 use crate::compare::sample;
 use crate::compare::sample::{Made, SERVER, between, closed, compared_by, made, within};
+use prony_model::Seconds;
 use prony_model::*;
 use prony_report::compare::{Comparison, junit, markdown, terminal};
 use prony_testkit::golden;
@@ -193,11 +194,15 @@ fn other_loads() -> [LoadSpec; 4] {
             ..closed(1)
         },
         LoadSpec {
-            shape: LoadShape::UsersClosed { think_time_s: 0.5 },
+            shape: LoadShape::UsersClosed {
+                think_time: Seconds::from_millis(500),
+            },
             ..closed(2000)
         },
         LoadSpec {
-            shape: LoadShape::UsersOpen { think_time_s: 1.0 },
+            shape: LoadShape::UsersOpen {
+                think_time: Seconds::from_secs(1),
+            },
             ..closed(1)
         },
         LoadSpec {

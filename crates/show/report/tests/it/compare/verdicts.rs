@@ -4,6 +4,7 @@ use crate::compare::sample;
 use crate::compare::sample::{
     Made, SERVER, between, closed, compared_by, finding, findings, made, question, row, within,
 };
+use prony_model::Seconds;
 use prony_model::*;
 use prony_report::compare::{
     Comparison, Finding, Incomparable, Question, What, junit, markdown, terminal,
@@ -26,7 +27,9 @@ fn compared(run: &Made) -> Comparison {
 
 fn users() -> LoadSpec {
     LoadSpec {
-        shape: LoadShape::UsersOpen { think_time_s: 0.01 },
+        shape: LoadShape::UsersOpen {
+            think_time: Seconds::from_millis(10),
+        },
         ..closed(64)
     }
 }

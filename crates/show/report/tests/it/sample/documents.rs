@@ -1,6 +1,7 @@
 //! Made-up runs of suites that repeat a document, with the published figures.
 
 use prony_model::PublishedFigure::*;
+use prony_model::Seconds;
 use prony_model::*;
 
 use super::{Noise, add_trial, kinds, right, spec};
@@ -19,8 +20,8 @@ const MS: f64 = 1e6;
 /// The wrk table of Zap: three rounds of 400 connections, each shown. The document does not have `mine`.
 pub fn zap() -> Records {
     let load = LoadSpec {
-        duration_s: Some(10.0),
-        warmup_s: 1.0,
+        duration: Some(Seconds::from_secs(10)),
+        warmup: Seconds::from_secs(1),
         ..spec(400)
     };
     let figures = [
@@ -61,8 +62,8 @@ pub fn zap() -> Records {
 /// The Datastar table: four workloads, shares of the plain page. zig-std is not installed.
 pub fn datastar() -> Records {
     let load = LoadSpec {
-        duration_s: Some(20.0),
-        warmup_s: 1.0,
+        duration: Some(Seconds::from_secs(20)),
+        warmup: Seconds::from_secs(1),
         ..spec(400)
     };
     let figures = [
@@ -117,12 +118,14 @@ pub fn datastar() -> Records {
 pub fn hydragen() -> Records {
     let sequential = LoadSpec {
         requests: Some(10_000),
-        duration_s: None,
-        warmup_s: 0.0,
+        duration: None,
+        warmup: Seconds::ZERO,
         ..spec(1)
     };
     let users = LoadSpec {
-        shape: LoadShape::UsersOpen { think_time_s: 1.0 },
+        shape: LoadShape::UsersOpen {
+            think_time: Seconds::from_secs(1),
+        },
         connections: 500,
         ..sequential.clone()
     };

@@ -8,7 +8,7 @@ pub mod noisy;
 pub mod rates;
 pub mod troubles;
 
-use prony_model::{sample, *};
+use prony_model::{Seconds, sample, *};
 use prony_testkit::table::rows;
 
 /// id | language | framework | version | class | relative speed | memory in MiB | startup in ms
@@ -168,9 +168,9 @@ pub fn spec(connections: usize) -> LoadSpec {
     LoadSpec {
         connections,
         threads: 1,
-        duration_s: Some(2.0),
-        warmup_s: 0.5,
-        timeout_s: 2.0,
+        duration: Some(Seconds::from_secs(2)),
+        warmup: Seconds::from_millis(500),
+        timeout: Seconds::from_secs(2),
         ..LoadSpec::default()
     }
 }
@@ -230,8 +230,8 @@ fn measurement(trial: &Trial, kind: &Kind, rate: f64, noise: &mut Noise) -> Meas
             (rate, at_a_time / rate * 1e9)
         }
         LoadShape::Rate(schedule) => (schedule.stages[0].to_per_s, 2e5 / kind.speed),
-        LoadShape::UsersClosed { think_time_s } | LoadShape::UsersOpen { think_time_s } => {
-            (connections / think_time_s, 2e5 / kind.speed)
+        LoadShape::UsersClosed { think_time } | LoadShape::UsersOpen { think_time } => {
+            (connections / think_time.as_secs_f64(), 2e5 / kind.speed)
         }
     };
     let requests = trial.load.requests;

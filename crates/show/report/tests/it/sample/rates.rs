@@ -1,5 +1,6 @@
 //! A made-up run under every shape of load.
 
+use prony_model::Seconds;
 use prony_model::*;
 
 use super::documents::{ALL, Records, made};
@@ -18,7 +19,7 @@ pub fn rates() -> Records {
     let rate = LoadSpec {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, RATE)),
         max_connections: Some(500),
-        deadline_s: Some(1.0),
+        deadline: Some(Seconds::from_secs(1)),
         ..spec(64)
     };
     let pipelined = LoadSpec {
@@ -26,7 +27,9 @@ pub fn rates() -> Records {
         ..spec(64)
     };
     let users = LoadSpec {
-        shape: LoadShape::UsersClosed { think_time_s: 0.1 },
+        shape: LoadShape::UsersClosed {
+            think_time: Seconds::from_millis(100),
+        },
         connections: 500,
         ..spec(64)
     };
@@ -85,7 +88,7 @@ pub const CURVE: [f64; 5] = [4_000.0, 8_000.0, 12_000.0, 16_000.0, 20_000.0];
 pub fn curve() -> Records {
     let load = |rate: f64| LoadSpec {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, rate)),
-        deadline_s: Some(1.0),
+        deadline: Some(Seconds::from_secs(1)),
         ..spec(64)
     };
     let measures = CURVE.map(|rate| ("hello", load(rate), ROUNDS, rate, ALL));

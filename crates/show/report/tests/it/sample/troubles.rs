@@ -1,5 +1,6 @@
 //! A made-up run with everything that a report has words for.
 
+use prony_model::Seconds;
 use prony_model::*;
 
 use super::documents::{ALL, Records, made};
@@ -135,7 +136,7 @@ fn trouble(record: &mut TrialRecord, noise: &mut Noise) {
         }
         "rust-threadpool" => {
             measured.noise.steal_share = 0.05;
-            measured.load.load.warmup_s = 4.0;
+            measured.load.load.warmup = Seconds::from_secs(4);
             measured.startup_ns = None;
             if round == 1 {
                 measured.load.histogram = "unreadable".into();

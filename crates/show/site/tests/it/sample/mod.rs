@@ -1,5 +1,6 @@
 //! A store with several runs over dates, on two machines, with two versions of a server.
 
+use prony_model::Seconds;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -96,7 +97,7 @@ pub fn run(plan: &Plan) -> Run {
 fn trial(server: &str, sequence: u32, round: u32, rate: f64) -> TrialRecord {
     let load = LoadSpec {
         connections: 64,
-        duration_s: Some(1.0),
+        duration: Some(Seconds::from_secs(1)),
         ..LoadSpec::default()
     };
     let off = 1.0 + 0.004 * (f64::from(round) - 3.5);

@@ -6,7 +6,7 @@ mod until_steady;
 mod warm_up;
 
 use prony_model::sample::plain_trial;
-use prony_model::{CpuNoise, FailureKind, LoadSpec, Measurement, Timeline};
+use prony_model::{CpuNoise, FailureKind, LoadSpec, Measurement, Seconds, Timeline};
 
 use super::*;
 use crate::plan::Measure;
@@ -142,11 +142,11 @@ fn measures(rounds: &[u32]) -> Vec<Measure> {
     let measure = |(i, &rounds): (usize, &u32)| Measure {
         workload: format!("w{i}"),
         load: LoadSpec {
-            warmup_s: 0.5,
+            warmup: Seconds::from_millis(500),
             ..LoadSpec::default()
         },
         rounds,
-        warmup_limit_s: 0.0,
+        warmup_limit: Duration::ZERO,
     };
     rounds.iter().enumerate().map(measure).collect()
 }

@@ -35,7 +35,7 @@ fn processes<'a>(gives: impl Fn(&TrialAttempt) -> (f64, f64) + 'a) -> FakeRunner
             },
             loaded_s: 10.0,
             searched_s: if searches { 10.0 } else { 0.0 },
-            limit_s: attempt.warmup_limit_s,
+            limit_s: attempt.warmup_limit.as_secs_f64(),
             time_to_warm_s: searches.then(|| takes_s(&attempt.trial.server)),
             still_improving: false,
         };
@@ -62,7 +62,7 @@ impl FakeRunner<'_> {
     /// Runs the rounds of one measure.
     fn go(&mut self, rounds: u32, limit_s: f64) {
         let mut measures = measures(&[rounds]);
-        measures[0].warmup_limit_s = limit_s;
+        measures[0].warmup_limit = Duration::from_secs_f64(limit_s);
         let plan = Plan::interleaved(&servers(), &measures, |_, _| true, 7);
         go(plan, None, self);
     }
@@ -71,7 +71,9 @@ impl FakeRunner<'_> {
     fn warmings(&self, server: &str) -> Vec<(Warming, f64)> {
         let attempts = self.attempts.iter();
         let of_it = attempts.filter(|one| one.trial.server == server);
-        of_it.map(|one| (one.warming, one.warmup_s)).collect()
+        of_it
+            .map(|one| (one.warming, one.warmup.as_secs_f64()))
+            .collect()
     }
 
     fn warm_ups(&self, server: &str) -> Vec<WarmUp> {
@@ -152,17 +154,17 @@ fn in_virtual_time<'a>(rates: [(&'a str, &'a dyn Fn(f64) -> f64); 3]) -> FakeRun
         };
         let searches = kept.is_none() && attempt.warming != Fixed;
         let server: VirtualServer<'a> = kept.unwrap_or_else(|| VirtualServer::new(rate));
-        let limit = Duration::from_secs_f64(attempt.warmup_limit_s);
+        let limit = attempt.warmup_limit;
         let searched = searches.then(|| server.search(limit, &false.into()).unwrap());
         // The load's own warm-up, and a second of measuring.
-        server.load((attempt.warmup_s * 10.0).round() as u64);
+        server.load((attempt.warmup.as_secs_f64() * 10.0).round() as u64);
         let loaded_s = server.age_s();
         let figures = server.load(10);
         let warm_up = WarmUp {
             process,
             loaded_s,
             searched_s: searched.as_ref().map_or(0.0, |one| one.searched_s),
-            limit_s: attempt.warmup_limit_s,
+            limit_s: attempt.warmup_limit.as_secs_f64(),
             time_to_warm_s: searched.as_ref().and_then(|one| one.time_to_warm_s),
             still_improving: searched.is_some_and(|one| one.still_improving),
         };

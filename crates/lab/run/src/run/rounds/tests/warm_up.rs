@@ -1,16 +1,20 @@
 //! Warm-ups that are too short.
 
 use super::*;
+use prony_model::Seconds;
 
 fn longest(runner: &FakeRunner<'_>) -> f64 {
-    let lengths = runner.attempts.iter().map(|attempt| attempt.warmup_s);
+    let lengths = runner
+        .attempts
+        .iter()
+        .map(|attempt| attempt.warmup.as_secs_f64());
     lengths.fold(0.0, f64::max)
 }
 
 #[test]
 fn a_warm_up_that_was_too_short_becomes_longer_for_that_server() {
     let mut runner = made_up(|_| 100.0);
-    runner.is_cold = &|attempt| attempt.trial.server == "bun" && attempt.warmup_s < 1.5;
+    runner.is_cold = &|attempt| attempt.trial.server == "bun" && attempt.warmup.as_secs_f64() < 1.5;
     go(plan(&[4]), None, &mut runner);
     let of = |server: &str| -> Vec<f64> {
         let of_it = runner
@@ -18,7 +22,7 @@ fn a_warm_up_that_was_too_short_becomes_longer_for_that_server() {
             .iter()
             .filter(|one| one.trial.server == server);
         of_it
-            .map(|one| one.measurement().unwrap().load.load.warmup_s)
+            .map(|one| one.measurement().unwrap().load.load.warmup.as_secs_f64())
             .collect()
     };
     // One rise may be chance; at the second, the trial is re-run.
@@ -29,7 +33,7 @@ fn a_warm_up_that_was_too_short_becomes_longer_for_that_server() {
         runner
             .stored
             .iter()
-            .all(|one| one.trial.load.warmup_s == 0.5)
+            .all(|one| one.trial.load.warmup == Seconds::from_millis(500))
     );
 }
 

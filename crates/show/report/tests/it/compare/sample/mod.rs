@@ -1,5 +1,6 @@
 //! Made-up runs, shaped like real ones.
 
+use prony_model::Seconds;
 use prony_model::sample::{plain_load, plain_measurement, plain_run, plain_server, plain_trial};
 use prony_model::*;
 use prony_report::compare::{Basis, Comparison, Finding, MetricRow, Question, Side};
@@ -47,8 +48,8 @@ pub struct Made {
 pub fn closed(connections: usize) -> LoadSpec {
     LoadSpec {
         connections,
-        duration_s: Some(1.0),
-        warmup_s: 0.5,
+        duration: Some(Seconds::from_secs(1)),
+        warmup: Seconds::from_millis(500),
         ..LoadSpec::default()
     }
 }

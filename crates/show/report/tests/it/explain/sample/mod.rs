@@ -2,6 +2,7 @@
 #![allow(dead_code)] // Each user takes a part of it.
 
 use prony_model::CostFigure::*;
+use prony_model::Seconds;
 use prony_model::*;
 use prony_report::explain::Header;
 use prony_testkit::table::rows;
@@ -182,8 +183,8 @@ fn explanation(unit: CostUnit, nth: usize, noise: usize) -> Explanation {
         workload: ["hello", "sse"][of_events].into(),
         load: LoadSpec {
             connections: 64,
-            duration_s: Some(3.0),
-            warmup_s: 1.0,
+            duration: Some(Seconds::from_secs(3)),
+            warmup: Seconds::from_secs(1),
             events: unit == CostUnit::Event,
             ..LoadSpec::default()
         },
